@@ -11,7 +11,7 @@ import type { Deps } from './domain/deps.ts'
 import type { Health, Platform } from './domain/platform.ts'
 import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
 import { createJournalGrowth } from './domain/journal-growth.ts'
-import { takeBackEdit } from './domain/erasure/derivatives.ts'
+import { updateDerivatives } from './domain/erasure/derivatives.ts'
 import { createFeeds } from './domain/event/feed.ts'
 import { createInboxes } from './domain/event/inbox.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
@@ -36,7 +36,7 @@ import { vectorIndexes } from './store/vector-index.ts'
 export { DataDirInUse } from './store/embedded.ts'
 export { MigrationError } from './store/migrate.ts'
 
-export type World = {
+export type OpenDeps = {
   deps: Deps
   /** Health checks of the server's dependencies, for /ready. */
   health: Health
@@ -53,7 +53,7 @@ export type World = {
  * Maximum number of concurrent append statements on Postgres. The embedded database has one connection, so one
  * statement.
  */
-const LANES = 2
+const APPEND_CONCURRENCY = 2
 
 export type DepsConfig = Pick<
   Config,
@@ -170,14 +170,14 @@ const settingsOf = (config: DepsConfig) => ({
 })
 
 /** Creates the domain's own state in this process. */
-function createDomainState(platform: Platform, lanes: number, cleanup: Cleanup) {
+function createDomainState(platform: Platform, appendConcurrency: number, cleanup: Cleanup) {
   const feeds = createFeeds(platform)
   cleanup.add(() => feeds.close())
   return {
-    takeBackEdit,
+    updateDerivatives,
     feeds,
     inboxes: createInboxes(platform),
-    appends: createAppendQueue(platform.pool, lanes, (calls) =>
+    appends: createAppendQueue(platform.pool, appendConcurrency, (calls) =>
       announceEntries(platform, calls.flatMap(journalRangesOf)),
     ),
     deltas: createDeltaQueue(platform.pool, platform.limits.turnBytes, (conversationId, turnId, start, text) =>
@@ -190,7 +190,10 @@ function createDomainState(platform: Platform, lanes: number, cleanup: Cleanup) 
  * Opens the database, applies missing migrations, and creates every dependency of the domain.
  * @throws CallFailed, DataDirInUse, MigrationError, or the database's own error
  */
-export async function createDeps(config: DepsConfig, log: Logger = pino({ level: config.logLevel })): Promise<World> {
+export async function createDeps(
+  config: DepsConfig,
+  log: Logger = pino({ level: config.logLevel }),
+): Promise<OpenDeps> {
   const cleanup = createCleanup()
   try {
     // First, because it finds configuration errors before any data is touched.
@@ -219,10 +222,10 @@ export async function createDeps(config: DepsConfig, log: Logger = pino({ level:
       log,
       onJournalGrowth(grown) {
         embedding.nudge(grown.map(({ conversationId }) => conversationId))
-        for (const { conversationId } of grown) journalGrowth.grew(conversationId)
+        for (const { conversationId } of grown) journalGrowth.notify(conversationId)
       },
     }
-    const state = createDomainState(platform, embedded ? 1 : LANES, cleanup)
+    const state = createDomainState(platform, embedded ? 1 : APPEND_CONCURRENCY, cleanup)
     const deps: Deps = { ...platform, ...state, embedding, factEmbedding, recalledFacts }
     await embedding.start()
     factEmbedding.start()

@@ -2,7 +2,7 @@
 // Contains only re-exports.
 
 export { loadConfig, type Config } from './config/config.ts'
-export { createDeps, DataDirInUse, MigrationError, type DepsConfig, type World } from './deps.ts'
+export { createDeps, DataDirInUse, MigrationError, type DepsConfig, type OpenDeps } from './deps.ts'
 export * from './errors.ts'
 export type { Deps } from './domain/deps.ts'
 export type { Viewer } from './domain/view.ts'
@@ -31,7 +31,7 @@ export { supersedeTurn } from './domain/turn/supersede.ts'
 export { history, pageOfTurns, turnCursor } from './domain/turn/history.ts'
 export { getTurns, type Turn } from './domain/turn/turn.ts'
 export { abortTurn, appendDelta, commitTurn } from './domain/streaming-turn/stream.ts'
-export type { ConversationEvent, ToldEvent } from './domain/event/event.ts'
+export type { ConversationEvent, VisibleEvent } from './domain/event/event.ts'
 export { readEventsOf } from './domain/event/reader.ts'
 export { readInbox, type InboxEvent } from './domain/event/inbox.ts'
 export type { CustomDetector } from './text/redact.ts'

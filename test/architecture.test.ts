@@ -10,11 +10,11 @@ import {
   folderCycles,
   leavesSource,
   longFiles,
-  strayEnvironment,
-  strayGraphQL,
-  strayPackages,
-  straySql,
-  strayTests,
+  misplacedEnvironment,
+  misplacedGraphQL,
+  misplacedPackages,
+  misplacedSql,
+  misplacedTests,
   withoutHeader,
   wrongDomainOrder,
   wrongLayer,
@@ -95,7 +95,7 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
   ],
   [
     'a package is imported at run time only by its layer',
-    strayPackages,
+    misplacedPackages,
     [
       [
         { 'src/domain/view.ts': `import pg from 'pg'\nimport type { Pool } from 'pg'` },
@@ -106,12 +106,12 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
   ],
   [
     'only graphql/ and server/ import GraphQL packages, types included',
-    strayGraphQL,
+    misplacedGraphQL,
     [[{ 'src/domain/view.ts': `import type { GraphQLError } from 'graphql'` }, ['src/domain/view.ts']]],
   ],
   [
     'the environment is read only in config/',
-    strayEnvironment,
+    misplacedEnvironment,
     [
       [{ 'src/server/ws.ts': 'const port = process.env.PORT' }, ['src/server/ws.ts']],
       [{ 'src/server/ws.ts': `import { env } from 'node:process'` }, ['src/server/ws.ts']],
@@ -119,7 +119,7 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
   ],
   [
     'SQL is written only in store/',
-    straySql,
+    misplacedSql,
     [
       [{ 'src/domain/view.ts': 'await pool.query(text)' }, ['src/domain/view.ts']],
       [{ 'src/domain/view.ts': 'const text = `\n  SELECT 1`' }, ['src/domain/view.ts']],
@@ -178,9 +178,9 @@ describe('the source tree', () => {
   })
 
   it('has each test at the path of the file that it tests', () => {
-    expect(strayTests(tests, files)).toEqual([])
+    expect(misplacedTests(tests, files)).toEqual([])
     const moved = tree({ 'test/bus/bus.test.ts': '', 'test/bus/redis.lost.test.ts': '', 'test/bus/lost.test.ts': '' })
-    expect(strayTests(moved, tree({ 'src/bus/redis.ts': '', 'src/bus/bus/port.ts': '' }))).toEqual([
+    expect(misplacedTests(moved, tree({ 'src/bus/redis.ts': '', 'src/bus/bus/port.ts': '' }))).toEqual([
       'test/bus/lost.test.ts',
     ])
   })

@@ -23,13 +23,14 @@ const open = (url: string) =>
     url,
     socket: { reconnectStrategy: backoff, socketTimeout: IDLE_MS },
     disableOfflineQueue: true,
-    // Without this, node-redis starts a timer for each command. answered() limits the replies that callers wait for.
+    // Without this, node-redis starts a timer for each command. withReplyTimeout() limits the replies that callers wait
+    // for.
     commandOptions: { timeout: 0 },
     maintNotifications: 'disabled',
   })
 
 /** Returns the reply. Rejects after `ms` milliseconds, because a stopped Redis never replies. */
-export async function answered<T>(reply: Promise<T>, ms = REPLY_MS): Promise<T> {
+export async function withReplyTimeout<T>(reply: Promise<T>, ms = REPLY_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {
     const fail = () => reject(new Error(`Redis did not answer within ${ms} ms.`))
@@ -59,7 +60,7 @@ export function redisConnector(url: string, purpose: string, log: RedisLog): () 
       if (!client.isOpen) return client.destroy()
       if (disconnected.delete(client) && disconnected.size === 0) log.info({ purpose }, 'Redis is connected again')
     })
-    await answered(client.connect(), FIRST_CONNECT_MS).catch(() => {})
+    await withReplyTimeout(client.connect(), FIRST_CONNECT_MS).catch(() => {})
     watch(client)
     return client
   }
@@ -69,7 +70,7 @@ export function redisConnector(url: string, purpose: string, log: RedisLog): () 
 function watch(client: RedisClient): void {
   const check = async () => {
     if (!client.isReady) return
-    const error = await answered(client.ping(), HEARTBEAT_MS - 100).then(
+    const error = await withReplyTimeout(client.ping(), HEARTBEAT_MS - 100).then(
       () => undefined,
       (error: Error) => error,
     )
@@ -87,7 +88,7 @@ function watch(client: RedisClient): void {
 }
 
 /** Closes the connection after waiting up to REPLY_MS for pending replies. Closing twice does nothing. */
-export async function hangUp(client: RedisClient): Promise<void> {
-  if (client.isOpen) await answered(client.close()).catch(() => {})
+export async function disconnect(client: RedisClient): Promise<void> {
+  if (client.isOpen) await withReplyTimeout(client.close()).catch(() => {})
   client.destroy()
 }

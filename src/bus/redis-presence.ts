@@ -4,7 +4,7 @@
 // Redis may have replicas but must not be a cluster.
 
 import type { PresenceMark, PresenceStore } from './presence.ts'
-import { answered, hangUp, type RedisLog, redisConnector } from './redis-client.ts'
+import { withReplyTimeout, disconnect, type RedisLog, redisConnector } from './redis-client.ts'
 
 /** Key of the sorted set. Members are `conversationId \0 actor \0 holder`, scored by expiry time in ms. */
 const EXPIRIES = 'colloquy:presence'
@@ -57,7 +57,7 @@ export async function createRedisPresence(url: string, log: RedisLog): Promise<P
   const client = await redisConnector(url, 'presence', log)()
 
   const run = (script: string, keys: string[], ...args: (string | number)[]) =>
-    answered(client.eval(script, { keys, arguments: args.map(String) }))
+    withReplyTimeout(client.eval(script, { keys, arguments: args.map(String) }))
   const fieldOf = ({ actor, holder }: PresenceMark) => `${actor}\0${holder}`
   const memberOf = (mark: PresenceMark) => `${mark.conversationId}\0${fieldOf(mark)}`
 
@@ -71,7 +71,7 @@ export async function createRedisPresence(url: string, log: RedisLog): Promise<P
     },
     async states(conversationIds) {
       const hashes = conversationIds.map((conversationId) => client.hGetAll(CONVERSATION + conversationId))
-      const [[seconds, micros], ...marks] = await answered(Promise.all([client.time(), ...hashes]))
+      const [[seconds, micros], ...marks] = await withReplyTimeout(Promise.all([client.time(), ...hashes]))
       const now = Number(seconds) * 1000 + Number(micros) / 1000
       return new Map(conversationIds.map((conversationId, i) => [conversationId, newestUnexpired(marks[i] ?? {}, now)]))
     },
@@ -82,7 +82,7 @@ export async function createRedisPresence(url: string, log: RedisLog): Promise<P
         return { conversationId, actor, holder }
       })
     },
-    close: () => hangUp(client),
+    close: () => disconnect(client),
   }
 }
 

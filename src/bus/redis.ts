@@ -4,7 +4,7 @@
 import { ErrorReply } from 'redis'
 import type { Bus } from './bus.ts'
 import { createMemoryBus } from './memory.ts'
-import { answered, hangUp, type RedisLog, redisConnector } from './redis-client.ts'
+import { withReplyTimeout, disconnect, type RedisLog, redisConnector } from './redis-client.ts'
 
 const PREFIX = 'colloquy:'
 /** Maximum number of characters sent and not yet confirmed. Above this limit, messages are dropped. */
@@ -168,13 +168,13 @@ export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
       return () => void restoration.callbacks.delete(registered)
     },
     async ping() {
-      await answered(Promise.all([publisher.ping(), subscriber.ping()]))
+      await withReplyTimeout(Promise.all([publisher.ping(), subscriber.ping()]))
     },
     async close() {
       restoration.callbacks.clear()
       topics.clear()
       await local.close()
-      await Promise.all([hangUp(publisher), hangUp(subscriber)])
+      await Promise.all([disconnect(publisher), disconnect(subscriber)])
     },
   }
 }

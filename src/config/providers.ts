@@ -7,7 +7,7 @@ import type { Entry, Problem } from '../providers/entry.ts'
 import { KINDS, type EmbedderSettings, type FactSettings, type SummarizerSettings } from '../providers/registry.ts'
 
 type AnyEntry = Entry<unknown, never, unknown>
-type Kind = { variable: string; does: string; entries: Record<string, AnyEntry> }
+type Kind = { variable: string; description: string; entries: Record<string, AnyEntry> }
 type Environment = Record<string, unknown>
 
 const kinds: Kind[] = Object.values(KINDS)
@@ -26,7 +26,7 @@ const shapeOf = (kind: Kind): Record<string, z.ZodType> => {
   const names = Object.keys(kind.entries)
   const choice = oneOf(...names)
     .prefault(names[0]!)
-    .describe(`${kind.does}: ${listed(kind.entries)}.`)
+    .describe(`${kind.description}: ${listed(kind.entries)}.`)
   return { [kind.variable]: choice, ...fieldsOf(kind) }
 }
 

@@ -62,12 +62,12 @@ export function policyColumns(
 
 /** The summarizer of the model; the server's default if `model` is null or no longer configured. */
 export const summarizerFor = ({ summarizers }: Models, model: string | null): Summarizer =>
-  (model !== null && summarizers.byModel.get(model)) || summarizers.standard
+  (model !== null && summarizers.byModel.get(model)) || summarizers.default
 
 /** Returns the policy in effect for a stored policy. */
 export const policyOf = (models: Models, stored: StoredPolicy): CompactionPolicy => ({
   triggerTurns: stored.triggerTurns,
   triggerTokens: stored.triggerTokens,
   strategy: stored.strategy,
-  summarizerModel: stored.summarizerModel ?? models.summarizers.standard.model,
+  summarizerModel: stored.summarizerModel ?? models.summarizers.default.model,
 })

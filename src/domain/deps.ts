@@ -9,12 +9,12 @@ import type { Embedding } from './indexing/embedding.ts'
 import type { Platform } from './platform.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
 import type { AppendQueue } from './turn/append-queue.ts'
-import type { TakeBackEdit } from './turn/supersede.ts'
+import type { UpdateDerivatives } from './turn/supersede.ts'
 
 export type Deps = Platform & {
   appends: AppendQueue
   deltas: DeltaQueue
-  takeBackEdit: TakeBackEdit
+  updateDerivatives: UpdateDerivatives
   feeds: Feeds
   inboxes: Inboxes
   embedding: Embedding

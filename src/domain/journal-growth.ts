@@ -3,7 +3,7 @@
 
 export type JournalGrowth = {
   /** Notifies every listener. */
-  grew(conversationId: string): void
+  notify(conversationId: string): void
   /** Adds a listener and returns a function that removes it. Listeners must be quick and must not throw. */
   listen(listener: (conversationId: string) => void): () => void
 }
@@ -11,7 +11,7 @@ export type JournalGrowth = {
 export function createJournalGrowth(): JournalGrowth {
   const listeners = new Set<(conversationId: string) => void>()
   return {
-    grew(conversationId) {
+    notify(conversationId) {
       for (const listener of listeners) listener(conversationId)
     },
     listen(listener) {

@@ -35,7 +35,7 @@ export type Platform = {
   bus: Bus
   presence: PresenceStore
   tokens: TokenCounter
-  /** The configured embedder. Searches use `Deps.embedding.searched()`, which may still be the previous embedder. */
+  /** The configured embedder. Searches use `Deps.embedding.serving()`, which may still be the previous embedder. */
   embedder: Embedder
   summarizers: Summarizers
   /** The providers that extract and judge facts and write profiles. */

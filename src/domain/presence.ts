@@ -21,7 +21,7 @@ export type SetPresenceInput = z.input<typeof setPresenceInput>
 /** One open socket, which owns the presence set over it. */
 export type PresenceHolder = {
   /** Renews the mark until `end` is called. OFFLINE stops renewing it. */
-  hold(mark: PresenceMark, state: PresenceState): void
+  keep(mark: PresenceMark, state: PresenceState): void
   readonly id: string
   /** Removes all marks of this holder and announces the resulting states. */
   end(): Promise<void>
@@ -47,7 +47,7 @@ export async function setPresence(
   const mark = { conversationId, actor: actor.actor, holder: holder?.id ?? HTTP_HOLDER }
   if (state === 'OFFLINE') await deps.presence.remove(mark)
   else await deps.presence.set(mark, state, deps.presenceTtlMs)
-  holder?.hold(mark, state)
+  holder?.keep(mark, state)
   await announce(deps, mark)
   return participant
 }
@@ -73,9 +73,9 @@ export async function getPresence(
 
 /** Creates the holder of one socket. It renews its marks three times per presenceTtlMs. */
 export function createPresenceHolder(deps: Platform): PresenceHolder {
-  const held = new Map<string, { mark: PresenceMark; state: PresenceState }>()
+  const kept = new Map<string, { mark: PresenceMark; state: PresenceState }>()
   const renew = setInterval(() => {
-    for (const { mark, state } of held.values()) {
+    for (const { mark, state } of kept.values()) {
       deps.presence.set(mark, state, deps.presenceTtlMs).catch((error) => {
         deps.log.warn({ err: error }, 'could not renew presence')
       })
@@ -84,15 +84,15 @@ export function createPresenceHolder(deps: Platform): PresenceHolder {
   renew.unref()
   return {
     id: randomUUID(),
-    hold(mark, state) {
+    keep(mark, state) {
       const key = `${mark.conversationId} ${mark.actor}`
-      if (state === 'OFFLINE') held.delete(key)
-      else held.set(key, { mark, state })
+      if (state === 'OFFLINE') kept.delete(key)
+      else kept.set(key, { mark, state })
     },
     async end() {
       clearInterval(renew)
-      const marks = [...held.values()].map(({ mark }) => mark)
-      held.clear()
+      const marks = [...kept.values()].map(({ mark }) => mark)
+      kept.clear()
       for (const mark of marks) if (await deps.presence.remove(mark)) await announce(deps, mark)
     },
   }

@@ -15,7 +15,7 @@ export type ConversationMessage =
 
 export type TenantMessage =
   /** Conversations with new entries: [conversation id, first new seq, last new seq]. */
-  | { type: 'entries'; conversationIds: [conversationId: string, first: number, last: number][] }
+  | { type: 'entries'; ranges: [conversationId: string, first: number, last: number][] }
   | { type: 'read'; conversationId: string; actor: string }
   | { type: 'deleted'; conversationId: string; actors: string[] }
 
@@ -54,7 +54,7 @@ export function announceEntries(publisher: JournalPublisher, grown: readonly Jou
     if (list) list.push([conversationId, first, last])
     else tenants.set(tenant, [[conversationId, first, last]])
   }
-  for (const [tenant, list] of tenants) toTenant(publisher, tenant, { type: 'entries', conversationIds: list })
+  for (const [tenant, list] of tenants) toTenant(publisher, tenant, { type: 'entries', ranges: list })
   publisher.onJournalGrowth(grown)
 }
 

@@ -18,7 +18,7 @@ export type View = {
 export const OPEN_VIEW: View = { actor: null, windows: [1], addressed: false }
 
 /** The fields of a turn or fact that determine its visibility. A null audience includes every participant. */
-export type Placed = { seq: number; rootSeq: number; audience: readonly string[] | null }
+export type VisibilityFields = { seq: number; rootSeq: number; audience: readonly string[] | null }
 
 /** Whether the windows are open at `seq`, that is, whether an odd number of boundaries is at or before it. */
 export function isOpenAt(windows: readonly number[], seq: number): boolean {
@@ -34,7 +34,7 @@ export function isOpenAt(windows: readonly number[], seq: number): boolean {
  * Whether the view contains this version of a turn: its seq and root seq are in windows, and no audience excludes the
  * actor.
  */
-export function sees(view: View, turn: Placed): boolean {
+export function sees(view: View, turn: VisibilityFields): boolean {
   return (
     isOpenAt(view.windows, turn.seq)
     && (turn.rootSeq === turn.seq || isOpenAt(view.windows, turn.rootSeq))
@@ -43,7 +43,7 @@ export function sees(view: View, turn: Placed): boolean {
 }
 
 /** The first and last root seq that a summary covers, and the greatest seq of the versions it was made from. */
-type Spanned = { fromSeq: number; toSeq: number; newestSeq: number }
+type SummaryRange = { fromSeq: number; toSeq: number; newestSeq: number }
 
 /**
  * Whether the seqs from `from` to `to`, both included, overlap a window (`first` 0), or a gap before or between windows
@@ -59,11 +59,11 @@ function overlaps({ windows }: Pick<View, 'windows'>, first: -1 | 0, from: numbe
 }
 
 /** Whether the windows contain every version that the summary was made from. */
-export const spans = (view: Pick<View, 'windows'>, { fromSeq, newestSeq }: Spanned): boolean =>
+export const seesAllOf = (view: Pick<View, 'windows'>, { fromSeq, newestSeq }: SummaryRange): boolean =>
   !overlaps(view, -1, fromSeq, newestSeq)
 
 /** Whether the windows contain none of the turns that the summary covers. */
-export const seesNothingOf = (view: Pick<View, 'windows'>, { fromSeq, toSeq }: Spanned): boolean =>
+export const seesNoneOf = (view: Pick<View, 'windows'>, { fromSeq, toSeq }: SummaryRange): boolean =>
   !overlaps(view, 0, fromSeq, toSeq)
 
 /** Whether the view contains every turn without an audience, so that the conversation's counters apply to it. */

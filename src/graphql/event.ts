@@ -1,6 +1,6 @@
 // The event types, and the subscription that delivers them. On every transport, the root value of the execution is the
-// copy of the event that `tell` makes for the reader's view. Readers share an event and its objects, so neither is ever
-// modified: `lentTo` copies an object before it records a viewer.
+// copy of the event that `projectEvent` makes for the reader's view. Readers share an event and its objects, so neither
+// is ever modified: `readSharedFor` copies an object before it records a viewer.
 
 import type {
   ConversationDeleted,
@@ -9,18 +9,18 @@ import type {
   ParticipantEvent,
   ParticipantRead,
   PresenceChanged,
-  ToldDelta,
-  ToldEvent,
-  ToldFacts,
-  ToldSummary,
-  ToldSuperseded,
+  VisibleDelta,
+  VisibleEvent,
+  VisibleFacts,
+  VisibleSummary,
+  VisibleSuperseded,
   TurnEvent,
 } from '../domain/event/event.ts'
 import { readEventsOf } from '../domain/event/reader.ts'
-import { getFactsKnownFrom } from '../domain/fact/fact.ts'
+import { getFactsFromConversation } from '../domain/fact/fact.ts'
 import { NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
-import { lentTo, readFor, viewerOf } from './inherited-view.ts'
+import { readSharedFor, readFor, viewerOf } from './inherited-view.ts'
 import { loadConversationOf, loadPreviousVersion } from './loaders.ts'
 import { PresenceStateEnum } from './presence.ts'
 import type { RequestContext } from './request.ts'
@@ -28,7 +28,7 @@ import { SHAREABLE } from './sharing.ts'
 import { viewAs } from './viewer.ts'
 
 const ConversationEvent = builder
-  .interfaceRef<ToldEvent>('ConversationEvent')
+  .interfaceRef<VisibleEvent>('ConversationEvent')
   .implement({
     description:
       'Something that happened in a conversation. What an event names is shown as it is now, not as it was then.',
@@ -47,8 +47,8 @@ const ConversationEvent = builder
 const interfaces = [ConversationEvent]
 
 /** Returns an object of the event, or a copy, recorded as read for the event's viewer. */
-const objectIn = <T extends object>(context: RequestContext, event: ToldEvent, object: T): T =>
-  lentTo(context, viewerOf(context, event), object)
+const objectIn = <T extends object>(context: RequestContext, event: VisibleEvent, object: T): T =>
+  readSharedFor(context, viewerOf(context, event), object)
 
 const TURN_EVENTS: Record<TurnEvent['type'], [description: string, turn: string]> = {
   TurnAppended: ['Somebody said something.', 'What was said.'],
@@ -77,7 +77,7 @@ for (const [name, [description, turn]] of Object.entries(TURN_EVENTS)) {
     })
 }
 
-builder.objectRef<ToldSuperseded>('TurnSuperseded').implement({
+builder.objectRef<VisibleSuperseded>('TurnSuperseded').implement({
   description: 'A newer version stands in the place of a turn.',
   interfaces,
   fields: (t) => ({
@@ -102,7 +102,7 @@ builder.objectRef<ToldSuperseded>('TurnSuperseded').implement({
 })
 
 builder
-  .objectRef<ToldDelta>('TurnDelta')
+  .objectRef<VisibleDelta>('TurnDelta')
   .implement({
     description:
       'More text of a turn that is being written. A reader who joins gets one from 0 to what is there, then the rest; '
@@ -173,7 +173,7 @@ builder
   })
 
 builder
-  .objectRef<ToldSummary>('SummaryWritten')
+  .objectRef<VisibleSummary>('SummaryWritten')
   .implement({
     description: 'Old turns stand in a summary from now on. Told to those alone who see all that it was made of.',
     interfaces,
@@ -187,7 +187,7 @@ builder
     }),
   })
 
-builder.objectRef<ToldFacts>('FactsChanged').implement({
+builder.objectRef<VisibleFacts>('FactsChanged').implement({
   description: 'Facts were written down, said again or superseded. Told to those alone who see one of them.',
   interfaces,
   fields: (t) => ({
@@ -199,7 +199,7 @@ builder.objectRef<ToldFacts>('FactsChanged').implement({
       extensions: SHAREABLE,
       async resolve(event, _, context) {
         const viewer = viewerOf(context, event)
-        const facts = await getFactsKnownFrom(context.deps, viewer, event.conversationId, event.factIds)
+        const facts = await getFactsFromConversation(context.deps, viewer, event.conversationId, event.factIds)
         return readFor(context, viewer, facts, (read) => read)
       },
     }),
@@ -242,6 +242,6 @@ builder.subscriptionField('conversationEvents', (t) =>
     },
     subscribe: (_, args, { deps, viewer }) => readEventsOf(deps, viewer, args),
     extensions: SHAREABLE,
-    resolve: (event, { as }, context) => lentTo(context, viewAs(context.viewer, as), event),
+    resolve: (event, { as }, context) => readSharedFor(context, viewAs(context.viewer, as), event),
   }),
 )

@@ -31,6 +31,6 @@ export function readFor<Value>(
  * Like `readFor`, for an object that several operations share, such as an event: copies it if a viewer must be
  * recorded.
  */
-export function lentTo<T extends object>(context: Requested, viewer: Viewer, object: T): T {
+export function readSharedFor<T extends object>(context: Requested, viewer: Viewer, object: T): T {
   return isRequestViewer(context, viewer) ? object : readFor(context, viewer, { ...object }, (copy) => [copy])
 }

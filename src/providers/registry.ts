@@ -11,7 +11,7 @@ import type { Embedder } from './ports/embedder.ts'
 import type { FactServices } from './ports/fact-services.ts'
 import type { Summarizer, Summarizers } from './ports/summarizer.ts'
 import type { TransformersSettings } from './transformers/embedder.ts'
-import { TRIAL_MS, tryOut, type TrialLog } from './try-out.ts'
+import { TEST_TIMEOUT_MS, testEmbedder, type EmbedderTestLog } from './test-embedder.ts'
 import {
   canShorten,
   chatModel,
@@ -26,7 +26,7 @@ import {
 /** `create` also tests an embedder that is not built in. @throws CallFailed if the operator must correct a setting */
 type EmbedderEntry<Settings, Variables extends z.ZodRawShape = z.ZodRawShape> = Entry<
   Settings,
-  TrialLog,
+  EmbedderTestLog,
   Embedder,
   Variables
 > & {
@@ -34,7 +34,7 @@ type EmbedderEntry<Settings, Variables extends z.ZodRawShape = z.ZodRawShape> = 
    * Returns the settings that recreate the embedder of stored vectors; null if another provider computed them, or if
    * settings are missing. `selected` has this provider's current settings; null if another provider is selected.
    */
-  recognise(stored: StoredEmbedder, selected: Settings | null): Settings | null
+  settingsFor(stored: StoredEmbedder, selected: Settings | null): Settings | null
 }
 
 /** `embedder` and `provider` return their argument; TypeScript infers the entry's type from it. */
@@ -42,14 +42,14 @@ const embedder = <Settings, Variables extends z.ZodRawShape = z.ZodRawShape>(
   entry: EmbedderEntry<Settings, Variables>,
 ) => entry
 const provider = <Settings, Made, Variables extends z.ZodRawShape = z.ZodRawShape>(
-  entry: Entry<Settings, Lent, Made, Variables>,
+  entry: Entry<Settings, ProviderNeeds, Made, Variables>,
 ) => entry
 
 /**
  * Objects that summarizers and fact services use and do not close. `words` is the static embedder; `promptsDir` is the
  * directory of the operator's prompts, undefined for none.
  */
-export type Lent = { words: Embedder; tokens: TokenCounter; promptsDir?: string | undefined }
+export type ProviderNeeds = { words: Embedder; tokens: TokenCounter; promptsDir?: string | undefined }
 
 /** For a provider without variables. */
 const NONE = { variables: {}, problems: () => [] }
@@ -62,7 +62,7 @@ export const embedders = {
     note: 'built in',
     settings: () => ({ kind: 'static' }),
     create: async () => (await import('./static/embedder.ts')).createStaticEmbedder(),
-    recognise: ({ name }) => (name.startsWith('static-') ? { kind: 'static' } : null),
+    settingsFor: ({ name }) => (name.startsWith('static-') ? { kind: 'static' } : null),
   }),
 
   openai: embedder<{ kind: 'openai' } & OpenAiSettings, typeof OPENAI_EMBEDDING>({
@@ -78,16 +78,16 @@ export const embedders = {
     },
     async create(settings, log) {
       const { createOpenAiEmbedder } = await import('./openai/embedder.ts')
-      const trial = createOpenAiEmbedder(settings, { timeoutMs: TRIAL_MS, retries: 0, pauseMs: 0 })
+      const tested = createOpenAiEmbedder(settings, { timeoutMs: TEST_TIMEOUT_MS, retries: 0, pauseMs: 0 })
       try {
-        await tryOut(trial, log)
+        await testEmbedder(tested, log)
       } finally {
-        await trial.close()
+        await tested.close()
       }
       return createOpenAiEmbedder(settings)
     },
     // The name is openai:MODEL:DIMENSION. The URL and the key are those of the current settings.
-    recognise({ name, dimension }, selected) {
+    settingsFor({ name, dimension }, selected) {
       const model = /^openai:(.*):[^:]*$/.exec(name)?.[1]
       return model && selected ? { ...selected, model, dimension, shortens: canShorten(model) } : null
     },
@@ -100,11 +100,11 @@ export const embedders = {
     async create(settings, log) {
       const { createTransformersEmbedder } = await import('./transformers/embedder.ts')
       const embedder = createTransformersEmbedder(settings)
-      await tryOut(embedder, log)
+      await testEmbedder(embedder, log)
       return embedder
     },
     // The name is transformers:MODEL.
-    recognise({ name, dimension }) {
+    settingsFor({ name, dimension }) {
       const model = /^transformers:(.*)$/.exec(name)?.[1]
       return model === undefined ? null : { kind: 'transformers', model, dimension }
     },
@@ -178,9 +178,9 @@ export const factServices = {
 
 /** The kinds of providers: the variable that selects one, a description, and the entries by name. */
 export const KINDS = {
-  embedder: { variable: 'EMBEDDER', does: 'Provider of embeddings', entries: embedders },
-  summarizer: { variable: 'SUMMARIZER', does: 'Provider of summaries of old turns', entries: summarizers },
-  extractor: { variable: 'EXTRACTOR', does: 'Provider of facts and profiles', entries: factServices },
+  embedder: { variable: 'EMBEDDER', description: 'Provider of embeddings', entries: embedders },
+  summarizer: { variable: 'SUMMARIZER', description: 'Provider of summaries of old turns', entries: summarizers },
+  extractor: { variable: 'EXTRACTOR', description: 'Provider of facts and profiles', entries: factServices },
 }
 
 type SettingsOf<Entries extends Record<string, { settings(env: never): unknown }>> = ReturnType<
@@ -191,19 +191,22 @@ export type SummarizerSettings = SettingsOf<typeof summarizers>
 export type FactSettings = SettingsOf<typeof factServices>
 
 /** @throws CallFailed if the operator must correct a key, a model or a setting before anything can be embedded */
-export function createEmbedder(settings: EmbedderSettings, log: TrialLog): Promise<Embedder> {
+export function createEmbedder(settings: EmbedderSettings, log: EmbedderTestLog): Promise<Embedder> {
   const entries: Record<string, EmbedderEntry<EmbedderSettings>> = embedders
   return entries[settings.kind]!.create(settings, log)
 }
 
-/** Recreates the embedder of stored vectors; null if no provider recognises it, or if it cannot be created now. */
+/**
+ * Recreates the embedder of stored vectors; null if no provider returns settings for it, or if it cannot be created
+ * now.
+ */
 export async function findEmbedder(
   stored: StoredEmbedder,
   selected: EmbedderSettings,
-  log: TrialLog,
+  log: EmbedderTestLog,
 ): Promise<Embedder | null> {
   for (const [kind, entry] of Object.entries<EmbedderEntry<EmbedderSettings>>(embedders)) {
-    const settings = entry.recognise(stored, selected.kind === kind ? selected : null)
+    const settings = entry.settingsFor(stored, selected.kind === kind ? selected : null)
     if (!settings) continue
     const recreated = await createEmbedder(settings, log).catch((error: unknown) => {
       if (error instanceof CallFailed) return null
@@ -216,13 +219,13 @@ export async function findEmbedder(
 }
 
 /** Creates the built-in and the selected summarizer. Does not test them, because failed summaries are retried. */
-export async function createSummarizers(settings: SummarizerSettings, needs: Lent): Promise<Summarizers> {
-  const entries: Record<string, Entry<SummarizerSettings, Lent, Summarizer>> = summarizers
+export async function createSummarizers(settings: SummarizerSettings, needs: ProviderNeeds): Promise<Summarizers> {
+  const entries: Record<string, Entry<SummarizerSettings, ProviderNeeds, Summarizer>> = summarizers
   const builtIn = await summarizers.extractive.create({ kind: 'extractive' }, needs)
-  const standard = settings.kind === 'extractive' ? builtIn : await entries[settings.kind]!.create(settings, needs)
-  const byModel = new Map([builtIn, standard].map((each) => [each.model, each]))
+  const selected = settings.kind === 'extractive' ? builtIn : await entries[settings.kind]!.create(settings, needs)
+  const byModel = new Map([builtIn, selected].map((each) => [each.model, each]))
   return {
-    standard,
+    default: selected,
     byModel,
     async close() {
       for (const each of byModel.values()) await each.close()
@@ -231,7 +234,7 @@ export async function createSummarizers(settings: SummarizerSettings, needs: Len
 }
 
 /** Creates the selected fact services. Does not test them, because failed extractions are retried. */
-export function createFactServices(settings: FactSettings, needs: Lent): Promise<FactServices> {
-  const entries: Record<string, Entry<FactSettings, Lent, FactServices>> = factServices
+export function createFactServices(settings: FactSettings, needs: ProviderNeeds): Promise<FactServices> {
+  const entries: Record<string, Entry<FactSettings, ProviderNeeds, FactServices>> = factServices
   return entries[settings.kind]!.create(settings, needs)
 }

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { endpoint, model, number } from '../fields.ts'
 import type { Problem, Values } from './entry.ts'
-import { MOST_DIMENSIONS } from './ports/embedder.ts'
+import { MAX_DIMENSIONS } from './ports/embedder.ts'
 
 /** Variables of any OpenAI-compatible API. */
 export const OPENAI = {
@@ -72,7 +72,7 @@ export const EMBEDDING = {
     `Embedding model. Unset: \`${EMBEDDING_MODELS.openai}\` or \`${EMBEDDING_MODELS.transformers}\`; for `
       + '`transformers`, it may be a directory.',
   ),
-  EMBEDDING_DIMENSIONS: number(1, MOST_DIMENSIONS)
+  EMBEDDING_DIMENSIONS: number(1, MAX_DIMENSIONS)
     .optional()
     .describe("Dimension of the vectors. Required for models other than those and OpenAI's."),
 }

@@ -17,7 +17,7 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from 'graphql'
-import { tell, type ConversationEvent, type ToldEvent } from '../domain/event/event.ts'
+import { projectEvent, type ConversationEvent, type VisibleEvent } from '../domain/event/event.ts'
 import { viewClass, type View, type Viewer } from '../domain/view.ts'
 import { selectsOnlyShareable } from '../graphql/sharing.ts'
 import type { Payload } from './outbox.ts'
@@ -98,7 +98,7 @@ export type Rendering = {
   key: string
   /** Whether readers with the same view class get the same bytes. */
   isShareable: boolean
-  run(event: ToldEvent, reader: Viewer): Promise<ExecutionResult> | ExecutionResult
+  run(event: VisibleEvent, reader: Viewer): Promise<ExecutionResult> | ExecutionResult
   /** Logs an unexpected error, and returns an error that hides it from clients. */
   mask(error: unknown): GraphQLError
 }
@@ -151,7 +151,7 @@ export function payloadOf(event: ConversationEvent, view: View, reader: Viewer, 
   let payload = byClass.get(viewKey)
   if (!payload) {
     byClass.set(viewKey, (payload = { bytes: null, ready: null }))
-    fill(payload, rendering, () => rendering.run(tell(view, event), reader))
+    fill(payload, rendering, () => rendering.run(projectEvent(view, event), reader))
   }
   return payload
 }

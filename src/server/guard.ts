@@ -16,7 +16,7 @@ function hostName(header: string | undefined): string | null {
  * Returns the reason to reject the request, or null. Any IP address is accepted as Host, because an address cannot be
  * rebound; a name must be localhost, a subdomain of it, HOST, or the host of an allowed origin.
  */
-export function refusal(headers: IncomingHttpHeaders, { host, allowedOrigins }: GuardConfig): string | null {
+export function rejectionReason(headers: IncomingHttpHeaders, { host, allowedOrigins }: GuardConfig): string | null {
   const name = hostName(headers.host)
   const isAllowed =
     name !== null

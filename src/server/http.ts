@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { Health } from '../domain/platform.ts'
-import { refusal } from './guard.ts'
+import { rejectionReason } from './guard.ts'
 import { answerHealth } from './health.ts'
 import type { KnownDocuments } from './known-documents.ts'
 import { answerPost } from './post.ts'
@@ -42,7 +42,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const http = createHttpServer((request, response) => {
     const path = request.url?.split('?', 1)[0]
     if (path === '/health' || path === '/ready') return void answerHealth(response, path, health, draining)
-    const reason = refusal(request.headers, config)
+    const reason = rejectionReason(request.headers, config)
     if (reason) return refuse(response, 403, reason)
     if (request.method === 'POST') {
       const length = request.headers['content-length']

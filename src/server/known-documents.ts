@@ -11,10 +11,10 @@ const MAX_LENGTH = 20_000
 /** Valid documents by their text, oldest first. */
 export type KnownDocuments = Map<string, DocumentNode>
 /** Context with a finished result, which yoga formats and sends instead of executing the operation. */
-export type Answered = { answer?: ExecutionResult }
+export type WithResult = { result?: ExecutionResult }
 
-/** A yoga plugin: adds each valid document to `documents`, and sends `answer` if the context has one. */
-export const useKnownDocuments = (documents: KnownDocuments): Plugin<object, Answered> => ({
+/** A yoga plugin: adds each valid document to `documents`, and sends `result` if the context has one. */
+export const useKnownDocuments = (documents: KnownDocuments): Plugin<object, WithResult> => ({
   onValidate:
     ({ params: { documentAST }, context }) =>
     ({ valid }) => {
@@ -25,6 +25,6 @@ export const useKnownDocuments = (documents: KnownDocuments): Plugin<object, Ans
       documents.set(text, documentAST)
     },
   onParams({ context, setResult }) {
-    if (context.answer) setResult(context.answer)
+    if (context.result) setResult(context.result)
   },
 })

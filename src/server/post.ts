@@ -10,7 +10,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { getOperationAST, OperationTypeNode, type ExecutionResult, type GraphQLError } from 'graphql'
 import { viewerFrom } from './auth.ts'
-import type { Answered, KnownDocuments } from './known-documents.ts'
+import type { WithResult, KnownDocuments } from './known-documents.ts'
 import type { Yoga } from './yoga.ts'
 
 /** Accepted values of Content-Type. */
@@ -71,8 +71,8 @@ export function answerPost(
   const parts: Buffer[] = []
 
   /** Passes the request to yoga, with the body in `body`, because the stream was already read. */
-  const passToYoga = (answered: Answered) =>
-    void yoga(Object.assign(request, { body: Readable.from([Buffer.concat(parts)]) }), response, answered)
+  const passToYoga = (context: WithResult) =>
+    void yoga(Object.assign(request, { body: Readable.from([Buffer.concat(parts)]) }), response, context)
 
   async function answer(): Promise<void> {
     let execute: ReturnType<typeof prepare> = null
@@ -88,7 +88,7 @@ export function answerPost(
     } catch (error) {
       result = { errors: [mask(error)] }
     }
-    if (!result.data || result.errors || result.extensions) return passToYoga({ answer: result })
+    if (!result.data || result.errors || result.extensions) return passToYoga({ result })
     const bytes = Buffer.from(JSON.stringify(result))
     response.writeHead(200, { 'content-type': type, 'content-length': bytes.length }).end(bytes)
   }

@@ -17,7 +17,7 @@ import type { Viewer } from '../domain/view.ts'
 import { createRequestContext } from '../graphql/request.ts'
 import { viewerFrom } from './auth.ts'
 import { payloadOf, rendering, sharedDocument, type Rendering } from './fan-out.ts'
-import { refusal } from './guard.ts'
+import { rejectionReason } from './guard.ts'
 import type { Yoga } from './yoga.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 
@@ -80,7 +80,7 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
       ? '503 Service Unavailable'
       : path !== '/graphql'
         ? '404 Not Found'
-        : refusal(request.headers, config)
+        : rejectionReason(request.headers, config)
           ? '403 Forbidden'
           : null
     if (reason) return socket.end(`HTTP/1.1 ${reason}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)

@@ -14,7 +14,7 @@ import { createRequestContext, type RequestContext } from '../graphql/request.ts
 import { schema } from '../graphql/schema.ts'
 import { viewerFrom } from './auth.ts'
 import { tabs } from './graphiql.ts'
-import { useKnownDocuments, type Answered, type KnownDocuments } from './known-documents.ts'
+import { useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
 
 /** The context of an operation over a WebSocket: the viewer and presence holder of the connection. */
 export type Connected = { viewer: Viewer; holder: PresenceHolder }
@@ -41,7 +41,7 @@ export function createYogaServer(
   mask: (error: unknown) => GraphQLError,
   documents: KnownDocuments,
 ) {
-  return createYoga<{ req?: IncomingMessage } & Partial<Connected> & Answered, RequestContext>({
+  return createYoga<{ req?: IncomingMessage } & Partial<Connected> & WithResult, RequestContext>({
     schema,
     graphqlEndpoint: '/graphql',
     landingPage: false,

@@ -6,7 +6,7 @@ import pg from 'pg'
 import type { Embedded } from './embedded.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { nameOf } from './sql/sql.ts'
-import { keepUp } from './upkeep.ts'
+import { runMaintenance } from './maintenance.ts'
 
 /** Prisma outside a transaction. */
 export type Db = PrismaClient
@@ -93,11 +93,11 @@ function embeddedPool({ connection }: Embedded, onError: (error: Error) => void)
       await client.query(SETTINGS)
     },
   })
-  const upkeep = setInterval(() => {
-    if (pool.ending) clearInterval(upkeep)
-    else keepUp(pool).catch(onError)
+  const maintenance = setInterval(() => {
+    if (pool.ending) clearInterval(maintenance)
+    else runMaintenance(pool).catch(onError)
   }, UPKEEP_MS)
-  upkeep.unref()
+  maintenance.unref()
   return pool
 }
 

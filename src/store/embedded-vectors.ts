@@ -3,13 +3,13 @@
 
 import type { Db } from './db.ts'
 import { yieldToEventLoop } from '../yield.ts'
-import { createHeldVectors, type HeldVectors } from './held-vectors.ts'
+import { createCachedVectors, type CachedVectors } from './cached-vectors.ts'
 import { writeVectors } from './sql/indexing/write-vectors.ts'
 import { compareVectors } from './sql/recall/compare-vectors.ts'
-import { findablePlaces } from './sql/recall/findable-places.ts'
+import { findableTurns } from './sql/recall/findable-turns.ts'
 import type { ConversationVectors } from './sql/recall/read-vectors.ts'
 import { dotAt } from './vector.ts'
-import { placeKey, type Found, type VectorSearch } from './vector-search.ts'
+import { versionKey, type FoundTurn, type VectorSearch } from './vector-search.ts'
 
 /** Default size of the cache of vectors, in bytes: 200,000 vectors of 100 components. */
 const CACHE_BYTES = 200_000 * 4 * 100
@@ -22,8 +22,8 @@ const CHECKED_AT_ONCE = 5_000
 type Compared = { turns: Pick<ConversationVectors, 'conversationId' | 'rootSeqs' | 'seqs'>; similarities: Float32Array }
 
 /** Compares the query with every turn of the conversations. */
-async function compare(
-  cache: HeldVectors,
+async function compareAll(
+  cache: CachedVectors,
   embedder: string,
   conversationIds: readonly string[],
   query: Float32Array,
@@ -49,49 +49,49 @@ async function compare(
 async function bestFindable(
   compared: readonly Compared[],
   limit: number,
-  findable: (candidates: readonly Found[]) => Promise<ReadonlySet<string>>,
-): Promise<Found[]> {
+  findable: (candidates: readonly FoundTurn[]) => Promise<ReadonlySet<string>>,
+): Promise<FoundTurn[]> {
   const total = compared.reduce((sum, { similarities }) => sum + similarities.length, 0)
   const checked = new Set<string>()
-  const found: Found[] = []
+  const found: FoundTurn[] = []
   for (let count = 2 * limit + 20; found.length < limit; count *= 8) {
-    const candidates = best(compared, count).filter((candidate) => !checked.has(placeKey(candidate)))
+    const candidates = best(compared, count).filter((candidate) => !checked.has(versionKey(candidate)))
     for (let at = 0; at < candidates.length && found.length < limit; at += CHECKED_AT_ONCE) {
       const batch = candidates.slice(at, at + CHECKED_AT_ONCE)
       const passed = await findable(batch)
-      found.push(...batch.filter((candidate) => passed.has(placeKey(candidate))))
+      found.push(...batch.filter((candidate) => passed.has(versionKey(candidate))))
     }
-    for (const candidate of candidates) checked.add(placeKey(candidate))
+    for (const candidate of candidates) checked.add(versionKey(candidate))
     if (count >= total) break
   }
   return found.slice(0, limit)
 }
 
-export function createEmbeddedVectors(db: Db, { heldBytes = CACHE_BYTES } = {}): VectorSearch {
-  const cache = createHeldVectors(db, heldBytes)
+export function createEmbeddedVectors(db: Db, { cacheBytes = CACHE_BYTES } = {}): VectorSearch {
+  const cache = createCachedVectors(db, cacheBytes)
   return {
     async scan(embedder, conversationIds, query) {
       const found = new Map<string, Map<number, number>>()
-      for (const { turns, similarities } of await compare(cache, embedder, conversationIds, query)) {
+      for (const { turns, similarities } of await compareAll(cache, embedder, conversationIds, query)) {
         const bySeq = found.get(turns.conversationId) ?? new Map<number, number>()
         for (let i = 0; i < similarities.length; i++) bySeq.set(turns.seqs[i]!, similarities[i]!)
         found.set(turns.conversationId, bySeq)
       }
       return found
     },
-    of: (embedder, places, query) => compareVectors(db, embedder, places, query),
+    compare: (embedder, versions, query) => compareVectors(db, embedder, versions, query),
     async nearest(embedder, viewer, conversationIds, query, limit, filter) {
-      const compared = await compare(cache, embedder, conversationIds, query)
-      const found = await bestFindable(compared, limit, (candidates) => findablePlaces(db, viewer, candidates, filter))
-      return { how: 'EXACT', found }
+      const compared = await compareAll(cache, embedder, conversationIds, query)
+      const found = await bestFindable(compared, limit, (candidates) => findableTurns(db, viewer, candidates, filter))
+      return { method: 'EXACT', found }
     },
     async write(embedder, vectors) {
       if (vectors.length === 0) return
       for (const { conversationId } of vectors) cache.changing(conversationId, embedder)
-      const written = new Set((await writeVectors(db, embedder, vectors)).map(placeKey))
-      for (const { vector, ...place } of vectors) {
-        cache.changing(place.conversationId, embedder)
-        if (written.delete(placeKey(place))) cache.add(embedder, place, vector)
+      const written = new Set((await writeVectors(db, embedder, vectors)).map(versionKey))
+      for (const { vector, ...version } of vectors) {
+        cache.changing(version.conversationId, embedder)
+        if (written.delete(versionKey(version))) cache.add(embedder, version, vector)
       }
     },
     forget: cache.forget,
@@ -99,7 +99,7 @@ export function createEmbeddedVectors(db: Db, { heldBytes = CACHE_BYTES } = {}):
 }
 
 /** Returns the `count` most similar turns, best first. Keeps at most 2 × `count` candidates in memory. */
-function best(compared: readonly Compared[], count: number): Found[] {
+function best(compared: readonly Compared[], count: number): FoundTurn[] {
   const kept: { turns: Compared['turns']; i: number; similarity: number }[] = []
   let lowest = -Infinity
   const prune = () => {
@@ -117,7 +117,7 @@ function best(compared: readonly Compared[], count: number): Found[] {
     }
   }
   prune()
-  return kept.map(({ turns, i, similarity }): Found => ({
+  return kept.map(({ turns, i, similarity }): FoundTurn => ({
     conversationId: turns.conversationId,
     rootSeq: turns.rootSeqs[i]!,
     seq: turns.seqs[i]!,

@@ -14,13 +14,13 @@ export type Subject = { tenant: string; key: string }
 
 export type JobQueue = {
   /**
-   * Starts to process the jobs of a queue, at most `lanes` at a time in this process. A job whose `handle` rejects
-   * is retried with the delays of RETRY; after the last retry, it has failed.
+   * Starts to process the jobs of a queue, at most `concurrency` at a time in this process. A job whose `handle`
+   * rejects is retried with the delays of RETRY; after the last retry, it has failed.
    * @returns a function that aborts running jobs and waits for them for up to CLOSE_MS
    */
   work(
     name: string,
-    lanes: number,
+    concurrency: number,
     handle: (subject: Subject, signal: AbortSignal) => Promise<void>,
   ): Promise<() => Promise<void>>
   /**
@@ -84,11 +84,11 @@ function withoutStack(reason: string): Error {
 /** The ids of pg-boss's workers for a queue, and their running jobs. */
 type QueueWorker = { ids: readonly string[]; running: ReadonlySet<Promise<void>> }
 
-/** Starts `lanes` workers of pg-boss. They start no job after `signal` is aborted. */
+/** Starts `concurrency` workers of pg-boss. They start no job after `signal` is aborted. */
 async function startWorker(
   boss: PgBoss,
   name: string,
-  lanes: number,
+  concurrency: number,
   handle: (subject: Subject, signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<QueueWorker> {
@@ -109,7 +109,7 @@ async function startWorker(
       for (const id of ids) boss.notifyWorker(id)
     }
   }
-  for (let i = 0; i < lanes; i++) {
+  for (let i = 0; i < concurrency; i++) {
     ids.push(await boss.work(name, { pollingIntervalSeconds: POLL_SECONDS, batchSize: 1 }, run))
   }
   return { ids, running }
@@ -131,7 +131,7 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
   const { get, execute, stop: stopBoss } = createBoss(pool, onError)
 
   return {
-    async work(name, lanes, handle) {
+    async work(name, concurrency, handle) {
       const boss = await inTurn(pool, async () => {
         const started = await get()
         await prepareQueue(started, name)
@@ -139,7 +139,7 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
       })
       const halt = new AbortController()
       const signal = AbortSignal.any([stop.signal, halt.signal])
-      const { ids, running } = await startWorker(boss, name, lanes, handle, signal)
+      const { ids, running } = await startWorker(boss, name, concurrency, handle, signal)
       workers.set(name, [...(workers.get(name) ?? []), ...ids])
       return async () => {
         halt.abort()

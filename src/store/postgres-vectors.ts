@@ -50,14 +50,14 @@ export function createPostgresVectors(db: Db, { exactTurns = EXACT_TURNS } = {})
 
   return {
     scan: (embedder, conversationIds, query) => scanVectors(db, embedder, conversationIds, query),
-    of: (embedder, places, query) => compareVectors(db, embedder, places, query),
+    compare: (embedder, versions, query) => compareVectors(db, embedder, versions, query),
     async nearest(embedder, viewer, conversationIds, query, limit, filter) {
       const search = { embedder, viewer, conversationIds, query, limit, filter }
       if (await isIndexFaster(embedder, conversationIds, limit)) {
         const found = await nearestByIndex(db, search)
-        if (found.length >= limit) return { how: 'APPROXIMATE', found }
+        if (found.length >= limit) return { method: 'APPROXIMATE', found }
       }
-      return { how: 'EXACT', found: await nearestOfAll(db, search) }
+      return { method: 'EXACT', found: await nearestOfAll(db, search) }
     },
     async write(embedder, vectors) {
       if (vectors.length > 0) await writeVectors(db, embedder, vectors)

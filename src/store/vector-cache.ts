@@ -2,7 +2,7 @@
 // is not cached does nothing. Requires that no other process writes vectors.
 
 import type { ConversationVectors } from './sql/recall/read-vectors.ts'
-import type { Place } from './vector-search.ts'
+import type { TurnVersionId } from './vector-search.ts'
 
 type VectorCache = {
   /** Returns the conversation's vectors, if cached, and marks the conversation as recently used. */
@@ -10,7 +10,7 @@ type VectorCache = {
   /** Caches a conversation's vectors, unless they alone exceed the limit. `add` then changes the given object. */
   put(embedder: string, vectors: ConversationVectors): void
   /** Adds a vector to a cached conversation. Does nothing if the conversation is not cached. */
-  add(embedder: string, place: Place, vector: Float32Array): void
+  add(embedder: string, version: TurnVersionId, vector: Float32Array): void
   /** Removes the conversation's vectors of all embedders. */
   forget(conversationId: string): void
 }

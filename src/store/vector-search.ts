@@ -6,7 +6,7 @@ import type { Role } from './generated/enums.ts'
 import type { Viewer } from './viewer.ts'
 
 /** Identifies a turn version: its conversation, the seq of the turn's first version, and its own seq. */
-export type Place = { conversationId: string; rootSeq: number; seq: number }
+export type TurnVersionId = { conversationId: string; rootSeq: number; seq: number }
 
 /** Conditions on turns. Null and omitted conditions match all turns. */
 export type SearchFilter = {
@@ -21,10 +21,10 @@ export type SearchFilter = {
 }
 
 /** Whether the search compared every candidate (EXACT), or only those that an index returned (APPROXIMATE). */
-export type How = 'EXACT' | 'APPROXIMATE'
+export type SearchMethod = 'EXACT' | 'APPROXIMATE'
 
 /** A turn version and its cosine similarity to the query. */
-export type Found = Place & { similarity: number }
+export type FoundTurn = TurnVersionId & { similarity: number }
 
 export type VectorSearch = {
   /**
@@ -38,10 +38,10 @@ export type VectorSearch = {
     query: Float32Array,
   ): Promise<Map<string, Map<number, number>>>
   /**
-   * Compares the vectors of the given turns with `query`, exactly. Returns cosine similarities by `placeKey`; a turn
+   * Compares the vectors of the given turns with `query`, exactly. Returns cosine similarities by `versionKey`; a turn
    * without a vector has no key. Not narrowed to a view.
    */
-  of(embedder: string, places: readonly Place[], query: Float32Array): Promise<Map<string, number>>
+  compare(embedder: string, versions: readonly TurnVersionId[], query: Float32Array): Promise<Map<string, number>>
   /**
    * Returns the `limit` turns of the conversations that are most similar to `query`, best first. Considers committed
    * turns that match the filter, each in the newest version that the viewer sees. Returns fewer only if fewer match.
@@ -53,12 +53,13 @@ export type VectorSearch = {
     query: Float32Array,
     limit: number,
     filter: SearchFilter,
-  ): Promise<{ how: How; found: Found[] }>
+  ): Promise<{ method: SearchMethod; found: FoundTurn[] }>
   /** Stores vectors. Skips turns that have a vector of the embedder, and deleted conversations. */
-  write(embedder: string, vectors: readonly (Place & { vector: Float32Array })[]): Promise<void>
+  write(embedder: string, vectors: readonly (TurnVersionId & { vector: Float32Array })[]): Promise<void>
   /** Removes the vectors of a deleted conversation from this process's memory. */
   forget(conversationId: string): void
 }
 
 /** Map key of a turn version. */
-export const placeKey = ({ conversationId, seq }: { conversationId: string; seq: number }) => `${conversationId} ${seq}`
+export const versionKey = ({ conversationId, seq }: { conversationId: string; seq: number }) =>
+  `${conversationId} ${seq}`

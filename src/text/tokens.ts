@@ -20,21 +20,21 @@ const INLINE = 16 * 1024
  * Maximum characters of a run with or without spaces. Longer runs are split, because counting takes quadratic time in
  * the length of a run.
  */
-const LONGEST_RUN = 1000
-const OVERLONG = new RegExp(`\\S{${LONGEST_RUN}}|\\s{${LONGEST_RUN}}`, 'u')
-const RUNS = new RegExp(`\\S{1,${LONGEST_RUN}}|\\s{1,${LONGEST_RUN}}`, 'gu')
+const MAX_RUN_UNITS = 1000
+const OVERLONG = new RegExp(`\\S{${MAX_RUN_UNITS}}|\\s{${MAX_RUN_UNITS}}`, 'u')
+const RUNS = new RegExp(`\\S{1,${MAX_RUN_UNITS}}|\\s{1,${MAX_RUN_UNITS}}`, 'gu')
 
 /** Text such as `<|endoftext|>` counts as text, never as a control token. */
 const PLAIN = { disallowedSpecial: new Set<string>() }
 
 /** Counts on the calling thread. Each split of a run that exceeds LONGEST_RUN adds at most one token. */
 export function countInline(text: string): number {
-  if (text.length < LONGEST_RUN || !OVERLONG.test(text)) return countTokens(text, PLAIN)
+  if (text.length < MAX_RUN_UNITS || !OVERLONG.test(text)) return countTokens(text, PLAIN)
   let tokens = 0
   let piece = ''
   for (const [run] of text.matchAll(RUNS)) {
     piece += run
-    if (run.length >= LONGEST_RUN) {
+    if (run.length >= MAX_RUN_UNITS) {
       tokens += countTokens(piece, PLAIN)
       piece = ''
     }

@@ -5,7 +5,7 @@
 import { porter } from './porter.ts'
 
 /** Maximum UTF-16 units of a word. Longer ones, such as base64 blobs, are dropped, to keep index entries small. */
-const LONGEST_WORD = 64
+const MAX_WORD_UNITS = 64
 
 /** Letters and digits, with apostrophes inside, which may be straight, typographic or a backtick. */
 const WORD = /[\p{L}\p{N}\p{M}]+(?:['’ʼ`][\p{L}\p{M}]+)*/gu
@@ -24,7 +24,7 @@ export function words(text: string): string[] {
   const found: string[] = []
   for (const [raw] of text.toLowerCase().normalize('NFKC').matchAll(WORD)) {
     const word = ASCII.test(raw) ? raw : plain(raw)
-    if (word.length === 0 || word.length > LONGEST_WORD) continue
+    if (word.length === 0 || word.length > MAX_WORD_UNITS) continue
     if (UNSPACED.test(word)) found.push(...pairs(word))
     else found.push(word)
   }

@@ -147,7 +147,7 @@ const PACKAGE_LAYERS: [packages: RegExp, layers: string[]][] = [
 ]
 
 /** Run-time imports of a package outside its layer. */
-export const strayPackages = (files: readonly SourceFile[]): string[] =>
+export const misplacedPackages = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) =>
     packageImports(file).flatMap(({ to, isType }) => {
       const rule = PACKAGE_LAYERS.find(([packages]) => packages.test(to))
@@ -156,7 +156,7 @@ export const strayPackages = (files: readonly SourceFile[]): string[] =>
   )
 
 /** Files outside graphql/ and server/ that import a GraphQL package, types included. */
-export const strayGraphQL = (files: readonly SourceFile[]): string[] =>
+export const misplacedGraphQL = (files: readonly SourceFile[]): string[] =>
   files
     .filter((file) => !['graphql', 'server'].includes(layerOf(file.path)))
     .filter((file) => packageImports(file).some(({ to }) => PACKAGE_LAYERS[0]![0].test(to)))
@@ -167,13 +167,13 @@ const matching = (pattern: RegExp, files: readonly SourceFile[]) =>
   files.filter(({ code }) => pattern.test(code)).map(({ path }) => path)
 
 /** Files outside config/ that read the environment. */
-export const strayEnvironment = (files: readonly SourceFile[]): string[] =>
+export const misplacedEnvironment = (files: readonly SourceFile[]): string[] =>
   matching(/\bprocess\s*(\.|\?\.|\[\s*['"])env\b|import \{[^}]*\benv\b[^}]*\} from 'node:process'/, files).filter(
     (path) => layerOf(path) !== 'config',
   )
 
 /** Files outside store/ that contain SQL. */
-export function straySql(files: readonly SourceFile[]): string[] {
+export function misplacedSql(files: readonly SourceFile[]): string[] {
   const raw = /\$(query|execute)Raw|\bPrisma\.(sql|raw|join)\b|\b(pool|client|connection)\.query\s*[(<]/
   const sql = /['"`]\s*(SELECT\s|INSERT INTO\s|UPDATE \w+ SET\s|DELETE FROM\s|WITH \w+ AS\s|BEGIN\b|COMMIT\b)/
   const outside = [...matching(raw, files), ...matching(sql, files)].filter((path) => layerOf(path) !== 'store')
@@ -189,11 +189,11 @@ export const longFiles = (files: readonly SourceFile[]): string[] =>
     .filter(({ lines }) => lines > MAX_LINES)
     .map(({ path, lines }) => `${path} has ${lines} lines; at most ${MAX_LINES} are allowed`)
 
-/** Tests that cover several files of src, or files outside src; strayTests ignores them. */
+/** Tests that cover several files of src, or files outside src; misplacedTests ignores them. */
 const UNMIRRORED = /^test\/(contract|scenario|bench|scripts|architecture)\/|^test\/[\w-]+\.test\.ts$/
 
 /** Tests without a file in src: test/a/b.test.ts and test/a/b.aspect.test.ts must test src/a/b.ts or src/a/b/. */
-export const strayTests = (tests: readonly SourceFile[], files: readonly SourceFile[]): string[] =>
+export const misplacedTests = (tests: readonly SourceFile[], files: readonly SourceFile[]): string[] =>
   tests
     .map(({ path }) => path)
     .filter((path) => path.endsWith('.test.ts') && !UNMIRRORED.test(path))

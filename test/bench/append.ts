@@ -6,8 +6,8 @@ import type { Deps } from '../../src/domain/deps.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
 import { appendTurn } from '../../src/domain/turn/append.ts'
 import { interleave, type Figure, type Report } from './figures.ts'
-import { appendByCall, appendPlainly, TEXT } from './raw-append.ts'
-import { openWorld, withDatabase, type Bench } from './services.ts'
+import { appendByCall, insertTurn, TEXT } from './raw-append.ts'
+import { openDeps, withDatabase, type Bench } from './services.ts'
 
 /** Number of workers, each of which appends one turn at a time. */
 const CONCURRENCY = 64
@@ -65,7 +65,7 @@ async function check(pool: pg.Pool, conversationIds: readonly string[], acknowle
 
 export async function append({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
-    const { deps, close } = await openWorld(url, services.redisUrl)
+    const { deps, close } = await openDeps(url, services.redisUrl)
     const pool = new pg.Pool({ connectionString: url, max: POOL })
     pool.on('error', (error) => progress(`a database connection failed: ${error.message}`))
     try {
@@ -90,14 +90,14 @@ export async function append({ services, progress }: Bench): Promise<Report> {
               await appendByCall(pool, conversationId)
               acknowledged += 1
             }),
-          'plain INSERT': () => rate(plainConversations, (conversationId) => appendPlainly(pool, conversationId)),
+          'plain INSERT': () => rate(plainConversations, (conversationId) => insertTurn(pool, conversationId)),
         }
         for (const warmUp of Object.values(contestants)) await warmUp()
         const medians = await interleave(ROUNDS, contestants, (message) => progress(`${where}: ${message}/s`))
         await check(deps.pool, conversationIds, acknowledged)
         figures.push(
           {
-            what: `appends ${where}`,
+            label: `appends ${where}`,
             unit: '/s',
             better: 'larger',
             target,
@@ -106,7 +106,7 @@ export async function append({ services, progress }: Bench): Promise<Report> {
             against: 'raw pg, append_turns with one call each',
           },
           {
-            what: `appends ${where}`,
+            label: `appends ${where}`,
             unit: '/s',
             better: 'larger',
             target: null,

@@ -2,14 +2,14 @@
 // checks the limits of a pass and of the summary. Compares the time with that of the same passes with a summarizer that
 // returns a constant, which is the cost of the database.
 
-import type { World } from '../../src/deps.ts'
+import type { OpenDeps } from '../../src/deps.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
 import { summarize } from '../../src/domain/summary/compact.ts'
 import { PASS_TOKENS, SUMMARY_TOKENS } from '../../src/domain/summary/step.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
 import type { Summarizer } from '../../src/providers/ports/summarizer.ts'
 import type { Report } from './figures.ts'
-import { openWorld, withDatabase, type Bench } from './services.ts'
+import { openDeps, withDatabase, type Bench } from './services.ts'
 
 /** Number of imported turns. COMPACT_TURNS sets another number. */
 const TURNS = Number(process.env.COMPACT_TURNS ?? 100_000)
@@ -23,7 +23,7 @@ const VERBS = [
   'works again since noon',
 ]
 
-async function fill({ deps }: World): Promise<string> {
+async function fill({ deps }: OpenDeps): Promise<string> {
   const { id } = await createConversation(deps, viewer, { participants: [{ actor: 'ada' }, { actor: 'bob' }] })
   for (let from = 0; from < TURNS; from += BATCH) {
     await appendTurns(deps, viewer, {
@@ -41,10 +41,10 @@ async function fill({ deps }: World): Promise<string> {
 }
 
 /** Summarises the whole conversation. Throws if a pass or the summary exceeds its limit. */
-async function run({ deps }: World, conversationId: string, summarizer: Summarizer) {
+async function run({ deps }: OpenDeps, conversationId: string, summarizer: Summarizer) {
   let passes = 0
   let longest = 0
-  const standard: Summarizer = {
+  const counting: Summarizer = {
     ...summarizer,
     async summarize(request, signal) {
       passes += 1
@@ -55,7 +55,7 @@ async function run({ deps }: World, conversationId: string, summarizer: Summariz
       return summarizer.summarize(request, signal)
     },
   }
-  const measured = { ...deps, summarizers: { ...deps.summarizers, standard } }
+  const measured = { ...deps, summarizers: { ...deps.summarizers, default: counting } }
   const begin = performance.now()
   const summary = await summarize(measured, viewer, { conversationId })
   const ms = performance.now() - begin
@@ -70,7 +70,7 @@ async function run({ deps }: World, conversationId: string, summarizer: Summariz
 
 export async function compact({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
-    const world = await openWorld(url, services.redisUrl)
+    const world = await openDeps(url, services.redisUrl)
     try {
       const [conversationId, baselineId] = [await fill(world), await fill(world)]
       progress(`wrote two conversations of ${TURNS} turns`)
@@ -79,12 +79,12 @@ export async function compact({ services, progress }: Bench): Promise<Report> {
         summarize: async () => ({ content: 'nothing', model: 'none' }),
         close: async () => {},
       })
-      const ours = await run(world, conversationId, world.deps.summarizers.standard)
+      const ours = await run(world, conversationId, world.deps.summarizers.default)
       return {
         title: `compact: ${TURNS.toLocaleString('en-US')} imported turns into one rolling summary, Postgres`,
         figures: [
           {
-            what: 'the whole conversation',
+            label: 'the whole conversation',
             ours: ours.ms / 1_000,
             theirs: baseline.ms / 1_000,
             against: 'the same passes without a summarizer',

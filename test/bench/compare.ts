@@ -5,7 +5,14 @@
 
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { burst, enter, openTurns, singles, SUBSCRIBERS, type Side } from './fan-out.ts'
+import {
+  measureBurst,
+  connectSubscribers,
+  openTurns,
+  measureSingleTurns,
+  SUBSCRIBERS,
+  type FanOutSide,
+} from './fan-out.ts'
 import { format, median, table } from './figures.ts'
 import { openConnection } from './http-client.ts'
 import type { Load, LoadResult } from './http-load.ts'
@@ -70,7 +77,7 @@ const textOf = (number: number) =>
 const QUERIES = ['when does the launch move', 'who pays the invoice', 'coffee in rome', 'the piano by the window']
 
 /** A server, its large conversation, its conversations for appended turns, and its side of the fan-out benchmark. */
-type Contestant = { server: ServerProcess; large: string; written: string[]; side: Side }
+type Contestant = { server: ServerProcess; large: string; written: string[]; side: FanOutSide }
 
 async function ask<T>(port: number, query: string, variables: object): Promise<T> {
   const connection = await openConnection(port)
@@ -110,7 +117,7 @@ async function fill({ port }: ServerProcess): Promise<{ large: string; written: 
 }
 
 type Measure = {
-  what: string
+  label: string
   run(contestant: Contestant): Promise<number>
   better: 'larger' | 'smaller'
   unit: string
@@ -118,18 +125,19 @@ type Measure = {
 
 function measures(load: Worker<Load, LoadResult>): Measure[] {
   const rate = (
-    what: string,
+    label: string,
     connections: number,
     bodies: (contestant: Contestant) => { query: string; variables: object }[],
-    sign: string,
+    expectedText: string,
   ): Measure => ({
-    what,
+    label,
     unit: '/s',
     better: 'larger',
     async run(contestant) {
       const sent = bodies(contestant).map((body) => JSON.stringify(body))
       const { port } = contestant.server
-      return (await load.ask({ port, path: '/graphql', bodies: sent, connections, ms: ROUND_MS, sign })).perSecond
+      return (await load.ask({ port, path: '/graphql', bodies: sent, connections, ms: ROUND_MS, expectedText }))
+        .perSecond
     },
   })
   const queries = (query: string) => (contestant: Contestant) =>
@@ -146,19 +154,19 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
     rate('context of 20 turns and 10 recalled, 1 client', 1, queries(CONTEXT), '"tokens"'),
     rate('context of 20 turns and 10 recalled, 16 clients', 16, queries(CONTEXT), '"tokens"'),
     {
-      what: 'fan-out of single turns, server CPU per delivery',
+      label: 'fan-out of single turns, server CPU per delivery',
       unit: 'µs',
       better: 'smaller',
-      run: async ({ side }) => (await singles(side)).cpu,
+      run: async ({ side }) => (await measureSingleTurns(side)).cpu,
     },
-    { what: 'fan-out of deltas, deliveries', unit: '/s', better: 'larger', run: ({ side }) => burst(side) },
+    { label: 'fan-out of deltas, deliveries', unit: '/s', better: 'larger', run: ({ side }) => measureBurst(side) },
   ]
 }
 
 /** Alternates rounds of both servers, in every other round in reverse order, and prints one row per measure. */
 async function compare(rounds: number, measured: Measure[], ours: Contestant, theirs: Contestant): Promise<void> {
   const rows: string[][] = []
-  for (const { what, run, better, unit } of measured) {
+  for (const { label, run, better, unit } of measured) {
     const pairs: [ours: number, theirs: number][] = []
     await run(ours)
     await run(theirs)
@@ -172,7 +180,7 @@ async function compare(rounds: number, measured: Measure[], ours: Contestant, th
     const ratios = pairs.map(([one, other]) => (better === 'larger' ? one / other : other / one))
     const middle = (index: 0 | 1) => format(median(pairs.map((pair) => pair[index])))
     rows.push([
-      what,
+      label,
       middle(0),
       middle(1),
       unit,
@@ -200,7 +208,7 @@ async function withContestant<T>(
       const readers = Array.from({ length: SUBSCRIBERS }, (_, index) => ({ actor: `reader-${index}` }))
       const { id: followed } = await ask<{ id: string }>(server.port, FOLLOWED, { readers })
       await ask(server.port, JOIN, { id: followed })
-      const side = await enter(server, followed, (message) => console.error(`${root}: ${message}`))
+      const side = await connectSubscribers(server, followed, (message) => console.error(`${root}: ${message}`))
       await openTurns(side)
       try {
         return await use({ server, side, ...filled })
@@ -230,7 +238,7 @@ process.once('SIGINT', () => {
 const load = startWorker<Load, LoadResult>('./http-load.ts')
 await withContestant(fileURLToPath(new URL('../..', import.meta.url)), services, 1, (ours) =>
   withContestant(resolve(other), services, 2, (theirs) => {
-    const chosen = measures(load).filter(({ what }) => what.includes(words))
+    const chosen = measures(load).filter(({ label }) => label.includes(words))
     return compare(Number(rounds), chosen, ours, theirs)
   }),
 )

@@ -86,8 +86,8 @@ for (const conversation of files.map(readConversation)) {
     }
     return { share: (100 * included) / all, ms: median(times) }
   }
-  const add = (what: string, { share, ms }: { share: number; ms: number }, target = '') =>
-    rows.push([conversation.name, what, share.toFixed(1), target, ms.toFixed(1)])
+  const add = (label: string, { share, ms }: { share: number; ms: number }, target = '') =>
+    rows.push([conversation.name, label, share.toFixed(1), target, ms.toFixed(1)])
   const recalling = (query: string) => ({ query, recentTurns: 10, semanticRecall: { k: 20 } })
   const recalled = await evidenceIn(recalling)
   add('10 recent turns, 20 recalled', recalled, recalled.share >= TARGET ? 'ok' : 'below')

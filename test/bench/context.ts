@@ -8,7 +8,7 @@ import { createConversation } from '../../src/domain/conversation.ts'
 import { recall } from '../../src/domain/recall/recall.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
 import { format, interleave, median, type Figure, type Report } from './figures.ts'
-import { openWorld, withDatabase, type Bench } from './services.ts'
+import { openDeps, withDatabase, type Bench } from './services.ts'
 
 const viewer = { tenant: 'default', actor: 'ada' }
 const SMALL = 1_000
@@ -101,7 +101,7 @@ async function statementsOf(deps: Deps, call: () => Promise<unknown>): Promise<u
 /** The minimal reads of a context with recall: the conversation, its newest turns, and the nearest vectors. */
 function rawReads(pool: pg.Pool, deps: Deps, conversationId: string) {
   const columns = 't.id, t.seq, t.root_seq, t.actor, t.role, t.status, t.text, t.parts, t.token_count, t.created_at'
-  const embedder = deps.embedding.searched()
+  const embedder = deps.embedding.serving()
   return {
     conversation: () =>
       pool.query({
@@ -132,7 +132,7 @@ function rawReads(pool: pg.Pool, deps: Deps, conversationId: string) {
 
 export async function context({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
-    const { deps, close } = await openWorld(url, services.redisUrl)
+    const { deps, close } = await openDeps(url, services.redisUrl)
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     try {
       const small = await makeConversation(deps, SMALL, progress)
@@ -172,8 +172,8 @@ export async function context({ services, progress }: Bench): Promise<Report> {
       for (const warmUp of Object.values(contestants)) await warmUp()
       const medians = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
       const sample = await build(small, recalling(1))
-      const figure = (what: string, ours: number, theirs: number, against: string, target: number | null): Figure => ({
-        what,
+      const figure = (label: string, ours: number, theirs: number, against: string, target: number | null): Figure => ({
+        label,
         ours,
         theirs,
         unit: 'ms',

@@ -16,20 +16,20 @@ export type Command =
   /** Replies with the latencies over all sockets, from `since[n]` to the arrival of frame n. */
   | { do: 'latencies'; since: number[] }
 
-export type Arrived = {
+export type Arrivals = {
   /** Minimum and maximum number of frames on a socket. */
-  least: number
-  most: number
+  minFrames: number
+  maxFrames: number
   /** Whether all sockets received as many payload bytes as the first one. */
-  alike: boolean
+  hasEqualSizes: boolean
   /** Time of the last arrival, as returned by `now`. */
-  last: number
+  lastArrival: number
   /** The frames of the first socket. */
   frames: string[]
 }
 /** Percentiles, ms. */
 export type Latencies = { p50: number; p99: number }
-export type Reply = Arrived | Latencies | null
+export type Reply = Arrivals | Latencies | null
 
 /** Milliseconds on a clock shared by all processes of the machine. */
 export function now(): number {
@@ -187,8 +187,14 @@ answer<Command, Reply>(async (command) => {
           setTimeout(resolve, command.ms)
         })
       complete = null
-      const alike = bytes.every((size) => size === bytes[0])
-      return { least: Math.min(...counts), most: Math.max(...counts), alike, last, frames }
+      const hasEqualSizes = bytes.every((size) => size === bytes[0])
+      return {
+        minFrames: Math.min(...counts),
+        maxFrames: Math.max(...counts),
+        hasEqualSizes,
+        lastArrival: last,
+        frames,
+      }
     }
     case 'latencies': {
       const times: number[] = []

@@ -5,12 +5,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addParticipant } from '../../src/domain/participant.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
-import { now, type Arrived, type Command, type Reply, type Latencies } from './fan-out-subscribers.ts'
+import { now, type Arrivals, type Command, type Reply, type Latencies } from './fan-out-subscribers.ts'
 import { format, interleave, median, type Report } from './figures.ts'
 import { openConnection, type Connection } from './http-client.ts'
 import { startServer, startWorker, type ServerProcess, type Worker } from './process.ts'
 import { TEXT } from './raw-append.ts'
-import { openWorld, withDatabase, type Bench } from './services.ts'
+import { openDeps, withDatabase, type Bench } from './services.ts'
 
 export const SUBSCRIBERS = 1_000
 const ROUNDS = 5
@@ -43,7 +43,7 @@ const DELTA = `mutation Delta($turn: ID!, $text: String!, $start: Int!) {
 }`
 
 /** A server under test: its conversation, the process of all subscribers, and the open turns. */
-export type Side = {
+export type FanOutSide = {
   server: ServerProcess
   conversationId: string
   subscribers: Worker<Command, Reply>
@@ -60,7 +60,7 @@ async function mutate<T>(connection: Connection, query: string, variables: objec
 }
 
 async function withConnections<T>(
-  { server }: Side,
+  { server }: FanOutSide,
   count: number,
   use: (open: Connection[]) => Promise<T>,
 ): Promise<T> {
@@ -72,12 +72,17 @@ async function withConnections<T>(
   }
 }
 
-const arrived = async ({ subscribers }: Side) => (await subscribers.ask({ do: 'await', ms: TIMEOUT_MS })) as Arrived
+const arrived = async ({ subscribers }: FanOutSide) =>
+  (await subscribers.ask({ do: 'await', ms: TIMEOUT_MS })) as Arrivals
 
 /** Connects all subscribers, and checks that each of them receives a turn. */
-export async function enter(server: ServerProcess, conversationId: string, progress: Bench['progress']): Promise<Side> {
+export async function connectSubscribers(
+  server: ServerProcess,
+  conversationId: string,
+  progress: Bench['progress'],
+): Promise<FanOutSide> {
   const subscribers = startWorker<Command, Reply>('./fan-out-subscribers.ts')
-  const side: Side = { server, conversationId, subscribers, turns: [] }
+  const side: FanOutSide = { server, conversationId, subscribers, turns: [] }
   await subscribers.ask({
     do: 'open',
     port: server.port,
@@ -88,8 +93,8 @@ export async function enter(server: ServerProcess, conversationId: string, progr
   await sleep(1_000)
   await subscribers.ask({ do: 'expect', frames: 1 })
   await withConnections(side, 1, ([connection]) => mutate(connection!, APPEND, { conversationId, text: TEXT }))
-  const { least, frames } = await arrived(side)
-  if (least < 1 || !frames[0]?.includes('"TurnAppended"'))
+  const { minFrames, frames } = await arrived(side)
+  if (minFrames < 1 || !frames[0]?.includes('"TurnAppended"'))
     throw new Error(`some subscribers received nothing: ${frames[0]}`)
   progress(`${SUBSCRIBERS} subscribers are connected`)
   return side
@@ -97,13 +102,13 @@ export async function enter(server: ServerProcess, conversationId: string, progr
 
 /** Throws unless all sockets received the expected frames in equal size, and those of the first one pass `isValid`. */
 function check(
-  { least, most, alike, frames }: Arrived,
+  { minFrames, maxFrames, hasEqualSizes, frames }: Arrivals,
   expected: number,
   isValid: (message: Message) => boolean,
 ): void {
   const invalid = frames.find((frame) => !isValid(JSON.parse(frame) as Message))
-  if (least === expected && most === expected && alike && invalid === undefined) return
-  const difference = invalid ?? `${least} to ${most} arrived, of equal size: ${alike}`
+  if (minFrames === expected && maxFrames === expected && hasEqualSizes && invalid === undefined) return
+  const difference = invalid ?? `${minFrames} to ${maxFrames} arrived, of equal size: ${hasEqualSizes}`
   throw new Error(`each socket must receive ${expected} valid frames: ${difference}`)
 }
 type Message = { type: string; payload: { data?: { conversationEvents: Record<string, unknown> } } }
@@ -115,7 +120,7 @@ export type Singles = Latencies & { cpu: number }
  * Appends SINGLES turns, one every `pauseMs`. Returns the latencies from request to arrival, ms, and the server's CPU
  * time per delivery, µs.
  */
-export async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> {
+export async function measureSingleTurns(side: FanOutSide, pauseMs = PAUSE_MS): Promise<Singles> {
   const { server, subscribers, conversationId } = side
   await subscribers.ask({ do: 'expect', frames: SINGLES })
   const since: number[] = []
@@ -143,7 +148,7 @@ export async function singles(side: Side, pauseMs = PAUSE_MS): Promise<Singles> 
 }
 
 /** Deltas delivered per second, from the first request to the last arrival. */
-export async function burst(side: Side): Promise<number> {
+export async function measureBurst(side: FanOutSide): Promise<number> {
   const { subscribers, turns } = side
   await subscribers.ask({ do: 'expect', frames: DELTAS })
   const sent = new Map<string, string>(turns.map(({ id }) => [id, '']))
@@ -174,11 +179,11 @@ export async function burst(side: Side): Promise<number> {
   })
   for (const [turn, text] of sent)
     if ((received.get(turn) ?? '') !== text) throw new Error(`the received text of turn ${turn} is not the text sent`)
-  return (DELTAS * SUBSCRIBERS * 1_000) / (result.last - begin)
+  return (DELTAS * SUBSCRIBERS * 1_000) / (result.lastArrival - begin)
 }
 type Delta = { turnId: string; start: number; end: number; text: string }
 
-export async function openTurns(side: Side): Promise<void> {
+export async function openTurns(side: FanOutSide): Promise<void> {
   await withConnections(side, 1, async ([connection]) => {
     for (let index = 0; index < WRITERS; index++) {
       side.turns.push({
@@ -190,7 +195,7 @@ export async function openTurns(side: Side): Promise<void> {
 }
 
 async function makeConversation(databaseUrl: string, redisUrl: string): Promise<string> {
-  const { deps, close } = await openWorld(databaseUrl, redisUrl)
+  const { deps, close } = await openDeps(databaseUrl, redisUrl)
   const viewer = { tenant: 'default', actor: 'speaker' }
   const participants = Array.from({ length: SUBSCRIBERS }, (_, index) => ({ actor: `reader-${index}` }))
   // No compaction: its events would be counted as deliveries.
@@ -210,17 +215,17 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
       const env = { DATABASE_URL: url, REDIS_URL: redisUrl, LOG_LEVEL: 'info', STREAM_LEASE_SECONDS: '3600' }
       const server = await startServer(path, env)
       started.push(server)
-      const side = await enter(server, conversationId, (message) => progress(`${path}: ${message}`))
+      const side = await connectSubscribers(server, conversationId, (message) => progress(`${path}: ${message}`))
       started.push(side.subscribers)
       return side
     }
     try {
       const sides = { ours: await start('src/bin.ts'), plain: await start('test/bench/fan-out-plain.ts') }
       progress('warming up')
-      for (const side of Object.values(sides)) await singles(side, PAUSE_MS / 2)
+      for (const side of Object.values(sides)) await measureSingleTurns(side, PAUSE_MS / 2)
       const results = { ours: [] as Singles[], plain: [] as Singles[] }
       const cpuOf = (name: 'ours' | 'plain') => async () => {
-        const result = await singles(sides[name])
+        const result = await measureSingleTurns(sides[name])
         results[name].push(result)
         progress(`${name}: p50 ${format(result.p50)} ms, p99 ${format(result.p99)} ms`)
         return result.cpu
@@ -233,13 +238,13 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
       const burstCpu = { ours: [] as number[], plain: [] as number[] }
       const rateOf = (name: 'ours' | 'plain') => async () => {
         const before = await sides[name].server.cpuMs()
-        const rate = await burst(sides[name])
+        const rate = await measureBurst(sides[name])
         burstCpu[name].push((((await sides[name].server.cpuMs()) - before) * 1_000) / (DELTAS * SUBSCRIBERS))
         return rate
       }
       for (const side of Object.values(sides)) await openTurns(side)
       await sleep(1_000)
-      await burst(sides.ours)
+      await measureBurst(sides.ours)
       const rate = await interleave(BURST_ROUNDS, { ours: rateOf('ours'), plain: rateOf('plain') }, (message) =>
         progress(`bursts of deltas: ${message} deliveries/s`),
       )
@@ -249,9 +254,9 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
       return {
         title: `fan-out: ${SUBSCRIBERS} WebSocket subscribers of one conversation`,
         figures: [
-          { what: 'single turns: server CPU per delivery', ours: cpu.ours, theirs: cpu.plain, target: 3.5, ...cost },
+          { label: 'single turns: server CPU per delivery', ours: cpu.ours, theirs: cpu.plain, target: 3.5, ...cost },
           {
-            what: 'single turns: p99 latency',
+            label: 'single turns: p99 latency',
             ours: p99('ours'),
             theirs: p99('plain'),
             unit: 'ms',
@@ -260,7 +265,7 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
             against,
           },
           {
-            what: 'bursts of deltas: deliveries',
+            label: 'bursts of deltas: deliveries',
             ours: rate.ours,
             theirs: rate.plain,
             unit: '/s',
@@ -269,7 +274,7 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
             against,
           },
           {
-            what: 'bursts of deltas: server CPU per delivery',
+            label: 'bursts of deltas: server CPU per delivery',
             ours: median(burstCpu.ours),
             theirs: median(burstCpu.plain),
             target: null,

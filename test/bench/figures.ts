@@ -4,7 +4,7 @@
  * One comparison. Rates are better when larger, costs when smaller; in both cases our server wins with a ratio above 1.
  */
 export type Figure = {
-  what: string
+  label: string
   ours: number
   theirs: number
   /** Names the subject of `theirs`. */
@@ -72,10 +72,10 @@ export function table(header: string[], rows: string[][], isNumber: (column: num
 /** A note below a table, wrapped after at most 108 characters. */
 export const note = (text: string) => `- ${text.replace(/(?=.{109})(.{1,108}) /g, '$1\n  ')}`
 
-export function print({ title, figures, notes }: Report): string {
+export function formatReport({ title, figures, notes }: Report): string {
   const header = ['', 'ours', 'theirs', 'unit', 'ratio', 'target', '', 'against']
   const rows = figures.map((figure) => [
-    figure.what,
+    figure.label,
     format(figure.ours),
     format(figure.theirs),
     figure.unit,

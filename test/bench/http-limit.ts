@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
-import { appendByCall, appendPlainly } from './raw-append.ts'
+import { appendByCall, insertTurn } from './raw-append.ts'
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
 pool.on('error', console.error)
@@ -36,7 +36,7 @@ const handlers: Record<string, (parameters: Parameters) => Promise<string>> = {
   '/append': async ({ conversationId }) =>
     JSON.stringify({ data: { appendTurn: await appendByCall(pool, conversationId) } }),
   '/plain': async ({ conversationId }) =>
-    JSON.stringify({ data: { appendTurn: await appendPlainly(pool, conversationId) } }),
+    JSON.stringify({ data: { appendTurn: await insertTurn(pool, conversationId) } }),
   async '/page'({ conversationId }) {
     const { rows } = await pool.query<{ body: string }>({ name: 'page', text: PAGE, values: [conversationId] })
     return rows[0]!.body

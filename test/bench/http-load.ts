@@ -12,12 +12,12 @@ export type Load = {
   /** Duration of the load. */
   ms: number
   /** A text that every response must contain, or the load fails. */
-  sign: string
+  expectedText: string
 }
 /** Number of requests, requests per second, and percentiles of the response time, ms. */
 export type LoadResult = { requests: number; perSecond: number; p50: number; p99: number }
 
-answer<Load, LoadResult>(async ({ port, path, bodies, connections, ms, sign }) => {
+answer<Load, LoadResult>(async ({ port, path, bodies, connections, ms, expectedText }) => {
   const open = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
   const times: number[] = []
   let next = 0
@@ -27,7 +27,8 @@ answer<Load, LoadResult>(async ({ port, path, bodies, connections, ms, sign }) =
     open.map(async (connection) => {
       for (let now = begin; now < until;) {
         const { status, body } = await connection.post(path, bodies[next++ % bodies.length]!)
-        if (status !== 200 || !body.includes(sign)) throw new Error(`${status} ${body.toString().slice(0, 500)}`)
+        if (status !== 200 || !body.includes(expectedText))
+          throw new Error(`${status} ${body.toString().slice(0, 500)}`)
         const received = performance.now()
         times.push(received - now)
         now = received

@@ -2,7 +2,7 @@
 
 import { createConversation } from '../../src/domain/conversation.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
-import { openWorld } from './services.ts'
+import { openDeps } from './services.ts'
 
 const CONVERSATIONS = 50
 export const TURNS = 400
@@ -34,7 +34,7 @@ export async function fill(
   redisUrl: string,
   written: number,
 ): Promise<{ read: string[]; written: string[] }> {
-  const { deps, close } = await openWorld(databaseUrl, redisUrl)
+  const { deps, close } = await openDeps(databaseUrl, redisUrl)
   try {
     const ids: Record<'read' | 'written', string[]> = { read: [], written: [] }
     for (let index = 0; index < written; index++) {

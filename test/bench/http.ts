@@ -49,7 +49,7 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
       const notes = [
         `${CONNECTIONS} keep-alive connections, medians of ${ROUNDS} interleaved rounds of ${ROUND_MS / 1_000} s.`,
       ]
-      const measure = async (what: string, contestants: Record<string, [ServerProcess, Requests]>) => {
+      const measure = async (label: string, contestants: Record<string, [ServerProcess, Requests]>) => {
         const cpu: Record<string, string> = {}
         const runs: Record<string, () => Promise<number>> = {}
         for (const [name, [server, sent]] of Object.entries(contestants))
@@ -60,23 +60,23 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
               port: server.port,
               connections: CONNECTIONS,
               ms: ROUND_MS,
-              sign: '"seq"',
+              expectedText: '"seq"',
             })
             cpu[name] = `${name} ${format(((await server.cpuMs()) - before) / requests)} ms`
             return perSecond
           }
         for (const warmUp of Object.values(runs)) await warmUp()
-        const medians = await interleave(ROUNDS, runs, (message) => progress(`${what}: ${message}/s`))
-        notes.push(`${what}: server CPU per request in the last round: ${Object.values(cpu).join(', ')}.`)
+        const medians = await interleave(ROUNDS, runs, (message) => progress(`${label}: ${message}/s`))
+        notes.push(`${label}: server CPU per request in the last round: ${Object.values(cpu).join(', ')}.`)
         return medians
       }
       const figure = (
-        what: string,
+        label: string,
         ours: number | undefined,
         theirs: number | undefined,
         target: number | null,
         against: string,
-      ): Figure => ({ what, ours: ours!, theirs: theirs!, target, against, unit: '/s', better: 'larger' })
+      ): Figure => ({ label, ours: ours!, theirs: theirs!, target, against, unit: '/s', better: 'larger' })
 
       const appendVariables = (from: number) =>
         written.slice(from, from + CONNECTIONS).map((conversationId) => ({ conversationId, text: TEXT }))

@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { table } from './figures.ts'
 
-export type Said = { id: string; at: string; speaker: string; text: string; caption?: string }
+export type LocomoTurn = { id: string; at: string; speaker: string; text: string; caption?: string }
 export type Question = { question: string; category: number; evidence: string[] }
-export type Conversation = { name: string; speakers: string[]; turns: Said[]; questions: Question[] }
+export type Conversation = { name: string; speakers: string[]; turns: LocomoTurn[]; questions: Question[] }
 
 /** @throws Error if the file is not a LoCoMo conversation */
 export function readConversation(path: string): Conversation {
@@ -18,10 +18,10 @@ export function readConversation(path: string): Conversation {
 }
 
 /** The text of a turn, followed by the caption of its image, if any. */
-export const contentOf = ({ text, caption }: Said) => (caption ? `${text}\n[image: ${caption}]` : text)
+export const contentOf = ({ text, caption }: LocomoTurn) => (caption ? `${text}\n[image: ${caption}]` : text)
 
 /** A question's file, category and evidence, the ids of the recalled turns, best first, and the response time, ms. */
-export type Answered = { file: string; category: number; evidence: string[]; found: string[]; ms: number }
+export type AnsweredQuestion = { file: string; category: number; evidence: string[]; recalled: string[]; ms: number }
 
 /** Pairs of n and the target of evidence recall at n, in percent. */
 export const TARGETS = [
@@ -33,9 +33,9 @@ export const TARGETS = [
 const CATEGORIES: Record<number, string> = { 1: 'multi-hop', 2: 'temporal', 3: 'open-domain', 4: 'single-hop' }
 
 /** The share of a question's evidence among the first n recalled turns, in percent; the mean over all questions. */
-export function evidenceRecall(answered: readonly Answered[], n: number): number {
-  const shares = answered.map(({ evidence, found }) => {
-    const first = new Set(found.slice(0, n))
+export function evidenceRecall(answered: readonly AnsweredQuestion[], n: number): number {
+  const shares = answered.map(({ evidence, recalled }) => {
+    const first = new Set(recalled.slice(0, n))
     return evidence.filter((id) => first.has(id)).length / evidence.length
   })
   return (100 * shares.reduce((sum, share) => sum + share, 0)) / shares.length
@@ -47,13 +47,16 @@ export function percentile(values: readonly number[], p: number): number {
 }
 
 /** The questions by key, sorted by key. */
-function grouped(answered: readonly Answered[], keyOf: (each: Answered) => string): [string, Answered[]][] {
-  const groups = new Map<string, Answered[]>()
+function grouped(
+  answered: readonly AnsweredQuestion[],
+  keyOf: (each: AnsweredQuestion) => string,
+): [string, AnsweredQuestion[]][] {
+  const groups = new Map<string, AnsweredQuestion[]>()
   for (const each of answered) groups.set(keyOf(each), [...(groups.get(keyOf(each)) ?? []), each])
   return [...groups].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
 }
 
-function row(label: string, answered: Answered[], hasTargets: boolean): string[] {
+function row(label: string, answered: AnsweredQuestion[], hasTargets: boolean): string[] {
   const times = answered.map(({ ms }) => ms)
   return [
     label,
@@ -67,7 +70,7 @@ function row(label: string, answered: Answered[], hasTargets: boolean): string[]
 }
 
 /** Rows for each method: all questions, then by category and by file. The targets apply to the row of all questions. */
-export function scoreTable(methods: { name: string; answered: Answered[] }[]): string[] {
+export function scoreTable(methods: { name: string; answered: AnsweredQuestion[] }[]): string[] {
   const header = ['', ...TARGETS.flatMap(([n, target]) => [`@${n}`, `≥ ${target}`]), 'questions', 'p50 ms', 'p95 ms']
   const rows = methods.flatMap(({ name, answered }) => [
     row(name, answered, true),

@@ -7,7 +7,7 @@ import { compact } from './compact.ts'
 import { context } from './context.ts'
 import { fanOut } from './fan-out.ts'
 import { fastPost, plans } from './fast-paths.ts'
-import { print, type Report } from './figures.ts'
+import { formatReport, type Report } from './figures.ts'
 import { http } from './http.ts'
 import { endProcesses } from './process.ts'
 import { recallLatency } from './recall-latency.ts'
@@ -49,7 +49,7 @@ let failed = false
 for (const name of requested.length ? requested : Object.keys(benchmarks)) {
   try {
     const report = await benchmarks[name]!({ services, progress: (message) => console.error(`${name}: ${message}`) })
-    console.log(print(report))
+    console.log(formatReport(report))
   } catch (error) {
     failed = true
     console.error(`${name} failed:`, error)

@@ -2,8 +2,8 @@
 // tenth.
 
 export type Progress = {
-  /** Shows that `done` of `total` is done. `what` names the stage; a different name begins a new stage. */
-  at(what: string, done: number, total: number): void
+  /** Shows that `done` of `total` is done. `label` names the stage; a different name begins a new stage. */
+  at(label: string, done: number, total: number): void
   /** Ends the current line. */
   end(): void
 }
@@ -19,10 +19,10 @@ export function createProgress(out: { isTTY?: boolean; write(text: string): unkn
   }
   return {
     end,
-    at(what, done, total) {
-      if (what !== stage) {
+    at(label, done, total) {
+      if (label !== stage) {
         end()
-        stage = what
+        stage = label
         tenths = 0
       }
       const share = total === 0 ? 1 : done / total
@@ -31,10 +31,10 @@ export function createProgress(out: { isTTY?: boolean; write(text: string): unkn
         + `${done.toLocaleString('en-US')}/${total.toLocaleString('en-US')}`
       if (out.isTTY) {
         const filled = Math.floor(share * WIDTH)
-        out.write(`\r\x1b[2K${what.padEnd(20)} ${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${figures}`)
+        out.write(`\r\x1b[2K${label.padEnd(20)} ${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${figures}`)
       } else if (Math.floor(10 * share) > tenths) {
         tenths = Math.floor(10 * share)
-        out.write(`${what}: ${figures.trimStart()}\n`)
+        out.write(`${label}: ${figures.trimStart()}\n`)
       }
     },
   }

@@ -13,10 +13,10 @@ export const TEXT =
 const TOKENS = 29
 const [actor, tenant] = ['ada', 'default']
 
-export type Placed = { id: string; seq: number }
+export type AppendedTurn = { id: string; seq: number }
 
 /** Calls append_turns with one turn. The call waits for the conversation's lock. */
-export async function appendByCall(pool: Pool, conversationId: string): Promise<Placed> {
+export async function appendByCall(pool: Pool, conversationId: string): Promise<AppendedTurn> {
   const turn = {
     id: newId('turn'),
     actor,
@@ -44,7 +44,10 @@ const PLAIN = {
 }
 
 /** Updates the counters and inserts the turn, but no journal entry, so the journal of the conversation gets gaps. */
-export async function appendPlainly(pool: Pool, conversationId: string): Promise<Placed> {
-  const { rows } = await pool.query<Placed>({ ...PLAIN, values: [newId('turn'), conversationId, actor, TEXT, TOKENS] })
+export async function insertTurn(pool: Pool, conversationId: string): Promise<AppendedTurn> {
+  const { rows } = await pool.query<AppendedTurn>({
+    ...PLAIN,
+    values: [newId('turn'), conversationId, actor, TEXT, TOKENS],
+  })
   return rows[0]!
 }

@@ -1,6 +1,6 @@
 // The client of the recall benchmark: imports conversations over HTTP, waits for their vectors, and asks the questions.
 
-import { contentOf, type Answered, type Conversation } from './locomo.ts'
+import { contentOf, type AnsweredQuestion, type Conversation } from './locomo.ts'
 
 /** Number of turns per call of appendTurns. */
 const BATCH = 200
@@ -15,7 +15,7 @@ type Failed = { code?: string; message?: string }
 type OnProgress = (done: number, total: number) => void
 
 /** The answered questions, the number of hits, and the number of hits with a vector. */
-export type Answers = { answered: Answered[]; hits: number; withVector: number }
+export type Answers = { answered: AnsweredQuestion[]; hits: number; withVector: number }
 
 /** An imported conversation: its id on the server, and a map from the server's turn ids to those in the file. */
 export type Imported = { conversation: Conversation; conversationId: string; ids: Map<string, string> }
@@ -85,7 +85,7 @@ export function createClient(url: string, tenant: string) {
 
     /** Resolves with the embedder's name when every turn has a vector. */
     async vectors(onProgress: OnProgress): Promise<string> {
-      let least = Infinity
+      let fewest = Infinity
       let since = performance.now()
       for (;;) {
         const { embedder, done, remaining } = await ask<{ embedder: string; done: number; remaining: number }>(
@@ -94,7 +94,7 @@ export function createClient(url: string, tenant: string) {
         )
         onProgress(done, done + remaining)
         if (remaining === 0) return embedder
-        if (remaining < least) [least, since] = [remaining, performance.now()]
+        if (remaining < fewest) [fewest, since] = [remaining, performance.now()]
         if (performance.now() - since > STALLED_MS) {
           throw new Error(`${embedder} has written no vector for ${STALLED_MS / 1000} s; ${remaining} remain.`)
         }
@@ -105,7 +105,7 @@ export function createClient(url: string, tenant: string) {
     /** Recalls turns for each question once, in sequence. */
     async answers(imported: Imported[], onProgress: OnProgress): Promise<Answers> {
       const total = imported.reduce((sum, { conversation }) => sum + conversation.questions.length, 0)
-      const answered: Answered[] = []
+      const answered: AnsweredQuestion[] = []
       let [hits, withVector] = [0, 0]
       for (const { conversation, conversationId, ids } of imported) {
         for (const { question, category, evidence } of conversation.questions) {
@@ -125,7 +125,7 @@ export function createClient(url: string, tenant: string) {
             category,
             evidence,
             ms,
-            found: result.hits.map(({ memory }) => ids.get(memory.id)!),
+            recalled: result.hits.map(({ memory }) => ids.get(memory.id)!),
           })
           onProgress(answered.length, total)
         }

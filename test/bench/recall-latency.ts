@@ -11,7 +11,7 @@ import { unit, type Embedder } from '../../src/providers/ports/embedder.ts'
 import { makeVectorIndex } from '../../src/store/vector-index.ts'
 import { vectorValue } from '../../src/store/vector.ts'
 import { format, interleave, median, type Figure, type Report } from './figures.ts'
-import { openWorld, withDatabase, type Bench } from './services.ts'
+import { openDeps, withDatabase, type Bench } from './services.ts'
 
 const DIMENSION = 384
 const CLUSTERS = 200
@@ -78,10 +78,10 @@ async function fillConversation(deps: Deps, owner: string): Promise<string> {
 
 export async function recallLatency({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
-    const { deps: opened, close } = await openWorld(url, services.redisUrl)
+    const { deps: opened, close } = await openDeps(url, services.redisUrl)
     // Stops the configured embedder, which would embed the turns itself and delete the vectors of this one as unknown.
     await opened.embedding.stop()
-    const deps: Deps = { ...opened, embedding: { ...opened.embedding, searched: () => embedder } }
+    const deps: Deps = { ...opened, embedding: { ...opened.embedding, serving: () => embedder } }
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     try {
       await pool.query('INSERT INTO embedder (name, dimension) VALUES ($1, $2)', [embedder.name, DIMENSION])
@@ -145,13 +145,13 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
       for (const warmUp of Object.values(contestants)) await warmUp()
       const medians = await interleave(ROUNDS, contestants, (message) => progress(`${message} ms`))
       const figure = (
-        what: keyof typeof medians,
+        label: keyof typeof medians,
         against: keyof typeof medians,
         description: string,
         target: number,
       ): Figure => ({
-        what,
-        ours: medians[what],
+        label,
+        ours: medians[label],
         theirs: medians[against],
         unit: 'ms',
         better: 'smaller',

@@ -17,7 +17,7 @@ const ZERO_EMBEDDER: Embedder = {
 const config = loadConfig()
 const { deps, health, close } = await createDeps(config)
 // The vector of every query is zero, so the stored vectors have no effect on the scores.
-deps.embedding.searched = () => ZERO_EMBEDDER
+deps.embedding.serving = () => ZERO_EMBEDDER
 const server = createServer(deps, config, health)
 process.once(
   'SIGTERM',

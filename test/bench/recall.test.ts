@@ -5,22 +5,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { run } from '../demo/server.ts'
-import { contentOf, evidenceRecall, percentile, scoreTable, type Answered } from './locomo.ts'
+import { contentOf, evidenceRecall, percentile, scoreTable, type AnsweredQuestion } from './locomo.ts'
 import { createProgress } from './progress.ts'
 import { isLong } from '../support/long.ts'
 
-const answered = (evidence: string[], found: string[], more: Partial<Answered> = {}): Answered => ({
+const answered = (evidence: string[], recalled: string[], more: Partial<AnsweredQuestion> = {}): AnsweredQuestion => ({
   file: '26',
   category: 4,
   evidence,
-  found,
+  recalled,
   ms: 5,
   ...more,
 })
 const ids = (count: number) => Array.from({ length: count }, (_, i) => `D1:${i + 1}`)
 
 describe('evidence recall', () => {
-  it.each<[what: string, answers: Answered[], at5: number]>([
+  it.each<[what: string, answers: AnsweredQuestion[], at5: number]>([
     ['all evidence is recalled', [answered(['D1:1', 'D1:5'], ids(20))], 100],
     ['half of the evidence is among the first five hits', [answered(['D1:5', 'D1:6'], ids(20))], 50],
     ['there are no hits', [answered(['D1:1'], [])], 0],

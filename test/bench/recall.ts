@@ -10,7 +10,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { note } from './figures.ts'
-import { readConversation, scoreTable, type Answered } from './locomo.ts'
+import { readConversation, scoreTable, type AnsweredQuestion } from './locomo.ts'
 import { endProcesses, startServer } from './process.ts'
 import { createProgress } from './progress.ts'
 import { createClient, type Imported } from './recall-client.ts'
@@ -55,9 +55,9 @@ const databaseServer = process.env.TEST_DATABASE_URL
 if (postgres && !databaseServer) refuse('--postgres needs a Postgres with pgvector. Set TEST_DATABASE_URL.')
 
 const progress = createProgress(process.stderr)
-const report = (what: string) => (done: number, total: number) => progress.at(what, done, total)
+const report = (label: string) => (done: number, total: number) => progress.at(label, done, total)
 const tenant = `bench-${randomBytes(6).toString('hex')}`
-const methods: { name: string; answered: Answered[] }[] = []
+const methods: { name: string; answered: AnsweredQuestion[] }[] = []
 const notes: string[] = []
 
 /** Waits until every turn has a vector, and asks the questions. */

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { pino } from 'pino'
 import { loadConfig } from '../../src/config/config.ts'
-import { createDeps, type World } from '../../src/deps.ts'
+import { createDeps, type OpenDeps } from '../../src/deps.ts'
 
 export type Services = { databaseUrl: string; redisUrl: string }
 
@@ -56,7 +56,7 @@ export async function withDatabase<T>(server: string, use: (url: string) => Prom
 }
 
 /** Creates the domain's dependencies in this process, with default settings. */
-export function openWorld(databaseUrl: string, redisUrl: string): Promise<World> {
+export function openDeps(databaseUrl: string, redisUrl: string): Promise<OpenDeps> {
   const config = loadConfig({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl })
   return createDeps(config, pino({ level: 'warn' }, pino.destination(2)))
 }

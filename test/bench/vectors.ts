@@ -109,11 +109,11 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
       let exact = 0
       for (let i = 0; i < QUERIES; i++) {
         const query = clustered()
-        const { how, found } = await nearest(query)
+        const { method, found } = await nearest(query)
         const expected = new Set((await plain(query)).map(({ conversationId, seq }) => `${conversationId} ${seq}`))
         hits += found.filter(({ conversationId, seq }) => expected.has(`${conversationId} ${seq}`)).length
         short += Number(found.length < K) + Number((await nearest(query, 200)).found.length < 200)
-        exact += Number(how === 'EXACT')
+        exact += Number(method === 'EXACT')
       }
       const recall = hits / (QUERIES * K)
 
@@ -134,7 +134,7 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
         title: `vectors: ${TOTAL.toLocaleString('en-US')} x ${DIMENSION} of one owner, Postgres`,
         figures: [
           {
-            what: `the ${K} nearest`,
+            label: `the ${K} nearest`,
             unit: 'ms',
             better: 'smaller',
             target: 3,
@@ -143,7 +143,7 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
             against: 'ORDER BY embedding <=> $1 LIMIT 10, over the table',
           },
           {
-            what: `recall@${K}`,
+            label: `recall@${K}`,
             unit: '',
             better: 'larger',
             target: 0.97,

@@ -6,7 +6,7 @@ import { busContract } from '../contract/bus.ts'
 
 busContract('the bus in memory', async () => {
   const bus = createMemoryBus()
-  return { speaker: bus, listener: bus }
+  return { publisher: bus, listener: bus }
 })
 
 test('the bus reports the errors of receivers to its creator', async () => {

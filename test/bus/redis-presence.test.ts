@@ -3,7 +3,7 @@
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createRedisPresence } from '../../src/bus/redis-presence.ts'
-import { GENEROUS } from '../contract/bus.ts'
+import { WAIT_OPTIONS } from '../contract/bus.ts'
 import { presenceContract } from '../contract/presence.ts'
 import { createProxy } from '../support/proxy.ts'
 
@@ -38,7 +38,7 @@ describe.skipIf(!server)('presence on Redis (needs TEST_REDIS_URL)', () => {
     }
     await store.remove({ ...mark, holder: 'another' })
     await store.set(mark, 'ONLINE', 1)
-    await vi.waitFor(async () => expect(await store.takeExpired(10)).toEqual([mark]), GENEROUS)
+    await vi.waitFor(async () => expect(await store.takeExpired(10)).toEqual([mark]), WAIT_OPTIONS)
     expect(await admin.keys('*')).toEqual([])
   })
 
@@ -64,11 +64,11 @@ describe.skipIf(!server)('presence on Redis (needs TEST_REDIS_URL)', () => {
     proxy.silence()
     await allReject('did not answer')
     await proxy.cut()
-    await vi.waitFor(() => expect(store.states(['conversation'])).rejects.toThrow('offline'), GENEROUS)
+    await vi.waitFor(() => expect(store.states(['conversation'])).rejects.toThrow('offline'), WAIT_OPTIONS)
     await allReject('offline')
 
     await proxy.mend()
-    await vi.waitFor(() => store.set(mark, 'TYPING', 60_000), GENEROUS)
+    await vi.waitFor(() => store.set(mark, 'TYPING', 60_000), WAIT_OPTIONS)
     expect(await store.states(['conversation'])).toEqual(new Map([['conversation', new Map([['ada', 'TYPING']])]]))
     expect(log.warn).toHaveBeenCalledOnce()
     expect(log.info).toHaveBeenCalledOnce()

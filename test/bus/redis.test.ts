@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from 'vitest'
 import { createRedisBus } from '../../src/bus/redis.ts'
-import { busContract, GENEROUS } from '../contract/bus.ts'
+import { busContract, WAIT_OPTIONS } from '../contract/bus.ts'
 import { createProxy } from '../support/proxy.ts'
 
 const url = process.env.TEST_REDIS_URL ?? ''
@@ -13,11 +13,11 @@ const quiet = { info() {}, warn() {}, error() {} }
 describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_000 }, () => {
   busContract('within a process', async () => {
     const bus = await createRedisBus(url, quiet)
-    return { speaker: bus, listener: bus }
+    return { publisher: bus, listener: bus }
   })
 
   busContract('between two processes', async () => ({
-    speaker: await createRedisBus(url, quiet),
+    publisher: await createRedisBus(url, quiet),
     listener: await createRedisBus(url, quiet),
   }))
 
@@ -68,14 +68,14 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       const [receive, later] = [vi.fn(), vi.fn()]
       await expect(bus.subscribe(username, receive)).rejects.toThrow('NOPERM')
       for (let i = 0; i < 10; i++) bus.publish(username, 'hello')
-      await vi.waitFor(() => expect(log.error).toHaveBeenCalled(), GENEROUS)
+      await vi.waitFor(() => expect(log.error).toHaveBeenCalled(), WAIT_OPTIONS)
       await bus.ping()
       expect(log.error).toHaveBeenCalledOnce()
 
       await admin.sendCommand(['ACL', 'SETUSER', username, 'allchannels'])
       await bus.subscribe(username, later)
       bus.publish(username, 'hello')
-      await vi.waitFor(() => expect(later).toHaveBeenCalled(), GENEROUS)
+      await vi.waitFor(() => expect(later).toHaveBeenCalled(), WAIT_OPTIONS)
       expect(receive).not.toHaveBeenCalled()
     } finally {
       await bus.close()
@@ -90,9 +90,9 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       const ours = clients.split('\n').filter((line) => proxy.addresses().some((at) => line.includes(` addr=${at} `)))
       expect(ours).toHaveLength(1)
       await admin.sendCommand(['CLIENT', 'KILL', 'ID', /id=(\d+)/.exec(ours[0] ?? '')?.[1] ?? ''])
-      await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), GENEROUS)
+      await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), WAIT_OPTIONS)
       other.publish(topic, 'hello again')
-      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello again']]), GENEROUS)
+      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello again']]), WAIT_OPTIONS)
       expect(log.warn).toHaveBeenCalledOnce()
       expect(log.info).toHaveBeenCalledOnce()
     })
@@ -100,7 +100,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
     test('ping rejects and publish does not throw while Redis is down, and both work once it is back', async (context) => {
       const { proxy, log, bus, other, receive, restored, topic } = await outage(context)
       await proxy.cut()
-      await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), GENEROUS)
+      await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), WAIT_OPTIONS)
       bus.publish(topic, 'lost')
       other.publish(topic, 'lost too')
       // Leaves time for several attempts to reconnect.
@@ -109,18 +109,18 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       expect(log.warn).toHaveBeenCalledOnce()
       expect(restored).not.toHaveBeenCalled()
       await proxy.mend()
-      await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), GENEROUS)
+      await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), WAIT_OPTIONS)
       await bus.ping()
       bus.publish(topic, 'from here')
-      await vi.waitFor(() => expect(receive).toHaveBeenCalled(), GENEROUS)
+      await vi.waitFor(() => expect(receive).toHaveBeenCalled(), WAIT_OPTIONS)
       other.publish(topic, 'from there')
-      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['from here'], ['from there']]), GENEROUS)
+      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['from here'], ['from there']]), WAIT_OPTIONS)
       expect(restored).toHaveBeenCalledOnce()
       expect(log.warn).toHaveBeenCalledOnce()
       expect(log.info).toHaveBeenCalledOnce()
 
       await proxy.cut()
-      await vi.waitFor(() => expect(log.warn).toHaveBeenCalledTimes(2), GENEROUS)
+      await vi.waitFor(() => expect(log.warn).toHaveBeenCalledTimes(2), WAIT_OPTIONS)
     })
 
     test('every remaining onRestored callback is called, even if another one throws', async (context) => {
@@ -133,7 +133,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       const last = vi.fn()
       bus.onRestored(last)
       proxy.drop()
-      await vi.waitFor(() => expect(last).toHaveBeenCalledOnce(), GENEROUS)
+      await vi.waitFor(() => expect(last).toHaveBeenCalledOnce(), WAIT_OPTIONS)
       expect(restored).toHaveBeenCalledOnce()
       expect(gone).not.toHaveBeenCalled()
       expect(log.error).toHaveBeenCalledOnce()
@@ -143,7 +143,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       const { proxy, bus, other, restored, topic, end } = await outage(context)
       const [late, gone] = [`${topic}-late`, `${topic}-gone`]
       await proxy.cut()
-      await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), GENEROUS)
+      await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), WAIT_OPTIONS)
       await end()
       const receive = vi.fn()
       await bus.subscribe(late, receive)
@@ -152,7 +152,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       )()
       restored.mockImplementation(() => other.publish(late, 'news'))
       await proxy.mend()
-      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['news']]), GENEROUS)
+      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['news']]), WAIT_OPTIONS)
       expect(await Promise.all([topic, gone, late].map(subscriptionsOf))).toEqual([0, 0, 1])
     })
 
@@ -166,9 +166,9 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       await proxy.cut()
       await Promise.all([begun, ended])
       await proxy.mend()
-      await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), GENEROUS)
+      await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), WAIT_OPTIONS)
       other.publish(`${topic}-begun`, 'hello')
-      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), GENEROUS)
+      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), WAIT_OPTIONS)
       expect(await subscriptionsOf(topic)).toBe(0)
     })
 
@@ -185,9 +185,9 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
         { timeout: 20_000, interval: 50 },
       )
       // Each of the two connections has its own watchdog, and both must have replaced theirs.
-      await vi.waitFor(() => bus.ping(), GENEROUS)
+      await vi.waitFor(() => bus.ping(), WAIT_OPTIONS)
       other.publish(topic, 'hello again')
-      await vi.waitFor(() => expect(receive).toHaveBeenLastCalledWith('hello again'), GENEROUS)
+      await vi.waitFor(() => expect(receive).toHaveBeenLastCalledWith('hello again'), WAIT_OPTIONS)
     })
 
     test('while Redis does not answer, the bus buffers messages up to a limit and drops the rest', async (context) => {
@@ -201,7 +201,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       await vi.waitFor(() => {
         bus.publish(topic, 'last')
         expect(small).toHaveBeenCalled()
-      }, GENEROUS)
+      }, WAIT_OPTIONS)
       // The limit of 32 MiB is 64 messages, and the message that exceeds it is still sent.
       expect(large.mock.calls.length).toBeGreaterThan(60)
       expect(large.mock.calls.length).toBeLessThan(70)
@@ -222,9 +222,9 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       await bus.subscribe(topic, receive)
       expect(log.warn).toHaveBeenCalledOnce()
       await proxy.mend()
-      await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), GENEROUS)
+      await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), WAIT_OPTIONS)
       bus.publish(topic, 'hello')
-      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), GENEROUS)
+      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), WAIT_OPTIONS)
     })
 
     test('close leaves no connection open, even if Redis does not answer', async (context) => {
@@ -240,7 +240,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
     test('close during an outage stops the attempts to reconnect', async (context) => {
       const { proxy, bus, log, restored } = await outage(context)
       await proxy.cut()
-      await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), GENEROUS)
+      await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), WAIT_OPTIONS)
       await proxy.mend()
       await bus.close()
       await new Promise((resolve) => setTimeout(resolve, 3_000))

@@ -1,4 +1,4 @@
-// The contract of every bus. It runs with a publisher (`speaker`) and a `listener`: one bus twice, or those of two
+// The contract of every bus. It runs with a publisher (`publisher`) and a `listener`: one bus twice, or those of two
 // processes.
 
 import { randomUUID } from 'node:crypto'
@@ -6,27 +6,27 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Bus } from '../../src/bus/bus.ts'
 
 /** Options of vi.waitFor for conditions that other processes fulfil. */
-export const GENEROUS = { timeout: 10_000, interval: 10 }
+export const WAIT_OPTIONS = { timeout: 10_000, interval: 10 }
 
-export function busContract(name: string, create: () => Promise<{ speaker: Bus; listener: Bus }>): void {
+export function busContract(name: string, create: () => Promise<{ publisher: Bus; listener: Bus }>): void {
   describe(name, () => {
-    let speaker: Bus
+    let publisher: Bus
     let listener: Bus
     let topic: string
     beforeEach(async () => {
-      ;({ speaker, listener } = await create())
+      ;({ publisher, listener } = await create())
       topic = `test-${randomUUID()}`
     })
     afterEach(async () => {
-      await Promise.all([speaker.close(), listener.close()])
+      await Promise.all([publisher.close(), listener.close()])
     })
 
-    /** Resolves when all messages that the speaker published before have been delivered. */
+    /** Resolves when all messages that the publisher published before have been delivered. */
     const settled = async () => {
       const arrived = vi.fn()
       const end = await listener.subscribe(`${topic}-last`, arrived)
-      speaker.publish(`${topic}-last`, '')
-      await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), GENEROUS)
+      publisher.publish(`${topic}-last`, '')
+      await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), WAIT_OPTIONS)
       await end()
     }
 
@@ -35,34 +35,34 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       await listener.subscribe(topic, one)
       await listener.subscribe(topic, two)
       await listener.subscribe(`${topic}-other`, other)
-      speaker.publish(topic, 'hello')
+      publisher.publish(topic, 'hello')
       await settled()
       expect(one.mock.calls).toEqual([['hello']])
       expect(two.mock.calls).toEqual([['hello']])
       expect(other).not.toHaveBeenCalled()
     })
 
-    test('the speaker receives its own messages', async () => {
+    test('the publisher receives its own messages', async () => {
       const receive = vi.fn()
-      await speaker.subscribe(topic, receive)
-      speaker.publish(topic, 'hello')
-      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), GENEROUS)
+      await publisher.subscribe(topic, receive)
+      publisher.publish(topic, 'hello')
+      await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), WAIT_OPTIONS)
     })
 
     test('publish returns before any subscriber is called', async () => {
       const receive = vi.fn()
-      await speaker.subscribe(topic, receive)
-      speaker.publish(topic, 'hello')
+      await publisher.subscribe(topic, receive)
+      publisher.publish(topic, 'hello')
       expect(receive).not.toHaveBeenCalled()
       await Promise.resolve()
-      await vi.waitFor(() => expect(receive).toHaveBeenCalled(), GENEROUS)
+      await vi.waitFor(() => expect(receive).toHaveBeenCalled(), WAIT_OPTIONS)
     })
 
     test('messages arrive in the order of publication', async () => {
       const received: string[] = []
       await listener.subscribe(topic, (message) => received.push(message))
       const messages = Array.from({ length: 500 }, (_, i) => String(i))
-      for (const message of messages) speaker.publish(topic, message)
+      for (const message of messages) publisher.publish(topic, message)
       await settled()
       expect(received).toEqual(messages)
     })
@@ -76,8 +76,8 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
         throw new Error('rejected by a test')
       })
       await listener.subscribe(topic, receive)
-      speaker.publish(topic, 'one')
-      speaker.publish(topic, 'two')
+      publisher.publish(topic, 'one')
+      publisher.publish(topic, 'two')
       await settled()
       expect(receive.mock.calls).toEqual([['one'], ['two']])
     })
@@ -86,12 +86,12 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       const receive = vi.fn()
       const end = await listener.subscribe(topic, receive)
       await listener.subscribe(topic, receive)
-      speaker.publish(topic, 'to both')
+      publisher.publish(topic, 'to both')
       await settled()
       expect(receive).toHaveBeenCalledTimes(2)
       await end()
       await end()
-      speaker.publish(topic, 'to one')
+      publisher.publish(topic, 'to one')
       await settled()
       expect(receive).toHaveBeenCalledTimes(3)
     })
@@ -99,9 +99,9 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
     test('an ended subscription receives no more messages, not even those already published', async () => {
       const receive = vi.fn()
       const end = await listener.subscribe(topic, receive)
-      speaker.publish(topic, 'on its way')
+      publisher.publish(topic, 'on its way')
       const ending = end()
-      speaker.publish(topic, 'too late')
+      publisher.publish(topic, 'too late')
       await ending
       await settled()
       expect(receive).not.toHaveBeenCalled()
@@ -114,8 +114,8 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
         const briefOnes = [subscribeBriefly(), subscribeBriefly(), subscribeBriefly()]
         const end = await listener.subscribe(topic, receive)
         briefOnes.push(subscribeBriefly())
-        speaker.publish(topic, String(i))
-        await vi.waitFor(() => expect(receive).toHaveBeenLastCalledWith(String(i)), GENEROUS)
+        publisher.publish(topic, String(i))
+        await vi.waitFor(() => expect(receive).toHaveBeenLastCalledWith(String(i)), WAIT_OPTIONS)
         await Promise.all([...briefOnes, end()])
       }
       expect(receive).toHaveBeenCalledTimes(20)
@@ -133,8 +133,8 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
         const ending = end()
         await delays[i % delays.length]?.()
         end = await listener.subscribe(topic, receive)
-        speaker.publish(topic, String(i))
-        await vi.waitFor(() => expect(receive).toHaveBeenLastCalledWith(String(i)), GENEROUS)
+        publisher.publish(topic, String(i))
+        await vi.waitFor(() => expect(receive).toHaveBeenLastCalledWith(String(i)), WAIT_OPTIONS)
         await ending
       }
     })
@@ -143,28 +143,28 @@ export function busContract(name: string, create: () => Promise<{ speaker: Bus; 
       const receive = vi.fn()
       await listener.subscribe(topic, receive)
       const message = 'aé漢🙂\r\n"\u0000'.repeat(64 * 1024).slice(0, 512 * 1024 - 2)
-      speaker.publish(topic, message)
-      speaker.publish(topic, '')
-      await vi.waitFor(() => expect(receive).toHaveBeenCalledTimes(2), GENEROUS)
+      publisher.publish(topic, message)
+      publisher.publish(topic, '')
+      await vi.waitFor(() => expect(receive).toHaveBeenCalledTimes(2), WAIT_OPTIONS)
       // toBe on a boolean, because a failing toEqual would take minutes to print the difference of the texts.
       expect(receive.mock.calls[0]?.[0] === message).toBe(true)
       expect(receive.mock.calls[1]).toEqual([''])
     })
 
     test('ping resolves', async () => {
-      await speaker.ping()
+      await publisher.ping()
     })
 
     test('after close nothing arrives, and further calls do not throw', async () => {
       const receive = vi.fn()
-      const end = await speaker.subscribe(topic, receive)
-      await speaker.subscribe(topic, receive)
-      speaker.publish(topic, 'on its way')
-      await speaker.close()
-      speaker.publish(topic, 'too late')
+      const end = await publisher.subscribe(topic, receive)
+      await publisher.subscribe(topic, receive)
+      publisher.publish(topic, 'on its way')
+      await publisher.close()
+      publisher.publish(topic, 'too late')
       await end()
-      await speaker.close()
-      if (listener !== speaker) await receivesOwnMessage(listener, topic)
+      await publisher.close()
+      if (listener !== publisher) await receivesOwnMessage(listener, topic)
       await new Promise(setImmediate)
       expect(receive).not.toHaveBeenCalled()
     })
@@ -176,5 +176,5 @@ async function receivesOwnMessage(bus: Bus, topic: string): Promise<void> {
   const arrived = vi.fn()
   await bus.subscribe(`${topic}-last`, arrived)
   bus.publish(`${topic}-last`, '')
-  await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), GENEROUS)
+  await vi.waitFor(() => expect(arrived).toHaveBeenCalled(), WAIT_OPTIONS)
 }

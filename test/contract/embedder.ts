@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
-import { dot, MOST_DIMENSIONS, type Embedder } from '../../src/providers/ports/embedder.ts'
+import { dot, MAX_DIMENSIONS, type Embedder } from '../../src/providers/ports/embedder.ts'
 
 /** Texts of different meaning, which any embedder maps to different vectors. */
 const TEXTS = [
@@ -30,7 +30,7 @@ export function embedderContract(name: string, create: () => Promise<Embedder>):
     it('states its name, its dimension and its preferred batch size', () => {
       expect(embedder.name).toMatch(/^[a-z]+[-:]\S+$/)
       expect(embedder.dimension).toBeGreaterThan(0)
-      expect(embedder.dimension).toBeLessThanOrEqual(MOST_DIMENSIONS)
+      expect(embedder.dimension).toBeLessThanOrEqual(MAX_DIMENSIONS)
       expect(embedder.batch).toBeGreaterThan(0)
     })
 

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiExtractor } from '../../src/providers/openai/fact-extractor.ts'
 import { createRulesExtractor } from '../../src/providers/rules/fact-extractor.ts'
-import { createFakeChat, says, type FakeChat } from '../support/fake-chat.ts'
+import { createFakeChat, answers, type FakeChat } from '../support/fake-chat.ts'
 import { factExtractorContract } from './fact-extractor.ts'
 
 type QuotedTurn = { turnId: string; speaker: string; text: string }
@@ -26,7 +26,7 @@ function answer(content: string): unknown {
 
 let chat: FakeChat
 beforeAll(async () => {
-  chat = await createFakeChat(undefined, ({ messages }) => says(answer(messages.at(-1)!.content)))
+  chat = await createFakeChat(undefined, ({ messages }) => answers(answer(messages.at(-1)!.content)))
 })
 afterAll(() => chat.stop())
 

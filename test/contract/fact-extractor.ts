@@ -4,13 +4,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import {
-  LONGEST_TEXT,
-  MOST_FACTS,
+  MAX_TEXT_LENGTHS,
+  MAX_FACTS_PER_TURN,
   type FactExtractor,
-  type ToldTurn,
+  type ExtractorTurn,
 } from '../../src/providers/ports/fact-extractor.ts'
 
-const turn = (id: string, text: string, more: Partial<ToldTurn> = {}): ToldTurn => ({
+const turn = (id: string, text: string, more: Partial<ExtractorTurn> = {}): ExtractorTurn => ({
   id,
   text,
   actor: 'ada',
@@ -72,12 +72,12 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
       ['control characters', '\u0007\u001b'],
     ])('accepts 256 KiB of %s, and returns facts on one line each, within the limits', async (_, part) => {
       const { facts } = await extractor.extract([turn('turn_1', part.repeat(Math.ceil(262_144 / part.length)))])
-      expect(facts.length).toBeLessThanOrEqual(MOST_FACTS)
+      expect(facts.length).toBeLessThanOrEqual(MAX_FACTS_PER_TURN)
       for (const { subject, predicate, object } of facts) {
         for (const text of [subject, predicate, object]) expect(text).toMatch(/^\S(?:.*\S)?$/u)
-        expect(subject.length).toBeLessThanOrEqual(LONGEST_TEXT.subject)
-        expect(predicate.length).toBeLessThanOrEqual(LONGEST_TEXT.predicate)
-        expect(object.length).toBeLessThanOrEqual(LONGEST_TEXT.object)
+        expect(subject.length).toBeLessThanOrEqual(MAX_TEXT_LENGTHS.subject)
+        expect(predicate.length).toBeLessThanOrEqual(MAX_TEXT_LENGTHS.predicate)
+        expect(object.length).toBeLessThanOrEqual(MAX_TEXT_LENGTHS.object)
       }
     })
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiJudge } from '../../src/providers/openai/fact-judge.ts'
-import { createFakeChat, quotedIn, says, type FakeChat } from '../support/fake-chat.ts'
+import { createFakeChat, quotedIn, answers, type FakeChat } from '../support/fake-chat.ts'
 import { factJudgeContract } from './fact-judge.ts'
 
 type QuotedPair = { pair: number; a: { predicate: string } }
@@ -19,7 +19,7 @@ const answer = (content: string) => ({
 
 let chat: FakeChat
 beforeAll(async () => {
-  chat = await createFakeChat(undefined, ({ messages }) => says(answer(messages.at(-1)!.content)))
+  chat = await createFakeChat(undefined, ({ messages }) => answers(answer(messages.at(-1)!.content)))
 })
 afterAll(() => chat.stop())
 

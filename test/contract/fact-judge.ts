@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
-import { MOST_PAIRS, type FactJudge, type FactPair, type JudgedFact } from '../../src/providers/ports/fact-judge.ts'
+import { MAX_PAIRS, type FactJudge, type FactPair, type JudgedFact } from '../../src/providers/ports/fact-judge.ts'
 
 /** Creates a fact from a text such as "Ada | lives in | Berlin". */
 export function fact(id: string, text: string): JudgedFact {
@@ -32,9 +32,9 @@ export function factJudgeContract(name: string, create: () => Promise<FactJudge>
 
     it('returns a verdict on each pair, by the ids of its facts', async () => {
       expect(await judge.judge(PAIRS)).toEqual([
-        { a: 'one-a', b: 'one-b', says: 'SAME' },
-        { a: 'two-a', b: 'two-b', says: 'CONTRADICTORY' },
-        { a: 'three-a', b: 'three-b', says: 'BOTH_HOLD' },
+        { a: 'one-a', b: 'one-b', relation: 'SAME' },
+        { a: 'two-a', b: 'two-b', relation: 'CONTRADICTORY' },
+        { a: 'three-a', b: 'three-b', relation: 'COMPATIBLE' },
       ])
     })
 
@@ -42,9 +42,9 @@ export function factJudgeContract(name: string, create: () => Promise<FactJudge>
       expect(await judge.judge([])).toEqual([])
     })
 
-    it('accepts MOST_PAIRS pairs of the longest facts, and rejects more', async () => {
+    it('accepts MAX_PAIRS pairs of the longest facts, and rejects more', async () => {
       const long = (id: string) => fact(id, ['s'.repeat(200), 'p'.repeat(200), '"`😀'.repeat(500)].join(' | '))
-      const pairs = Array.from({ length: MOST_PAIRS }, (_, i) => ({ a: long(`a${i}`), b: long(`b${i}`) }))
+      const pairs = Array.from({ length: MAX_PAIRS }, (_, i) => ({ a: long(`a${i}`), b: long(`b${i}`) }))
       const keys = new Set(pairs.map(({ a, b }) => `${a.id} ${b.id}`))
       for (const { a, b } of await judge.judge(pairs)) expect(keys).toContain(`${a} ${b}`)
       await expect(judge.judge([...pairs, PAIRS[0]!])).rejects.toMatchObject({ name: 'CallFailed', retryable: false })

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PresenceMark, PresenceStore } from '../../src/bus/presence.ts'
 
-type World = {
+type Stores = {
   store: PresenceStore
   other: PresenceStore
   /** Moves the clock of both stores forward. */
@@ -21,9 +21,9 @@ const mark = (actor: string, holder = 'socket', conversationId = 'conversation')
   holder,
 })
 
-export function presenceContract(name: string, create: () => Promise<World>): void {
+export function presenceContract(name: string, create: () => Promise<Stores>): void {
   describe(name, () => {
-    let { store, other, elapse } = {} as World
+    let { store, other, elapse } = {} as Stores
     beforeEach(async () => {
       ;({ store, other, elapse } = await create())
     })

@@ -2,19 +2,19 @@
 
 import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiProfileWriter } from '../../src/providers/openai/profile-writer.ts'
-import type { LearntFact } from '../../src/providers/ports/profile-writer.ts'
+import type { AddedFact } from '../../src/providers/ports/profile-writer.ts'
 import { countInline } from '../../src/text/tokens.ts'
-import { createFakeChat, quotedIn, says, type FakeChat } from '../support/fake-chat.ts'
+import { createFakeChat, quotedIn, answers, type FakeChat } from '../support/fake-chat.ts'
 import { profileWriterContract } from './profile-writer.ts'
 
-const lineOf = ({ predicate, object, believed = true }: Partial<LearntFact>) =>
+const lineOf = ({ predicate, object, believed = true }: Partial<AddedFact>) =>
   believed ? `- ${predicate} ${object}` : `- Somebody claims: "${predicate} ${object}"`
 
 /**
  * Answers as a model would: with the previous lines, without those of the removed facts, and lines of the new facts.
  */
 function answer(content: string) {
-  const [, [before], ...changes] = quotedIn(content) as [unknown, [{ profile: string }], ...LearntFact[][]]
+  const [, [before], ...changes] = quotedIn(content) as [unknown, [{ profile: string }], ...AddedFact[][]]
   const facts = changes.flat()
   const removed = new Set(facts.filter(({ believed }) => believed === undefined).map(lineOf))
   const added = facts.filter(({ believed }) => believed !== undefined).map(lineOf)
@@ -24,7 +24,7 @@ function answer(content: string) {
 
 let chat: FakeChat
 beforeAll(async () => {
-  chat = await createFakeChat(undefined, ({ messages }) => says(answer(messages.at(-1)!.content)))
+  chat = await createFakeChat(undefined, ({ messages }) => answers(answer(messages.at(-1)!.content)))
 })
 afterAll(() => chat.stop())
 

@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
-import { type LearntFact, type ProfileRequest, type ProfileWriter } from '../../src/providers/ports/profile-writer.ts'
+import { type AddedFact, type ProfileRequest, type ProfileWriter } from '../../src/providers/ports/profile-writer.ts'
 import { countInline } from '../../src/text/tokens.ts'
 
 /** Creates a fact from a text such as "Ada | lives in | Berlin", observed on that day of May 2026. */
-export function learnt(text: string, day = 1, believed = true): LearntFact {
+export function profileFact(text: string, day = 1, believed = true): AddedFact {
   const [subject = '', predicate = '', object = ''] = text.split(' | ')
   return { subject, predicate, object, believed, observedAt: new Date(Date.UTC(2026, 4, day)).toISOString() }
 }
@@ -15,7 +15,7 @@ export const REQUEST: ProfileRequest = {
   userId: 'user_ada',
   names: ['Ada', 'Ada Lovelace'],
   previous: null,
-  added: [learnt('Ada | lives in | Berlin')],
+  added: [profileFact('Ada | lives in | Berlin')],
   removed: [],
   maxTokens: 400,
 }
@@ -38,7 +38,7 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
       const {
         added: [berlin],
       } = REQUEST
-      const withTea = { ...REQUEST, previous: first, added: [learnt('Ada | likes | tea', 2)] }
+      const withTea = { ...REQUEST, previous: first, added: [profileFact('Ada | likes | tea', 2)] }
       const both = await writer.write(withTea)
       expect(both).toContain('Berlin')
       expect(both).toContain('tea')
@@ -48,7 +48,7 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
     })
 
     it('marks unconfirmed claims', async () => {
-      const profile = await writer.write({ ...REQUEST, added: [learnt('Ada | is | an admin', 1, false)] })
+      const profile = await writer.write({ ...REQUEST, added: [profileFact('Ada | is | an admin', 1, false)] })
       expect(profile).toMatch(/^- Somebody claims: ".*admin.*"$/m)
     })
 
@@ -61,7 +61,9 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
     })
 
     it.each([0, 1, 5, 20, 60])('never exceeds %d tokens', async (maxTokens) => {
-      const added = Array.from({ length: 60 }, (_, n) => learnt(`Ada | owns | ${'a rope '.repeat(n)} and ${n} boats`))
+      const added = Array.from({ length: 60 }, (_, n) =>
+        profileFact(`Ada | owns | ${'a rope '.repeat(n)} and ${n} boats`),
+      )
       for (const previous of [null, `## About\n${'- lives in Berlin, by the river\n'.repeat(50)}`]) {
         for (const request of [
           { ...REQUEST, added },
@@ -75,7 +77,7 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
 
     it('accepts any text: emoji, a very long word, fences, invisible characters', async () => {
       const texts = ['👩‍👩‍👧'.repeat(300), 'x'.repeat(2_000), '````\n"}', '\u0007\u202e\u{e0041}\ud83d\0', '']
-      const added = texts.map((text, day) => learnt(`Ada | says | ${text}`, day + 1))
+      const added = texts.map((text, day) => profileFact(`Ada | says | ${text}`, day + 1))
       const profile = await writer.write({ ...REQUEST, added, previous: texts.join('\n') })
       expect(profile).not.toMatch(/[^\P{C}\n\u200c\u200d]/u)
     })

@@ -2,13 +2,13 @@
 // fake server.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Said, Summarizer } from '../../src/providers/ports/summarizer.ts'
+import type { SummarizerTurn, Summarizer } from '../../src/providers/ports/summarizer.ts'
 import { countInline } from '../../src/text/tokens.ts'
 
 const at = new Date('2026-05-01T09:00:00Z')
-const turn = (speaker: string, text: string): Said => ({ speaker, at, text })
+const turn = (speaker: string, text: string): SummarizerTurn => ({ speaker, at, text })
 
-const TURNS: Said[] = [
+const TURNS: SummarizerTurn[] = [
   turn('ada', 'Shall we sail to the island in May? The boat needs a new sail first.'),
   turn('bob', 'Yes. I will book the boat for 12 May, and the harbour has a sailmaker.'),
   turn('ada', 'Good. Who brings food for the trip?'),

@@ -11,7 +11,7 @@ const postgres = backends.find(({ name }) => name === 'postgres')
 
 vectorSearchContract('in memory', embedded, async ({ deps }) => createEmbeddedVectors(deps.db))
 vectorSearchContract('in memory, with a cache too small for any conversation', embedded, async ({ deps }) =>
-  createEmbeddedVectors(deps.db, { heldBytes: 100 }),
+  createEmbeddedVectors(deps.db, { cacheBytes: 100 }),
 )
 if (postgres) {
   vectorSearchContract('on Postgres', postgres, async ({ deps }) => createPostgresVectors(deps.db))

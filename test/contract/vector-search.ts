@@ -8,7 +8,7 @@ import { appendDelta } from '../../src/domain/streaming-turn/stream.ts'
 import { openTurn, type TurnInput } from '../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
-import { placeKey, type Place, type VectorSearch } from '../../src/store/vector-search.ts'
+import { versionKey, type TurnVersionId, type VectorSearch } from '../../src/store/vector-search.ts'
 import type { Backend } from '../support/backend.ts'
 import { addEmbedder } from '../support/seeded-vectors.ts'
 import { useWorld, type TestWorld } from '../support/world.ts'
@@ -23,7 +23,11 @@ const at = (degrees: number) =>
 const EAST = at(0)
 const cosine = (degrees: number) => Math.cos((degrees * Math.PI) / 180)
 
-const placeOf = (turn: Turn): Place => ({ conversationId: turn.conversationId, rootSeq: turn.rootSeq, seq: turn.seq })
+const versionOf = (turn: Turn): TurnVersionId => ({
+  conversationId: turn.conversationId,
+  rootSeq: turn.rootSeq,
+  seq: turn.seq,
+})
 
 export function vectorSearchContract(
   name: string,
@@ -40,7 +44,7 @@ export function vectorSearchContract(
     })
 
     const writeVector = (turn: Turn, degrees: number, embedder = EMBEDDER) =>
-      vectors.write(embedder, [{ ...placeOf(turn), vector: at(degrees) }])
+      vectors.write(embedder, [{ ...versionOf(turn), vector: at(degrees) }])
 
     /** A new tenant, with functions to append turns and to search. */
     function newTenant() {
@@ -48,17 +52,17 @@ export function vectorSearchContract(
       return {
         ...tenant,
         /** Appends a turn, and writes its vector at this angle. */
-        async append(
+        async appendAt(
           conversationId: string,
           degrees: number,
           actor = 'ada',
           more: Partial<TurnInput> = {},
         ): Promise<Turn> {
-          const turn = await tenant.say(conversationId, actor, `${degrees} degrees`, more)
+          const turn = await tenant.append(conversationId, actor, `${degrees} degrees`, more)
           await writeVector(turn, degrees)
           return turn
         },
-        async nearest(conversationIds: string[], limit = 10, as = 'ada', filter = {}): Promise<Place[]> {
+        async nearest(conversationIds: string[], limit = 10, as = 'ada', filter = {}): Promise<TurnVersionId[]> {
           const { found } = await vectors.nearest(EMBEDDER, tenant.as(as), conversationIds, EAST, limit, filter)
           return found.map(({ conversationId, rootSeq, seq }) => ({ conversationId, rootSeq, seq }))
         },
@@ -66,17 +70,17 @@ export function vectorSearchContract(
     }
 
     it('scans the vectors of the given conversations and embedder only', async () => {
-      const { newConversation, append, say } = newTenant()
+      const { newConversation, appendAt, append } = newTenant()
       const [one, two, elsewhere, empty] = [
         await newConversation(),
         await newConversation(),
         await newConversation(),
         await newConversation(),
       ]
-      const [a, b] = [await append(one, 0), await append(one, 60)]
-      const c = await append(two, 90)
-      await append(elsewhere, 0)
-      await writeVector(await say(one, 'ada', 'of the other embedder'), 0, OTHER)
+      const [a, b] = [await appendAt(one, 0), await appendAt(one, 60)]
+      const c = await appendAt(two, 90)
+      await appendAt(elsewhere, 0)
+      await writeVector(await append(one, 'ada', 'of the other embedder'), 0, OTHER)
       const found = await vectors.scan(EMBEDDER, [one, two, empty], EAST)
       expect([...found.keys()].filter((key) => found.get(key)!.size > 0).sort()).toEqual([one, two].sort())
       expect([...found.get(one)!.keys()].sort()).toEqual([a.seq, b.seq].sort())
@@ -87,23 +91,28 @@ export function vectorSearchContract(
     })
 
     it('compares only the requested turns', async () => {
-      const { newConversation, append, say } = newTenant()
+      const { newConversation, appendAt, append } = newTenant()
       const [one, two] = [await newConversation(), await newConversation()]
-      const turns = [await append(one, 0), await append(two, 60), await append(one, 180)]
-      const without = await say(one, 'ada', 'without a vector')
-      const found = await vectors.of(EMBEDDER, [turns[1]!, turns[2]!, without].map(placeOf), EAST)
-      expect([...found.keys()].sort()).toEqual([turns[1]!, turns[2]!].map((turn) => placeKey(placeOf(turn))).sort())
-      expect(found.get(placeKey(placeOf(turns[1]!)))).toBeCloseTo(0.5, 5)
-      expect(found.get(placeKey(placeOf(turns[2]!)))).toBeCloseTo(-1, 5)
-      expect((await vectors.of(EMBEDDER, [], EAST)).size).toBe(0)
+      const turns = [await appendAt(one, 0), await appendAt(two, 60), await appendAt(one, 180)]
+      const without = await append(one, 'ada', 'without a vector')
+      const found = await vectors.compare(EMBEDDER, [turns[1]!, turns[2]!, without].map(versionOf), EAST)
+      expect([...found.keys()].sort()).toEqual([turns[1]!, turns[2]!].map((turn) => versionKey(versionOf(turn))).sort())
+      expect(found.get(versionKey(versionOf(turns[1]!)))).toBeCloseTo(0.5, 5)
+      expect(found.get(versionKey(versionOf(turns[2]!)))).toBeCloseTo(-1, 5)
+      expect((await vectors.compare(EMBEDDER, [], EAST)).size).toBe(0)
     })
 
     it('returns the nearest turns first, and at most the requested number', async () => {
-      const { newConversation, append, nearest } = newTenant()
+      const { newConversation, appendAt, nearest } = newTenant()
       const [one, two, elsewhere] = [await newConversation(), await newConversation(), await newConversation()]
-      const turns = [await append(one, 40), await append(two, 10), await append(one, 30), await append(two, 170)]
-      await append(elsewhere, 5)
-      const [a, b, c, d] = turns.map(placeOf)
+      const turns = [
+        await appendAt(one, 40),
+        await appendAt(two, 10),
+        await appendAt(one, 30),
+        await appendAt(two, 170),
+      ]
+      await appendAt(elsewhere, 5)
+      const [a, b, c, d] = turns.map(versionOf)
       expect(await nearest([one, two])).toEqual([b, c, a, d])
       expect(await nearest([one, two], 2)).toEqual([b, c])
       expect(await nearest([two])).toEqual([b, d])
@@ -111,58 +120,58 @@ export function vectorSearchContract(
     })
 
     it('returns the similarity of each turn', async () => {
-      const { newConversation, append, as } = newTenant()
+      const { newConversation, appendAt, as } = newTenant()
       const one = await newConversation()
-      await append(one, 20)
+      await appendAt(one, 20)
       const { found } = await vectors.nearest(EMBEDDER, as('ada'), [one], EAST, 1, {})
       expect(found[0]!.similarity).toBeCloseTo(cosine(20), 5)
     })
 
     it('keeps the first vector of a turn, and finds turns written after a search', async () => {
-      const { newConversation, append, nearest } = newTenant()
+      const { newConversation, appendAt, nearest } = newTenant()
       const one = await newConversation()
-      const first = await append(one, 50)
-      expect(await nearest([one])).toEqual([placeOf(first)])
+      const first = await appendAt(one, 50)
+      expect(await nearest([one])).toEqual([versionOf(first)])
       await writeVector(first, 0)
-      const second = await append(one, 10)
+      const second = await appendAt(one, 10)
       const found = (await vectors.scan(EMBEDDER, [one], EAST)).get(one)!
       expect(found.size).toBe(2)
       expect(found.get(first.seq)).toBeCloseTo(cosine(50), 5)
-      expect(await nearest([one])).toEqual([placeOf(second), placeOf(first)])
+      expect(await nearest([one])).toEqual([versionOf(second), versionOf(first)])
     })
 
     it('misses no vector that is written during a search', async () => {
-      const { newConversation, say, nearest } = newTenant()
+      const { newConversation, append, nearest } = newTenant()
       const one = await newConversation()
       const turns: Turn[] = []
-      for (let i = 0; i < 30; i++) turns.push(await say(one, 'ada', `turn ${i}`))
+      for (let i = 0; i < 30; i++) turns.push(await append(one, 'ada', `turn ${i}`))
       await Promise.all(turns.flatMap((turn, i) => [writeVector(turn, i), nearest([one])]))
-      expect(await nearest([one], 99)).toEqual(turns.map(placeOf))
+      expect(await nearest([one], 99)).toEqual(turns.map(versionOf))
       expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(30)
     })
 
     it('does not write vectors for deleted conversations, erased turns and unknown embedders', async () => {
-      const { newConversation, say, as, nearest } = newTenant()
+      const { newConversation, append, as, nearest } = newTenant()
       const [one, gone] = [await newConversation(), await newConversation()]
-      const [kept, lost] = [await say(one, 'ada', 'stays'), await say(gone, 'ada', 'goes')]
-      const erased = await say(one, 'ada', 'erased')
+      const [kept, lost] = [await append(one, 'ada', 'stays'), await append(gone, 'ada', 'goes')]
+      const erased = await append(one, 'ada', 'erased')
       await world.deps.pool.query(`UPDATE turn SET status = 'ERASED' WHERE id = $1`, [erased.id])
       await deleteConversation(world.deps, as('ada'), gone)
       await vectors.write(
         EMBEDDER,
-        [lost, erased, kept].map((turn) => ({ ...placeOf(turn), vector: at(10) })),
+        [lost, erased, kept].map((turn) => ({ ...versionOf(turn), vector: at(10) })),
       )
-      await vectors.write('gone:4', [{ ...placeOf(kept), vector: at(10) }])
+      await vectors.write('gone:4', [{ ...versionOf(kept), vector: at(10) }])
       await vectors.write(EMBEDDER, [])
-      expect(await nearest([one, gone])).toEqual([placeOf(kept)])
+      expect(await nearest([one, gone])).toEqual([versionOf(kept)])
       expect((await vectors.scan('gone:4', [one], EAST)).size).toBe(0)
       expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(1)
     })
 
     it('finds no turns of a deleted conversation after `forget`', async () => {
-      const { newConversation, append, as, nearest } = newTenant()
+      const { newConversation, appendAt, as, nearest } = newTenant()
       const one = await newConversation()
-      await append(one, 10)
+      await appendAt(one, 10)
       expect(await nearest([one])).toHaveLength(1)
       await deleteConversation(world.deps, as('ada'), one)
       vectors.forget(one)
@@ -171,42 +180,42 @@ export function vectorSearchContract(
     })
 
     it("hides turns outside the viewer's view, and returns no fewer hits because of them", async () => {
-      const { newConversation, append, nearest } = newTenant()
+      const { newConversation, appendAt, nearest } = newTenant()
       const one = await newConversation('ada', 'bob', 'eve')
-      const open = [await append(one, 50), await append(one, 60)]
+      const open = [await appendAt(one, 50), await appendAt(one, 60)]
       const secret = await Promise.all(
-        Array.from({ length: 30 }, (_, i) => append(one, i / 10, 'ada', { audience: ['bob'] })),
+        Array.from({ length: 30 }, (_, i) => appendAt(one, i / 10, 'ada', { audience: ['bob'] })),
       )
-      expect(await nearest([one], 2, 'eve')).toEqual(open.map(placeOf))
-      expect(await nearest([one], 2, 'a stranger')).toEqual(open.map(placeOf))
-      expect(await nearest([one], 1, 'bob')).toEqual([placeOf(secret[0]!)])
+      expect(await nearest([one], 2, 'eve')).toEqual(open.map(versionOf))
+      expect(await nearest([one], 2, 'a stranger')).toEqual(open.map(versionOf))
+      expect(await nearest([one], 1, 'bob')).toEqual([versionOf(secret[0]!)])
       expect(await nearest([one], 99, 'bob')).toHaveLength(32)
     })
 
     it('finds no turns from before a viewer joined who sees history since joining', async () => {
-      const { newConversation, append, nearest, as } = newTenant()
+      const { newConversation, appendAt, nearest, as } = newTenant()
       const one = await newConversation('ada')
-      const before = await append(one, 0)
+      const before = await appendAt(one, 0)
       await addParticipant(world.deps, as('owner'), {
         conversationId: one,
         participant: { actor: 'eve', history: 'SINCE_JOINED' },
       })
-      const after = await append(one, 70)
-      expect(await nearest([one], 5, 'eve')).toEqual([placeOf(after)])
-      expect(await nearest([one], 5, 'ada')).toEqual([before, after].map(placeOf))
+      const after = await appendAt(one, 70)
+      expect(await nearest([one], 5, 'eve')).toEqual([versionOf(after)])
+      expect(await nearest([one], 5, 'ada')).toEqual([before, after].map(versionOf))
     })
 
     it('finds only the newest version of a turn', async () => {
-      const { newConversation, append, nearest, as } = newTenant()
+      const { newConversation, appendAt, nearest, as } = newTenant()
       const one = await newConversation('ada')
-      const old = await append(one, 0)
+      const old = await appendAt(one, 0)
       const newer = await supersedeTurn(world.deps, as('ada'), {
         turnId: old.id,
         turn: { role: 'USER', content: 'new' },
       })
       expect(await nearest([one])).toEqual([])
       await writeVector(newer, 80)
-      expect(await nearest([one])).toEqual([placeOf(newer)])
+      expect(await nearest([one])).toEqual([versionOf(newer)])
     })
 
     it('finds only committed turns', async () => {
@@ -221,17 +230,17 @@ export function vectorSearchContract(
     it('finds no turns of another tenant', async () => {
       const [mine, theirs] = [newTenant(), newTenant()]
       const conversationId = await theirs.newConversation()
-      await theirs.append(conversationId, 0)
+      await theirs.appendAt(conversationId, 0)
       expect(await mine.nearest([conversationId])).toEqual([])
     })
 
     it('filters by actor, role, time and metadata', async () => {
-      const { newConversation, append, nearest } = newTenant()
+      const { newConversation, appendAt, nearest } = newTenant()
       const one = await newConversation()
       const onDay = (day: number) => ({ createdAt: new Date(Date.UTC(2025, 0, day)) })
-      const a = placeOf(await append(one, 30, 'ada', { ...onDay(1), metadata: { topic: 'cats', n: 1 } }))
-      const b = placeOf(await append(one, 20, 'bob', { ...onDay(2), role: 'ASSISTANT' }))
-      const c = placeOf(await append(one, 10, 'eve', { ...onDay(3), metadata: { topic: 'dogs' } }))
+      const a = versionOf(await appendAt(one, 30, 'ada', { ...onDay(1), metadata: { topic: 'cats', n: 1 } }))
+      const b = versionOf(await appendAt(one, 20, 'bob', { ...onDay(2), role: 'ASSISTANT' }))
+      const c = versionOf(await appendAt(one, 10, 'eve', { ...onDay(3), metadata: { topic: 'dogs' } }))
       const found = (filter: object) => nearest([one], 10, 'ada', filter)
       expect(await found({})).toEqual([c, b, a])
       expect(await found({ actors: ['ada', 'bob'] })).toEqual([b, a])

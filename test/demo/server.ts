@@ -63,10 +63,10 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
   }
 }
 
-export type Ran = { code: number | null; out: string; error: string }
+export type ScriptResult = { code: number | null; out: string; error: string }
 
 /** Runs a script of the repository, and kills it after 50 s. */
-export async function run(file: string, ...args: string[]): Promise<Ran> {
+export async function run(file: string, ...args: string[]): Promise<ScriptResult> {
   const node = ['--import', 'tsx', file, ...args]
   const child = spawn(process.execPath, node, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], timeout: 50_000 })
   let [out, error] = ['', '']

@@ -68,7 +68,7 @@ describe.each(backends)('participants on $name', (backend) => {
     it('is an entry, and shows the whole history unless requested otherwise', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
-      await tenant.say(conversationId, 'ann', '1')
+      await tenant.append(conversationId, 'ann', '1')
       const bob = await join(tenant, conversationId, { actor: 'bob', kind: 'AGENT', displayName: 'Bob' })
       const cyd = await join(tenant, conversationId, { actor: 'cyd', history: 'SINCE_JOINED' })
       expect(bob).toMatchObject({
@@ -82,7 +82,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(cyd).toMatchObject({ kind: 'HUMAN', displayName: null, history: 'SINCE_JOINED' })
       expect(await windowsOf(conversationId, 'cyd')).toEqual([4])
       expect(cyd).not.toHaveProperty('windows')
-      await tenant.say(conversationId, 'ann', '2')
+      await tenant.append(conversationId, 'ann', '2')
       expect(await textsOf(tenant, conversationId, 'bob')).toBe('12')
       expect(await textsOf(tenant, conversationId, 'cyd')).toBe('2')
       expect(await kindsOf(tenant, conversationId)).toBe('JOINED APPENDED JOINED JOINED APPENDED')
@@ -123,12 +123,12 @@ describe.each(backends)('participants on $name', (backend) => {
     it('is an entry that the leaving participant can still see, and ends their history', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
-      await tenant.say(conversationId, 'ann', '1')
+      await tenant.append(conversationId, 'ann', '1')
       const events = await readEventsOf(world.deps, tenant.as('bob'), { conversationId, after: 3 })
       const bob = await leave(tenant, conversationId, 'bob')
       expect(bob.leftAt).toBeInstanceOf(Date)
       expect(await windowsOf(conversationId, 'bob')).toEqual([1, 5])
-      await tenant.say(conversationId, 'ann', '2')
+      await tenant.append(conversationId, 'ann', '2')
       expect(await textsOf(tenant, conversationId, 'bob')).toBe('1')
       const { value } = await events.next()
       expect(value).toMatchObject({ type: 'ParticipantLeft', seq: 4, participant: { actor: 'bob' } })
@@ -148,12 +148,12 @@ describe.each(backends)('participants on $name', (backend) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
       for (const round of [1, 3]) {
-        await tenant.say(conversationId, 'ann', `${round}`)
+        await tenant.append(conversationId, 'ann', `${round}`)
         await leave(tenant, conversationId, 'bob')
-        await tenant.say(conversationId, 'ann', `${round + 1}`)
+        await tenant.append(conversationId, 'ann', `${round + 1}`)
         await join(tenant, conversationId, { actor: 'bob', history: 'SINCE_JOINED' })
       }
-      await tenant.say(conversationId, 'ann', '5')
+      await tenant.append(conversationId, 'ann', '5')
       expect(await textsOf(tenant, conversationId, 'bob')).toBe('135')
       const all = (await getParticipants(world.deps, tenant.as('bob'), [conversationId])).get(conversationId)!
       const bob = all.find(({ actor }) => actor === 'bob')!
@@ -165,7 +165,7 @@ describe.each(backends)('participants on $name', (backend) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
       await leave(tenant, conversationId, 'bob')
-      await tenant.say(conversationId, 'ann', '1')
+      await tenant.append(conversationId, 'ann', '1')
       await join(tenant, conversationId, { actor: 'bob', history: 'ALL' })
       expect(await textsOf(tenant, conversationId, 'bob')).toBe('1')
     })
@@ -173,10 +173,10 @@ describe.each(backends)('participants on $name', (backend) => {
     it('and returning at once misses no turn', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
-      await tenant.say(conversationId, 'ann', '1')
+      await tenant.append(conversationId, 'ann', '1')
       await leave(tenant, conversationId, 'bob')
       await join(tenant, conversationId, { actor: 'bob', history: 'SINCE_JOINED' })
-      await tenant.say(conversationId, 'ann', '2')
+      await tenant.append(conversationId, 'ann', '2')
       expect(await textsOf(tenant, conversationId, 'bob')).toBe('12')
     })
   })
@@ -185,7 +185,7 @@ describe.each(backends)('participants on $name', (backend) => {
     it('moves forward only, and notifies the conversation', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
-      for (const text of ['1', '2', '3']) await tenant.say(conversationId, 'ann', text)
+      for (const text of ['1', '2', '3']) await tenant.append(conversationId, 'ann', text)
       const events = await readEventsOf(world.deps, tenant.as('ann'), { conversationId })
       expect((await read(tenant, conversationId, 'bob', 4)).lastReadSeq).toBe(4)
       for (const seq of [3, 4, 0]) expect((await read(tenant, conversationId, 'bob', seq)).lastReadSeq).toBe(4)
@@ -202,7 +202,7 @@ describe.each(backends)('participants on $name', (backend) => {
     it('set by concurrent calls ends at the highest seq, and each call returns at least its own seq', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
-      for (let n = 0; n < 18; n++) await tenant.say(conversationId, 'ann', `${n}`)
+      for (let n = 0; n < 18; n++) await tenant.append(conversationId, 'ann', `${n}`)
       const seqs = Array.from({ length: 20 }, (_, n) => ((n * 7) % 20) + 1)
       const marks = await Promise.all(seqs.map((seq) => read(tenant, conversationId, 'bob', seq)))
       for (const [index, seq] of seqs.entries()) expect(marks[index]!.lastReadSeq).toBeGreaterThanOrEqual(seq)
@@ -233,9 +233,9 @@ describe.each(backends)('participants on $name', (backend) => {
     it('counts the turns of other actors after the read mark', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
-      await tenant.say(conversationId, 'ann', '1')
-      await tenant.say(conversationId, 'bob', '2')
-      await tenant.say(conversationId, 'ann', '3')
+      await tenant.append(conversationId, 'ann', '1')
+      await tenant.append(conversationId, 'bob', '2')
+      await tenant.append(conversationId, 'ann', '3')
       expect([await unread(tenant, conversationId, 'ann'), await unread(tenant, conversationId, 'bob')]).toEqual([1, 2])
       await read(tenant, conversationId, 'bob', 3)
       expect(await unread(tenant, conversationId, 'bob')).toBe(1)
@@ -247,7 +247,7 @@ describe.each(backends)('participants on $name', (backend) => {
     it('excludes streaming and aborted turns, and counts an edited turn once, at its original position', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
-      const { id } = await tenant.say(conversationId, 'ann', '1')
+      const { id } = await tenant.append(conversationId, 'ann', '1')
       await read(tenant, conversationId, 'bob', 3)
       const turn = { role: 'ASSISTANT' as const }
       const [committed, aborted] = [
@@ -268,8 +268,8 @@ describe.each(backends)('participants on $name', (backend) => {
     it('counts only turns that both the participant and the viewer can see', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
-      await tenant.say(conversationId, 'ann', 'to all')
-      await tenant.say(conversationId, 'ann', 'psst', { audience: ['bob'] })
+      await tenant.append(conversationId, 'ann', 'to all')
+      await tenant.append(conversationId, 'ann', 'psst', { audience: ['bob'] })
       expect(await unread(tenant, conversationId, 'bob')).toBe(2)
       expect(await unread(tenant, conversationId, 'bob', 'ann')).toBe(2)
       expect(await unread(tenant, conversationId, 'bob', 'eve')).toBe(1)
@@ -286,8 +286,8 @@ describe.each(backends)('participants on $name', (backend) => {
         await tenant.newConversation('ann'),
         await tenant.newConversation('ann', 'bob'),
       ]
-      await tenant.say(conversationIds[0]!, 'ann', '1')
-      await tenant.say(conversationIds[2]!, 'bob', '1')
+      await tenant.append(conversationIds[0]!, 'ann', '1')
+      await tenant.append(conversationIds[2]!, 'bob', '1')
       const requests = [
         [2, 'ann'],
         [0, 'bob'],

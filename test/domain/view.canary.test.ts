@@ -50,10 +50,10 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const ann = tenant.as('ann')
     const toBob = { role: 'USER' as const, audience: ['bob'] }
     const ids: string[] = []
-    const hello = await tenant.say(conversationId, 'ann', 'hello all')
+    const hello = await tenant.append(conversationId, 'ann', 'hello all')
     await recordFactsOf(ann, 'ann', hello.id)
     if (withPrivate) {
-      const said = await tenant.say(conversationId, 'ann', `${CANARY} one`, {
+      const said = await tenant.append(conversationId, 'ann', `${CANARY} one`, {
         ...toBob,
         metadata: { [CANARY]: CANARY },
         model: CANARY,
@@ -71,7 +71,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       ids.push(said.id, edited.id, again.id, committed.id, aborted.id, open.id)
       ids.push(...(await recordFactsOf(ann, CANARY, committed.id)), ...(await recordFactsOf(ann, 'ann', committed.id)))
     }
-    await tenant.say(conversationId, 'eve', 'nobody tells me anything')
+    await tenant.append(conversationId, 'eve', 'nobody tells me anything')
     await compact(deps, tenant.as('owner'), { conversationId })
     await updateConversation(deps, tenant.as('owner'), { id: conversationId, title: 'a conversation' })
     return ids
@@ -257,7 +257,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
   it('changes only the inboxes of its audience', async () => {
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)
-    await tenant.say(conversationId, 'ann', 'hello all')
+    await tenant.append(conversationId, 'ann', 'hello all')
     const reasons = new Map<string, string[]>()
     const streams = []
     for (const actor of ['bob', 'eve', 'late', 'gone', 'stranger']) {
@@ -271,7 +271,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
         })(),
       })
     }
-    await tenant.say(conversationId, 'ann', CANARY, { audience: ['bob'] })
+    await tenant.append(conversationId, 'ann', CANARY, { audience: ['bob'] })
     await expect.poll(() => reasons.get('bob')).toEqual(['TURN'])
     await new Promise((resolve) => setTimeout(resolve, 100))
     for (const { inbox, ended } of streams) {

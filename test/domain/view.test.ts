@@ -17,8 +17,8 @@ import {
   OPEN_VIEW,
   sees,
   seesAllPublic,
-  seesNothingOf,
-  spans,
+  seesNoneOf,
+  seesAllOf,
   viewClass,
   type View,
 } from '../../src/domain/view.ts'
@@ -66,8 +66,8 @@ describe('a summary', () => {
         const summary = { fromSeq, toSeq, newestSeq }
         const open = (from: number, to: number) =>
           Array.from({ length: to - from + 1 }, (_, n) => isOpenAt(list, from + n))
-        expect(spans({ windows: list }, summary)).toBe(open(fromSeq, newestSeq).every(Boolean))
-        expect(seesNothingOf({ windows: list }, summary)).toBe(!open(fromSeq, toSeq).some(Boolean))
+        expect(seesAllOf({ windows: list }, summary)).toBe(open(fromSeq, newestSeq).every(Boolean))
+        expect(seesNoneOf({ windows: list }, summary)).toBe(!open(fromSeq, toSeq).some(Boolean))
       }),
       { numRuns: 2_000 },
     )
@@ -224,7 +224,7 @@ describe.each(backends)('views on $name', (backend) => {
         return oracle.leave(op.actor)
       }
       case 'say': {
-        const { id, tokenCount } = await tenant.say(conversationId, op.actor, content, { audience: turnAudience })
+        const { id, tokenCount } = await tenant.append(conversationId, op.actor, content, { audience: turnAudience })
         return oracle.append({ id, actor: op.actor, status: 'COMMITTED', tokens: tokenCount, audience: turnAudience })
       }
       case 'open': {
@@ -298,7 +298,7 @@ describe.each(backends)('views on $name', (backend) => {
         .map(({ id }) => id)
         .sort(),
     )
-    const participants = ACTORS.filter((each) => oracle.knows(each))
+    const participants = ACTORS.filter((each) => oracle.wasParticipant(each))
     const requests = participants.map((each) => ({ conversationId, actor: each }))
     const unread = await getUnreadCounts(deps, viewer, requests)
     expect(unread, `unread counts as ${who} sees them`).toEqual(participants.map((each) => oracle.unread(who, each)))

@@ -67,7 +67,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
       return createConversation.id
     },
     /** Appends one turn by ada. */
-    async say(conversationId: string, content: string, more: object = {}): Promise<{ id: string; seq: number }> {
+    async append(conversationId: string, content: string, more: object = {}): Promise<{ id: string; seq: number }> {
       const { appendTurn } = await ada(
         `mutation ($input: AppendTurnInput!) {
         appendTurn(input: $input) { ... on Turn { id seq } }

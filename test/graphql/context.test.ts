@@ -25,7 +25,7 @@ const CONTEXT = `query Context($input: BuildContextInput!) {
 }`
 
 describe.each(backends)('buildContext on $name', (backend) => {
-  const { as, newConversation: makeConversation, say } = useClients(backend)
+  const { as, newConversation: makeConversation, append } = useClients(backend)
   const ask = async (input: object): Promise<Answer> =>
     (await as('ada')(CONTEXT, { input: { tokenBudget: 1_000, ...input } })).buildContext
   let conversationId: string
@@ -33,10 +33,10 @@ describe.each(backends)('buildContext on $name', (backend) => {
 
   beforeAll(async () => {
     conversationId = await makeConversation(['ada', 'bot'], { systemPrompt: 'Be brief.' })
-    turns.push((await say(conversationId, 'Where are the tulips?')).id)
+    turns.push((await append(conversationId, 'Where are the tulips?')).id)
     turns.push(
       (
-        await say(conversationId, '', {
+        await append(conversationId, '', {
           actor: 'bot',
           role: 'ASSISTANT',
           content: undefined,
@@ -46,7 +46,7 @@ describe.each(backends)('buildContext on $name', (backend) => {
     )
     turns.push(
       (
-        await say(conversationId, '', {
+        await append(conversationId, '', {
           actor: 'find',
           role: 'TOOL',
           content: undefined,

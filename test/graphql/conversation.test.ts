@@ -7,7 +7,7 @@ import { TENANT, useClients, type Answer } from './client.ts'
 
 describe.each(backends)('operations on $name', (backend) => {
   const clients = useClients(backend)
-  const { as, failure, newConversation: makeConversation, say } = clients
+  const { as, failure, newConversation: makeConversation, append } = clients
   const [ada, bob, carol] = [as('ada'), as('bob'), as('carol')]
   const BOTH = ['ada', 'bob']
 
@@ -86,7 +86,7 @@ describe.each(backends)('operations on $name', (backend) => {
     it('are listed page by page, forwards and backwards, in the requested order', async () => {
       const conversationIds: string[] = []
       for (let n = 0; n < 5; n++) conversationIds.push(await makeConversation(BOTH, { owner: 'lister' }))
-      await say(conversationIds[0]!, 'this one is active')
+      await append(conversationIds[0]!, 'this one is active')
       const list = async (args: string) => {
         const { conversations } = await ada(`{ conversations(filter: { owner: "lister" } ${args}) {
           edges { cursor node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
@@ -112,8 +112,8 @@ describe.each(backends)('operations on $name', (backend) => {
 
     it('keep omitted fields in an update, clear null fields, and count the turns in the view of the viewer', async () => {
       const conversationId = await makeConversation(BOTH, { title: 'old', systemPrompt: 'stays' })
-      await say(conversationId, 'for all of them')
-      await say(conversationId, 'for bob', { audience: ['bob'] })
+      await append(conversationId, 'for all of them')
+      await append(conversationId, 'for bob', { audience: ['bob'] })
       const { updateConversation } = await bob(
         `mutation ($id: ID!) {
         updateConversation(input: { id: $id, title: null, metadata: { a: 1 } }) {
@@ -135,8 +135,8 @@ describe.each(backends)('operations on $name', (backend) => {
 
     it('are deleted with a receipt, and are not found afterwards', async () => {
       const conversationId = await makeConversation(BOTH)
-      await say(conversationId, 'one')
-      await say(conversationId, 'two')
+      await append(conversationId, 'one')
+      await append(conversationId, 'two')
       const erase = `mutation ($id: ID!) {
         deleteConversation(id: $id) {
           ... on ErasureReceipt { conversations turns facts summaries profiles completedAt } ... on Error { code }
@@ -167,7 +167,7 @@ describe.each(backends)('operations on $name', (backend) => {
         history: 'SINCE_JOINED',
       })
       const seqs: number[] = []
-      for (const text of ['one', 'two', 'three']) seqs.push((await say(conversationId, text)).seq)
+      for (const text of ['one', 'two', 'three']) seqs.push((await append(conversationId, text)).seq)
 
       expect(
         await write(`markRead(input: { ${at}, seq: ${seqs[1]}, as: "eve" })`, 'actor lastReadSeq unreadCount'),
@@ -194,8 +194,8 @@ describe.each(backends)('operations on $name', (backend) => {
   describe('views', () => {
     it('apply to all fields below the field that sets them', async () => {
       const conversationId = await makeConversation(BOTH)
-      await say(conversationId, 'for all')
-      const { id } = await say(conversationId, 'for bob', { audience: ['bob'] })
+      await append(conversationId, 'for all')
+      const { id } = await append(conversationId, 'for bob', { audience: ['bob'] })
       const seen = async (as: string | null) => {
         const { conversation } = await carol(
           `query ($id: ID!, $as: String) { conversation(id: $id) {
@@ -224,8 +224,8 @@ describe.each(backends)('operations on $name', (backend) => {
     it('are read in one statement for a list of parents', async () => {
       for (let n = 0; n < 3; n++) {
         const conversationId = await makeConversation(BOTH, { owner: 'batch' })
-        for (const text of ['a', 'b']) await say(conversationId, text)
-        await say(conversationId, 'c', { audience: ['bob'] })
+        for (const text of ['a', 'b']) await append(conversationId, text)
+        await append(conversationId, 'c', { audience: ['bob'] })
       }
       const statements = await clients.statementsOf(() =>
         bob(`{

@@ -5,11 +5,11 @@ import { backends } from '../support/backend.ts'
 import { useClients } from './client.ts'
 
 describe.each(backends)('Query.embedding, on $name', (backend) => {
-  const { as, newConversation, say } = useClients(backend)
+  const { as, newConversation, append } = useClients(backend)
 
   it('reports the number of journal entries that the embedder has processed', async () => {
     const one = await newConversation(['ada'])
-    await say(one, 'hello there')
+    await append(one, 'hello there')
     await vi.waitFor(
       async () => {
         const { embedding } = await as('ada')('{ embedding { embedder serving done remaining perSecond etaSeconds } }')

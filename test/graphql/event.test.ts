@@ -22,7 +22,7 @@ const FOLLOW = `subscription ($id: ID!, $after: Int, $as: String) {
 }`
 
 describe.each(backends)('subscriptions on $name', (backend) => {
-  const { as, failure, follow, newConversation: makeConversation, say } = useClients(backend)
+  const { as, failure, follow, newConversation: makeConversation, append } = useClients(backend)
   const ada = as('ada')
   const BOTH = ['ada', 'bob']
 
@@ -43,7 +43,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
 
   it('deliver the journal after a cursor, each event with the objects it refers to', async () => {
     const conversationId = await makeConversation(BOTH)
-    const first = await say(conversationId, 'one')
+    const first = await append(conversationId, 'one')
     await replace(first, 'ONE')
     await write(`updateConversation(input: { id: "${conversationId}", title: "Hall" })`)
     await write(`removeParticipant(input: { conversationId: "${conversationId}", actor: "bob" })`)
@@ -88,8 +88,8 @@ describe.each(backends)('subscriptions on $name', (backend) => {
 
   it('show each viewer their own view of the objects in an event', async () => {
     const conversationId = await makeConversation(BOTH)
-    await say(conversationId, 'for bob', { audience: ['bob'] })
-    await say(conversationId, 'for all')
+    await append(conversationId, 'for bob', { audience: ['bob'] })
+    await append(conversationId, 'for all')
     expect(await events('bob', conversationId, 2, { after: 2 })).toMatchObject([
       { turn: { text: 'for bob', conversation: { turnCount: 2 } } },
       { turn: { text: 'for all', conversation: { turnCount: 2 } } },
@@ -100,11 +100,11 @@ describe.each(backends)('subscriptions on $name', (backend) => {
 
   it('resolve the objects of an event in the view of `as`, also for two subscribers to the same event', async () => {
     const conversationId = await makeConversation(BOTH)
-    await say(conversationId, 'for bob', { audience: ['bob'] })
+    await append(conversationId, 'for bob', { audience: ['bob'] })
     const followers = await Promise.all(
       ['bob', 'eve'].map((as) => follow('carol', FOLLOW, { id: conversationId, after: 3, as })),
     )
-    await say(conversationId, 'for all')
+    await append(conversationId, 'for all')
     const received = await Promise.all(followers.map((following) => take(following, 1)))
     expect(received.map(([event]) => event.conversationEvents.turn.conversation.turnCount)).toEqual([2, 1])
     for (const following of followers) await following.return?.()
@@ -112,7 +112,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
 
   it('return as superseded the version that the viewer saw last, not one written in their absence', async () => {
     const conversationId = await makeConversation(BOTH)
-    const first = await say(conversationId, 'first')
+    const first = await append(conversationId, 'first')
     await write(`removeParticipant(input: { conversationId: "${conversationId}", actor: "bob" })`)
     const second = await replace(first, 'second')
     await write(`addParticipant(input: {
@@ -170,7 +170,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     const conversationId = await makeConversation(['bob', 'ada'], { title: 'Conversation' })
     const base = { conversationId, at: expect.any(String), conversation: { title: 'Conversation', turnCount: 0 } }
     expect(await next()).toEqual({ ...base, reason: 'ADDED', unreadCount: 0 })
-    await say(conversationId, 'psst', { audience: ['bob'] })
+    await append(conversationId, 'psst', { audience: ['bob'] })
     const conversation = { title: 'Conversation', turnCount: 1 }
     expect(await next()).toEqual({ ...base, reason: 'TURN', unreadCount: 1, conversation })
     await write(`deleteConversation(id: "${conversationId}")`)

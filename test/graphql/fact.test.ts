@@ -31,7 +31,7 @@ const likes = (object: string, more: object = {}) => ({ subject: 'Ada', predicat
 
 describe.each(backends)('facts on $name', (backend) => {
   const clients = useClients(backend)
-  const { say } = clients
+  const { append } = clients
   const [ada, bob, carl] = [clients.as('ada'), clients.as('bob'), clients.as('carl')]
 
   const record = async (input: object, as = ada) => (await as(RECORD, { input })).recordFacts
@@ -42,7 +42,7 @@ describe.each(backends)('facts on $name', (backend) => {
 
   it('are returned as recorded, by the mutation, by id and in lists', async () => {
     const conversationId = await clients.newConversation(['ada', 'bob'], { title: 'Hall' })
-    const turn = await say(conversationId, 'I like tea.', { createdAt: '2026-01-02T03:04:05.678Z' })
+    const turn = await append(conversationId, 'I like tea.', { createdAt: '2026-01-02T03:04:05.678Z' })
     const given = likes(' green   tea ', { confidence: 0.25, sourceTurnId: turn.id })
     const {
       facts: [fact],
@@ -97,8 +97,8 @@ describe.each(backends)('facts on $name', (backend) => {
     const conversationId = await clients.newConversation([], {
       participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
     })
-    const human = await say(conversationId, 'Tea!')
-    const tool = await say(conversationId, '{}', { actor: 'search', role: 'TOOL' })
+    const human = await append(conversationId, 'Tea!')
+    const tool = await append(conversationId, '{}', { actor: 'search', role: 'TOOL' })
     const saidBy = async (fact: object, as = ada) =>
       (await record({ conversationId, facts: [fact] }, as)).facts[0].saidBy
     expect(await saidBy(likes('a', { sourceTurnId: human.id }))).toBe('HUMAN')
@@ -142,7 +142,7 @@ describe.each(backends)('facts on $name', (backend) => {
     const {
       facts: [old],
     } = await record({ conversationId, facts: [likes('coke')] })
-    const secret = await say(other, 'No more coke', { audience: ['ada'] })
+    const secret = await append(other, 'No more coke', { audience: ['ada'] })
     const {
       facts: [newer],
     } = await record({ facts: [likes('water', { sourceTurnId: secret.id })] })
@@ -263,8 +263,8 @@ describe.each(backends)('facts on $name', (backend) => {
         await clients.newConversation(['ada', 'bob', 'carl']),
         await clients.newConversation(['ada']),
       ]
-      const elsewhere = await say(other, 'I like tea.')
-      const secret = await say(conversationId, 'I like gin.', { audience: ['bob'] })
+      const elsewhere = await append(other, 'I like tea.')
+      const secret = await append(conversationId, 'I like gin.', { audience: ['bob'] })
       const misplaced = [likes('tea', { sourceTurnId: elsewhere.id })]
       expect(await record({ conversationId, facts: misplaced })).toMatchObject({
         __typename: 'InvalidInput',
@@ -286,7 +286,7 @@ describe.each(backends)('facts on $name', (backend) => {
       const changed = ({ conversationEvents: { __typename, ...event } }: Answer) =>
         __typename === 'FactsChanged' ? [event] : []
       const [liveBob, liveCarl] = [await follow('bob'), await follow('carl')]
-      const secret = await say(conversationId, 'I love opera.', { audience: ['bob'] })
+      const secret = await append(conversationId, 'I love opera.', { audience: ['bob'] })
       const opera = likes('opera', { sourceTurnId: secret.id })
       const {
         facts: [, fact],

@@ -1,7 +1,7 @@
 // The viewer in whose view the fields of an object are resolved.
 
 import { describe, expect, it } from 'vitest'
-import { lentTo, readFor, viewerOf } from '../../src/graphql/inherited-view.ts'
+import { readSharedFor, readFor, viewerOf } from '../../src/graphql/inherited-view.ts'
 
 const ada = { tenant: 'acme', actor: 'ada' }
 const bob = { tenant: 'acme', actor: 'bob' }
@@ -32,8 +32,8 @@ describe('the viewer of an object', () => {
 
   it('is set on a copy of a shared object', () => {
     const event = { seq: 1 }
-    expect(lentTo(context, ada, event)).toBe(event)
-    const copy = lentTo(context, bob, event)
+    expect(readSharedFor(context, ada, event)).toBe(event)
+    const copy = readSharedFor(context, bob, event)
     expect(copy).toEqual(event)
     expect(viewerOf(context, copy)).toBe(bob)
     expect(viewerOf(context, event)).toBe(ada)

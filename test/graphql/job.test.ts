@@ -5,7 +5,7 @@ import { startJobs } from '../../src/domain/background/jobs.ts'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { backends } from '../support/backend.ts'
 import { createFakeSummarizer, withSummarizer } from '../support/covering.ts'
-import { doubles } from '../support/automatic.ts'
+import { fakeVerbs } from '../support/automatic.ts'
 import { useClients } from './client.ts'
 
 const JOBS = `query ($first: Int, $state: JobState) { jobs(first: $first, state: $state) {
@@ -21,7 +21,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
   /** Creates a conversation with this number of turns. */
   const fill = async (title: string, turns: number) => {
     const conversationId = await clients.newConversation(['ada'], { title })
-    for (let n = 0; n < turns; n++) await clients.say(conversationId, `turn ${n}`)
+    for (let n = 0; n < turns; n++) await clients.append(conversationId, `turn ${n}`)
     return conversationId
   }
 
@@ -31,7 +31,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     const model = createFakeSummarizer()
     let release = () => {}
     model.before = async () => {
-      if (model.asked.length === 1) throw new CallFailed('The provider answered 503.', true)
+      if (model.requests.length === 1) throw new CallFailed('The provider answered 503.', true)
       await new Promise<void>((resolve) => (release = resolve))
     }
     const deps = { ...withSummarizer(clients.deps, model), log: { ...clients.deps.log, warn: () => {} } }
@@ -93,9 +93,9 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
       return false
     }
     const automatic = { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 2, dedupEvery: 0 }
-    stop = await startJobs({ ...clients.deps, automatic }, { ...doubles, refreshProfileDue: hang })
+    stop = await startJobs({ ...clients.deps, automatic }, { ...fakeVerbs, refreshProfileDue: hang })
     const makeProfileDue = async (actor: string) => {
-      for (let n = 0; n < 2; n++) await clients.say(conversationId, 'hello', { actor })
+      for (let n = 0; n < 2; n++) await clients.append(conversationId, 'hello', { actor })
       await vi.waitFor(
         async () => expect((await ada(JOBS)).jobs.map(({ userId }: { userId: string }) => userId)).toContain(actor),
         { timeout: 10_000, interval: 50 },

@@ -21,13 +21,15 @@ const UNKNOWN = 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q'
 
 describe.each(backends)('extraction and profiles, on $name', (backend) => {
   const clients = useClients(backend)
-  const { say } = clients
+  const { append } = clients
   const [ada, bob] = [clients.as('ada'), clients.as('bob')]
 
   it('create facts from turns, and a profile from facts', async () => {
     const conversationId = await clients.newConversation(['ada', 'bob'])
-    await say(conversationId, 'I live in Rome.', { createdAt: '2026-01-01T00:00:00Z' })
-    const oslo = await say(conversationId, 'I live in Oslo now. Do I like it?', { createdAt: '2026-02-01T00:00:00Z' })
+    await append(conversationId, 'I live in Rome.', { createdAt: '2026-01-01T00:00:00Z' })
+    const oslo = await append(conversationId, 'I live in Oslo now. Do I like it?', {
+      createdAt: '2026-02-01T00:00:00Z',
+    })
     const { extractFacts } = await ada(EXTRACT, { input: { conversationId } })
     expect(extractFacts).toMatchObject({
       __typename: 'FactExtraction',

@@ -36,14 +36,14 @@ const TALK: [actor: string, content: string, createdAt: string, about?: object][
 
 describe.each(backends)('recall on $name', (backend) => {
   const clients = useClients(backend)
-  const { newConversation: makeConversation, say } = clients
+  const { newConversation: makeConversation, append } = clients
   const [ada, carol] = [clients.as('ada'), clients.as('carol')]
   let conversationId: string
 
   beforeAll(async () => {
     conversationId = await makeConversation(['ada', 'bob', 'carol'])
     for (const [actor, content, createdAt, about] of TALK)
-      await say(conversationId, content, { actor, createdAt, ...about })
+      await append(conversationId, content, { actor, createdAt, ...about })
   })
 
   const ask = async (input: object, by = ada): Promise<Answer> =>
@@ -69,8 +69,8 @@ describe.each(backends)('recall on $name', (backend) => {
 
   it('returns k hits, 10 by default, from the given conversation only', async () => {
     const [busy, other] = [await makeConversation(['ada']), await makeConversation(['ada'])]
-    for (let i = 1; i <= 12; i++) await say(busy, `The tulips of bed ${i} are in flower.`)
-    await say(other, 'The tulips of another conversation are in flower.')
+    for (let i = 1; i <= 12; i++) await append(busy, `The tulips of bed ${i} are in flower.`)
+    await append(other, 'The tulips of another conversation are in flower.')
     const query = 'tulips in flower'
     expect(textsOf(await ask({ conversationId: busy, query }))).toHaveLength(10)
     expect(textsOf(await ask({ conversationId: busy, query, k: 3 }))).toHaveLength(3)
@@ -120,7 +120,7 @@ describe.each(backends)('recall on $name', (backend) => {
 
   it('returns turns and facts by default, and summaries on request', async () => {
     const withFact = await makeConversation(['ada'])
-    await say(withFact, 'The beehive stands on the roof.')
+    await append(withFact, 'The beehive stands on the roof.')
     await ada(
       `mutation ($conversationId: ID!) {
       recordFacts(input: {
@@ -145,7 +145,7 @@ describe.each(backends)('recall on $name', (backend) => {
 
   it('recalls only the newest version of a turn', async () => {
     const edited = await makeConversation(['ada'])
-    const { id } = await say(edited, 'The key lies under the doormat.')
+    const { id } = await append(edited, 'The key lies under the doormat.')
     await ada(
       `mutation ($id: ID!) { supersedeTurn(input: {
       turnId: $id, turn: { role: USER, content: "The key lies under the flowerpot." }
@@ -159,8 +159,8 @@ describe.each(backends)('recall on $name', (backend) => {
 
   it('recalls only turns in the view of the viewer, and resolves their fields in the same view', async () => {
     const split = await makeConversation(['ada', 'bob', 'carol'])
-    await say(split, 'The surprise party is planned, says nobody.')
-    await say(split, 'The surprise party is on Friday.', { audience: ['bob'] })
+    await append(split, 'The surprise party is planned, says nobody.')
+    await append(split, 'The surprise party is on Friday.', { audience: ['bob'] })
     const query = 'When is the surprise party?'
     const document = `query ($input: RecallInput!) { recall(input: $input) { ... on Recall {
       hits { memory { ... on Turn { text conversation { turnCount } } } neighbours { text } } plan { candidates }

@@ -23,7 +23,7 @@ const SUMMARIES = `query ($id: ID!) { conversation(id: $id) {
 
 describe.each(backends)('summaries on $name', (backend) => {
   const clients = useClients(backend)
-  const { say } = clients
+  const { append } = clients
   const [ada, bob] = [clients.as('ada'), clients.as('bob')]
 
   /**
@@ -32,7 +32,7 @@ describe.each(backends)('summaries on $name', (backend) => {
   async function conversationOf(count: number, more: object = {}) {
     const conversationId = await clients.newConversation(['ada', 'bob'], more)
     const turns: Answer[] = []
-    for (let n = 1; n <= count; n++) turns.push(await say(conversationId, `This is turn ${n}, about the harbour.`))
+    for (let n = 1; n <= count; n++) turns.push(await append(conversationId, `This is turn ${n}, about the harbour.`))
     return { conversationId, turns }
   }
   const seqsOf = (entries: { __typename: string; seq?: number; fromSeq?: number; toSeq?: number }[]) =>
@@ -88,9 +88,9 @@ describe.each(backends)('summaries on $name', (backend) => {
 
   it('appear in the history before the turns that they do not cover', async () => {
     const { conversationId } = await conversationOf(2)
-    await say(conversationId, 'a secret', { audience: ['bob'] })
+    await append(conversationId, 'a secret', { audience: ['bob'] })
     await conversationOf(0)
-    await say(conversationId, 'The harbour is closed.')
+    await append(conversationId, 'The harbour is closed.')
     await ada(SUMMARIZE, { input: { conversationId } })
     const history = async (as: string) =>
       seqsOf((await ada(HISTORY, { id: conversationId, with: true, as })).conversation.history)
@@ -115,7 +115,7 @@ describe.each(backends)('summaries on $name', (backend) => {
       )
     const [present, late] = [await follow('bob'), await follow('late')]
     const { summarize } = await ada(SUMMARIZE, { input: { conversationId } })
-    await say(conversationId, 'Next.')
+    await append(conversationId, 'Next.')
     expect((await present.next()).value.conversationEvents).toEqual({
       __typename: 'SummaryWritten',
       seq: 7,
@@ -187,7 +187,7 @@ describe('an unavailable summarizer', () => {
 
   it('results in ProviderFailed, and does not affect conversations with the built-in summarizer', async () => {
     const conversationId = await clients.newConversation(['ada'])
-    await clients.say(conversationId, 'The harbour is closed.')
+    await clients.append(conversationId, 'The harbour is closed.')
     const ask = async () =>
       (
         await ada(

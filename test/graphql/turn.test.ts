@@ -6,7 +6,7 @@ import { useClients, type Answer } from './client.ts'
 
 describe.each(backends)('turns on $name', (backend) => {
   const clients = useClients(backend)
-  const { failure, say } = clients
+  const { failure, append: appendText } = clients
   const [ada, bob] = [clients.as('ada'), clients.as('bob')]
   const makeConversation = () => clients.newConversation(['ada', 'bob'])
 
@@ -143,7 +143,7 @@ describe.each(backends)('turns on $name', (backend) => {
   it('are read page by page, in both directions, with filters and superseded versions', async () => {
     const conversationId = await makeConversation()
     const ids: string[] = []
-    for (const text of ['one', 'two', 'three', 'four']) ids.push((await say(conversationId, text)).id)
+    for (const text of ['one', 'two', 'three', 'four']) ids.push((await appendText(conversationId, text)).id)
     const { supersedeTurn } = await ada(
       `mutation ($id: ID!) {
       supersedeTurn(input: { turnId: $id, turn: { role: USER, content: "ONE" } }) { ... on Turn { id seq } }
@@ -207,7 +207,7 @@ describe.each(backends)('turns on $name', (backend) => {
 
   it('are returned by history: the newest ones, in ascending order', async () => {
     const conversationId = await makeConversation()
-    for (const text of ['one', 'two', 'three']) await say(conversationId, text)
+    for (const text of ['one', 'two', 'three']) await appendText(conversationId, text)
     const { conversation } = await bob(
       `query ($id: ID!) { conversation(id: $id) {
       newest: history(limit: 2) { ... on Turn { text } } before: history(before: 5) { ... on Turn { text } }

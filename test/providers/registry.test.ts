@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { countInline, type TokenCounter } from '../../src/text/tokens.ts'
 import { fact } from '../contract/fact-judge.ts'
 import { REQUEST } from '../contract/profile-writer.ts'
-import { createFakeChat, says, type FakeChat } from '../support/fake-chat.ts'
+import { createFakeChat, answers, type FakeChat } from '../support/fake-chat.ts'
 import { fakeEmbedder } from '../support/fake-embedder.ts'
 import {
   createEmbedder,
@@ -19,7 +19,7 @@ import {
 } from '../../src/providers/registry.ts'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { type Embedder } from '../../src/providers/ports/embedder.ts'
-import { createFakeOpenAi, fails, type FakeOpenAi, type Misdeed } from '../support/fake-openai.ts'
+import { createFakeOpenAi, fails, type FakeOpenAi, type Responder } from '../support/fake-openai.ts'
 
 const loaded = vi.hoisted(() => [] as string[])
 vi.mock('openai', async (original) => {
@@ -85,7 +85,7 @@ describe('starting the providers', () => {
     expect(await startFailure({ ...settings, library: FAKE })).toMatch(/Unauthorized access/)
   })
 
-  it.each<[string, Misdeed | null, RegExp]>([
+  it.each<[string, Responder | null, RegExp]>([
     ['out of memory', fails(500, 'out of memory'), /answered 500 out of memory\.$/],
     ['over its rate limit', fails(429, 'slow down'), /answered 429 slow down\.$/],
     ['down', null, /cannot be reached: .*ECONNREFUSED/],
@@ -128,7 +128,7 @@ const PAIRS = [{ a: fact('a', 'Ada | likes | tea'), b: fact('b', 'Ada | likes | 
 let chat: FakeChat
 let directory: string
 beforeAll(async () => {
-  chat = await createFakeChat(undefined, () => says({ facts: [], verdicts: [], profile: '- lives in Berlin' }))
+  chat = await createFakeChat(undefined, () => answers({ facts: [], verdicts: [], profile: '- lives in Berlin' }))
   directory = await mkdtemp(join(tmpdir(), 'prompts-'))
 })
 afterAll(async () => {
@@ -171,11 +171,11 @@ describe('summarizers', () => {
     const resources = { words: fakeEmbedder(), tokens }
     const alone = await createSummarizers({ kind: 'extractive' }, resources)
     expect([...alone.byModel.keys()]).toEqual(['extractive'])
-    expect(alone.standard).toBe(alone.byModel.get('extractive'))
+    expect(alone.default).toBe(alone.byModel.get('extractive'))
     const settings = { kind: 'openai' as const, baseUrl: chat.url, apiKey: undefined, model: 'some-model' }
     const both = await createSummarizers(settings, resources)
     expect([...both.byModel.keys()]).toEqual(['extractive', 'some-model'])
-    expect(both.standard).toBe(both.byModel.get('some-model'))
+    expect(both.default).toBe(both.byModel.get('some-model'))
     await both.close()
     for (const each of both.byModel.values()) {
       const turns = [{ speaker: 'Ada', at: new Date(), text: 'Hello.' }]

@@ -20,13 +20,13 @@ export type Settings = {
 }
 
 /** The turns that one process appends. */
-export type Errand = { tenant: string; turns: { conversationId: string; actor: string; clientId: string }[] }
+export type Assignment = { tenant: string; turns: { conversationId: string; actor: string; clientId: string }[] }
 
 /** A message to the test: ready, the number of acknowledged turns, or the start of an extraction that never ends. */
-export type Word = { is: 'ready' } | { is: 'appended'; count: number } | { is: 'reading' }
+export type WorkerMessage = { is: 'ready' } | { is: 'appended'; count: number } | { is: 'reading' }
 
 const { hangs, automatic, ...storage } = JSON.parse(process.argv[2]!) as Settings
-const report = (word: Word) => process.stdout.write(`${JSON.stringify(word)}\n`)
+const report = (message: WorkerMessage) => process.stdout.write(`${JSON.stringify(message)}\n`)
 
 const world = await createDeps(
   {
@@ -55,7 +55,7 @@ const stop = await startJobs(deps, verbs)
 report({ is: 'ready' })
 
 for await (const line of createInterface(process.stdin)) {
-  const { tenant, turns } = JSON.parse(line) as Errand
+  const { tenant, turns } = JSON.parse(line) as Assignment
   for (const [n, { conversationId, actor, clientId }] of turns.entries()) {
     await appendTurn(
       deps,

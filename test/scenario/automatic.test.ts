@@ -16,7 +16,7 @@ import type { Viewer } from '../../src/domain/view.ts'
 import { readRuns, summariesOf } from '../support/automatic.ts'
 import { backends, type Opened } from '../support/backend.ts'
 import { openSite, newViewer, type Site } from '../support/process.ts'
-import type { Errand, Settings, Word } from './automatic-process.ts'
+import type { Assignment, Settings, WorkerMessage } from './automatic-process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i)
@@ -34,8 +34,8 @@ const EVERY: AutomaticThresholds = {
 
 type Worker = {
   /** Resolves when the process has sent a message that the condition accepts; fails after 120 s. */
-  received(condition: (word: Word) => boolean): Promise<void>
-  append(errand: Errand): void
+  received(condition: (message: WorkerMessage) => boolean): Promise<void>
+  append(assignment: Assignment): void
   kill(): Promise<void>
 }
 
@@ -47,12 +47,12 @@ function startWorker(settings: Settings): Worker {
   const child = spawn(process.execPath, script, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] })
   running.push(child)
   child.stdin.on('error', () => {})
-  const messages: Word[] = []
-  createInterface(child.stdout).on('line', (line) => messages.push(JSON.parse(line) as Word))
+  const messages: WorkerMessage[] = []
+  createInterface(child.stdout).on('line', (line) => messages.push(JSON.parse(line) as WorkerMessage))
   return {
     received: (condition) =>
       vi.waitFor(() => expect(messages.some(condition)).toBe(true), { timeout: 120_000, interval: 20 }),
-    append: (errand) => void child.stdin.write(`${JSON.stringify(errand)}\n`),
+    append: (assignment) => void child.stdin.write(`${JSON.stringify(assignment)}\n`),
     async kill() {
       if (child.exitCode !== null || child.signalCode !== null) return
       child.kill('SIGKILL')
@@ -93,7 +93,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     await deps.db.conversation.update({ where: { id }, data: { factExtraction: true } })
     return id
   }
-  const append = async ({ turns }: Errand) => {
+  const append = async ({ turns }: Assignment) => {
     for (const { conversationId, actor, clientId } of turns) {
       await appendTurn(
         deps,
@@ -110,7 +110,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     await Promise.all(workers.map(({ received }) => received(({ is }) => is === 'ready')))
 
     const share = TURNS / PROCESSES
-    const errands = workers.map((_, p): Errand => ({
+    const assignments = workers.map((_, p): Assignment => ({
       tenant: viewer.tenant,
       turns: upTo(share)
         .map((n) => p * share + n)
@@ -120,27 +120,27 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
           clientId: `turn-${i}`,
         })),
     }))
-    workers.forEach((worker, p) => worker.append(errands[p]!))
+    workers.forEach((worker, p) => worker.append(assignments[p]!))
     const killed = [0, 1]
     await Promise.all(
       killed.map(async (p) => {
-        await workers[p]!.received((word) => word.is === 'appended' && word.count >= 30)
+        await workers[p]!.received((message) => message.is === 'appended' && message.count >= 30)
         await workers[p]!.kill()
       }),
     )
     const survivors = workers.filter((_, p) => !killed.includes(p))
     await Promise.all(
-      survivors.map(({ received }) => received((word) => word.is === 'appended' && word.count === share)),
+      survivors.map(({ received }) => received((message) => message.is === 'appended' && message.count === share)),
     )
     // Appends the turns of the killed processes again, without duplicates because of their clientIds, and starts jobs
     // here.
-    for (const p of killed) await append(errands[p]!)
+    for (const p of killed) await append(assignments[p]!)
     stop = await startJobs(deps)
 
     const perConversation = TURNS / CONVERSATIONS
     const perPerson = TURNS / PEOPLE
     const expected = {
-      conversationIds: Object.fromEntries(
+      conversations: Object.fromEntries(
         conversationIds.map((conversationId) => [
           conversationId,
           { summaries: summariesOf(perConversation, 10), extractions: perConversation / 10 },
@@ -157,7 +157,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
       timeout: 120_000,
       interval: 500,
     })
-    const { conversationIds: done, users } = await readRuns(deps, viewer.tenant)
+    const { conversations: done, users } = await readRuns(deps, viewer.tenant)
     const sum = (counts: number[]) => counts.reduce((a, b) => a + b)
     expect([
       sum(Object.values(done).map(({ summaries }) => summaries.length)),
@@ -172,7 +172,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
 
   test('another process runs the job of a killed process once, and the interrupted run is listed', async () => {
     const conversationId = await newConversation()
-    const turns = (from: number, count: number): Errand => ({
+    const turns = (from: number, count: number): Assignment => ({
       tenant: viewer.tenant,
       turns: upTo(count).map((n) => ({ conversationId, actor: 'ada', clientId: `turn-${from + n}` })),
     })
@@ -181,7 +181,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     interrupted.append(turns(0, 10))
     await interrupted.received(({ is }) => is === 'reading')
     await interrupted.kill()
-    const extractions = async () => (await readRuns(deps, viewer.tenant)).conversationIds[conversationId]!.extractions
+    const extractions = async () => (await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions
     expect(await extractions()).toBe(0)
 
     const successor = startWorker({ ...storage, automatic: EVERY, hangs: false })
@@ -196,7 +196,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     await vi.waitFor(
       async () =>
         expect(await readRuns(deps, viewer.tenant)).toEqual({
-          conversationIds: { [conversationId]: { summaries: [10, 20], extractions: 2 } },
+          conversations: { [conversationId]: { summaries: [10, 20], extractions: 2 } },
           users: { ada: { turns: 20, profilings: 2, reconciliations: 4 } },
         }),
       { timeout: 30_000, interval: 100 },

@@ -2,7 +2,7 @@
 // visible only to their audience, also over plain HTTP.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { run, startServer, type Ran, type RunningServer } from '../demo/server.ts'
+import { run, startServer, type ScriptResult, type RunningServer } from '../demo/server.ts'
 import { LINES, SECRET } from '../demo/story.ts'
 import { backends } from '../support/backend.ts'
 
@@ -21,7 +21,7 @@ const flat = (text: string) => text.replace(/\s+/g, ' ')
 
 describe.each(backends)('the demo on $name', (backend) => {
   let server: RunningServer
-  let result: Ran
+  let result: ScriptResult
 
   beforeAll(async () => {
     server = await startServer(backend)

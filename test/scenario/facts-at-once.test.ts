@@ -14,10 +14,10 @@ import { backends } from '../support/backend.ts'
 import { isLong } from '../support/long.ts'
 import { useWorld } from '../support/world.ts'
 
-/** Number of calls per lane. */
+/** Number of calls per caller. */
 const CALLS = isLong ? 200 : 40
-/** Number of concurrent sequences of calls. */
-const LANES = 10
+/** Number of concurrent callers. */
+const CALLERS = 10
 const USERS = ['ada', 'bob']
 const CITIES = ['Rome', 'Oslo', 'Bern', 'Riga', 'Lima', 'Cork']
 const THINGS = ['tea', 'coffee', 'jazz', 'rain', 'snow', 'bread', 'salt', 'fish', 'rice', 'soup']
@@ -29,14 +29,14 @@ const shuffled = <T>(all: readonly T[]) =>
     .sort(([a], [b]) => a - b)
     .map(([, each]) => each)
 
-/** Whether other lanes may cause the error, because they delete, edit and append all the time. */
+/** Whether other callers may cause the error, because they delete, edit and append all the time. */
 const isExpected = (error: unknown) =>
   error instanceof NotFound || error instanceof Conflict || error instanceof InvalidInput
 
 // On the embedded database no statement waits for a lock, because there is only one connection.
 const backend = backends.at(-1)!
 describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs TEST_DATABASE_URL)', () => {
-  const world = useWorld(backend, { databasePoolSize: LANES + 4 })
+  const world = useWorld(backend, { databasePoolSize: CALLERS + 4 })
 
   it('cause no deadlock, and no fact is superseded by a deleted fact or by itself', { timeout: 60_000 }, async () => {
     const { deps } = world
@@ -56,7 +56,7 @@ describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs T
     const verbs: ((user: string) => Promise<unknown>)[] = [
       async (user) => {
         const audience = Math.random() < 0.3 ? USERS : null
-        const { id } = await tenant.say(pick(conversationIds), user, content(), { audience })
+        const { id } = await tenant.append(pick(conversationIds), user, content(), { audience })
         turns.push({ id, actor: user })
       },
       (user) =>
@@ -92,7 +92,7 @@ describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs T
     ]
     const unexpected: unknown[] = []
     await Promise.all(
-      Array.from({ length: LANES }, async () => {
+      Array.from({ length: CALLERS }, async () => {
         for (let i = 0; i < CALLS; i++) {
           await pick(verbs)(pick(USERS)).catch((error) => {
             if (!isExpected(error)) unexpected.push(error)

@@ -12,7 +12,7 @@ import {
   journal,
   signal,
   until,
-  upServices,
+  startServices,
   type Acknowledged,
   type Server,
   type Site,
@@ -101,7 +101,7 @@ describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts an
   }
 
   test('resuming readers receive exactly the journal after kills of servers and Redis and 50 cut sockets', async () => {
-    const { server, redisUrl } = await upServices()
+    const { server, redisUrl } = await startServices()
     const site = await createSite(server, redisUrl)
     const both = (await servers(site, 2)) as [Server, Server]
     const conversationId = await createConversation(both[0], [])
@@ -119,7 +119,7 @@ describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts an
       await both[round % 2]!.start()
       await signal('redis', 'KILL')
       await sleep(500)
-      await upServices()
+      await startServices()
     }
     await cutting
     await writers.stop()
@@ -133,7 +133,7 @@ describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts an
   }, 120_000)
 
   test('every acknowledged turn exists after Postgres and a server were killed during appends', async () => {
-    const { server, redisUrl } = await upServices()
+    const { server, redisUrl } = await startServices()
     const site = await createSite(server, redisUrl)
     const both = (await servers(site, 2)) as [Server, Server]
     const conversationId = await createConversation(both[0], [])
@@ -143,7 +143,7 @@ describe.skipIf(!SERVICES)('with faults (needs SERVICES, a script that starts an
     await signal('postgres', 'KILL')
     await both[0].kill()
     await sleep(500)
-    await upServices()
+    await startServices()
     await both[0].start()
     await sleep(1_500)
     await writers.stop()

@@ -6,9 +6,9 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { contentHash } from '../../src/domain/fact/content-hash.ts'
-import type { ToldTurn } from '../../src/providers/ports/fact-extractor.ts'
+import type { ExtractorTurn } from '../../src/providers/ports/fact-extractor.ts'
 import { createRulesExtractor } from '../../src/providers/rules/fact-extractor.ts'
-import { contentOf, readConversation, type Said } from '../bench/locomo.ts'
+import { contentOf, readConversation, type LocomoTurn } from '../bench/locomo.ts'
 import { JUDGED } from './locomo-facts-labels.ts'
 
 const pathOf = (name: string) => fileURLToPath(new URL(`../../../shared/locomo/${name}.json`, import.meta.url))
@@ -16,7 +16,7 @@ const JUDGED_FILE = pathOf('26')
 const files = ['26', '41', '48'].map(pathOf)
 const extractor = createRulesExtractor()
 
-const turnOf = (said: Said, text: string): ToldTurn => ({
+const turnOf = (said: LocomoTurn, text: string): ExtractorTurn => ({
   id: said.id,
   actor: said.speaker,
   displayName: said.speaker,
@@ -25,13 +25,13 @@ const turnOf = (said: Said, text: string): ToldTurn => ({
   at: new Date(said.at),
 })
 
-const factsOf = async (turns: ToldTurn[]) => (await extractor.extract(turns)).facts
+const factsOf = async (turns: ExtractorTurn[]) => (await extractor.extract(turns)).facts
 /** The text of a fact, without its source turn. */
-const textsOf = async (turns: ToldTurn[]) =>
+const textsOf = async (turns: ExtractorTurn[]) =>
   (await factsOf(turns)).map(({ subject, predicate, object }) => [subject, predicate, object].join(' | '))
 
 /** The sentences of a turn, each with its final punctuation. */
-const sentencesOf = ({ text }: Said) => text.split(/(?<=[.!?])\s+/)
+const sentencesOf = ({ text }: LocomoTurn) => text.split(/(?<=[.!?])\s+/)
 const isQuestion = (sentence: string) => sentence.endsWith('?')
 
 describe.runIf(existsSync(JUDGED_FILE))('the first 100 facts of LoCoMo 26 (needs ../shared/locomo)', () => {

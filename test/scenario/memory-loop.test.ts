@@ -67,7 +67,7 @@ describe.each(backends)('recalling, answering and extracting on $name', (backend
       { actor: 'ada', displayName: 'Ada' },
       { actor: 'helper', displayName: 'Helper', kind: 'AGENT' },
     )
-    for (const text of STATEMENTS) await tenant.say(conversationId, 'ada', text)
+    for (const text of STATEMENTS) await tenant.append(conversationId, 'ada', text)
     const { facts } = await extractFacts(deps, viewer, { conversationId })
     expect(facts.length).toBeGreaterThanOrEqual(STATEMENTS.length)
     const retracted = facts.find(({ object }) => object === 'Initech')!
@@ -80,7 +80,7 @@ describe.each(backends)('recalling, answering and extracting on $name', (backend
 
     for (let round = 0; round < ROUNDS; round++) {
       const query = QUESTIONS[round % QUESTIONS.length]!
-      await tenant.say(conversationId, 'ada', query)
+      await tenant.append(conversationId, 'ada', query)
       const { hits } = await recall(deps, viewer, { conversationId, query, k: 4, kinds: ['FACT', 'TURN'] })
       expect(hits.length).toBeGreaterThan(0)
       const form = round % (ANSWERS.length + 1)
@@ -92,7 +92,7 @@ describe.each(backends)('recalling, answering and extracting on $name', (backend
             ).messages
               .map(({ content }) => content)
               .join('\n')
-      await tenant.say(conversationId, 'helper', answer, { role: 'ASSISTANT' })
+      await tenant.append(conversationId, 'helper', answer, { role: 'ASSISTANT' })
       await extractFacts(deps, viewer, { conversationId })
       if (round % 5 === 4) await reconcileFacts(deps, viewer, { userId: 'ada' })
     }

@@ -23,7 +23,7 @@ export type Site = { databaseUrl: string; redisUrl: string }
  * Starts or restarts a Postgres and a Redis that the test may kill, by the script that SERVICES names. Repeats the
  * script until Postgres answers, because the script considers a killed Postgres alive until its process is reaped.
  */
-export async function upServices(): Promise<{ server: string; redisUrl: string }> {
+export async function startServices(): Promise<{ server: string; redisUrl: string }> {
   for (;;) {
     const { stdout } = await promisify(execFile)(process.env.SERVICES!, ['up', 'faults'])
     const value = (name: string) => new RegExp(`${name}=(\\S+)`).exec(stdout)![1]!
@@ -40,7 +40,7 @@ export async function upServices(): Promise<{ server: string; redisUrl: string }
   }
 }
 
-/** Sends a signal to a service that upServices started. */
+/** Sends a signal to a service that startServices started. */
 export const signal = (service: 'postgres' | 'redis', name: string) =>
   promisify(execFile)(process.env.SERVICES!, ['signal', 'faults', service, name])
 

@@ -1,7 +1,7 @@
 // Requests accepted and refused by their Host and Origin headers.
 
 import { describe, expect, test } from 'vitest'
-import { refusal } from '../../src/server/guard.ts'
+import { rejectionReason } from '../../src/server/guard.ts'
 
 const config = { host: 'memory.lan', allowedOrigins: ['https://app.example'] }
 
@@ -17,7 +17,7 @@ describe('a request is accepted', () => {
     ['from its own page', { host: 'localhost:4000', origin: 'http://localhost:4000' }],
     ['from its own page behind TLS', { host: 'app.example', origin: 'https://app.example' }],
     ['from an allowed origin', { host: '127.0.0.1:4000', origin: 'https://app.example' }],
-  ])('%s', (_, headers) => expect(refusal(headers, config)).toBeNull())
+  ])('%s', (_, headers) => expect(rejectionReason(headers, config)).toBeNull())
 })
 
 describe('a request is refused', () => {
@@ -35,5 +35,5 @@ describe('a request is refused', () => {
     ['from another port', { host: 'localhost:4000', origin: 'http://localhost:3000' }, /Origin/],
     ['from an allowed name over another scheme', { host: 'localhost:4000', origin: 'http://app.example' }, /Origin/],
     ['from a page without an origin', { host: 'localhost:4000', origin: 'null' }, /Origin "null"/],
-  ])('%s', (_, headers, reason) => expect(refusal(headers, config)).toMatch(reason))
+  ])('%s', (_, headers, reason) => expect(rejectionReason(headers, config)).toMatch(reason))
 })

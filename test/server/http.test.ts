@@ -148,7 +148,7 @@ describe.each(backends)('over HTTP on $name,', (backend) => {
       variables: { conversationId },
     })
     expect((await events.next()).value.data.conversationEvents).toEqual({ __typename: 'ParticipantJoined', seq: 1 })
-    await tenant.say(conversationId, 'ada', 'live')
+    await tenant.append(conversationId, 'ada', 'live')
     expect((await events.next()).value.data.conversationEvents).toEqual({ __typename: 'TurnAppended', seq: 2 })
     await events.return!()
     client.dispose()

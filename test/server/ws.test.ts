@@ -26,10 +26,10 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
   test('a subscriber receives the journal after its cursor, then live events, each once and in order', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
-    await tenant.say(conversationId, 'ada', 'one')
+    await tenant.append(conversationId, 'ada', 'one')
     const client = server.client({ 'x-tenant': tenant.name, 'x-actor': 'ada' })
     const reading = take(follow(client, { conversationId, after: 1 }), 12)
-    for (let i = 0; i < 11; i++) await tenant.say(conversationId, 'ada', `more ${i}`)
+    for (let i = 0; i < 11; i++) await tenant.append(conversationId, 'ada', `more ${i}`)
     const events = await reading
     expect(events.map(({ seq }) => seq)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13])
     expect(events[0].turn).toEqual({ text: 'one', actor: 'ada' })
@@ -45,9 +45,9 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
         2,
       ),
     }))
-    await tenant.say(conversationId, 'ada', 'canary', { audience: ['bob'] })
-    await tenant.say(conversationId, 'ada', 'for all')
-    await tenant.say(conversationId, 'ada', 'and more')
+    await tenant.append(conversationId, 'ada', 'canary', { audience: ['bob'] })
+    await tenant.append(conversationId, 'ada', 'for all')
+    await tenant.append(conversationId, 'ada', 'and more')
     const [bob, eve] = await Promise.all(readers.map(({ events }) => events))
     expect(bob!.map(({ turn }) => turn.text)).toEqual(['canary', 'for all'])
     expect(eve!.map(({ turn }) => turn.text)).toEqual(['for all', 'and more'])
@@ -74,7 +74,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
       )
     await expect.poll(() => heads().length, { timeout: 20_000 }).toBe(actors.length + 1)
     query.mockClear()
-    await tenant.say(conversationId, 'ada', 'to all')
+    await tenant.append(conversationId, 'ada', 'to all')
     const events = await Promise.all(readings)
     expect(events.flat().every(({ turn }) => turn.text === 'to all')).toBe(true)
     const loads = query.mock.calls.filter(
@@ -88,7 +88,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const tenant = server.tenant()
     const actors = Array.from({ length: 10 }, (_, i) => `reader-${i}`)
     const conversationId = await tenant.newConversation('ada', 'bob', ...actors)
-    const { id: sourceTurnId } = await tenant.say(conversationId, 'ada', 'psst', { audience: ['bob'] })
+    const { id: sourceTurnId } = await tenant.append(conversationId, 'ada', 'psst', { audience: ['bob'] })
     const query = vi.spyOn(server.deps.pool, 'query')
     const client = server.client({ 'x-tenant': tenant.name })
     const readings = [...actors, 'bob'].map((as) =>
@@ -132,13 +132,13 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
   test('a selection that depends on the view is executed for each viewer', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob', 'eve')
-    await tenant.say(conversationId, 'ada', 'secret', { audience: ['bob'] })
+    await tenant.append(conversationId, 'ada', 'secret', { audience: ['bob'] })
     const COUNT = FOLLOW.replace('{ text actor }', '{ text actor conversation { turnCount } }')
     const client = server.client({ 'x-tenant': tenant.name })
     const readings = ['bob', 'eve', 'nobody'].map((as) =>
       take(follow(client, { conversationId, after: 4, as }, COUNT), 1),
     )
-    await tenant.say(conversationId, 'ada', 'open')
+    await tenant.append(conversationId, 'ada', 'open')
     const counts = (await Promise.all(readings)).map(([event]) => event.turn.conversation.turnCount)
     expect(counts).toEqual([2, 1, 1])
   })
@@ -165,7 +165,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     while (received.length === 0) await sleep(10)
     slow.pause()
     const quick = take(follow(server.client({ 'x-tenant': tenant.name }), { conversationId, after: 1 }), 60)
-    for (let i = 0; i < 60; i++) await tenant.say(conversationId, 'ada', `${i} ${'x'.repeat(100_000)}`)
+    for (let i = 0; i < 60; i++) await tenant.append(conversationId, 'ada', `${i} ${'x'.repeat(100_000)}`)
     expect((await quick).map(({ seq }) => seq)).toEqual(Array.from({ length: 60 }, (_, i) => i + 2))
     slow.resume()
     while (received.length < 61) await once(slow, 'message')

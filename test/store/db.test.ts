@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPool } from '../../src/store/db.ts'
 import { named } from '../../src/store/sql/sql.ts'
-import { keepUp } from '../../src/store/upkeep.ts'
+import { runMaintenance } from '../../src/store/maintenance.ts'
 import { backends, type Opened } from '../support/backend.ts'
 
 let opened: Opened
@@ -121,30 +121,30 @@ describe.each(only('postgres'))('the pool of a Postgres server ($name)', ({ open
 describe.each(only('embedded'))('maintenance on $name', ({ open }) => {
   beforeAll(async () => {
     opened = await open()
-    await keepUp(opened.pool)
+    await runMaintenance(opened.pool)
   })
   afterAll(() => opened.close())
 
-  const runMaintenance = async () => {
+  const maintain = async () => {
     await opened.pool.query('SELECT pg_stat_force_next_flush()')
-    return keepUp(opened.pool)
+    return runMaintenance(opened.pool)
   }
 
   it('vacuums a table after many changes, once', async () => {
     await opened.pool.query('CREATE TABLE busy AS SELECT g AS n FROM generate_series(1, 1000) g')
-    expect(await runMaintenance()).toEqual(['VACUUM (ANALYZE) public.busy'])
+    expect(await maintain()).toEqual(['VACUUM (ANALYZE) public.busy'])
     await opened.pool.query('UPDATE busy SET n = n + 1 WHERE n <= 50')
-    expect(await runMaintenance()).toEqual([])
+    expect(await maintain()).toEqual([])
     await opened.pool.query('UPDATE busy SET n = n + 1')
-    expect(await runMaintenance()).toEqual(['VACUUM (ANALYZE) public.busy'])
+    expect(await maintain()).toEqual(['VACUUM (ANALYZE) public.busy'])
   })
 
   it('writes a checkpoint after 64 MiB of WAL, once', async () => {
     await opened.pool.query('CREATE TABLE big (x text)')
     await opened.pool.query(`INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 30000)`)
-    expect(await runMaintenance()).toEqual(['VACUUM (ANALYZE) public.big'])
+    expect(await maintain()).toEqual(['VACUUM (ANALYZE) public.big'])
     await opened.pool.query(`INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 40000)`)
-    expect(await runMaintenance()).toEqual(['VACUUM (ANALYZE) public.big', 'CHECKPOINT'])
-    expect(await runMaintenance()).toEqual([])
+    expect(await maintain()).toEqual(['VACUUM (ANALYZE) public.big', 'CHECKPOINT'])
+    expect(await maintain()).toEqual([])
   })
 })

@@ -16,11 +16,11 @@ describe('the vector cache of the embedded database', () => {
   /** Creates a conversation with `count` turns, and a vector for each, which the tests write. */
   async function newConversationOf(count: number) {
     await addEmbedder(world.deps.pool, EMBEDDER, 2)
-    const { newConversation, say, as } = world.tenant()
+    const { newConversation, append, as } = world.tenant()
     const conversationId = await newConversation('ada')
     const vectorRows = []
     for (let i = 0; i < count; i++) {
-      const { rootSeq, seq } = await say(conversationId, 'ada', `turn ${i}`)
+      const { rootSeq, seq } = await append(conversationId, 'ada', `turn ${i}`)
       vectorRows.push({ conversationId, rootSeq, seq, vector: EAST })
     }
     return { conversationId, vectorRows, as }

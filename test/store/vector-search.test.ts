@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
 import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'
 import { makeVectorIndex, readVectorIndex } from '../../src/store/vector-index.ts'
-import type { Place, SearchFilter, VectorSearch } from '../../src/store/vector-search.ts'
+import type { TurnVersionId, SearchFilter, VectorSearch } from '../../src/store/vector-search.ts'
 import { backends, type Opened } from '../support/backend.ts'
 import { seedConversation } from '../support/seeded-vectors.ts'
 import { isLong } from '../support/long.ts'
@@ -48,7 +48,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
       name === 'embedded'
         ? {
             'in memory': createEmbeddedVectors(db),
-            'with a cache that is too small': createEmbeddedVectors(db, { heldBytes: 1000 }),
+            'with a cache that is too small': createEmbeddedVectors(db, { cacheBytes: 1000 }),
           }
         : {
             'with the default choice': createPostgresVectors(db),
@@ -71,7 +71,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
     return rows.map(({ seq }) => seq)
   }
   /** The share of the expected turns that were found. */
-  const recallOf = (found: readonly Place[], expected: readonly number[]) =>
+  const recallOf = (found: readonly TurnVersionId[], expected: readonly number[]) =>
     found.filter(({ seq }) => expected.includes(seq)).length / expected.length
 
   it.each(Object.keys(SIZES))(
@@ -131,7 +131,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
             K,
             {},
           )
-        ).how
+        ).method
       expect([await how('one'), await how('hundred'), await how('many')]).toEqual(['EXACT', 'EXACT', 'APPROXIMATE'])
       expect(await readVectorIndex(opened.db, EMBEDDER)).toEqual({ valid: true, rows: ALL })
     })

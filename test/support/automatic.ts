@@ -28,7 +28,7 @@ const userJob =
 /**
  * Each run advances the watermark only if it is still the one that the run read, so that concurrent runs count once.
  */
-export const doubles: Verbs = {
+export const fakeVerbs: Verbs = {
   async extractNext({ pool }, conversationId, n) {
     await pool.query('INSERT INTO conversation_progress (conversation_id) VALUES ($1) ON CONFLICT DO NOTHING', [
       conversationId,
@@ -61,7 +61,7 @@ export type Runs = {
   /**
    * By conversation id: the number of turns in each level-0 summary, by ascending seq, and the number of extractions.
    */
-  conversationIds: Record<string, { summaries: number[]; extractions: number }>
+  conversations: Record<string, { summaries: number[]; extractions: number }>
   /** By user id: the number of counted turns, and the number of runs of each job. */
   users: Record<string, { turns: number; profilings: number; reconciliations: number }>
 }
@@ -79,7 +79,7 @@ export async function readRuns({ pool }: Pick<Deps, 'pool'>, tenant: string): Pr
     [tenant],
   )
   const byId = (rows: { id: string }[]) => Object.fromEntries(rows.map(({ id, ...rest }) => [id, rest as never]))
-  return { conversationIds: byId(conversationIds), users: byId(users) }
+  return { conversations: byId(conversationIds), users: byId(users) }
 }
 
 /**

@@ -33,7 +33,7 @@ export function createConversationOracle() {
 
   return {
     isIn,
-    knows: (actor: string) => members.has(actor),
+    wasParticipant: (actor: string) => members.has(actor),
     get head() {
       return entries.length
     },

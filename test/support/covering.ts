@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
-import type { Said, Summarizer } from '../../src/providers/ports/summarizer.ts'
+import type { SummarizerTurn, Summarizer } from '../../src/providers/ports/summarizer.ts'
 
 type Turn = {
   id: string
@@ -69,34 +69,34 @@ export async function expectCovering({ db }: Deps, conversationId: string) {
       if (type === 'toolCall') callTurns.set(callId, turn)
     }
   }
-  return { current, covered, standing: committed.filter(({ rootSeq }) => rootSeq > through), through }
+  return { current, covered, uncovered: committed.filter(({ rootSeq }) => rootSeq > through), through }
 }
 
 /** A summarizer that records its requests and awaits `before`, which a test may replace, before each answer. */
 export function createFakeSummarizer(model = 'fake') {
-  const asked: { previous: string | null; turns: Said[]; maxTokens: number }[] = []
+  const requests: { previous: string | null; turns: SummarizerTurn[]; maxTokens: number }[] = []
   const fake = {
     model,
-    asked,
+    requests,
     before: async () => {},
-    async summarize(request: { previous: string | null; turns: readonly Said[]; maxTokens: number }) {
-      asked.push({ ...request, turns: [...request.turns] })
+    async summarize(request: { previous: string | null; turns: readonly SummarizerTurn[]; maxTokens: number }) {
+      requests.push({ ...request, turns: [...request.turns] })
       await fake.before()
-      return { content: `summary ${asked.length}`, model }
+      return { content: `summary ${requests.length}`, model }
     },
     async close() {},
   }
   return fake satisfies Summarizer
 }
 
-/** Returns the deps with `standard` as the summarizer of conversations that name no model. */
-export const withSummarizer = (deps: Deps, standard: Summarizer): Deps => ({
+/** Returns the deps with `summarizer` as the summarizer of conversations that name no model. */
+export const withSummarizer = (deps: Deps, summarizer: Summarizer): Deps => ({
   ...deps,
   summarizers: {
-    standard,
+    default: summarizer,
     byModel: new Map([
-      ['extractive', standard],
-      [standard.model, standard],
+      ['extractive', summarizer],
+      [summarizer.model, summarizer],
     ]),
     close: async () => {},
   },

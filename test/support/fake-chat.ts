@@ -10,20 +10,20 @@ export type ChatRequest = {
   response_format?: unknown
   headers: IncomingHttpHeaders
 }
-export type ChatMisdeed = (response: ServerResponse) => void
+export type ChatResponder = (response: ServerResponse) => void
 
 export type FakeChat = {
   /** Base URL; ends in /v1. */
   url: string
   requests: ChatRequest[]
   /** Queues the answers to the next requests, one for each. */
-  next(...misdeeds: ChatMisdeed[]): void
+  next(...responders: ChatResponder[]): void
   stop(): Promise<void>
 }
 
 /** Answers with the content as the model's message; a content that is no string is sent as JSON. */
-export const says =
-  (content: unknown): ChatMisdeed =>
+export const answers =
+  (content: unknown): ChatResponder =>
   (response) => {
     const text = typeof content === 'string' ? content : JSON.stringify(content)
     response.writeHead(200, { 'content-type': 'application/json' })
@@ -31,8 +31,8 @@ export const says =
   }
 
 /** Answers with the given HTTP status and an error of an overloaded API. */
-export const status =
-  (code: number): ChatMisdeed =>
+export const answersWithStatus =
+  (code: number): ChatResponder =>
   (response) => {
     response.writeHead(code, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ error: { message: 'overloaded' } }))
@@ -57,10 +57,10 @@ export const SUMMARY = {
  */
 export async function createFakeChat(
   key?: string,
-  answer: (request: ChatRequest) => ChatMisdeed = () => says(SUMMARY),
+  answer: (request: ChatRequest) => ChatResponder = () => answers(SUMMARY),
 ): Promise<FakeChat> {
   const requests: ChatRequest[] = []
-  const queued: ChatMisdeed[] = []
+  const queued: ChatResponder[] = []
   const server = createServer((request, response) => {
     let text = ''
     request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))

@@ -46,6 +46,6 @@ export function fakeEmbedder(name = `fake-${process.pid}-${++count}`, { dimensio
 }
 
 /** A failure that is retried. */
-export const away = () => new CallFailed('The provider does not answer.', true)
+export const unavailable = () => new CallFailed('The provider does not answer.', true)
 /** A failure that is not retried. */
-export const refusal = () => new CallFailed('The provider refuses that.', false)
+export const rejected = () => new CallFailed('The provider refuses that.', false)

@@ -10,7 +10,7 @@ export type EmbeddingRequest = { model: string; input: string[]; encoding_format
 type Item = { object: 'embedding'; index: number; embedding: string | number[] }
 
 /** Sends an answer in place of the regular one, which is `proper`. */
-export type Misdeed = (response: ServerResponse, proper: { data: Item[] }, request: EmbeddingRequest) => void
+export type Responder = (response: ServerResponse, proper: { data: Item[] }, request: EmbeddingRequest) => void
 
 export type FakeOpenAi = {
   /** Base URL; ends in /v1. */
@@ -18,7 +18,7 @@ export type FakeOpenAi = {
   /** All requests to /v1/embeddings, in order. */
   requests: (EmbeddingRequest & { headers: IncomingHttpHeaders })[]
   /** Queues the answers to the next requests, one for each. */
-  next(...misdeeds: Misdeed[]): void
+  next(...responders: Responder[]): void
   stop(): Promise<void>
   start(): Promise<void>
 }
@@ -46,7 +46,7 @@ export const encoded = (vector: number[]) => Buffer.from(Float32Array.from(vecto
 
 /** Answers with a status and an error in OpenAI's format. */
 export const fails =
-  (status: number, message: string, headers: Record<string, string> = {}, code = ''): Misdeed =>
+  (status: number, message: string, headers: Record<string, string> = {}, code = ''): Responder =>
   (response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers })
     response.end(JSON.stringify({ error: { message, code } }))
@@ -54,7 +54,7 @@ export const fails =
 
 /** Answers with the given body. */
 export const replies =
-  (make: (proper: { data: Item[] }) => unknown): Misdeed =>
+  (make: (proper: { data: Item[] }) => unknown): Responder =>
   (response, proper) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(make(proper)))
@@ -63,9 +63,9 @@ export const replies =
 export async function createFakeOpenAi(limits: FakeLimits = {}): Promise<FakeOpenAi> {
   const { dimension = 1536, key, textBytes = 8_191, texts = 2_048 } = limits
   const requests: FakeOpenAi['requests'] = []
-  const queued: Misdeed[] = []
+  const queued: Responder[] = []
 
-  const problemOf = ({ input, model }: EmbeddingRequest): Misdeed | null => {
+  const problemOf = ({ input, model }: EmbeddingRequest): Responder | null => {
     const longest = Math.max(...input.map((text) => Buffer.byteLength(text)))
     if (!model) return fails(400, 'you must provide a model parameter')
     if (input.length === 0 || input.includes('')) return fails(400, "'$.input' is invalid.")

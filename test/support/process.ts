@@ -18,9 +18,9 @@ import { OFFLINE } from './offline.ts'
 /** Controls the delivery of bus messages to one process. */
 export type Wire = {
   /** Drops the messages for which the function returns true. */
-  lose: (message: ConversationMessage | TenantMessage, topic: string) => boolean
+  drop: (message: ConversationMessage | TenantMessage, topic: string) => boolean
   /** Queues the messages until `release` delivers them in order. */
-  hold(): void
+  queue(): void
   release(): void
   /** Calls the process's onRestored callbacks, as after an outage of the bus. */
   restore(): void
@@ -115,15 +115,15 @@ function startedDeps(deps: Deps): Deps {
 function interceptBus(bus: Bus): Wire {
   const { subscribe, onRestored } = bus
   const restored = new Set<() => void>()
-  let held: (() => void)[] | null = null
+  let queued: (() => void)[] | null = null
   const wire: Wire = {
-    lose: () => false,
-    hold() {
-      held ??= []
+    drop: () => false,
+    queue() {
+      queued ??= []
     },
     release() {
-      const waiting = held ?? []
-      held = null
+      const waiting = queued ?? []
+      queued = null
       for (const deliver of waiting) deliver()
     },
     restore() {
@@ -132,8 +132,8 @@ function interceptBus(bus: Bus): Wire {
   }
   bus.subscribe = (topic, receive) =>
     subscribe(topic, (message) => {
-      if (wire.lose(JSON.parse(message) as ConversationMessage | TenantMessage, topic)) return
-      if (held) held.push(() => receive(message))
+      if (wire.drop(JSON.parse(message) as ConversationMessage | TenantMessage, topic)) return
+      if (queued) queued.push(() => receive(message))
       else receive(message)
     })
   bus.onRestored = (callback) => {

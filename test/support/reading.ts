@@ -2,14 +2,14 @@
 
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
-import type { ConversationEvent, ToldDelta, ToldEvent } from '../../src/domain/event/event.ts'
+import type { ConversationEvent, VisibleDelta, VisibleEvent } from '../../src/domain/event/event.ts'
 import { readEventsOf, type Subscription } from '../../src/domain/event/reader.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 
 const TIMEOUT_MS = 15_000
 
 export type Reading = {
-  readonly events: ToldEvent[]
+  readonly events: VisibleEvent[]
   /** How the subscription ended; null while it is open. */
   readonly end: 'complete' | 'stopped' | Error | null
   /** Resolves when the condition is true of the recorded events; fails after TIMEOUT_MS. The error contains `what`. */
@@ -23,7 +23,7 @@ export type Reading = {
 /** @throws the errors of readEventsOf */
 export async function read(deps: Deps, viewer: Viewer, input: Subscription): Promise<Reading> {
   const iterable = await readEventsOf(deps, viewer, input)
-  const events: ToldEvent[] = []
+  const events: VisibleEvent[] = []
   let end: Reading['end'] = null
   let gate: Promise<void> | null = null
   let open: () => void = () => {}
@@ -87,22 +87,22 @@ export async function read(deps: Deps, viewer: Viewer, input: Subscription): Pro
   return reading
 }
 
-type ToldEntry = Extract<ToldEvent, { seq: number }>
+type VisibleEntry = Extract<VisibleEvent, { seq: number }>
 
-const isJournal = (event: ToldEvent): event is ToldEntry => event.seq !== null
+const isJournal = (event: VisibleEvent): event is VisibleEntry => event.seq !== null
 export const seqsOf = ({ events }: Reading): number[] => events.filter(isJournal).map(({ seq }) => seq)
 /** A condition for `until`: the reading has received an entry with this seq or a higher one. */
 export const sawSeq =
   (seq: number) =>
   ({ events }: Reading) =>
     (events.findLast(isJournal)?.seq ?? 0) >= seq
-export const deltasOf = ({ events }: Reading, turnId: string): ToldDelta[] =>
-  events.filter((event): event is ToldDelta => event.type === 'TurnDelta' && event.turnId === turnId)
+export const deltasOf = ({ events }: Reading, turnId: string): VisibleDelta[] =>
+  events.filter((event): event is VisibleDelta => event.type === 'TurnDelta' && event.turnId === turnId)
 /** The numbers from `from` to `to`, both included. */
 export const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, n) => from + n)
 
 /** One line per event: the range and text of a delta, otherwise the seq, if any, and the type. */
-export const lines = (events: readonly (ConversationEvent | ToldEvent)[]): string[] =>
+export const lines = (events: readonly (ConversationEvent | VisibleEvent)[]): string[] =>
   events.map((event) =>
     event.type === 'TurnDelta'
       ? `${event.start}-${event.end} ${event.text}`

@@ -14,11 +14,11 @@ const TIMEOUT_MS = 20_000
  * Waits until each turn has a vector. Fails after TIMEOUT_MS, for example for a turn without a word of the embedder.
  */
 export async function embedded(deps: Deps, turns: readonly Turn[]): Promise<void> {
-  const embedder = deps.embedding.searched()
+  const embedder = deps.embedding.serving()
   const versions = turns.map(({ conversationId, rootSeq, seq }) => ({ conversationId, rootSeq, seq }))
   const query = new Float32Array(embedder.dimension)
   for (let waited = 0; ; waited += 20) {
-    const { size } = await deps.vectors.of(embedder.name, versions, query)
+    const { size } = await deps.vectors.compare(embedder.name, versions, query)
     if (size === versions.length) return
     if (waited > TIMEOUT_MS) throw new Error(`${size} of ${versions.length} turns have a vector after ${waited} ms`)
     await sleep(20)

@@ -4,7 +4,7 @@
 import { rm } from 'node:fs/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll } from 'vitest'
-import { createDeps, type DepsConfig, type World } from '../../src/deps.ts'
+import { createDeps, type DepsConfig, type OpenDeps } from '../../src/deps.ts'
 import { createConversation, type CreateConversationInput } from '../../src/domain/conversation.ts'
 import type { Deps } from '../../src/domain/deps.ts'
 import { appendTurn, type TurnInput } from '../../src/domain/turn/append.ts'
@@ -21,7 +21,7 @@ export type Tenant = {
   /** Creates a conversation as actor "owner", and returns its id. A string is a participant's name. */
   newConversation(...participants: (string | Participant)[]): Promise<string>
   /** Appends a turn by the actor, with role USER by default. */
-  say(conversationId: string, actor: string, content: string, more?: Partial<TurnInput>): Promise<Turn>
+  append(conversationId: string, actor: string, content: string, more?: Partial<TurnInput>): Promise<Turn>
   /** Seq of the newest journal entry. Null if the tenant has no such conversation. */
   lastSeq(conversationId: string): Promise<number | null>
 }
@@ -39,7 +39,7 @@ export const LIMITS = { turnBytes: 262_144, batchTurns: 1000, pageSize: 200 }
 
 /** Opens a world before the tests of the suite, and closes it after them. `settings` override the defaults below. */
 export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): TestWorld {
-  let world: World
+  let world: OpenDeps
   let opened: Opened | null = null
   let dataDir: string | null = null
   let tenants = 0
@@ -87,7 +87,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
           const named = participants.map((each) => (typeof each === 'string' ? { actor: each } : each))
           return (await createConversation(world.deps, as('owner'), { participants: named })).id
         },
-        say: (conversationId, actor, content, more = {}) =>
+        append: (conversationId, actor, content, more = {}) =>
           appendTurn(world.deps, as(actor), { conversationId, turn: { role: 'USER', content, ...more } }),
         lastSeq: (conversationId) => readLastSeq(world.deps.pool, name, conversationId),
       }

@@ -7,11 +7,11 @@ import type { Work } from '../job/worker.ts'
 import { compactDue } from '../summary/compact.ts'
 
 /** Maximum number of conversations that one process compacts concurrently. */
-const LANES = 2
+const CONCURRENCY = 2
 
 export const compaction = (deps: BackgroundDeps): Work<string> => ({
   name: 'COMPACT',
-  lanes: LANES,
+  concurrency: CONCURRENCY,
   due: (after, limit) => readDue(deps.db, after?.key ?? '', limit, deps.automatic.threadSummaryEvery),
   dueAmong: (conversationIds) => readDueAmong(deps.db, conversationIds, deps.automatic.threadSummaryEvery),
   run: ({ key: conversationId }, halt) => compactDue(deps, conversationId, halt),

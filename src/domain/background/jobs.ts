@@ -8,24 +8,24 @@ import type { Subject } from '../../store/job-queue.ts'
 import type { BackgroundDeps } from './deps.ts'
 import { compaction } from './compaction.ts'
 import { countsUsers, reconcilesEvery } from '../automatic-thresholds.ts'
-import { startWorks, type Works } from '../job/find-work.ts'
+import { startWork, type WorkKinds } from '../job/find-work.ts'
 import { VERBS, type Verbs } from './verbs.ts'
 import { repeat, type JobName, type Work } from '../job/worker.ts'
 
 /** Maximum number of jobs of each kind that one process runs concurrently. */
-const LANES = 2
+const CONCURRENCY = 2
 
 function extractionWork(deps: BackgroundDeps, every: number, extractNext: Verbs['extractNext']): Work<string> {
   return {
     name: 'EXTRACT_FACTS',
-    lanes: LANES,
+    concurrency: CONCURRENCY,
     due: (after, limit) => readDueExtraction(deps.db, after?.key ?? '', limit, every),
     dueAmong: (conversationIds) => readDueExtractionAmong(deps.db, conversationIds, every),
     run: ({ key: conversationId }, halt) => repeat((stop) => extractNext(deps, conversationId, every, stop), halt),
   }
 }
 
-function userWork(
+function perUserWork(
   deps: BackgroundDeps,
   name: JobName,
   mark: UserMark,
@@ -34,7 +34,7 @@ function userWork(
 ): Work<Subject> {
   return {
     name,
-    lanes: LANES,
+    concurrency: CONCURRENCY,
     due: (after, limit) => readDueUsers(deps.db, mark, after, limit, every),
     dueAmong: (users) => readDueUsersAmong(deps.db, mark, users, every),
     run: ({ tenant, key }, halt) => repeat((stop) => verb(deps, tenant, key, every, stop), halt),
@@ -42,25 +42,25 @@ function userWork(
 }
 
 /** Returns the kinds of work that the server's thresholds enable. */
-function worksOf(deps: BackgroundDeps, verbs: Verbs): Works {
+function workKindsOf(deps: BackgroundDeps, verbs: Verbs): WorkKinds {
   const { automatic, db } = deps
   const { extractNext, refreshProfileDue, reconcileDue } = verbs
-  const conversationWorks = [compaction(deps)]
-  const userWorks: Work<Subject>[] = []
+  const conversationWork = [compaction(deps)]
+  const userWork: Work<Subject>[] = []
   if (automatic.factExtractionEvery > 0) {
-    conversationWorks.push(extractionWork(deps, automatic.factExtractionEvery, extractNext))
+    conversationWork.push(extractionWork(deps, automatic.factExtractionEvery, extractNext))
   }
   if (automatic.userSummaryEvery > 0) {
-    userWorks.push(userWork(deps, 'REFRESH_PROFILE', 'profiled_turns', automatic.userSummaryEvery, refreshProfileDue))
+    userWork.push(perUserWork(deps, 'REFRESH_PROFILE', 'profiled_turns', automatic.userSummaryEvery, refreshProfileDue))
   }
   if (reconcilesEvery(automatic) > 0) {
-    userWorks.push(userWork(deps, 'RECONCILE_FACTS', 'reconciled_turns', reconcilesEvery(automatic), reconcileDue))
+    userWork.push(perUserWork(deps, 'RECONCILE_FACTS', 'reconciled_turns', reconcilesEvery(automatic), reconcileDue))
   }
   const counter = countsUsers(automatic) && {
     uncounted: (after: string, limit: number) => readUncounted(db, after, limit),
     count: (batch: readonly string[]) => countUserTurns(db, batch),
   }
-  return { conversationIds: conversationWorks, users: userWorks, counter: counter || null }
+  return { conversationWork, userWork, counter: counter || null }
 }
 
 /**
@@ -68,4 +68,4 @@ function worksOf(deps: BackgroundDeps, verbs: Verbs): Works {
  * @throws the job queue's error if it cannot be created
  */
 export const startJobs = (deps: BackgroundDeps, verbs: Verbs = VERBS): Promise<() => Promise<void>> =>
-  startWorks(deps, worksOf(deps, verbs))
+  startWork(deps, workKindsOf(deps, verbs))

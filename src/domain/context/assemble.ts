@@ -12,18 +12,18 @@ import { chooseKept, chooseTurns, isInstruction } from './choose-turns.ts'
 import { contentOf, textMessage, type Context, type ContextItem, type Message } from './message.ts'
 import type { Perspective, ContextTurn } from './perspective.ts'
 import type { RecalledTurn, QuotedFact, QuotedProfile } from './quote.ts'
-import { ALREADY_INCLUDED, weighRecalled } from './recalled.ts'
-import { weighFacts, weighProfiles } from './remembered.ts'
+import { ALREADY_INCLUDED, fitRecalled } from './recalled.ts'
+import { fitFacts, fitProfiles } from './fit-quotes.ts'
 import {
   idsOf,
-  leftOut,
+  omittedItem,
   newestThatFit,
   sizesOf,
-  weighMessage,
-  weighTurns,
+  measureMessage,
+  measureTurns,
   type Tokens,
-  type WeighedMessage,
-} from './weigh.ts'
+  type MeasuredMessage,
+} from './measure.ts'
 
 /** A current summary of the turns with root seqs fromSeq to toSeq. */
 type CoveringSummary = { id: string; content: string; fromSeq: number; toSeq: number }
@@ -75,31 +75,31 @@ export type AssemblyRequest = {
 export async function assemble(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Context> {
   const { shares, recall } = request
   const all = spaceOf(request.tokenBudget, request.maxMessages ?? Infinity, request.maxChars ?? Infinity)
-  const weighed = await weighTurns(tokens, material.perspective, material.recent, material.kept)
-  const { turns, kept } = weighed
-  const newest = weighed.newest.map((index) => turns[index]!)
+  const measured = await measureTurns(tokens, material.perspective, material.recent, material.kept)
+  const { turns, kept } = measured
+  const newest = measured.newest.map((index) => turns[index]!)
   const newestSize = sizesOf(newest)
 
-  const systemPrompt = await weighSystemPrompt(tokens, material.systemPrompt)
+  const systemPrompt = await measureSystemPrompt(tokens, material.systemPrompt)
   const opening = [...turns, ...kept].some(({ role }) => role === 'ASSISTANT') ? await openingSize(tokens) : NOTHING
   const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(kept.filter(isInstruction))])
   checkRequired(request, plus(fixed, newestSize), all)
 
   const limits = allot({ all, fixed, newest: newestSize, shares, withRecall: recall !== null })
   let spent = NOTHING
-  const spend = (messages: readonly WeighedMessage[]) => {
+  const spend = (messages: readonly MeasuredMessage[]) => {
     spent = plus(spent, sizesOf(messages))
   }
-  const profiles = await weighProfiles(tokens, material.profiles, minus(limits.profile, spent))
+  const profiles = await fitProfiles(tokens, material.profiles, minus(limits.profile, spent))
   spend(profiles.messages)
-  const facts = await weighFacts(tokens, material.facts, material.areAllFacts, minus(limits.facts, spent))
+  const facts = await fitFacts(tokens, material.facts, material.areAllFacts, minus(limits.facts, spent))
   spend(facts.messages)
-  const summaries = await weighSummaries(tokens, material, minus(limits.summary, spent))
+  const summaries = await fitSummaries(tokens, material, minus(limits.summary, spent))
   spend(summaries.messages)
   const chosenKept = chooseKept(kept, minus(limits.pinned, spent))
   spend(chosenKept.taken)
   const chosen = chooseTurns(
-    weighed,
+    measured,
     chosenKept,
     { ...request, rootSeqs: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete },
     minus(limits.window, spent),
@@ -116,23 +116,23 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
   const included = new Set(idsOf([...prefix, ...newest]))
   const space = minus(all, sum([fixed, spent, chosen.size]))
   const recalled = recall
-    ? await weighRecalled(tokens, await recall.find(newestText(turns), included), recall.k, included, space)
-    : { messages: [], left: [] }
+    ? await fitRecalled(tokens, await recall.find(newestText(turns), included), recall.k, included, space)
+    : { messages: [], omitted: [] }
   return toContext(request.tokenBudget, { prefix, recalled: recalled.messages, newest }, opening, [
-    ...profiles.left,
-    ...facts.left,
-    ...summaries.left,
-    ...chosen.left,
-    ...recalled.left,
+    ...profiles.omitted,
+    ...facts.omitted,
+    ...summaries.omitted,
+    ...chosen.omitted,
+    ...recalled.omitted,
   ])
 }
 
 /** Returns the message of the system prompt, or an empty array without one. */
-async function weighSystemPrompt(tokens: Tokens, systemPrompt: string | null): Promise<WeighedMessage[]> {
+async function measureSystemPrompt(tokens: Tokens, systemPrompt: string | null): Promise<MeasuredMessage[]> {
   if (!systemPrompt?.trim()) return []
   const reason = "the conversation's system prompt"
   const about = { kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sources: [], reason } as const
-  return [await weighMessage(tokens, textMessage({ ...about, sources: [] }, systemPrompt))]
+  return [await measureMessage(tokens, textMessage({ ...about, sources: [] }, systemPrompt))]
 }
 
 /** Throws if instructions and the newest turn exceed a limit. */
@@ -148,23 +148,23 @@ function checkRequired({ tokenBudget }: AssemblyRequest, required: Size, all: Si
 }
 
 /** Returns the messages of the newest summaries that fit, and one manifest item for all others. */
-async function weighSummaries(
+async function fitSummaries(
   tokens: Tokens,
   { summaries, tooLong }: ContextMaterial,
   space: Size,
-): Promise<{ messages: WeighedMessage[]; left: ContextItem[] }> {
+): Promise<{ messages: MeasuredMessage[]; omitted: ContextItem[] }> {
   const toMessage = (summary: CoveringSummary) =>
-    weighMessage(
+    measureMessage(
       tokens,
       textMessage(
         { kind: 'SUMMARY', role: 'SYSTEM', sources: [summary.id], reason: 'summarises the oldest turns' },
         `Summary of the conversation so far:\n${summary.content}`,
       ),
     )
-  const { taken, left } = newestThatFit(await Promise.all(summaries.map(toMessage)), space)
-  const all = [...(await Promise.all(tooLong.map(toMessage))), ...left]
+  const { taken, omitted } = newestThatFit(await Promise.all(summaries.map(toMessage)), space)
+  const all = [...(await Promise.all(tooLong.map(toMessage))), ...omitted]
   const reason = 'no space for summaries of the oldest turns'
-  return { messages: taken, left: all.length ? [leftOut('SUMMARY', all, reason)] : [] }
+  return { messages: taken, omitted: all.length ? [omittedItem('SUMMARY', all, reason)] : [] }
 }
 
 /** Returns the text of the newest turn addressed to the model; null if there is none. */
@@ -175,23 +175,23 @@ function newestText(turns: readonly Message[]): string | null {
 
 function toContext(
   tokenBudget: number,
-  { prefix, recalled, newest }: Record<'prefix' | 'recalled' | 'newest', WeighedMessage[]>,
+  { prefix, recalled, newest }: Record<'prefix' | 'recalled' | 'newest', MeasuredMessage[]>,
   opening: Size,
-  left: ContextItem[],
+  omitted: ContextItem[],
 ): Context {
-  const weighed = [...prefix, ...recalled, ...newest]
-  const needsOpening = weighed.find(({ role }) => role !== 'SYSTEM')?.role === 'ASSISTANT'
-  const messages = weighed.map(({ size, ...message }) => ({
+  const measured = [...prefix, ...recalled, ...newest]
+  const needsOpening = measured.find(({ role }) => role !== 'SYSTEM')?.role === 'ASSISTANT'
+  const messages = measured.map(({ size, ...message }) => ({
     ...message,
     content: contentOf(message.parts),
     tokens: tokensOf(size),
   }))
-  const total = (some: readonly WeighedMessage[]) => tokensOf(plus(sizesOf(some), needsOpening ? opening : NOTHING))
+  const total = (some: readonly MeasuredMessage[]) => tokensOf(plus(sizesOf(some), needsOpening ? opening : NOTHING))
   return {
     messages,
     tokenBudget,
-    tokens: total(weighed),
-    truncated: left.some(({ reason }) => reason !== ALREADY_INCLUDED),
+    tokens: total(measured),
+    truncated: omitted.some(({ reason }) => reason !== ALREADY_INCLUDED),
     items: [
       ...messages.map(({ kind, sources, tokens, reason }) => ({
         kind,
@@ -200,8 +200,8 @@ function toContext(
         included: true,
         reason,
       })),
-      ...left,
+      ...omitted,
     ],
-    stablePrefixTokens: total(recalled.length > 0 ? prefix : weighed),
+    stablePrefixTokens: total(recalled.length > 0 ? prefix : measured),
   }
 }

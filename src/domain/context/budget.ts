@@ -1,14 +1,14 @@
 // Sizes of messages, the budget, and the shares of its sections.
 //
-// A message's size is the token count of its rendered JSON plus PER_MESSAGE. The punctuation of JSON makes it larger
-// than the count that a provider bills, so that a context stays within the budget by the provider's count too.
+// A message's size is the token count of its rendered JSON plus TOKENS_PER_MESSAGE. The punctuation of JSON makes it
+// larger than the count that a provider bills, so that a context stays within the budget by the provider's count too.
 
 import type { TokenCounter } from '../../text/tokens.ts'
 import { contentOf, type Message } from './message.ts'
 import { FORMATS, OPENING_JSON, piecesOf, type Format } from './render.ts'
 
 /** Tokens that providers add to each message for its role and its delimiters. */
-export const PER_MESSAGE = 4
+export const TOKENS_PER_MESSAGE = 4
 
 /** Tokens in each format, number of messages, and characters in UTF-16 units. */
 export type Size = Record<Format, number> & { messages: number; chars: number }
@@ -75,7 +75,7 @@ export const DEFAULT_SHARES: Shares = {
 }
 
 /** Tokens that a message has besides its text: the minimum and the usual maximum. */
-export const OVERHEAD = { least: 11, most: 40 }
+export const OVERHEAD = { min: 11, max: 40 }
 
 /**
  * Chooses the newest summaries that fit, by stored token counts: in the summaries' share and in the space that profiles
@@ -89,13 +89,13 @@ export function summariesThatFit<T extends { tokenCount: number }>(
   { profile, facts, summary, recalled }: Shares,
   withRecall: boolean,
   before: { profiles: number; facts: number },
-): { taken: T[]; left: T[] } {
+): { taken: T[]; omitted: T[] } {
   const all = tokenBudget / (withRecall ? 1 : 1 - recalled)
   const profiles = Math.min(before.profiles, all * profile)
   let space = all * (profile + facts + summary) - Math.min(profiles + before.facts, all * (profile + facts))
   let from = summaries.length
-  while (from > 0 && (space -= summaries[from - 1]!.tokenCount + OVERHEAD.most) >= 0) from -= 1
-  return { taken: summaries.slice(from), left: summaries.slice(0, from) }
+  while (from > 0 && (space -= summaries[from - 1]!.tokenCount + OVERHEAD.max) >= 0) from -= 1
+  return { taken: summaries.slice(from), omitted: summaries.slice(0, from) }
 }
 
 /**
@@ -115,7 +115,7 @@ export async function sizeOf(
   for (const format of FORMATS) {
     for (const piece of piecesOf(message, format, unanswered)) {
       const counted = tokens.count(piece)
-      size[format] += PER_MESSAGE + (typeof counted === 'number' ? counted : await counted)
+      size[format] += TOKENS_PER_MESSAGE + (typeof counted === 'number' ? counted : await counted)
     }
   }
   return size
@@ -129,5 +129,5 @@ function charsOf({ parts }: Message): number {
 
 /** Returns the size of the user message that Anthropic's rendering inserts before a first message by the assistant. */
 export async function openingSize(tokens: Pick<TokenCounter, 'count'>): Promise<Size> {
-  return { ...NOTHING, ANTHROPIC: PER_MESSAGE + (await tokens.count(OPENING_JSON)) }
+  return { ...NOTHING, ANTHROPIC: TOKENS_PER_MESSAGE + (await tokens.count(OPENING_JSON)) }
 }

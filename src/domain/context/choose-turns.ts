@@ -5,17 +5,17 @@ import { fullness, plus, type Size } from './budget.ts'
 import type { ContextItem } from './message.ts'
 import {
   idsOf,
-  leftOut,
+  omittedItem,
   newestThatFit,
   sizesOf,
   type KeptTurn,
-  type WeighedMessage,
-  type WeighedTurns,
-} from './weigh.ts'
+  type MeasuredMessage,
+  type MeasuredTurns,
+} from './measure.ts'
 import { windowStart } from './window.ts'
 
-/** Kept turns: instructions, which are always included; of the others, `taken` fit and `left` do not. */
-type ChosenKeptTurns = { instructions: KeptTurn[]; taken: KeptTurn[]; left: KeptTurn[] }
+/** Kept turns: instructions, which are always included; of the others, `taken` fit and `omitted` do not. */
+type ChosenKeptTurns = { instructions: KeptTurn[]; taken: KeptTurn[]; omitted: KeptTurn[] }
 
 /** Manifest reasons for kept turns that do not fit. */
 const NO_SPACE = {
@@ -49,25 +49,25 @@ export type ChosenTurns = {
   /** Kept turns before the window, by root seq. */
   before: KeptTurn[]
   /** The window without the newest turn, by root seq. A kept turn in the window is rendered as a kept turn. */
-  window: WeighedMessage[]
+  window: MeasuredMessage[]
   /** The size of the window, including the newest turn and excluding kept turns. */
   size: Size
   /** Manifest items for turns that are left out. */
-  left: ContextItem[]
+  omitted: ContextItem[]
 }
 
 /** Chooses the window. The sizes of the chosen kept turns are already counted, so these take no space in the window. */
 export function chooseTurns(
-  weighing: WeighedTurns,
+  measured: MeasuredTurns,
   kept: ChosenKeptTurns,
   request: RecentTurns,
   space: Size,
 ): ChosenTurns {
-  const { turns, newest, groupOf, isStray } = weighing
+  const { turns, newest, groupOf, isOrphanResult } = measured
   const isNewest = new Set(newest)
   const counted = new Map([...kept.instructions, ...kept.taken].map((each) => [each.sources[0]!, each]))
   const countedAt = (index: number) => counted.get(turns[index]!.sources[0]!)
-  const sizes = sizesFrom(weighing, (index) => countedAt(index) !== undefined)
+  const sizes = sizesFrom(measured, (index) => countedAt(index) !== undefined)
   const start = windowStart({
     rootSeqs: request.rootSeqs,
     complete: request.complete,
@@ -75,17 +75,17 @@ export function chooseTurns(
     inSteps: request.inSteps,
     fill: (from) => fullness(sizes[from]!, space),
   })
-  const window: WeighedMessage[] = []
-  const strays: WeighedMessage[] = []
+  const window: MeasuredMessage[] = []
+  const orphans: MeasuredMessage[] = []
   for (let index = start; index < turns.length; index++) {
     if (isNewest.has(index)) continue
     const keptTurn = countedAt(index)
     if (keptTurn) window.push(keptTurn)
-    else if (isStray(index) || groupOf(index)[0]! < start) strays.push(turns[index]!)
+    else if (isOrphanResult(index) || groupOf(index)[0]! < start) orphans.push(turns[index]!)
     else window.push(turns[index]!)
   }
   const inWindow = new Set(idsOf(window))
-  const omitted = kept.left.filter(({ sources }) => !inWindow.has(sources[0]!))
+  const omitted = kept.omitted.filter(({ sources }) => !inWindow.has(sources[0]!))
   const omittedIds = new Set(idsOf(omitted))
   const older = turns.filter(
     ({ sources: [id] }, index) => index < start && !isNewest.has(index) && !counted.has(id!) && !omittedIds.has(id!),
@@ -96,17 +96,20 @@ export function chooseTurns(
       .sort((a, b) => a.rootSeq - b.rootSeq),
     window,
     size: sizes[start]!,
-    left: [...omittedItems(omitted), ...olderItems(older, turns.length - start, request), ...strayItems(strays)],
+    omitted: [...omittedItems(omitted), ...olderItems(older, turns.length - start, request), ...orphanItems(orphans)],
   }
 }
 
 /** Returns, for each index, the size of a window that starts there, with the newest turn, without counted turns. */
-function sizesFrom({ turns, newest, groupOf, isStray }: WeighedTurns, isCounted: (index: number) => boolean): Size[] {
+function sizesFrom(
+  { turns, newest, groupOf, isOrphanResult }: MeasuredTurns,
+  isCounted: (index: number) => boolean,
+): Size[] {
   const isNewest = new Set(newest)
   const sizes: Size[] = new Array(turns.length + 1).fill(sizesOf(newest.map((index) => turns[index]!)))
   for (let index = turns.length - 1; index >= 0; index--) {
     const group = groupOf(index)
-    const addsNothing = isNewest.has(index) || isCounted(index) || isStray(index) || group[0] !== index
+    const addsNothing = isNewest.has(index) || isCounted(index) || isOrphanResult(index) || group[0] !== index
     const after = sizes[index + 1]!
     sizes[index] = addsNothing ? after : plus(after, sizesOf(group.map((member) => turns[member]!)))
   }
@@ -115,12 +118,12 @@ function sizesFrom({ turns, newest, groupOf, isStray }: WeighedTurns, isCounted:
 
 const omittedItems = (omitted: readonly KeptTurn[]): ContextItem[] =>
   (['PINNED', 'RECENT'] as const).flatMap((kind) => {
-    const left = omitted.filter((each) => each.kind === kind)
-    return left.length ? [leftOut(kind, left, NO_SPACE[kind])] : []
+    const ofKind = omitted.filter((each) => each.kind === kind)
+    return ofKind.length ? [omittedItem(kind, ofKind, NO_SPACE[kind])] : []
   })
 
 function olderItems(
-  older: readonly WeighedMessage[],
+  older: readonly MeasuredMessage[],
   taken: number,
   { complete, recentTurns }: RecentTurns,
 ): ContextItem[] {
@@ -129,8 +132,8 @@ function olderItems(
     recentTurns !== null && taken >= recentTurns
       ? `older than the requested recent turns (at least ${recentTurns})`
       : 'no space for older turns'
-  return [leftOut('RECENT', older, complete ? why : `${why}; turns before them were not read`)]
+  return [omittedItem('RECENT', older, complete ? why : `${why}; turns before them were not read`)]
 }
 
-const strayItems = (strays: readonly WeighedMessage[]): ContextItem[] =>
-  strays.length ? [leftOut('RECENT', strays, 'results of tool calls that are not in the context')] : []
+const orphanItems = (orphans: readonly MeasuredMessage[]): ContextItem[] =>
+  orphans.length ? [omittedItem('RECENT', orphans, 'results of tool calls that are not in the context')] : []

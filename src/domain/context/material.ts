@@ -12,7 +12,7 @@ import type { Viewer } from '../view.ts'
 import type { ContextMaterial } from './assemble.ts'
 import { DEFAULT_SHARES, OVERHEAD, summariesThatFit } from './budget.ts'
 import { readProfilesAndFacts } from './profiles-and-facts.ts'
-import { hasContent, tie } from './perspective.ts'
+import { hasContent, matchCalls } from './perspective.ts'
 
 export type MaterialRequest = {
   conversationId: string
@@ -53,7 +53,7 @@ async function readRecent(
   { tokenBudget, windowTurns, actors }: MaterialRequest,
 ): Promise<{ recent: Turn[]; complete: boolean }> {
   const average = conversation.publicTurnCount > 0 ? conversation.publicTokenCount / conversation.publicTurnCount : 0
-  const estimate = Math.min((windowTurns ?? MAX_TURNS) + 1, Math.ceil(tokenBudget / (average + OVERHEAD.least)) + 1)
+  const estimate = Math.min((windowTurns ?? MAX_TURNS) + 1, Math.ceil(tokenBudget / (average + OVERHEAD.min)) + 1)
   let limit = Math.max(MIN_TURNS, Math.min(MAX_TURNS, estimate))
   const read: Turn[] = []
   let tokens = 0
@@ -65,7 +65,7 @@ async function readRecent(
       limit,
     })
     read.push(...page)
-    tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + OVERHEAD.least, 0)
+    tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + OVERHEAD.min, 0)
     const complete = page.length < limit
     const recent = ofActors(read.filter(hasContent).toReversed(), actors)
     const isFull = tokens > tokenBudget || (windowTurns !== null && recent.length > windowTurns)
@@ -83,14 +83,14 @@ async function readNewest(deps: RecallDeps, viewer: Viewer, conversationId: stri
     limit: CALL_REACH,
   })
   const turns = page.filter(hasContent).toReversed()
-  const group = tie(turns).groups.get(turns.length - 1) ?? []
+  const group = matchCalls(turns).groups.get(turns.length - 1) ?? []
   return group.map((position) => turns[position]!)
 }
 
 /** Returns the actors' turns, and the turns with results of their tool calls. */
 function ofActors(turns: Turn[], actors: readonly string[] | null): Turn[] {
   if (actors === null) return turns
-  const { callers } = tie(turns)
+  const { callers } = matchCalls(turns)
   const answers = new Set([...callers.keys()].map((key) => Number(key.split(':')[0])))
   return turns.filter(({ actor }, position) => actors.includes(actor) || answers.has(position))
 }
@@ -99,7 +99,7 @@ function ofActors(turns: Turn[], actors: readonly string[] | null): Turn[] {
 function lacksCall(recent: readonly Turn[], read: number): boolean {
   const last = recent.length - 1
   const parts = (recent[last]?.parts ?? []) as { type: string }[]
-  const { callers } = tie(recent)
+  const { callers } = matchCalls(recent)
   return read < CALL_REACH && parts.some(({ type }, index) => type === 'toolResult' && !callers.has(`${last}:${index}`))
 }
 
@@ -136,7 +136,13 @@ export async function readMaterial(
     (turn) => hasContent(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
   )
   const speakerIds = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
-  const { known: speakers, others } = await readSpeakers(deps.db, viewer.tenant, conversation.id, speakerIds, as)
+  const { participants: speakers, otherCount } = await readSpeakers(
+    deps.db,
+    viewer.tenant,
+    conversation.id,
+    speakerIds,
+    as,
+  )
   const missing = (actors ?? []).findIndex((actor) => !speakers.some((each) => each.actor === actor))
   if (missing >= 0) throw InvalidInput.at(`filterParticipants.${missing}`, unknownActor(actors![missing]!))
 
@@ -148,12 +154,12 @@ export async function readMaterial(
     facts: memory.facts,
     areAllFacts: memory.areAllFacts,
     summaries: fitting.taken,
-    tooLong: fitting.left,
+    tooLong: fitting.omitted,
     kept,
     recent,
     complete,
     names,
-    perspective: { as, names, several: others > 1 || users.size > 1 },
+    perspective: { as, names, needsNames: otherCount > 1 || users.size > 1 },
   }
 }
 

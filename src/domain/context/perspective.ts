@@ -25,7 +25,7 @@ export type Perspective = {
   /** Display names by actor; a missing display name is replaced by the actor. */
   names: ReadonlyMap<string, string>
   /** Whether several participants write to the model, so that their messages need names. */
-  several: boolean
+  needsNames: boolean
 }
 
 /** Returns the name on one line, without control characters. */
@@ -55,7 +55,7 @@ export const hasContent = (turn: ContextTurn) =>
   turn.status === 'ABORTED' || (turn.status === 'COMMITTED' && partsIn(turn).some((part) => !isBlank(part)))
 
 /** Which turns of a list belong together as tool calls and results. A position is an index in that list. */
-export type Ties = {
+export type CallMatches = {
   /** By position: ascending positions of the turns to include or leave out together with that turn, itself included. */
   groups: Map<number, number[]>
   /** By result, as `position:part`: the position of the turn with the call. Results without a call are absent. */
@@ -63,7 +63,7 @@ export type Ties = {
 }
 
 /** Matches each result with the latest earlier call of its id without a result. Ignores results in SYSTEM turns. */
-export function tie(turns: readonly ContextTurn[]): Ties {
+export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
   const open = new Map<string, number[]>()
   const parent = turns.map((_, position) => position)
   const find = (position: number): number =>
@@ -98,7 +98,7 @@ export function tie(turns: readonly ContextTurn[]): Ties {
 }
 
 /** Whether a turn has only results of calls that are not in the list; such a turn is useless to a model. */
-export const isStray = (turns: readonly ContextTurn[], position: number, { callers }: Ties) => {
+export const isOrphanResult = (turns: readonly ContextTurn[], position: number, { callers }: CallMatches) => {
   const parts = partsIn(turns[position]!)
   return (
     parts.length > 0 && parts.every((part, index) => part.type === 'toolResult' && !callers.has(`${position}:${index}`))
@@ -113,13 +113,13 @@ const ABORTED_MARK = '[broken off]'
  *
  * `tools`: false renders every call and result as text, for a turn that is rendered without its group.
  */
-export function seenFrom(
+export function renderFrom(
   perspective: Perspective,
   turns: readonly ContextTurn[],
-  { ties = tie(turns), tools = true }: { ties?: Ties; tools?: boolean } = {},
+  { matches = matchCalls(turns), tools = true }: { matches?: CallMatches; tools?: boolean } = {},
 ): Pick<Message, 'role' | 'name' | 'labelled' | 'parts' | 'sources'>[] {
   const staysResult = (key: string) => {
-    const caller = ties.callers.get(key)
+    const caller = matches.callers.get(key)
     return tools && caller !== undefined && roleOf(perspective, turns[caller]!) === 'ASSISTANT'
   }
   return turns.map((turn, position) => {
@@ -148,7 +148,7 @@ export function seenFrom(
       parts,
       sources: [turn.id],
       name: hasName ? nameOf(perspective, turn.actor) : null,
-      labelled: role === 'USER' && perspective.several,
+      labelled: role === 'USER' && perspective.needsNames,
     }
   })
 }

@@ -61,18 +61,18 @@ export async function readProfilesAndFacts(
       : [],
   ])
   const facts = rows.slice(0, MAX_FACTS)
-  const shown = otherPeople
+  const quoted = otherPeople
     .flatMap(({ actor, displayName }) => {
       const profile = profiles?.get(actor)
       return profile && profile.content.trim() !== '' ? [{ ...profile, name: displayName ?? actor }] : []
     })
     .slice(0, MAX_PROFILES)
   return {
-    profiles: shown.map(({ userId, name, content }) => ({ id: userId, name, text: content })),
+    profiles: quoted.map(({ userId, name, content }) => ({ id: userId, name, text: content })),
     facts: facts.map((fact) => ({ id: fact.id, text: factLine({ ...fact, sentence: sentenceOf(fact) }) })),
     areAllFacts: rows.length <= MAX_FACTS,
     tokens: {
-      profiles: shown.reduce((sum, { tokenCount }) => sum + tokenCount + ADDED_TOKENS.profile, 0),
+      profiles: quoted.reduce((sum, { tokenCount }) => sum + tokenCount + ADDED_TOKENS.profile, 0),
       facts: facts.reduce((sum, { tokenCount }) => sum + tokenCount + ADDED_TOKENS.fact, 0),
     },
   }

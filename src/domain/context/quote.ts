@@ -1,7 +1,7 @@
 // Quotes profiles, facts and recalled turns as data. Their text may contain anything, instructions included, so it is
 // put into user messages, between fences that no quoted text can close.
 
-import { BELIEVED, TRUST, type Source } from '../fact/trust.ts'
+import { MIN_TRUSTED, TRUST, type Source } from '../fact/trust.ts'
 import { textMessage, type ItemKind, type Message } from './message.ts'
 import { oneLine } from './perspective.ts'
 
@@ -48,12 +48,12 @@ export function factLine({
   saidBy: Source
   observedAt: Date
 }): string {
-  const statement = TRUST[saidBy] >= BELIEVED ? oneLine(sentence) : `"${oneLine(sentence).replaceAll('"', "'")}"`
+  const statement = TRUST[saidBy] >= MIN_TRUSTED ? oneLine(sentence) : `"${oneLine(sentence).replaceAll('"', "'")}"`
   return `- ${CLAIM[saidBy]}${statement} (${observedAt.toISOString().slice(0, 10)})`
 }
 
 /** Creates a user message that Colloquy itself writes; `body` quotes the data between fences. */
-const remembered = (
+const quoteMessage = (
   kind: ItemKind,
   name: string,
   sources: string[],
@@ -63,7 +63,7 @@ const remembered = (
 
 /** Creates the message of the recalled turns, in the given order. */
 export const recallMessage = (quotes: readonly RecalledTurn[], fence: string): Message =>
-  remembered(
+  quoteMessage(
     'RECALLED',
     'recall',
     quotes.map(({ id }) => id),
@@ -76,7 +76,7 @@ export const recallMessage = (quotes: readonly RecalledTurn[], fence: string): M
 
 /** Creates the message of the profiles, in the given order. */
 export const profileMessage = (profiles: readonly QuotedProfile[], fence: string): Message =>
-  remembered(
+  quoteMessage(
     'PROFILE',
     'profile',
     profiles.map(({ id }) => id),
@@ -89,7 +89,7 @@ export const profileMessage = (profiles: readonly QuotedProfile[], fence: string
 
 /** Creates the message of the facts, in the given order. */
 export const factsMessage = (facts: readonly QuotedFact[], fence: string): Message =>
-  remembered(
+  quoteMessage(
     'FACT',
     'facts',
     facts.map(({ id }) => id),

@@ -3,8 +3,8 @@
 import type { Size } from './budget.ts'
 import type { ContextItem } from './message.ts'
 import { fenceFor, quote, recallMessage, type RecalledTurn } from './quote.ts'
-import { quoteThatFit, type QuotedSection } from './remembered.ts'
-import type { Tokens } from './weigh.ts'
+import { quoteThatFit, type QuotedSection } from './fit-quotes.ts'
+import type { Tokens } from './measure.ts'
 
 /** Manifest reason for a recalled turn that is in the context already. */
 export const ALREADY_INCLUDED = 'already in the context'
@@ -17,32 +17,32 @@ const byTime = (hits: readonly RecalledTurn[]) =>
  * @param hits best first
  * @param included ids of the sources that are in the context already
  */
-export async function weighRecalled(
+export async function fitRecalled(
   tokens: Tokens,
   hits: readonly RecalledTurn[],
   k: number,
   included: ReadonlySet<string>,
   space: Size,
 ): Promise<QuotedSection> {
-  const left: ContextItem[] = []
-  const leaveOut = (some: readonly RecalledTurn[], cost: number, reason: string) => {
+  const items: ContextItem[] = []
+  const omit = (some: readonly RecalledTurn[], cost: number, reason: string) => {
     if (some.length === 0) return
-    left.push({ kind: 'RECALLED', sourceIds: some.map(({ id }) => id), tokens: cost, included: false, reason })
+    items.push({ kind: 'RECALLED', sourceIds: some.map(({ id }) => id), tokens: cost, included: false, reason })
   }
   const candidates = hits.filter(({ id }) => !included.has(id)).slice(0, k)
-  leaveOut(
+  omit(
     hits.slice(0, k).filter(({ id }) => included.has(id)),
     0,
     ALREADY_INCLUDED,
   )
 
   const fence = fenceFor(candidates.flatMap(({ name, text }) => [name, text]))
-  const { message, passed, passedTokens } = await quoteThatFit(
+  const { message, omitted, omittedTokens } = await quoteThatFit(
     tokens,
     candidates,
     { textOf: (each) => quote(each, fence), toMessage: (chosen) => recallMessage(byTime(chosen), fence) },
     space,
   )
-  leaveOut(passed, passedTokens, 'no space for more recalled turns')
-  return { messages: message ? [message] : [], left }
+  omit(omitted, omittedTokens, 'no space for more recalled turns')
+  return { messages: message ? [message] : [], omitted: items }
 }

@@ -4,7 +4,7 @@
 import { toAiSdk, type AiSdkMessage } from './render/ai-sdk.ts'
 import { toAnthropic, toAnthropicPrompt, OPENING, type AnthropicPrompt } from './render/anthropic.ts'
 import { toOpenAi, type OpenAiMessage } from './render/openai.ts'
-import { answered, callsOf, noResult, stepsOf, type RenderStep } from './render/step.ts'
+import { pairCallsWithResults, callsOf, noResult, stepsOf, type RenderStep } from './render/step.ts'
 import type { Message } from './message.ts'
 
 export const FORMATS = ['OPENAI', 'ANTHROPIC', 'AI_SDK'] as const
@@ -28,7 +28,7 @@ const FIRST_KINDS: ReadonlySet<Message['kind']> = new Set(['SYSTEM_PROMPT', 'SUM
 export function render<F extends Format>(messages: readonly Message[], format: F): Rendered[F] {
   const first = messages.filter(({ kind }) => FIRST_KINDS.has(kind))
   const rest = messages.filter(({ kind }) => !FIRST_KINDS.has(kind))
-  return RENDER[format](answered([...first, ...rest].flatMap(stepsOf)))
+  return RENDER[format](pairCallsWithResults([...first, ...rest].flatMap(stepsOf)))
 }
 
 /**

@@ -4,7 +4,7 @@
 // reveals nothing about hidden turns.
 
 /** Minimum fraction of its space that the window fills after it is trimmed in steps, if there are enough turns. */
-export const LEAST = 1 / 3
+export const MIN_FILL = 1 / 3
 
 type WindowRequest = {
   /** Root seqs of the turns, ascending. */
@@ -31,14 +31,15 @@ const roundness = (before: number, after: number) => 31 - Math.clz32(before ^ af
 /** Returns the index of the first turn of the window, or `rootSeqs.length` if no turn fits. */
 export function windowStart({ rootSeqs, complete, fill, turns, inSteps }: WindowRequest): number {
   const end = rootSeqs.length
-  const most = turns === null ? end : Math.min(end, inSteps ? Math.max(0, 2 * turns - 1) : turns)
+  const maxTurns = turns === null ? end : Math.min(end, inSteps ? Math.max(0, 2 * turns - 1) : turns)
   let earliest = end
-  while (earliest > end - most && fill(earliest - 1) <= 1) earliest -= 1
+  while (earliest > end - maxTurns && fill(earliest - 1) <= 1) earliest -= 1
   if (!inSteps || (earliest === 0 && complete)) return earliest
-  // The latest start that includes `turns` turns or, if `turns` is null or too many, fills at least LEAST of the space.
+  // The latest start that includes `turns` turns or, if `turns` is null or too many, fills at least MIN_FILL of the
+  // space.
   let latest = end
   if (turns !== null && end - earliest >= turns) latest = end - turns
-  else while (latest > earliest && fill(latest) < LEAST) latest -= 1
+  else while (latest > earliest && fill(latest) < MIN_FILL) latest -= 1
 
   let best = earliest
   for (let start = earliest + 1; start <= latest && start < end; start++) {

@@ -4,7 +4,7 @@
 import { NotFound } from '../../errors.ts'
 import { readConversationsSupersededBy } from '../../store/sql/erasure/erase-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
-import { lockConversations, noteFacts } from '../fact/write.ts'
+import { lockConversations, appendFactsChanged } from '../fact/write.ts'
 import { kindOf } from '../id.ts'
 import type { Platform } from '../platform.ts'
 import { announceDeleted } from '../publisher.ts'
@@ -43,7 +43,7 @@ export async function deleteConversation(
     const { rows, changed } = await deleteWithDerivatives(tx, { tenant, conversationId })
     // A conversation that became affected after `affectedIds` was read is not locked, so it gets no entry.
     const lockedChanges = changed.filter((fact) => fact.conversationId !== null && heads.has(fact.conversationId))
-    await noteFacts(deps, tx, afterCommit, tenant, lockedChanges)
+    await appendFactsChanged(deps, tx, afterCommit, tenant, lockedChanges)
     afterCommit(() => {
       releaseDerivatives(deps, conversationId)
       announceDeleted(

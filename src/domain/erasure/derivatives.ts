@@ -1,30 +1,30 @@
-// Register of every table with data derived from a turn, and how that data is taken back (corrected or deleted) when a
+// Register of every table with data derived from a turn, and how that data is corrected or deleted when a
 // turn is edited, erased, or deleted with its conversation. supersedeTurn and deleteConversation run the steps in the
 // order of DERIVATIVES, which is the lock order: journals, facts, profiles. A test fails for a table that is neither in
 // DERIVATIVES nor in NOT_DERIVED.
 
 import type { Tx } from '../../store/db.ts'
 import type { VectorSearch } from '../../store/vector-search.ts'
-import type { TakeBackEdit } from '../turn/supersede.ts'
+import type { UpdateDerivatives } from '../turn/supersede.ts'
 import {
   countSummaries,
   countTurns,
   deleteProfiles,
   recount,
-  reviveSuperseded,
+  reactivateSuperseded,
   supersedeFactsOfTurn,
-  takeBackCoverage,
+  revokeCoverage,
   type ChangedFact,
   type DeletedConversation,
   type PrepareDelete,
-} from './take-back.ts'
+} from './derivative-steps.ts'
 
 export type Derivative = {
   table: string
   /** The stored data that comes from turns. */
-  holds: string
-  onEdit: { how: string; takeBack?: TakeBackEdit }
-  /** How the data is taken back when the content of all versions of a turn is erased. */
+  data: string
+  onEdit: { how: string; update?: UpdateDerivatives }
+  /** How the data is corrected or deleted when the content of all versions of a turn is erased. */
   onErase: string
   onDelete: OnDelete
 }
@@ -46,14 +46,14 @@ const CASCADE = { how: 'Deleted with the conversation.', by: 'CASCADE' } as cons
 export const DERIVATIVES: readonly Derivative[] = [
   {
     table: 'journal',
-    holds: 'Totals over the turns: turn_count, token_count and the summarized_ columns.',
-    onEdit: { how: 'The newer version is counted instead of the older one.', takeBack: recount },
+    data: 'Totals over the turns: turn_count, token_count and the summarized_ columns.',
+    onEdit: { how: 'The newer version is counted instead of the older one.', update: recount },
     onErase: 'turn_count and token_count are reduced by the turn; count_summarized() recomputes the other totals.',
     onDelete: CASCADE,
   },
   {
     table: 'entry',
-    holds: 'Ids of the turn, the summary or the facts that the entry is about, and no text.',
+    data: 'Ids of the turn, the summary or the facts that the entry is about, and no text.',
     onEdit: {
       how: 'Kept: the journal is append-only, and readers get the current state of the objects that an entry names.',
     },
@@ -62,15 +62,14 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'participant',
-    holds:
-      'Participants added by appending a turn, last_read_seq, and whether any audience ever included the participant.',
+    data: 'Participants added by appending a turn, last_read_seq, and whether any audience ever included the participant.',
     onEdit: { how: 'Kept: an edit changes neither author nor audience.' },
     onErase: 'Kept: nothing in it depends on the content.',
     onDelete: CASCADE,
   },
   {
     table: 'turn',
-    holds: 'The text itself; computed from it: terms, cues, token_count and the digest client_hash.',
+    data: 'The text itself; computed from it: terms, cues, token_count and the digest client_hash.',
     onEdit: {
       how: 'Kept for viewers whose history window closes before the edit; other viewers see the newer version.',
     },
@@ -81,35 +80,35 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'tool_call',
-    holds: 'Ids of the tool calls among the parts.',
+    data: 'Ids of the tool calls among the parts.',
     onEdit: { how: 'Kept, so that turns with results of these calls still refer to existing calls.' },
     onErase: 'Rows of every version are deleted by turn_id.',
     onDelete: CASCADE,
   },
   {
     table: 'stream',
-    holds: "The lease of an open turn's writer.",
+    data: "The lease of an open turn's writer.",
     onEdit: { how: 'Nothing to do: an open turn cannot be superseded.' },
     onErase: 'An open turn is aborted first, which deletes the row.',
     onDelete: CASCADE,
   },
   {
     table: 'chunk',
-    holds: 'The text of an open turn.',
+    data: 'The text of an open turn.',
     onEdit: { how: 'Nothing to do: an open turn cannot be superseded.' },
     onErase: 'An open turn is aborted first, which deletes the rows.',
     onDelete: CASCADE,
   },
   {
     table: 'embedding_cursor',
-    holds: 'The seq up to which an embedder has read the journal.',
+    data: 'The seq up to which an embedder has read the journal.',
     onEdit: { how: 'Kept: the SUPERSEDED entry comes after it, so the newer version is embedded next.' },
     onErase: 'Kept: it is a seq.',
     onDelete: CASCADE,
   },
   {
     table: 'turn_vector',
-    holds: 'The vector of the text, by each embedder.',
+    data: 'The vector of the text, by each embedder.',
     onEdit: { how: 'Kept, like the turn, for viewers whose history window closes before the edit.' },
     onErase:
       'Vectors of every version are deleted by root seq, and the conversation is released as on delete. Only COMMITTED '
@@ -122,12 +121,12 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'summary',
-    holds: 'A text written from turns without an audience, and the number of these turns and their tokens.',
+    data: 'A text written from turns without an audience, and the number of these turns and their tokens.',
     onEdit: {
       how:
         'Summaries that cover the turn or a later one become stale; summaries that they replaced become current again '
         + 'if they end before the turn.',
-      takeBack: takeBackCoverage,
+      update: revokeCoverage,
     },
     onErase:
       'As on edit; then all summaries that cover the turn, even stale ones, are deleted, since they may quote it.',
@@ -135,17 +134,17 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'conversation_progress',
-    holds: 'The seqs up to which the journal was read for facts, and up to which turns were counted.',
+    data: 'The seqs up to which the journal was read for facts, and up to which turns were counted.',
     onEdit: { how: 'Kept: the SUPERSEDED entry comes after them, so facts are extracted from the newer version.' },
     onErase: 'Kept: they are seqs.',
     onDelete: CASCADE,
   },
   {
     table: 'fact',
-    holds: 'Statements extracted from the text, with their terms and the id of the turn.',
+    data: 'Statements extracted from the text, with their terms and the id of the turn.',
     onEdit: {
       how: 'Active facts whose source is the older version are superseded with reason UPDATE.',
-      takeBack: supersedeFactsOfTurn,
+      update: supersedeFactsOfTurn,
     },
     onErase:
       'Facts whose source is any version are deleted, even superseded ones, and the facts that they superseded become '
@@ -153,19 +152,19 @@ export const DERIVATIVES: readonly Derivative[] = [
     onDelete: {
       how: 'Deleted with the conversation; facts of other conversations that they superseded become active again.',
       by: 'CASCADE',
-      prepare: reviveSuperseded,
+      prepare: reactivateSuperseded,
     },
   },
   {
     table: 'fact_vector',
-    holds: 'Vectors of the facts.',
+    data: 'Vectors of the facts.',
     onEdit: { how: 'Kept with the fact: recall searches active facts only.' },
     onErase: 'Deleted with the facts, by ON DELETE CASCADE.',
     onDelete: { how: 'Deleted with the facts.', by: 'CASCADE' },
   },
   {
     table: 'user_profile',
-    holds: 'A text written from facts without an audience, and the ids of these facts.',
+    data: 'A text written from facts without an audience, and the ids of these facts.',
     onEdit: { how: 'Kept until refreshUserProfile writes it again, without the superseded facts.' },
     onErase: 'Profiles made from a deleted fact are deleted; the next refresh writes them again.',
     onDelete: {
@@ -176,8 +175,7 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'user_progress',
-    holds:
-      "The number of a user's turns in all conversations, and the numbers of turns that background work has handled.",
+    data: "The number of a user's turns in all conversations, and the numbers of turns that background work has handled.",
     onEdit: { how: 'Kept: a newer version is not counted.' },
     onErase: 'Kept: it is a number that names no turn.',
     onDelete: {
@@ -187,8 +185,7 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'fact_tally',
-    holds:
-      "The number of a tenant's facts without an audience that were not written because they were exact duplicates.",
+    data: "The number of a tenant's facts without an audience that were not written because they were exact duplicates.",
     onEdit: { how: 'Kept: it counts past calls, not present facts.' },
     onErase: 'Kept: it is a number that names no turn.',
     onDelete: { how: 'Kept: it is a number that names no conversation.', by: 'KEPT' },
@@ -208,10 +205,10 @@ export const NOT_DERIVED: Readonly<Record<string, string>> = {
   'pgboss.version': "The version of pg-boss's schema.",
 }
 
-/** Takes back every derivative of an edited turn. Returns the ids of the facts that became superseded. */
-export const takeBackEdit: TakeBackEdit = async (tx, edit) => {
+/** Updates every derivative of an edited turn. Returns the ids of the facts that became superseded. */
+export const updateDerivatives: UpdateDerivatives = async (tx, edit) => {
   const factIds: string[] = []
-  for (const { onEdit } of DERIVATIVES) factIds.push(...((await onEdit.takeBack?.(tx, edit)) ?? []))
+  for (const { onEdit } of DERIVATIVES) factIds.push(...((await onEdit.update?.(tx, edit)) ?? []))
   return factIds
 }
 

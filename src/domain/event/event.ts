@@ -1,15 +1,16 @@
 // The events of a conversation, and their visibility. A journal event has the seq of its entry; journal events arrive
 // in order of seq, without gaps. Ephemeral events have no seq and are not stored. An event contains the current state
-// of the objects it names. The readers of a process share event objects; `tell` makes the copy that one view receives.
+// of the objects it names. The readers of a process share event objects; `projectEvent` makes the copy that one view
+// receives.
 
 import type { PresenceState } from '../presence-state.ts'
 import type { Platform } from '../platform.ts'
-import { readJournal, type JournalRow, type PlacedFact } from '../../store/sql/event/read-journal.ts'
+import { readJournal, type JournalRow, type FactVisibility } from '../../store/sql/event/read-journal.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import { toParticipant, type Participant } from '../participant.ts'
-import { isOpenAt, sees, spans, type Placed, type View } from '../view.ts'
+import { isOpenAt, sees, seesAllOf, type VisibilityFields, type View } from '../view.ts'
 
 type Common = { conversationId: string; at: Date }
 
@@ -28,8 +29,8 @@ export type ParticipantEvent = Common & {
 export type ConversationUpdated = Common & { type: 'ConversationUpdated'; seq: number }
 /** The summary may have been replaced after the event. */
 export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; summary: SummaryRow }
-/** The current state of each fact. `tell` removes the facts that are not in view. */
-export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: PlacedFact[] }
+/** The current state of each fact. `projectEvent` removes the facts that are not in view. */
+export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: FactVisibility[] }
 export type JournalEvent =
   | TurnEvent
   | TurnSuperseded
@@ -46,7 +47,7 @@ export type TurnDelta = Common & {
   start: number
   end: number
   text: string
-  of: Placed
+  of: VisibilityFields
 }
 export type ParticipantRead = Common & { type: 'ParticipantRead'; seq: null; participant: Participant }
 export type PresenceChanged = Common & {
@@ -64,14 +65,14 @@ type EphemeralEvent = TurnDelta | ParticipantRead | PresenceChanged | Conversati
 export type ConversationEvent = JournalEvent | EphemeralEvent
 
 /** `turn` is null when the view does not contain the version directly before `by`: see getPreviousVersions. */
-export type ToldSuperseded = Omit<TurnSuperseded, 'turn'> & { turn: TurnRow | null }
-export type ToldSummary = Omit<SummaryWritten, 'summary'> & { summary: Omit<SummaryRow, 'newestSeq' | 'turns'> }
+export type VisibleSuperseded = Omit<TurnSuperseded, 'turn'> & { turn: TurnRow | null }
+export type VisibleSummary = Omit<SummaryWritten, 'summary'> & { summary: Omit<SummaryRow, 'newestSeq' | 'turns'> }
 /** `factIds` are the facts that were in view when the event was read. */
-export type ToldFacts = Omit<FactsChanged, 'facts'> & { factIds: string[] }
-export type ToldDelta = Omit<TurnDelta, 'of'>
+export type VisibleFacts = Omit<FactsChanged, 'facts'> & { factIds: string[] }
+export type VisibleDelta = Omit<TurnDelta, 'of'>
 
 /** An event as one view receives it: only objects in view, without the fields that determine visibility. */
-export type ToldEvent =
+export type VisibleEvent =
   | TurnEvent
   | ParticipantEvent
   | ConversationUpdated
@@ -79,13 +80,14 @@ export type ToldEvent =
   | PresenceChanged
   | ConversationDeleted
   | Gap
-  | ToldSuperseded
-  | ToldSummary
-  | ToldFacts
-  | ToldDelta
+  | VisibleSuperseded
+  | VisibleSummary
+  | VisibleFacts
+  | VisibleDelta
 
 /** Whether a reader with that view receives the text of an open turn: only while the view is open. */
-export const isTextVisible = (view: View, turn: Placed) => isOpenAt(view.windows, Infinity) && sees(view, turn)
+export const isTextVisible = (view: View, turn: VisibilityFields) =>
+  isOpenAt(view.windows, Infinity) && sees(view, turn)
 
 /** Whether a reader with that view receives the event. Ephemeral events need a view that is open now. */
 export function isVisible(view: View, event: ConversationEvent): boolean {
@@ -102,7 +104,7 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
     case 'ConversationUpdated':
       return isOpenAt(view.windows, event.seq)
     case 'SummaryWritten':
-      return isOpenAt(view.windows, event.seq) && spans(view, event.summary)
+      return isOpenAt(view.windows, event.seq) && seesAllOf(view, event.summary)
     case 'FactsChanged':
       return isOpenAt(view.windows, event.seq) && event.facts.some((fact) => sees(view, fact))
     case 'TurnDelta':
@@ -117,7 +119,7 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
 }
 
 /** Returns the event as the view receives it. Call it only if `isVisible`. Views of one viewClass get equal results. */
-export function tell(view: View, event: ConversationEvent): ToldEvent {
+export function projectEvent(view: View, event: ConversationEvent): VisibleEvent {
   switch (event.type) {
     case 'TurnSuperseded':
       return sees(view, event.turn) ? event : { ...event, turn: null }

@@ -35,7 +35,7 @@ const PAGE = 500
 export type Follower = {
   actor: string
   /** Called with each event, whether or not the actor's view contains it. */
-  tell(event: ConversationEvent): void
+  deliver(event: ConversationEvent): void
   /** Called when the actor's view has changed; `open` are the open turns. */
   changeView(view: View, open: Iterable<OpenTurn>): void
   /** Called when the conversation has been deleted. */
@@ -72,7 +72,7 @@ type FeedRun = {
 function apply(run: FeedRun, input: FeedInput): void {
   const { state, events } = reduceFeed(run.state, input)
   run.state = state
-  for (const event of events) for (const follower of run.followers) follower.tell(event)
+  for (const event of events) for (const follower of run.followers) follower.deliver(event)
 }
 
 async function loadParticipants(run: FeedRun): Promise<void> {

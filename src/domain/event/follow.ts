@@ -7,14 +7,14 @@ import type { ConversationEvent, JournalEvent } from './event.ts'
 import type { Feed, Follower } from './feed.ts'
 import {
   changeView,
-  isHopeless,
+  isTooFarBehind,
   joinFeed,
   leaveFeed,
   moveTo,
   replay,
   skipTo,
   startReaderState,
-  takes,
+  accept,
   type ReaderState,
 } from './reader-state.ts'
 
@@ -65,7 +65,7 @@ export function follow(feed: FollowedFeed, source: ReaderSource, actor: string, 
     sink,
     follower: {
       actor,
-      tell: (event) => receive(run, event),
+      deliver: (event) => receive(run, event),
       changeView(view, open) {
         for (const delta of changeView(run.state, view, open)) push(run, delta)
       },
@@ -80,7 +80,7 @@ export function follow(feed: FollowedFeed, source: ReaderSource, actor: string, 
 }
 
 function push({ state, sink }: ReaderRun, event: ConversationEvent): void {
-  if (takes(state, event) && !sink.push(event, state.view)) state.isFull = true
+  if (accept(state, event) && !sink.push(event, state.view)) state.isFull = true
 }
 
 function receive(run: ReaderRun, event: ConversationEvent): void {
@@ -149,7 +149,7 @@ async function readUntilStopped(run: ReaderRun): Promise<void> {
   const { feed, state, follower } = run
   while (!run.stopped) {
     await drain(run)
-    if (isHopeless(state, feed.head)) push(run, skipTo(state, feed.head))
+    if (isTooFarBehind(state, feed.head)) push(run, skipTo(state, feed.head))
     while (state.cursor < feed.head && !run.stopped) if (!(await pushPage(run))) break
     if (run.stopped) return
     // No await between the comparison with the head and `follow`: the feed must not advance in between.

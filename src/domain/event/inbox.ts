@@ -119,7 +119,7 @@ async function startTenant(deps: Platform, tenant: string): Promise<TenantInboxe
       for (const actor of message.actors) notify(actor, message.conversationId, 'DELETED', new Date())
       return
     }
-    for (const [conversationId, first, last] of message.conversationIds) {
+    for (const [conversationId, first, last] of message.ranges) {
       const range = announced.get(conversationId)
       announced.set(conversationId, {
         first: Math.min(first, range?.first ?? first),

@@ -14,7 +14,7 @@ import type { View } from '../view.ts'
 import type { OpenTurn } from './feed-state.ts'
 
 /** Number of entries behind the head beyond which a live reader gets a Gap instead of the entries. */
-export const HOPELESS = 10_000
+export const MAX_ENTRIES_BEHIND = 10_000
 
 export type ReaderState = {
   readonly conversationId: string
@@ -53,7 +53,7 @@ export function moveTo(state: ReaderState, event: ConversationEvent): boolean {
  * Whether the reader receives the event: it is in view, and ConversationDeleted was not delivered before. Sets
  * `isOver`.
  */
-export function takes(state: ReaderState, event: ConversationEvent): boolean {
+export function accept(state: ReaderState, event: ConversationEvent): boolean {
   if (state.isOver) return false
   state.isOver = event.type === 'ConversationDeleted'
   return isVisible(state.view, event)
@@ -100,7 +100,8 @@ export function joinFeed(state: ReaderState, view: View, open: Iterable<OpenTurn
 }
 
 /** Whether a live reader is too far behind to receive every entry up to `head`. */
-export const isHopeless = (state: ReaderState, head: number): boolean => state.isLive && head - state.cursor > HOPELESS
+export const isTooFarBehind = (state: ReaderState, head: number): boolean =>
+  state.isLive && head - state.cursor > MAX_ENTRIES_BEHIND
 
 /** Skips all entries up to `head`, and returns the Gap to deliver. */
 export function skipTo(state: ReaderState, head: number): Gap {

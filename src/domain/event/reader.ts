@@ -8,7 +8,7 @@ import type { EventDeps } from './deps.ts'
 import { count, id, name, parse } from '../input.ts'
 import { createPushIterator } from '../push-iterator.ts'
 import { actAs, type Viewer } from '../view.ts'
-import { readEvents, tell, type ToldEvent } from './event.ts'
+import { readEvents, projectEvent, type VisibleEvent } from './event.ts'
 import type { Feed } from './feed.ts'
 import { follow, READ_RETRY_MS, type ReaderSource, type Sink } from './follow.ts'
 
@@ -65,10 +65,10 @@ export async function readEventsOf(
   deps: EventDeps,
   viewer: Viewer,
   input: Subscription,
-): Promise<AsyncIterableIterator<ToldEvent>> {
-  const buffer = createPushIterator<ToldEvent>(BUFFER)
+): Promise<AsyncIterableIterator<VisibleEvent>> {
+  const buffer = createPushIterator<VisibleEvent>(BUFFER)
   const stop = await readInto(deps, viewer, input, () => ({
-    push: (event, view) => buffer.push(tell(view, event)),
+    push: (event, view) => buffer.push(projectEvent(view, event)),
     drained: buffer.drained,
     end: buffer.end,
   }))

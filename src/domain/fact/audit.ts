@@ -66,7 +66,7 @@ export async function auditMemory(
   const { waiting, ageSeconds } = await readQueue(db, viewer.tenant, Object.values(QUEUES))
   const sum: Comparison = { facts: 0, nearDuplicates: 0, contradictions: 0 }
   for (const user of await readUsersWithFacts(db, viewer, MAX_USERS)) {
-    const facts = await readAudited(db, viewer, user, embedding.searched().name, MAX_FACTS)
+    const facts = await readAudited(db, viewer, user, embedding.serving().name, MAX_FACTS)
     const sets = new Map<string, AuditedFact[]>()
     for (const fact of facts) sets.set(fact.visibility, [...(sets.get(fact.visibility) ?? []), fact])
     for (const set of sets.values()) {

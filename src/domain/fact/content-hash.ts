@@ -9,7 +9,7 @@ import { storable } from '../input.ts'
 export type Statement = { subject: string; predicate: string; object: string }
 
 /** Maximum length of each text after normalising, in UTF-16 units. */
-export const LONGEST: Readonly<Record<keyof Statement, number>> = { subject: 200, predicate: 200, object: 2_000 }
+export const MAX_LENGTHS: Readonly<Record<keyof Statement, number>> = { subject: 200, predicate: 200, object: 2_000 }
 
 /** Maximum length before normalising, in UTF-16 units, so that a megabyte of spaces is rejected cheaply. */
 const READ_UNITS = 16 * 1024
@@ -36,7 +36,7 @@ export function normaliseText(text: string): string {
 const statementText = (part: keyof Statement) =>
   z
     .string()
-    .max(READ_UNITS, `must be at most ${LONGEST[part]} characters`)
+    .max(READ_UNITS, `must be at most ${MAX_LENGTHS[part]} characters`)
     .transform((given, context) => {
       const fail = (message: string) => {
         context.addIssue({ code: 'custom', message })
@@ -46,7 +46,7 @@ const statementText = (part: keyof Statement) =>
       if (problem) return fail(problem)
       const text = normaliseText(given)
       if (!HAS_CONTENT.test(text)) return fail('must not be empty')
-      if (text.length > LONGEST[part]) return fail(`must be at most ${LONGEST[part]} characters`)
+      if (text.length > MAX_LENGTHS[part]) return fail(`must be at most ${MAX_LENGTHS[part]} characters`)
       return text
     })
 

@@ -25,7 +25,7 @@ export type FactEmbedding = {
   stop(): Promise<void>
 }
 
-type EmbeddingPlatform = Pick<Platform, 'db' | 'log'> & { embedding: Pick<Embedding, 'searched'> }
+type EmbeddingPlatform = Pick<Platform, 'db' | 'log'> & { embedding: Pick<Embedding, 'serving'> }
 
 /** Milliseconds for which nudges are collected before the next batch. */
 const GATHER_MS = 100
@@ -77,7 +77,7 @@ export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWE
    * batch, and the next sweep finds the remaining facts.
    */
   async function step(signal: AbortSignal): Promise<boolean> {
-    const embedder = embedding.searched()
+    const embedder = embedding.serving()
     const facts = await findUnembeddedFacts(db, embedder.name, embedder.batch)
     if (facts.length === 0) return false
     const { marked } = await embedBatch(platform, embedder, facts, signal)
@@ -109,7 +109,7 @@ export async function embedFacts(
   ids: readonly string[],
 ): Promise<Map<string, Float32Array>> {
   const { db, log } = platform
-  const embedder = platform.embedding.searched()
+  const embedder = platform.embedding.serving()
   const unembedded = await readUnembeddedFacts(db, embedder.name, ids)
   // Includes vectors that were not written here because another process wrote them first.
   const embedded: [string, Float32Array][] = []

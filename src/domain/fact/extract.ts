@@ -31,9 +31,9 @@ import { kindOfRole, lessTrusted } from './trust.ts'
 import { subjectFor, userOf, type Person } from './user.ts'
 import {
   lockConversations,
-  noteFacts,
+  appendFactsChanged,
   visibilityOf,
-  weighFacts,
+  prepareFacts,
   writeFacts,
   type FactCandidate,
   type WrittenFacts,
@@ -103,7 +103,7 @@ const isVisibleTo = (audience: readonly string[] | null, fact: { audience: reado
 
 /**
  * Drops candidates from agents and tools that repeat a superseded fact, or an active fact in other words or for a
- * smaller audience. Otherwise agents would restate facts from their own contexts as new ones and revive superseded
+ * smaller audience. Otherwise agents would restate facts from their own contexts as new ones and reactivate superseded
  * facts. An agent's statement about itself is compared with the facts about all participants, whatever their subject.
  */
 async function withoutRepetitions(
@@ -177,12 +177,12 @@ async function extractRange(
       return (turn && toCandidate(deps, conversationId, turn, people, fact)) ?? []
     }),
   )
-  const weighed = await weighFacts(deps, tenant, candidates)
+  const prepared = await prepareFacts(deps, tenant, candidates)
   return withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, [conversationId])
     if (heads.size === 0 || !(await advanceExtraction(tx, conversationId, from, to))) return null
-    const written = await writeFacts(tx, tenant, heads, await withCurrentSources(tx, weighed))
-    await noteFacts(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
+    const written = await writeFacts(tx, tenant, heads, await withCurrentSources(tx, prepared))
+    await appendFactsChanged(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return written
   })

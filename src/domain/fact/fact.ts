@@ -3,14 +3,14 @@
 
 import { z } from 'zod'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
-import { listFacts, listFactsOfConversations, readFacts, type FactPlace } from '../../store/sql/fact/read-facts.ts'
+import { listFacts, listFactsOfConversations, readFacts, type FactPosition } from '../../store/sql/fact/read-facts.ts'
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
 import { id, name, parse, text } from '../input.ts'
 import { paging, slice, type Page } from '../page.ts'
 import type { Viewer } from '../view.ts'
-import { LONGEST, normaliseText } from './content-hash.ts'
+import { MAX_LENGTHS, normaliseText } from './content-hash.ts'
 
 /** A fact that a viewer sees, without the columns that decide who sees it. */
 export type Fact = Omit<FactRow, 'rootSeq' | 'seq' | 'audience' | 'visibility'>
@@ -35,7 +35,7 @@ export async function getFacts(
  * Returns the given facts that the viewer sees and whose current source is the given conversation, in the order of the
  * ids. A repetition in another conversation makes that conversation the fact's source.
  */
-export async function getFactsKnownFrom(
+export async function getFactsFromConversation(
   deps: Pick<Platform, 'db'>,
   viewer: Viewer,
   conversationId: string,
@@ -46,7 +46,7 @@ export async function getFactsKnownFrom(
 }
 
 /** Parses a text to filter by and normalises it like the stored texts. */
-const filterText = (part: 'subject' | 'predicate') => text(LONGEST[part]).transform(normaliseText).nullish()
+const filterText = (part: 'subject' | 'predicate') => text(MAX_LENGTHS[part]).transform(normaliseText).nullish()
 
 const factFilter = z.object({
   userId: name.nullish(),
@@ -58,7 +58,7 @@ const factFilter = z.object({
 export type FactFilter = z.input<typeof factFilter>
 type FactsArgs = { filter?: FactFilter | null; first?: number | null; after?: string | null }
 
-const CURSOR = cursorFormat<FactPlace>(
+const CURSOR = cursorFormat<FactPosition>(
   ({ createdAt, id: fact }) => `${createdAt.getTime()}:${fact}`,
   /^(\d{1,15}):(fact_\w{26})$/,
   (createdAt, fact) => ({ createdAt: new Date(Number(createdAt)), id: fact }),

@@ -18,11 +18,11 @@ export type PredicateClass = {
   name: string
   /** "does not like", "dislikes" and "no longer likes" deny "likes". A denied predicate always has MANY objects. */
   isDenied: boolean
-  many: Cardinality
+  cardinality: Cardinality
   section: Section
 }
 
-type Row = [name: string, many: Cardinality, section: Section, synonyms: string]
+type Row = [name: string, cardinality: Cardinality, section: Section, synonyms: string]
 
 /** Each class with its synonyms, comma-separated. Predicates are compared by stems, without the words of IGNORED. */
 const TABLE: Row[] = [
@@ -151,10 +151,10 @@ const FAVOURITE = /^(?:has (?:a |the )?)?(?:favou?rite|preferred)\s+(\S.*)$/i
 export function classify(predicate: string): PredicateClass {
   const favourite = FAVOURITE.exec(predicate.trim())
   if (favourite) {
-    return { name: `favourite ${keyOf(favourite[1]!)}`, isDenied: false, many: 'ONE', section: 'PREFERENCES' }
+    return { name: `favourite ${keyOf(favourite[1]!)}`, isDenied: false, cardinality: 'ONE', section: 'PREFERENCES' }
   }
   if (PAST.test(predicate.trim())) {
-    return { name: `past ${keyOf(predicate)}`, isDenied: false, many: 'MANY', section: 'OTHER' }
+    return { name: `past ${keyOf(predicate)}`, isDenied: false, cardinality: 'MANY', section: 'OTHER' }
   }
   const negations = [...predicate.matchAll(NEGATION)].length
   const bare = negations > 0 ? predicate.replace(NEGATION, ' ') : predicate
@@ -163,6 +163,6 @@ export function classify(predicate: string): PredicateClass {
   const row = denied ?? byKey.get(keyOf(bare))
   // DENIALS already accounts for the negation in "stopped using".
   const isDenied = denials.has(key) || (negations + (denied ? 1 : 0)) % 2 === 1
-  const [name, many, section]: Row = row ?? [keyOf(bare), 'MANY', 'OTHER', '']
-  return { name, isDenied, many: isDenied ? 'MANY' : many, section }
+  const [name, cardinality, section]: Row = row ?? [keyOf(bare), 'MANY', 'OTHER', '']
+  return { name, isDenied, cardinality: isDenied ? 'MANY' : cardinality, section }
 }

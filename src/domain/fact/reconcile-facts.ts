@@ -4,11 +4,11 @@
 
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
-import { MOST_PAIRS, type JudgedFact, type Verdict } from '../../providers/ports/fact-judge.ts'
+import { MAX_PAIRS, type JudgedFact, type Verdict } from '../../providers/ports/fact-judge.ts'
 import type { Tx } from '../../store/db.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { readActiveFacts, readNames, type FactScope } from '../../store/sql/fact/read-active-facts.ts'
-import { readProgressOf, takeReconciliation } from '../../store/sql/background/user-progress.ts'
+import { readProgressOf, advanceReconciliation } from '../../store/sql/background/user-progress.ts'
 import { copyFactVectors, insertFacts, lockFacts, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { getConversations } from '../conversation.ts'
@@ -22,7 +22,7 @@ import { embedFacts } from './embed.ts'
 import { openPairs, reconcile, type ActiveFact, type ReconciliationPlan } from './reconcile.ts'
 import { TRUST } from './trust.ts'
 import { subjectFor } from './user.ts'
-import { factTerms, lockConversations, noteFacts } from './write.ts'
+import { factTerms, lockConversations, appendFactsChanged } from './write.ts'
 
 /** Default and maximum number of facts compared per visibility set. */
 const DEFAULT_FACTS = 50
@@ -57,7 +57,7 @@ const toJudgedFact = ({ id: fact, subject, predicate, object, observedAt }: Acti
 /** Returns the model's verdicts on the pairs that the rules leave open; none without a model. @throws ProviderFailed */
 async function judge(deps: FactDeps, facts: readonly ActiveFact[], signal?: AbortSignal): Promise<Verdict[]> {
   const { judge: model } = deps.factServices
-  const pairs = model ? openPairs(facts, MOST_PAIRS) : []
+  const pairs = model ? openPairs(facts, MAX_PAIRS) : []
   if (!model || pairs.length === 0) return []
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const judgedPairs = pairs.map(({ a, b }) => ({ a: toJudgedFact(byId.get(a)!), b: toJudgedFact(byId.get(b)!) }))
@@ -150,15 +150,15 @@ const dependenciesOf = ({ plan }: PlannedSet): string[] => {
 }
 
 /**
- * Reconciles the scope and runs `take` in the same transaction. If `take` returns false, writes nothing and returns
- * null.
+ * Reconciles the scope and runs `advance` in the same transaction. If `advance` returns false, writes nothing and
+ * returns null.
  * @throws ProviderFailed
  */
 async function reconcileScope(
   deps: FactDeps,
   scope: FactScope,
   n: number,
-  take: (tx: Tx) => Promise<boolean>,
+  advance: (tx: Tx) => Promise<boolean>,
   signal?: AbortSignal,
 ): Promise<Reconciliation | null> {
   for (let attempt = 1; ; attempt++) {
@@ -179,14 +179,14 @@ async function reconcileScope(
         ),
       )
       if (locked.size < required.size && attempt < ATTEMPTS) return 'changed'
-      if (!(await take(tx))) return 'taken'
+      if (!(await advance(tx))) return 'alreadyRun'
       const writable = planned.map((set) => restrictToLocked(set, locked))
       const written: FactRow[] = []
       for (const set of writable) written.push(...(await write(tx, scope.tenant, set)))
-      await noteFacts(deps, tx, afterCommit, scope.tenant, written)
+      await appendFactsChanged(deps, tx, afterCommit, scope.tenant, written)
       return countChanges(writable)
     })
-    if (result === 'taken') return null
+    if (result === 'alreadyRun') return null
     if (result !== 'changed') return result
   }
 }
@@ -241,6 +241,6 @@ export async function reconcileDue(
   const progress = await readProgressOf(deps.db, tenant, userId)
   if (!progress || runsDue(progress.turns, progress.reconciledTurns, every) === 0) return false
   const scope = { tenant, userId, conversationId: null, actor: null }
-  const take = (tx: Tx) => takeReconciliation(tx, tenant, userId, progress.reconciledTurns, every)
-  return (await reconcileScope(deps, scope, DEFAULT_FACTS, take, signal)) !== null
+  const advance = (tx: Tx) => advanceReconciliation(tx, tenant, userId, progress.reconciledTurns, every)
+  return (await reconcileScope(deps, scope, DEFAULT_FACTS, advance, signal)) !== null
 }

@@ -9,7 +9,7 @@
 
 import type { Verdict } from '../../providers/ports/fact-judge.ts'
 import { contentHash, type Statement } from './content-hash.ts'
-import { contradicts, isOpen, isSame, NEARNESS, toComparedFact, type ComparedFact, type Nearness } from './same.ts'
+import { contradicts, isOpen, isSame, THRESHOLDS, toComparedFact, type ComparedFact, type Thresholds } from './same.ts'
 
 export type ActiveFact = Statement & {
   id: string
@@ -87,38 +87,38 @@ const prepare = (facts: readonly ActiveFact[]): ComparedActiveFact[] =>
   facts.map((fact) => ({ ...fact, compared: toComparedFact(fact) })).sort(byClarity)
 
 /**
- * Returns at most `most` pairs that the rules leave open, for a model to judge. The result does not depend on the order
+ * Returns at most `max` pairs that the rules leave open, for a model to judge. The result does not depend on the order
  * of the facts.
  */
-export function openPairs(facts: readonly ActiveFact[], most = 100, nearness: Nearness = NEARNESS): FactPair[] {
+export function openPairs(facts: readonly ActiveFact[], max = 100, thresholds: Thresholds = THRESHOLDS): FactPair[] {
   const sorted = prepare(facts).sort((a, b) => byText(a.id, b.id))
   const pairs: FactPair[] = []
   for (const [i, a] of sorted.entries()) {
     for (const b of sorted.slice(i + 1)) {
-      if (pairs.length >= most) return pairs
-      if (isOpen(a.compared, b.compared, nearness)) pairs.push({ a: a.id, b: b.id })
+      if (pairs.length >= max) return pairs
+      if (isOpen(a.compared, b.compared, thresholds)) pairs.push({ a: a.id, b: b.id })
     }
   }
   return pairs
 }
 
 /** Splits verdicts: `followed`, by pair, and `rejected` for an unknown fact, a pair that is not open, or a conflict. */
-function checkVerdicts(facts: readonly ComparedActiveFact[], verdicts: readonly Verdict[], nearness: Nearness) {
+function checkVerdicts(facts: readonly ComparedActiveFact[], verdicts: readonly Verdict[], thresholds: Thresholds) {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
-  const answers = new Map<string, Set<Verdict['says']>>()
+  const answers = new Map<string, Set<Verdict['relation']>>()
   for (const verdict of verdicts) {
     const key = pairKey(verdict)
-    answers.set(key, (answers.get(key) ?? new Set()).add(verdict.says))
+    answers.set(key, (answers.get(key) ?? new Set()).add(verdict.relation))
   }
-  const followed = new Map<string, Verdict['says']>()
+  const followed = new Map<string, Verdict['relation']>()
   const rejected: ReconciliationPlan['rejected'] = []
   for (const verdict of verdicts) {
     const [a, b] = [byId.get(verdict.a), byId.get(verdict.b)]
     const key = pairKey(verdict)
     if (!a || !b) rejected.push({ verdict, why: 'UNKNOWN_ID' })
-    else if (a === b || !isOpen(a.compared, b.compared, nearness)) rejected.push({ verdict, why: 'NOT_ASKED' })
+    else if (a === b || !isOpen(a.compared, b.compared, thresholds)) rejected.push({ verdict, why: 'NOT_ASKED' })
     else if (answers.get(key)!.size > 1) rejected.push({ verdict, why: 'AMBIGUOUS' })
-    else followed.set(key, verdict.says)
+    else followed.set(key, verdict.relation)
   }
   return { followed, rejected }
 }
@@ -139,10 +139,10 @@ function toFactCluster(members: ComparedActiveFact[]): FactCluster {
 export function reconcile(
   facts: readonly ActiveFact[],
   verdicts: readonly Verdict[] = [],
-  nearness: Nearness = NEARNESS,
+  thresholds: Thresholds = THRESHOLDS,
 ): ReconciliationPlan {
   const prepared = prepare(facts)
-  const { followed, rejected } = checkVerdicts(prepared, verdicts, nearness)
+  const { followed, rejected } = checkVerdicts(prepared, verdicts, thresholds)
   const verdictOn = (a: ComparedActiveFact, b: ComparedActiveFact) => followed.get(pairKey({ a: a.id, b: b.id }))
 
   // Each fact joins the first group whose lead it duplicates. Hence no two leads are duplicates, and a second pass
@@ -150,7 +150,7 @@ export function reconcile(
   const groups: ComparedActiveFact[][] = []
   for (const fact of prepared) {
     const group = groups.find(
-      ([lead]) => isSame(lead!.compared, fact.compared, nearness) || verdictOn(lead!, fact) === 'SAME',
+      ([lead]) => isSame(lead!.compared, fact.compared, thresholds) || verdictOn(lead!, fact) === 'SAME',
     )
     if (group) group.push(fact)
     else groups.push([fact])
@@ -158,7 +158,7 @@ export function reconcile(
   const clusters = groups.map(toFactCluster).sort(byWinning)
 
   const areContradictory = (a: FactCluster, b: FactCluster) =>
-    contradicts(a.lead.compared, b.lead.compared, nearness)
+    contradicts(a.lead.compared, b.lead.compared, thresholds)
     || a.members.some((one) => b.members.some((other) => verdictOn(one, other) === 'CONTRADICTORY'))
 
   const plan: ReconciliationPlan = { merged: [], contradicted: [], kept: [], disputed: [], rejected }
@@ -179,7 +179,9 @@ export function reconcile(
   plan.contradicted.sort((x, y) => byText(x.loser, y.loser))
   plan.kept.sort(byText)
   plan.disputed.sort((x, y) => byText(x.a, y.a) || byText(x.b, y.b))
-  plan.rejected.sort(({ verdict: x }, { verdict: y }) => byText(x.a, y.a) || byText(x.b, y.b) || byText(x.says, y.says))
+  plan.rejected.sort(
+    ({ verdict: x }, { verdict: y }) => byText(x.a, y.a) || byText(x.b, y.b) || byText(x.relation, y.relation),
+  )
   return plan
 }
 

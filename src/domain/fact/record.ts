@@ -17,7 +17,14 @@ import { getFacts, type Fact } from './fact.ts'
 import { redactStatement } from './redact-statement.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
-import { lockConversations, noteFacts, weighFacts, writeFacts, type FactCandidate, type FactOrigin } from './write.ts'
+import {
+  lockConversations,
+  appendFactsChanged,
+  prepareFacts,
+  writeFacts,
+  type FactCandidate,
+  type FactOrigin,
+} from './write.ts'
 
 /** Maximum number of facts per call. */
 const MAX_FACTS = 1000
@@ -159,14 +166,14 @@ async function writeCandidates(
   candidates: readonly FactCandidate[],
 ): Promise<FactExtraction> {
   const { tenant } = viewer
-  const weighed = await weighFacts(deps, tenant, candidates)
+  const prepared = await prepareFacts(deps, tenant, candidates)
   const { ids, repeated } = await withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, conversationIds)
     const missing = conversationIds.find((each) => !heads.has(each))
     if (missing !== undefined) throw new NotFound('conversation', missing)
     await checkSources(tx, candidates)
-    const written = await writeFacts(tx, tenant, heads, weighed)
-    await noteFacts(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
+    const written = await writeFacts(tx, tenant, heads, prepared)
+    await appendFactsChanged(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return { ids: written.facts.map((fact) => fact.id), repeated: written.repeated }
   })
@@ -188,7 +195,7 @@ export async function retractFact(deps: FactDeps, viewer: Viewer, input: Retract
   await withTransaction(deps.db, async (tx, afterCommit) => {
     await lockConversations(tx, viewer.tenant, fact.conversationId === null ? [] : [fact.conversationId])
     const retracted = await supersedeFacts(tx, [{ id: factId, by: null, reason: 'RETRACTED', note: reason ?? null }])
-    if (retracted.length > 0) await noteFacts(deps, tx, afterCommit, viewer.tenant, [fact])
+    if (retracted.length > 0) await appendFactsChanged(deps, tx, afterCommit, viewer.tenant, [fact])
   })
   const after = (await getFacts(deps, viewer, [factId])).get(factId)
   if (!after) throw new NotFound('fact', factId)

@@ -8,17 +8,17 @@ import { normaliseText, type Statement } from './content-hash.ts'
 import { classify, type PredicateClass } from './predicate.ts'
 
 /** Cosine thresholds for object vectors. */
-export type Nearness = {
+export type Thresholds = {
   /**
    * Minimum for equal meaning. With the static embedder, "jazz" and "jazz music" reach it; "red wine" and "white wine"
    * do not.
    */
   same: number
   /** Minimum for alternatives of one kind, such as "tea" and "coffee", or "dark mode" and "light mode". */
-  kin: number
+  related: number
 }
 
-export const NEARNESS: Nearness = { same: 0.92, kin: 0.6 }
+export const THRESHOLDS: Thresholds = { same: 0.92, related: 0.6 }
 
 /** The features used to compare a fact. */
 export type ComparedFact = {
@@ -71,7 +71,7 @@ function cosine(a: ComparedFact, b: ComparedFact): number {
   return a.vector && b.vector && a.vector.length === b.vector.length ? dot(a.vector, b.vector) : 0
 }
 
-function sameObject(a: ComparedFact, b: ComparedFact, { same }: Nearness): boolean {
+function sameObject(a: ComparedFact, b: ComparedFact, { same }: Thresholds): boolean {
   if (a.object === b.object) return true
   const haveSameWords = a.words.length > 0 && a.words.join(' ') === b.words.join(' ')
   if (haveSameWords) return true
@@ -89,34 +89,34 @@ function refines(a: ComparedFact, b: ComparedFact): boolean {
 const sameSlot = (a: ComparedFact, b: ComparedFact) => a.subject === b.subject && a.predicate.name === b.predicate.name
 
 /** Whether the two facts are duplicates. Symmetric, not transitive. */
-export function isSame(a: ComparedFact, b: ComparedFact, nearness: Nearness = NEARNESS): boolean {
+export function isSame(a: ComparedFact, b: ComparedFact, thresholds: Thresholds = THRESHOLDS): boolean {
   if (!sameSlot(a, b) || a.predicate.isDenied !== b.predicate.isDenied) return false
-  if (sameObject(a, b, nearness)) return true
-  return a.predicate.many === 'ONE' && a.isNegative === b.isNegative && refines(a, b)
+  if (sameObject(a, b, thresholds)) return true
+  return a.predicate.cardinality === 'ONE' && a.isNegative === b.isNegative && refines(a, b)
 }
 
-/** Whether the objects are alternatives: they end in the same word, or their cosine reaches `kin`. */
-function isKin(a: ComparedFact, b: ComparedFact, { kin }: Nearness): boolean {
+/** Whether the objects are alternatives: they end in the same word, or their cosine reaches `related`. */
+function isRelated(a: ComparedFact, b: ComparedFact, { related }: Thresholds): boolean {
   const last = a.words.at(-1)
-  return (last !== undefined && last === b.words.at(-1)) || cosine(a, b) >= kin
+  return (last !== undefined && last === b.words.at(-1)) || cosine(a, b) >= related
 }
 
 /** Whether the facts are contradictory by the rules. Symmetric; false for duplicates. */
-export function contradicts(a: ComparedFact, b: ComparedFact, nearness: Nearness = NEARNESS): boolean {
-  if (!sameSlot(a, b) || isSame(a, b, nearness)) return false
+export function contradicts(a: ComparedFact, b: ComparedFact, thresholds: Thresholds = THRESHOLDS): boolean {
+  if (!sameSlot(a, b) || isSame(a, b, thresholds)) return false
   if (a.predicate.isDenied !== b.predicate.isDenied) {
-    const many = a.predicate.isDenied ? b.predicate.many : a.predicate.many
-    return sameObject(a, b, nearness) || (many === 'ONE' && refines(a, b))
+    const cardinality = a.predicate.isDenied ? b.predicate.cardinality : a.predicate.cardinality
+    return sameObject(a, b, thresholds) || (cardinality === 'ONE' && refines(a, b))
   }
-  if (a.predicate.many === 'ONE') return true
-  return a.predicate.many === 'ONE_OF_A_KIND' && isKin(a, b, nearness)
+  if (a.predicate.cardinality === 'ONE') return true
+  return a.predicate.cardinality === 'ONE_OF_A_KIND' && isRelated(a, b, thresholds)
 }
 
 /**
  * Whether a model should judge the pair: the rules leave it open, the subjects are equal, and the predicates have the
  * same class or the objects are related.
  */
-export function isOpen(a: ComparedFact, b: ComparedFact, nearness: Nearness = NEARNESS): boolean {
-  if (a.subject !== b.subject || isSame(a, b, nearness) || contradicts(a, b, nearness)) return false
-  return a.predicate.name === b.predicate.name || cosine(a, b) >= nearness.kin
+export function isOpen(a: ComparedFact, b: ComparedFact, thresholds: Thresholds = THRESHOLDS): boolean {
+  if (a.subject !== b.subject || isSame(a, b, thresholds) || contradicts(a, b, thresholds)) return false
+  return a.predicate.name === b.predicate.name || cosine(a, b) >= thresholds.related
 }

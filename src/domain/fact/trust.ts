@@ -12,7 +12,7 @@ export const kindOfRole = (role: 'SYSTEM' | 'USER' | 'ASSISTANT' | 'TOOL'): Sour
 export const TRUST: Readonly<Record<Source, number>> = { TOOL: 0, AGENT: 1, HUMAN: 2 }
 
 /** Minimum trust of facts that are stated as true; facts below it are quoted as claims. */
-export const BELIEVED = TRUST.HUMAN
+export const MIN_TRUSTED = TRUST.HUMAN
 
 /** Returns the less trusted of two sources. Null is no source: the other one is returned. */
 export const lessTrusted = (a: Source | null, b: Source | null): Source | null =>

@@ -9,11 +9,11 @@ import type { ParticipantKind } from '../../store/generated/enums.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { lockJournal, writeEntry } from '../../store/sql/event/write-entry.ts'
 import {
-  rollbackFacts,
+  rollbackToSavepoint,
   countSkipped,
   insertFacts,
   lockFactsByKey,
-  saveFacts,
+  setSavepoint,
   renewFacts,
   type ActiveRow,
   type FactKey,
@@ -48,18 +48,18 @@ export type FactCandidate = Statement & {
 }
 
 /** A candidate with its token count, hash and index terms. */
-export type WeighedFact = FactCandidate & { tokenCount: number; contentHash: string; terms: number[] }
+export type PreparedFact = FactCandidate & { tokenCount: number; contentHash: string; terms: number[] }
 
 /** Adds token counts, hashes and terms. Call it before locking conversations: 1,000 facts take seconds of CPU time. */
-export async function weighFacts(
+export async function prepareFacts(
   { tokens }: Pick<Platform, 'tokens'>,
   tenant: string,
   candidates: readonly FactCandidate[],
-): Promise<WeighedFact[]> {
-  const weighed: WeighedFact[] = []
+): Promise<PreparedFact[]> {
+  const prepared: PreparedFact[] = []
   const yieldIfDue = createYield()
   for (const candidate of candidates) {
-    weighed.push({
+    prepared.push({
       ...candidate,
       tokenCount: await tokens.count(sentenceOf(candidate)),
       contentHash: contentHash(candidate),
@@ -67,7 +67,7 @@ export async function weighFacts(
     })
     await yieldIfDue()
   }
-  return weighed
+  return prepared
 }
 
 /** The last seq of each conversation whose journal is locked. */
@@ -102,7 +102,7 @@ export const sentenceOf = ({ subject, predicate, object }: Statement): string =>
 export const factTerms = (tenant: string, statement: Statement): number[] =>
   salted(terms(sentenceOf(statement)).map(hashTerm), saltOf(tenant, ''))
 
-function toNewFact(heads: JournalHeads, candidate: WeighedFact): NewFact {
+function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
   const { origin, userId, saidBy, subject, predicate, object, confidence, observedAt, tokenCount } = candidate
   const turn = origin?.turn ?? null
   // A fact without a source turn takes the seq of its own journal entry: the next one, because the journal is locked.
@@ -155,26 +155,26 @@ export type WrittenFacts = {
 /** Inserts the facts that are not stored yet, and locks the stored duplicates of the others (`active`, by key). */
 async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
   for (;;) {
-    await saveFacts(tx)
+    await setSavepoint(tx)
     const inserted = new Set(await insertFacts(tx, tenant, facts))
     const duplicates = facts.filter(({ id }) => !inserted.has(id))
     const active = new Map((await lockFactsByKey(tx, tenant, duplicates)).map((row) => [keyOf(row), row]))
     if (duplicates.every((fact) => active.has(keyOf(fact)))) return { inserted, duplicates, active }
     // A transaction that locks other conversations superseded a duplicate between the two statements. Roll back to the
     // savepoint: retrying without releasing the locks would break the lock order.
-    await rollbackFacts(tx)
+    await rollbackToSavepoint(tx)
   }
 }
 
 /**
  * Writes the candidates and adds the exact duplicates without an audience to the tenant's count. The journals of their
- * conversations must be locked. The caller must call `noteFacts` right after.
+ * conversations must be locked. The caller must call `appendFactsChanged` right after.
  */
 export async function writeFacts(
   tx: Tx,
   tenant: string,
   heads: JournalHeads,
-  candidates: readonly WeighedFact[],
+  candidates: readonly PreparedFact[],
 ): Promise<WrittenFacts> {
   const facts = candidates.map((candidate) => toNewFact(heads, candidate))
   const { inserted, duplicates, active } = await insertOrLock(tx, tenant, facts)
@@ -200,7 +200,7 @@ export async function writeFacts(
 /**
  * Appends one FACTS_CHANGED entry to each conversation with changed facts, and announces the entries after the commit.
  */
-export async function noteFacts(
+export async function appendFactsChanged(
   publisher: JournalPublisher,
   tx: Tx,
   afterCommit: AfterCommit,

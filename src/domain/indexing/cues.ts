@@ -7,10 +7,10 @@ import { MONTHS, SEASONS } from '../../text/calendar.ts'
 export const Cue = {
   /** The turn ends with a question, so it seldom answers one. */
   ASKS: 1,
-  TELLS_TIME: 2,
-  TELLS_AMOUNT: 4,
+  STATES_TIME: 2,
+  STATES_AMOUNT: 4,
   /** A capitalised word inside a sentence, other than the actor's name. */
-  TELLS_NAME: 8,
+  STATES_NAME: 8,
 } as const
 
 const WEEKDAYS = 'monday|tuesday|wednesday|thursday|friday|saturday|sunday'
@@ -29,11 +29,11 @@ const INNER_CAPITAL = /(?<=[\p{Ll},;'"] )\p{Lu}\p{Ll}+/gu
 export function cuesOf(text: string, actor: ReadonlySet<string>): number {
   let cues = 0
   if (asks(text)) cues |= Cue.ASKS
-  if (TIME.test(text)) cues |= Cue.TELLS_TIME
-  if (AMOUNT.test(text)) cues |= Cue.TELLS_AMOUNT
+  if (TIME.test(text)) cues |= Cue.STATES_TIME
+  if (AMOUNT.test(text)) cues |= Cue.STATES_AMOUNT
   for (const [word] of text.matchAll(INNER_CAPITAL)) {
     if (actor.has(word.toLowerCase())) continue
-    cues |= Cue.TELLS_NAME
+    cues |= Cue.STATES_NAME
     break
   }
   return cues

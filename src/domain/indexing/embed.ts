@@ -10,7 +10,7 @@ import {
   releaseConversations,
 } from '../../store/sql/indexing/embedding-conversations.ts'
 import { readUnembedded, type Unembedded } from '../../store/sql/indexing/read-unembedded.ts'
-import type { Place } from '../../store/vector-search.ts'
+import type { TurnVersionId } from '../../store/vector-search.ts'
 import { startLoop } from '../job/loop.ts'
 import type { Platform } from '../platform.ts'
 import { embedTexts } from './embed-texts.ts'
@@ -101,7 +101,7 @@ async function embedTurns(
   embedder: Embedder,
   read: readonly Unembedded[],
   signal: AbortSignal,
-): Promise<(Place & { vector: Float32Array })[]> {
+): Promise<(TurnVersionId & { vector: Float32Array })[]> {
   const turns = read.flatMap(({ conversationId, turns }) => turns.map((turn) => ({ conversationId, ...turn })))
   const embedded = await embedTexts(
     embedder,

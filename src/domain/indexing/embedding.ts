@@ -17,11 +17,11 @@ import { startPeriodic } from '../job/periodic.ts'
 import type { Platform } from '../platform.ts'
 import { createPace, type EmbeddingProgress } from './embedding-progress.ts'
 import { createEmbeddingWorkers } from './embedding-workers.ts'
-import { keepVectors } from './vector-upkeep.ts'
+import { maintainVectors } from './vector-maintenance.ts'
 
 export type Embedding = {
   /** Returns the embedder that serves searches now: embed the query with it, and look up vectors by its name. */
-  searched(): Embedder
+  serving(): Embedder
   /** Notifies the workers of new entries in these conversations. */
   nudge(conversationIds: Iterable<string>): void
   /** Returns the progress of the configured embedder. */
@@ -94,8 +94,8 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
   let serving = configured
   let isFilled = false
   let stopSweeping = async () => {}
-  /** The running upkeep. It takes long, so sweeps do not wait for it. */
-  let upkeep: Promise<void> | null = null
+  /** The running maintenance. It takes long, so sweeps do not wait for it. */
+  let maintenance: Promise<void> | null = null
 
   const logFailure = (err: unknown) => {
     if (!signal.aborted) log.warn({ err }, 'could not update the embedders; retrying')
@@ -133,10 +133,10 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
     if (!isFilled) await fill()
     const rows = await refresh()
     await pace.report(configured.name, 4 * configured.batch)
-    upkeep ??= keepVectors({ db, log, indexes }, rows, serving.name, cache.close, signal)
+    maintenance ??= maintainVectors({ db, log, indexes }, rows, serving.name, cache.close, signal)
       .catch(logFailure)
       .finally(() => {
-        upkeep = null
+        maintenance = null
       })
   }
 
@@ -152,7 +152,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
   }
 
   return {
-    searched: () => serving,
+    serving: () => serving,
     nudge: workers.nudge,
     progress: async () => ({ ...(await pace.now()), embedder: configured.name, serving: serving.name }),
     async start() {
@@ -166,7 +166,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
       stopping.abort(new Error('embedding was stopped'))
       await stopSweeping()
       await workers.stop()
-      await upkeep
+      await maintenance
       await cache.closeAll()
     },
   }

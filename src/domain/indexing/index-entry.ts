@@ -6,7 +6,7 @@ import { terms, words } from '../../text/words.ts'
 import { cuesOf } from './cues.ts'
 
 /** Maximum number of UTF-16 units of a text that are indexed: about 10,000 words, which take 5 ms. */
-export const READ = 65_536
+export const MAX_INDEXED_UNITS = 65_536
 
 type IndexEntry = { terms: number[]; cues: number }
 
@@ -15,6 +15,6 @@ type IndexEntry = { terms: number[]; cues: number }
  * repetitions; their number is the turn's length for ranking. Only the first READ units of the text are indexed.
  */
 export function indexEntry(actor: string, text: string): IndexEntry {
-  const indexed = text.slice(0, READ)
+  const indexed = text.slice(0, MAX_INDEXED_UNITS)
   return { terms: terms(`${actor} ${indexed}`).map(hashTerm), cues: cuesOf(indexed, new Set(words(actor))) }
 }

@@ -3,7 +3,7 @@
 
 import { readUnindexedTurns, writeTerms, type TurnTerms } from '../../store/sql/indexing/index-turns.ts'
 import type { Platform } from '../platform.ts'
-import { indexEntry, READ } from './index-entry.ts'
+import { indexEntry, MAX_INDEXED_UNITS } from './index-entry.ts'
 import { salted } from '../../text/term-hash.ts'
 import { createYield } from '../../yield.ts'
 
@@ -17,7 +17,7 @@ const BATCH = 500
 export async function indexTurns({ db }: Pick<Platform, 'db'>): Promise<number> {
   let count = 0
   for (;;) {
-    const unindexed = await readUnindexedTurns(db, BATCH, READ)
+    const unindexed = await readUnindexedTurns(db, BATCH, MAX_INDEXED_UNITS)
     if (unindexed.length === 0) return count
     const turns: TurnTerms[] = []
     const yieldIfDue = createYield()

@@ -13,15 +13,15 @@ type Counter = {
   /** Returns at most `limit` ids of conversations with uncounted turns, ascending, after the given id. */
   uncounted(after: string, limit: number): Promise<string[]>
   /**
-   * Counts the turns of the conversations. Returns the users who wrote them, and as `taken` the conversations
+   * Counts the turns of the conversations. Returns the users who wrote them, and as `busy` the conversations
    * that another process is counting.
    */
-  count(conversationIds: readonly string[]): Promise<{ users: Subject[]; taken: string[] }>
+  count(conversationIds: readonly string[]): Promise<{ users: Subject[]; busy: string[] }>
 }
 
-export type Works = {
-  conversationIds: readonly Work<string>[]
-  users: readonly Work<Subject>[]
+export type WorkKinds = {
+  conversationWork: readonly Work<string>[]
+  userWork: readonly Work<Subject>[]
   /** Null if no work is about users. */
   counter: Counter | null
 }
@@ -64,15 +64,15 @@ function createUnchecked() {
 type Unchecked = ReturnType<typeof createUnchecked>
 
 /** Queues due work of the unchecked conversations and users. After a failure, the next sweep finds the rest. */
-async function queueDueAmong(jobs: JobQueue, works: Works, unchecked: Unchecked): Promise<void> {
+async function queueDueAmong(jobs: JobQueue, kinds: WorkKinds, unchecked: Unchecked): Promise<void> {
   for (const batch of batches(unchecked.takeConversations())) {
-    for (const { name, dueAmong } of works.conversationIds) await jobs.send(QUEUES[name], await dueAmong(batch))
-    const counted = await works.counter?.count(batch)
+    for (const { name, dueAmong } of kinds.conversationWork) await jobs.send(QUEUES[name], await dueAmong(batch))
+    const counted = await kinds.counter?.count(batch)
     unchecked.addUsers(counted?.users ?? [])
-    unchecked.addConversations(counted?.taken ?? [])
+    unchecked.addConversations(counted?.busy ?? [])
   }
   for (const batch of batches(unchecked.takeUsers())) {
-    for (const { name, dueAmong } of works.users) await jobs.send(QUEUES[name], await dueAmong(batch))
+    for (const { name, dueAmong } of kinds.userWork) await jobs.send(QUEUES[name], await dueAmong(batch))
   }
 }
 
@@ -91,20 +91,20 @@ async function forEachPage<T>(
 }
 
 /** Counts uncounted turns and queues all due work. */
-async function queueAllDue(jobs: JobQueue, { conversationIds, users, counter }: Works, signal: AbortSignal) {
+async function queueAllDue(jobs: JobQueue, { conversationWork, userWork, counter }: WorkKinds, signal: AbortSignal) {
   const queueDue = ({ name, due }: Pick<Work<never>, 'name' | 'due'>) =>
     forEachPage<Subject>(
       (after) => due(after, BATCH),
       (subjects) => jobs.send(QUEUES[name], subjects),
       signal,
     )
-  for (const work of conversationIds) await queueDue(work)
+  for (const work of conversationWork) await queueDue(work)
   if (counter) await forEachPage<string>((after) => counter.uncounted(after ?? '', BATCH), counter.count, signal)
-  for (const work of users) await queueDue(work)
+  for (const work of userWork) await queueDue(work)
 }
 
 /** Starts finding work and running jobs. The returned function stops both and resolves when running jobs have ended. */
-export async function startWorks(deps: Platform, works: Works): Promise<() => Promise<void>> {
+export async function startWork(deps: Platform, kinds: WorkKinds): Promise<() => Promise<void>> {
   const { jobs, log } = deps
   const unchecked = createUnchecked()
   const stopping = new AbortController()
@@ -120,14 +120,14 @@ export async function startWorks(deps: Platform, works: Works): Promise<() => Pr
   })
 
   async function check(): Promise<boolean> {
-    await queueDueAmong(jobs, works, unchecked)
+    await queueDueAmong(jobs, kinds, unchecked)
     // Another process is counting these conversations: check them again after GATHER_MS.
     if (unchecked.hasConversations()) checking?.nudge()
     return false
   }
 
   const sweep = () =>
-    queueAllDue(jobs, works, signal).catch((err) => {
+    queueAllDue(jobs, kinds, signal).catch((err) => {
       if (!signal.aborted) log.warn({ err }, 'could not find due work')
     })
 
@@ -139,7 +139,7 @@ export async function startWorks(deps: Platform, works: Works): Promise<() => Pr
   }
 
   try {
-    for (const work of works.conversationIds) {
+    for (const work of kinds.conversationWork) {
       stops.push(
         await startWorker(deps, work, ({ key }) => {
           unchecked.addConversations([key])
@@ -147,7 +147,7 @@ export async function startWorks(deps: Platform, works: Works): Promise<() => Pr
         }),
       )
     }
-    for (const work of works.users) {
+    for (const work of kinds.userWork) {
       stops.push(
         await startWorker(deps, work, (user) => {
           unchecked.addUsers([user])

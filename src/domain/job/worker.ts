@@ -29,7 +29,7 @@ export type Halt = {
 export type Work<Key> = {
   name: JobName
   /** Maximum number of jobs of this kind that one process runs concurrently. */
-  lanes: number
+  concurrency: number
   /**
    * Returns at most `limit` subjects with due work, in ascending order, after the given subject; null for the first.
    */
@@ -59,12 +59,12 @@ export async function repeat(once: (stop: AbortSignal) => Promise<boolean>, { st
  */
 export function startWorker(
   { jobs, log }: Pick<Platform, 'jobs' | 'log'>,
-  work: Pick<Work<never>, 'name' | 'lanes' | 'run'>,
+  work: Pick<Work<never>, 'name' | 'concurrency' | 'run'>,
   recheck: (subject: Subject) => void,
 ): Promise<() => Promise<void>> {
   const busy = new Map<string, { since: number; isRecheckNeeded: boolean }>()
 
-  return jobs.work(QUEUES[work.name], work.lanes, async (subject, signal) => {
+  return jobs.work(QUEUES[work.name], work.concurrency, async (subject, signal) => {
     const id = JSON.stringify(subject)
     const now = performance.now()
     const running = busy.get(id)

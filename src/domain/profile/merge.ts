@@ -4,7 +4,7 @@
 
 import { normaliseText, type Statement } from '../fact/content-hash.ts'
 import { classify, type Section } from '../fact/predicate.ts'
-import { BELIEVED } from '../fact/trust.ts'
+import { MIN_TRUSTED } from '../fact/trust.ts'
 
 export type ProfileFact = Statement & { observedAt: Date; contentHash: string; trust: number }
 
@@ -33,16 +33,16 @@ const TITLES: [Section, string][] = [
 const titleOf = new Map(TITLES)
 
 /** Maximum length of a line in UTF-16 units, so that one fact cannot fill the profile. */
-const LONGEST_LINE = 300
+const MAX_LINE_UNITS = 300
 
-/** Prefix of a line whose fact is less trusted than BELIEVED. */
+/** Prefix of a line whose fact is less trusted than MIN_TRUSTED. */
 const CLAIM = 'Somebody claims: '
 
 /** Returns the line of a fact, without the dash and the claim's prefix. */
 function wording({ subject, predicate, object }: Statement, names: ReadonlySet<string>): string {
   const isOwn = names.has(normaliseText(subject).toLowerCase())
   const whole = normaliseText(isOwn ? `${predicate} ${object}` : `${subject} ${predicate} ${object}`)
-  return whole.length > LONGEST_LINE ? `${whole.slice(0, LONGEST_LINE - 1).toWellFormed()}…` : whole
+  return whole.length > MAX_LINE_UNITS ? `${whole.slice(0, MAX_LINE_UNITS - 1).toWellFormed()}…` : whole
 }
 
 const claimed = (text: string) => `${CLAIM}"${text.replaceAll('"', "'")}"`
@@ -104,7 +104,7 @@ export async function mergeProfile(change: ProfileChange, { maxTokens, count }: 
     const text = wording(fact, names)
     if (addedKeys.has(keyOf(text))) continue
     addedKeys.add(keyOf(text))
-    added.get(titleOf.get(sectionOf(fact, names))!)!.push(fact.trust >= BELIEVED ? text : claimed(text))
+    added.get(titleOf.get(sectionOf(fact, names))!)!.push(fact.trust >= MIN_TRUSTED ? text : claimed(text))
   }
   const merged = new Map(
     TITLES.map(([, title]) => {

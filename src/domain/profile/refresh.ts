@@ -7,7 +7,7 @@ import { NotAllowed } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { readActiveFacts, readNames } from '../../store/sql/fact/read-active-facts.ts'
-import { readProgressOf, takeProfiling } from '../../store/sql/background/user-progress.ts'
+import { readProgressOf, advanceProfiling } from '../../store/sql/background/user-progress.ts'
 import {
   readProfileRow,
   readSupersededAmong,
@@ -17,7 +17,7 @@ import {
 } from '../../store/sql/profile/write-profile.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { Platform } from '../platform.ts'
-import { BELIEVED, TRUST } from '../fact/trust.ts'
+import { MIN_TRUSTED, TRUST } from '../fact/trust.ts'
 import { askProvider } from '../ask-provider.ts'
 import { between, name, parse } from '../input.ts'
 import { runsDue } from '../automatic-thresholds.ts'
@@ -72,7 +72,7 @@ async function compose(
       predicate,
       object,
       observedAt: observedAt.toISOString(),
-      believed: TRUST[saidBy] >= BELIEVED,
+      believed: TRUST[saidBy] >= MIN_TRUSTED,
     })),
   }
   const content = await askProvider(deps.log, 'write a profile', profileWriter.name, () =>
@@ -82,7 +82,8 @@ async function compose(
 }
 
 /**
- * Writes the profile and runs `take` in the same transaction. If `take` returns false, rolls back and returns false.
+ * Writes the profile and runs `advance` in the same transaction. If `advance` returns false, rolls back and returns
+ * false.
  *
  * `limit`: maximum number of facts read; at least DEFAULT_FACTS if there is no previous profile.
  * @throws ProviderFailed
@@ -92,7 +93,7 @@ async function refresh(
   tenant: string,
   userId: string,
   limit: number,
-  take: (tx: Tx) => Promise<boolean>,
+  advance: (tx: Tx) => Promise<boolean>,
   signal?: AbortSignal,
 ): Promise<boolean> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
@@ -118,10 +119,10 @@ async function refresh(
         tokenCount,
       })
       if (!written) return 'changed'
-      if (!(await take(tx))) throw new Taken()
+      if (!(await advance(tx))) throw new AlreadyRun()
       return 'written'
     }).catch((error) => {
-      if (error instanceof Taken) return 'taken'
+      if (error instanceof AlreadyRun) return 'alreadyRun'
       throw error
     })
     if (result !== 'changed') return result === 'written'
@@ -129,8 +130,8 @@ async function refresh(
   throw new Error(`the profile of a user changed concurrently in ${ATTEMPTS} attempts to refresh it`)
 }
 
-/** Thrown to roll back the transaction when `take` returned false. */
-class Taken extends Error {}
+/** Thrown to roll back the transaction when `advance` returned false. */
+class AlreadyRun extends Error {}
 
 const refreshInput = z.object({ userId: name, recentK: between(1, MAX_FACTS).nullish() })
 export type RefreshUserProfileInput = z.input<typeof refreshInput>
@@ -176,7 +177,7 @@ export async function refreshProfileDue(
     tenant,
     userId,
     DEFAULT_FACTS,
-    (tx) => takeProfiling(tx, tenant, userId, progress.profiledTurns, every),
+    (tx) => advanceProfiling(tx, tenant, userId, progress.profiledTurns, every),
     signal,
   )
 }

@@ -18,34 +18,34 @@ export type Statistics = {
   /** Number of texts. */
   texts: number
   /** Number of texts that contain each query term, by term number. */
-  holding: readonly number[]
+  documentFrequencies: readonly number[]
   /** Average number of terms in a text that contains any query term. */
   averageLength: number
 }
 
 /** Returns the inverse document frequency of each term, in Lucene's form, which is never negative. */
-export const rarities = ({ texts, holding }: Statistics): number[] =>
-  holding.map((count) => Math.log(1 + Math.max(0, texts - count + 0.5) / (count + 0.5)))
+export const inverseDocumentFrequencies = ({ texts, documentFrequencies }: Statistics): number[] =>
+  documentFrequencies.map((count) => Math.log(1 + Math.max(0, texts - count + 0.5) / (count + 0.5)))
 
 /** Returns the BM25 score. `length` and `averageLength` are in terms; both include neighbours, or neither does. */
-export function bm25(rarity: readonly number[], counts: Counts, length: number, averageLength: number): number {
+export function bm25(idf: readonly number[], counts: Counts, length: number, averageLength: number): number {
   const norm = K1 * (1 - B + (B * length) / averageLength)
   let score = 0
-  for (const [term, count] of counts) score += (rarity[term]! * count * (K1 + 1)) / (count + norm)
+  for (const [term, count] of counts) score += (idf[term]! * count * (K1 + 1)) / (count + norm)
   return score
 }
 
 /** Estimates the average length of a turn with neighbours, assuming that every turn has REACH on each side. */
-export function averageSurrounded(averageLength: number): number {
+export function averageLengthWithNeighbours(averageLength: number): number {
   let weights = 1
   for (let distance = 1; distance <= REACH; distance++) weights += 2 * weightAt(distance)
   return weights * averageLength
 }
 
-/** Returns the share of the query, weighted by rarity, that some of its terms make up: 0 to 1. */
-export function coverage(rarity: readonly number[], terms: ReadonlySet<number>): number {
-  const all = rarity.reduce((sum, weight) => sum + weight, 0)
+/** Returns the share of the query, weighted by inverse document frequency, that some of its terms make up: 0 to 1. */
+export function queryShare(idf: readonly number[], terms: ReadonlySet<number>): number {
+  const all = idf.reduce((sum, weight) => sum + weight, 0)
   let part = 0
-  for (const term of terms) part += rarity[term]!
+  for (const term of terms) part += idf[term]!
   return all === 0 ? 0 : part / all
 }

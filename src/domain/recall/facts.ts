@@ -9,7 +9,7 @@ import { sentenceOf } from '../fact/write.ts'
 import type { Viewer } from '../view.ts'
 import { rankStandalone, scoresOf } from './standalone.ts'
 import { cuesOf } from '../indexing/cues.ts'
-import { SIDE, type SearchRequest } from './gather.ts'
+import { MIN_CANDIDATES, type SearchRequest } from './gather.ts'
 import { saltOf, salted } from '../../text/term-hash.ts'
 import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
@@ -44,10 +44,10 @@ export async function recallFacts(
   { terms, vector, filter, k }: SearchRequest,
 ): Promise<RankedMemory[]> {
   const salt = saltOf(viewer.tenant, '')
-  const side = Math.max(SIDE, k)
+  const limit = Math.max(MIN_CANDIDATES, k)
   const {
     facts: texts,
-    holding,
+    factsByTerm,
     averageLength,
     found,
   } = await findFacts(deps.db, viewer, {
@@ -55,10 +55,10 @@ export async function recallFacts(
     conversationId,
     terms: salted([...terms.keys()], salt),
     vector,
-    nearest: side,
+    nearest: limit,
     filter,
   })
-  const statistics = { texts, holding, averageLength }
+  const statistics = { texts, documentFrequencies: factsByTerm, averageLength }
   const unsalted = found.map((each) => ({ ...each, terms: salted(each.terms, salt) }))
   const scores = scoresOf(
     terms,
@@ -69,12 +69,12 @@ export async function recallFacts(
     .map((each, i) => ({ each, score: scores[i]! }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
-    .slice(0, side)
+    .slice(0, limit)
     .map(({ each }) => each)
   const byVectors = unsalted
     .filter(({ similarity }) => similarity !== null)
     .sort((a, b) => b.similarity! - a.similarity!)
-    .slice(0, side)
+    .slice(0, limit)
   const candidates = [...new Set([...byWords, ...byVectors])]
 
   const facts = await getFacts(

@@ -4,19 +4,19 @@
 
 import { countTurns } from '../../store/sql/turn/count-turns.ts'
 import { findTerms } from '../../store/sql/recall/find-terms.ts'
-import { readIndex, type IndexedTurn, type Stretch } from '../../store/sql/recall/read-index.ts'
+import { readIndex, type IndexedTurn, type TurnRange } from '../../store/sql/recall/read-index.ts'
 import { readParticipants, type ParticipantRow } from '../../store/sql/participant/read-participants.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
-import { placeKey, type Place, type SearchFilter } from '../../store/vector-search.ts'
+import { versionKey, type TurnVersionId, type SearchFilter } from '../../store/vector-search.ts'
 import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
-import { bm25, rarities, REACH, type Statistics } from './bm25.ts'
+import { bm25, inverseDocumentFrequencies, REACH, type Statistics } from './bm25.ts'
 import { ownScore, SITTING_REACH, statisticsOf, withNeighbours } from './candidate.ts'
 
 /** Maximum number of journal entries (hence of turns) in a scope that is read completely. */
 const WHOLE_ENTRIES = 5_000
 /** Minimum number of turns (or facts) taken from each search, by words and by vectors. More do not improve the hits. */
-export const SIDE = 64
+export const MIN_CANDIDATES = 64
 /** A wide scope is not searched for terms that occur in more than this share of its turns, unless all terms do. */
 const COMMON_SHARE = 0.1
 /** Maximum number of turns found per term. Terms that reach it count as common too. */
@@ -38,8 +38,8 @@ export type SearchRequest = {
 }
 
 export type GatheredTurns = {
-  stretches: IndexedTurn[][]
-  /** For each stretch, the indexes of its candidates. */
+  sequences: IndexedTurn[][]
+  /** For each sequence, the indexes of its candidates. */
   candidates: number[][]
   statistics: Statistics
   /** Returns the cosine of the query and the turn; null if either has no vector. */
@@ -71,13 +71,13 @@ export const gather = (
         request,
       )
 
-/** Returns the elements with positive scores, best first, at most `most`. */
-const best = <T>(all: readonly T[], scoreOf: (each: T) => number, most: number): T[] =>
+/** Returns the elements with positive scores, best first, at most `max`. */
+const best = <T>(all: readonly T[], scoreOf: (each: T) => number, max: number): T[] =>
   all
     .map((each) => ({ each, score: scoreOf(each) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score)
-    .slice(0, most)
+    .slice(0, max)
     .map(({ each }) => each)
 
 async function gatherWhole(
@@ -86,8 +86,8 @@ async function gatherWhole(
   conversationIds: readonly string[],
   { terms, vector, filter, k }: SearchRequest,
 ): Promise<GatheredTurns> {
-  const side = Math.max(SIDE, k)
-  const [stretches, similarities, participants] = await Promise.all([
+  const limit = Math.max(MIN_CANDIDATES, k)
+  const [sequences, similarities, participants] = await Promise.all([
     readIndex(
       pool,
       viewer,
@@ -98,23 +98,23 @@ async function gatherWhole(
     vector && vectors.scan(vector.embedder, conversationIds, vector.query),
     readParticipants(pool, viewer.tenant, conversationIds),
   ])
-  const scope = stretches.flat()
+  const scope = sequences.flat()
   const statistics = statisticsOf(terms.size, scope)
   const similarity = ({ conversationId, seq }: IndexedTurn) => similarities?.get(conversationId)?.get(seq) ?? null
 
   const eligible = scope.filter((turn) => turn.eligible)
-  const rarity = rarities(statistics)
+  const idf = inverseDocumentFrequencies(statistics)
   const found = new Set([
-    ...best(eligible, (turn) => ownScore(rarity, statistics.averageLength, turn), side),
+    ...best(eligible, (turn) => ownScore(idf, statistics.averageLength, turn), limit),
     // Scores are shifted above 0 for every turn with a vector, so that dissimilar turns may fill the result.
-    ...best(eligible, (turn) => (similarity(turn) ?? -2) + 1 + 1e-6, side),
+    ...best(eligible, (turn) => (similarity(turn) ?? -2) + 1 + 1e-6, limit),
   ])
   return {
-    stretches,
+    sequences,
     statistics,
     similarity,
     participants,
-    candidates: stretches.map((stretch) => withNeighbours(stretch, (turn) => found.has(turn))),
+    candidates: sequences.map((sequence) => withNeighbours(sequence, (turn) => found.has(turn))),
     vectorSearch: vector ? 'EXACT' : 'NONE',
   }
 }
@@ -126,40 +126,40 @@ async function gatherWide(
   { terms, vector, filter, k }: SearchRequest,
 ): Promise<GatheredTurns> {
   const { pool, vectors } = deps
-  const side = Math.max(SIDE, k)
+  const limit = Math.max(MIN_CANDIDATES, k)
   const [words, nearest] = await Promise.all([
-    findByWords(deps, viewer, conversationIds, terms, filter, side),
-    vector && vectors.nearest(vector.embedder, viewer, conversationIds, vector.query, side, filter),
+    findByWords(deps, viewer, conversationIds, terms, filter, limit),
+    vector && vectors.nearest(vector.embedder, viewer, conversationIds, vector.query, limit, filter),
   ])
-  const found = new Map([...words.found, ...(nearest?.found ?? [])].map((turn) => [placeKey(turn), turn]))
-  const ranges = stretchesOf([...found.values()])
-  const stretches = await readIndex(pool, viewer, ranges, filter, words.terms)
-  // A found turn may also be among the turns around another stretch. It becomes a candidate only in its own stretch,
+  const found = new Map([...words.found, ...(nearest?.found ?? [])].map((turn) => [versionKey(turn), turn]))
+  const ranges = rangesOf([...found.values()])
+  const sequences = await readIndex(pool, viewer, ranges, filter, words.terms)
+  // A found turn may also be among the turns around another sequence. It becomes a candidate only in its own sequence,
   // which contains more of its neighbours.
-  const candidates = stretches.map((stretch, i) =>
+  const candidates = sequences.map((sequence, i) =>
     withNeighbours(
-      stretch,
-      (turn) => turn.rootSeq >= ranges[i]!.from && turn.rootSeq <= ranges[i]!.to && found.has(placeKey(turn)),
+      sequence,
+      (turn) => turn.rootSeq >= ranges[i]!.from && turn.rootSeq <= ranges[i]!.to && found.has(versionKey(turn)),
     ),
   )
 
   // Ranking needs the similarities of the candidates and of the turns beside them. The search computed some of them;
   // computing them again is cheap.
-  const compared = stretches.flatMap((stretch, i) => {
+  const compared = sequences.flatMap((sequence, i) => {
     const indexes = new Set(candidates[i]!.flatMap((index) => [index - 1, index, index + 1]))
-    return [...indexes].flatMap((index) => stretch[index] ?? [])
+    return [...indexes].flatMap((index) => sequence[index] ?? [])
   })
   const [similarities, participants] = await Promise.all([
-    vector && compared.length ? vectors.of(vector.embedder, compared, vector.query) : null,
+    vector && compared.length ? vectors.compare(vector.embedder, compared, vector.query) : null,
     readParticipants(pool, viewer.tenant, [...new Set(ranges.map(({ conversationId }) => conversationId))]),
   ])
   return {
-    stretches,
+    sequences,
     candidates,
     participants,
     statistics: words.statistics,
-    similarity: (turn) => similarities?.get(placeKey(turn)) ?? null,
-    vectorSearch: nearest?.how ?? 'NONE',
+    similarity: (turn) => similarities?.get(versionKey(turn)) ?? null,
+    vectorSearch: nearest?.method ?? 'NONE',
   }
 }
 
@@ -170,9 +170,9 @@ async function findByWords(
   conversationIds: readonly string[],
   terms: QueryTerms,
   filter: SearchFilter,
-  side: number,
-): Promise<{ found: Place[]; terms: QueryTerms; statistics: Statistics }> {
-  const none = { found: [], terms: new Map(), statistics: { texts: 0, holding: [], averageLength: 1 } }
+  limit: number,
+): Promise<{ found: TurnVersionId[]; terms: QueryTerms; statistics: Statistics }> {
+  const none = { found: [], terms: new Map(), statistics: { texts: 0, documentFrequencies: [], averageLength: 1 } }
   if (terms.size === 0) return none
   const [postings, counted] = await Promise.all([
     findTerms(pool, viewer, conversationIds, [...terms.keys()], MAX_POSTINGS, filter),
@@ -185,24 +185,24 @@ async function findByWords(
   const rare = present.filter(({ postings }) => postings.length <= Math.min(COMMON_SHARE * turns, MAX_POSTINGS - 1))
   const kept = rare.length ? rare : present
 
-  const matching = new Map<string, Place & { counts: Map<number, number>; length: number; eligible: boolean }>()
+  const matching = new Map<string, TurnVersionId & { counts: Map<number, number>; length: number; eligible: boolean }>()
   kept.forEach(({ postings }, term) => {
-    for (const { count, ...place } of postings) {
-      const key = placeKey(place)
+    for (const { count, ...version } of postings) {
+      const key = versionKey(version)
       let match = matching.get(key)
-      if (!match) matching.set(key, (match = { ...place, counts: new Map() }))
+      if (!match) matching.set(key, (match = { ...version, counts: new Map() }))
       match.counts.set(term, count)
     }
   })
   const matches = [...matching.values()]
   const averageLength = matches.reduce((sum, { length }) => sum + length, 0) / (matches.length || 1) || 1
-  const statistics = { texts: turns, holding: kept.map(({ postings }) => postings.length), averageLength }
-  const rarity = rarities(statistics)
+  const statistics = { texts: turns, documentFrequencies: kept.map(({ postings }) => postings.length), averageLength }
+  const idf = inverseDocumentFrequencies(statistics)
   return {
     found: best(
       matches.filter(({ eligible }) => eligible),
-      ({ counts, length }) => bm25(rarity, counts, length, averageLength),
-      side,
+      ({ counts, length }) => bm25(idf, counts, length, averageLength),
+      limit,
     ),
     terms: new Map(kept.map(({ term }, number) => [term, number])),
     statistics,
@@ -210,19 +210,19 @@ async function findByWords(
 }
 
 /**
- * Returns the ranges of root seqs to read. Nearby places share a range. The `around` turns on each side complete the
+ * Returns the ranges of root seqs to read. Nearby turns share a range. The `around` turns on each side complete the
  * sittings of the neighbours; only visible turns are counted, so invisible turns do not change the result.
  */
-function stretchesOf(places: readonly Place[]): Stretch[] {
+function rangesOf(versions: readonly TurnVersionId[]): TurnRange[] {
   const around = SITTING_REACH + REACH
-  const sorted = places.toSorted((a, b) =>
+  const sorted = versions.toSorted((a, b) =>
     a.conversationId < b.conversationId ? -1 : a.conversationId > b.conversationId ? 1 : a.rootSeq - b.rootSeq,
   )
-  const stretches: Stretch[] = []
+  const ranges: TurnRange[] = []
   for (const { conversationId, rootSeq } of sorted) {
-    const last = stretches.at(-1)
+    const last = ranges.at(-1)
     if (last?.conversationId === conversationId && rootSeq - last.to <= 2 * around) last.to = rootSeq
-    else stretches.push({ conversationId, from: rootSeq, to: rootSeq, around })
+    else ranges.push({ conversationId, from: rootSeq, to: rootSeq, around })
   }
-  return stretches
+  return ranges
 }

@@ -1,6 +1,6 @@
 // Merges ranked memories of all kinds and chooses the hits that fit the token limit. Pure.
 
-import { placeKey } from '../../store/vector-search.ts'
+import { versionKey } from '../../store/vector-search.ts'
 import type { Fact } from '../fact/fact.ts'
 import type { Summary } from '../summary/summary.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -39,11 +39,11 @@ function withCosts(
 ): { around: TurnCandidate['turn'][]; costs: [key: string, tokens: number][] } {
   if (hit.kind === 'FACT') return { around: [], costs: [[hit.fact.id, hit.fact.tokenCount]] }
   if (hit.kind === 'SUMMARY') return { around: [], costs: [[hit.summary.id, hit.summary.tokenCount]] }
-  const { stretch, index } = hit.candidate
-  const around = stretch.slice(Math.max(0, index - reach), index + reach + 1)
+  const { sequence, index } = hit.candidate
+  const around = sequence.slice(Math.max(0, index - reach), index + reach + 1)
   return {
     around: around.filter((turn) => turn !== hit.candidate.turn),
-    costs: around.map((turn) => [placeKey(turn), turn.tokens]),
+    costs: around.map((turn) => [versionKey(turn), turn.tokens]),
   }
 }
 

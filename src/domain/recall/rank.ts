@@ -13,7 +13,7 @@ export type RankCandidate = {
   cues: number
   /** BM25 score; for a turn, together with its neighbours. */
   text: number
-  /** Share of the query, weighted by rarity, that the sitting covers, 0 to 1. */
+  /** Share of the query, weighted by inverse document frequency, that the sitting covers, 0 to 1. */
   sitting: number
   /** Number of terms. */
   length: number
@@ -59,7 +59,7 @@ type Signal = keyof typeof WEIGHTS
 const SIGNALS = Object.keys(WEIGHTS) as Signal[]
 
 /** Number of terms at which `substance` is 1. 12 to 24 change recall by less than half a point. */
-export const ENOUGH_TERMS = 16
+export const FULL_LENGTH_TERMS = 16
 /** Weight of each adjacent turn in a turn's similarity, because short turns mean little alone. */
 const ADJACENT_WEIGHT = 0.5
 
@@ -93,11 +93,11 @@ function signals(question: Question, candidate: RankCandidate): Record<Signal, n
     speaker: Number(candidate.named),
     sitting: candidate.sitting,
     period: Number(mayReportOn(question.periods, candidate.at)),
-    time: Number(question.asksTime && (cues & Cue.TELLS_TIME) !== 0),
-    amount: Number(question.asksAmount && (cues & Cue.TELLS_AMOUNT) !== 0),
-    name: Number(question.asksName && (cues & Cue.TELLS_NAME) !== 0),
+    time: Number(question.asksTime && (cues & Cue.STATES_TIME) !== 0),
+    amount: Number(question.asksAmount && (cues & Cue.STATES_AMOUNT) !== 0),
+    name: Number(question.asksName && (cues & Cue.STATES_NAME) !== 0),
     question: Number((cues & Cue.ASKS) !== 0),
     answer: Number(candidate.answers),
-    substance: Math.min(1, candidate.length / ENOUGH_TERMS),
+    substance: Math.min(1, candidate.length / FULL_LENGTH_TERMS),
   }
 }

@@ -8,7 +8,7 @@ import { terms } from '../../text/words.ts'
 import { Role } from '../../store/generated/enums.ts'
 import { readScope, type ScopeConversation } from '../../store/sql/recall/read-scope.ts'
 import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
-import { placeKey } from '../../store/vector-search.ts'
+import { versionKey } from '../../store/vector-search.ts'
 import type { RecallDeps } from './deps.ts'
 import { between, id, metadata, name, parse, share, storable, time } from '../input.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -151,7 +151,7 @@ async function findConversations(
 
 /** Embeds the query. Null if its vector is all zeros or the embedder fails: the search then uses words only. */
 async function embedQuery(deps: RecallDeps, text: string): Promise<SearchRequest['vector']> {
-  const embedder = deps.embedding.searched()
+  const embedder = deps.embedding.serving()
   try {
     const [query] = await embedder.embed([text], AbortSignal.timeout(EMBED_TIMEOUT_MS))
     return query!.every((component) => component === 0) ? null : { embedder: embedder.name, query: query! }
@@ -170,18 +170,18 @@ function termsOf(query: string): QueryTerms {
 
 /** Builds the hits. Reads their turns, because ranking read only index entries. */
 async function toHits({ pool }: RecallDeps, viewer: Viewer, chosen: readonly ChosenMemory[]): Promise<RecallHit[]> {
-  const places = new Map(
+  const versions = new Map(
     chosen
       .flatMap(({ hit, neighbours }) => (hit.kind === 'TURN' ? [hit.candidate.turn, ...neighbours] : []))
-      .map((turn) => [placeKey(turn), turn]),
+      .map((turn) => [versionKey(turn), turn]),
   )
-  const rows = places.size > 0 ? await readTurnsAt(pool, viewer, [...places.values()]) : []
-  const turns = new Map(rows.map((row) => [placeKey({ conversationId: row.conversationId, seq: row.seq }), row]))
+  const rows = versions.size > 0 ? await readTurnsAt(pool, viewer, [...versions.values()]) : []
+  const turns = new Map(rows.map((row) => [versionKey({ conversationId: row.conversationId, seq: row.seq }), row]))
   const memoryOf = (hit: ChosenMemory['hit']): Memory | null => {
     if (hit.kind === 'FACT') return { kind: 'FACT', fact: hit.fact }
     if (hit.kind === 'SUMMARY') return { kind: 'SUMMARY', summary: hit.summary }
     // A turn may have been deleted since the search.
-    const turn = turns.get(placeKey(hit.candidate.turn))
+    const turn = turns.get(versionKey(hit.candidate.turn))
     return turn ? { kind: 'TURN', turn } : null
   }
   return chosen.flatMap(({ hit, neighbours }) => {
@@ -198,7 +198,7 @@ async function toHits({ pool }: RecallDeps, viewer: Viewer, chosen: readonly Cho
         score,
         similarity,
         textScore,
-        neighbours: neighbours.flatMap((each) => turns.get(placeKey(each)) ?? []),
+        neighbours: neighbours.flatMap((each) => turns.get(versionKey(each)) ?? []),
       },
     ]
   })

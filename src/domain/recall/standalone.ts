@@ -1,10 +1,10 @@
 // Scores facts and summaries, which have no neighbouring turns, by the same sum as turns, so that all kinds share one
 // ranking. Each fact or summary is a sitting of its own and has full `substance` (rank.ts). Pure.
 
-import { bm25, coverage, rarities, type Statistics } from './bm25.ts'
+import { bm25, queryShare, inverseDocumentFrequencies, type Statistics } from './bm25.ts'
 import type { QueryTerms } from './gather.ts'
 import type { Question } from './question.ts'
-import { ENOUGH_TERMS, rank, type RankCandidate, type Ranked } from './rank.ts'
+import { FULL_LENGTH_TERMS, rank, type RankCandidate, type Ranked } from './rank.ts'
 
 export type StandaloneMemory = Pick<RankCandidate, 'named' | 'at' | 'cues' | 'similarity'> & {
   /** Unsalted hashes of all terms of the text, repetitions included. */
@@ -27,16 +27,17 @@ export function scoresOf(
   statistics: Statistics,
   terms: readonly (readonly number[])[],
 ): number[] {
-  const rarity = rarities(statistics)
+  const idf = inverseDocumentFrequencies(statistics)
   return terms.map((own) => {
     const counts = countsOf(queryTerms, own)
-    return counts.size === 0 ? 0 : bm25(rarity, counts, own.length, statistics.averageLength)
+    return counts.size === 0 ? 0 : bm25(idf, counts, own.length, statistics.averageLength)
   })
 }
 
 /**
  * Ranks memories, best first. The word score of the best match is not 1 but the share of the query that it covers,
- * weighted by rarity: a memory that shares only a name with the query must not outrank the turn that answers the query.
+ * weighted by inverse document frequency: a memory that shares only a name with the query must not outrank the turn
+ * that answers the query.
  */
 export function rankStandalone<T extends StandaloneMemory>(
   question: Question,
@@ -44,7 +45,7 @@ export function rankStandalone<T extends StandaloneMemory>(
   statistics: Statistics,
   memories: readonly T[],
 ): Ranked<T & RankCandidate>[] {
-  const rarity = rarities(statistics)
+  const idf = inverseDocumentFrequencies(statistics)
   const scores = scoresOf(
     queryTerms,
     statistics,
@@ -53,8 +54,8 @@ export function rankStandalone<T extends StandaloneMemory>(
   const candidates = memories.map((each, i): T & RankCandidate => ({
     ...each,
     text: scores[i]!,
-    sitting: coverage(rarity, new Set(countsOf(queryTerms, each.terms).keys())),
-    length: ENOUGH_TERMS,
+    sitting: queryShare(idf, new Set(countsOf(queryTerms, each.terms).keys())),
+    length: FULL_LENGTH_TERMS,
     beside: [],
     answers: false,
   }))

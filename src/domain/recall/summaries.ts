@@ -9,7 +9,7 @@ import type { Viewer } from '../view.ts'
 import { countsOf, rankStandalone } from './standalone.ts'
 import { cuesOf } from '../indexing/cues.ts'
 import type { SearchRequest } from './gather.ts'
-import { READ } from '../indexing/index-entry.ts'
+import { MAX_INDEXED_UNITS } from '../indexing/index-entry.ts'
 import { hashTerm } from '../../text/term-hash.ts'
 import { createYield } from '../../yield.ts'
 import type { RankedMemory } from './memory.ts'
@@ -59,14 +59,16 @@ export async function recallSummaries(
   const searched: { summary: Summary; terms: number[] }[] = []
   const yieldIfDue = createYield()
   for (const summary of summaries) {
-    searched.push({ summary, terms: termsOf(summary.content.slice(0, READ)).map(hashTerm) })
+    searched.push({ summary, terms: termsOf(summary.content.slice(0, MAX_INDEXED_UNITS)).map(hashTerm) })
     await yieldIfDue()
   }
   const counted = searched.map((each) => ({ ...each, counts: countsOf(terms, each.terms) }))
   const matching = counted.filter(({ counts }) => counts.size > 0)
   const statistics = {
     texts: searched.length,
-    holding: [...terms.values()].map((number) => matching.filter(({ counts }) => counts.has(number)).length),
+    documentFrequencies: [...terms.values()].map(
+      (number) => matching.filter(({ counts }) => counts.has(number)).length,
+    ),
     averageLength: matching.reduce((sum, each) => sum + each.terms.length, 0) / (matching.length || 1) || 1,
   }
   // Ignore named periods: a summary's creation time does not tell when its turns were created.

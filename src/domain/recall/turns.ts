@@ -2,10 +2,10 @@
 
 import { STOP_WORDS, words } from '../../text/words.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
-import { placeKey } from '../../store/vector-search.ts'
+import { versionKey } from '../../store/vector-search.ts'
 import type { RecallDeps } from './deps.ts'
 import type { Viewer } from '../view.ts'
-import { rarities } from './bm25.ts'
+import { inverseDocumentFrequencies } from './bm25.ts'
 import { toTurnCandidate, type TurnCandidate } from './candidate.ts'
 import { gather, type SearchRequest, type GatheredTurns } from './gather.ts'
 import type { RankedMemory } from './memory.ts'
@@ -38,12 +38,12 @@ export function namesOf(name: string): string[] {
 /** Ranks the gathered candidates, best first, each turn once. */
 function rankGathered(
   query: string,
-  { stretches, candidates, participants, statistics, similarity }: GatheredTurns,
+  { sequences, candidates, participants, statistics, similarity }: GatheredTurns,
 ): Ranked<TurnCandidate>[] {
-  // A turn may be a candidate in two stretches. Either stretch contains enough of its neighbours.
+  // A turn may be a candidate in two sequences. Either sequence contains enough of its neighbours.
   const chosen = new Map(
-    stretches.flatMap((stretch, i) =>
-      candidates[i]!.map((index) => [placeKey(stretch[index]!), { stretch, index }] as const),
+    sequences.flatMap((sequence, i) =>
+      candidates[i]!.map((index) => [versionKey(sequence[index]!), { sequence, index }] as const),
     ),
   )
   const keyOf = (conversationId: string, actor: string) => `${conversationId} ${actor}`
@@ -56,13 +56,13 @@ function rankGathered(
   const question = readQuestion(query, [...names.values()].flat())
   const search = {
     similarity,
-    rarity: rarities(statistics),
+    idf: inverseDocumentFrequencies(statistics),
     averageLength: statistics.averageLength,
-    names: ({ conversationId, actor }: { conversationId: string; actor: string }) =>
+    namesActor: ({ conversationId, actor }: { conversationId: string; actor: string }) =>
       (names.get(keyOf(conversationId, actor)) ?? []).some((each) => question.speakers.has(each)),
   }
   return rank(
     question,
-    [...chosen.values()].map(({ stretch, index }) => toTurnCandidate(search, stretch, index)),
+    [...chosen.values()].map(({ sequence, index }) => toTurnCandidate(search, sequence, index)),
   )
 }

@@ -1,7 +1,7 @@
 // Merges the waiting deltas of a turn into one chunk, and computes the end of each. Pure: delta-queue.ts writes them.
 
 import type { ChunkRow, Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
-import { isFirstHalf, isSecondHalf } from './state.ts'
+import { isFirstHalf, startsWithSecondHalf } from './state.ts'
 
 /** A delta to write at UTF-16 offset `start`; null for the turn's end. */
 export type DeltaWrite = { tenant: string; turnId: string; start: number | null; text: string }
@@ -11,7 +11,7 @@ export type WaitingDelta = { readonly delta: DeltaWrite; readonly alone: boolean
 
 /** Separates the surrogate halves at the ends from the text. appendDelta has already rejected halves in the middle. */
 function toChunk({ turnId, tenant, start, text }: DeltaWrite): Delta {
-  const second = isSecondHalf(text.charCodeAt(0)) ? text.charCodeAt(0) : null
+  const second = startsWithSecondHalf(text) ? text.charCodeAt(0) : null
   const last = text.charCodeAt(text.length - 1)
   const half = isFirstHalf(last) ? last : null
   const whole = text.slice(second === null ? 0 : 1, half === null ? undefined : -1)
@@ -20,7 +20,7 @@ function toChunk({ turnId, tenant, start, text }: DeltaWrite): Delta {
 
 /** Whether joining the texts leaves no surrogate half without its other half at the joint. */
 const fits = (before: string, after: string) =>
-  isFirstHalf(before.charCodeAt(before.length - 1)) === isSecondHalf(after.charCodeAt(0))
+  isFirstHalf(before.charCodeAt(before.length - 1)) === startsWithSecondHalf(after)
 
 /** Merges the first waiting deltas of a turn, as long as each continues the previous one. `count` is their number. */
 export function mergeDeltas(waiting: readonly WaitingDelta[]): { chunk: Delta; count: number } {

@@ -49,7 +49,7 @@ export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten
       try {
         const chunks = batches.map(({ chunk }) => chunk)
         const rows = await appendChunks(pool, chunks, limit)
-        for (const row of rows) await settle(pool, waiting, onWritten, batches[row.place]!, row)
+        for (const row of rows) await settle(pool, waiting, onWritten, batches[row.index]!, row)
       } catch (error) {
         // For deltas that were settled before the error, reject has no effect.
         for (const { deltas } of batches) for (const { reject } of deltas) reject(error)

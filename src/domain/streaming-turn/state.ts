@@ -34,7 +34,7 @@ export type Step =
   | { outcome: 'closed'; status: TurnStatus }
 
 export const isFirstHalf = (unit: number) => unit >= 0xd800 && unit <= 0xdbff
-export const isSecondHalf = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff
+const isSecondHalf = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff
 
 /** The turn's end in UTF-16 units, including a trailing half. */
 export const endOf = (tail: Tail) => tail.end + (tail.half === null ? 0 : 1)
@@ -52,7 +52,7 @@ export function join(tail: Tail, text: string): { start: number; text: string; h
 }
 
 /** Whether the text begins with the second half of a surrogate pair. */
-export const joins = (text: string) => isSecondHalf(text.charCodeAt(0))
+export const startsWithSecondHalf = (text: string) => isSecondHalf(text.charCodeAt(0))
 
 /** Returns the transition for an event of a turn in that state. */
 export function step(state: State, event: Event): Step {

@@ -14,7 +14,7 @@ import { getTurns, type Turn } from '../turn/turn.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { actAs, type Viewer } from '../view.ts'
 import type { Written } from './delta-queue.ts'
-import { isSecondHalf } from './state.ts'
+import { startsWithSecondHalf } from './state.ts'
 
 const appendDeltaInput = z.object({
   turnId: id('turn'),
@@ -27,15 +27,15 @@ export type AppendDeltaInput = z.input<typeof appendDeltaInput>
 export type DeltaReceipt = { turnId: string; end: number }
 
 /**
- * Appends text at `start`, or at the turn's end if `start` is absent. Every accepted delta renews the lease, even without
- * new text. A surrogate pair may be split between two deltas. Deltas may be sent without waiting for replies.
+ * Appends text at `start`, or at the turn's end if `start` is absent. Every accepted delta renews the lease, even
+ * without new text. A surrogate pair may be split between two deltas. Deltas may be sent without waiting for replies.
  * @throws InvalidInput for malformed text, or a turn over the limit @throws NotFound @throws StreamClosed
  * @throws Conflict when `start` is beyond the turn's end, or different text is stored there
  */
 export async function appendDelta(deps: StreamDeps, viewer: Viewer, input: AppendDeltaInput): Promise<DeltaReceipt> {
   const { turnId, start, text: content } = parse(appendDeltaInput, input)
   // Other deltas may complete surrogate halves at the ends of the text, but not halves within it.
-  const whole = content.slice(isSecondHalf(content.charCodeAt(0)) ? 1 : 0).replace(/[\ud800-\udbff]$/, '')
+  const whole = content.slice(startsWithSecondHalf(content) ? 1 : 0).replace(/[\ud800-\udbff]$/, '')
   if (!whole.isWellFormed()) throw unpairedHalf()
   const written = await deps.deltas.write({ tenant: viewer.tenant, turnId, start: start ?? null, text: content })
   return { turnId, end: endAfter(deps, turnId, start ?? null, written) }

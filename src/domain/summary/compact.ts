@@ -27,8 +27,8 @@ type PlanSteps = (state: CompactionState) => CompactionStep[]
 
 /** At most the oldest half of the turns, with at most PASS_TOKENS if possible, and never the newest turn. */
 const oldestHalf = ({ turns }: CompactionState): SpanMeasure => ({
-  least: 1,
-  most: Math.floor(turns / 2),
+  min: 1,
+  max: Math.floor(turns / 2),
   limit: turns - 1,
   through: Infinity,
   tokens: PASS_TOKENS,
@@ -36,8 +36,8 @@ const oldestHalf = ({ turns }: CompactionState): SpanMeasure => ({
 
 /** Exactly the oldest `count` turns; more only to keep a tool call together with its result. */
 const oldest = (count: number): SpanMeasure => ({
-  least: count,
-  most: count,
+  min: count,
+  max: count,
   limit: Infinity,
   through: Infinity,
   tokens: Infinity,
@@ -159,7 +159,7 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
     remaining -= Math.max(0, uncovered - state.turns)
     uncovered = state.turns
     if (isDue(policy, state)) return [{ measure: oldestHalf(state), policy }]
-    return remaining > 0 && state.turns > 1 ? [{ measure: { ...oldestHalf(state), most: remaining }, policy }] : []
+    return remaining > 0 && state.turns > 1 ? [{ measure: { ...oldestHalf(state), max: remaining }, policy }] : []
   })
   const after = await requireState(deps, viewer, conversationId)
   const writtenIds = new Set(written)
@@ -194,7 +194,7 @@ export async function summarize(deps: Platform, viewer: Viewer, input: Summarize
   await run(deps, conversationId, (state) => {
     if (state.through >= throughSeq || state.turns === 0) return []
     const strategy = state.strategy === 'NEVER' ? 'ROLLING' : state.strategy
-    const measure = { least: 1, most: Infinity, limit: Infinity, through: throughSeq, tokens: PASS_TOKENS }
+    const measure = { min: 1, max: Infinity, limit: Infinity, through: throughSeq, tokens: PASS_TOKENS }
     return [{ measure, policy: { ...state, strategy } }]
   })
   const { current } = await requireState(deps, viewer, conversationId)

@@ -17,9 +17,9 @@ export type SpanCandidate = {
 
 export type SpanMeasure = {
   /** Minimum number of turns. If fewer can be covered, none are. */
-  least: number
+  min: number
   /** Maximum number of turns; exceeded only to keep a call together with its result. */
-  most: number
+  max: number
   /** Maximum number of turns, never exceeded: fewer are covered to keep a call together with its result. */
   limit: number
   /** Maximum root seq, never exceeded either. */
@@ -79,12 +79,12 @@ export function spanOf(
     const turn = turns[i]!
     if (turn.isOpen || i >= measure.limit || turn.rootSeq > measure.through) break
     tokens += turn.tokenCount
-    if (best >= measure.least && (i >= measure.most || tokens > measure.tokens)) break
+    if (best >= measure.min && (i >= measure.max || tokens > measure.tokens)) break
     furthest = Math.max(furthest, reach[i]!)
     if (furthest === Infinity) break
     if (furthest === i) best = i + 1
   }
-  return best >= measure.least ? best : 0
+  return best >= measure.min ? best : 0
 }
 
 /** Splits the turns into parts of at most `tokens` tokens. A turn with more tokens is a part of its own. */

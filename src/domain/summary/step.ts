@@ -2,7 +2,7 @@
 // has not changed meanwhile. Nothing is locked during the model call. Steps may run concurrently, be repeated or crash;
 // at any time, each committed turn without an audience is covered by at most one current summary.
 
-import { beginningOf, type Said, type Summarizer } from '../../providers/ports/summarizer.ts'
+import { truncateToTokens, type SummarizerTurn, type Summarizer } from '../../providers/ports/summarizer.ts'
 import { readCompaction, readCurrentOf, type CompactionRow } from '../../store/sql/summary/read-compaction.ts'
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
 import {
@@ -15,7 +15,7 @@ import type { Platform } from '../platform.ts'
 import { askProvider } from '../ask-provider.ts'
 import { announceEntries } from '../publisher.ts'
 import { newId } from '../id.ts'
-import { toSpanCandidate, toSummarizerTurn } from './said.ts'
+import { toSpanCandidate, toSummarizerTurn } from './convert-turn.ts'
 import { passes, spanOf, unanswered, type SpanMeasure } from './span.ts'
 
 /** Maximum number of turn tokens per summarizer call. */
@@ -24,8 +24,8 @@ export const PASS_TOKENS = 8_000
 export const SUMMARY_TOKENS = 1_000
 /** Maximum number of tokens of a hierarchical summary of turns. */
 const SPAN_TOKENS = 400
-/** Number of summaries on a level at which the oldest FAN / 2 are folded into one summary of the next level. */
-export const FAN = 8
+/** Number of summaries on a level at which the oldest FOLD_AT / 2 are folded into one summary of the next level. */
+export const FOLD_AT = 8
 
 /**
  * Maximum number of turns and of tokens read for one step. Each is multiplied by the next factor if no turn can be
@@ -58,11 +58,11 @@ export async function findSpan(
 ): Promise<UncoveredTurn[]> {
   const now = Date.now()
   // A required number of turns is read regardless of their tokens.
-  const isCounted = measure.least > 1
-  const most = isCounted ? measure.least + EXTRA_TURNS : READ_TURNS
+  const isCounted = measure.min > 1
+  const maxTurns = isCounted ? measure.min + EXTRA_TURNS : READ_TURNS
   for (const factor of READ_FACTORS) {
     const tokens = isCounted ? Number.MAX_SAFE_INTEGER : factor * READ_TOKENS
-    const turns = await readUncoveredTurns(db, conversationId, through, factor * most, tokens)
+    const turns = await readUncoveredTurns(db, conversationId, through, factor * maxTurns, tokens)
     const candidates = turns.map((turn) => toSpanCandidate(turn, now))
     const pending = unanswered(candidates)
     const later = pending.length ? await readLaterAnswers(db, conversationId, turns.at(-1)!.rootSeq, pending) : []
@@ -77,14 +77,14 @@ async function summarizePass(
   { tokens, log }: Platform,
   summarizer: Summarizer,
   previous: string | null,
-  turns: readonly Said[],
+  turns: readonly SummarizerTurn[],
   maxTokens: number,
   stop?: AbortSignal,
 ): Promise<{ content: string; model: string }> {
   const { content, model } = await askProvider(log, 'summarise', summarizer.model, () =>
     summarizer.summarize({ previous, turns, maxTokens }, stop),
   )
-  return { content: await beginningOf(content, maxTokens, tokens.count), model }
+  return { content: await truncateToTokens(content, maxTokens, tokens.count), model }
 }
 
 /** Summarises the turns in passes of at most PASS_TOKENS; cuts a longer turn. @throws ProviderFailed */
@@ -99,7 +99,7 @@ async function summarizeTurns(
   let result = { content: previous ?? '', model: summarizer.model }
   for (const pass of passes(turns, PASS_TOKENS)) {
     const inputs = pass.map(toSummarizerTurn)
-    if (pass.length === 1) inputs[0]!.text = await beginningOf(inputs[0]!.text, PASS_TOKENS, deps.tokens.count)
+    if (pass.length === 1) inputs[0]!.text = await truncateToTokens(inputs[0]!.text, PASS_TOKENS, deps.tokens.count)
     result = await summarizePass(deps, summarizer, result.content || null, inputs, maxTokens, stop)
   }
   return result
@@ -163,8 +163,8 @@ export async function coverSpan(
 }
 
 /**
- * Folds the oldest FAN / 2 summaries of a level that has FAN into one. Returns its id; null if no level has that many,
- * or if the conversation changed meanwhile.
+ * Folds the oldest FOLD_AT / 2 summaries of a level that has FOLD_AT into one. Returns its id; null if no level has
+ * that many, or if the conversation changed meanwhile.
  * @throws ProviderFailed
  */
 export async function foldLevel(
@@ -176,8 +176,8 @@ export async function foldLevel(
   const levels = new Map<number, SummaryRow[]>()
   for (const each of state.current) levels.set(each.level, [...(levels.get(each.level) ?? []), each])
   for (const [level, all] of levels) {
-    if (all.length < FAN) continue
-    const oldest = all.slice(0, FAN / 2)
+    if (all.length < FOLD_AT) continue
+    const oldest = all.slice(0, FOLD_AT / 2)
     const indexes = oldest.map((each) => state.current.indexOf(each))
     // Fold only adjacent summaries. Those of a level are adjacent, because levels descend from the oldest to the newest
     // summary, unless the strategy has changed.

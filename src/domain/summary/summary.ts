@@ -10,7 +10,7 @@ import {
 } from '../../store/sql/summary/read-summaries.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
-import { seesNothingOf, spans, type Viewer } from '../view.ts'
+import { seesNoneOf, seesAllOf, type Viewer } from '../view.ts'
 
 /** A summary that a viewer sees, without the columns that decide who sees it. */
 export type Summary = Omit<SummaryRow, 'newestSeq' | 'turns'>
@@ -31,8 +31,8 @@ export async function coveringSummaries(
   const ended = new Set<string>()
   for (const row of await readCurrentSummaries(db, viewer, conversationIds)) {
     const conversationId = row.conversationId
-    if (ended.has(conversationId) || seesNothingOf(row, row)) continue
-    if (!spans(row, row)) ended.add(conversationId)
+    if (ended.has(conversationId) || seesNoneOf(row, row)) continue
+    if (!seesAllOf(row, row)) ended.add(conversationId)
     else if (covering.has(conversationId)) covering.get(conversationId)!.push(toSummary(row))
     else covering.set(conversationId, [toSummary(row)])
   }
@@ -62,5 +62,5 @@ export async function getSummaries(
     viewer,
     ids.filter((each) => kindOf(each) === 'summary'),
   )
-  return new Map(rows.filter((row) => spans(row, row)).map((row) => [row.id, toSummary(row)]))
+  return new Map(rows.filter((row) => seesAllOf(row, row)).map((row) => [row.id, toSummary(row)]))
 }

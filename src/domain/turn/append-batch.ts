@@ -62,6 +62,6 @@ export function rowsByCall(rows: readonly AppendRow[]): Map<number, AppendRow[]>
     if (ofCall) ofCall.push(row)
     else byCall.set(row.call, [row])
   }
-  for (const ofCall of byCall.values()) ofCall.sort((a, b) => a.place - b.place)
+  for (const ofCall of byCall.values()) ofCall.sort((a, b) => a.index - b.index)
   return byCall
 }

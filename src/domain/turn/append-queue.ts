@@ -27,24 +27,24 @@ type OnWritten = (calls: readonly { call: AppendCall; rows: AppendRow[] }[]) => 
 
 type QueueState = {
   readonly pool: Pool
-  readonly lanes: number
+  readonly concurrency: number
   readonly onWritten: OnWritten
   /** Waiting calls by conversation, in order of arrival; conversations in the order of their oldest call. */
   readonly waiting: Map<string, QueuedAppend[]>
   /** Conversations in a statement, or waiting for a retry. */
   readonly busy: Set<string>
-  /** Number of running statements, at most `lanes`. Excludes `waiters`. */
+  /** Number of running statements, at most `concurrency`. Excludes `waiters`. */
   running: number
   /** Number of statements that wait for a lock, at most MAX_WAITERS. */
   waiters: number
   isScheduled: boolean
 }
 
-/** @param lanes maximum number of concurrent statements that do not wait for locks */
-export function createAppendQueue(pool: Pool, lanes: number, onWritten: OnWritten): AppendQueue {
+/** @param concurrency maximum number of concurrent statements that do not wait for locks */
+export function createAppendQueue(pool: Pool, concurrency: number, onWritten: OnWritten): AppendQueue {
   const queue: QueueState = {
     pool,
-    lanes,
+    concurrency,
     onWritten,
     waiting: new Map(),
     busy: new Set(),
@@ -72,7 +72,7 @@ function schedule(queue: QueueState): void {
   // Run after the I/O events of this event loop iteration, so that requests that arrive together are written together.
   setImmediate(() => {
     queue.isScheduled = false
-    while (queue.running < queue.lanes) {
+    while (queue.running < queue.concurrency) {
       const batch = take(queue)
       if (batch.length === 0) return
       queue.running += 1

@@ -86,7 +86,7 @@ function toRow(viewer: Viewer, input: ParsedTurn, status: AppendedTurn['status']
 }
 
 /** Returns the error for a refused call, given its first row; null if the call was not refused. */
-function refusalOf({ outcome, detail, place }: AppendRow, path: (place: number) => string): Error | null {
+function refusalOf({ outcome, detail, index }: AppendRow, path: (index: number) => string): Error | null {
   switch (outcome) {
     case 'moved_on':
       return new Conflict(
@@ -98,12 +98,12 @@ function refusalOf({ outcome, detail, place }: AppendRow, path: (place: number) 
       )
     case 'stranger':
       return InvalidInput.at(
-        `${path(place)}.audience`,
+        `${path(index)}.audience`,
         `${JSON.stringify(detail)} is not a participant; add the participant first`,
       )
     case 'no_call':
       return InvalidInput.at(
-        `${path(place)}.parts`,
+        `${path(index)}.parts`,
         `answers tool call ${JSON.stringify(detail)}, which is not in the conversation`,
       )
     case 'written':
@@ -117,7 +117,7 @@ async function append(
   viewer: Viewer,
   conversationId: string,
   turns: AppendedTurn[],
-  { expected = null, path = () => 'turn' }: { expected?: number | null; path?: (place: number) => string } = {},
+  { expected = null, path = () => 'turn' }: { expected?: number | null; path?: (index: number) => string } = {},
 ): Promise<Turn[]> {
   const rows = await deps.appends.append({ conversationId, tenant: viewer.tenant, expected, turns })
   const [first] = rows
@@ -127,12 +127,12 @@ async function append(
   // A turn that an earlier call wrote may have changed, so it is read again, in its author's view.
   const repeated = rows.filter(({ outcome }) => outcome === 'repeated')
   const earlier = new Map<string, Turn>()
-  for (const { id, place } of repeated) {
-    const [turn] = (await getTurns(deps, actAs(viewer, turns[place]!.actor), [id])).values()
+  for (const { id, index } of repeated) {
+    const [turn] = (await getTurns(deps, actAs(viewer, turns[index]!.actor), [id])).values()
     if (turn) earlier.set(id, turn)
   }
   return rows.map(
-    ({ id, seq, createdAt, place }) => earlier.get(id) ?? toTurn(conversationId, turns[place]!, seq, createdAt),
+    ({ id, seq, createdAt, index }) => earlier.get(id) ?? toTurn(conversationId, turns[index]!, seq, createdAt),
   )
 }
 
@@ -217,7 +217,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
     if (key !== null) keys.add(key)
     rows.push(row)
   }
-  return append(deps, viewer, conversationId, rows, { path: (place) => `turns.${place}` })
+  return append(deps, viewer, conversationId, rows, { path: (index) => `turns.${index}` })
 }
 
 const openTurnInput = z.object({ conversationId: id('conversation'), turn: turnInput })

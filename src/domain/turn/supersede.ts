@@ -33,13 +33,13 @@ export type WrittenEdit = {
 }
 
 /**
- * Takes back everything derived from the older version, in the transaction that wrote the newer version and under the
- * conversation's lock. Returns the ids of the facts that it superseded. src/deps.ts injects it, because this folder
- * must not import domain/erasure.
+ * Corrects or deletes everything derived from the older version, in the transaction that wrote the newer version and
+ * under the conversation's lock. Returns the ids of the facts that it superseded. src/deps.ts injects it, because this
+ * folder must not import domain/erasure.
  */
-export type TakeBackEdit = (tx: Tx, edit: WrittenEdit) => Promise<string[]>
+export type UpdateDerivatives = (tx: Tx, edit: WrittenEdit) => Promise<string[]>
 
-export type SupersedeDeps = Platform & { takeBackEdit: TakeBackEdit }
+export type SupersedeDeps = Platform & { updateDerivatives: UpdateDerivatives }
 
 type Edit = {
   turnId: string
@@ -168,15 +168,17 @@ async function writeVersion(
   return { id: newer, seq }
 }
 
-/** Takes back the older version's derivatives. Returns the seq of the FACTS_CHANGED entry; null if no fact changed. */
-async function takeBack(
-  { takeBackEdit }: SupersedeDeps,
+/**
+ * Updates the derivatives of the older version. Returns the seq of the FACTS_CHANGED entry; null if no fact changed.
+ */
+async function updateDerivativesOf(
+  { updateDerivatives }: SupersedeDeps,
   tx: Tx,
   { conversationId }: LockedConversation,
   older: Older,
   tokenCount: number,
 ): Promise<number | null> {
-  const factIds = await takeBackEdit(tx, {
+  const factIds = await updateDerivatives(tx, {
     conversationId,
     isPublic: older.audience === null,
     older: { ...older, isCommitted: older.status === 'COMMITTED' },
@@ -205,7 +207,7 @@ export async function supersedeTurn(deps: SupersedeDeps, viewer: Viewer, input: 
     const older = await readOlder(tx, turnId)
     await checkEdit(tx, locked, older, edit)
     const { id: newer, seq } = await writeVersion(tx, locked, older, edit)
-    const last = (await takeBack(deps, tx, locked, older, content.tokens)) ?? seq
+    const last = (await updateDerivativesOf(deps, tx, locked, older, content.tokens)) ?? seq
     const { conversationId } = locked
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last }]))
     return newer

@@ -59,7 +59,7 @@ export type Plan = (
 ) => Promise<ExecutionResult> | ExecutionResult | null
 
 /** Thrown for a document that has no plan; the message is the reason. */
-export class NotPlain extends Error {}
+export class NotPlannable extends Error {}
 
 /** A plan during compilation: `steps` is its number of steps, `withArgs` the number of steps with arguments. */
 type Draft = Planned & { steps: number; withArgs: number }
@@ -78,7 +78,7 @@ function collect(
   seen: Set<string>,
 ): void {
   for (const selection of selections) {
-    if (selection.directives?.length) throw new NotPlain(`directive @${selection.directives[0]!.name.value}`)
+    if (selection.directives?.length) throw new NotPlannable(`directive @${selection.directives[0]!.name.value}`)
     if (selection.kind === Kind.FIELD) {
       const key = selection.alias?.value ?? selection.name.value
       const nodes = into.get(key)
@@ -108,8 +108,8 @@ function argumentsOf(draft: Draft, field: GraphQLField<unknown, unknown>, node: 
 const TYPE_NAME = new GraphQLNonNull(GraphQLString)
 
 function stepOf(draft: Draft, type: GraphQLObjectType, key: string, nodes: FieldNode[]): Step {
-  if (++draft.steps > MAX_STEPS) throw new NotPlain(`more than ${MAX_STEPS} fields`)
-  if (key === '__proto__') throw new NotPlain('a field named __proto__')
+  if (++draft.steps > MAX_STEPS) throw new NotPlannable(`more than ${MAX_STEPS} fields`)
+  if (key === '__proto__') throw new NotPlannable('a field named __proto__')
   const [node] = nodes as [FieldNode]
   if (node.name.value === '__typename') {
     const field = { name: '__typename', parent: type, type: TYPE_NAME, nodes }
@@ -117,7 +117,7 @@ function stepOf(draft: Draft, type: GraphQLObjectType, key: string, nodes: Field
     return { key, property: null, resolve: () => type.name, argsOf: () => NO_ARGS, field, completion }
   }
   const definition = type.getFields()[node.name.value]
-  if (!definition) throw new NotPlain(`introspection by ${node.name.value}`)
+  if (!definition) throw new NotPlannable(`introspection by ${node.name.value}`)
   const resolve = definition.resolve ?? defaultFieldResolver
   const field = { name: definition.name, parent: type, type: definition.type, nodes }
   return {
@@ -131,7 +131,7 @@ function stepOf(draft: Draft, type: GraphQLObjectType, key: string, nodes: Field
 }
 
 function selectionOf(draft: Draft, type: GraphQLObjectType, sets: readonly SelectionSetNode[]): Complete {
-  if (type.isTypeOf) throw new NotPlain(`isTypeOf of ${type.name}`)
+  if (type.isTypeOf) throw new NotPlannable(`isTypeOf of ${type.name}`)
   const fields = new Map<string, FieldNode[]>()
   const seen = new Set<string>()
   for (const set of sets) collect(draft, type, set, fields, seen)
@@ -156,7 +156,7 @@ const leafOf =
 function presentOf(draft: Draft, field: Field, type: GraphQLOutputType): Complete {
   if (isLeafType(type)) return leafOf(type)
   if (isListType(type)) return listOf(completionOf(draft, field, type.ofType), field)
-  if (!isObjectType(type)) throw new NotPlain(`abstract type ${String(type)}`)
+  if (!isObjectType(type)) throw new NotPlannable(`abstract type ${String(type)}`)
   const sets = field.nodes.map(({ selectionSet }) => selectionSet!)
   return selectionOf(draft, type, sets)
 }
@@ -179,10 +179,10 @@ function completionOf(draft: Draft, field: Field, type: GraphQLOutputType): Comp
 
 const resultOf = (data: unknown, { errors }: Run) => ({ ...(errors.length > 0 && { errors }), data }) as ExecutionResult
 
-/** Compiles a query of a validated document. @throws NotPlain if it cannot have a plan */
+/** Compiles a query of a validated document. @throws NotPlannable if it cannot have a plan */
 export function compileQuery(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode): Plan {
-  if (operation.operation !== OperationTypeNode.QUERY) throw new NotPlain(`a ${operation.operation}`)
-  if (operation.directives?.length) throw new NotPlain(`directive @${operation.directives[0]!.name.value}`)
+  if (operation.operation !== OperationTypeNode.QUERY) throw new NotPlannable(`a ${operation.operation}`)
+  if (operation.directives?.length) throw new NotPlannable(`directive @${operation.directives[0]!.name.value}`)
   const draft: Draft = { schema, operation, fragments: {}, steps: 0, withArgs: 0 }
   for (const each of document.definitions) {
     if (each.kind === Kind.FRAGMENT_DEFINITION) draft.fragments[each.name.value] = each

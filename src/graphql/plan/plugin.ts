@@ -11,7 +11,7 @@ import {
 } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { Log } from '../../domain/platform.ts'
-import { compileQuery, NotPlain, type Plan } from './compile.ts'
+import { compileQuery, NotPlannable, type Plan } from './compile.ts'
 
 export type PlanPlugin = Plugin & {
   /** Number of executions of repeated queries since the process started, with and without a plan. */
@@ -23,7 +23,7 @@ export type PlanPlugin = Plugin & {
  * document.
  */
 export function usePlans(log: Pick<Log, 'debug'>): PlanPlugin {
-  const plans = new WeakMap<OperationDefinitionNode, Plan | NotPlain>()
+  const plans = new WeakMap<OperationDefinitionNode, Plan | NotPlannable>()
   const seen = new WeakSet<OperationDefinitionNode>()
   const executions = { planned: 0, fallback: 0 }
 
@@ -41,7 +41,7 @@ export function usePlans(log: Pick<Log, 'debug'>): PlanPlugin {
       if (!seen.has(operation)) return void seen.add(operation)
       let plan = plans.get(operation)
       if (!plan) plans.set(operation, (plan = planOf(schema, document, operation)))
-      if (plan instanceof NotPlain) return fallBack(operation, plan.message)
+      if (plan instanceof NotPlannable) return fallBack(operation, plan.message)
       const run = plan
       setExecuteFn((args) => {
         const result = run(args)
@@ -57,11 +57,15 @@ export function usePlans(log: Pick<Log, 'debug'>): PlanPlugin {
 }
 
 /** Returns the plan, or the reason that there is none. */
-function planOf(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode): Plan | NotPlain {
+function planOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): Plan | NotPlannable {
   try {
     return compileQuery(schema, document, operation)
   } catch (error) {
-    if (error instanceof NotPlain) return error
+    if (error instanceof NotPlannable) return error
     throw error
   }
 }

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { closedProvider } from '../ports/call-failed.ts'
-import { explain, Unreachable, type Use } from './failure.ts'
+import { explain, Unreachable, type ErrorContext } from './failure.ts'
 
 /** A server and the key for it. */
 export type Endpoint = {
@@ -15,7 +15,7 @@ export type Endpoint = {
 }
 
 /** Time limits and retries of requests. */
-export type Patience = {
+export type RetryPolicy = {
   /** Time limit of one request including the response body, ms. */
   timeoutMs: number
   /** Maximum number of retries after transient failures. */
@@ -25,7 +25,7 @@ export type Patience = {
 }
 
 /** Maximum pause before a retry, ms. If the server requests a longer one, the call fails. */
-const LONGEST_PAUSE_MS = 20_000
+const MAX_PAUSE_MS = 20_000
 
 const createClient = (baseUrl: string, apiKey: string | undefined): OpenAI =>
   new OpenAI({
@@ -87,8 +87,8 @@ export type Calls = {
 export function createCalls(
   { baseUrl, apiKey }: Endpoint,
   provider: { port: string; name: string },
-  use: Use,
-  patience: Patience,
+  context: ErrorContext,
+  retryPolicy: RetryPolicy,
 ): Calls {
   const client = createClient(baseUrl, apiKey)
   const running = new Set<AbortController>()
@@ -116,12 +116,12 @@ export function createCalls(
     async request(send, stop) {
       for (let retry = 0; ; retry++) {
         try {
-          return await inTime(patience.timeoutMs, stop, (signal) => send(client, signal))
+          return await inTime(retryPolicy.timeoutMs, stop, (signal) => send(client, signal))
         } catch (error) {
           stop.throwIfAborted()
-          const { failure, isTransient, pauseMs } = explain(error, use, apiKey)
-          const pause = pauseMs ?? patience.pauseMs * 2 ** retry * (1 - Math.random() / 4)
-          if (!isTransient || retry >= patience.retries || pause > LONGEST_PAUSE_MS) throw failure
+          const { failure, isTransient, pauseMs } = explain(error, context, apiKey)
+          const pause = pauseMs ?? retryPolicy.pauseMs * 2 ** retry * (1 - Math.random() / 4)
+          if (!isTransient || retry >= retryPolicy.retries || pause > MAX_PAUSE_MS) throw failure
           await sleep(pause, undefined, { signal: stop }).catch(() => stop.throwIfAborted())
         }
       }

@@ -2,7 +2,7 @@
 // more. Error messages name the next step and never contain the key.
 
 import { CallFailed } from '../ports/call-failed.ts'
-import { createCalls, type Calls, type Endpoint, type Patience } from './calls.ts'
+import { createCalls, type Calls, type Endpoint, type RetryPolicy } from './calls.ts'
 
 export type ChatSettings = Endpoint & { model: string }
 
@@ -13,9 +13,9 @@ export type PromptedSettings = ChatSettings & {
 }
 
 /** Retries only short outages, because the job queue retries after longer ones. */
-const PATIENCE: Patience = { timeoutMs: 60_000, retries: 2, pauseMs: 500 }
+const RETRY_POLICY: RetryPolicy = { timeoutMs: 60_000, retries: 2, pauseMs: 500 }
 /** Maximum UTF-16 units of a reply. A longer one shows that the model did not stop. */
-const LONGEST_REPLY = 1024 * 1024
+const MAX_REPLY_UNITS = 1024 * 1024
 
 export type Message = { role: 'system' | 'user'; content: string }
 
@@ -23,7 +23,7 @@ export type Message = { role: 'system' | 'user'; content: string }
 export class BadReply extends Error {}
 
 /** The parts of error messages about a chat model. */
-type ChatUse = {
+type ChatErrorContext = {
   /** The kind of provider, for example "summarizer". */
   port: string
   /** The provider's name. */
@@ -43,12 +43,16 @@ type Chat = Pick<Calls, 'check' | 'close'> & {
   ask<T>(messages: Message[], read: (value: unknown) => T, signal?: AbortSignal): Promise<T>
 }
 
-export function createChat(settings: ChatSettings, use: ChatUse, patience: Patience = PATIENCE): Chat {
+export function createChat(
+  settings: ChatSettings,
+  context: ChatErrorContext,
+  retryPolicy: RetryPolicy = RETRY_POLICY,
+): Chat {
   const { model, baseUrl } = settings
-  const { noun, modelVariable } = use
-  const who = `openai:${model} at ${baseUrl}`
-  const errorUse = { who, noun, modelVariable, advice: `Check ${modelVariable}.`, divides: false }
-  const calls = createCalls(settings, use, errorUse, patience)
+  const { noun, modelVariable } = context
+  const label = `openai:${model} at ${baseUrl}`
+  const errorContext = { label, noun, modelVariable, advice: `Check ${modelVariable}.`, splitsRequests: false }
+  const calls = createCalls(settings, context, errorContext, retryPolicy)
 
   async function askTwice<T>(messages: Message[], read: (value: unknown) => T, stop: AbortSignal): Promise<T> {
     const body = { model, messages, response_format: { type: 'json_object' as const } }
@@ -66,7 +70,7 @@ export function createChat(settings: ChatSettings, use: ChatUse, patience: Patie
         if (attempt === 1) continue
         const cause = error.message.replace(/\s+/g, ' ').trim().slice(0, 200)
         throw new CallFailed(
-          `${who} answered twice with something that is not ${noun}: ${cause}. `
+          `${label} answered twice with something that is not ${noun}: ${cause}. `
             + `Try again, or set ${modelVariable} to a model that answers with JSON.`,
           true,
         )
@@ -117,7 +121,7 @@ export function fenced(text: string): string {
 function jsonOf(reply: unknown): unknown {
   const content = (reply as { choices?: { message?: { content?: unknown } }[] } | null)?.choices?.[0]?.message?.content
   if (typeof content !== 'string') throw new BadReply('it has no message with text')
-  if (content.length > LONGEST_REPLY) throw new BadReply(`it is longer than ${LONGEST_REPLY} characters`)
+  if (content.length > MAX_REPLY_UNITS) throw new BadReply(`it is longer than ${MAX_REPLY_UNITS} characters`)
   // Some models enclose the JSON in a fence despite the prompt.
   const json = /^\s*```\w*\n([\s\S]*?)\n```\s*$/.exec(content)?.[1] ?? content
   try {

@@ -3,8 +3,8 @@
 
 import { CallFailed } from '../ports/call-failed.ts'
 import { unit, type Embedder } from '../ports/embedder.ts'
-import { createCalls, type Endpoint, type Patience } from './calls.ts'
-import { TooLong, wrongReply, type Use } from './failure.ts'
+import { createCalls, type Endpoint, type RetryPolicy } from './calls.ts'
+import { TooLong, wrongReply, type ErrorContext } from './failure.ts'
 
 export type OpenAiSettings = Endpoint & {
   model: string
@@ -14,7 +14,7 @@ export type OpenAiSettings = Endpoint & {
 }
 
 /** Retries only short outages, because callers retry after longer ones. */
-const PATIENCE: Patience = { timeoutMs: 30_000, retries: 3, pauseMs: 500 }
+const RETRY_POLICY: RetryPolicy = { timeoutMs: 30_000, retries: 3, pauseMs: 500 }
 
 /**
  * Maximum number of texts per request, of UTF-8 bytes per request, and of UTF-8 bytes per text. OpenAI accepts 2,048
@@ -27,19 +27,19 @@ const TEXT_BYTES = 8_191
 /**
  * Minimum UTF-16 units to which a text is cut. If the server rejects a text that cannot be cut further, the call fails.
  */
-const SHORTEST_CUT = 128
+const MIN_CUT_UNITS = 128
 
-export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patience = PATIENCE): Embedder {
+export function createOpenAiEmbedder(settings: OpenAiSettings, retryPolicy: RetryPolicy = RETRY_POLICY): Embedder {
   const { model, dimension, baseUrl, shortens } = settings
   const name = `openai:${model}:${dimension}`
-  const use: Use = {
-    who: `${name} at ${baseUrl}`,
+  const context: ErrorContext = {
+    label: `${name} at ${baseUrl}`,
     noun: 'embeddings',
     modelVariable: 'EMBEDDING_MODEL',
     advice: 'Check EMBEDDING_MODEL and EMBEDDING_DIMENSIONS.',
-    divides: true,
+    splitsRequests: true,
   }
-  const calls = createCalls(settings, { port: 'embedder', name }, use, patience)
+  const calls = createCalls(settings, { port: 'embedder', name }, context, retryPolicy)
 
   /** Sends one request. @throws TooLong @throws CallFailed */
   const request = (texts: string[], stop: AbortSignal): Promise<Float32Array[]> =>
@@ -49,7 +49,7 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patienc
       const reply: unknown = await client.embeddings.create(shortens ? { ...body, dimensions: dimension } : body, {
         signal,
       })
-      return readVectors(reply, texts.length, dimension, use)
+      return readVectors(reply, texts.length, dimension, context)
     }, stop)
 
   /**
@@ -66,7 +66,7 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, patience: Patienc
         return [...(await embedAll(texts.slice(0, half), stop)), ...(await embedAll(texts.slice(half), stop))]
       }
       const [text = ''] = texts
-      if (text.length < 2 * SHORTEST_CUT) throw error
+      if (text.length < 2 * MIN_CUT_UNITS) throw error
       return embedAll([text.slice(0, text.length / 2).toWellFormed()], stop)
     }
   }
@@ -121,30 +121,30 @@ type Item = { index?: unknown; embedding?: unknown }
 /**
  * Reads the vectors of a reply, in the order of the texts. @throws CallFailed unless it has one valid vector per text
  */
-function readVectors(reply: unknown, count: number, dimension: number, use: Use): Float32Array[] {
-  const { who } = use
+function readVectors(reply: unknown, count: number, dimension: number, context: ErrorContext): Float32Array[] {
+  const { label } = context
   const data = (reply as { data?: Item[] } | null)?.data
   if (!Array.isArray(data)) {
-    throw wrongReply(use)
+    throw wrongReply(context)
   }
   const vectors = new Array<Float32Array>(count)
   data.forEach((item, position) => {
     const vector = decode(item?.embedding)
     if (vector && vector.length !== dimension) {
       throw new CallFailed(
-        `${who} returned vectors of ${vector.length} components instead of ${dimension}. `
+        `${label} returned vectors of ${vector.length} components instead of ${dimension}. `
           + `Set EMBEDDING_DIMENSIONS=${vector.length}, or another EMBEDDING_MODEL.`,
         false,
       )
     }
     if (!vector?.every(Number.isFinite)) {
-      throw new CallFailed(`${who} returned a vector with components that are not numbers. Check its log.`, true)
+      throw new CallFailed(`${label} returned a vector with components that are not numbers. Check its log.`, true)
     }
     vectors[Number(item.index ?? position)] = unit(vector)
   })
   if (data.length !== count || vectors.length !== count || vectors.includes(undefined as never)) {
     throw new CallFailed(
-      `${who} returned ${data.length} vectors for ${count} texts, or numbered them wrongly. Check its log.`,
+      `${label} returned ${data.length} vectors for ${count} texts, or numbered them wrongly. Check its log.`,
       true,
     )
   }

@@ -3,9 +3,9 @@
 // violate the port's contract are dropped.
 
 import { z } from 'zod'
-import { acceptable, type ExtractedFact, type FactExtractor, type ToldTurn } from '../ports/fact-extractor.ts'
+import { keepValidFacts, type ExtractedFact, type FactExtractor, type ExtractorTurn } from '../ports/fact-extractor.ts'
 import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
-import type { Patience } from './calls.ts'
+import type { RetryPolicy } from './calls.ts'
 import { readPrompt } from './prompt.ts'
 
 /** Maximum number of turns per request, and of UTF-16 units of their texts. Models extract better from few turns. */
@@ -23,10 +23,10 @@ const fact = z.object({
 })
 const replySchema = z.object({ facts: z.array(fact).max(REPLY_FACTS) })
 
-export function createOpenAiExtractor(settings: PromptedSettings, patience?: Patience): FactExtractor {
+export function createOpenAiExtractor(settings: PromptedSettings, retryPolicy?: RetryPolicy): FactExtractor {
   const name = `openai:${settings.model}`
-  const use = { port: 'extractor', name, noun: 'a list of facts', modelVariable: 'EXTRACTOR_MODEL' }
-  const chat = createChat(settings, use, patience)
+  const context = { port: 'extractor', name, noun: 'a list of facts', modelVariable: 'EXTRACTOR_MODEL' }
+  const chat = createChat(settings, context, retryPolicy)
   return {
     name,
     async extract(turns, { people = [], signal } = {}) {
@@ -38,7 +38,7 @@ export function createOpenAiExtractor(settings: PromptedSettings, patience?: Pat
           { role: 'system', content: prompt },
           { role: 'user', content: `${peopleSection(people)}The turns:\n${fenced(part.map(lineOf).join('\n'))}` },
         ]
-        facts.push(...acceptable(await chat.ask(messages, readReply, signal), part))
+        facts.push(...keepValidFacts(await chat.ask(messages, readReply, signal), part))
       }
       return { facts }
     },
@@ -53,13 +53,13 @@ const peopleSection = (people: readonly string[]) =>
   people.length === 0 ? '' : `Who is or was there:\n${fenced(JSON.stringify(people))}\n\n`
 
 /** Formats a turn. Cuts a text that exceeds the limit of a request; the remainder is never sent. */
-const lineOf = ({ id, displayName, kind, at, text }: ToldTurn) =>
+const lineOf = ({ id, displayName, kind, at, text }: ExtractorTurn) =>
   JSON.stringify({ turnId: id, speaker: displayName, kind, at: at.toISOString(), text: text.slice(0, REQUEST_UNITS) })
 
 /** Splits the turns into requests. Omits empty turns, and turns of tools, because they state no facts about people. */
-function requestsFor(turns: readonly ToldTurn[]): ToldTurn[][] {
+function requestsFor(turns: readonly ExtractorTurn[]): ExtractorTurn[][] {
   const relevant = turns.filter(({ kind, text }) => kind !== 'TOOL' && text.trim() !== '')
-  const unitsOf = ({ text }: ToldTurn) => Math.min(text.length, REQUEST_UNITS)
+  const unitsOf = ({ text }: ExtractorTurn) => Math.min(text.length, REQUEST_UNITS)
   return requestsOf(relevant, unitsOf, REQUEST_UNITS, REQUEST_TURNS)
 }
 

@@ -4,9 +4,9 @@
 
 import { z } from 'zod'
 import { CallFailed } from '../ports/call-failed.ts'
-import { MOST_PAIRS, type FactJudge, type FactPair, type Verdict } from '../ports/fact-judge.ts'
+import { MAX_PAIRS, type FactJudge, type FactPair, type Verdict } from '../ports/fact-judge.ts'
 import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
-import type { Patience } from './calls.ts'
+import type { RetryPolicy } from './calls.ts'
 import { readPrompt } from './prompt.ts'
 
 /** Maximum UTF-16 units of the pairs in a request. A pair is never cut, because half a fact may mean something else. */
@@ -26,18 +26,19 @@ const says = z
   .string()
   .toUpperCase()
   .pipe(z.enum(['SAME', 'CONTRADICTORY', 'BOTH_HOLD']))
+  .transform((label) => (label === 'BOTH_HOLD' ? 'COMPATIBLE' : label))
 const verdict = z.object({ pair: number, says })
 
-export function createOpenAiJudge(settings: PromptedSettings, patience?: Patience): FactJudge {
+export function createOpenAiJudge(settings: PromptedSettings, retryPolicy?: RetryPolicy): FactJudge {
   const name = `openai:${settings.model}`
-  const use = { port: 'judge', name, noun: 'a list of verdicts', modelVariable: 'EXTRACTOR_MODEL' }
-  const chat = createChat(settings, use, patience)
+  const context = { port: 'judge', name, noun: 'a list of verdicts', modelVariable: 'EXTRACTOR_MODEL' }
+  const chat = createChat(settings, context, retryPolicy)
   return {
     name,
     async judge(pairs, signal) {
       chat.check(signal)
-      if (pairs.length > MOST_PAIRS) {
-        throw new CallFailed(`${pairs.length} pairs exceed the limit of ${MOST_PAIRS} per call.`, false)
+      if (pairs.length > MAX_PAIRS) {
+        throw new CallFailed(`${pairs.length} pairs exceed the limit of ${MAX_PAIRS} per call.`, false)
       }
       const verdicts: Verdict[] = []
       const prompt = await readPrompt('judge-facts', settings.promptsDir)
@@ -49,7 +50,7 @@ export function createOpenAiJudge(settings: PromptedSettings, patience?: Patienc
         const byNumber = new Map(part.map((each) => [each.number, each.pair]))
         for (const { pair, says } of await chat.ask(messages, readReplyOn(part.length), signal)) {
           const judged = byNumber.get(pair)
-          if (judged) verdicts.push({ a: judged.a.id, b: judged.b.id, says })
+          if (judged) verdicts.push({ a: judged.a.id, b: judged.b.id, relation: says })
         }
       }
       return verdicts

@@ -5,9 +5,9 @@ import { APIConnectionError, APIError } from 'openai'
 import { CallFailed } from '../ports/call-failed.ts'
 
 /** The parts of error messages about a provider and its server. */
-export type Use = {
+export type ErrorContext = {
   /** The model and the URL of the server. Every message begins with them. */
-  who: string
+  label: string
   /** The expected reply, for example "embeddings". */
   noun: string
   /** The environment variable that selects the model. */
@@ -15,7 +15,7 @@ export type Use = {
   /** The next step for the operator, unless the HTTP status suggests another. */
   advice: string
   /** Whether the provider divides a request that is too long. If so, the request is not retried unchanged. */
-  divides: boolean
+  splitsRequests: boolean
 }
 
 /** The request, or a text in it, is longer than the server accepts. */
@@ -42,10 +42,10 @@ export class Unreachable extends Error {}
 const CHECK_URL = 'Check OPENAI_BASE_URL: with most servers it ends in /v1.'
 
 /** The error for a reply of an unexpected shape, which probably comes from a different service. */
-export const wrongReply = ({ who, noun }: Use) =>
-  new CallFailed(`${who} answered, but not with ${noun}. ${CHECK_URL}`, false)
+export const wrongReply = ({ label, noun }: ErrorContext) =>
+  new CallFailed(`${label} answered, but not with ${noun}. ${CHECK_URL}`, false)
 
-const nextStep = (status: number, { modelVariable, advice }: Use): string =>
+const nextStep = (status: number, { modelVariable, advice }: ErrorContext): string =>
   status === 401 || status === 403
     ? 'Check OPENAI_API_KEY.'
     : status === 404
@@ -55,8 +55,8 @@ const nextStep = (status: number, { modelVariable, advice }: Use): string =>
         : advice
 
 /** Explains an error that a request threw. Rethrows an error that is unrelated to the request. */
-export function explain(error: unknown, use: Use, apiKey: string | undefined): Explained {
-  const { who } = use
+export function explain(error: unknown, context: ErrorContext, apiKey: string | undefined): Explained {
+  const { label } = context
   const quoted = (text: string) =>
     text
       .replaceAll(apiKey || '\0', '***')
@@ -65,21 +65,21 @@ export function explain(error: unknown, use: Use, apiKey: string | undefined): E
   const permanent = (failure: CallFailed) => ({ failure, isTransient: false, pauseMs: null })
   // The server replied, so the caller decides whether to send the request again.
   if (error instanceof CallFailed) return permanent(error)
-  if (error instanceof SyntaxError) return permanent(wrongReply(use))
+  if (error instanceof SyntaxError) return permanent(wrongReply(context))
   if (isConnection(error)) {
-    const text = `${who} cannot be reached: ${quoted(causeOf(error))}. Check OPENAI_BASE_URL, and that the server is running.`
+    const text = `${label} cannot be reached: ${quoted(causeOf(error))}. Check OPENAI_BASE_URL, and that the server is running.`
     return { failure: new CallFailed(text, true), isTransient: true, pauseMs: null }
   }
   if (!(error instanceof APIError)) throw error
   const { status = 0, headers, code } = error
   const isTransient = status === 408 || status === 409 || status === 429 || status >= 500
   const isTooLong = status === 413 || ([400, 422, 500].includes(status) && TOO_LONG.test(error.message))
-  const next = isTransient ? '' : ` ${nextStep(status, use)}`
-  const text = `${who} answered ${quoted(error.message).replace(/\.?$/, '.')}${next}`
+  const next = isTransient ? '' : ` ${nextStep(status, context)}`
+  const text = `${label} answered ${quoted(error.message).replace(/\.?$/, '.')}${next}`
   return {
     failure: isTooLong ? new TooLong(text, isTransient) : new CallFailed(text, isTransient),
     // An exhausted quota also has status 429, but does not recover shortly.
-    isTransient: isTransient && code !== 'insufficient_quota' && !(isTooLong && use.divides),
+    isTransient: isTransient && code !== 'insufficient_quota' && !(isTooLong && context.splitsRequests),
     pauseMs: pauseOf(headers),
   }
 }

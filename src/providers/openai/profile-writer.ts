@@ -4,10 +4,10 @@
 
 import { z } from 'zod'
 import { BadReply, createChat, fenced, requestsOf, type Message, type PromptedSettings } from './chat.ts'
-import { presentable, type LearntFact, type ProfileRequest, type ProfileWriter } from '../ports/profile-writer.ts'
-import type { Patience } from './calls.ts'
+import { sanitizeProfile, type AddedFact, type ProfileRequest, type ProfileWriter } from '../ports/profile-writer.ts'
+import type { RetryPolicy } from './calls.ts'
 import { readPrompt } from './prompt.ts'
-import { beginningOf } from '../ports/summarizer.ts'
+import { truncateToTokens } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
 /** Maximum UTF-16 units of the facts in a request. Further facts are merged by further requests, one after another. */
@@ -21,11 +21,11 @@ type Change = { added: string[]; removed: string[] }
 export function createOpenAiProfileWriter(
   settings: PromptedSettings,
   tokens: Pick<TokenCounter, 'count'>,
-  patience?: Patience,
+  retryPolicy?: RetryPolicy,
 ): ProfileWriter {
   const name = `openai:${settings.model}`
-  const use = { port: 'profile writer', name, noun: 'a profile', modelVariable: 'EXTRACTOR_MODEL' }
-  const chat = createChat(settings, use, patience)
+  const context = { port: 'profile writer', name, noun: 'a profile', modelVariable: 'EXTRACTOR_MODEL' }
+  const chat = createChat(settings, context, retryPolicy)
   return {
     name,
     async write(request, signal) {
@@ -33,7 +33,7 @@ export function createOpenAiProfileWriter(
       const { maxTokens } = request
       const prompt = await readPrompt('profile', settings.promptsDir)
       const rules = prompt.replaceAll('{{maxTokens}}', String(maxTokens))
-      let profile = presentable(request.previous ?? '')
+      let profile = sanitizeProfile(request.previous ?? '')
       for (const change of changesOf(request, profile !== '')) {
         const messages: Message[] = [
           { role: 'system', content: rules },
@@ -69,7 +69,7 @@ function changesOf({ added, removed }: ProfileRequest, hasPrevious: boolean): Ch
   })
 }
 
-const lineOf = ({ subject, predicate, object, observedAt, believed }: LearntFact) =>
+const lineOf = ({ subject, predicate, object, observedAt, believed }: AddedFact) =>
   JSON.stringify({ subject, predicate, object, observedAt, believed })
 
 /** Formats the user message. All parts are fenced data, the names included, because users choose them. */
@@ -89,7 +89,7 @@ const readReplyOn =
   (value: unknown): string => {
     const { data, error } = replySchema.safeParse(value)
     if (error) throw new BadReply(z.prettifyError(error))
-    const profile = presentable(data.profile)
+    const profile = sanitizeProfile(data.profile)
     if (profile === '' && added.length > 0) throw new BadReply('the profile is empty')
     return profile
   }
@@ -99,7 +99,7 @@ const readReplyOn =
  * does not fit, cuts within it. Removes a heading at the end, which has no lines.
  */
 async function fit(profile: string, maxTokens: number, count: TokenCounter['count']): Promise<string> {
-  const cut = await beginningOf(profile, maxTokens, count)
+  const cut = await truncateToTokens(profile, maxTokens, count)
   if (cut.length === profile.length) return profile
   const end = profile[cut.length] === '\n' ? cut.length : cut.lastIndexOf('\n')
   return (end < 0 ? cut : cut.slice(0, end)).replace(/(?:^|\n)#+ [^\n]*\s*$/, '').trimEnd()

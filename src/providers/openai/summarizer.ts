@@ -3,9 +3,9 @@
 
 import { z } from 'zod'
 import { BadReply, createChat, fenced, type Message, type PromptedSettings } from './chat.ts'
-import type { Patience } from './calls.ts'
+import type { RetryPolicy } from './calls.ts'
 import { readPrompt } from './prompt.ts'
-import { beginningOf, oneLine, type Summarizer, type SummaryRequest } from '../ports/summarizer.ts'
+import { truncateToTokens, oneLine, type Summarizer, type SummaryRequest } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
 const list = z.array(z.string()).default([])
@@ -15,11 +15,11 @@ type Reply = z.output<typeof replySchema>
 export function createOpenAiSummarizer(
   settings: PromptedSettings,
   tokens: Pick<TokenCounter, 'count'>,
-  patience?: Patience,
+  retryPolicy?: RetryPolicy,
 ): Summarizer {
   const { model } = settings
-  const use = { port: 'summarizer', name: model, noun: 'a summary', modelVariable: 'SUMMARIZER_MODEL' }
-  const chat = createChat(settings, use, patience)
+  const context = { port: 'summarizer', name: model, noun: 'a summary', modelVariable: 'SUMMARIZER_MODEL' }
+  const chat = createChat(settings, context, retryPolicy)
   return {
     model,
     async summarize(request, signal) {
@@ -87,7 +87,7 @@ async function render(
     ].join('\n')
     if ((await tokens.count(content)) <= maxTokens) return content
     const longest = sections.map(([, items]) => items).reduce((a, b) => (b.length > a.length ? b : a))
-    if (longest.length === 0) return beginningOf(content, maxTokens, tokens.count)
+    if (longest.length === 0) return truncateToTokens(content, maxTokens, tokens.count)
     longest.pop()
   }
 }

@@ -23,7 +23,7 @@ export type Embedder = {
 }
 
 /** Maximum dimension of an embedder: the limit of pgvector's HNSW index for half-precision vectors. */
-export const MOST_DIMENSIONS = 4000
+export const MAX_DIMENSIONS = 4000
 
 /** Returns the dot product. For unit vectors, this is the cosine of their angle. */
 export function dot(a: Float32Array, b: Float32Array): number {

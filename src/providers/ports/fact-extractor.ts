@@ -1,7 +1,7 @@
 // The port for fact extractors, which find facts in turns. Each fact names the given turn that states it.
 
 /** A turn, as an extractor gets it. */
-export type ToldTurn = {
+export type ExtractorTurn = {
   id: string
   actor: string
   /** The name that "I" in the text refers to. */
@@ -36,25 +36,25 @@ export type FactExtractor = {
   /** Identifies the method and its version, or the model. */
   readonly name: string
   /**
-   * Returns facts in the order of the turns, at most MOST_FACTS per turn. Each text is a single line, not empty and at
-   * most LONGEST_TEXT long. Questions, hypotheses and quotations yield no facts.
+   * Returns facts in the order of the turns, at most MAX_FACTS_PER_TURN per turn. Each text is a single line, not empty
+   * and at most MAX_TEXT_LENGTHS long. Questions, hypotheses and quotations yield no facts.
    * @throws CallFailed, or the signal's reason after an abort
    */
-  extract(turns: readonly ToldTurn[], options?: ExtractOptions): Promise<{ facts: ExtractedFact[] }>
+  extract(turns: readonly ExtractorTurn[], options?: ExtractOptions): Promise<{ facts: ExtractedFact[] }>
   /** Ends running calls. Later calls of `extract` reject. Idempotent. */
   close(): Promise<void>
 }
 
 /** Maximum number of facts per turn. Further facts are dropped, so that no turn can fill the store with facts. */
-export const MOST_FACTS = 16
+export const MAX_FACTS_PER_TURN = 16
 /** Maximum lengths of a fact's texts, in UTF-16 units. Longer facts are dropped. */
-export const LONGEST_TEXT = { subject: 200, predicate: 200, object: 500 } as const
+export const MAX_TEXT_LENGTHS = { subject: 200, predicate: 200, object: 500 } as const
 
 /**
  * Returns the facts that satisfy the port's contract, in the order of the turns. Drops facts of other turns, duplicates
  * within a turn, and facts that exceed a limit.
  */
-export function acceptable(facts: readonly ExtractedFact[], turns: readonly ToldTurn[]): ExtractedFact[] {
+export function keepValidFacts(facts: readonly ExtractedFact[], turns: readonly ExtractorTurn[]): ExtractedFact[] {
   const byTurn = new Map(turns.map(({ id }) => [id, new Map<string, ExtractedFact>()]))
   for (const fact of facts) {
     const accepted = byTurn.get(fact.turnId)
@@ -62,10 +62,10 @@ export function acceptable(facts: readonly ExtractedFact[], turns: readonly Told
     const key = [subject, predicate, object].join('\n').toLowerCase()
     const fits =
       [subject, predicate, object].every((text) => text !== '')
-      && subject.length <= LONGEST_TEXT.subject
-      && predicate.length <= LONGEST_TEXT.predicate
-      && object.length <= LONGEST_TEXT.object
-    if (accepted && fits && accepted.size < MOST_FACTS && !accepted.has(key)) accepted.set(key, fact)
+      && subject.length <= MAX_TEXT_LENGTHS.subject
+      && predicate.length <= MAX_TEXT_LENGTHS.predicate
+      && object.length <= MAX_TEXT_LENGTHS.object
+    if (accepted && fits && accepted.size < MAX_FACTS_PER_TURN && !accepted.has(key)) accepted.set(key, fact)
   }
   return [...byTurn.values()].flatMap((accepted) => [...accepted.values()])
 }

@@ -16,14 +16,14 @@ export type JudgedFact = {
 export type FactPair = { a: JudgedFact; b: JudgedFact }
 
 /** A verdict on two facts. `a` and `b` are their ids. */
-export type Verdict = { a: string; b: string; says: 'SAME' | 'CONTRADICTORY' | 'BOTH_HOLD' }
+export type Verdict = { a: string; b: string; relation: 'SAME' | 'CONTRADICTORY' | 'COMPATIBLE' }
 
 /** Judges pairs of facts. Every judge passes test/contract/fact-judge.ts. */
 export type FactJudge = {
   /** Identifies the method and its version, or the model. */
   readonly name: string
   /**
-   * Judges at most MOST_PAIRS pairs. A pair without a verdict stays undecided. A pair may get several verdicts, which
+   * Judges at most MAX_PAIRS pairs. A pair without a verdict stays undecided. A pair may get several verdicts, which
    * may differ.
    * @throws CallFailed, or the signal's reason after an abort
    */
@@ -33,4 +33,4 @@ export type FactJudge = {
 }
 
 /** Maximum number of pairs per call. */
-export const MOST_PAIRS = 100
+export const MAX_PAIRS = 100

@@ -5,7 +5,7 @@
 type FactText = { subject: string; predicate: string; object: string }
 
 /** A fact that the profile must include. */
-export type LearntFact = FactText & {
+export type AddedFact = FactText & {
   /** When the fact was last asserted: ISO 8601, in UTC. */
   observedAt: string
   /** False for an unconfirmed claim, which the profile must mark as a claim. */
@@ -19,7 +19,7 @@ export type ProfileRequest = {
   /** The previous profile, by any writer; null for none. */
   previous: string | null
   /** Facts to add. They may include facts that the previous profile contains. */
-  added: readonly LearntFact[]
+  added: readonly AddedFact[]
   /**
    * Facts that were superseded or retracted since. A model may fail to remove one. Erased facts are therefore never
    * passed: after an erasure, `previous` is null and the profile is rewritten from the remaining facts.
@@ -52,7 +52,7 @@ const INVISIBLE = /[^\P{Cf}\u200c\u200d]+/gu
  * Removes or replaces characters that Postgres cannot store or a person cannot see. Removes spaces around line breaks,
  * and collapses other runs of spaces to one space and runs of empty lines to one line. Takes linear time.
  */
-export function presentable(text: string): string {
+export function sanitizeProfile(text: string): string {
   const lines = text
     .toWellFormed()
     .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')

@@ -2,13 +2,13 @@
 // caller passes only turns that the readers of the summary may see.
 
 /** A turn, as a summarizer gets it. `at` is when the turn was created. */
-export type Said = { speaker: string; at: Date; text: string }
+export type SummarizerTurn = { speaker: string; at: Date; text: string }
 
 export type SummaryRequest = {
   /** The summary of the turns before these; null for none. The new summary replaces it too. */
   previous: string | null
   /** The turns after `previous`, in order. */
-  turns: readonly Said[]
+  turns: readonly SummarizerTurn[]
   /** Maximum token count of the new summary, counted by the server. */
   maxTokens: number
 }
@@ -30,7 +30,7 @@ export type Summarizer = {
 /** The summarizers that conversations may name. */
 export type Summarizers = {
   /** The server's default, for conversations that name no model or a model that no longer exists. */
-  readonly standard: Summarizer
+  readonly default: Summarizer
   /** All summarizers, by model name. */
   readonly byModel: ReadonlyMap<string, Summarizer>
   close(): Promise<void>
@@ -40,7 +40,7 @@ export type Summarizers = {
 export const oneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 
 /** Returns the beginning of the text with at most `maxTokens`, cut between words if possible. */
-export async function beginningOf(
+export async function truncateToTokens(
   text: string,
   maxTokens: number,
   count: (text: string) => number | Promise<number>,

@@ -1,8 +1,8 @@
 // The rules for current and former activities, intentions and belongings. They apply only if no rule of patterns.ts or
 // events.ts matches. An object must make sense without its context, and momentary activities are not facts.
 
-import { DESK_WORK } from './deeds.ts'
-import { KIN } from './lists.ts'
+import { DESK_WORK } from './past-events.ts'
+import { RELATIVES } from './lists.ts'
 import { properName, thing } from './objects.ts'
 import { AM, HAVE, I, rule, statement, type Rule, type Statement } from './rule.ts'
 
@@ -158,6 +158,6 @@ export const ACTIVITIES: Rule[] = [
 /** A relative's name in apposition: "…, Rex, my dog". Excludes the first word of a sentence, and places. */
 export const NAMED_RELATIVE = new RegExp(
   String.raw`(?<!\b(?:[Ii]n|[Aa]t|[Tt]o|[Ff]rom|[Nn]ear|[Oo]n)\s)(?<=[\p{Ll}\d][-–—,]?\s)(\p{Lu}\p{L}+), my `
-    + String.raw`(?:\p{Ll}+ )?(${KIN})(?=$|[,.])`,
+    + String.raw`(?:\p{Ll}+ )?(${RELATIVES})(?=$|[,.])`,
   'gu',
 )

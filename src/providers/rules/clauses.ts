@@ -1,7 +1,7 @@
 // Splits a turn into the clauses to which rules apply. Drops text that the speaker does not personally assert: code,
 // quotations, recalled text, questions, hypotheses and hearsay. A doubtful clause is dropped.
 
-import { KIN } from './lists.ts'
+import { RELATIVES } from './lists.ts'
 
 export type Clause = {
   text: string
@@ -97,7 +97,7 @@ const JOINTS = new RegExp(
     // Not after "Last Friday, ", which belongs to the next clause, nor in "Rex, my dog".
     + String.raw`(?<!^(?:(?:so|well|and|but|oh|yeah|also|then|hey|actually),? )*(?:last|this|next|yesterday|`
     + String.raw`today|tomorrow|on \w+day|in (?:\w+ )?\d{4}|\w+ \w+ ago)\b[^,]{0,20}),\s+`
-    + String.raw`(?=(?:i|i'm|i've|i'd|my|we|we're|we've|we'd)\b)(?!my (?:${KIN})(?:$|[,.])))`,
+    + String.raw`(?=(?:i|i'm|i've|i'd|my|we|we're|we've|we'd)\b)(?!my (?:${RELATIVES})(?:$|[,.])))`,
   'i',
 )
 

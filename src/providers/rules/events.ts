@@ -1,8 +1,9 @@
 // The rules for statements with a time: plans, ongoing activities with a start, birthdays, memories and deaths. The
-// rules for deeds are in deeds.ts. A plan must have a date, so that a reader of the fact knows whether it is over.
+// rules for past events are in past-events.ts. A plan must have a date, so that a reader of the fact knows whether it
+// is over.
 
-import { dated, deed } from './deeds.ts'
-import { COUNTED, KIN } from './lists.ts'
+import { dated, pastEvent } from './past-events.ts'
+import { COUNTED, RELATIVES } from './lists.ts'
 import { thing } from './objects.ts'
 import type { Statement } from './rule.ts'
 import { MONTHS, numberOf, readTime } from './times.ts'
@@ -107,7 +108,7 @@ function remembered(clause: string, name: string, at: Date): Statement | null {
 
 /** The death of a relative, a friend or a pet. */
 const LOST = new RegExp(
-  `^(?:my|our) ((?:(?:late|dear|old|little|big|older|younger) )?(?:${KIN}|${COUNTED})) `
+  `^(?:my|our) ((?:(?:late|dear|old|little|big|older|younger) )?(?:${RELATIVES}|${COUNTED})) `
     + '(?:just |sadly |recently |also |suddenly )*(?:passed away|passed|died)(?=$|,| (?:last|this|in|two|three|an?|'
     + '\\d|when|after|from|yesterday|today|and|back|some|many|suddenly|peacefully|on \\w+day)\\b)(.*)$',
   'iu',
@@ -137,6 +138,6 @@ export function eventOf(clause: string, name: string, at: Date): Statement | nul
     ?? plan(text, name, at)
     ?? remembered(text, name, at)
     ?? mourned(text, name, at)
-    ?? deed(text, name, at)
+    ?? pastEvent(text, name, at)
   )
 }

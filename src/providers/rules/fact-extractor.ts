@@ -2,12 +2,12 @@
 // inventing one. A turn's facts depend only on the turn and on the names of people, not on other turns' texts.
 
 import { closedProvider } from '../ports/call-failed.ts'
-import { acceptable, type ExtractedFact, type FactExtractor, type ToldTurn } from '../ports/fact-extractor.ts'
+import { keepValidFacts, type ExtractedFact, type FactExtractor, type ExtractorTurn } from '../ports/fact-extractor.ts'
 import { ACTIVITIES, NAMED_RELATIVE } from './activities.ts'
 import { clausesOf, type Clause } from './clauses.ts'
 import { eventOf } from './events.ts'
 import { properName, thing } from './objects.ts'
-import { OF_KIN, RELATIVE_NAMED, RULES } from './patterns.ts'
+import { OF_RELATIVE, RELATIVE_NAMED, RULES } from './patterns.ts'
 import type { Rule, Statement } from './rule.ts'
 import { VALUES } from './values.ts'
 import { createYield } from '../../yield.ts'
@@ -81,7 +81,7 @@ export function createRulesExtractor(): FactExtractor {
       }
       signal?.throwIfAborted()
       if (closed) throw closedProvider('extractor', NAME)
-      return { facts: acceptable(facts, turns) }
+      return { facts: keepValidFacts(facts, turns) }
     },
     async close() {
       closed = true
@@ -90,7 +90,7 @@ export function createRulesExtractor(): FactExtractor {
 }
 
 /** Extracts the facts of a turn. The turn of a tool has none, because its text is data and not an assertion. */
-function factsOf(turn: ToldTurn, names: readonly string[]): ExtractedFact[] {
+function factsOf(turn: ExtractorTurn, names: readonly string[]): ExtractedFact[] {
   const speaker = turn.displayName.trim() || turn.actor
   if (turn.kind === 'TOOL') return []
   const facts: ExtractedFact[] = []
@@ -98,14 +98,14 @@ function factsOf(turn: ToldTurn, names: readonly string[]): ExtractedFact[] {
     const { subject, text } = inFirstPerson(clause.text, speaker, names)
     const certainty = subject === speaker ? 1 : OTHER_SUBJECT
     let statements = statementsOf({ ...clause, text }, subject, turn.at)
-    const kin = statements.length === 0 && subject === speaker ? ofKin(text, speaker) : null
-    if (kin) {
-      const kinStatements = statementsOf({ ...clause, text: kin.text }, kin.subject, turn.at).filter(
+    const relative = statements.length === 0 && subject === speaker ? ofRelative(text, speaker) : null
+    if (relative) {
+      const relativeStatements = statementsOf({ ...clause, text: relative.text }, relative.subject, turn.at).filter(
         ({ object }) => object !== null,
       )
       facts.push(
-        ...kinStatements.map(({ predicate, object, confidence }) => ({
-          subject: kin.subject,
+        ...relativeStatements.map(({ predicate, object, confidence }) => ({
+          subject: relative.subject,
           turnId: turn.id,
           predicate,
           object: object!,
@@ -147,14 +147,14 @@ function inFirstPerson(text: string, speaker: string, names: readonly string[]):
 }
 
 /** Rewrites "My kids love the sea" in the first person, with the kids as subject. Null for other clauses. */
-function ofKin(text: string, speaker: string): { subject: string; text: string } | null {
-  const [, kin, verb, more] = OF_KIN.exec(text) ?? []
+function ofRelative(text: string, speaker: string): { subject: string; text: string } | null {
+  const [, relative, verb, more] = OF_RELATIVE.exec(text) ?? []
   // In "my dad loves my sister", the second "my" still refers to the speaker.
-  if (!kin || !verb || /\b(?:my|our|me|us)\b/i.test(more!)) return null
+  if (!relative || !verb || /\b(?:my|our|me|us)\b/i.test(more!)) return null
   const lower = verb.toLowerCase()
   const first = Object.hasOwn(FIRST_PERSON, lower) ? FIRST_PERSON[lower]! : lower
   const isBeing = first === 'am' || first === 'are'
-  return { subject: `${speaker}'s ${kin.toLowerCase()}`, text: isBeing ? `I'm${more}` : `I ${first}${more}` }
+  return { subject: `${speaker}'s ${relative.toLowerCase()}`, text: isBeing ? `I'm${more}` : `I ${first}${more}` }
 }
 
 /** Applies the rules to a clause in order: patterns.ts, then events.ts, then activities.ts and values.ts. */
@@ -185,14 +185,17 @@ function firstOf(rules: readonly Rule[], clause: Clause, name: string): Statemen
 
 /** Reads the names of relatives, as in "my sister Anna". Skips names of participants, who may be addressed. */
 function relatives(text: string, names: readonly string[]): Statement[] {
-  const before = [...text.matchAll(NAMED_RELATIVE)].map(([, name, kin]) => ({ kin, found: properName(name!) }))
-  const after = [...text.matchAll(RELATIVE_NAMED)].map(({ 0: whole, 1: kin, index }) => ({
-    kin,
+  const before = [...text.matchAll(NAMED_RELATIVE)].map(([, name, relative]) => ({
+    relative,
+    found: properName(name!),
+  }))
+  const after = [...text.matchAll(RELATIVE_NAMED)].map(({ 0: whole, 1: relative, index }) => ({
+    relative,
     found: properName(text.slice(index + whole.length))?.split(' ')[0] ?? null,
   }))
-  return [...before, ...after].flatMap(({ kin, found }) => {
+  return [...before, ...after].flatMap(({ relative, found }) => {
     if (found === null || names.some((name) => name.split(' ')[0] === found)) return []
-    return [{ predicate: `has a ${kin!.toLowerCase()} named`, object: found, confidence: 0.85 }]
+    return [{ predicate: `has a ${relative!.toLowerCase()} named`, object: found, confidence: 0.85 }]
   })
 }
 

@@ -3,7 +3,8 @@
 const either = (list: string) => list.trim().split(/,\s*/).join('|')
 
 /** Relatives, friends, colleagues and pets in the singular. */
-export const KIN = either(`wife, husband, partner, spouse, fiance, fiancé, fiancee, fiancée, girlfriend, boyfriend,
+export const RELATIVES =
+  either(`wife, husband, partner, spouse, fiance, fiancé, fiancee, fiancée, girlfriend, boyfriend,
   son, daughter, kid, child, baby, brother, sister, sibling, twin brother, twin sister, mother, mom, mum, father, dad,
   grandmother, grandma, grandfather, grandpa, aunt, uncle, cousin, niece, nephew, stepson, stepdaughter,
   mother-in-law, father-in-law, brother-in-law, sister-in-law, boss, manager, roommate, flatmate, neighbor, neighbour,

@@ -3,7 +3,7 @@
 
 import { LIKES } from './likes.ts'
 import { organisation, place, properName, thing, wholeName } from './objects.ts'
-import { COUNTED, JOBS, KIN, LANGUAGES, PLAYED, PROPERTIES, STATES } from './lists.ts'
+import { COUNTED, JOBS, RELATIVES, LANGUAGES, PLAYED, PROPERTIES, STATES } from './lists.ts'
 import { AM, HAVE, I, NOT, rule, statement, type Rule, type Statement } from './rule.ts'
 
 /** Words that make a negation mean "no longer". */
@@ -144,19 +144,19 @@ export const RULES: Rule[] = [
     },
   ),
   // Family and pets
-  rule(`my (${KIN})(?:'s name)?(?:'s| is| was)(?: called| named)? (.+)$`, ([, kin, who]) =>
-    statement(`has a ${kin!.toLowerCase()} named`, wholeName(who!)),
+  rule(`my (${RELATIVES})(?:'s name)?(?:'s| is| was)(?: called| named)? (.+)$`, ([, relative, who]) =>
+    statement(`has a ${relative!.toLowerCase()} named`, wholeName(who!)),
   ),
   rule(
-    `(?:${I}(?:have|got|adopted)|${HAVE}(?: got)?) (?:an?|another) ((?:[\\p{L}\\d-]+ ){0,3}?)(${KIN})`
+    `(?:${I}(?:have|got|adopted)|${HAVE}(?: got)?) (?:an?|another) ((?:[\\p{L}\\d-]+ ){0,3}?)(${RELATIVES})`
       + `(?:,? (?:named|called|whose name is))[,:]? (.+)$`,
-    ([, , kin, who]) => statement(`has a ${kin!.toLowerCase()} named`, properName(who!)),
+    ([, , relative, who]) => statement(`has a ${relative!.toLowerCase()} named`, properName(who!)),
   ),
   rule(
     `(?:${I}have|${HAVE}(?: got)?) ((?:one|two|three|four|five|six|seven|`
       + `\\d)(?: \\p{L}+){0,2}? (?:${COUNTED}))(?:(?:,? (?:named|called)|:|,)? (.+))?$`,
     ([, what, names], { name }) => {
-      const kin = what!
+      const relative = what!
         .split(' ')
         .at(-1)!
         .replace(/ies$/, 'y')
@@ -164,7 +164,7 @@ export const RULES: Rule[] = [
         .replace(/s$/, '')
         .toLowerCase()
       const own = names ? namesIn(names) : []
-      return [statement('has', thing(what!, name)), ...own.map((each) => statement(`has a ${kin} named`, each))]
+      return [statement('has', thing(what!, name)), ...own.map((each) => statement(`has a ${relative} named`, each))]
     },
   ),
   // Likes
@@ -206,7 +206,7 @@ export const RULES: Rule[] = [
   ),
   rule(
     `(?:${I}have|`
-      + `${HAVE}(?: got)?) (an? (?:[\\p{L}-]+ ){0,2}(?:${KIN})(?: and an? (?:[\\p{L}-]+ ){0,2}(?:${KIN}))?)$`,
+      + `${HAVE}(?: got)?) (an? (?:[\\p{L}-]+ ){0,2}(?:${RELATIVES})(?: and an? (?:[\\p{L}-]+ ){0,2}(?:${RELATIVES}))?)$`,
     ([, what], { name }) => statement('has', thing(what!, name)),
   ),
   rule(
@@ -253,13 +253,13 @@ const aged = (age: string): Statement | null =>
 
 /** The words before a relative's name, anywhere in a clause: "my sister" of "my sister Anna". */
 export const RELATIVE_NAMED = new RegExp(
-  `\\bmy (?:(?:little|big|older|younger|eldest|oldest|youngest|dear|late|new) )?(${KIN}) (?=\\p{Lu})`,
+  `\\bmy (?:(?:little|big|older|younger|eldest|oldest|youngest|dear|late|new) )?(${RELATIVES}) (?=\\p{Lu})`,
   'giu',
 )
 
 /** A statement about a relative or several: "my kids love …". */
-export const OF_KIN = new RegExp(
-  `^(?:my|our) ((?:(?:little|big|older|younger|eldest|oldest|youngest) )?(?:${KIN}|${COUNTED})) `
+export const OF_RELATIVE = new RegExp(
+  `^(?:my|our) ((?:(?:little|big|older|younger|eldest|oldest|youngest) )?(?:${RELATIVES}|${COUNTED})) `
     + `(lives?|works?|loves?|likes?|enjoys?|plays?|speaks?|hates?|is|are|moved|studies|teaches|has)( .+)$`,
   'iu',
 )

@@ -4,7 +4,7 @@
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../ports/embedder.ts'
-import { beginningOf, oneLine, type Said, type Summarizer } from '../ports/summarizer.ts'
+import { truncateToTokens, oneLine, type SummarizerTurn, type Summarizer } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
 const EXTRACTIVE = 'extractive'
@@ -40,7 +40,7 @@ function* sentencesOf(text: string): Generator<string> {
   }
 }
 
-function candidatesOf(previous: string | null, turns: readonly Said[]): Candidate[] {
+function candidatesOf(previous: string | null, turns: readonly SummarizerTurn[]): Candidate[] {
   const previousLines = (previous ?? '')
     .split('\n')
     .map(oneLine)
@@ -126,7 +126,7 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
         content = joined()
       }
       if (content === '' && candidates.length > 0) {
-        content = await beginningOf(candidates[0]!.line, maxTokens, tokens.count)
+        content = await truncateToTokens(candidates[0]!.line, maxTokens, tokens.count)
       }
       return { content, model: EXTRACTIVE }
     },

@@ -34,15 +34,15 @@ export const among = (conversationIds: Bound<readonly string[]>, howMany: HowMan
 
 export const howMany = (conversationIds: readonly string[]): HowMany => (conversationIds.length === 1 ? 'one' : 'many')
 
-const wholeText = (v: string) => `(${v}.windows[1] <= 1 AND cardinality(${v}.windows) = 1)`
+const seesAllPublicText = (v: string) => `(${v}.windows[1] <= 1 AND cardinality(${v}.windows) = 1)`
 
 /** Whether the view `v` is a single window over the whole conversation. */
-export const whole = (v = 'v'): Sql => raw(wholeText(v))
+export const seesAllPublic = (v = 'v'): Sql => raw(seesAllPublicText(v))
 
 /** Whether the view `v` contains turn `t`. */
 export const visible = (t = 't', v = 'v'): Sql =>
   raw(`(
-  (${wholeText(v)}
+  (${seesAllPublicText(v)}
    OR width_bucket(${t}.seq, ${v}.windows) % 2 = 1 AND width_bucket(${t}.root_seq, ${v}.windows) % 2 = 1)
   AND (${t}.audience IS NULL OR ${v}.actor = ANY (${t}.audience)))`)
 

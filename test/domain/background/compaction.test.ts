@@ -17,13 +17,13 @@ describe.each(backends)('automatic compaction on $name', (backend) => {
   const fill = async (count: number) => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
-    const say = (more: number) =>
+    const append = (more: number) =>
       appendTurns(world.deps, tenant.as('ada'), {
         conversationId,
         turns: Array.from({ length: more }, (_, n) => ({ role: 'USER' as const, content: `turn ${n}` })),
       })
-    await say(count)
-    return { tenant, conversationId, say }
+    await append(count)
+    return { tenant, conversationId, append }
   }
   const untilCovered = (conversationId: string, turns: number) =>
     vi.waitFor(
@@ -39,7 +39,7 @@ describe.each(backends)('automatic compaction on $name', (backend) => {
     const reading = await read(world.deps, growing.tenant.as('ada'), { conversationId: growing.conversationId })
     stop = await startJobs(withSummarizer(world.deps, createFakeSummarizer()))
     await untilCovered(existing.conversationId, 30)
-    await growing.say(1)
+    await growing.append(1)
     await untilCovered(growing.conversationId, 25)
     await reading.until('the summary', ({ events }) => events.some(({ type }) => type === 'SummaryWritten'))
     expect((await expectCovering(world.deps, existing.conversationId)).covered).toHaveLength(30)

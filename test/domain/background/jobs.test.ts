@@ -9,7 +9,7 @@ import { startJobs } from '../../../src/domain/background/jobs.ts'
 import { appendTurn } from '../../../src/domain/turn/append.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { ProviderFailed } from '../../../src/errors.ts'
-import { doubles, readRuns, summariesOf } from '../../support/automatic.ts'
+import { fakeVerbs, readRuns, summariesOf } from '../../support/automatic.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Site } from '../../support/process.ts'
 
@@ -25,7 +25,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
   afterAll(() => site.close())
 
   const process = async (automatic: AutomaticThresholds): Promise<Deps> => ({ ...(await site.start()).deps, automatic })
-  const start = async (deps: Deps, verbs = doubles) => {
+  const start = async (deps: Deps, verbs = fakeVerbs) => {
     const stop = await startJobs(deps, verbs)
     stops.push(stop)
     return stop
@@ -35,7 +35,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     if (extractsFacts) await deps.db.conversation.update({ where: { id }, data: { factExtraction: true } })
     return id
   }
-  const say = (deps: Deps, viewer: Viewer, conversationId: string, actor: string, overrides: object = {}) =>
+  const append = (deps: Deps, viewer: Viewer, conversationId: string, actor: string, overrides: object = {}) =>
     appendTurn(deps, viewer, {
       conversationId,
       turn: { actor, role: 'USER', content: `${actor} speaks`, ...overrides },
@@ -53,7 +53,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
         for (let n = 0; n < 100; n++) {
           // About 50 turns per conversation: 80 % by five people, all in every conversation, 20 % by an agent.
           const actor = n % 5 === 0 ? 'bot' : `person-${(n + p) % 5}`
-          await say(deps, viewer, conversationIds[n % 8]!, actor, actor === 'bot' ? { role: 'ASSISTANT' } : {})
+          await append(deps, viewer, conversationIds[n % 8]!, actor, actor === 'bot' ? { role: 'ASSISTANT' } : {})
         }
       }),
     )
@@ -77,7 +77,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     )
     expect([...turnsByUser.values(), 80].reduce((a, b) => a + b)).toBe(400)
     const expected = {
-      conversationIds: Object.fromEntries(
+      conversations: Object.fromEntries(
         [...turnsByConversation].map(([conversationId, turns]) => [
           conversationId,
           { summaries: summariesOf(turns, 10), extractions: runsIn(turns, 7) },
@@ -108,15 +108,15 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     let failures = 0
     const quiet = { ...deps, log: { ...deps.log, warn: () => {} } }
     await start(quiet, {
-      ...doubles,
+      ...fakeVerbs,
       async extractNext(...args) {
         failures++
         if (failures === 1) throw new ProviderFailed('The provider is down.', true)
         if (failures < 4) throw new TypeError('ada speaks of secret things')
-        return doubles.extractNext(...args)
+        return fakeVerbs.extractNext(...args)
       },
     })
-    for (let n = 0; n < 7; n++) await say(deps, viewer, conversationId, 'ada')
+    for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
     const errors = new Set<string>()
     await vi.waitFor(
       async () => {
@@ -130,7 +130,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
           expect(output).not.toHaveProperty('stack')
         }
         await deps.pool.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
-        expect((await readRuns(deps, viewer.tenant)).conversationIds[conversationId]!.extractions).toBe(1)
+        expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(1)
       },
       { timeout: 60_000, interval: 50 },
     )
@@ -145,13 +145,13 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     await deps.db.conversation.update({ where: { id: extracting }, data: { compactionStrategy: 'NEVER' } })
     await start(deps)
     for (let n = 0; n < 14; n++) {
-      await say(deps, viewer, extracting, 'ada')
-      await say(deps, viewer, other, 'tool', { role: 'ASSISTANT' })
+      await append(deps, viewer, extracting, 'ada')
+      await append(deps, viewer, other, 'tool', { role: 'ASSISTANT' })
     }
     await vi.waitFor(
       async () =>
         expect(await readRuns(deps, viewer.tenant)).toEqual({
-          conversationIds: {
+          conversations: {
             [extracting]: { summaries: [], extractions: 2 },
             [other]: { summaries: [10], extractions: 0 },
           },
@@ -167,7 +167,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     const conversationId = await newConversation(deps, viewer)
     const query = vi.spyOn(deps.pool, 'query')
     await start(deps)
-    for (let n = 0; n < 20; n++) await say(deps, viewer, conversationId, 'ada')
+    for (let n = 0; n < 20; n++) await append(deps, viewer, conversationId, 'ada')
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     const texts = query.mock.calls.map(([call]) => (call as unknown as { text?: string }).text ?? String(call))
     query.mockRestore()
@@ -175,7 +175,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     expect(texts.filter((text) => /\bsummarized_turns\b/.test(text))).not.toEqual([])
     expect(texts.filter((text) => /\b(user_progress|conversation_progress)\b/.test(text))).toEqual([])
     expect(await readRuns(deps, viewer.tenant)).toEqual({
-      conversationIds: { [conversationId]: { summaries: [], extractions: 0 } },
+      conversations: { [conversationId]: { summaries: [], extractions: 0 } },
       users: {},
     })
   }, 60_000)
@@ -187,7 +187,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     let started = 0
     let running = 0
     const stop = await start(deps, {
-      ...doubles,
+      ...fakeVerbs,
       async extractNext(_, due, __, signal) {
         // Work left by other tests is due as well.
         if (due !== conversationId) return false
@@ -199,16 +199,16 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
         return false
       },
     })
-    for (let n = 0; n < 21; n++) await say(deps, viewer, conversationId, 'ada')
+    for (let n = 0; n < 21; n++) await append(deps, viewer, conversationId, 'ada')
     await vi.waitFor(() => expect(started).toBe(1), { timeout: 10_000 })
     await stop()
     expect({ started, running }).toEqual({ started: 1, running: 0 })
-    for (let n = 0; n < 7; n++) await say(deps, viewer, conversationId, 'ada')
+    for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     expect({ started, running }).toEqual({ started: 1, running: 0 })
     await start(deps)
     await vi.waitFor(
-      async () => expect((await readRuns(deps, viewer.tenant)).conversationIds[conversationId]!.extractions).toBe(4),
+      async () => expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(4),
       { timeout: 20_000, interval: 100 },
     )
   }, 60_000)

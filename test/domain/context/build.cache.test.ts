@@ -60,7 +60,7 @@ describe('the prompt cache of a provider', () => {
       let earlier: Context | null = null
       let recalled = 0
       for (let n = 1; n <= 200; n += 2) {
-        await tenant.say(conversationId, 'ada', words(n))
+        await tenant.append(conversationId, 'ada', words(n))
         const context = await buildContext(world.deps, tenant.as('bot'), {
           conversationId,
           as: 'bot',
@@ -70,7 +70,7 @@ describe('the prompt cache of a provider', () => {
         if (context.messages.some(({ name }) => name === 'recall')) recalled += 1
         if (earlier) shares.push(sharedPrefix(earlier, context))
         earlier = context
-        await tenant.say(conversationId, 'bot', words(n + 1), { role: 'ASSISTANT' })
+        await tenant.append(conversationId, 'bot', words(n + 1), { role: 'ASSISTANT' })
       }
       const average = shares.reduce((sum, share) => sum + share, 0) / shares.length
       expect(recalled).toBeGreaterThan(40)

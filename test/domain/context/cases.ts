@@ -3,7 +3,7 @@
 
 import fc from 'fast-check'
 import { assemble, type AssemblyRequest, type ContextMaterial } from '../../../src/domain/context/assemble.ts'
-import { DEFAULT_SHARES, PER_MESSAGE } from '../../../src/domain/context/budget.ts'
+import { DEFAULT_SHARES, TOKENS_PER_MESSAGE } from '../../../src/domain/context/budget.ts'
 import { ITEM_KINDS, type Context, type ItemKind } from '../../../src/domain/context/message.ts'
 import type { ContextTurn } from '../../../src/domain/context/perspective.ts'
 import { factLine } from '../../../src/domain/context/quote.ts'
@@ -70,7 +70,7 @@ export const cases: fc.Arbitrary<Case> = fc
     turns: fc.array(turn, { maxLength: 25 }),
     unread: fc.nat({ max: 6 }),
     as: fc.option(fc.constantFrom(...actors)),
-    several: fc.boolean(),
+    needsNames: fc.boolean(),
     systemPrompt: fc.option(words),
     summaries: fc.array(words, { maxLength: 2 }),
     profiles: fc.array(fc.record({ name: words, text: words }), { maxLength: 3 }),
@@ -90,7 +90,7 @@ export const cases: fc.Arbitrary<Case> = fc
     inSteps: fc.boolean(),
     k: fc.option(fc.integer({ min: 1, max: 10 })),
   })
-  .map(({ turns, unread, as, several, systemPrompt, summaries, profiles, facts, areAllFacts, k, ...request }) => {
+  .map(({ turns, unread, as, needsNames, systemPrompt, summaries, profiles, facts, areAllFacts, k, ...request }) => {
     let seq = 10
     const contextTurns = turns
       .map(({ content, gap, ...rest }, index): ContextTurn & { pinned: boolean } => {
@@ -112,7 +112,7 @@ export const cases: fc.Arbitrary<Case> = fc
       material: {
         systemPrompt,
         complete: unread === 0,
-        perspective: { as, several, names: new Map([['ada', 'Ada "the first"\nL.']]) },
+        perspective: { as, needsNames, names: new Map([['ada', 'Ada "the first"\nL.']]) },
         tooLong: [],
         areAllFacts,
         profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
@@ -163,7 +163,7 @@ export async function contextOf({
 export function tokensSent(context: Context, format: Format): number {
   const made = render(context.messages, format)
   const messages: unknown[] = 'system' in made ? [...made.system, ...made.messages] : made
-  return messages.reduce<number>((sum, each) => sum + countInline(JSON.stringify(each)) + PER_MESSAGE, 0)
+  return messages.reduce<number>((sum, each) => sum + countInline(JSON.stringify(each)) + TOKENS_PER_MESSAGE, 0)
 }
 
 /** Yields the errors in the tool calls of the OpenAI rendering. OpenAI rejects a request for each of them. */

@@ -65,10 +65,10 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
   it('appear between the system prompt and the summary, and only if requested', async () => {
     await record([livesIn('Rome')])
     await createProfile('ada', '## About\n- likes tea')
-    await tenant.say(conversationId, 'ada', 'Long ago.')
-    await tenant.say(conversationId, 'bot', 'Yes.', { role: 'ASSISTANT' })
+    await tenant.append(conversationId, 'ada', 'Long ago.')
+    await tenant.append(conversationId, 'bot', 'Yes.', { role: 'ASSISTANT' })
     await summarize(world.deps, tenant.as('owner'), { conversationId })
-    await tenant.say(conversationId, 'ada', 'Hello again.')
+    await tenant.append(conversationId, 'ada', 'Hello again.')
     const context = await build()
     expect(context.messages.map(({ kind, role, name }) => [kind, role, name])).toEqual([
       ['SYSTEM_PROMPT', 'SYSTEM', null],
@@ -140,7 +140,7 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
   it('contain the newest facts that fit, oldest first, and report the rest', async () => {
     const places = Array.from({ length: 40 }, (_, n) => livesIn(`place number ${n}`, { observedAt: day(n + 1) }))
     const facts = await record(places)
-    await tenant.say(conversationId, 'ada', 'Hello.')
+    await tenant.append(conversationId, 'ada', 'Hello.')
     const context = await build({ tokenBudget: 1_500 })
     const message = context.messages.find(({ kind }) => kind === 'FACT')
     expect(message!.tokens).toBeLessThanOrEqual((0.2 / 0.8) * 1_500)
@@ -180,7 +180,7 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     await record(Array.from({ length: 60 }, (_, n) => livesIn(`place number ${n}`, { observedAt: day(n + 1) })))
     await createProfile('ada', '- likes tea')
     for (let n = 0; n < 30; n++)
-      await tenant.say(conversationId, n % 2 ? 'ada' : 'bot', `Remark ${n} on the tulips of bed ${n}`)
+      await tenant.append(conversationId, n % 2 ? 'ada' : 'bot', `Remark ${n} on the tulips of bed ${n}`)
     const prefixes = []
     for (const query of ['tulips of bed 2', 'place number 7', 'remark 4']) {
       const { messages } = await build({ query, semanticRecall: { k: 2 }, tokenBudget: 1_200 })
@@ -198,7 +198,7 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
   })
 
   it('exclude facts of private turns that the viewer cannot see, and profiles built from them', async () => {
-    const psst = await tenant.say(conversationId, 'ada', 'psst', { audience: ['bob'] })
+    const psst = await tenant.append(conversationId, 'ada', 'psst', { audience: ['bob'] })
     const [secret] = await record([livesIn('hiding', { sourceTurnId: psst.id })])
     const [open] = await record([livesIn('Rome')])
     await createProfile('ada', '- hides', [open!.id, secret!.id])

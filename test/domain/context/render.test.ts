@@ -6,7 +6,7 @@ import { modelMessageSchema, type ModelMessage } from 'ai'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { seenFrom, type ContextTurn } from '../../../src/domain/context/perspective.ts'
+import { renderFrom, type ContextTurn } from '../../../src/domain/context/perspective.ts'
 import { piecesOf, render, type Rendered } from '../../../src/domain/context/render.ts'
 import { openAiName } from '../../../src/domain/context/render/openai.ts'
 import type { Message } from '../../../src/domain/context/message.ts'
@@ -26,7 +26,7 @@ const contextTurn = (actor: string, role: ContextTurn['role'], content: string |
   parts: typeof content === 'string' ? null : content,
 })
 const messagesFor = (turns: ContextTurn[], as: string | null = 'bot'): Message[] =>
-  seenFrom({ as, several: true, names: new Map() }, turns).map((message) => ({
+  renderFrom({ as, needsNames: true, names: new Map() }, turns).map((message) => ({
     kind: 'RECENT',
     reason: '',
     ...message,

@@ -1,7 +1,7 @@
 // The start of the window: unchanged from call to call until the turns no longer fit.
 
 import { describe, expect, it } from 'vitest'
-import { LEAST, windowStart } from '../../../src/domain/context/window.ts'
+import { MIN_FILL, windowStart } from '../../../src/domain/context/window.ts'
 
 /** The start of the window for turns with the root seqs 1, 2, 3 …, of which `space` fit. */
 const startOf = (turns: number, space: number, more: Partial<Parameters<typeof windowStart>[0]> = {}) =>
@@ -26,7 +26,7 @@ describe('the window', () => {
       const start = startOf(turns, 30)
       expect(start).toBeGreaterThanOrEqual(last)
       expect(turns - start).toBeLessThanOrEqual(30)
-      if (turns > 30) expect(turns - start).toBeGreaterThanOrEqual(Math.floor(30 * LEAST))
+      if (turns > 30) expect(turns - start).toBeGreaterThanOrEqual(Math.floor(30 * MIN_FILL))
       if (start !== last) moves += 1
       last = start
     }

@@ -46,8 +46,8 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const { deps } = world
     const [ann, bob] = [tenant.as('ann'), tenant.as('bob')]
     const conversationId = await tenant.newConversation('ann', 'bob')
-    const publicTurn = await tenant.say(conversationId, 'ann', `${user} likes tea`)
-    const privateTurn = await tenant.say(conversationId, 'ann', 'canary', { audience: ['bob'] })
+    const publicTurn = await tenant.append(conversationId, 'ann', `${user} likes tea`)
+    const privateTurn = await tenant.append(conversationId, 'ann', 'canary', { audience: ['bob'] })
     const parts = [{ toolCall: { callId: 'k', name: 'n', arguments: {} } }]
     const edited = await supersedeTurn(deps, ann, { turnId: privateTurn.id, turn: { role: 'USER', parts } })
     const summary = await summarize(deps, ann, { conversationId, through: publicTurn.id })
@@ -93,7 +93,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const tenant = world.tenant()
     const ann = tenant.as('ann')
     const conversationId = await tenant.newConversation('ann')
-    const turn = await tenant.say(conversationId, 'ann', 'one')
+    const turn = await tenant.append(conversationId, 'ann', 'one')
     const events = await readEventsOf(world.deps, ann, { conversationId, after: 0 })
     const types: string[] = []
     const ended = (async () => {
@@ -104,7 +104,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     await ended
     expect(types.at(-1)).toBe('ConversationDeleted')
     await expect(readEventsOf(world.deps, ann, { conversationId, after: 0 })).rejects.toThrow(NotFound)
-    await expect(tenant.say(conversationId, 'ann', 'x')).rejects.toThrow(NotFound)
+    await expect(tenant.append(conversationId, 'ann', 'x')).rejects.toThrow(NotFound)
     const participant = { actor: 'x' }
     await expect(addParticipant(world.deps, tenant.as('x'), { conversationId, participant })).rejects.toThrow(NotFound)
     await expect(deleteConversation(world.deps, ann, conversationId)).rejects.toThrow(NotFound)
@@ -115,7 +115,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const appendMany = (count: number) =>
-      Array.from({ length: count }, (_, n) => tenant.say(conversationId, 'ann', `${n}`).catch((error) => error))
+      Array.from({ length: count }, (_, n) => tenant.append(conversationId, 'ann', `${n}`).catch((error) => error))
     const sent = appendMany(40)
     await sent[0]
     const more = appendMany(20)

@@ -26,7 +26,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     const participants: CreateConversationInput['participants'] = actors.map((actor) => ({ actor }))
     return (await createConversation(one.deps, ada, { participants })).id
   }
-  const say = (content: string, more: Partial<TurnInput> = {}, to = conversationId) =>
+  const append = (content: string, more: Partial<TurnInput> = {}, to = conversationId) =>
     appendTurn(one.deps, ada, { conversationId: to, turn: { role: 'USER', content, ...more } })
   const open = async (more: Partial<TurnInput> = {}, to = conversationId) =>
     (await openTurn(one.deps, ada, { conversationId: to, turn: { role: 'ASSISTANT', ...more } })).id
@@ -42,7 +42,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   })
   afterAll(() => site.close())
   beforeEach(async () => {
-    one.wire.lose = other.wire.lose = () => false
+    one.wire.drop = other.wire.drop = () => false
     ada = newViewer()
     conversationId = await newConversation('ada', 'bob')
   })
@@ -50,7 +50,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   it('reads new entries once for any number of listeners', async () => {
     const readings = await Promise.all(range(1, 10).map(() => as('bob')))
     const query = vi.spyOn(other.deps.pool, 'query')
-    const { seq } = await say('hello')
+    const { seq } = await append('hello')
     await Promise.all(readings.map((reading) => reading.until('the turn', sawSeq(seq))))
     const statements = query.mock.calls.map(([statement]) => (statement as unknown as { name?: string }).name)
     query.mockRestore()
@@ -61,12 +61,12 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   it('stops when the last listener leaves', async () => {
     const readings = [await as('bob'), await as('bob')]
     for (const reading of readings) await reading.stop()
-    const lose = vi.fn<Process['wire']['lose']>(() => false)
-    other.wire.lose = lose
-    await say('to nobody')
+    const lose = vi.fn<Process['wire']['drop']>(() => false)
+    other.wire.drop = lose
+    await append('to nobody')
     // A later event has arrived over the same bus, so the earlier one would have arrived, too.
     const reading = await as('bob')
-    const { seq } = await say('to somebody')
+    const { seq } = await append('to somebody')
     await reading.until('the turn', sawSeq(seq))
     expect(lose.mock.calls.filter(([message]) => 'seq' in message && message.seq === seq - 1)).toEqual([])
     await reading.stop()
@@ -75,10 +75,10 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   it('reads missed entries and text as soon as the bus is restored', async () => {
     const turnId = await open()
     const reading = await as('bob')
-    other.wire.lose = () => true
+    other.wire.drop = () => true
     await write(turnId, 'unheard')
-    const { seq } = await say('unheard, too')
-    other.wire.lose = () => false
+    const { seq } = await append('unheard, too')
+    other.wire.drop = () => false
     other.wire.restore()
     await reading.until('the turn', sawSeq(seq))
     await reading.until('the text', (each) => textOf(each, turnId) === 'unheard')
@@ -94,9 +94,9 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     it.concurrent('delivers entries, deltas and the deletion within seconds if the bus lost the messages', async () => {
       const [journal, streaming, deleted] = [await startReading(), await startReading(), await startReading()]
       const topics = new Set([journal, streaming, deleted].map(({ id }) => `conversation:${id}`))
-      const before = other.wire.lose
-      other.wire.lose = (message, topic) => topics.has(topic) || before(message, topic)
-      const { seq } = await say('unheard', {}, journal.id)
+      const before = other.wire.drop
+      other.wire.drop = (message, topic) => topics.has(topic) || before(message, topic)
+      const { seq } = await append('unheard', {}, journal.id)
       const turnId = await open({}, streaming.id)
       await write(turnId, 'unheard')
       await deleteConversation(one.deps, ada, deleted.id)
@@ -111,10 +111,10 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
       const { id, reading } = await startReading()
       const turnId = await open({}, id)
       await reading.until('the turn', ({ events }) => events.length > 0)
-      const before = other.wire.lose
-      other.wire.lose = (message, topic) =>
+      const before = other.wire.drop
+      other.wire.drop = (message, topic) =>
         (topic === `conversation:${id}` && message.type === 'entries') || before(message, topic)
-      const { seq } = await say('unheard', {}, id)
+      const { seq } = await append('unheard', {}, id)
       const writing = setInterval(() => void write(turnId, 'bla '), 100)
       try {
         await reading.until('the turn', sawSeq(seq))
@@ -134,7 +134,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
         if (name !== 'read-journal' || !values?.includes(id) || failures++ > 0) return query(...args)
         return Promise.reject(new Error('the connection broke'))
       })
-      const { seq } = await say('unread', {}, id)
+      const { seq } = await append('unread', {}, id)
       await reading.until('the turn', sawSeq(seq))
       expect(failures).toBeGreaterThan(1)
       spy.mockRestore()
@@ -180,12 +180,12 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
     await write(turnId, 'after')
     await commitTurn(one.deps, ada, { turnId })
-    await say('after')
+    await append('after')
     await markRead(one.deps, ada, { conversationId, seq: 6 })
     await eve.until('the read mark', ({ events }) => events.at(-1)?.type === 'ParticipantRead')
     expect(linesOf(bob)).toEqual(['0-7 before ', '4 ParticipantLeft'])
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'bob' } })
-    await say('again')
+    await append('again')
     await bob.until('the next turn', sawSeq(8))
     expect(linesOf(bob, 2)).toEqual(['7 ParticipantJoined', '8 TurnAppended'])
     await Promise.all([bob.stop(), eve.stop()])
@@ -195,12 +195,12 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     const bob = await as('bob')
     const eve = await as('eve')
     // Delays the bus message, so that the feed reads the mark only after bob has left.
-    other.wire.hold()
+    other.wire.queue()
     await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId, seq: 1 })
     await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
     await new Promise((resolve) => setTimeout(resolve, 50))
     other.wire.release()
-    const { seq } = await say('after')
+    const { seq } = await append('after')
     await eve.until('the turn', sawSeq(seq))
     await bob.until('the leaving', sawSeq(seq - 1))
     expect(linesOf(bob).filter((line) => line !== 'ParticipantRead')).toEqual(['3 ParticipantLeft'])
@@ -210,12 +210,12 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   it('delivers a first private turn live to its audience only', async () => {
     const [bob, carl, eve] = [await as('bob'), await as('carl'), await as('eve')]
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'carl' } })
-    await say('psst', { audience: ['bob'] })
+    await append('psst', { audience: ['bob'] })
     const turnId = await open({ audience: ['carl'] })
     await write(turnId, 'hush')
     await carl.until('the whisper', (each) => textOf(each, turnId) === 'hush')
     await commitTurn(one.deps, ada, { turnId })
-    const { seq } = await say('hello all')
+    const { seq } = await append('hello all')
     for (const reading of [bob, carl, eve]) await reading.until('the public turn', sawSeq(seq))
     expect(linesOf(bob)).toEqual(['3 ParticipantJoined', '4 TurnAppended', '7 TurnAppended'])
     expect(linesOf(carl)).toEqual([
@@ -246,9 +246,9 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     }) as Deps['pool']
     const deps: Deps = { ...other.deps, pool: openingPool }
     deps.feeds = createFeeds(deps)
-    other.wire.lose = () => true
+    other.wire.drop = () => true
     const reading = await read(deps, ada, { conversationId, after: 2 })
-    other.wire.lose = () => false
+    other.wire.drop = () => false
     other.wire.restore()
     await reading.until('the opening', sawSeq(3))
     await write(turnId, 'brown fox')

@@ -23,7 +23,7 @@ function createModel() {
   function apply(input: FeedInput): void {
     const step = reduceFeed(state, input)
     state = step.state
-    for (const event of step.events) for (const follower of followers) follower.tell(event)
+    for (const event of step.events) for (const follower of followers) follower.deliver(event)
   }
   function write(type: TurnEvent['type'], turn: TurnEvent['turn']): void {
     turns.set(turn.id, turn)

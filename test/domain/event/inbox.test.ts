@@ -31,7 +31,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
 
   const newConversation = async (participants: CreateConversationInput['participants']) =>
     (await createConversation(one.deps, ada, { participants })).id
-  const say = (actor: string, more: Partial<TurnInput> = {}) =>
+  const append = (actor: string, more: Partial<TurnInput> = {}) =>
     appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x', actor, ...more } })
   const open = async (actor: string, more: Partial<TurnInput> = {}) =>
     (await openTurn(one.deps, ada, { conversationId, turn: { role: 'ASSISTANT', actor, ...more } })).id
@@ -95,7 +95,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
 
     it('to an actor who joins by appending a turn', async () => {
       const [bob, eve] = [await listen('bob'), await listen('eve')]
-      await say('eve')
+      await append('eve')
       expect((await eve.reasons()).sort()).toEqual(['ADDED', 'TURN'])
       expect(await bob.reasons()).toEqual(['TURN'])
     })
@@ -105,22 +105,22 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     const eve = await listen('eve')
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve' } })
     expect(await eve.reasons()).toEqual(['ADDED'])
-    await say('ada')
+    await append('ada')
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN'])
     await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED'])
-    await say('ada')
+    await append('ada')
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN'])
     await removeParticipant(one.deps, ada, { conversationId, actor: 'eve' })
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN', 'REMOVED'])
-    await say('ada')
+    await append('ada')
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN', 'REMOVED'])
   })
 
   describe('delivers TURN', () => {
     it('for a turn that is appended, in every process, to its author as well', async () => {
       const listeners = [await listen('bob', one), await listen('bob', other), await listen('ada')]
-      await say('ada')
+      await append('ada')
       for (const inbox of listeners) expect(await inbox.reasons()).toEqual(['TURN'])
     })
 
@@ -158,7 +158,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
 
   it('delivers a private turn to its audience only', async () => {
     const [bob, carl, eve] = [await listen('bob'), await listen('carl'), await listen('eve')]
-    const { id } = await say('ada', { audience: ['bob'] })
+    const { id } = await append('ada', { audience: ['bob'] })
     const turnId = await open('ada', { audience: ['bob'] })
     await appendDelta(one.deps, ada, { turnId, text: 'psst' })
     await commitTurn(one.deps, ada, { turnId })
@@ -177,7 +177,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   })
 
   it('delivers UPDATED when the conversation or one of its turns changes', async () => {
-    const { id } = await say('ada')
+    const { id } = await append('ada')
     const [bob, eve] = [await listen('bob'), await listen('eve')]
     await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
     expect(await bob.reasons()).toEqual(['UPDATED'])
@@ -196,14 +196,14 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     })
     await retractFact(one.deps, ada, { factId: fact!.id })
     expect(await bob.reasons()).toEqual([])
-    await say('ada')
+    await append('ada')
     expect(await bob.reasons()).toEqual(['TURN'])
   })
 
   it('delivers REMOVED to a participant who leaves, then nothing until they return', async () => {
     const [bob, carl] = [await listen('bob'), await listen('carl')]
     await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
-    await say('ada')
+    await append('ada')
     await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
     expect(await bob.reasons()).toEqual(['REMOVED'])
     expect(await carl.reasons()).not.toContain('REMOVED')
@@ -221,7 +221,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
 
   it('delivers nothing from other tenants, even for actors of the same name', async () => {
     const stranger = await listen('bob', other, newViewer())
-    await say('ada')
+    await append('ada')
     await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
     await deleteConversation(one.deps, ada, conversationId)
     expect(await stranger.reasons()).toEqual([])
@@ -230,7 +230,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   it('reports the time of the change', async () => {
     const bob = await listen('bob')
     const before = Date.now()
-    await say('ada')
+    await append('ada')
     await bob.reasons()
     const [event] = bob.events
     expect(event).toMatchObject({ conversationId, reason: 'TURN' })
@@ -241,7 +241,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   it("is the viewer's own without `as`, and refuses invalid names", async () => {
     const iterable = await readInbox(other.deps, ada, {})
     inboxes.push(iterable)
-    await say('bob')
+    await append('bob')
     expect((await iterable.next()).value).toMatchObject({ conversationId, reason: 'TURN' })
     await expect(readInbox(one.deps, ada, { as: '' })).rejects.toThrow(InvalidInput)
   })

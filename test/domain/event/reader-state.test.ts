@@ -5,15 +5,15 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { ConversationEvent } from '../../../src/domain/event/event.ts'
 import {
   changeView,
-  HOPELESS,
-  isHopeless,
+  MAX_ENTRIES_BEHIND,
+  isTooFarBehind,
   joinFeed,
   leaveFeed,
   moveTo,
   replay,
   skipTo,
   startReaderState,
-  takes,
+  accept,
   type ReaderState,
 } from '../../../src/domain/event/reader-state.ts'
 import { OPEN_VIEW, type View } from '../../../src/domain/view.ts'
@@ -53,17 +53,17 @@ describe('a reader at entry 5', () => {
 
   it('delivers only events in its view', () => {
     const turn = entry('TurnAppended', 6, turnRow('t', 6, { audience: ['ann'] }))
-    expect(takes(state, turn)).toBe(false)
+    expect(accept(state, turn)).toBe(false)
     state.view = ANN
-    expect(takes(state, turn)).toBe(true)
+    expect(accept(state, turn)).toBe(true)
     state.view = LEFT
-    expect(takes(state, turn)).toBe(false)
+    expect(accept(state, turn)).toBe(false)
   })
 
   it('delivers the deletion once, and nothing after it', () => {
-    expect(takes(state, deletion)).toBe(true)
-    expect(takes(state, deletion)).toBe(false)
-    expect(takes(state, entry('TurnAppended', 6, turnRow('t', 6)))).toBe(false)
+    expect(accept(state, deletion)).toBe(true)
+    expect(accept(state, deletion)).toBe(false)
+    expect(accept(state, entry('TurnAppended', 6, turnRow('t', 6)))).toBe(false)
   })
 
   it('delivers all the text of open turns when it joins the feed', () => {
@@ -114,11 +114,11 @@ describe('a reader at entry 5', () => {
     expect(lines(changeView(state, ANN, turns))).toEqual([])
   })
 
-  it(`skips entries if it was live and is more than ${HOPELESS} entries behind`, () => {
-    expect(isHopeless(state, 5 + HOPELESS + 1)).toBe(false)
+  it(`skips entries if it was live and is more than ${MAX_ENTRIES_BEHIND} entries behind`, () => {
+    expect(isTooFarBehind(state, 5 + MAX_ENTRIES_BEHIND + 1)).toBe(false)
     joinFeed(state, OPEN_VIEW, [])
-    expect(isHopeless(state, 5 + HOPELESS)).toBe(false)
-    expect(isHopeless(state, 5 + HOPELESS + 1)).toBe(true)
+    expect(isTooFarBehind(state, 5 + MAX_ENTRIES_BEHIND)).toBe(false)
+    expect(isTooFarBehind(state, 5 + MAX_ENTRIES_BEHIND + 1)).toBe(true)
     leaveFeed(state, [open('t1', 'abc')])
     expect(skipTo(state, 20_000)).toMatchObject({ type: 'Gap', seq: null, resumeAfter: 20_000 })
     expect(state.cursor).toBe(20_000)

@@ -25,7 +25,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
   let ada: Viewer
   let conversationId: string
 
-  const say = (content: string, deps: Deps = one.deps) =>
+  const append = (content: string, deps: Deps = one.deps) =>
     appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content } })
   const sayMany = (from: number, to: number) =>
     appendTurns(one.deps, ada, {
@@ -45,14 +45,14 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
   })
   afterAll(() => site.close())
   beforeEach(async () => {
-    one.wire.lose = other.wire.lose = () => false
+    one.wire.drop = other.wire.drop = () => false
     ada = newViewer()
     conversationId = (await createConversation(one.deps, ada, { participants: [{ actor: 'ada' }] })).id
   })
 
   it('gets the journal after its cursor, then live events, while others write', async () => {
     const writing = range(1, 8).map(async (writer) => {
-      for (const n of range(1, 25)) await say(`${writer}.${n}`, (writer % 2 ? one : other).deps)
+      for (const n of range(1, 25)) await append(`${writer}.${n}`, (writer % 2 ? one : other).deps)
     })
     const readings: [after: number, reading: Reading][] = []
     for (const n of range(1, 24)) {
@@ -74,7 +74,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
   it('gets only live events without a cursor', async () => {
     await sayMany(1, 5)
     const readings = [await from(), await from(null, other.deps)]
-    const { seq } = await say('next')
+    const { seq } = await append('next')
     for (const reading of readings) {
       await reading.until('the turn', sawSeq(seq))
       expect(lines(reading.events)).toEqual([`${seq} TurnAppended`])
@@ -83,7 +83,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
   })
 
   it('gets an event for every entry and each ephemeral event, with the current state of its object', async () => {
-    const [live, { id }] = [await from(0, other.deps), await say('first')]
+    const [live, { id }] = [await from(0, other.deps), await append('first')]
     const [committedId, abortedId] = [await open(), await open()]
     await live.until('the openings', sawSeq(4))
     await write(committedId, 'kept')
@@ -175,12 +175,12 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       const turnId = await open()
       await write(turnId, 'text')
       await early.until('the text', (each) => textOf(each, turnId) === 'text')
-      other.wire.lose = () => true
+      other.wire.drop = () => true
       await write(turnId, ', finished')
       await commitTurn(one.deps, ada, { turnId })
       const readings = [await from(3, other.deps), await from(null, other.deps)]
-      other.wire.lose = () => false
-      const { seq } = await say('next')
+      other.wire.drop = () => false
+      const { seq } = await append('next')
       for (const reading of readings) {
         await reading.until('the next turn', sawSeq(seq))
         expect(lines(reading.events)).toEqual([`${seq} TurnAppended`])
@@ -240,7 +240,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       const quick = await from(null, other.deps)
       slow.pause()
       // The read in progress still takes this event; later events stay queued.
-      await say('taken')
+      await append('taken')
       await slow.until('the turn', sawSeq(2))
       await sayMany(1, turns)
       await quick.until('the last turn', sawSeq(turns + 2))
@@ -266,7 +266,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       await slow.until('the gap', ({ events }) => events.some(({ type }) => type === 'Gap'))
       const gap = slow.events.findIndex(({ type }) => type === 'Gap')
       expect(slow.events[gap]).toMatchObject({ resumeAfter: 11_002, seq: null })
-      const { seq } = await say('after the gap')
+      const { seq } = await append('after the gap')
       await slow.until('the next turn', sawSeq(seq))
       expect(seqsOf(slow).slice(-2)).toEqual([expect.any(Number), 11_003])
       expect(seqsOf(slow).slice(0, -1)).toEqual(range(1, seqsOf(slow).length - 1))

@@ -73,7 +73,7 @@ describe.each(backends)('the memory audit on $name', (backend) => {
     expect(await auditMemory(deps, tenant.as('ada'))).toEqual(expected)
 
     // Private facts change the figures of their audience only.
-    const { id } = await tenant.say(conversationId, 'bob', 'psst', { audience: ['carl'] })
+    const { id } = await tenant.append(conversationId, 'bob', 'psst', { audience: ['carl'] })
     const secret = { ...fact('bob', 'fears', 'spiders'), sourceTurnId: id }
     for (let n = 0; n < 3; n++) await record('bob', [secret])
     await record('bob', [{ ...secret, object: 'the spiders' }])

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { contentHash, LONGEST, normaliseText, statementShape } from '../../../src/domain/fact/content-hash.ts'
+import { contentHash, MAX_LENGTHS, normaliseText, statementShape } from '../../../src/domain/fact/content-hash.ts'
 
 const schema = z.object(statementShape)
 const statement = (subject: string, predicate: string, object: string) => ({ subject, predicate, object })
@@ -75,7 +75,11 @@ describe('the texts of a fact', () => {
   })
 
   it('may have the maximum length after normalisation', () => {
-    const longest = statement('s'.repeat(LONGEST.subject), 'p'.repeat(LONGEST.predicate), 'o'.repeat(LONGEST.object))
+    const longest = statement(
+      's'.repeat(MAX_LENGTHS.subject),
+      'p'.repeat(MAX_LENGTHS.predicate),
+      'o'.repeat(MAX_LENGTHS.object),
+    )
     expect(schema.parse({ ...longest, object: ` ${longest.object}  ` })).toEqual(longest)
     expect(schema.safeParse({ ...longest, object: `${longest.object}o` }).success).toBe(false)
   })

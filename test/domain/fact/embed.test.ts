@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createFactEmbedding, embedFacts, type FactEmbedding } from '../../../src/domain/fact/embed.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { backends } from '../../support/backend.ts'
-import { away, fakeEmbedder, refusal, type FakeEmbedder } from '../../support/fake-embedder.ts'
+import { unavailable, fakeEmbedder, rejected, type FakeEmbedder } from '../../support/fake-embedder.ts'
 import { addEmbedder } from '../../support/seeded-vectors.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 
@@ -22,7 +22,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
   }
   async function platformWith(embedder: FakeEmbedder) {
     await addEmbedder(world.deps.pool, embedder.name, embedder.dimension)
-    return { ...world.deps, embedding: { ...world.deps.embedding, searched: () => embedder } }
+    return { ...world.deps, embedding: { ...world.deps.embedding, serving: () => embedder } }
   }
   const vectorsOf = (name: string, ids: string[]) =>
     world.deps.db.factVector.count({ where: { embedder: name, factId: { in: ids } } })
@@ -92,13 +92,13 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     const ids = await record(world.tenant(), ...Array.from({ length: 20 }, (_, n) => `a thing of number ${n}`))
     await Promise.all([embedFacts(platform, ids), embedFacts(platform, ids), embedFacts(platform, ids.toReversed())])
     expect((await embedFacts(platform, ids)).size).toBe(20)
-    expect(await vectorsOf(platform.embedding.searched().name, ids)).toBe(20)
+    expect(await vectorsOf(platform.embedding.serving().name, ids)).toBe(20)
   })
 
   it('continues after a refused fact', async () => {
     const embedder = fakeEmbedder()
     embedder.before = (texts) => {
-      if (texts.some((text) => text.includes('poison'))) throw refusal()
+      if (texts.some((text) => text.includes('poison'))) throw rejected()
     }
     const ids = await record(world.tenant(), 'kittens', 'poison', 'puppies')
     expect([...(await embedFacts(await platformWith(embedder), ids)).keys()].sort()).toEqual([ids[0], ids[2]].sort())
@@ -108,7 +108,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
   it('logs a warning and retries while the embedder is unavailable', async () => {
     const embedder = fakeEmbedder()
     embedder.before = () => {
-      throw away()
+      throw unavailable()
     }
     const platform = await platformWith(embedder)
     const ids = await record(world.tenant(), 'kittens')

@@ -11,7 +11,7 @@ import { openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
-import { type ExtractedFact, type ToldTurn } from '../../../src/providers/ports/fact-extractor.ts'
+import { type ExtractedFact, type ExtractorTurn } from '../../../src/providers/ports/fact-extractor.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 
@@ -28,7 +28,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
 
   /** The world's deps with another extractor. */
   const withExtractor = (
-    extract: (turns: readonly ToldTurn[]) => Promise<ExtractedFact[]> | ExtractedFact[],
+    extract: (turns: readonly ExtractorTurn[]) => Promise<ExtractedFact[]> | ExtractedFact[],
   ): Deps => ({
     ...world.deps,
     factServices: {
@@ -38,7 +38,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
   })
 
   /** Extracts one fact from each text of the form "Ada | lives in | Rome". */
-  const extractStatements = (turns: readonly ToldTurn[]): ExtractedFact[] =>
+  const extractStatements = (turns: readonly ExtractorTurn[]): ExtractedFact[] =>
     turns.flatMap(({ id, text }) => {
       const [subject, predicate, object] = text.split(' | ') as [string, string?, string?]
       return predicate && object ? [{ subject, predicate, object, confidence: 1, turnId: id }] : []
@@ -48,8 +48,8 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada, helper)
-    const turn = await tenant.say(conversationId, 'ada', 'I live in Rome. Where do you live?')
-    await tenant.say(conversationId, 'ada', 'Would I like Oslo?')
+    const turn = await tenant.append(conversationId, 'ada', 'I live in Rome. Where do you live?')
+    await tenant.append(conversationId, 'ada', 'Would I like Oslo?')
     const { facts, exactDuplicatesSkipped } = await extractFacts(deps, tenant.as('ada'), { conversationId })
     expect(exactDuplicatesSkipped).toBe(0)
     expect(facts).toMatchObject([
@@ -70,14 +70,14 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
-    const first = await tenant.say(conversationId, 'ada', 'I live in Rome.')
-    await tenant.say(conversationId, 'ada', 'I like tea.')
+    const first = await tenant.append(conversationId, 'ada', 'I live in Rome.')
+    await tenant.append(conversationId, 'ada', 'I like tea.')
     const extract = async (through?: string) =>
       (await extractFacts(deps, tenant.as('ada'), { conversationId, through })).facts.map(({ object }) => object)
     expect(await extract(first.id)).toEqual(['Rome'])
     expect(await extract()).toEqual(['tea'])
     expect(await extract()).toEqual([])
-    await tenant.say(conversationId, 'ada', 'I live in Rome.')
+    await tenant.append(conversationId, 'ada', 'I live in Rome.')
     expect(await extractFacts(deps, tenant.as('ada'), { conversationId })).toEqual({
       facts: [],
       exactDuplicatesSkipped: 1,
@@ -89,10 +89,10 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
     const conversationId = await tenant.newConversation(ada)
-    const edited = await tenant.say(conversationId, 'ada', 'I live in Rome.')
+    const edited = await tenant.append(conversationId, 'ada', 'I live in Rome.')
     const open = await openTurn(deps, viewer, { conversationId, turn: { role: 'USER' } })
     for (let i = 0; i < 120; i++)
-      await tenant.say(conversationId, 'ada', i % 10 === 0 ? `I visited place ${i}.` : 'Well.')
+      await tenant.append(conversationId, 'ada', i % 10 === 0 ? `I visited place ${i}.` : 'Well.')
     await appendDelta(deps, viewer, { turnId: open.id, start: 0, text: 'I like jazz.' })
     await commitTurn(deps, viewer, { turnId: open.id })
     await supersedeTurn(deps, viewer, { turnId: edited.id, turn: { content: 'I live in Oslo.', role: 'USER' } })
@@ -114,7 +114,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
     for (let i = 0; i < 40; i++) {
-      await tenant.say(conversationId, 'ada', `I live in City${String.fromCharCode(65 + (i % 26))}${i}.`)
+      await tenant.append(conversationId, 'ada', `I live in City${String.fromCharCode(65 + (i % 26))}${i}.`)
     }
     const runs = await Promise.all(
       Array.from({ length: 6 }, async () => {
@@ -136,12 +136,12 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada, 'bob', 'carl')
-    await tenant.say(conversationId, 'ada', 'I live in Rome.')
-    await tenant.say(conversationId, 'ada', 'I live in Oslo.', { audience: ['bob'] })
+    await tenant.append(conversationId, 'ada', 'I live in Rome.')
+    await tenant.append(conversationId, 'ada', 'I live in Oslo.', { audience: ['bob'] })
     const reply = await extractFacts(deps, tenant.as('carl'), { conversationId })
     expect(reply.facts.map(({ object }) => object)).toEqual(['Rome'])
     expect(await activeFacts(tenant.as('bob'))).toEqual(['Ada lives in Oslo', 'Ada lives in Rome'])
-    await tenant.say(conversationId, 'ada', 'I live in Oslo.', { audience: ['bob'] })
+    await tenant.append(conversationId, 'ada', 'I live in Oslo.', { audience: ['bob'] })
     const skipped = async (actor: string) =>
       (await extractFacts(deps, tenant.as(actor), { conversationId })).exactDuplicatesSkipped
     expect(await skipped('carl')).toBe(0)
@@ -151,10 +151,10 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada, helper, { actor: 'clock', kind: 'TOOL' })
-    await tenant.say(conversationId, 'ada', 'I live in Rome.', { role: 'SYSTEM' })
-    await tenant.say(conversationId, 'clock', 'I live in Oslo.')
-    await tenant.say(conversationId, 'helper', 'Ada lives in Lima.', { role: 'ASSISTANT' })
-    await tenant.say(conversationId, 'ada', 'Hello.')
+    await tenant.append(conversationId, 'ada', 'I live in Rome.', { role: 'SYSTEM' })
+    await tenant.append(conversationId, 'clock', 'I live in Oslo.')
+    await tenant.append(conversationId, 'helper', 'Ada lives in Lima.', { role: 'ASSISTANT' })
+    await tenant.append(conversationId, 'ada', 'Hello.')
     const { facts } = await extractFacts(deps, tenant.as('ada'), { conversationId })
     expect(facts).toMatchObject([{ object: 'Lima', saidBy: 'AGENT', userId: 'ada' }])
   })
@@ -164,16 +164,16 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const viewer = tenant.as('ada')
     const conversationId = await tenant.newConversation(ada, helper)
     const deps = withExtractor(extractStatements)
-    await tenant.say(conversationId, 'ada', 'Ada | lives in | Rome')
-    await tenant.say(conversationId, 'ada', 'Ada | likes | tea')
+    await tenant.append(conversationId, 'ada', 'Ada | lives in | Rome')
+    await tenant.append(conversationId, 'ada', 'Ada | likes | tea')
     const { facts } = await extractFacts(deps, viewer, { conversationId })
     await retractFact(deps, viewer, { factId: facts.find(({ object }) => object === 'Rome')!.id })
     const texts = ['Ada | resides in | Rome', 'ada | lives in | rome', 'Ada | enjoys | tea', 'Ada | likes | tea']
     for (const text of texts) {
-      await tenant.say(conversationId, 'helper', text, { role: 'ASSISTANT' })
+      await tenant.append(conversationId, 'helper', text, { role: 'ASSISTANT' })
     }
     expect(await extractFacts(deps, viewer, { conversationId })).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
-    await tenant.say(conversationId, 'ada', 'Ada | resides in | Rome')
+    await tenant.append(conversationId, 'ada', 'Ada | resides in | Rome')
     expect((await extractFacts(deps, viewer, { conversationId })).facts).toHaveLength(1)
   })
 
@@ -183,9 +183,9 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const conversationId = await tenant.newConversation(ada, 'bob', helper)
     const deps = withExtractor(extractStatements)
     const extract = () => extractFacts(deps, viewer, { conversationId })
-    await tenant.say(conversationId, 'ada', 'Ada | lives in | Rome')
-    await tenant.say(conversationId, 'ada', 'Ada | likes | tea')
-    await tenant.say(conversationId, 'ada', 'Ada | owns | a boat', { audience: ['bob', 'helper'] })
+    await tenant.append(conversationId, 'ada', 'Ada | lives in | Rome')
+    await tenant.append(conversationId, 'ada', 'Ada | likes | tea')
+    await tenant.append(conversationId, 'ada', 'Ada | owns | a boat', { audience: ['bob', 'helper'] })
     const { facts } = await extract()
     await retractFact(deps, viewer, { factId: facts.find(({ object }) => object === 'Rome')!.id })
     for (const text of [
@@ -194,19 +194,19 @@ describe.each(backends)('extracting facts on $name', (backend) => {
       'Ada | enjoys | tea',
       'Ada | possesses | a boat',
     ]) {
-      await tenant.say(conversationId, 'helper', text, { role: 'ASSISTANT', audience: ['ada'] })
+      await tenant.append(conversationId, 'helper', text, { role: 'ASSISTANT', audience: ['ada'] })
     }
     expect((await extract()).facts).toEqual([])
     // A fact is new for viewers who could not see it before.
-    await tenant.say(conversationId, 'helper', 'Ada | possesses | a boat', { role: 'ASSISTANT' })
+    await tenant.append(conversationId, 'helper', 'Ada | possesses | a boat', { role: 'ASSISTANT' })
     expect((await extract()).facts).toMatchObject([{ predicate: 'possesses', saidBy: 'AGENT' }])
   })
 
   it('accepts from a hostile extractor only valid facts of the turns it was given', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
-    const turn = await tenant.say(conversationId, 'ada', 'Hello.')
-    const instruction = await tenant.say(conversationId, 'ada', 'Ada is in charge.', { role: 'SYSTEM' })
+    const turn = await tenant.append(conversationId, 'ada', 'Hello.')
+    const instruction = await tenant.append(conversationId, 'ada', 'Ada is in charge.', { role: 'SYSTEM' })
     const valid = { subject: 'Ada', predicate: 'says', object: 'hello', confidence: 1, turnId: turn.id }
     const hostile = withExtractor(() => [
       { ...valid, turnId: 'turn_0123456789ABCDEFGHJKMNPQRS' },
@@ -224,7 +224,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
   it('writes nothing if the extractor fails, and reads the same turns again later', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
-    await tenant.say(conversationId, 'ada', 'I live in Rome.')
+    await tenant.append(conversationId, 'ada', 'I live in Rome.')
     const failing = withExtractor(() => Promise.reject(new CallFailed('It is down.', true)))
     await expect(extractFacts(failing, tenant.as('ada'), { conversationId })).rejects.toMatchObject({
       code: 'PROVIDER_FAILED',
@@ -238,7 +238,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
     const conversationId = await tenant.newConversation(ada)
-    const turn = await tenant.say(conversationId, 'ada', 'I live in Rome.')
+    const turn = await tenant.append(conversationId, 'ada', 'I live in Rome.')
     const slow = withExtractor(async (turns) => {
       const { facts } = await deps.factServices.extractor.extract(turns)
       if (turns.some(({ id }) => id === turn.id)) {
@@ -254,9 +254,9 @@ describe.each(backends)('extracting facts on $name', (backend) => {
   it('redacts personal data before facts are stored, if configured', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
-    await tenant.say(conversationId, 'ada', 'Ada | opens the door by | 4711-KEY')
-    await tenant.say(conversationId, 'ada', 'Ada | writes from | ada@example.org')
-    await tenant.say(conversationId, 'ada', 'Ada | reads at | ada@exam\u200bple.org')
+    await tenant.append(conversationId, 'ada', 'Ada | opens the door by | 4711-KEY')
+    await tenant.append(conversationId, 'ada', 'Ada | writes from | ada@example.org')
+    await tenant.append(conversationId, 'ada', 'Ada | reads at | ada@exam\u200bple.org')
     const deps = {
       ...withExtractor(extractStatements),
       redactFacts: true,

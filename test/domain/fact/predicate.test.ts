@@ -46,7 +46,7 @@ describe('a predicate', () => {
     const [one, other] = [classify(negation), classify(affirmation)]
     expect(one.name).toBe(other.name)
     expect([one.isDenied, other.isDenied]).toEqual([true, false])
-    expect(one.many).toBe('MANY')
+    expect(one.cardinality).toBe('MANY')
   })
 
   it('negated twice is affirmative', () => {
@@ -64,13 +64,13 @@ describe('a predicate', () => {
     'favorite film',
     'was born in',
   ])('%s has one value at a time', (predicate) => {
-    expect(classify(predicate).many).toBe('ONE')
+    expect(classify(predicate).cardinality).toBe('ONE')
   })
 
   it.each(['likes', 'speaks', 'visited', 'has a daughter named', 'bought', 'lived in', 'worked at', 'liked'])(
     '%s has many values',
     (predicate) => {
-      expect(classify(predicate).many).toBe('MANY')
+      expect(classify(predicate).cardinality).toBe('MANY')
     },
   )
 

@@ -78,7 +78,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob')
-    const secret = await tenant.say(conversationId, 'ada', 'psst: Oslo', { audience: ['ada'] })
+    const secret = await tenant.append(conversationId, 'ada', 'psst: Oslo', { audience: ['ada'] })
     await recordFacts(deps, tenant.as('ada'), {
       conversationId,
       facts: [
@@ -183,8 +183,8 @@ describe.each(backends)('reconciling on $name', (backend) => {
       const ada = world.tenant().as('ada')
       await recordFacts(world.deps, ada, { userId: 'ada', facts })
       const deps = withJudge(async (pairs) => [
-        ...pairs.map(({ a, b }) => ({ a: a.id, b: b.id, says: 'SAME' as const })),
-        { a: 'fact_unknown', b: pairs[0]!.a.id, says: 'CONTRADICTORY' },
+        ...pairs.map(({ a, b }) => ({ a: a.id, b: b.id, relation: 'SAME' as const })),
+        { a: 'fact_unknown', b: pairs[0]!.a.id, relation: 'CONTRADICTORY' },
       ])
       expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toEqual({ kept: 1, merged: 1, contradicted: 1 })
       expect(await activeFacts(ada)).toEqual(['ada keeps bees on top of the house', 'ada lives in Oslo'])
@@ -220,7 +220,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
           })
           await deleteConversation(world.deps, ada, here)
         }
-        return pairs.map(({ a, b }) => ({ a: a.id, b: b.id, says: 'SAME' as const }))
+        return pairs.map(({ a, b }) => ({ a: a.id, b: b.id, relation: 'SAME' as const }))
       })
       await reconcileFacts(deps, ada, { userId: 'ada' })
       expect(await activeFacts(ada)).toEqual(['ada keeps bees on top of the house', 'ada lives in Rome'])

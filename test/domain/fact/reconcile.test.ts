@@ -142,24 +142,24 @@ describe('the verdicts of a model', () => {
   })
 
   it('may merge two facts or supersede one of them; rules decide which one', () => {
-    expect(reconcile(given, [{ a: 'b', b: 'a', says: 'SAME' }]).merged).toMatchObject([{ originals: ['a', 'b'] }])
-    expect(reconcile(given, [{ a: 'a', b: 'b', says: 'CONTRADICTORY' }]).contradicted).toEqual([
+    expect(reconcile(given, [{ a: 'b', b: 'a', relation: 'SAME' }]).merged).toMatchObject([{ originals: ['a', 'b'] }])
+    expect(reconcile(given, [{ a: 'a', b: 'b', relation: 'CONTRADICTORY' }]).contradicted).toEqual([
       { loser: 'a', winner: 'b' },
       { loser: 'd', winner: 'e' },
     ])
-    expect(reconcile(given, [{ a: 'a', b: 'b', says: 'BOTH_HOLD' }])).toEqual(reconcile(given))
+    expect(reconcile(given, [{ a: 'a', b: 'b', relation: 'COMPATIBLE' }])).toEqual(reconcile(given))
   })
 
   it.each<[ReconciliationPlan['rejected'][0]['why'], Verdict[]]>([
-    ['UNKNOWN_ID', [{ a: 'a', b: 'z', says: 'SAME' }]],
-    ['NOT_ASKED', [{ a: 'a', b: 'a', says: 'CONTRADICTORY' }]],
-    ['NOT_ASKED', [{ a: 'a', b: 'c', says: 'SAME' }]],
-    ['NOT_ASKED', [{ a: 'd', b: 'e', says: 'BOTH_HOLD' }]],
+    ['UNKNOWN_ID', [{ a: 'a', b: 'z', relation: 'SAME' }]],
+    ['NOT_ASKED', [{ a: 'a', b: 'a', relation: 'CONTRADICTORY' }]],
+    ['NOT_ASKED', [{ a: 'a', b: 'c', relation: 'SAME' }]],
+    ['NOT_ASKED', [{ a: 'd', b: 'e', relation: 'COMPATIBLE' }]],
     [
       'AMBIGUOUS',
       [
-        { a: 'a', b: 'b', says: 'SAME' },
-        { a: 'b', b: 'a', says: 'CONTRADICTORY' },
+        { a: 'a', b: 'b', relation: 'SAME' },
+        { a: 'b', b: 'a', relation: 'CONTRADICTORY' },
       ],
     ],
   ])('are rejected as %s: %j', (why, verdicts) => {
@@ -201,7 +201,7 @@ const someVerdicts = fc.array(
   fc.record({
     a: fc.integer({ min: 0, max: 17 }).map(idOf),
     b: fc.integer({ min: 0, max: 17 }).map(idOf),
-    says: fc.constantFrom('SAME' as const, 'CONTRADICTORY' as const, 'BOTH_HOLD' as const),
+    relation: fc.constantFrom('SAME' as const, 'CONTRADICTORY' as const, 'COMPATIBLE' as const),
   }),
   { maxLength: 8 },
 )

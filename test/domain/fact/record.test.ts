@@ -38,7 +38,7 @@ describe.each(backends)('facts on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob', 'carl')
-    const turn = await tenant.say(conversationId, 'ada', 'psst', { audience: ['bob'] })
+    const turn = await tenant.append(conversationId, 'ada', 'psst', { audience: ['bob'] })
     const fact = { subject: 'ada', predicate: 'fears', object: 'spiders', sourceTurnId: turn.id }
     const { facts } = await recordFacts(deps, tenant.as('bob'), { facts: [fact] })
     expect(facts).toHaveLength(1)
@@ -65,7 +65,7 @@ describe.each(backends)('facts on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
-    const turn = await tenant.say(conversationId, 'ada', 'I live in Rome')
+    const turn = await tenant.append(conversationId, 'ada', 'I live in Rome')
     const {
       facts: [fact],
     } = await recordFacts(deps, tenant.as('ada'), { facts: [{ ...rome, sourceTurnId: turn.id }] })
@@ -78,7 +78,7 @@ describe.each(backends)('facts on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
-    const old = await tenant.say(conversationId, 'ada', 'I live in Rome')
+    const old = await tenant.append(conversationId, 'ada', 'I live in Rome')
     await supersedeTurn(deps, ada, { turnId: old.id, turn: { content: 'I live in Oslo', role: 'USER' } })
     const open = await openTurn(deps, ada, { conversationId, turn: { role: 'ASSISTANT' } })
     for (const [turn, problem] of [
@@ -99,7 +99,7 @@ describe.each(backends)('facts on $name', (backend) => {
     const tenant = world.tenant()
     const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
     for (let n = 0; n < 10; n++) {
-      const { id } = await tenant.say(conversationId, 'ada', `I live in Rome ${n}`)
+      const { id } = await tenant.append(conversationId, 'ada', `I live in Rome ${n}`)
       const facts = [{ ...rome, object: `Rome ${n}`, sourceTurnId: id }]
       await Promise.all([
         recordFacts(deps, ada, { facts }).catch((error) => expect(error).toBeInstanceOf(InvalidInput)),
@@ -118,7 +118,7 @@ describe.each(backends)('facts on $name', (backend) => {
       tenant.as('ada'),
     ]
     for (let n = 0; n < 20; n++) {
-      const { id } = await tenant.say(here, 'ada', `I live in Rome ${n}`)
+      const { id } = await tenant.append(here, 'ada', `I live in Rome ${n}`)
       const fact = { ...rome, object: `Rome ${n}`, observedAt: at(1) }
       await recordFacts(deps, ada, { userId: 'ada', facts: [{ ...fact, sourceTurnId: id }] })
       await Promise.all([
@@ -141,7 +141,7 @@ describe.each(backends)('facts on $name', (backend) => {
     const recording = recordFacts(slow, ada, { conversationId, facts }).finally(() => {
       isDone = true
     })
-    for (let n = 0; n < 3; n++) await tenant.say(conversationId, 'ada', 'Meanwhile')
+    for (let n = 0; n < 3; n++) await tenant.append(conversationId, 'ada', 'Meanwhile')
     expect(isDone).toBe(false)
     expect((await recording).facts).toHaveLength(50)
   })
@@ -216,8 +216,8 @@ describe.each(backends)('facts on $name', (backend) => {
       const tenant = world.tenant()
       const conversationIds = await twoConversations(tenant)
       const [one, two] = [
-        await tenant.say(conversationIds[0], 'ada', 'Rome'),
-        await tenant.say(conversationIds[1], 'ada', 'Rome'),
+        await tenant.append(conversationIds[0], 'ada', 'Rome'),
+        await tenant.append(conversationIds[1], 'ada', 'Rome'),
       ]
       const facts = [one, two].map(({ id }, n) => ({ ...rome, sourceTurnId: id, observedAt: at(n + 1) }))
       const recorded = await recordFacts(deps, tenant.as('ada'), { facts })
@@ -232,7 +232,7 @@ describe.each(backends)('facts on $name', (backend) => {
       const { deps } = world
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ada', 'bob')
-      const { id } = await tenant.say(conversationId, 'ada', 'Rome', { audience: ['ada'] })
+      const { id } = await tenant.append(conversationId, 'ada', 'Rome', { audience: ['ada'] })
       const record = async (actor: string, more: object) => {
         const { facts, exactDuplicatesSkipped } = await recordFacts(deps, tenant.as(actor), {
           conversationId,

@@ -2,7 +2,7 @@
 
 import { describe, expect, it, vi } from 'vitest'
 import { embedTexts } from '../../../src/domain/indexing/embed-texts.ts'
-import { away, fakeEmbedder, refusal } from '../../support/fake-embedder.ts'
+import { unavailable, fakeEmbedder, rejected } from '../../support/fake-embedder.ts'
 
 const { signal } = new AbortController()
 const unexpected = () => expect.unreachable()
@@ -23,7 +23,7 @@ describe('embedding a batch of texts', () => {
     let calls = 0
     embedder.before = (given) => {
       calls += 1
-      if (given.some((text) => text === 'text 5' || text === 'text 6')) throw refusal()
+      if (given.some((text) => text === 'text 5' || text === 'text 6')) throw rejected()
     }
     const refused = vi.fn()
     const vectors = await embedTexts(embedder, texts, signal, refused)
@@ -35,7 +35,7 @@ describe('embedding a batch of texts', () => {
   it('fails if the embedder refuses all texts', async () => {
     const embedder = fakeEmbedder()
     embedder.before = () => {
-      throw refusal()
+      throw rejected()
     }
     await expect(embedTexts(embedder, texts, signal, unexpected)).rejects.toThrow('refuses')
   })
@@ -45,7 +45,7 @@ describe('embedding a batch of texts', () => {
     let calls = 0
     embedder.before = () => {
       calls += 1
-      throw away()
+      throw unavailable()
     }
     await expect(embedTexts(embedder, texts, signal, unexpected)).rejects.toThrow('does not answer')
     expect(calls).toBe(1)

@@ -9,7 +9,7 @@ import { openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { claimConversations } from '../../../src/store/sql/indexing/embedding-conversations.ts'
 import { backends } from '../../support/backend.ts'
-import { away, fakeEmbedder, refusal, type FakeEmbedder } from '../../support/fake-embedder.ts'
+import { unavailable, fakeEmbedder, rejected, type FakeEmbedder } from '../../support/fake-embedder.ts'
 import { addEmbedder } from '../../support/seeded-vectors.ts'
 import { useWorld } from '../../support/world.ts'
 
@@ -50,9 +50,9 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     )
 
   it('gives a turn its vector within a second of the append', async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const one = await newConversation()
-    const turn = await say(one, 'ada', 'We adopted a kitten last week')
+    const turn = await append(one, 'ada', 'We adopted a kitten last week')
     const { name, embed } = world.deps.embedder
     const [query] = await embed(['a cat'])
     await vi.waitFor(
@@ -65,16 +65,16 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
   })
 
   it('embeds earlier turns, whatever entry created them, and skips turns whose vector is zero', async () => {
-    const { newConversation, say, as } = world.tenant()
+    const { newConversation, append, as } = world.tenant()
     const one = await newConversation('ada')
-    const first = await say(one, 'ada', 'first')
+    const first = await append(one, 'ada', 'first')
     const newer = await supersedeTurn(world.deps, as('ada'), {
       turnId: first.id,
       turn: { role: 'USER', content: 'newer' },
     })
     const open = await openTurn(world.deps, as('ada'), { conversationId: one, turn: { role: 'USER' } })
     await appendDelta(world.deps, as('ada'), { turnId: open.id, start: 0, text: 'streamed' })
-    await say(one, 'ada', 'this says nothing')
+    await append(one, 'ada', 'this says nothing')
     const embedder = fakeEmbedder()
     const worker = await start(embedder)
     await untilRead(embedder, one)
@@ -87,10 +87,10 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
   })
 
   it('reads many conversations in batches, each turn once', async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const conversationIds = await Promise.all(Array.from({ length: 5 }, () => newConversation('ada')))
     for (const [i, one] of conversationIds.entries())
-      for (let n = 0; n <= 4 * i; n++) await say(one, 'ada', `of ${one}: ${n}`)
+      for (let n = 0; n <= 4 * i; n++) await append(one, 'ada', `of ${one}: ${n}`)
     const embedder = fakeEmbedder()
     await start(embedder)
     for (const one of conversationIds) await untilRead(embedder, one)
@@ -101,7 +101,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
   })
 
   it('embeds each turn exactly once in two processes', async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const conversationIds = await Promise.all(Array.from({ length: 12 }, () => newConversation('ada')))
     const [mine, theirs] = [fakeEmbedder(), fakeEmbedder()]
     Object.assign(theirs, { name: mine.name })
@@ -109,7 +109,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     await Promise.all(
       conversationIds.map(async (one, i) => {
         for (let n = 0; n < 10; n++) {
-          await say(one, 'ada', `turn ${n} of ${one}`)
+          await append(one, 'ada', `turn ${n} of ${one}`)
           workers[(i + n) % 2]!.nudge([one])
         }
       }),
@@ -121,11 +121,11 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
   })
 
   it('reads a conversation that another process claimed as soon as the claim expires, without a nudge', async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
     const embedder = fakeEmbedder()
     await addEmbedder(world.deps.pool, embedder.name, 4)
-    await say(one, 'ada', 'first')
+    await append(one, 'ada', 'first')
     expect((await claimConversations(world.deps.pool, embedder.name, [one])).claimed).toEqual([one])
     const worker = await start(embedder)
     worker.nudge([one])
@@ -140,9 +140,9 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
   })
 
   it('repeats at most one batch and skips no turn after a crash before the cursor moves', async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
-    for (let n = 0; n < 20; n++) await say(one, 'ada', `said ${n} of ${one}`)
+    for (let n = 0; n < 20; n++) await append(one, 'ada', `said ${n} of ${one}`)
     const before = fakeEmbedder()
     let writes = 0
     const write: typeof world.deps.vectors.write = async (...args) => {
@@ -166,16 +166,16 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
   })
 
   it('continues when the provider is available again; appends succeed meanwhile', async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
     const embedder = fakeEmbedder()
     const log = { ...world.deps.log, warn: vi.fn(), info: vi.fn() }
     const worker = await start(embedder, { ...world.deps, log })
     embedder.before = () => {
-      throw away()
+      throw unavailable()
     }
     for (let n = 0; n < 10; n++) {
-      await say(one, 'ada', `turn ${n}`)
+      await append(one, 'ada', `turn ${n}`)
       worker.nudge([one])
       await new Promise((resolve) => setTimeout(resolve, 150))
     }
@@ -188,13 +188,13 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
   })
 
   it('continues after a turn that cannot be embedded', async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
     const turns = []
-    for (const text of ['good', 'evil', 'fine']) turns.push(await say(one, 'ada', text))
+    for (const text of ['good', 'evil', 'fine']) turns.push(await append(one, 'ada', text))
     const embedder = fakeEmbedder()
     embedder.before = (texts) => {
-      if (texts.includes('evil')) throw refusal()
+      if (texts.includes('evil')) throw rejected()
     }
     const log = { ...world.deps.log, warn: vi.fn() }
     await start(embedder, { ...world.deps, log })
@@ -204,9 +204,9 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
   })
 
   it('skips a conversation that is deleted while its turns are embedded', async () => {
-    const { newConversation, say, as } = world.tenant()
+    const { newConversation, append, as } = world.tenant()
     const [gone, stays] = [await newConversation('ada'), await newConversation('ada')]
-    for (const one of [gone, stays]) await say(one, 'ada', 'hello there')
+    for (const one of [gone, stays]) await append(one, 'ada', 'hello there')
     const embedder = fakeEmbedder()
     const log = { ...world.deps.log, warn: vi.fn() }
     embedder.before = async (texts) => {
@@ -220,9 +220,9 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
   })
 
   it('stops while the provider does not answer, and releases its conversations', async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
-    await say(one, 'ada', 'hello')
+    await append(one, 'ada', 'hello')
     const embedder = fakeEmbedder()
     let isCalled = false
     embedder.embed = (_, signal) =>

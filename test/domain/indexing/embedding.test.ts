@@ -45,27 +45,27 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
   }
 
   it('searches with the previous embedder until the new one has read every conversation', async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
-    await say(one, 'ada', 'said before')
+    await append(one, 'ada', 'said before')
     const [older, newer] = [fakeEmbedder(), fakeEmbedder()]
     const before = await boot(older)
     await filled(older)
-    expect(before.searched()).toBe(older)
+    expect(before.serving()).toBe(older)
     const open = gate(newer)
     const after = await boot(newer, [older])
-    expect(after.searched()).toBe(older)
+    expect(after.serving()).toBe(older)
     const progress = await after.progress()
     expect(progress).toMatchObject({ embedder: newer.name, serving: older.name, done: 0 })
     expect(progress.remaining).toBeGreaterThan(1)
     // Meanwhile, the new process also gives appended turns vectors of the previous embedder.
     await before.stop()
-    await say(one, 'ada', 'said meanwhile')
+    await append(one, 'ada', 'said meanwhile')
     after.nudge([one])
     await vi.waitFor(async () => expect(await count(older, one)).toBe(2), { timeout: 3_000 })
     open()
     await filled(newer)
-    await vi.waitFor(() => expect(after.searched()).toBe(newer), { timeout: 3_000 })
+    await vi.waitFor(() => expect(after.serving()).toBe(newer), { timeout: 3_000 })
     await vi.waitFor(async () => expect(await count(newer, one)).toBe(2), { timeout: 3_000 })
   })
 
@@ -76,14 +76,14 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await filled(older)
     await boot(newer)
     await filled(newer)
-    await vi.waitFor(() => expect(able.searched()).toBe(newer), { timeout: 3_000 })
-    expect(unable.searched()).toBe(older)
+    await vi.waitFor(() => expect(able.serving()).toBe(newer), { timeout: 3_000 })
+    expect(unable.serving()).toBe(older)
   })
 
   it("deletes the previous embedder's vectors once every process has had time to switch", async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
-    await say(one, 'ada', 'hello')
+    await append(one, 'ada', 'hello')
     const [older, newer] = [fakeEmbedder(), fakeEmbedder()]
     const before = await boot(older)
     await filled(older)
@@ -104,9 +104,9 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
   })
 
   it('resumes with an embedder that is configured again', async () => {
-    const { newConversation, say } = world.tenant()
+    const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
-    await say(one, 'ada', 'hello again')
+    await append(one, 'ada', 'hello again')
     const [first, second] = [fakeEmbedder(), fakeEmbedder()]
     await (await boot(first)).stop()
     const again = fakeEmbedder(first.name)
@@ -116,7 +116,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     gate(second)
     await boot(second, [again])
     const back = await boot(again)
-    expect(back.searched()).toBe(again)
+    expect(back.serving()).toBe(again)
     expect(first.calls.length + again.calls.length).toBe(callCount)
   })
 

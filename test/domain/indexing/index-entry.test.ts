@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Cue } from '../../../src/domain/indexing/cues.ts'
-import { indexEntry, READ } from '../../../src/domain/indexing/index-entry.ts'
+import { indexEntry, MAX_INDEXED_UNITS } from '../../../src/domain/indexing/index-entry.ts'
 import { hashTerm, salted, saltOf } from '../../../src/text/term-hash.ts'
 import { backends, type Opened } from '../../support/backend.ts'
 
@@ -26,12 +26,12 @@ describe('the index entry of a turn', () => {
 
   it("contains the cues, ignoring the actor's own name", () => {
     expect(indexEntry('Ada Byron', 'Is that for Ada Byron?').cues).toBe(Cue.ASKS)
-    expect(indexEntry('Ada Byron', 'Is that for Carla?').cues).toBe(Cue.ASKS | Cue.TELLS_NAME)
+    expect(indexEntry('Ada Byron', 'Is that for Carla?').cues).toBe(Cue.ASKS | Cue.STATES_NAME)
   })
 
   it('covers the first 65,536 UTF-16 units of a long text', () => {
-    const kept = `${'x'.repeat(READ - 7)} tulip`
-    expect(kept.length).toBeLessThan(READ)
+    const kept = `${'x'.repeat(MAX_INDEXED_UNITS - 7)} tulip`
+    expect(kept.length).toBeLessThan(MAX_INDEXED_UNITS)
     expect(indexEntry('ada', `${kept} fence?`).terms).toEqual(indexEntry('ada', kept).terms)
     expect(indexEntry('ada', `${kept} fence?`).cues).toBe(0)
   })

@@ -49,7 +49,7 @@ describe.each(backends)('a turn is added to the word index on $name', (backend) 
     }
 
     it('by appendTurn', async () => {
-      const turn = await tenant.say(conversationId, 'ada', TEXT)
+      const turn = await tenant.append(conversationId, 'ada', TEXT)
       expect(await stored(turn.id)).toEqual(entry(owner, 'ada', TEXT))
       expect((await stored(turn.id)).terms!.length).toBeGreaterThan(4)
       expect((await stored(turn.id)).cues).toBe(15)
@@ -81,7 +81,7 @@ describe.each(backends)('a turn is added to the word index on $name', (backend) 
     })
 
     it('by supersedeTurn, including the older version', async () => {
-      const older = await tenant.say(conversationId, 'ada', 'The key is here.')
+      const older = await tenant.append(conversationId, 'ada', 'The key is here.')
       const newer = await supersedeTurn(world.deps, tenant.as('ada'), {
         turnId: older.id,
         turn: { role, content: TEXT },

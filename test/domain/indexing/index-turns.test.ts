@@ -37,7 +37,7 @@ describe.each(backends)('the backfill of the word index on $name', (backend) => 
       conversationIds.push(conversationId)
     }
     const long = `${'tulip '.repeat(11_000)}fence?`
-    await tenants[0]!.say(conversationIds[0]!, 'Zoë', long)
+    await tenants[0]!.append(conversationIds[0]!, 'Zoë', long)
     const ada = tenants[0]!.as('ada')
     for (const end of [abortTurn, null]) {
       const { id } = await openTurn(world.deps, ada, { conversationId: conversationIds[0]!, turn: { role } })

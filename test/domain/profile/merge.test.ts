@@ -7,7 +7,9 @@ import { mergeProfile, type ProfileFact } from '../../../src/domain/profile/merg
 import { TRUST } from '../../../src/domain/fact/trust.ts'
 import { countInline } from '../../../src/text/tokens.ts'
 
-/** The fact in "predicate | object" about Ada, or in "subject | predicate | object"; observed on that day of May 2026. */
+/**
+ * The fact in "predicate | object" about Ada, or in "subject | predicate | object"; observed on that day of May 2026.
+ */
 function fact(text: string, day = 1, trust: number = TRUST.HUMAN): ProfileFact {
   const parts = text.split(' | ')
   const [subject = '', predicate = '', object = ''] = parts.length === 3 ? parts : ['Ada', ...parts]

@@ -63,8 +63,8 @@ describe.each(backends)('profiles on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob')
-    const secret = await tenant.say(conversationId, 'ada', 'psst', { audience: ['ada'] })
-    const open = await tenant.say(conversationId, 'ada', 'hello')
+    const secret = await tenant.append(conversationId, 'ada', 'psst', { audience: ['ada'] })
+    const open = await tenant.append(conversationId, 'ada', 'hello')
     await recordFacts(deps, tenant.as('ada'), {
       facts: [
         { ...factOf('ada | fears | spiders'), sourceTurnId: secret.id },

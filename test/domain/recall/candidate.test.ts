@@ -1,7 +1,7 @@
-// A turn's neighbours and sitting, on stretches small enough to count by hand.
+// A turn's neighbours and sitting, on sequences small enough to count by hand.
 
 import { describe, expect, it } from 'vitest'
-import { bm25, rarities } from '../../../src/domain/recall/bm25.ts'
+import { bm25, inverseDocumentFrequencies } from '../../../src/domain/recall/bm25.ts'
 import {
   SITTING_REACH,
   statisticsOf,
@@ -36,46 +36,46 @@ const turn = (seq: number, terms: number[], more: Partial<IndexedTurn> = {}): In
 })
 const stretchOf = (...turns: IndexedTurn[]) => turns
 
-const scope = { texts: 100, holding: [2, 60], averageLength: 4 }
-const rarity = rarities(scope)
-const search: TurnSearch = { rarity, averageLength: 4, names: () => false, similarity: () => null }
+const scope = { texts: 100, documentFrequencies: [2, 60], averageLength: 4 }
+const idf = inverseDocumentFrequencies(scope)
+const search: TurnSearch = { idf, averageLength: 4, namesActor: () => false, similarity: () => null }
 
 describe('statistics', () => {
   it('sum up a scope: the turns that contain a term, and the length of the matching turns', () => {
     expect(statisticsOf(2, stretchOf(turn(1, [7, 7, 1]), turn(2, [7, 8, 1, 1, 1]), turn(3, [1, 1, 1])))).toEqual({
       texts: 3,
-      holding: [2, 1],
+      documentFrequencies: [2, 1],
       averageLength: 4,
     })
   })
   it('are empty for an empty scope', () => {
-    expect(statisticsOf(2, [])).toEqual({ texts: 0, holding: [0, 0], averageLength: 1 })
+    expect(statisticsOf(2, [])).toEqual({ texts: 0, documentFrequencies: [0, 0], averageLength: 1 })
   })
 })
 
 describe('the neighbours read with a match', () => {
-  const stretch = stretchOf(...Array.from({ length: 9 }, (_, i) => turn(i, [1], { eligible: i !== 3 })))
+  const sequence = stretchOf(...Array.from({ length: 9 }, (_, i) => turn(i, [1], { eligible: i !== 3 })))
   it('are at most three turns on each side, only those that may be hits', () => {
-    expect(withNeighbours(stretch, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4, 5, 6, 7])
+    expect(withNeighbours(sequence, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4, 5, 6, 7])
   })
   it('are in the same sitting', () => {
     const later = [
-      ...stretch.slice(0, 5),
+      ...sequence.slice(0, 5),
       ...stretchOf(...[5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE }))),
     ]
     expect(withNeighbours(later, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4])
   })
   it('are listed once if two matches share them', () => {
-    expect(withNeighbours(stretch, ({ seq }) => seq < 2).sort()).toEqual([0, 1, 2, 4])
+    expect(withNeighbours(sequence, ({ seq }) => seq < 2).sort()).toEqual([0, 1, 2, 4])
   })
 })
 
 describe('a candidate', () => {
-  const at = (stretch: IndexedTurn[], index: number, more: Partial<TurnSearch> = {}) =>
-    toTurnCandidate({ ...search, ...more }, stretch, index)
+  const at = (sequence: IndexedTurn[], index: number, more: Partial<TurnSearch> = {}) =>
+    toTurnCandidate({ ...search, ...more }, sequence, index)
 
   it('counts its own words, and those of its neighbours at a half, a third and a quarter', () => {
-    const stretch = stretchOf(
+    const sequence = stretchOf(
       turn(1, [7]),
       turn(2, [8, 1]),
       turn(3, [1]),
@@ -90,34 +90,39 @@ describe('a candidate', () => {
       [0, 1 / 4 + 1 / 2 + 1 / 4],
     ])
     const length = 1 + 1 / 2 + 2 / 3 + 1 / 4 + 2 / 2 + 1 / 3 + 1 / 4
-    expect(at(stretch, 3).text).toBeCloseTo(bm25(rarity, counts, length, 4 * (1 + 2 * (1 / 2 + 1 / 3 + 1 / 4))), 10)
+    expect(at(sequence, 3).text).toBeCloseTo(bm25(idf, counts, length, 4 * (1 + 2 * (1 / 2 + 1 / 3 + 1 / 4))), 10)
   })
   it('ignores turns of another sitting', () => {
-    const stretch = stretchOf(
+    const sequence = stretchOf(
       turn(1, [7], { cues: Cue.ASKS }),
       turn(2, [1], { at: 62 * MINUTE }),
       turn(3, [8], { at: 200 * MINUTE }),
     )
-    expect(at(stretch, 1, { similarity: () => 0.5 })).toMatchObject({ text: 0, sitting: 0, beside: [], answers: false })
+    expect(at(sequence, 1, { similarity: () => 0.5 })).toMatchObject({
+      text: 0,
+      sitting: 0,
+      beside: [],
+      answers: false,
+    })
   })
   it('shares a sitting with turns less than an hour before', () => {
-    const stretch = stretchOf(turn(1, [7], { at: 0 }), turn(2, [1], { at: 60 * MINUTE - 1 }))
-    expect(at(stretch, 1).text).toBeGreaterThan(0)
+    const sequence = stretchOf(turn(1, [7], { at: 0 }), turn(2, [1], { at: 60 * MINUTE - 1 }))
+    expect(at(sequence, 1).text).toBeGreaterThan(0)
   })
   it('has the share of the query that its sitting contains, 20 turns away at most', () => {
     const long = stretchOf(...Array.from({ length: 60 }, (_, i) => turn(i, i === 0 ? [7] : i === 59 ? [8] : [1])))
-    expect(at(long, SITTING_REACH).sitting).toBeCloseTo(rarity[0]! / (rarity[0]! + rarity[1]!), 10)
+    expect(at(long, SITTING_REACH).sitting).toBeCloseTo(idf[0]! / (idf[0]! + idf[1]!), 10)
     expect(at(long, SITTING_REACH + 1).sitting).toBe(0)
     expect(at(stretchOf(turn(1, [7]), turn(2, [8])), 0).sitting).toBe(1)
   })
   it('has the similarities of its adjacent turns that have a vector', () => {
-    const stretch = stretchOf(turn(1, []), turn(2, []), turn(3, []))
+    const sequence = stretchOf(turn(1, []), turn(2, []), turn(3, []))
     const similarity = ({ seq }: IndexedTurn) => (seq === 3 ? null : seq / 10)
-    expect(at(stretch, 1, { similarity })).toMatchObject({ similarity: 0.2, beside: [0.1] })
-    expect(at(stretch, 2, { similarity })).toMatchObject({ similarity: null, beside: [0.2] })
+    expect(at(sequence, 1, { similarity })).toMatchObject({ similarity: 0.2, beside: [0.1] })
+    expect(at(sequence, 2, { similarity })).toMatchObject({ similarity: null, beside: [0.2] })
   })
   it('is an answer if the turn before it asks a question', () => {
-    const stretch = stretchOf(turn(1, [], { cues: Cue.ASKS }), turn(2, []), turn(3, []))
-    expect([0, 1, 2].map((index) => at(stretch, index).answers)).toEqual([false, true, false])
+    const sequence = stretchOf(turn(1, [], { cues: Cue.ASKS }), turn(2, []), turn(3, []))
+    expect([0, 1, 2].map((index) => at(sequence, index).answers)).toEqual([false, true, false])
   })
 })

@@ -81,7 +81,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     await embeddedFacts(world.deps, await record(['Ada | owns | a puppy', 'Bob | paid | the invoice']))
     const { hits, plan } = await ask('dog', { kinds: ['FACT'] })
     expect(hits.map(({ memory }) => textOf(memory))).toEqual(['Ada owns a puppy', 'Bob paid the invoice'])
-    const embedder = world.deps.embedding.searched()
+    const embedder = world.deps.embedding.serving()
     const [dog, puppy, sentence] = await embedder.embed(['dog', 'a puppy', 'Ada owns a puppy'])
     const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, each, d) => sum + each * b[d]!, 0)
     expect(hits[0]!.similarity).toBeCloseTo(Math.max(cosine(dog!, puppy!), cosine(dog!, sentence!)), 4)
@@ -94,8 +94,8 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
   it('finds facts by words if the query cannot be embedded', async () => {
     await embeddedFacts(world.deps, await record(['Ada | likes | papayas']))
     const { deps } = world
-    const down = { ...deps.embedding.searched(), embed: () => Promise.reject(new CallFailed('down', true)) }
-    const without = { ...deps, embedding: { ...deps.embedding, searched: () => down } }
+    const down = { ...deps.embedding.serving(), embed: () => Promise.reject(new CallFailed('down', true)) }
+    const without = { ...deps, embedding: { ...deps.embedding, serving: () => down } }
     const { hits, plan } = await recall(without, tenant.as('eve'), { query: 'a papaya', conversationId })
     expect(hits).toMatchObject([{ similarity: null, textScore: 1, memory: { kind: 'FACT' } }])
     expect(plan).toEqual({ vectorSearch: 'NONE', candidates: 1 })
@@ -103,7 +103,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
 
   it('returns only active facts, and only the requested kinds', async () => {
     const [fact] = await record(['Ada | likes | mangos', 'Bob | likes | mangos'])
-    await tenant.say(conversationId, 'ada', 'mangos for all')
+    await tenant.append(conversationId, 'ada', 'mangos for all')
     await retractFact(world.deps, tenant.as('ada'), { factId: fact!.id })
     expect((await found('mangos')).sort()).toEqual(['Bob likes mangos', 'mangos for all'])
     expect(await found('mangos', { kinds: ['FACT'] })).toEqual(['Bob likes mangos'])
@@ -112,7 +112,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
   })
 
   it('applies the filters of time, actor, role and metadata, and the token budget', async () => {
-    const turn = await tenant.say(conversationId, 'ada', 'fruit', { metadata: { topic: 'food' } })
+    const turn = await tenant.append(conversationId, 'ada', 'fruit', { metadata: { topic: 'food' } })
     const [old] = await record(['Ada | likes | figs'], { sourceTurnId: turn.id, observedAt: day(1) })
     await record(['Bob | likes | figs'], { observedAt: day(3) })
     const facts = (more: Partial<RecallInput>) => found('figs', { kinds: ['FACT'], ...more })
@@ -167,8 +167,8 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
           })),
         )
       ).facts
-      const psst = whispering ? await each.say(here, 'ada', 'psst', { audience: ['bob'] }) : null
-      await tenant.say(conversationId, 'ada', 'elsewhere')
+      const psst = whispering ? await each.append(here, 'ada', 'psst', { audience: ['bob'] }) : null
+      await tenant.append(conversationId, 'ada', 'elsewhere')
       if (psst) {
         facts.push(
           ...(
@@ -222,7 +222,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
 
   it('finds summaries by their words if requested', async () => {
     for (const text of ['The quokkas moved in under the shed.', 'They eat the tulips at night.', 'Good night then.']) {
-      await tenant.say(conversationId, 'ada', text)
+      await tenant.append(conversationId, 'ada', text)
     }
     await summarize(world.deps, tenant.as('ada'), { conversationId })
     const { hits } = await ask('quokkas', { kinds: ['SUMMARY', 'FACT'] })

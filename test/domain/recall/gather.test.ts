@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
-import { rarities } from '../../../src/domain/recall/bm25.ts'
+import { inverseDocumentFrequencies } from '../../../src/domain/recall/bm25.ts'
 import { toTurnCandidate, type TurnCandidate } from '../../../src/domain/recall/candidate.ts'
 import { gather, type SearchRequest, type GatheredTurns } from '../../../src/domain/recall/gather.ts'
 import { hashTerm } from '../../../src/text/term-hash.ts'
@@ -36,7 +36,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
   const world = useWorld(backend)
 
   const requestFor = async (query: string, filter: SearchRequest['filter'] = {}): Promise<SearchRequest> => {
-    const embedder = world.deps.embedding.searched()
+    const embedder = world.deps.embedding.serving()
     const [vector] = await embedder.embed([query])
     return {
       terms: new Map([...new Set(terms(query))].map((term, number) => [hashTerm(term), number])),
@@ -47,17 +47,17 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
   }
 
   /** The input of ranking, without the ids and seqs that differ between conversations. */
-  function rankingInput({ stretches, candidates, statistics, similarity }: GatheredTurns) {
+  function rankingInput({ sequences, candidates, statistics, similarity }: GatheredTurns) {
     const search = {
-      rarity: rarities(statistics),
+      idf: inverseDocumentFrequencies(statistics),
       averageLength: statistics.averageLength,
       similarity,
-      names: () => false,
+      namesActor: () => false,
     }
-    const found = new Map<string, Omit<TurnCandidate, 'turn' | 'stretch' | 'index'>>()
-    stretches.forEach((stretch, i) =>
+    const found = new Map<string, Omit<TurnCandidate, 'turn' | 'sequence' | 'index'>>()
+    sequences.forEach((sequence, i) =>
       candidates[i]!.forEach((index) => {
-        const { turn, stretch: _, index: __, ...signals } = toTurnCandidate(search, stretch, index)
+        const { turn, sequence: _, index: __, ...signals } = toTurnCandidate(search, sequence, index)
         found.set(`${turn.at} ${turn.actor}`, signals)
       }),
     )

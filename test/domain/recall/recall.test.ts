@@ -28,24 +28,24 @@ describe.each(backends)('recall, on $name', (backend) => {
     recall(world.deps, tenant.as(actor), { query, conversationId, ...more })
   const found = async (query: string, more: Partial<RecallInput> = {}, actor = 'ann') =>
     (await ask(query, more, actor)).hits.map(({ memory }) => textOf(memory))
-  const say = (content: string, more: Parameters<Tenant['say']>[3] = {}, actor = 'ann', where = conversationId) =>
-    tenant.say(where, actor, content, more)
+  const append = (content: string, more: Parameters<Tenant['append']>[3] = {}, actor = 'ann', where = conversationId) =>
+    tenant.append(where, actor, content, more)
 
   /** Turns on different days are in different sittings. */
   const day = (number: number) => new Date(Date.UTC(2024, 0, number))
 
   describe('finds', () => {
     it('a turn by its words as soon as it is written, in any inflected form', async () => {
-      await say('The invoices were paid', { createdAt: day(1) })
-      await say('We went sailing', { createdAt: day(3) })
+      await append('The invoices were paid', { createdAt: day(1) })
+      await append('We went sailing', { createdAt: day(3) })
       expect((await found('who pays an invoice?'))[0]).toBe('The invoices were paid')
       expect((await found('a sail'))[0]).toBe('We went sailing')
     })
 
     it('a turn by its meaning once it has a vector', async () => {
       await embedded(world.deps, [
-        await say('Our puppy was ill and went to the vet', { createdAt: day(1) }),
-        await say('The invoice was paid in full', { createdAt: day(3) }),
+        await append('Our puppy was ill and went to the vet', { createdAt: day(1) }),
+        await append('The invoice was paid in full', { createdAt: day(3) }),
       ])
       const { hits, plan } = await ask('the dog needed a doctor')
       expect(textOf(hits[0]!.memory)).toBe('Our puppy was ill and went to the vet')
@@ -64,7 +64,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
 
     it('the newest version of an edited turn, and no aborted turn', async () => {
-      const first = await say('The code is walrus')
+      const first = await append('The code is walrus')
       await supersedeTurn(world.deps, tenant.as('ann'), {
         turnId: first.id,
         turn: { role: 'USER', content: 'The code is narwhal' },
@@ -89,8 +89,8 @@ describe.each(backends)('recall, on $name', (backend) => {
           ],
         })
       ).id
-      await say('I like the compiler', { createdAt: day(1) }, 'u2')
-      await say('I like the compiler', { createdAt: day(1) }, 'u1')
+      await append('I like the compiler', { createdAt: day(1) }, 'u2')
+      await append('I like the compiler', { createdAt: day(1) }, 'u1')
       const actorIn = (memory: Memory) => (memory.kind === 'TURN' ? memory.turn.actor : null)
       const actorOf = async (query: string) => actorIn((await ask(query)).hits[0]!.memory)
       expect(await actorOf('Does Grace like the compiler?')).toBe('u1')
@@ -99,7 +99,7 @@ describe.each(backends)('recall, on $name', (backend) => {
 
     it('k turns if there are k, whatever their text', async () => {
       const turns = []
-      for (let i = 1; i <= 12; i++) turns.push(await say(`Meeting number ${i}`, { createdAt: day(i) }))
+      for (let i = 1; i <= 12; i++) turns.push(await append(`Meeting number ${i}`, { createdAt: day(i) }))
       await embedded(world.deps, turns)
       expect(await found('elephants in the river')).toHaveLength(10)
       expect(await found('elephants in the river', { k: 12 })).toHaveLength(12)
@@ -107,7 +107,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
 
     it('nothing for unknown words, and reports that no vectors were compared', async () => {
-      await say('hello there')
+      await append('hello there')
       expect(await ask('xqzzyv qqqqx')).toEqual({ hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } })
       expect(await ask('who is it?')).toEqual({ hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } })
       expect(await ask('🦑')).toMatchObject({ hits: [] })
@@ -118,9 +118,9 @@ describe.each(backends)('recall, on $name', (backend) => {
 
   describe('is limited to', () => {
     it('the requested actors, roles, times and metadata', async () => {
-      await say('apple one', { createdAt: day(1) })
-      await say('apple two', { createdAt: day(2), role: 'ASSISTANT' }, 'bob')
-      await say('apple three', { createdAt: day(3), metadata: { topic: 'fruit', tags: ['a', 'b'] } }, 'bob')
+      await append('apple one', { createdAt: day(1) })
+      await append('apple two', { createdAt: day(2), role: 'ASSISTANT' }, 'bob')
+      await append('apple three', { createdAt: day(3), metadata: { topic: 'fruit', tags: ['a', 'b'] } }, 'bob')
       expect(await found('apple', { actors: ['bob'] })).toEqual(expect.arrayContaining(['apple two', 'apple three']))
       expect(await found('apple', { actors: ['bob'] })).toHaveLength(2)
       expect(await found('apple', { roles: ['ASSISTANT'] })).toEqual(['apple two'])
@@ -132,8 +132,8 @@ describe.each(backends)('recall, on $name', (backend) => {
 
     it('the requested minimum similarity, which turns without a vector never reach', async () => {
       await embedded(world.deps, [
-        await say('Our puppy was ill', { createdAt: day(1) }),
-        await say('The bank was closed', { createdAt: day(3) }),
+        await append('Our puppy was ill', { createdAt: day(1) }),
+        await append('The bank was closed', { createdAt: day(3) }),
       ])
       const all = (await ask('the dog was sick', { threshold: 0 })).hits
       const [best, other] = all
@@ -146,9 +146,9 @@ describe.each(backends)('recall, on $name', (backend) => {
       const viewer = tenant.as('ann')
       const sister = (await createConversation(world.deps, viewer, { owner: 'owner' })).id
       const stranger = (await createConversation(world.deps, viewer, { owner: 'someone' })).id
-      await say('plum here')
-      await say('plum there', {}, 'ann', sister)
-      await say('plum elsewhere', {}, 'ann', stranger)
+      await append('plum here')
+      await append('plum there', {}, 'ann', sister)
+      await append('plum elsewhere', {}, 'ann', stranger)
       const sorted = async (more: Partial<RecallInput>, actor?: string) => (await found('plum', more, actor)).sort()
       expect(await sorted({})).toEqual(['plum here'])
       expect(await sorted({ scope: 'OWNER' })).toEqual(['plum here', 'plum there'])
@@ -164,8 +164,8 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
 
     it("the viewer's view, or that of the actor in `as`", async () => {
-      await say('the secret is mango', { audience: ['bob'] })
-      await say('everybody knows about mango')
+      await append('the secret is mango', { audience: ['bob'] })
+      await append('everybody knows about mango')
       expect((await found('mango', {}, 'bob')).sort()).toEqual(['everybody knows about mango', 'the secret is mango'])
       expect(await found('mango', {}, 'eve')).toEqual(['everybody knows about mango'])
       expect(await found('mango', { as: 'eve' })).toEqual(['everybody knows about mango'])
@@ -176,7 +176,7 @@ describe.each(backends)('recall, on $name', (backend) => {
   describe('returns', () => {
     it('the turns around each hit, oldest first, as the viewer sees them', async () => {
       for (const text of ['one', 'two', 'hidden', 'kiwi', 'four', 'five']) {
-        await say(text, text === 'hidden' ? { audience: ['bob'] } : {})
+        await append(text, text === 'hidden' ? { audience: ['bob'] } : {})
       }
       const around = async (neighbours: number, as: string) =>
         (await ask('kiwi', { k: 1, neighbours, as })).hits[0]!.neighbours.map(({ text }) => text)
@@ -186,9 +186,9 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
 
     it('the hits that fit into maxTokens, skipping larger ones', async () => {
-      await say(`lychee lychee lychee ${'and so on and so forth '.repeat(30)}`, { createdAt: day(1) })
-      const small = await say('lychee', { createdAt: day(3) })
-      const other = await say('a lychee', { createdAt: day(5) })
+      await append(`lychee lychee lychee ${'and so on and so forth '.repeat(30)}`, { createdAt: day(1) })
+      const small = await append('lychee', { createdAt: day(3) })
+      const other = await append('a lychee', { createdAt: day(5) })
       const budget = small.tokenCount + other.tokenCount
       expect((await found('lychee', { maxTokens: budget })).sort()).toEqual(['a lychee', 'lychee'])
       expect(await found('lychee', { maxTokens: 1 })).toEqual([])
@@ -196,16 +196,16 @@ describe.each(backends)('recall, on $name', (backend) => {
   })
 
   it('searches by words only if the query cannot be embedded, and logs a warning', async () => {
-    await embedded(world.deps, [await say('the papaya is ripe')])
+    await embedded(world.deps, [await append('the papaya is ripe')])
     const { deps } = world
     const failing = {
-      ...deps.embedding.searched(),
+      ...deps.embedding.serving(),
       embed: () => Promise.reject(new CallFailed('the provider is down', true)),
     }
     const warnings: string[] = []
     const depsWithoutEmbedder = {
       ...deps,
-      embedding: { ...deps.embedding, searched: () => failing },
+      embedding: { ...deps.embedding, serving: () => failing },
       log: { ...deps.log, warn: (_: object, message: string) => void warnings.push(message) },
     } as typeof deps
     const { hits, plan } = await recall(depsWithoutEmbedder, tenant.as('ann'), { query: 'papaya', conversationId })
@@ -215,7 +215,7 @@ describe.each(backends)('recall, on $name', (backend) => {
   })
 
   it('finds nothing in a deleted conversation', async () => {
-    await embedded(world.deps, [await say('a melon')])
+    await embedded(world.deps, [await append('a melon')])
     await deleteConversation(world.deps, tenant.as('ann'), conversationId)
     await expect(ask('melon')).rejects.toThrow(NotFound)
     expect(await found('melon', { scope: 'TENANT', conversationId: null })).toEqual([])

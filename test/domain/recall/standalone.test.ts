@@ -11,7 +11,7 @@ const queryTerms = new Map([
   [20, 1],
   [30, 2],
 ])
-const statistics = { texts: 10, holding: [8, 2, 1], averageLength: 3 }
+const statistics = { texts: 10, documentFrequencies: [8, 2, 1], averageLength: 3 }
 const memory = (terms: number[], more: Partial<StandaloneMemory> = {}): StandaloneMemory => ({
   terms,
   named: false,

@@ -197,10 +197,10 @@ export async function play(processes: readonly Process[], script: readonly Step[
       case 'resume':
         return reader?.resume()
       case 'lose':
-        by.wire.lose = () => Math.random() < step.fraction
+        by.wire.drop = () => Math.random() < step.fraction
         return
       case 'restore':
-        by.wire.lose = () => false
+        by.wire.drop = () => false
         return by.wire.restore()
       case 'crash': {
         const from = Math.max(0, (turn?.sent.length ?? 0) - 3)
@@ -221,7 +221,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
     for (const each of script) await run(each)
     while (open[0]) await end(first, open[0], 'commit', null)
     for (const { wire } of processes) {
-      wire.lose = () => false
+      wire.drop = () => false
       wire.restore()
     }
     for (const reader of readers) reader.resume()
@@ -238,6 +238,6 @@ export async function play(processes: readonly Process[], script: readonly Step[
     for (const reader of readers) await checkWitness(reader, stored, last)
   } finally {
     for (const reader of readers) reader.stop()
-    for (const { wire } of processes) wire.lose = () => false
+    for (const { wire } of processes) wire.drop = () => false
   }
 }

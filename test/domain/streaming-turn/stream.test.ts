@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
-import type { ToldEvent } from '../../../src/domain/event/event.ts'
+import type { VisibleEvent } from '../../../src/domain/event/event.ts'
 import { appendDelta, commitTurn, type AppendDeltaInput } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurn, openTurn } from '../../../src/domain/turn/append.ts'
 import { getTurns } from '../../../src/domain/turn/turn.ts'
@@ -282,7 +282,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     await write('hello ')
     await write('world')
     await reading.until('the text', (each) => textOf(each, turnId) === 'hello world')
-    const ofTurn = (event: ToldEvent) => event.type === 'TurnDelta' && event.turnId === turnId
+    const ofTurn = (event: VisibleEvent) => event.type === 'TurnDelta' && event.turnId === turnId
     expect(reading.events.filter(ofTurn).every((event) => event.seq === null)).toBe(true)
     await reading.stop()
   })

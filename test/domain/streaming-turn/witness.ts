@@ -13,7 +13,7 @@ export type Witness = {
   /** Turns whose whole text the reader must receive: they were open when it began to read live events. */
   readonly open: readonly string[]
   readonly events: ConversationEvent[]
-  readonly gone: boolean
+  readonly isStopped: boolean
   pause(): void
   resume(): void
   stop(): void
@@ -36,19 +36,19 @@ export async function witness(
   { conversationId, after, last, open, bound }: WitnessRequest,
 ): Promise<Witness> {
   const events: ConversationEvent[] = []
-  let gone = false
+  let isStopped = false
   let paused = false
   let waiting = 0
   let drained: () => void = () => {}
   const stop = await readInto(process.deps, viewer, { conversationId, after }, () => ({
     push(event) {
-      if (!gone) events.push(event)
+      if (!isStopped) events.push(event)
       if (paused) waiting += 1
       return waiting < bound
     },
     drained: () => new Promise((resolve) => (paused ? (drained = resolve) : resolve())),
     end() {
-      gone = true
+      isStopped = true
     },
   }))
   return {
@@ -56,8 +56,8 @@ export async function witness(
     events,
     cursor: after ?? last,
     open: after === null ? open : [],
-    get gone() {
-      return gone
+    get isStopped() {
+      return isStopped
     },
     pause() {
       paused = true
@@ -68,7 +68,7 @@ export async function witness(
       drained()
     },
     stop() {
-      gone = true
+      isStopped = true
       stop()
     },
   }
@@ -80,7 +80,7 @@ export type Stored = { id: string; text: string; ended: number }
 /** Waits until the reader has received entry `last`, unless it was stopped, then checks all its events. */
 export async function checkWitness(reader: Witness, stored: Map<string, Stored>, last: number): Promise<void> {
   const seqs = () => reader.events.flatMap(({ seq }) => seq ?? [])
-  if (!reader.gone) {
+  if (!reader.isStopped) {
     await expect.poll(() => seqs().at(-1) ?? reader.cursor, { timeout: 10_000, interval: 1 }).toBe(last)
   }
   expect(seqs(), 'every entry after the cursor, once').toEqual(seqs().map((_, n) => reader.cursor + 1 + n))
@@ -104,6 +104,6 @@ function checkTurn(reader: Witness, turn: Stored): void {
       } else isOver = true
     }
   }
-  if (reader.gone) expect(turn.text.startsWith(text)).toBe(true)
+  if (reader.isStopped) expect(turn.text.startsWith(text)).toBe(true)
   else if (sawOpen || text !== '' || reader.open.includes(turn.id)) expect(text).toBe(turn.text)
 }

@@ -19,7 +19,7 @@ describe.each(backends)('fixed-size summaries on $name', (backend) => {
   const newConversation = async (compaction: object = {}) => {
     const viewer = world.tenant().as('ada')
     const { id } = await createConversation(world.deps, viewer, { compaction })
-    const say = (...turns: (string | object[])[]) =>
+    const append = (...turns: (string | object[])[]) =>
       appendTurns(world.deps, viewer, {
         conversationId: id,
         turns: turns.map((content) =>
@@ -28,7 +28,7 @@ describe.each(backends)('fixed-size summaries on $name', (backend) => {
             : { role: 'ASSISTANT' as const, parts: content },
         ),
       })
-    return { id, say }
+    return { id, append }
   }
   const many = (count: number, text = 'a turn') => Array.from({ length: count }, (_, n) => `${text} ${n}`)
   /** The number of turns in each summary, in order; and the number of turns that no summary covers. */
@@ -36,50 +36,50 @@ describe.each(backends)('fixed-size summaries on $name', (backend) => {
     const all = await world.deps.db.summary.findMany({ where: { conversationId, level: 0 }, orderBy: { seq: 'asc' } })
     return {
       turnsPerSummary: all.map(({ turns }) => turns),
-      uncovered: (await expectCovering(world.deps, conversationId)).standing.length,
+      uncovered: (await expectCovering(world.deps, conversationId)).uncovered.length,
     }
   }
 
   it('each add the configured number of turns, the newest included, before the policy applies', async () => {
-    const { id, say } = await newConversation()
-    await say(...many(9))
+    const { id, append } = await newConversation()
+    await append(...many(9))
     expect(await compactDue(every(10), id)).toBe(0)
-    await say(...many(54))
+    await append(...many(54))
     expect(await compactDue(every(10), id)).toBe(6)
     expect(await outcome(id)).toEqual({ turnsPerSummary: [10, 20, 30, 40, 50, 60], uncovered: 3 })
   })
 
   it('add that number of turns, however long the turns are', async () => {
-    const { id, say } = await newConversation({ triggerTokens: 10_000_000 })
-    await say(...many(10, 'word '.repeat(4_000)))
+    const { id, append } = await newConversation({ triggerTokens: 10_000_000 })
+    await append(...many(10, 'word '.repeat(4_000)))
     expect(await compactDue(every(10), id)).toBe(1)
     expect(await outcome(id)).toEqual({ turnsPerSummary: [10], uncovered: 0 })
   })
 
   it('extend to the result of a tool call, and wait for a pending result', async () => {
-    const { id, say } = await newConversation()
+    const { id, append } = await newConversation()
     const call = { toolCall: { callId: 'c1', name: 'look', arguments: {} } }
-    await say(...many(9), [call])
+    await append(...many(9), [call])
     expect(await compactDue(every(10), id)).toBe(0)
-    await say([{ toolResult: { callId: 'c1', name: 'look', result: 'found' } }], ...many(3))
+    await append([{ toolResult: { callId: 'c1', name: 'look', result: 'found' } }], ...many(3))
     expect(await compactDue(every(10), id)).toBe(1)
     expect(await outcome(id)).toEqual({ turnsPerSummary: [11], uncovered: 3 })
   })
 
   it('leave the rest to the policy, and skip conversations that disable summaries', async () => {
-    const { id, say } = await newConversation({ triggerTurns: 12 })
+    const { id, append } = await newConversation({ triggerTurns: 12 })
     const call = { toolCall: { callId: 'c1', name: 'look', arguments: {} } }
-    await say(...many(8), [call], ...many(4))
+    await append(...many(8), [call], ...many(4))
     expect(await compactDue(every(10), id)).toBe(1)
     expect(await outcome(id)).toEqual({ turnsPerSummary: [6], uncovered: 7 })
     const quiet = await newConversation({ strategy: 'NEVER' })
-    await quiet.say(...many(20))
+    await quiet.append(...many(20))
     expect(await compactDue(every(10), quiet.id)).toBe(0)
   })
 
   it('cover only their own turns if the policy is hierarchical', async () => {
-    const { id, say } = await newConversation({ strategy: 'HIERARCHICAL' })
-    await say(...many(25))
+    const { id, append } = await newConversation({ strategy: 'HIERARCHICAL' })
+    await append(...many(25))
     expect(await compactDue(every(10), id)).toBe(2)
     expect(await outcome(id)).toEqual({ turnsPerSummary: [10, 10], uncovered: 5 })
   })

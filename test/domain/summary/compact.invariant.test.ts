@@ -42,7 +42,7 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
     const model = createFakeSummarizer()
     const deps = withSummarizer(world.deps, model)
     const ada = tenant.as('ada')
-    const totals = { covered: 0, standing: 0, summaries: 0, stale: 0, failed: 0 }
+    const totals = { covered: 0, uncovered: 0, summaries: 0, stale: 0, failed: 0 }
 
     async function runConversation(seed: number): Promise<void> {
       const random = randomOf(seed)
@@ -130,9 +130,9 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
         }
         if ((done / TOGETHER) % CHECKED_EVERY === 0) await expectCovering(deps, conversationId)
       }
-      const { covered, standing } = await expectCovering(deps, conversationId)
+      const { covered, uncovered } = await expectCovering(deps, conversationId)
       totals.covered += covered.length
-      totals.standing += standing.length
+      totals.uncovered += uncovered.length
       totals.summaries += await deps.db.summary.count({ where: { conversationId } })
       totals.stale += await deps.db.summary.count({ where: { conversationId, stale: true } })
     }

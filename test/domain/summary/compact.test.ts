@@ -30,7 +30,7 @@ describe.each(backends)('compaction on $name', (backend) => {
   })
 
   const turn = (content: string, more = {}) => ({ actor: 'ada', role: 'USER' as const, content, ...more })
-  const say = async (count: number, words = 3, from = 0) =>
+  const append = async (count: number, words = 3, from = 0) =>
     appendTurns(deps, tenant.as('ada'), {
       conversationId,
       turns: Array.from({ length: count }, (_, n) => turn(`${from + n}${' word'.repeat(words)}`)),
@@ -39,47 +39,47 @@ describe.each(backends)('compaction on $name', (backend) => {
   const check = () => expectCovering(deps, conversationId)
 
   it('leaves a conversation unchanged up to 50 turns, then covers the oldest half', async () => {
-    await say(50)
+    await append(50)
     expect(await compactDue(deps, conversationId)).toBe(0)
-    await say(1)
+    await append(1)
     expect(await compactDue(deps, conversationId)).toBe(1)
-    const { standing, covered } = await check()
-    expect([covered.length, standing.length]).toEqual([25, 26])
+    const { uncovered, covered } = await check()
+    expect([covered.length, uncovered.length]).toEqual([25, 26])
     expect(await compactDue(deps, conversationId)).toBe(0)
-    expect(model.asked).toHaveLength(1)
-    expect(model.asked[0]).toMatchObject({ previous: null, maxTokens: 1_000 })
-    expect(model.asked[0]!.turns[0]).toMatchObject({ speaker: 'ada', text: '0 word word word' })
+    expect(model.requests).toHaveLength(1)
+    expect(model.requests[0]).toMatchObject({ previous: null, maxTokens: 1_000 })
+    expect(model.requests[0]!.turns[0]).toMatchObject({ speaker: 'ada', text: '0 word word word' })
   })
 
   it('covers few turns if they have many tokens', async () => {
-    await say(4, 2_500)
+    await append(4, 2_500)
     await compactDue(deps, conversationId)
     const { covered } = await check()
     expect(covered).toHaveLength(2)
   })
 
   it('extends a rolling summary by the turns after it', async () => {
-    await say(60)
+    await append(60)
     await compactDue(deps, conversationId)
-    await say(40)
+    await append(40)
     await compactDue(deps, conversationId)
     const { current, covered } = await check()
     expect(current).toMatchObject([{ content: 'summary 2', level: 0 }])
-    expect(model.asked[1]!.previous).toBe('summary 1')
-    expect(model.asked[1]!.turns).toHaveLength(covered.length - 30)
+    expect(model.requests[1]!.previous).toBe('summary 1')
+    expect(model.requests[1]!.turns).toHaveLength(covered.length - 30)
     expect(current[0]!.fromSeq).toBe(covered[0]!.rootSeq)
   })
 
   it('gives the model at most 8,000 tokens of turns at once, and truncates longer turns', async () => {
-    await say(30, 1_000)
-    await say(1, 9_000)
-    await say(3)
+    await append(30, 1_000)
+    await append(1, 9_000)
+    await append(3)
     await summarize(deps, tenant.as('ada'), { conversationId })
-    for (const { turns } of model.asked) {
+    for (const { turns } of model.requests) {
       expect(await deps.tokens.count(turns.map(({ text }) => text).join('\n'))).toBeLessThanOrEqual(8_001)
     }
-    expect(model.asked.length).toBeGreaterThanOrEqual(5)
-    expect((await check()).standing).toEqual([])
+    expect(model.requests.length).toBeGreaterThanOrEqual(5)
+    expect((await check()).uncovered).toEqual([])
   })
 
   it('makes summaries of spans, and summaries of summaries, with a hierarchical policy', async () => {
@@ -88,7 +88,7 @@ describe.each(backends)('compaction on $name', (backend) => {
       compaction: { strategy: 'HIERARCHICAL', triggerTurns: 4 },
     })
     for (let round = 0; round < 22; round++) {
-      await say(3)
+      await append(3)
       await compactDue(deps, conversationId)
       await check()
     }
@@ -100,7 +100,7 @@ describe.each(backends)('compaction on $name', (backend) => {
 
   it('never runs automatically with the policy NEVER, but runs on request', async () => {
     await updateConversation(deps, tenant.as('ada'), { id: conversationId, compaction: { strategy: 'NEVER' } })
-    await say(60)
+    await append(60)
     expect(await compactDue(deps, conversationId)).toBe(0)
     expect(await compact(deps, tenant.as('ada'), { conversationId, policy: { strategy: 'NEVER' } })).toMatchObject({
       summaries: [],
@@ -110,7 +110,7 @@ describe.each(backends)('compaction on $name', (backend) => {
   })
 
   it('applies the given policy on request, and reports the saved tokens', async () => {
-    await say(20, 30)
+    await append(20, 30)
     const input = { conversationId, policy: { triggerTurns: 10 } }
     const { summaries, turnsCovered, tokensBefore, tokensAfter } = await compact(deps, tenant.as('ada'), input)
     expect(turnsCovered).toBe(10)
@@ -122,12 +122,12 @@ describe.each(backends)('compaction on $name', (backend) => {
   })
 
   it('covers the turns up to a given turn, once', async () => {
-    const turns = await say(10)
+    const turns = await append(10)
     const through = { conversationId, through: turns[3]!.id }
     const summary = await summarize(deps, tenant.as('ada'), through)
     expect(summary).toMatchObject({ fromSeq: turns[0]!.seq, toSeq: turns[3]!.seq, level: 0, model: 'fake' })
     expect((await summarize(deps, tenant.as('ada'), through)).id).toBe(summary.id)
-    expect(model.asked).toHaveLength(1)
+    expect(model.requests).toHaveLength(1)
     await check()
   })
 
@@ -164,13 +164,18 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect((await check()).through).toBe(turns[0]!.seq)
     await summarize(deps, tenant.as('ada'), { conversationId })
     expect((await check()).through).toBe(turns[4]!.seq)
-    expect(model.asked.at(-1)!.turns.map(({ text }) => text)).toEqual(['(calls f with {})', 'b', '(f answered 1)', 'c'])
+    expect(model.requests.at(-1)!.turns.map(({ text }) => text)).toEqual([
+      '(calls f with {})',
+      'b',
+      '(f answered 1)',
+      'c',
+    ])
   })
 
   it('stops at a streaming turn, and continues after it is committed', async () => {
-    await say(3)
+    await append(3)
     const open = await openTurn(deps, tenant.as('bob'), { conversationId, turn: { role: 'ASSISTANT' } })
-    await say(3)
+    await append(3)
     await summarize(deps, tenant.as('ada'), { conversationId })
     expect((await check()).covered).toHaveLength(3)
     await commitTurn(deps, tenant.as('bob'), { turnId: open.id, parts: [{ data: { done: true } }] })
@@ -179,20 +184,20 @@ describe.each(backends)('compaction on $name', (backend) => {
   })
 
   it('never gives private turns to the model, and never covers them', async () => {
-    await say(3)
-    await tenant.say(conversationId, 'ada', 'the canary sings', { audience: ['bob'] })
-    await say(3)
+    await append(3)
+    await tenant.append(conversationId, 'ada', 'the canary sings', { audience: ['bob'] })
+    await append(3)
     await summarize(deps, tenant.as('ada'), { conversationId })
-    expect(JSON.stringify(model.asked)).not.toContain('canary')
+    expect(JSON.stringify(model.requests)).not.toContain('canary')
     expect((await check()).covered).toHaveLength(6)
   })
 
   it('shows a summary only to viewers who see all the turns it covers', async () => {
-    await say(3)
-    const late = await tenant.say(conversationId, 'cy', 'hello')
-    await say(1)
+    await append(3)
+    const late = await tenant.append(conversationId, 'cy', 'hello')
+    await append(1)
     await removeParticipant(deps, tenant.as('bob'), { conversationId, actor: 'bob' })
-    await say(3)
+    await append(3)
     const summary = await summarize(deps, tenant.as('ada'), { conversationId })
     const { participants } = await deps.db.conversation.findUniqueOrThrow({
       where: { id: conversationId },
@@ -209,7 +214,7 @@ describe.each(backends)('compaction on $name', (backend) => {
   })
 
   it('hides summaries that cover an edited turn, and restores the summaries they had replaced', async () => {
-    const turns = await say(12)
+    const turns = await append(12)
     const ada = tenant.as('ada')
     const first = await summarize(deps, ada, { conversationId, through: turns[3]!.id })
     const second = await summarize(deps, ada, { conversationId, through: turns[8]!.id })
@@ -221,7 +226,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect((await check()).current.map(({ id }) => id)).toEqual([first.id])
     expect(await readable()).toEqual([first.id])
     const again = await summarize(deps, ada, { conversationId, through: turns[8]!.id })
-    expect(model.asked.at(-1)!.turns.map(({ text }) => text)).toContain('edited')
+    expect(model.requests.at(-1)!.turns.map(({ text }) => text)).toContain('edited')
     expect(again.fromSeq).toBe(turns[0]!.seq)
     await supersedeTurn(deps, ada, { turnId: turns[0]!.id, turn: turn('edited, too') })
     expect((await check()).current).toEqual([])
@@ -231,7 +236,7 @@ describe.each(backends)('compaction on $name', (backend) => {
   })
 
   it('discards a summary if a covered turn is edited while the model runs, and tries again', async () => {
-    const turns = await say(6)
+    const turns = await append(6)
     let edits = 0
     model.before = async () => {
       if (edits++ > 0) return
@@ -239,12 +244,12 @@ describe.each(backends)('compaction on $name', (backend) => {
     }
     const { content } = await summarize(deps, tenant.as('ada'), { conversationId, through: turns[4]!.id })
     expect(content).toBe('summary 2')
-    expect(model.asked[1]!.turns.map(({ text }) => text)).toContain('edited meanwhile')
+    expect(model.requests[1]!.turns.map(({ text }) => text)).toContain('edited meanwhile')
     await check()
   })
 
   it('summarises again if an edit makes the summary stale just before it is read', async () => {
-    const turns = await say(4)
+    const turns = await append(4)
     let edits = 0
     /** Edits a turn before the first statement that reads summaries by id. */
     const editing = <T extends object>(client: T, method: keyof T): T =>
@@ -267,21 +272,21 @@ describe.each(backends)('compaction on $name', (backend) => {
   })
 
   it('covers each turn once during concurrent compactions and appends', async () => {
-    await say(80)
+    await append(80)
     model.before = () => new Promise((resolve) => setTimeout(resolve, 20))
     await Promise.all([
       compactDue(deps, conversationId),
       compactDue(deps, conversationId),
       compact(deps, tenant.as('ada'), { conversationId }),
-      say(10),
-      say(10),
+      append(10),
+      append(10),
       summarize(deps, tenant.as('ada'), { conversationId }),
     ])
     await check()
   })
 
   it('writes nothing if the model fails, and reports the failure', async () => {
-    await say(60)
+    await append(60)
     model.before = () => Promise.reject(new CallFailed('The model is overloaded.', true))
     const failure: unknown = await compact(deps, tenant.as('ada'), { conversationId }).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(ProviderFailed)
@@ -290,8 +295,8 @@ describe.each(backends)('compaction on $name', (backend) => {
   })
 
   it('reduces a long imported conversation to 1,000 tokens in passes of 8,000 tokens, without a model', async () => {
-    for (let batch = 0; batch < 5; batch++) await say(1_000, 20, batch * 1_000)
-    const extractive = world.deps.summarizers.standard
+    for (let batch = 0; batch < 5; batch++) await append(1_000, 20, batch * 1_000)
+    const extractive = world.deps.summarizers.default
     const passes: number[] = []
     const recording = withSummarizer(deps, {
       ...extractive,
@@ -301,10 +306,10 @@ describe.each(backends)('compaction on $name', (backend) => {
       },
     })
     await compactDue(recording, conversationId)
-    const { current, standing } = await check()
+    const { current, uncovered } = await check()
     expect(current).toHaveLength(1)
     expect(current[0]!.tokenCount).toBeLessThanOrEqual(1_000)
-    expect(standing.length).toBeLessThanOrEqual(50)
+    expect(uncovered.length).toBeLessThanOrEqual(50)
     expect(Math.max(...passes)).toBeLessThanOrEqual(8_000)
     expect(passes.length).toBeGreaterThan(10)
   }, 60_000)

@@ -18,31 +18,31 @@ const turns = (line: string, isWaiting = true): SpanCandidate[] =>
       answers: call && word.startsWith('-') ? [call] : [],
     }
   })
-const ALL: SpanMeasure = { least: 1, most: Infinity, limit: Infinity, through: Infinity, tokens: Infinity }
+const ALL: SpanMeasure = { min: 1, max: Infinity, limit: Infinity, through: Infinity, tokens: Infinity }
 const span = (line: string, measure: Partial<SpanMeasure> = {}, later: string[] = [], isWaiting = true) =>
   spanOf(turns(line, isWaiting), new Set(later), { ...ALL, ...measure })
 
 describe('the span of a summary', () => {
   it.each<[string, string, Partial<SpanMeasure>, number]>([
     ['contains all turns', 'a a a', {}, 3],
-    ['has the requested number of turns', 'a a a a', { most: 2 }, 2],
+    ['has the requested number of turns', 'a a a a', { max: 2 }, 2],
     ['has the requested number of tokens', 'a a a a', { tokens: 25 }, 2],
     ['has at least one turn, however long', 'a a', { tokens: 5 }, 1],
     ['ends at the given position', 'a a a a', { through: 5 }, 3],
     ['ends before an open turn', 'a a o a', {}, 2],
     ['is empty if the first turn is open', 'o a', {}, 0],
-    ['ends before a call rather than separate it from its result', 'a a 1 -1 a', { most: 3 }, 2],
-    ['extends to the result if it begins with the call', '1 a -1 a a', { most: 1 }, 3],
-    ['extends to the last of several results', '1 -1 a -1 a', { most: 2 }, 4],
-    ['never extends beyond the limit', '1 a -1 a', { most: 1, limit: 2 }, 0],
-    ['contains overlapping calls together', '1 2 -1 -2 a', { most: 3 }, 4],
+    ['ends before a call rather than separate it from its result', 'a a 1 -1 a', { max: 3 }, 2],
+    ['extends to the result if it begins with the call', '1 a -1 a a', { max: 1 }, 3],
+    ['extends to the last of several results', '1 -1 a -1 a', { max: 2 }, 4],
+    ['never extends beyond the limit', '1 a -1 a', { max: 1, limit: 2 }, 0],
+    ['contains overlapping calls together', '1 2 -1 -2 a', { max: 3 }, 4],
     ['ends before a call with a pending result', 'a a 1 a a', {}, 2],
-    ['supports ids that are used again', '1 -1 a 1 -1 a', { most: 4 }, 3],
+    ['supports ids that are used again', '1 -1 a 1 -1 a', { max: 4 }, 3],
     ['extends to the result of the second use', '1 -1 1 a', {}, 2],
-    ['has the exact number of turns, however long', 'a a a a', { least: 3, most: 3, tokens: 5 }, 3],
-    ['is empty if there are fewer turns', 'a a', { least: 3, most: 3 }, 0],
-    ['is empty if a pending call leaves fewer turns', 'a a 1 a', { least: 3, most: 3 }, 0],
-    ['exceeds the requested number to include a result', 'a a 1 -1 a', { least: 3, most: 3 }, 4],
+    ['has the exact number of turns, however long', 'a a a a', { min: 3, max: 3, tokens: 5 }, 3],
+    ['is empty if there are fewer turns', 'a a', { min: 3, max: 3 }, 0],
+    ['is empty if a pending call leaves fewer turns', 'a a 1 a', { min: 3, max: 3 }, 0],
+    ['exceeds the requested number to include a result', 'a a 1 -1 a', { min: 3, max: 3 }, 4],
   ])('%s: %s %o', (_, line, measure, length) => {
     expect(span(line, measure)).toBe(length)
   })
@@ -61,9 +61,9 @@ describe('the span of a summary', () => {
         fc.integer({ min: 1, max: 20 }),
         fc.integer({ min: 1, max: 300 }),
         fc.boolean(),
-        (line, most, tokens, isWaiting) => {
+        (line, max, tokens, isWaiting) => {
           const all = turns(line.join(' '), isWaiting)
-          const length = spanOf(all, new Set(), { ...ALL, most, tokens })
+          const length = spanOf(all, new Set(), { ...ALL, max, tokens })
           const callers = new Map<string, number>()
           all.forEach(({ calls, answers, isOpen }, i) => {
             for (const call of answers) {

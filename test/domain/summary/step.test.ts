@@ -3,14 +3,14 @@
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Deps } from '../../../src/domain/deps.ts'
-import { coverSpan, FAN, findSpan, foldLevel, readCompactionState } from '../../../src/domain/summary/step.ts'
+import { coverSpan, FOLD_AT, findSpan, foldLevel, readCompactionState } from '../../../src/domain/summary/step.ts'
 import { getSummaries } from '../../../src/domain/summary/summary.ts'
 import { writeSummary } from '../../../src/store/sql/summary/write-summary.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 
-const ALL = { least: 1, most: Infinity, limit: Infinity, through: Infinity, tokens: 8_000 }
+const ALL = { min: 1, max: Infinity, limit: Infinity, through: Infinity, tokens: 8_000 }
 
 describe.each(backends)('a compaction step on $name', (backend) => {
   const world = useWorld(backend)
@@ -31,7 +31,7 @@ describe.each(backends)('a compaction step on $name', (backend) => {
   }
 
   it('is written by only one of several writers that cover the same turns', async () => {
-    await tenant.say(conversationId, 'ada', 'one')
+    await tenant.append(conversationId, 'ada', 'one')
     const state = readState()
     const written = await Promise.all([cover('ROLLING', state), cover('ROLLING', state), cover('HIERARCHICAL', state)])
     expect(written.filter(Boolean)).toHaveLength(1)
@@ -39,13 +39,13 @@ describe.each(backends)('a compaction step on $name', (backend) => {
   })
 
   it('is written by only one of several writers that replace the same summaries', async () => {
-    for (let n = 0; n < FAN; n++) {
-      await tenant.say(conversationId, 'ada', `turn ${n}`)
+    for (let n = 0; n < FOLD_AT; n++) {
+      await tenant.append(conversationId, 'ada', `turn ${n}`)
       await cover('HIERARCHICAL')
     }
-    await tenant.say(conversationId, 'ada', 'the last')
+    await tenant.append(conversationId, 'ada', 'the last')
     const state = await readState()
-    expect(state.current).toHaveLength(FAN)
+    expect(state.current).toHaveLength(FOLD_AT)
     const written = await Promise.all([
       foldLevel(deps, state, model),
       foldLevel(deps, state, model),
@@ -56,9 +56,9 @@ describe.each(backends)('a compaction step on $name', (backend) => {
   })
 
   it('keeps replaced summaries readable by id', async () => {
-    await tenant.say(conversationId, 'ada', 'one')
+    await tenant.append(conversationId, 'ada', 'one')
     const first = (await cover('ROLLING'))!
-    await tenant.say(conversationId, 'ada', 'two')
+    await tenant.append(conversationId, 'ada', 'two')
     const second = (await cover('ROLLING'))!
     const found = await getSummaries(deps, tenant.as('ada'), [first, second, 'sum_x', conversationId])
     expect([...found.keys()].sort()).toEqual([first, second].sort())

@@ -103,12 +103,12 @@ describe('the next batch of appends', () => {
 
 describe('rows by call', () => {
   it('have the order of the turns, and no key for a call without rows', () => {
-    const row = (call: number, place: number): AppendRow => ({
+    const row = (call: number, index: number): AppendRow => ({
       call,
-      place,
+      index,
       outcome: 'written',
       detail: null,
-      id: `${call}.${place}`,
+      id: `${call}.${index}`,
       seq: 1,
       createdAt: new Date(0),
     })

@@ -50,7 +50,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
   it('gives 64 concurrent appends to one conversation consecutive numbers in the order of their arrival', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob')
-    const said = await Promise.all(upTo(64).map((n) => tenant.say(conversationId, n % 2 ? 'ann' : 'bob', `${n}`)))
+    const said = await Promise.all(upTo(64).map((n) => tenant.append(conversationId, n % 2 ? 'ann' : 'bob', `${n}`)))
     expect(said.map(({ seq }) => seq)).toEqual(upTo(66).slice(2))
     expect(await textsOf(tenant, conversationId)).toEqual(upTo(64).map(String))
     expect(await seqsOf(tenant, conversationId)).toEqual(upTo(66))
@@ -62,9 +62,9 @@ describe.each(backends)('the append queue on $name', (backend) => {
     // Two callers per conversation: one sends without waiting, the other waits for each answer.
     await Promise.all(
       conversationIds.flatMap((conversationId) => [
-        Promise.all(upTo(4).map((n) => tenant.say(conversationId, 'ann', `ann ${n}`))),
+        Promise.all(upTo(4).map((n) => tenant.append(conversationId, 'ann', `ann ${n}`))),
         (async () => {
-          for (const n of upTo(4)) await tenant.say(conversationId, 'bob', `bob ${n}`)
+          for (const n of upTo(4)) await tenant.append(conversationId, 'bob', `bob ${n}`)
         })(),
       ]),
     )
@@ -157,10 +157,10 @@ describe.each(backends)('the append queue on $name', (backend) => {
           let isDone = false
           await whileLocked(locked, async () => {
             waiting = Promise.all(
-              upTo(3).flatMap((n) => locked.map((conversationId) => tenant.say(conversationId, 'ann', `${n}`))),
+              upTo(3).flatMap((n) => locked.map((conversationId) => tenant.append(conversationId, 'ann', `${n}`))),
             ).then(() => (isDone = true))
             for (const n of upTo(5))
-              await Promise.all(open.map((conversationId) => tenant.say(conversationId, 'ann', `${n}`)))
+              await Promise.all(open.map((conversationId) => tenant.append(conversationId, 'ann', `${n}`)))
             expect(isDone).toBe(false)
           })
           await waiting
@@ -175,11 +175,11 @@ describe.each(backends)('the append queue on $name', (backend) => {
         for (let i = 0; i < 3; i++) stuck.push(await tenant.newConversation('ann'))
         let waiting: Promise<unknown> = Promise.resolve()
         await whileLocked(stuck, async () => {
-          waiting = Promise.all(stuck.map((conversationId) => tenant.say(conversationId, 'ann', 'hello')))
+          waiting = Promise.all(stuck.map((conversationId) => tenant.append(conversationId, 'ann', 'hello')))
           await new Promise((resolve) => setTimeout(resolve, 50))
           let said: Promise<unknown> = Promise.resolve()
           await whileLocked([brief], async () => {
-            said = tenant.say(brief, 'ann', 'hello')
+            said = tenant.append(brief, 'ann', 'hello')
             await new Promise((resolve) => setTimeout(resolve, 50))
           })
           const late = new Promise((_, reject) =>
@@ -195,7 +195,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
         let waiting: Promise<unknown> = Promise.resolve()
         await whileLocked(locked, async () => {
           const query = vi.spyOn(world.deps.pool, 'query')
-          waiting = Promise.all(locked.map((conversationId) => tenant.say(conversationId, 'ann', 'hello')))
+          waiting = Promise.all(locked.map((conversationId) => tenant.append(conversationId, 'ann', 'hello')))
           await new Promise((resolve) => setTimeout(resolve, 300))
           const times = query.mock.calls.length
           query.mockRestore()
@@ -209,7 +209,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
         const sent: Promise<unknown>[] = []
         await whileLocked([conversationId], async () => {
           for (const n of upTo(10)) {
-            sent.push(tenant.say(conversationId, 'ann', `${n}`))
+            sent.push(tenant.append(conversationId, 'ann', `${n}`))
             await new Promise((resolve) => setTimeout(resolve, 10))
           }
         })

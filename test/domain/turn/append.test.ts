@@ -27,9 +27,9 @@ describe.each(backends)('appending on $name', (backend) => {
     it('numbers the entries 1, 2, 3 …, with the joining of a new actor before their first turn', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
-      const first = await tenant.say(conversationId, 'ann', 'one')
-      const second = await tenant.say(conversationId, 'bob', 'two')
-      const third = await tenant.say(conversationId, 'bob', 'three')
+      const first = await tenant.append(conversationId, 'ann', 'one')
+      const second = await tenant.append(conversationId, 'bob', 'two')
+      const third = await tenant.append(conversationId, 'bob', 'three')
       expect([first, second, third].map(({ seq }) => seq)).toEqual([2, 4, 5])
       const entries = await journalOf(tenant, conversationId)
       expect(entries.map(({ seq, kind, actor, turn }) => [seq, kind, actor ?? turn?.text])).toEqual([
@@ -82,7 +82,7 @@ describe.each(backends)('appending on $name', (backend) => {
         ],
       }
       const said = [await appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: everything })]
-      for (let i = 0; i < 12; i++) said.push(await tenant.say(conversationId, 'ann', `plain ${i}`))
+      for (let i = 0; i < 12; i++) said.push(await tenant.append(conversationId, 'ann', `plain ${i}`))
       const read = await getTurns(
         world.deps,
         tenant.as('ann'),
@@ -111,7 +111,7 @@ describe.each(backends)('appending on $name', (backend) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       for (const role of ['USER', 'ASSISTANT', 'TOOL', 'SYSTEM'] as const)
-        await tenant.say(conversationId, role, 'hi', { role })
+        await tenant.append(conversationId, role, 'hi', { role })
       const participants = (await getParticipants(world.deps, tenant.as('USER'), [conversationId])).get(conversationId)!
       expect(participants.map(({ actor, kind }) => [actor, kind])).toEqual([
         ['USER', 'HUMAN'],
@@ -127,9 +127,9 @@ describe.each(backends)('appending on $name', (backend) => {
       for (const actor of ['ann', 'new']) {
         await removeParticipant(world.deps, tenant.as(actor), { conversationId, actor })
       }
-      await tenant.say(conversationId, 'bob', 'while both are away')
-      await tenant.say(conversationId, 'ann', 'back')
-      await tenant.say(conversationId, 'new', 'back too')
+      await tenant.append(conversationId, 'bob', 'while both are away')
+      await tenant.append(conversationId, 'ann', 'back')
+      await tenant.append(conversationId, 'new', 'back too')
       expect(await textsOf(tenant, conversationId, 'ann')).toEqual(['while both are away', 'back', 'back too'])
       expect(await textsOf(tenant, conversationId, 'new')).toEqual(['back too'])
     })
@@ -137,7 +137,7 @@ describe.each(backends)('appending on $name', (backend) => {
     it('lets 16 new actors join concurrently, with one entry each', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
-      await Promise.all(Array.from({ length: 48 }, (_, i) => tenant.say(conversationId, `a${i % 16}`, `t${i}`)))
+      await Promise.all(Array.from({ length: 48 }, (_, i) => tenant.append(conversationId, `a${i % 16}`, `t${i}`)))
       const entries = await journalOf(tenant, conversationId)
       expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 64 }, (_, i) => i + 1))
       expect(new Set(entries.flatMap(({ actor }) => actor ?? [])).size).toBe(16)
@@ -149,8 +149,8 @@ describe.each(backends)('appending on $name', (backend) => {
     it('returns the existing turn for the same clientId and content', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
-      const first = await tenant.say(conversationId, 'ann', 'once', { clientId: 'c', metadata: { a: 1, b: 2 } })
-      const again = await tenant.say(conversationId, 'ann', 'once', { clientId: 'c', metadata: { b: 2, a: 1 } })
+      const first = await tenant.append(conversationId, 'ann', 'once', { clientId: 'c', metadata: { a: 1, b: 2 } })
+      const again = await tenant.append(conversationId, 'ann', 'once', { clientId: 'c', metadata: { b: 2, a: 1 } })
       expect(again).toEqual(first)
       expect(await tenant.lastSeq(conversationId)).toBe(2)
     })
@@ -163,9 +163,13 @@ describe.each(backends)('appending on $name', (backend) => {
     ])('rejects the same clientId with other %s', async (_, change) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
-      await tenant.say(conversationId, 'ann', 'once', { clientId: 'c-1' })
-      await expect(tenant.say(conversationId, 'ann', 'once', { clientId: 'c-1', ...change })).rejects.toThrow(Conflict)
-      await expect(tenant.say(conversationId, 'ann', 'once', { clientId: 'c-1', ...change })).rejects.toThrow('"c-1"')
+      await tenant.append(conversationId, 'ann', 'once', { clientId: 'c-1' })
+      await expect(tenant.append(conversationId, 'ann', 'once', { clientId: 'c-1', ...change })).rejects.toThrow(
+        Conflict,
+      )
+      await expect(tenant.append(conversationId, 'ann', 'once', { clientId: 'c-1', ...change })).rejects.toThrow(
+        '"c-1"',
+      )
       expect(await tenant.lastSeq(conversationId)).toBe(3)
     })
 
@@ -173,9 +177,9 @@ describe.each(backends)('appending on $name', (backend) => {
       const tenant = world.tenant()
       const [conversationId, other] = [await tenant.newConversation('ann', 'bob'), await tenant.newConversation('ann')]
       const said = await Promise.all([
-        tenant.say(conversationId, 'ann', 'a', { clientId: 'c' }),
-        tenant.say(conversationId, 'bob', 'b', { clientId: 'c' }),
-        tenant.say(other, 'ann', 'c', { clientId: 'c' }),
+        tenant.append(conversationId, 'ann', 'a', { clientId: 'c' }),
+        tenant.append(conversationId, 'bob', 'b', { clientId: 'c' }),
+        tenant.append(other, 'ann', 'c', { clientId: 'c' }),
       ])
       expect(new Set(said.map(({ id }) => id)).size).toBe(3)
     })
@@ -185,7 +189,7 @@ describe.each(backends)('appending on $name', (backend) => {
       const conversationId = await tenant.newConversation('ann')
       const said = await Promise.all(
         Array.from({ length: 64 }, (_, i) =>
-          tenant.say(conversationId, 'ann', i % 2 ? 'twin' : `t${i}`, i % 2 ? { clientId: 'twin' } : {}),
+          tenant.append(conversationId, 'ann', i % 2 ? 'twin' : `t${i}`, i % 2 ? { clientId: 'twin' } : {}),
         ),
       )
       expect(new Set(said.filter(({ text }) => text === 'twin').map(({ id }) => id)).size).toBe(1)
@@ -236,13 +240,13 @@ describe.each(backends)('appending on $name', (backend) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('a')
       const [first, conditional, last] = await Promise.allSettled([
-        tenant.say(conversationId, 'a', 'first'),
+        tenant.append(conversationId, 'a', 'first'),
         appendTurn(world.deps, tenant.as('a'), {
           conversationId,
           expectedLastSeq: 1,
           turn: { role: 'USER', content: 'late' },
         }),
-        tenant.say(conversationId, 'a', 'last'),
+        tenant.append(conversationId, 'a', 'last'),
       ])
       expect([first.status, conditional.status, last.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
       expect(await textsOf(tenant, conversationId)).toEqual(['first', 'last'])
@@ -253,7 +257,7 @@ describe.each(backends)('appending on $name', (backend) => {
       const conversationId = await tenant.newConversation('a')
       const input = { conversationId, expectedLastSeq: 1, turn: { role: 'USER' as const, content: 'x', clientId: 'c' } }
       const first = await appendTurn(world.deps, tenant.as('a'), input)
-      await tenant.say(conversationId, 'a', 'later')
+      await tenant.append(conversationId, 'a', 'later')
       expect(await appendTurn(world.deps, tenant.as('a'), input)).toEqual(first)
     })
   })
@@ -267,7 +271,7 @@ describe.each(backends)('appending on $name', (backend) => {
     ])('of %s equal those of the o200k tokenizer', async (_, text) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
-      const { tokenCount } = await tenant.say(conversationId, 'ann', text)
+      const { tokenCount } = await tenant.append(conversationId, 'ann', text)
       expect(tokenCount).toBe(countTokens(text, { disallowedSpecial: new Set() }))
     })
   })
@@ -280,7 +284,7 @@ describe.each(backends)('appending on $name', (backend) => {
     const ended = (async () => {
       for await (const { reason } of inbox) reasons.push(reason)
     })()
-    await tenant.say(conversationId, 'ann', 'hello')
+    await tenant.append(conversationId, 'ann', 'hello')
     await expect.poll(() => reasons).toContain('TURN')
     await inbox.return!()
     await ended
@@ -291,8 +295,8 @@ describe.each(backends)('appending on $name', (backend) => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const conversationId = await tenant.newConversation('ann')
     for (const missing of [newId('conversation'), conversationId]) {
-      await expect(other.say(missing, 'ann', 'hello')).rejects.toThrow(NotFound)
-      await expect(other.say(missing, 'ann', 'hello')).rejects.toThrow(missing)
+      await expect(other.append(missing, 'ann', 'hello')).rejects.toThrow(NotFound)
+      await expect(other.append(missing, 'ann', 'hello')).rejects.toThrow(missing)
     }
     expect(await tenant.lastSeq(conversationId)).toBe(1)
   })
@@ -300,19 +304,19 @@ describe.each(backends)('appending on $name', (backend) => {
   it('shows a private turn only to its audience and author, and rejects non-participants in the audience', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
-    const privateTurn = await tenant.say(conversationId, 'ann', 'psst', { audience: ['bob'] })
+    const privateTurn = await tenant.append(conversationId, 'ann', 'psst', { audience: ['bob'] })
     expect(new Set(privateTurn.audience)).toEqual(new Set(['ann', 'bob']))
     expect(await textsOf(tenant, conversationId, 'ann')).toEqual(['psst'])
     expect(await textsOf(tenant, conversationId, 'bob')).toEqual(['psst'])
     expect(await textsOf(tenant, conversationId, 'eve')).toEqual([])
-    await expect(tenant.say(conversationId, 'ann', 'psst', { audience: ['bob', 'mallory'] })).rejects.toThrow(
+    await expect(tenant.append(conversationId, 'ann', 'psst', { audience: ['bob', 'mallory'] })).rejects.toThrow(
       InvalidInput,
     )
-    await expect(tenant.say(conversationId, 'ann', 'psst', { audience: ['bob', 'mallory'] })).rejects.toThrow(
+    await expect(tenant.append(conversationId, 'ann', 'psst', { audience: ['bob', 'mallory'] })).rejects.toThrow(
       '"mallory"',
     )
     await removeParticipant(world.deps, tenant.as('bob'), { conversationId, actor: 'bob' })
-    await expect(tenant.say(conversationId, 'ann', 'psst', { audience: ['bob'] })).rejects.toThrow('"bob"')
+    await expect(tenant.append(conversationId, 'ann', 'psst', { audience: ['bob'] })).rejects.toThrow('"bob"')
     expect(await tenant.lastSeq(conversationId)).toBe(5)
   })
 })

@@ -17,7 +17,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
   async function conversationOf(...actors: string[]) {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(...actors)
-    const say = (actor: string, parts: PartInput[], more: Partial<TurnInput> = {}) =>
+    const append = (actor: string, parts: PartInput[], more: Partial<TurnInput> = {}) =>
       appendTurn(world.deps, tenant.as(actor), { conversationId, turn: { role: 'ASSISTANT', parts, ...more } })
     const batch = (...turns: [actor: string, parts: PartInput[], more?: Partial<TurnInput>][]) =>
       appendTurns(world.deps, tenant.as('agent'), {
@@ -26,14 +26,14 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       })
     const before = (await tenant.lastSeq(conversationId))!
     const expectNothingNew = async () => expect(await tenant.lastSeq(conversationId)).toBe(before)
-    return { tenant, conversationId, say, batch, expectNothingNew }
+    return { tenant, conversationId, append, batch, expectNothingNew }
   }
 
   describe('a tool result', () => {
     it('needs a call, and the error names the missing call', async () => {
-      const { say, batch, expectNothingNew } = await conversationOf('agent', 'tool')
-      await expect(say('tool', [result('k1')])).rejects.toThrow(InvalidInput)
-      await expect(say('tool', [result('k1')])).rejects.toThrow(
+      const { append, batch, expectNothingNew } = await conversationOf('agent', 'tool')
+      await expect(append('tool', [result('k1')])).rejects.toThrow(InvalidInput)
+      await expect(append('tool', [result('k1')])).rejects.toThrow(
         'turn.parts: answers tool call "k1", which is not in the conversation',
       )
       await expect(batch(['agent', [{ text: 'a' }]], ['tool', [result('k1')]])).rejects.toThrow('turns.1.parts')
@@ -41,32 +41,32 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
     })
 
     it('finds its call in an earlier turn, earlier in the batch, or earlier in the turn', async () => {
-      const { say, batch } = await conversationOf('agent', 'tool')
-      await say('agent', [call('k1'), call('k2')])
-      await say('tool', [result('k1')])
-      await say('tool', [result('k2'), { text: 'and again' }, result('k1')])
+      const { append, batch } = await conversationOf('agent', 'tool')
+      await append('agent', [call('k1'), call('k2')])
+      await append('tool', [result('k1')])
+      await append('tool', [result('k2'), { text: 'and again' }, result('k1')])
       await batch(['agent', [call('k3')]], ['tool', [result('k3'), result('k2')]])
-      await say('agent', [call('k4'), result('k4')])
+      await append('agent', [call('k4'), result('k4')])
     })
 
     it('does not match a later call', async () => {
-      const { say, batch, expectNothingNew } = await conversationOf('agent', 'tool')
-      await expect(say('agent', [result('k'), call('k')])).rejects.toThrow('"k"')
+      const { append, batch, expectNothingNew } = await conversationOf('agent', 'tool')
+      await expect(append('agent', [result('k'), call('k')])).rejects.toThrow('"k"')
       await expect(batch(['tool', [result('k')]], ['agent', [call('k')]])).rejects.toThrow('"k"')
       await expectNothingNew()
     })
 
     it('does not match a call in another conversation', async () => {
       const [one, other] = [await conversationOf('agent'), await conversationOf('agent')]
-      await one.say('agent', [call('k')])
-      await expect(other.say('agent', [result('k')])).rejects.toThrow(InvalidInput)
+      await one.append('agent', [call('k')])
+      await expect(other.append('agent', [result('k')])).rejects.toThrow(InvalidInput)
     })
 
     it('to a private call is accepted only from an actor who can see the call', async () => {
-      const { say } = await conversationOf('agent', 'tool', 'eve')
-      await say('agent', [call('secret')], { audience: ['tool'] })
-      await expect(say('eve', [result('secret')])).rejects.toThrow('answers tool call "secret"')
-      await say('tool', [result('secret')], { audience: ['agent'] })
+      const { append } = await conversationOf('agent', 'tool', 'eve')
+      await append('agent', [call('secret')], { audience: ['tool'] })
+      await expect(append('eve', [result('secret')])).rejects.toThrow('answers tool call "secret"')
+      await append('tool', [result('secret')], { audience: ['agent'] })
     })
 
     it('to a private call earlier in the batch is accepted only from an actor who can see the call', async () => {
@@ -78,17 +78,17 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
     })
 
     it('matches a public call if a private call has the same id', async () => {
-      const { say } = await conversationOf('agent', 'tool', 'eve')
-      await say('agent', [call('k')], { audience: ['tool'] })
-      await say('agent', [call('k')])
-      await say('eve', [result('k')])
+      const { append } = await conversationOf('agent', 'tool', 'eve')
+      await append('agent', [call('k')], { audience: ['tool'] })
+      await append('agent', [call('k')])
+      await append('eve', [result('k')])
     })
 
     it('can be repeated with its clientId', async () => {
-      const { say } = await conversationOf('agent', 'tool')
-      await say('agent', [call('k')])
-      const first = await say('tool', [result('k')], { clientId: 'c' })
-      expect((await say('tool', [result('k')], { clientId: 'c' })).id).toBe(first.id)
+      const { append } = await conversationOf('agent', 'tool')
+      await append('agent', [call('k')])
+      const first = await append('tool', [result('k')], { clientId: 'c' })
+      expect((await append('tool', [result('k')], { clientId: 'c' })).id).toBe(first.id)
     })
   })
 
@@ -97,7 +97,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
 
     it('is written whole or not at all, whatever the error', async () => {
       const { tenant, conversationId, batch } = await conversationOf('agent', 'bob')
-      await tenant.say(conversationId, 'agent', 'first', { clientId: 'used' })
+      await tenant.append(conversationId, 'agent', 'first', { clientId: 'used' })
       const last = await tenant.lastSeq(conversationId)
       const refused = [
         batch(['newcomer', text('a')], ['agent', text('b'), { audience: ['mallory'] }]),
@@ -134,9 +134,9 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
     it('does not delay other calls if it is refused', async () => {
       const { tenant, conversationId, batch } = await conversationOf('agent')
       const sent = await Promise.allSettled([
-        tenant.say(conversationId, 'agent', 'before'),
+        tenant.append(conversationId, 'agent', 'before'),
         batch(['agent', text('a')], ['agent', [result('none')]]),
-        tenant.say(conversationId, 'agent', 'after'),
+        tenant.append(conversationId, 'agent', 'after'),
       ])
       expect(sent.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
       expect(await tenant.lastSeq(conversationId)).toBe(3)

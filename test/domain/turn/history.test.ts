@@ -55,7 +55,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
           const newest = () => all.filter(({ rootSeq, seq }) => !all.some((o) => o.rootSeq === rootSeq && o.seq > seq))
           for (const step of steps) {
             if ('append' in step) {
-              for (let i = 0; i < step.append; i++) all.push(await tenant.say(conversationId, 'ann', 'said'))
+              for (let i = 0; i < step.append; i++) all.push(await tenant.append(conversationId, 'ann', 'said'))
             } else if ('supersede' in step) {
               const older = newest()[step.supersede % all.length]
               if (older) all.push(await supersede(tenant, older.id, 'edited'))
@@ -109,7 +109,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
           const edge = page.items.at(argument === 'first' ? -1 : 0)!
           cursor = turnCursor(edge)
           // Between two pages, a turn is appended, and the turn at the cursor is edited.
-          if (seen.length < 60) await tenant.say(conversationId, 'ann', 'more')
+          if (seen.length < 60) await tenant.append(conversationId, 'ann', 'more')
           await supersede(tenant, edge.id, 'edited')
         }
         expect(new Set(seen).size).toBe(seen.length)
@@ -137,7 +137,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       const tenant = world.tenant()
       const conversationIds = await Promise.all(upTo(5).map(() => tenant.newConversation('ann')))
       for (const [index, conversationId] of conversationIds.entries()) {
-        for (const n of upTo(index)) await tenant.say(conversationId, 'ann', `${index}.${n}`)
+        for (const n of upTo(index)) await tenant.append(conversationId, 'ann', `${index}.${n}`)
       }
       const foreign = (await conversationOf(3))[1]
       const ids = [...conversationIds, foreign, newId('conversation')]

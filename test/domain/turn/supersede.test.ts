@@ -27,8 +27,8 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
   it('shows the newest version at the position of the first, and keeps all versions', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
-    const first = await tenant.say(conversationId, 'ann', 'v1', { pinned: true })
-    await tenant.say(conversationId, 'ann', 'later')
+    const first = await tenant.append(conversationId, 'ann', 'v1', { pinned: true })
+    await tenant.append(conversationId, 'ann', 'later')
     const second = await edit(tenant, 'ann', first.id, 'v2')
     const third = await edit(tenant, 'ann', second.id, 'v3', { pinned: false, metadata: { why: 'typo' } })
     expect([first, second, third].map(({ seq, rootSeq, pinned }) => [seq, rootSeq, pinned])).toEqual([
@@ -63,7 +63,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
   it('is one entry, and counts the new version instead of the old one', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
-    const first = await tenant.say(conversationId, 'ann', 'one two three')
+    const first = await tenant.append(conversationId, 'ann', 'one two three')
     const second = await edit(tenant, 'ann', first.id, 'four five six seven eight')
     const entries = await readJournal(world.deps.pool, tenant.name, conversationId, 0, 10)
     expect(entries.map(({ kind }) => kind)).toEqual(['JOINED', 'APPENDED', 'SUPERSEDED'])
@@ -91,7 +91,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
   it('lets exactly one of several concurrent edits succeed', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
-    const { id } = await tenant.say(conversationId, 'ann', 'v1')
+    const { id } = await tenant.append(conversationId, 'ann', 'v1')
     const edits = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => edit(tenant, 'ann', id, `v2.${n}`)))
     const errors = edits.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
     expect(errors).toHaveLength(7)
@@ -105,7 +105,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     it('keeps the audience of the first version, which can be given again in any order', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob', 'cyd', 'eve')
-      const { id } = await tenant.say(conversationId, 'ann', 'v1', { audience: ['bob', 'cyd'] })
+      const { id } = await tenant.append(conversationId, 'ann', 'v1', { audience: ['bob', 'cyd'] })
       const second = await edit(tenant, 'ann', id, 'v2')
       const third = await edit(tenant, 'ann', second.id, 'v3', { audience: ['cyd', 'bob'] })
       for (const { audience } of [second, third]) expect(audience!.toSorted()).toEqual(['ann', 'bob', 'cyd'])
@@ -116,8 +116,8 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     it('keeps a public turn public, and rejects any other audience', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
-      const open = await tenant.say(conversationId, 'ann', 'v1')
-      const privateTurn = await tenant.say(conversationId, 'ann', 'w1', { audience: ['bob'] })
+      const open = await tenant.append(conversationId, 'ann', 'v1')
+      const privateTurn = await tenant.append(conversationId, 'ann', 'w1', { audience: ['bob'] })
       const last = await tenant.lastSeq(conversationId)
       await expect(edit(tenant, 'ann', open.id, 'v2', { audience: ['bob'] })).rejects.toThrow('turn.audience')
       await expect(edit(tenant, 'ann', privateTurn.id, 'w2', { audience: ['bob', 'eve'] })).rejects.toThrow(
@@ -134,7 +134,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
   it('shows the older version to participants who left before the edit', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob')
-    const { id } = await tenant.say(conversationId, 'ann', 'v1')
+    const { id } = await tenant.append(conversationId, 'ann', 'v1')
     await removeParticipant(world.deps, tenant.as('bob'), { conversationId, actor: 'bob' })
     await addParticipant(world.deps, tenant.as('cyd'), {
       conversationId,
@@ -149,7 +149,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     it('can be repeated, even after a later edit', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
-      const { id } = await tenant.say(conversationId, 'ann', 'v1')
+      const { id } = await tenant.append(conversationId, 'ann', 'v1')
       const twins = await Promise.all([1, 2, 3, 4].map(() => edit(tenant, 'ann', id, 'v2', { clientId: 'c' })))
       expect(new Set(twins.map((twin) => twin.id)).size).toBe(1)
       await edit(tenant, 'ann', twins[0]!.id, 'v3')
@@ -160,13 +160,13 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     it('fails with Conflict if the clientId was used for anything else', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
-      const first = await tenant.say(conversationId, 'ann', 'v1', { clientId: 'c' })
-      const other = await tenant.say(conversationId, 'ann', 'other')
+      const first = await tenant.append(conversationId, 'ann', 'v1', { clientId: 'c' })
+      const other = await tenant.append(conversationId, 'ann', 'other')
       // The clientId belongs to an appended turn with the same text, then to an edit of another turn.
       await expect(edit(tenant, 'ann', other.id, 'v1', { clientId: 'c' })).rejects.toThrow(Conflict)
       await edit(tenant, 'ann', first.id, 'v2', { clientId: 'd' })
       await expect(edit(tenant, 'ann', other.id, 'v2', { clientId: 'd' })).rejects.toThrow('"d"')
-      await expect(tenant.say(conversationId, 'ann', 'v2', { clientId: 'd' })).rejects.toThrow(Conflict)
+      await expect(tenant.append(conversationId, 'ann', 'v2', { clientId: 'd' })).rejects.toThrow(Conflict)
       expect(await textsOf(tenant, conversationId, 'ann', true)).toEqual(['v1', 'v2', 'other'])
     })
   })
@@ -181,8 +181,8 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     const parts = (callId: string) => [{ toolResult: { callId, name: 'n', result: 1 } }]
     await appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: { ...call('k'), audience: ['bob'] } })
     const said = {
-      bob: await tenant.say(conversationId, 'bob', 'b'),
-      eve: await tenant.say(conversationId, 'eve', 'e'),
+      bob: await tenant.append(conversationId, 'bob', 'b'),
+      eve: await tenant.append(conversationId, 'eve', 'e'),
     }
     const answer = (actor: 'bob' | 'eve', callId: string) =>
       supersedeTurn(world.deps, tenant.as(actor), {
@@ -201,8 +201,8 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     it('for any actor except the author', async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
       const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
-      const open = await tenant.say(conversationId, 'ann', 'v1')
-      const privateTurn = await tenant.say(conversationId, 'ann', 'w1', { audience: ['bob'] })
+      const open = await tenant.append(conversationId, 'ann', 'v1')
+      const privateTurn = await tenant.append(conversationId, 'ann', 'w1', { audience: ['bob'] })
       const last = await tenant.lastSeq(conversationId)
       await expect(edit(tenant, 'bob', open.id, 'v2')).rejects.toThrow(NotAllowed)
       await expect(edit(tenant, 'bob', privateTurn.id, 'w2')).rejects.toThrow(NotAllowed)
@@ -216,7 +216,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     it('for an author who has left', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
-      const { id } = await tenant.say(conversationId, 'ann', 'v1')
+      const { id } = await tenant.append(conversationId, 'ann', 'v1')
       await removeParticipant(world.deps, tenant.as('ann'), { conversationId, actor: 'ann' })
       const last = await tenant.lastSeq(conversationId)
       const outcome = await edit(tenant, 'ann', id, 'v2').then(
@@ -237,7 +237,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     ])('for %s', async (_, content, message) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
-      const { id } = await tenant.say(conversationId, 'ann', 'v1')
+      const { id } = await tenant.append(conversationId, 'ann', 'v1')
       await expect(edit(tenant, 'ann', id, content)).rejects.toThrow(message)
       await expect(edit(tenant, 'ann', id, content)).rejects.toThrow(/^turn\.content: /)
       expect(await tenant.lastSeq(conversationId)).toBe(2)

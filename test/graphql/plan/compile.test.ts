@@ -13,7 +13,7 @@ import {
 } from 'graphql'
 import { createYoga } from 'graphql-yoga'
 import { describe, expect, test } from 'vitest'
-import { compileQuery, NotPlain } from '../../../src/graphql/plan/compile.ts'
+import { compileQuery, NotPlannable } from '../../../src/graphql/plan/compile.ts'
 
 const schema = buildSchema(/* GraphQL */ `
   scalar Any
@@ -258,5 +258,5 @@ describe('the plan of a query', () => {
         (_, index) => `fragment F${index} on Thing { a: later { ...F${index + 1} } b: later { ...F${index + 1} } }`,
       ).join(' ')}`,
     ],
-  ])('cannot be compiled for %s', (_, query) => expect(() => planOf(valid(query))).toThrow(NotPlain))
+  ])('cannot be compiled for %s', (_, query) => expect(() => planOf(valid(query))).toThrow(NotPlannable))
 })

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../../../src/providers/ports/embedder.ts'
-import type { Patience } from '../../../src/providers/openai/calls.ts'
+import type { RetryPolicy } from '../../../src/providers/openai/calls.ts'
 import { createOpenAiEmbedder, type OpenAiSettings } from '../../../src/providers/openai/embedder.ts'
 import {
   createFakeOpenAi,
@@ -14,7 +14,7 @@ import {
   replies,
   type FakeLimits,
   type FakeOpenAi,
-  type Misdeed,
+  type Responder,
 } from '../../support/fake-openai.ts'
 
 const KEY = 'sk-secret-hunter2'
@@ -44,10 +44,10 @@ async function open(limits: FakeLimits = {}): Promise<void> {
   undo.push(() => server.stop())
 }
 
-function client(settings: Partial<OpenAiSettings> = {}, patience: Partial<Patience> = {}): Embedder {
+function client(settings: Partial<OpenAiSettings> = {}, retryPolicy: Partial<RetryPolicy> = {}): Embedder {
   const embedder = createOpenAiEmbedder(
     { baseUrl: server.url, apiKey: KEY, model: 'some-model', dimension: 8, shortens: false, ...settings },
-    { timeoutMs: 2_000, retries: 2, pauseMs: 500, ...patience },
+    { timeoutMs: 2_000, retries: 2, pauseMs: 500, ...retryPolicy },
   )
   undo.push(() => embedder.close())
   return embedder
@@ -108,7 +108,7 @@ describe('an embedding response', () => {
   const texts = ['one', 'two', 'three']
 
   it('is ordered by index, in base64 or as numbers', async () => {
-    const numbers: Misdeed = replies(({ data }) => ({
+    const numbers: Responder = replies(({ data }) => ({
       data: data.map(({ index }) => ({ index, embedding: fakeVector(texts[index]!, 8) })),
     }))
     server.next(numbers)
@@ -247,12 +247,12 @@ describe('a failed request', () => {
     expect(server.requests).toHaveLength(1)
   })
 
-  const hangs: Misdeed = () => {}
-  const hangsInAnswer: Misdeed = (response) => {
+  const hangs: Responder = () => {}
+  const hangsInAnswer: Responder = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).write('{"data": [')
   }
-  const closes: Misdeed = (response) => void response.destroy()
-  const closesInAnswer: Misdeed = (response) => {
+  const closes: Responder = (response) => void response.destroy()
+  const closesInAnswer: Responder = (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '999' }).write('{"data": [')
     setTimeout(() => response.destroy(), 20)
   }

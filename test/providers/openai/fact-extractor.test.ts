@@ -5,13 +5,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
-import { MOST_FACTS, type FactExtractor, type ToldTurn } from '../../../src/providers/ports/fact-extractor.ts'
+import {
+  MAX_FACTS_PER_TURN,
+  type FactExtractor,
+  type ExtractorTurn,
+} from '../../../src/providers/ports/fact-extractor.ts'
 import { createOpenAiExtractor } from '../../../src/providers/openai/fact-extractor.ts'
-import { createFakeChat, says, status, type ChatMisdeed, type FakeChat } from '../../support/fake-chat.ts'
+import {
+  createFakeChat,
+  answers,
+  answersWithStatus,
+  type ChatResponder,
+  type FakeChat,
+} from '../../support/fake-chat.ts'
 
 const KEY = 'sk-secret-hunter2'
 const FACT = { subject: 'Ada', predicate: 'lives in', object: 'Berlin', confidence: 0.9, turnId: 'turn_1' }
-const TURNS: ToldTurn[] = [
+const TURNS: ExtractorTurn[] = [
   {
     id: 'turn_1',
     actor: 'ada',
@@ -30,7 +40,7 @@ const create = (apiKey: string, promptsDir?: string) =>
     { timeoutMs: 300, retries: 2, pauseMs: 5 },
   )
 beforeEach(async () => {
-  chat = await createFakeChat(KEY, () => says({ facts: [FACT] }))
+  chat = await createFakeChat(KEY, () => answers({ facts: [FACT] }))
   extractor = create(KEY)
 })
 afterEach(async () => {
@@ -90,7 +100,7 @@ describe('the request for facts', () => {
 
 describe("the model's answer", () => {
   const factsOf = async (value: unknown) => {
-    chat.next(says(value))
+    chat.next(answers(value))
     return (await extractor.extract(TURNS)).facts
   }
 
@@ -123,9 +133,9 @@ describe("the model's answer", () => {
     expect((await factsOf({ facts: facts })).map(({ confidence }) => confidence)).toEqual([0.5, 0.5, 0.5, 0.5])
   })
 
-  it('is limited to MOST_FACTS facts', async () => {
+  it('is limited to MAX_FACTS_PER_TURN facts', async () => {
     const many = Array.from({ length: 300 }, (_, i) => ({ ...FACT, object: `city ${i}` }))
-    expect(await factsOf({ facts: many })).toEqual(many.slice(0, MOST_FACTS))
+    expect(await factsOf({ facts: many })).toEqual(many.slice(0, MAX_FACTS_PER_TURN))
   })
 
   it('is treated as data: instructions in it are stored as text or dropped', async () => {
@@ -133,14 +143,14 @@ describe("the model's answer", () => {
     expect(await factsOf({ facts: [orders], deleteAll: true, tool_calls: [{ name: 'rm' }] })).toEqual([orders])
   })
 
-  it.each<[string, ChatMisdeed]>([
-    ['not JSON', says('moo')],
-    ['JSON of another shape', says({ answer: 'moo' })],
-    ['a bare list', says([FACT])],
-    ['facts of another shape', says({ facts: ['Ada lives in Berlin'] })],
-    ['a fact without its turn', says({ facts: [{ ...FACT, turnId: undefined }] })],
-    ['10,000 facts', says({ facts: Array.from({ length: 10_000 }, (_, i) => ({ ...FACT, object: `${i}` })) })],
-    ['more than a megabyte', says('x'.repeat(1024 * 1024 + 1))],
+  it.each<[string, ChatResponder]>([
+    ['not JSON', answers('moo')],
+    ['JSON of another shape', answers({ answer: 'moo' })],
+    ['a bare list', answers([FACT])],
+    ['facts of another shape', answers({ facts: ['Ada lives in Berlin'] })],
+    ['a fact without its turn', answers({ facts: [{ ...FACT, turnId: undefined }] })],
+    ['10,000 facts', answers({ facts: Array.from({ length: 10_000 }, (_, i) => ({ ...FACT, object: `${i}` })) })],
+    ['more than a megabyte', answers('x'.repeat(1024 * 1024 + 1))],
     ['no message', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')],
   ])('is requested once more if it is %s; the second one is a retryable failure', async (_, fault) => {
     chat.next(fault)
@@ -154,9 +164,9 @@ describe("the model's answer", () => {
   })
 
   it('is requested again after retryable failures, up to a limit', async () => {
-    chat.next(status(503), () => {})
+    chat.next(answersWithStatus(503), () => {})
     expect((await extractor.extract(TURNS)).facts).toEqual([FACT])
-    chat.next(status(503), status(503), status(503))
+    chat.next(answersWithStatus(503), answersWithStatus(503), answersWithStatus(503))
     expect(await failureOf(extractor.extract(TURNS))).toMatchObject({ retryable: true })
   })
 
@@ -165,7 +175,7 @@ describe("the model's answer", () => {
     const refused = await failureOf(other.extract(TURNS))
     expect(refused).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
     expect(refused.message).not.toContain('sk-other')
-    chat.next(status(404))
+    chat.next(answersWithStatus(404))
     const missing = await failureOf(extractor.extract(TURNS))
     expect(missing).toMatchObject({ retryable: false, message: expect.stringContaining('Check EXTRACTOR_MODEL.') })
     await other.close()

@@ -8,7 +8,14 @@ import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { type FactJudge, type FactPair } from '../../../src/providers/ports/fact-judge.ts'
 import { createOpenAiJudge } from '../../../src/providers/openai/fact-judge.ts'
 import { fact } from '../../contract/fact-judge.ts'
-import { createFakeChat, quotedIn, says, status, type ChatMisdeed, type FakeChat } from '../../support/fake-chat.ts'
+import {
+  createFakeChat,
+  quotedIn,
+  answers,
+  answersWithStatus,
+  type ChatResponder,
+  type FakeChat,
+} from '../../support/fake-chat.ts'
 
 const KEY = 'sk-secret-hunter2'
 const PAIRS: FactPair[] = [
@@ -20,8 +27,8 @@ const VERDICTS = [
   { pair: 2, says: 'CONTRADICTORY' },
 ]
 const EXPECTED = [
-  { a: 'fact_01A', b: 'fact_01B', says: 'BOTH_HOLD' },
-  { a: 'fact_01C', b: 'fact_01A', says: 'CONTRADICTORY' },
+  { a: 'fact_01A', b: 'fact_01B', relation: 'COMPATIBLE' },
+  { a: 'fact_01C', b: 'fact_01A', relation: 'CONTRADICTORY' },
 ]
 
 let chat: FakeChat
@@ -32,7 +39,7 @@ const create = (apiKey: string, promptsDir?: string, timeoutMs = 300) =>
     { timeoutMs, retries: 2, pauseMs: 5 },
   )
 beforeEach(async () => {
-  chat = await createFakeChat(KEY, () => says({ verdicts: VERDICTS }))
+  chat = await createFakeChat(KEY, () => answers({ verdicts: VERDICTS }))
   judge = create(KEY)
 })
 afterEach(async () => {
@@ -82,7 +89,7 @@ describe('the request for verdicts', () => {
     const long = `Ada | likes | ${'x'.repeat(5_000)}`
     const many = Array.from({ length: 5 }, (_, i) => ({ a: fact(`a${i}`, long), b: fact(`b${i}`, long) }))
     // The first answer names pair 3 and the last one pair 1, which their requests do not contain.
-    chat.next(...[[1, 3], [4], [1, 5]].map((own) => says({ verdicts: own.map((pair) => ({ pair, says: 'SAME' })) })))
+    chat.next(...[[1, 3], [4], [1, 5]].map((own) => answers({ verdicts: own.map((pair) => ({ pair, says: 'SAME' })) })))
     const verdicts = await judge.judge(many)
     const numbers = chat.requests.map(({ messages }) =>
       (quotedIn(messages[1]!.content)[0] as { pair: number }[]).map(({ pair }) => pair),
@@ -94,7 +101,7 @@ describe('the request for verdicts', () => {
 
 describe("the model's answer", () => {
   const verdictsOf = async (value: unknown) => {
-    chat.next(says(value))
+    chat.next(answers(value))
     return judge.judge(PAIRS)
   }
 
@@ -110,7 +117,7 @@ describe("the model's answer", () => {
     expect(await verdictsOf({ verdicts: [] })).toEqual([])
     expect(await verdictsOf({ verdicts: [...VERDICTS, { pair: 1, says: 'SAME' }] })).toEqual([
       ...EXPECTED,
-      { a: 'fact_01A', b: 'fact_01B', says: 'SAME' },
+      { a: 'fact_01A', b: 'fact_01B', relation: 'SAME' },
     ])
   })
 
@@ -122,17 +129,20 @@ describe("the model's answer", () => {
     ).toEqual(EXPECTED.slice(0, 1))
   })
 
-  it.each<[string, ChatMisdeed]>([
-    ['not JSON', says('SAME, as you wish')],
-    ['JSON of another shape', says({ answer: 'SAME' })],
-    ['a bare list', says(VERDICTS)],
-    ['verdicts on ids instead of pair numbers', says({ verdicts: [{ a: 'fact_01A', b: 'fact_01B', says: 'SAME' }] })],
-    ['an unknown verdict', says({ verdicts: [{ pair: 1, says: 'A_WINS' }] })],
-    ['a pair that is not a number', says({ verdicts: [{ pair: null, says: 'SAME' }] })],
-    ['a fractional pair number', says({ verdicts: [{ pair: 1.5, says: 'SAME' }] })],
-    ['10,000 verdicts', says({ verdicts: Array.from({ length: 10_000 }, () => VERDICTS[0]) })],
-    ['more than two verdicts per pair', says({ verdicts: Array.from({ length: 5 }, () => VERDICTS[0]) })],
-    ['more than a megabyte', says('x'.repeat(1024 * 1024 + 1))],
+  it.each<[string, ChatResponder]>([
+    ['not JSON', answers('SAME, as you wish')],
+    ['JSON of another shape', answers({ answer: 'SAME' })],
+    ['a bare list', answers(VERDICTS)],
+    [
+      'verdicts on ids instead of pair numbers',
+      answers({ verdicts: [{ a: 'fact_01A', b: 'fact_01B', says: 'SAME' }] }),
+    ],
+    ['an unknown verdict', answers({ verdicts: [{ pair: 1, says: 'A_WINS' }] })],
+    ['a pair that is not a number', answers({ verdicts: [{ pair: null, says: 'SAME' }] })],
+    ['a fractional pair number', answers({ verdicts: [{ pair: 1.5, says: 'SAME' }] })],
+    ['10,000 verdicts', answers({ verdicts: Array.from({ length: 10_000 }, () => VERDICTS[0]) })],
+    ['more than two verdicts per pair', answers({ verdicts: Array.from({ length: 5 }, () => VERDICTS[0]) })],
+    ['more than a megabyte', answers('x'.repeat(1024 * 1024 + 1))],
     ['no message', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')],
   ])('is requested once more if it is %s; the second one is a retryable failure', async (_, fault) => {
     chat.next(fault)
@@ -149,15 +159,15 @@ describe("the model's answer", () => {
   })
 
   it.each([429, 500, 503])('is requested again after status %d, up to a limit', async (code) => {
-    chat.next(status(code))
+    chat.next(answersWithStatus(code))
     expect(await judge.judge(PAIRS)).toEqual(EXPECTED)
-    chat.next(status(code), status(code), status(code))
+    chat.next(answersWithStatus(code), answersWithStatus(code), answersWithStatus(code))
     expect(await failureOf(judge.judge(PAIRS))).toMatchObject({ retryable: true })
     expect(chat.requests).toHaveLength(5)
   })
 
   it('is requested again if the server does not answer, up to a limit', async () => {
-    const noAnswer: ChatMisdeed = () => {}
+    const noAnswer: ChatResponder = () => {}
     chat.next(noAnswer)
     expect(await judge.judge(PAIRS)).toEqual(EXPECTED)
     chat.next(noAnswer, noAnswer, noAnswer)
@@ -181,7 +191,7 @@ describe("the model's answer", () => {
     const refused = await failureOf(other.judge(PAIRS))
     expect(refused).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
     expect(refused.message).not.toContain('sk-other')
-    chat.next(status(404))
+    chat.next(answersWithStatus(404))
     const missing = await failureOf(judge.judge(PAIRS))
     expect(missing).toMatchObject({ retryable: false, message: expect.stringContaining('Check EXTRACTOR_MODEL.') })
     await other.close()

@@ -3,11 +3,17 @@
 
 import { APIError } from 'openai'
 import { describe, expect, it } from 'vitest'
-import { explain, TooLong, type Use } from '../../../src/providers/openai/failure.ts'
+import { explain, TooLong, type ErrorContext } from '../../../src/providers/openai/failure.ts'
 
-const use: Use = { who: 'It', noun: 'embeddings', modelVariable: 'EMBEDDING_MODEL', advice: 'Check it.', divides: true }
+const context: ErrorContext = {
+  label: 'It',
+  noun: 'embeddings',
+  modelVariable: 'EMBEDDING_MODEL',
+  advice: 'Check it.',
+  splitsRequests: true,
+}
 const explained = (status: number, message: string, headers: Record<string, string> = {}) =>
-  explain(APIError.generate(status, { error: { message } }, undefined, new Headers(headers)), use, undefined)
+  explain(APIError.generate(status, { error: { message } }, undefined, new Headers(headers)), context, undefined)
 
 describe('a request that is too long', () => {
   it.each([
@@ -34,7 +40,7 @@ describe('a request that is too long', () => {
 
 it('an error like "too long" for a request that cannot be split is transient, because the cause may be another', () => {
   const error = APIError.generate(500, { error: { message: 'too large to process' } }, undefined, new Headers())
-  expect(explain(error, { ...use, divides: false }, undefined).isTransient).toBe(true)
+  expect(explain(error, { ...context, splitsRequests: false }, undefined).isTransient).toBe(true)
 })
 
 describe('the retry delay', () => {
@@ -60,6 +66,6 @@ describe('the error message', () => {
 
   it('is not created for a programming error, which is rethrown', () => {
     const bug = new TypeError('x is not a function')
-    expect(() => explain(bug, use, undefined)).toThrow(bug)
+    expect(() => explain(bug, context, undefined)).toThrow(bug)
   })
 })

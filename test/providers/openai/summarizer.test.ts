@@ -8,7 +8,14 @@ import { createOpenAiSummarizer } from '../../../src/providers/openai/summarizer
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { type Summarizer, type SummaryRequest } from '../../../src/providers/ports/summarizer.ts'
 import { countInline } from '../../../src/text/tokens.ts'
-import { createFakeChat, says, status, SUMMARY, type ChatMisdeed, type FakeChat } from '../../support/fake-chat.ts'
+import {
+  createFakeChat,
+  answers,
+  answersWithStatus,
+  SUMMARY,
+  type ChatResponder,
+  type FakeChat,
+} from '../../support/fake-chat.ts'
 
 const KEY = 'sk-secret-hunter2'
 let chat: FakeChat
@@ -91,23 +98,23 @@ describe("the model's answer", () => {
   })
 
   it('may be in a code fence, and may omit the lists', async () => {
-    chat.next(says('```json\n{"topic": "Boats"}\n```'))
+    chat.next(answers('```json\n{"topic": "Boats"}\n```'))
     expect((await summarizer.summarize(REQUEST)).content).toBe('Topic: Boats')
   })
 
   it('is shortened if it is too long, the longest list first', async () => {
     const keyDecisions = Array.from({ length: 200 }, (_, n) => `Decision ${n} stands.`)
-    chat.next(says({ ...SUMMARY, keyDecisions }))
+    chat.next(answers({ ...SUMMARY, keyDecisions }))
     const { content } = await summarizer.summarize({ ...REQUEST, maxTokens: 100 })
     expect(countInline(content)).toBeLessThanOrEqual(100)
     expect(content).toContain('Decision 0 stands.')
     expect(content).toContain('Bob books the boat.')
   })
 
-  it.each<[string, ChatMisdeed]>([
-    ['not JSON', says('moo')],
-    ['JSON of another shape', says({ summary: 'moo' })],
-    ['an empty topic', says({ topic: ' ' })],
+  it.each<[string, ChatResponder]>([
+    ['not JSON', answers('moo')],
+    ['JSON of another shape', answers({ summary: 'moo' })],
+    ['an empty topic', answers({ topic: ' ' })],
     ['no message', (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')],
   ])('is requested once more if it is %s; the second one is a retryable failure', async (_, fault) => {
     chat.next(fault)
@@ -120,9 +127,9 @@ describe("the model's answer", () => {
   })
 
   it('is requested again after retryable failures, up to a limit', async () => {
-    chat.next(status(503), () => {})
+    chat.next(answersWithStatus(503), () => {})
     expect((await summarizer.summarize(REQUEST)).content).toContain('boat trip')
-    chat.next(status(503), status(503), status(503))
+    chat.next(answersWithStatus(503), answersWithStatus(503), answersWithStatus(503))
     expect(await failureOf(summarizer.summarize(REQUEST))).toMatchObject({ retryable: true })
     expect(chat.requests).toHaveLength(6)
   })
@@ -132,7 +139,7 @@ describe("the model's answer", () => {
     const refused = await failureOf(other.summarize(REQUEST))
     expect(refused).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
     expect(refused.message).not.toContain('sk-other')
-    chat.next(status(404))
+    chat.next(answersWithStatus(404))
     const missing = await failureOf(summarizer.summarize(REQUEST))
     expect(missing).toMatchObject({ retryable: false, message: expect.stringContaining('Check SUMMARIZER_MODEL.') })
     await other.close()

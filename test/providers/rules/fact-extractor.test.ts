@@ -1,17 +1,22 @@
 // The extraction rules: precision and recall on a labelled set, facts by kind of speaker, and hostile text.
 
 import { describe, expect, it } from 'vitest'
-import type { ToldTurn } from '../../../src/providers/ports/fact-extractor.ts'
+import type { ExtractorTurn } from '../../../src/providers/ports/fact-extractor.ts'
 import { createRulesExtractor } from '../../../src/providers/rules/fact-extractor.ts'
 import { LABELLED } from './labels.ts'
 
 const AT = new Date('2026-05-13T10:00:00Z')
 const ADA = { actor: 'ada', displayName: 'Ada Lovelace', kind: 'HUMAN', at: AT } as const
-const BOB: ToldTurn = { id: 'turn_bob', actor: 'bob', displayName: 'Bob', kind: 'HUMAN', at: AT, text: 'Hey Ada!' }
-const turn = (text: string, more: Partial<ToldTurn> = {}): ToldTurn => ({ ...ADA, id: 'turn_ada', text, ...more })
+const BOB: ExtractorTurn = { id: 'turn_bob', actor: 'bob', displayName: 'Bob', kind: 'HUMAN', at: AT, text: 'Hey Ada!' }
+const turn = (text: string, more: Partial<ExtractorTurn> = {}): ExtractorTurn => ({
+  ...ADA,
+  id: 'turn_ada',
+  text,
+  ...more,
+})
 
 const extractor = createRulesExtractor()
-async function factsIn(...turns: ToldTurn[]): Promise<string[]> {
+async function factsIn(...turns: ExtractorTurn[]): Promise<string[]> {
   const { facts } = await extractor.extract(turns)
   return facts.map(({ subject, predicate, object }) => [subject, predicate, object].join(' | '))
 }

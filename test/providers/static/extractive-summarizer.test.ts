@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createExtractiveSummarizer } from '../../../src/providers/static/extractive-summarizer.ts'
 import { createStaticEmbedder } from '../../../src/providers/static/embedder.ts'
-import type { Said, Summarizer } from '../../../src/providers/ports/summarizer.ts'
+import type { SummarizerTurn, Summarizer } from '../../../src/providers/ports/summarizer.ts'
 import { createTokenCounter } from '../../../src/text/tokens.ts'
 
 const tokens = createTokenCounter()
@@ -13,8 +13,8 @@ beforeAll(async () => {
 })
 afterAll(() => tokens.close())
 
-const turn = (speaker: string, text: string): Said => ({ speaker, text, at: new Date(0) })
-const linesOf = async (turns: Said[], maxTokens: number, previous: string | null = null) =>
+const turn = (speaker: string, text: string): SummarizerTurn => ({ speaker, text, at: new Date(0) })
+const linesOf = async (turns: SummarizerTurn[], maxTokens: number, previous: string | null = null) =>
   (await summarizer.summarize({ previous, turns, maxTokens })).content.split('\n')
 
 const TURNS = [

@@ -1,7 +1,7 @@
 // Renders messages for Vercel's AI SDK (`ModelMessage`), which converts them to the format of its provider.
 // `ModelMessage` has no name field, so the speaker's name precedes the text.
 
-import { blocks, inWords, labelled, plainly, type RenderStep } from './step.ts'
+import { blocks, toText, labelled, unwrapText, type RenderStep } from './step.ts'
 
 type Json = null | string | number | boolean | { [key: string]: Json } | Json[]
 type Text = { type: 'text'; text: string }
@@ -44,14 +44,14 @@ export function toAiSdk(step: RenderStep): AiSdkMessage[] {
         if (part.type === 'toolCall') {
           return { type: 'tool-call', toolCallId: part.callId, toolName: part.name, input: part.arguments }
         }
-        if (part.type !== 'reasoning') return inWords(part)
+        if (part.type !== 'reasoning') return toText(part)
         return {
           type: 'reasoning',
           text: part.reasoning,
           ...(part.signature ? { providerOptions: { anthropic: { signature: part.signature } } } : null),
         }
       })
-      return content.length === 0 ? [] : [{ role: 'assistant', content: plainly(content) }]
+      return content.length === 0 ? [] : [{ role: 'assistant', content: unwrapText(content) }]
     }
     case 'user': {
       const content = blocks<File>(labelled(step), (part) =>
@@ -62,9 +62,9 @@ export function toAiSdk(step: RenderStep): AiSdkMessage[] {
               mediaType: part.mediaType,
               ...(part.fileName ? { filename: part.fileName } : null),
             }
-          : inWords(part),
+          : toText(part),
       )
-      return content.length === 0 ? [] : [{ role: 'user', content: plainly(content) }]
+      return content.length === 0 ? [] : [{ role: 'user', content: unwrapText(content) }]
     }
   }
 }

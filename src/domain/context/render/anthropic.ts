@@ -1,7 +1,7 @@
 // Renders messages for Anthropic: instructions in `system`, then messages with alternating roles, starting with a user
 // message. The speaker's name precedes the text. Reasoning without a signature is left out: Anthropic requires one.
 
-import { blocks, inWords, labelled, resultText, type Part, type RenderStep } from './step.ts'
+import { blocks, toText, labelled, resultText, type Part, type RenderStep } from './step.ts'
 
 type Text = { type: 'text'; text: string }
 type ImageType = 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp'
@@ -25,9 +25,9 @@ const BASE64 = /^data:(image\/(?:jpeg|png|gif|webp)|application\/pdf);base64,([A
 /** Returns the file's block, or a text that describes the file if Anthropic does not accept its type or URL. */
 function toFile(part: Part<'file'>): AnthropicBlock | string | null {
   const isImage = /^image\/(jpeg|png|gif|webp)$/.test(part.mediaType)
-  if (!isImage && part.mediaType !== 'application/pdf') return inWords(part)
+  if (!isImage && part.mediaType !== 'application/pdf') return toText(part)
   const inline = BASE64.exec(part.url)
-  if (!inline && !/^https?:/.test(part.url)) return inWords(part)
+  if (!inline && !/^https?:/.test(part.url)) return toText(part)
   if (isImage) {
     return {
       type: 'image',
@@ -69,15 +69,13 @@ export function toAnthropic(step: Exclude<RenderStep, { role: 'system' }>): Anth
           }
           return part.type === 'reasoning' && part.signature
             ? { type: 'thinking', thinking: part.reasoning, signature: part.signature }
-            : inWords(part)
+            : toText(part)
         }),
       }
     case 'user':
       return {
         role: 'user',
-        content: blocks<AnthropicBlock>(labelled(step), (part) =>
-          part.type === 'file' ? toFile(part) : inWords(part),
-        ),
+        content: blocks<AnthropicBlock>(labelled(step), (part) => (part.type === 'file' ? toFile(part) : toText(part))),
       }
   }
 }

@@ -2,7 +2,7 @@
 // identifies their speakers.
 
 import { createHash } from 'node:crypto'
-import { blocks, callsOf, inWords, plainly, resultText, shown, type RenderStep } from './step.ts'
+import { blocks, callsOf, toText, unwrapText, resultText, textOf, type RenderStep } from './step.ts'
 
 type Text = { type: 'text'; text: string }
 type Image = { type: 'image_url'; image_url: { url: string } }
@@ -32,7 +32,7 @@ export function toOpenAi(step: RenderStep): OpenAiMessage[] {
         content: resultText(result),
       }))
     case 'assistant': {
-      const content = shown(step.parts)
+      const content = textOf(step.parts)
       const calls = callsOf(step).map(({ callId, name, arguments: given }): ToolCall => ({
         id: callId,
         type: 'function',
@@ -52,10 +52,10 @@ export function toOpenAi(step: RenderStep): OpenAiMessage[] {
       const content = blocks<Image>(step.parts, (part) =>
         part.type === 'file' && part.mediaType.startsWith('image/') && /^(https?|data):/.test(part.url)
           ? { type: 'image_url', image_url: { url: part.url } }
-          : inWords(part),
+          : toText(part),
       )
       if (content.length === 0) return []
-      return [{ role: 'user', ...(name === null ? null : { name: openAiName(name) }), content: plainly(content) }]
+      return [{ role: 'user', ...(name === null ? null : { name: openAiName(name) }), content: unwrapText(content) }]
     }
   }
 }

@@ -28,7 +28,7 @@ function append(parts: ContentPart[], part: ContentPart): void {
 
 /** Splits a message into steps: a new step starts where tool results begin or end. */
 export function stepsOf(message: Message): RenderStep[] {
-  if (message.role === 'SYSTEM') return [{ role: 'system', text: contentOf(message.parts) || shown(message.parts) }]
+  if (message.role === 'SYSTEM') return [{ role: 'system', text: contentOf(message.parts) || textOf(message.parts) }]
   const role = message.role === 'ASSISTANT' ? 'assistant' : 'user'
   const steps: RenderStep[] = []
   for (const part of message.parts) {
@@ -46,7 +46,7 @@ export const callsOf = (step: RenderStep): Call[] =>
   step.role === 'assistant' ? step.parts.filter((part) => part.type === 'toolCall') : []
 
 /** Moves each result to the latest earlier call of its id that has none. Drops results without a call. */
-export function answered(steps: readonly RenderStep[]): RenderStep[] {
+export function pairCallsWithResults(steps: readonly RenderStep[]): RenderStep[] {
   const open = new Map<string, Call[]>()
   const results = new Map<Call, Result>()
   for (const step of steps) {
@@ -76,7 +76,7 @@ export const noResult = ({ callId, name }: Call): Result => ({
 export const resultText = (result: unknown) => (typeof result === 'string' ? result : JSON.stringify(result))
 
 /** Converts a part that a format lacks to text; returns null for a part that is left out. */
-export function inWords(part: ContentPart): string | null {
+export function toText(part: ContentPart): string | null {
   switch (part.type) {
     case 'text':
       return part.text.trim() === '' ? null : part.text
@@ -90,7 +90,7 @@ export function inWords(part: ContentPart): string | null {
 }
 
 /** Returns the parts as text, one line for each that is not left out. */
-export const shown = (parts: readonly ContentPart[]) => parts.flatMap((part) => inWords(part) ?? []).join('\n')
+export const textOf = (parts: readonly ContentPart[]) => parts.flatMap((part) => toText(part) ?? []).join('\n')
 
 /** Returns the parts with the speaker's name before the first text, for formats without a name field. */
 export function labelled({ message, parts }: { message: Message; parts: ContentPart[] }): ContentPart[] {
@@ -111,7 +111,7 @@ export const blocks = <Block>(parts: readonly ContentPart[], block: (part: Conte
   })
 
 /** Returns a single text block as a string; returns other content unchanged. */
-export function plainly<Block extends { type: string }>(content: (Block | Text)[]): string | (Block | Text)[] {
+export function unwrapText<Block extends { type: string }>(content: (Block | Text)[]): string | (Block | Text)[] {
   const [first] = content
   return content.length === 1 && first!.type === 'text' && 'text' in first! ? first.text : content
 }

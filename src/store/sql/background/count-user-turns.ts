@@ -8,7 +8,7 @@ type CountedTurns = {
   /** Users whose turns were counted. */
   users: Subject[]
   /** Conversations that another transaction has locked. None of their turns were counted. */
-  taken: string[]
+  busy: string[]
 }
 
 /**
@@ -18,7 +18,7 @@ type CountedTurns = {
  * being counted or whose facts are being extracted. Uses the key of entry.
  */
 export async function countUserTurns(db: Db, conversationIds: readonly string[]): Promise<CountedTurns> {
-  if (conversationIds.length === 0) return { users: [], taken: [] }
+  if (conversationIds.length === 0) return { users: [], busy: [] }
   // Locks the conversations against deletion, so that a deleted one is skipped instead of failing the statement.
   await db.$executeRaw`
       WITH fresh AS MATERIALIZED (
@@ -56,7 +56,7 @@ export async function countUserTurns(db: Db, conversationIds: readonly string[])
       SELECT coalesce((SELECT json_agg(c) FROM counted c), '[]') AS users,
              ARRAY(SELECT p.conversation_id FROM conversation_progress p
                    WHERE p.conversation_id = ANY (${conversationIds}::text[])
-                     AND p.conversation_id NOT IN (SELECT m.conversation_id FROM mark m)) AS taken`
+                     AND p.conversation_id NOT IN (SELECT m.conversation_id FROM mark m)) AS busy`
   return rows[0]!
 }
 

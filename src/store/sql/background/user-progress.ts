@@ -18,7 +18,7 @@ export async function readProgressOf(db: Db, tenant: string, userId: string): Pr
 }
 
 /** Moves the reconciliation mark from `from` by `turns`; false if it is no longer at `from`. */
-export async function takeReconciliation(
+export async function advanceReconciliation(
   tx: Tx,
   tenant: string,
   userId: string,
@@ -35,7 +35,7 @@ export async function takeReconciliation(
 }
 
 /** Moves the profile mark from `from` by `turns`; false if it is no longer at `from`. */
-export async function takeProfiling(
+export async function advanceProfiling(
   tx: Tx,
   tenant: string,
   userId: string,

@@ -6,12 +6,12 @@ import { named } from '../sql.ts'
 
 type Speakers = {
   /** The given actors who are or were participants. A null display name is not set. */
-  known: { actor: string; displayName: string | null }[]
+  participants: { actor: string; displayName: string | null }[]
   /**
    * Number of current and former participants, without `as` and without tools. If `as` is null, number of humans. 2 if
    * there are more.
    */
-  others: number
+  otherCount: number
 }
 
 /** Reads the speakers. `as` is the actor who gets the context; null for none. Uses the primary key of participant. */
@@ -26,12 +26,12 @@ export async function readSpeakers(
       ${named('read-speakers')}
       SELECT coalesce((SELECT json_agg(json_build_object('actor', p.actor, 'displayName', p.display_name))
                        FROM participant p
-                       WHERE p.conversation_id = c.id AND p.actor = ANY (${actors}::text[])), '[]') AS known,
+                       WHERE p.conversation_id = c.id AND p.actor = ANY (${actors}::text[])), '[]') AS participants,
              (SELECT count(*)::integer FROM (
                 SELECT FROM participant p
                 WHERE p.conversation_id = c.id AND p.kind <> 'TOOL'
                   AND CASE WHEN ${as}::text IS NULL THEN p.kind = 'HUMAN' ELSE p.actor <> ${as}::text END
-                LIMIT 2) o) AS others
+                LIMIT 2) o) AS "otherCount"
       FROM conversation c WHERE c.tenant = ${tenant}::text AND c.id = ${conversationId}::text`
-  return rows[0] ?? { known: [], others: 0 }
+  return rows[0] ?? { participants: [], otherCount: 0 }
 }

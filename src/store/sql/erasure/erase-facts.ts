@@ -40,9 +40,12 @@ export async function lockFactsOfConversation(
  * duplicates, only the one observed last is reactivated. A fact with an active exact duplicate stays superseded, by
  * that duplicate, with reason DUPLICATE.
  */
-export async function reviveFacts(tx: Tx, ids: readonly string[]): Promise<Pick<FactRow, 'id' | 'conversationId'>[]> {
+export async function reactivateFacts(
+  tx: Tx,
+  ids: readonly string[],
+): Promise<Pick<FactRow, 'id' | 'conversationId'>[]> {
   if (ids.length === 0) return []
-  const revived = await tx.$queryRaw<Pick<FactRow, 'id' | 'conversationId'>[]>`
+  const reactivated = await tx.$queryRaw<Pick<FactRow, 'id' | 'conversationId'>[]>`
     WITH best AS (
       SELECT DISTINCT ON (f.tenant, coalesce(f.user_id, f.conversation_id, ''), f.visibility, f.content_hash) f.id
       FROM fact f
@@ -63,7 +66,7 @@ export async function reviveFacts(tx: Tx, ids: readonly string[]): Promise<Pick<
       AND a.tenant = f.tenant AND a.superseded_at IS NULL AND a.visibility = f.visibility
       AND coalesce(a.user_id, a.conversation_id, '') = coalesce(f.user_id, f.conversation_id, '')
       AND a.content_hash = f.content_hash`
-  return revived
+  return reactivated
 }
 
 /**

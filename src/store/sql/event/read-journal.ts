@@ -22,11 +22,11 @@ export type JournalRow = {
   /** The new summary, for SUMMARIZED; otherwise null. */
   summary: SummaryRow | null
   /** The changed facts, for FACTS_CHANGED, without facts that no longer belong to the conversation; otherwise empty. */
-  facts: PlacedFact[]
+  facts: FactVisibility[]
 }
 
 /** The columns of a conversation's fact that determine who sees it. */
-export type PlacedFact = { id: string; seq: number; rootSeq: number } & Pick<FactRow, 'audience'>
+export type FactVisibility = { id: string; seq: number; rootSeq: number } & Pick<FactRow, 'audience'>
 
 const READ_JOURNAL = sql`
   SELECT e.seq AS "entrySeq", e.kind, e.at, e.actor AS "entryActor", e.summary_id AS "summaryId",
@@ -95,8 +95,12 @@ async function summariesById(pool: Pool, ids: readonly string[]): Promise<Map<st
 }
 
 /** The facts that still belong to the conversation. A fact that is stated again in another conversation moves there. */
-async function factsById(pool: Pool, conversationId: string, ids: readonly string[]): Promise<Map<string, PlacedFact>> {
-  const { rows } = await pool.query<PlacedFact>({
+async function factsById(
+  pool: Pool,
+  conversationId: string,
+  ids: readonly string[],
+): Promise<Map<string, FactVisibility>> {
+  const { rows } = await pool.query<FactVisibility>({
     name: 'journal-facts',
     text: `SELECT f.id, f.seq, f.root_seq AS "rootSeq", f.audience FROM fact f
            WHERE f.id = ANY ($1::text[]) AND f.conversation_id = $2::text`,

@@ -36,11 +36,11 @@ export async function readActiveFacts(
       FROM (
         SELECT f.*, row_number() OVER (
           PARTITION BY coalesce(f.user_id, f.conversation_id), f.visibility
-          ORDER BY f.created_at DESC, f.id DESC) AS place
+          ORDER BY f.created_at DESC, f.id DESC) AS ordinal
         FROM fact f
         WHERE f.tenant = ${tenant}::text AND f.superseded_at IS NULL ${inScope} ${inView}) f
-      WHERE f.place <= ${limit}::integer
-      ORDER BY coalesce(f.user_id, f.conversation_id), f.visibility, f.place`
+      WHERE f.ordinal <= ${limit}::integer
+      ORDER BY coalesce(f.user_id, f.conversation_id), f.visibility, f.ordinal`
 }
 
 /**

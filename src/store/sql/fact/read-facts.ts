@@ -13,12 +13,12 @@ export const readFacts = (db: Db, viewer: Viewer, ids: readonly string[]): Promi
     SELECT ${FACT_COLUMNS} FROM fact f WHERE f.id = ANY (${ids}::text[]) AND ${factVisible(viewer)}`
 
 /** A position in a list of facts. */
-export type FactPlace = { createdAt: Date; id: string }
+export type FactPosition = { createdAt: Date; id: string }
 
 type FactsOfConversation = {
   limit: number
   /** Only facts after this position, which are older. */
-  after?: FactPlace | null
+  after?: FactPosition | null
   includeSuperseded?: boolean
 }
 type FactList = FactsOfConversation & {
@@ -28,7 +28,7 @@ type FactList = FactsOfConversation & {
   predicate?: string | null
 }
 
-const olderThan = ({ createdAt, id }: FactPlace): Sql =>
+const olderThan = ({ createdAt, id }: FactPosition): Sql =>
   sql`(f.created_at, f.id) < (${createdAt}::timestamptz, ${id}::text)`
 
 /**

@@ -37,12 +37,14 @@ export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFac
   return rows.map(({ id }) => id)
 }
 
-/** Sets a savepoint before facts are written. `rollbackFacts` rolls back to it and releases the locks taken since. */
-export async function saveFacts(tx: Tx): Promise<void> {
+/**
+ * Sets a savepoint before facts are written. `rollbackToSavepoint` rolls back to it and releases the locks taken since.
+ */
+export async function setSavepoint(tx: Tx): Promise<void> {
   await tx.$executeRaw`SAVEPOINT facts`
 }
 
-export async function rollbackFacts(tx: Tx): Promise<void> {
+export async function rollbackToSavepoint(tx: Tx): Promise<void> {
   await tx.$executeRaw`ROLLBACK TO SAVEPOINT facts`
 }
 

@@ -76,7 +76,7 @@ export async function advanceConversations(
   const { rows } = await pool.query<{ conversationId: string }>({
     name: 'advance-embedding',
     text: `
-      WITH held AS MATERIALIZED (
+      WITH locked AS MATERIALIZED (
         SELECT k.conversation_id FROM embedding_cursor k
         WHERE k.conversation_id = ANY ($2::text[]) AND k.embedder = $1::text
         ORDER BY k.conversation_id FOR UPDATE
@@ -85,7 +85,7 @@ export async function advanceConversations(
         SET through_seq = greatest(k.through_seq, a.through),
             claimed_until = CASE WHEN j.last_seq > greatest(k.through_seq, a.through) THEN now() + ${LEASE} END
         FROM unnest($2::text[], $3::integer[]) AS a(conversation_id, through)
-        JOIN held h ON h.conversation_id = a.conversation_id
+        JOIN locked h ON h.conversation_id = a.conversation_id
         JOIN journal j ON j.conversation_id = a.conversation_id
         WHERE k.conversation_id = a.conversation_id AND k.embedder = $1::text
         RETURNING a.conversation_id, k.claimed_until
@@ -106,13 +106,13 @@ export async function releaseConversations(
   await pool.query({
     name: 'release-embedding',
     text: `
-      WITH held AS MATERIALIZED (
+      WITH locked AS MATERIALIZED (
         SELECT k.conversation_id FROM embedding_cursor k
         WHERE k.conversation_id = ANY ($2::text[]) AND k.embedder = $1::text
         ORDER BY k.conversation_id FOR UPDATE
       )
       UPDATE embedding_cursor k SET claimed_until = NULL
-      FROM held h WHERE k.conversation_id = h.conversation_id AND k.embedder = $1::text`,
+      FROM locked h WHERE k.conversation_id = h.conversation_id AND k.embedder = $1::text`,
     values: [embedder, conversationIds],
   })
 }

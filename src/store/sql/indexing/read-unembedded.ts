@@ -35,7 +35,7 @@ export async function readUnembedded(
     name: 'read-unembedded',
     text: `
       SELECT a.conversation_id AS "conversationId", j.last_seq AS head, e.at, e."rootSeq", e.seq, e.text
-      FROM unnest($1::text[]) WITH ORDINALITY AS a(conversation_id, place)
+      FROM unnest($1::text[]) WITH ORDINALITY AS a(conversation_id, ordinal)
       JOIN journal j ON j.conversation_id = a.conversation_id
       LEFT JOIN LATERAL (
         SELECT e.seq AS at, t.root_seq AS "rootSeq", t.seq, left(t.text, $3::integer) AS text
@@ -45,7 +45,7 @@ export async function readUnembedded(
           AND e.seq > coalesce((SELECT k.through_seq FROM embedding_cursor k
                                 WHERE k.conversation_id = a.conversation_id AND k.embedder = $2::text), 0)
         ORDER BY e.seq LIMIT $4::integer) e ON true
-      ORDER BY a.place, e.at LIMIT $4::integer`,
+      ORDER BY a.ordinal, e.at LIMIT $4::integer`,
     values: [conversationIds, embedder, READ_CHARACTERS, limit],
   })
   const found = new Map<string, Unembedded>()

@@ -3,20 +3,20 @@
 
 import type { Db } from '../../db.ts'
 import { vectorValue } from '../../vector.ts'
-import type { Place } from '../../vector-search.ts'
+import type { TurnVersionId } from '../../vector-search.ts'
 import { named } from '../sql.ts'
 
 /** Writes the vectors of turns that have none of the embedder, and returns these turns. */
 export async function writeVectors(
   db: Db,
   embedder: string,
-  vectors: readonly (Place & { vector: Float32Array })[],
-): Promise<Place[]> {
+  vectors: readonly (TurnVersionId & { vector: Float32Array })[],
+): Promise<TurnVersionId[]> {
   const conversationIds = vectors.map(({ conversationId }) => conversationId)
   const rootSeqs = vectors.map(({ rootSeq }) => rootSeq)
   const seqs = vectors.map(({ seq }) => seq)
   const values = vectors.map(({ vector }) => vectorValue(vector))
-  return db.$queryRaw<Place[]>`
+  return db.$queryRaw<TurnVersionId[]>`
     ${named('write-vectors')}
     WITH model AS MATERIALIZED (
       SELECT e.name FROM embedder e WHERE e.name = ${embedder}::text FOR KEY SHARE

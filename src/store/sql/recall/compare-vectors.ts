@@ -3,7 +3,7 @@
 
 import type { Db } from '../../db.ts'
 import { vectorValue } from '../../vector.ts'
-import { placeKey, type Place } from '../../vector-search.ts'
+import { versionKey, type TurnVersionId } from '../../vector-search.ts'
 import { named } from '../sql.ts'
 
 /**
@@ -34,16 +34,16 @@ export async function scanVectors(
   )
 }
 
-/** Similarities of the given turns, by `placeKey`. A turn without a vector has no key. */
+/** Similarities of the given turns, by `versionKey`. A turn without a vector has no key. */
 export async function compareVectors(
   db: Db,
   embedder: string,
-  places: readonly Place[],
+  versions: readonly TurnVersionId[],
   query: Float32Array,
 ): Promise<Map<string, number>> {
-  const conversationIds = places.map(({ conversationId }) => conversationId)
-  const rootSeqs = places.map(({ rootSeq }) => rootSeq)
-  const seqs = places.map(({ seq }) => seq)
+  const conversationIds = versions.map(({ conversationId }) => conversationId)
+  const rootSeqs = versions.map(({ rootSeq }) => rootSeq)
+  const seqs = versions.map(({ seq }) => seq)
   const rows = await db.$queryRaw<{ conversationId: string; seq: number; similarity: number }[]>`
     ${named('compare-vectors')}
     SELECT a.conversation_id AS "conversationId", a.seq, v.similarity
@@ -54,5 +54,5 @@ export async function compareVectors(
       WHERE v.conversation_id = a.conversation_id AND v.embedder = ${embedder}::text
         AND v.root_seq = a.root_seq AND v.seq = a.seq
       LIMIT 1) v`
-  return new Map(rows.map((row) => [placeKey(row), row.similarity]))
+  return new Map(rows.map((row) => [versionKey(row), row.similarity]))
 }

@@ -34,7 +34,7 @@ type FactFindings = {
   /** Number of facts in scope. */
   facts: number
   /** For each term, the number of facts that contain it. */
-  holding: number[]
+  factsByTerm: number[]
   /** Average number of terms of the facts that contain a term of the query; 1 if there are none. */
   averageLength: number
   /** Facts that match the filter, in no order. */
@@ -85,14 +85,14 @@ function statement(
       SELECT count(*)::integer AS facts, count(*) FILTER (WHERE s.matches AND s.eligible) AS matching,
              coalesce(avg(cardinality(s.terms)) FILTER (WHERE s.matches), 1)::float8 AS length
       FROM seen s
-    ), held AS MATERIALIZED (
-      SELECT q.place, q.term, count(s.id)::integer AS facts
-      FROM unnest(${terms}::integer[]) WITH ORDINALITY AS q(term, place)
+    ), term_facts AS MATERIALIZED (
+      SELECT q.ordinal, q.term, count(s.id)::integer AS facts
+      FROM unnest(${terms}::integer[]) WITH ORDINALITY AS q(term, ordinal)
       LEFT JOIN seen s ON s.matches AND q.term = ANY (s.terms)
-      GROUP BY q.place, q.term
+      GROUP BY q.ordinal, q.term
     ), selective AS MATERIALIZED (
       SELECT coalesce(array_agg(h.term) FILTER (WHERE h.facts > 0 AND h.facts <= ${raw(String(COMMON))} * c.facts), '{}') AS terms
-      FROM held h, scope c
+      FROM term_facts h, scope c
     ), candidate AS (
       SELECT * FROM (
         SELECT s.id, s.terms, s.similarity FROM seen s, selective w, scope c
@@ -103,7 +103,7 @@ function statement(
         SELECT s.id, s.terms, s.similarity FROM seen s
         WHERE s.eligible AND s.similarity IS NOT NULL ORDER BY s.similarity DESC, s.id LIMIT ${nearest}::integer) by_vectors
     )
-    SELECT c.facts, (SELECT array_agg(h.facts ORDER BY h.place) FROM held h) AS holding, c.length AS "averageLength",
+    SELECT c.facts, (SELECT array_agg(h.facts ORDER BY h.ordinal) FROM term_facts h) AS "factsByTerm", c.length AS "averageLength",
            n.id, n.terms, n.similarity
     FROM scope c LEFT JOIN candidate n ON true`
 }
@@ -122,12 +122,12 @@ export async function findFacts(
   viewer: { tenant: string; actor: string },
   search: FactSearch,
 ): Promise<FactFindings> {
-  type Row = Omit<FactFindings, 'found' | 'holding'> & { holding: number[] | null } & (FoundFact | { id: null })
+  type Row = Omit<FactFindings, 'found' | 'factsByTerm'> & { factsByTerm: number[] | null } & (FoundFact | { id: null })
   const rows = await db.$queryRaw<Row[]>(statement(viewer, search))
-  const [{ facts, holding, averageLength }] = rows as [Row]
+  const [{ facts, factsByTerm, averageLength }] = rows as [Row]
   return {
     facts,
-    holding: holding ?? [],
+    factsByTerm: factsByTerm ?? [],
     averageLength,
     found: rows.flatMap((row) =>
       row.id === null ? [] : [{ id: row.id, terms: row.terms, similarity: row.similarity }],

@@ -26,16 +26,16 @@ const POSTING_BYTES = 16
 
 const STATEMENT = sql`
   WITH v AS MATERIALIZED (
-    SELECT v.*, j.salt, array_position($3::text[], v.id) AS place
+    SELECT v.*, j.salt, array_position($3::text[], v.id) AS ordinal
     FROM (${views(VIEWER, raw('c.id = ANY ($3::text[])'))}) v
     JOIN journal j ON j.conversation_id = v.id)
-  SELECT q.place::integer AS place, p.packed
-  FROM unnest($4::integer[]) WITH ORDINALITY AS q(term, place)
+  SELECT q.ordinal::integer AS ordinal, p.packed
+  FROM unnest($4::integer[]) WITH ORDINALITY AS q(term, ordinal)
   CROSS JOIN LATERAL (
-    SELECT string_agg(int4send(h.place) || int4send(h.root_seq) || int4send(h.seq) || int2send(h.count)
+    SELECT string_agg(int4send(h.ordinal) || int4send(h.root_seq) || int4send(h.seq) || int2send(h.count)
                       || int2send(h.length), '') AS packed
     FROM (
-      SELECT v.place, t.root_seq, t.seq,
+      SELECT v.ordinal, t.root_seq, t.seq,
              (least(cardinality(array_positions(t.terms, q.term # v.salt)), 16383)
               * CASE WHEN ${matches(filterParameters(6))} THEN 1 ELSE -1 END)::smallint AS count,
              least(cardinality(t.terms), 32767)::smallint AS length
@@ -58,12 +58,12 @@ export async function findTerms(
   filter: SearchFilter,
 ): Promise<Posting[][]> {
   // Unnamed, so that Postgres plans it for these values: a generic plan takes six times as long.
-  const { rows } = await pool.query<{ place: number; packed: Buffer | null }>({
+  const { rows } = await pool.query<{ ordinal: number; packed: Buffer | null }>({
     text: STATEMENT,
     values: [viewer.tenant, viewer.actor, conversationIds, terms, limit, ...filterValues(filter)],
   })
   const found: Posting[][] = terms.map(() => [])
-  for (const { place, packed } of rows) if (packed) found[place - 1] = unpack(packed, conversationIds)
+  for (const { ordinal, packed } of rows) if (packed) found[ordinal - 1] = unpack(packed, conversationIds)
   return found
 }
 

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Db } from '../../db.ts'
 import { vectorValue } from '../../vector.ts'
-import type { Found, SearchFilter } from '../../vector-search.ts'
+import type { FoundTurn, SearchFilter } from '../../vector-search.ts'
 import { named, raw, sql, type Sql } from '../sql.ts'
 import { filterOf, findableAt, hasConditions, matches } from './findable.ts'
 import { newest, views, visible } from '../visible.ts'
@@ -61,8 +61,8 @@ const filteredFirst = ({ embedder, viewer, conversationIds, query, limit, filter
   ORDER BY ${distance} LIMIT ${limit}::integer`
 
 /** Exact search, nearest first. */
-export const nearestOfAll = (db: Db, search: Nearest): Promise<Found[]> =>
-  db.$queryRaw<Found[]>(hasConditions(search.filter) ? filteredFirst(search) : allByDistance(search))
+export const nearestOfAll = (db: Db, search: Nearest): Promise<FoundTurn[]> =>
+  db.$queryRaw<FoundTurn[]>(hasConditions(search.filter) ? filteredFirst(search) : allByDistance(search))
 
 /**
  * Searches the index, then sorts the candidates by exact distance. May return fewer than `limit` turns even if more
@@ -73,12 +73,12 @@ export const nearestOfAll = (db: Db, search: Nearest): Promise<Found[]> =>
  * apply to this statement only. The CASE prevents the planner from estimating how few rows the conversations have, so
  * that it looks up their ids in a hash.
  */
-export function nearestByIndex(db: Db, search: Nearest): Promise<Found[]> {
+export function nearestByIndex(db: Db, search: Nearest): Promise<FoundTurn[]> {
   const { embedder, viewer, conversationIds, query, limit, filter } = search
   const half = raw(`halfvec(${query.length})`)
   const hash = createHash('md5').update(`${embedder} ${query.length}`).digest('hex').slice(0, 16)
   const efSearch = String(Math.min(Math.max(2 * limit, EF_SEARCH.min), EF_SEARCH.max))
-  return db.$queryRaw<Found[]>`
+  return db.$queryRaw<FoundTurn[]>`
     ${named(`nearest-by-index-${hash}`)}
     WITH ${input(query)}
     SELECT ${columns}

@@ -12,7 +12,7 @@ import { newest, VIEWER, views, visible } from '../visible.ts'
 /**
  * A part of a conversation: the root seqs `from` to `to`, inclusive, and up to `around` visible turns on either side.
  */
-export type Stretch = { conversationId: string; from: number; to: number; around: number }
+export type TurnRange = { conversationId: string; from: number; to: number; around: number }
 
 /** The index entry of a committed turn, in its newest visible version. */
 export type IndexedTurn = {
@@ -47,9 +47,9 @@ const turns = (where: string, order = ''): Sql => sql`
      AND CASE WHEN t.status = 'COMMITTED' AND ${visible()} AND ${newest()} THEN true ELSE false END ${raw(order)})`
 
 const STATEMENT = sql`
-  SELECT s.place::integer AS place, j.salt, p.*
+  SELECT s.ordinal::integer AS ordinal, j.salt, p.*
   FROM unnest($3::text[], $4::integer[], $5::integer[], $6::integer[])
-       WITH ORDINALITY AS s(conversation_id, first, last, around, place)
+       WITH ORDINALITY AS s(conversation_id, first, last, around, ordinal)
   CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = s.conversation_id'))}) v
   JOIN journal j ON j.conversation_id = v.id
   CROSS JOIN LATERAL (
@@ -62,22 +62,22 @@ const STATEMENT = sql`
       UNION ALL ${turns('t.root_seq < s.first', 'ORDER BY t.root_seq DESC, t.seq DESC LIMIT s.around')}
       UNION ALL ${turns('t.root_seq > s.last', 'ORDER BY t.root_seq, t.seq LIMIT s.around')}) t) p`.text
 
-/** The turns of a stretch, column by column: arrays in the format of array_send. Null if there are no turns. */
-type Packed = { place: number; salt: number } & (
+/** The turns of a range, column by column: arrays in the format of array_send. Null if there are no turns. */
+type Packed = { ordinal: number; salt: number } & (
   | { rootSeqs: Buffer; seqs: Buffer; times: Buffer; tokens: Buffer; bits: Buffer; actors: string[]; terms: Buffer }
   | { rootSeqs: null }
 )
 
 /**
- * The turns of each stretch that the viewer sees, in order of root seq. Excludes open, aborted and erased turns.
- * Stretches of conversations that are unknown to the tenant are empty.
+ * The turns of each range that the viewer sees, in order of root seq. Excludes open, aborted and erased turns.
+ * Ranges of conversations that are unknown to the tenant are empty.
  *
  * @param terms hashes of the terms to count (domain/indexing/index-entry.ts), each with a number
  */
 export async function readIndex(
   pool: Pool,
   viewer: { tenant: string; actor: string },
-  stretches: readonly Stretch[],
+  ranges: readonly TurnRange[],
   filter: SearchFilter,
   terms: ReadonlyMap<number, number>,
 ): Promise<IndexedTurn[][]> {
@@ -87,15 +87,15 @@ export async function readIndex(
     values: [
       viewer.tenant,
       viewer.actor,
-      stretches.map(({ conversationId }) => conversationId),
-      stretches.map(({ from }) => from),
-      stretches.map(({ to }) => to),
-      stretches.map(({ around }) => around),
+      ranges.map(({ conversationId }) => conversationId),
+      ranges.map(({ from }) => from),
+      ranges.map(({ to }) => to),
+      ranges.map(({ around }) => around),
       ...filterValues(filter),
     ],
   })
-  const found: IndexedTurn[][] = stretches.map(() => [])
-  for (const row of rows) found[row.place - 1] = unpack(row, stretches[row.place - 1]!.conversationId, terms)
+  const found: IndexedTurn[][] = ranges.map(() => [])
+  for (const row of rows) found[row.ordinal - 1] = unpack(row, ranges[row.ordinal - 1]!.conversationId, terms)
   return found
 }
 

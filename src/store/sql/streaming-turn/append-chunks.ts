@@ -23,7 +23,7 @@ export type Delta = {
 
 export type ChunkRow = {
   /** Index of the delta in the input. */
-  place: number
+  index: number
   /**
    * 'written': the delta was stored. 'renewed': the delta is empty, so only the lease was renewed. 'half': a surrogate
    * would stay unpaired. 'elsewhere': `start` is not the turn's end. 'full': the turn would exceed `limit`. 'closed':
@@ -48,7 +48,7 @@ export type ChunkRow = {
 export async function appendChunks(pool: Pool, deltas: readonly Delta[], limit: number): Promise<ChunkRow[]> {
   const { rows } = await pool.query<ChunkRow>({
     name: 'append-chunks',
-    text: 'SELECT place, outcome, conversation_id AS "conversationId", start, text, "end", half, status FROM append_chunks($1::jsonb, $2::integer)',
+    text: 'SELECT place AS index, outcome, conversation_id AS "conversationId", start, text, "end", half, status FROM append_chunks($1::jsonb, $2::integer)',
     values: [JSON.stringify(deltas), limit],
   })
   return rows

@@ -42,6 +42,6 @@ export async function writeSummary(db: Db, summary: WrittenSummary): Promise<Sum
  * again if they end before the changed turn. The caller runs this in the transaction that changes the turn, and holds
  * the lock on the conversation.
  */
-export async function takeBackSummaries(tx: Tx, conversationId: string, rootSeq: number): Promise<void> {
+export async function revokeSummaries(tx: Tx, conversationId: string, rootSeq: number): Promise<void> {
   await tx.$executeRaw`SELECT take_back_summaries(${conversationId}::text, ${rootSeq}::integer)`
 }

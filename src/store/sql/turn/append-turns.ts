@@ -52,7 +52,7 @@ type AppendOutcome = 'written' | 'repeated' | 'moved_on' | 'other_content' | 'st
 export type AppendRow = {
   /** Index of the call, and of the turn within it. */
   call: number
-  place: number
+  index: number
   outcome: AppendOutcome
   /**
    * For a refused call, the newest seq, the clientId, the actor or the id of the tool call. For a written turn,
@@ -72,7 +72,7 @@ export type AppendRow = {
 export async function appendTurns(pool: Pool, calls: readonly AppendCall[], wait: boolean): Promise<AppendRow[]> {
   const { rows } = await pool.query<AppendRow>({
     name: 'append-turns',
-    text: `SELECT call, place, outcome, detail, id, seq, created_at AS "createdAt"
+    text: `SELECT call, place AS index, outcome, detail, id, seq, created_at AS "createdAt"
            FROM append_turns($1::jsonb, $2::boolean)`,
     values: [JSON.stringify(calls), wait],
   })

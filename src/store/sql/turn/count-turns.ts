@@ -4,7 +4,7 @@
 
 import type { Pool } from 'pg'
 import { raw, sql, type Sql } from '../sql.ts'
-import { newest, VIEWER, views, visible, whole } from '../visible.ts'
+import { newest, VIEWER, views, visible, seesAllPublic } from '../visible.ts'
 
 export type TurnCount = { turnCount: number; tokenCount: number }
 
@@ -15,12 +15,12 @@ const counted = (where: Sql) => sql`
 
 const COUNT_TURNS = sql`
   SELECT v.id,
-         CASE WHEN ${whole()} THEN j.turn_count + private.turns ELSE windowed.turns END AS "turnCount",
-         CASE WHEN ${whole()} THEN j.token_count + private.tokens ELSE windowed.tokens END AS "tokenCount"
+         CASE WHEN ${seesAllPublic()} THEN j.turn_count + private.turns ELSE windowed.turns END AS "turnCount",
+         CASE WHEN ${seesAllPublic()} THEN j.token_count + private.tokens ELSE windowed.tokens END AS "tokenCount"
   FROM (${views(VIEWER, raw('c.id = ANY ($3::text[])'))}) v
   JOIN journal j ON j.conversation_id = v.id
-  CROSS JOIN LATERAL (${counted(sql`${whole()} AND t.audience IS NOT NULL`)}) private
-  CROSS JOIN LATERAL (${counted(sql`NOT ${whole()}`)}) windowed`.text
+  CROSS JOIN LATERAL (${counted(sql`${seesAllPublic()} AND t.audience IS NOT NULL`)}) private
+  CROSS JOIN LATERAL (${counted(sql`NOT ${seesAllPublic()}`)}) windowed`.text
 
 /** Number and token count of committed turns that the viewer sees, by conversation. Counts newest versions only. */
 export async function countTurns(

@@ -32,7 +32,7 @@ export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string
 export async function readTurnsAt(
   pool: Pool,
   viewer: Viewer,
-  places: readonly { conversationId: string; rootSeq: number; seq: number }[],
+  versions: readonly { conversationId: string; rootSeq: number; seq: number }[],
 ): Promise<TurnRow[]> {
   const { rows } = await pool.query<TurnRow>({
     name: 'read-turns-at',
@@ -40,9 +40,9 @@ export async function readTurnsAt(
     values: [
       viewer.tenant,
       viewer.actor,
-      places.map(({ conversationId }) => conversationId),
-      places.map(({ rootSeq }) => rootSeq),
-      places.map(({ seq }) => seq),
+      versions.map(({ conversationId }) => conversationId),
+      versions.map(({ rootSeq }) => rootSeq),
+      versions.map(({ seq }) => seq),
     ],
   })
   return rows

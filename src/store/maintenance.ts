@@ -4,7 +4,7 @@
 import type { Pool } from 'pg'
 
 /** Runs the statements that are due, and returns them. VACUUM is due by Postgres' defaults, CHECKPOINT by log size. */
-export async function keepUp(pool: Pool): Promise<string[]> {
+export async function runMaintenance(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ due: string }>(`
     SELECT format('VACUUM (ANALYZE) %I.%I', schemaname, relname) AS due
     FROM pg_stat_user_tables

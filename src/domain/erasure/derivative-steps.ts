@@ -1,15 +1,15 @@
-// The steps that take derivatives back, as registered in derivatives.ts. Each runs in the transaction that edits the
+// The steps that update derivatives, as registered in derivatives.ts. Each runs in the transaction that edits the
 // turn or deletes the conversation, under the conversation's lock.
 
 import {
   deleteProfilesOfConversation,
   lockFactsOfConversation,
-  reviveFacts,
+  reactivateFacts,
 } from '../../store/sql/erasure/erase-facts.ts'
 import { lockFactsOfTurn, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import type { Tx } from '../../store/db.ts'
-import { takeBackSummaries } from '../../store/sql/summary/write-summary.ts'
-import type { TakeBackEdit } from '../turn/supersede.ts'
+import { revokeSummaries } from '../../store/sql/summary/write-summary.ts'
+import type { UpdateDerivatives } from '../turn/supersede.ts'
 
 /** A conversation to delete, with its journal locked. */
 export type DeletedConversation = { tenant: string; conversationId: string }
@@ -28,7 +28,7 @@ export type PrepareDelete = (
 ) => Promise<{ rows: number; finish?: (tx: Tx) => Promise<ChangedFact[]> }>
 
 /** Counts the newer version instead of the older one in the journal. An aborted older version was never counted. */
-export const recount: TakeBackEdit = async (tx, { conversationId, isPublic, older, newer }) => {
+export const recount: UpdateDerivatives = async (tx, { conversationId, isPublic, older, newer }) => {
   if (isPublic) {
     await tx.journal.update({
       where: { conversationId },
@@ -45,13 +45,13 @@ export const recount: TakeBackEdit = async (tx, { conversationId, isPublic, olde
  * Makes the summaries that cover the turn or a later one stale: the newer version and all turns after it are not
  * covered until they are summarised again.
  */
-export const takeBackCoverage: TakeBackEdit = async (tx, { conversationId, isPublic, older }) => {
-  if (isPublic) await takeBackSummaries(tx, conversationId, older.rootSeq)
+export const revokeCoverage: UpdateDerivatives = async (tx, { conversationId, isPublic, older }) => {
+  if (isPublic) await revokeSummaries(tx, conversationId, older.rootSeq)
   return []
 }
 
 /** Supersedes the facts of the older version. If the newer version states them too, extraction writes them again. */
-export const supersedeFactsOfTurn: TakeBackEdit = async (tx, { older }) => {
+export const supersedeFactsOfTurn: UpdateDerivatives = async (tx, { older }) => {
   const facts = await lockFactsOfTurn(tx, older.id)
   return supersedeFacts(
     tx,
@@ -71,14 +71,14 @@ export const countSummaries: PrepareDelete = async (tx, { conversationId }) => (
  * Makes the facts active again that the conversation's facts superseded. The caller has locked the journals of their
  * conversations.
  */
-export const reviveSuperseded: PrepareDelete = async (tx, { conversationId }) => {
+export const reactivateSuperseded: PrepareDelete = async (tx, { conversationId }) => {
   const { facts, supersededElsewhere: superseded } = await lockFactsOfConversation(tx, conversationId)
-  return { rows: facts, finish: (after) => reviveFacts(after, superseded) }
+  return { rows: facts, finish: (after) => reactivateFacts(after, superseded) }
 }
 
 /**
  * Deletes the profiles made from the conversation's facts. Skipped if it has no facts, because the statement reads
- * every profile of the tenant. Runs after `reviveSuperseded` has locked the facts.
+ * every profile of the tenant. Runs after `reactivateSuperseded` has locked the facts.
  */
 export const deleteProfiles: PrepareDelete = async (tx, { tenant, conversationId }) => {
   const fact = await tx.fact.findFirst({ where: { conversationId }, select: { id: true } })

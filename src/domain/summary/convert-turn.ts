@@ -1,7 +1,7 @@
 // Converts turns for compaction: to summarizer input (speaker, time, text) and to span candidates (tool calls,
 // results). In the summarizer's input, tool calls, results, files and data become one line each; reasoning is omitted.
 
-import type { Said } from '../../providers/ports/summarizer.ts'
+import type { SummarizerTurn } from '../../providers/ports/summarizer.ts'
 import type { UncoveredTurn } from '../../store/sql/summary/read-uncovered-turns.ts'
 import type { ContentPart } from '../turn/content.ts'
 import { partsOf } from '../turn/content.ts'
@@ -32,7 +32,7 @@ function renderPart(part: ContentPart): string {
 const contentOf = (turn: UncoveredTurn): ContentPart[] =>
   partsOf({ text: turn.text, parts: turn.parts as ContentPart[] | null })
 
-export const toSummarizerTurn = (turn: UncoveredTurn): Said => ({
+export const toSummarizerTurn = (turn: UncoveredTurn): SummarizerTurn => ({
   speaker: turn.actor,
   at: turn.createdAt,
   text: contentOf(turn).map(renderPart).filter(Boolean).join('\n'),

@@ -4,7 +4,7 @@
 import { fits, plus, sizeOf, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { ContextItem, Message } from './message.ts'
 import { factsMessage, fenceFor, profileMessage, quoteProfile, type QuotedFact, type QuotedProfile } from './quote.ts'
-import type { Tokens, WeighedMessage } from './weigh.ts'
+import type { Tokens, MeasuredMessage } from './measure.ts'
 
 type Quoting<T> = {
   /** Returns the text that an item adds to the message. It must not depend on the other items. */
@@ -15,10 +15,10 @@ type Quoting<T> = {
 
 type Quoted<T> = {
   /** Null if nothing fits. */
-  message: WeighedMessage | null
+  message: MeasuredMessage | null
   /** Items that do not fit. */
-  passed: T[]
-  passedTokens: number
+  omitted: T[]
+  omittedTokens: number
 }
 
 /** Returns the size of a text in JSON, with the line break that separates it from the text before. */
@@ -35,8 +35,8 @@ export async function quoteThatFit<T>(
   space: Size,
 ): Promise<Quoted<T>> {
   const chosen: T[] = []
-  const passed: T[] = []
-  let passedTokens = 0
+  const omitted: T[] = []
+  let omittedTokens = 0
   let taken = all.length > 0 ? await sizeOf(tokens, toMessage([])) : NOTHING
   for (const each of all) {
     const added = await sizeOfText(tokens, textOf(each))
@@ -44,36 +44,36 @@ export async function quoteThatFit<T>(
       chosen.push(each)
       taken = plus(taken, added)
     } else {
-      passed.push(each)
-      passedTokens += tokensOf(added)
+      omitted.push(each)
+      omittedTokens += tokensOf(added)
     }
   }
   // The joined text may have more tokens than its parts together. Measure the message and drop items until it fits.
   while (chosen.length > 0) {
     const message = toMessage(chosen)
     const size = await sizeOf(tokens, message)
-    if (fits(size, space)) return { message: { ...message, size }, passed, passedTokens }
+    if (fits(size, space)) return { message: { ...message, size }, omitted, omittedTokens }
     const last = chosen.pop()!
-    passed.push(last)
-    passedTokens += tokensOf(await sizeOfText(tokens, textOf(last)))
+    omitted.push(last)
+    omittedTokens += tokensOf(await sizeOfText(tokens, textOf(last)))
   }
-  return { message: null, passed, passedTokens }
+  return { message: null, omitted, omittedTokens }
 }
 
 /** At most one message, and manifest items for the sources that do not fit. */
-export type QuotedSection = { messages: WeighedMessage[]; left: ContextItem[] }
+export type QuotedSection = { messages: MeasuredMessage[]; omitted: ContextItem[] }
 
 /**
  * Builds the message of the profiles that fit.
  * @param profiles the most important first; the message keeps this order
  */
-export async function weighProfiles(
+export async function fitProfiles(
   tokens: Tokens,
   profiles: readonly QuotedProfile[],
   space: Size,
 ): Promise<QuotedSection> {
   const fence = fenceFor(profiles.flatMap(({ name, text }) => [name, text]))
-  const { message, passed, passedTokens } = await quoteThatFit(
+  const { message, omitted, omittedTokens } = await quoteThatFit(
     tokens,
     profiles,
     { textOf: (each) => quoteProfile(each, fence), toMessage: (chosen) => profileMessage(chosen, fence) },
@@ -81,14 +81,14 @@ export async function weighProfiles(
   )
   return {
     messages: message ? [message] : [],
-    left:
-      passed.length === 0
+    omitted:
+      omitted.length === 0
         ? []
         : [
             {
               kind: 'PROFILE',
-              sourceIds: passed.map(({ id }) => id),
-              tokens: passedTokens,
+              sourceIds: omitted.map(({ id }) => id),
+              tokens: omittedTokens,
               included: false,
               reason: 'no space for more profiles',
             },
@@ -101,32 +101,32 @@ export async function weighProfiles(
  * @param facts most recently observed first; the message has them in reverse order
  * @param areAll whether `facts` contains all facts; false if there are more than are read
  */
-export async function weighFacts(
+export async function fitFacts(
   tokens: Tokens,
   facts: readonly QuotedFact[],
   areAll: boolean,
   space: Size,
 ): Promise<QuotedSection> {
   const fence = fenceFor(facts.map(({ text }) => text))
-  const { message, passed, passedTokens } = await quoteThatFit(
+  const { message, omitted, omittedTokens } = await quoteThatFit(
     tokens,
     facts,
     { textOf: ({ text }) => text, toMessage: (chosen) => factsMessage(chosen.toReversed(), fence) },
     space,
   )
-  const why = passed.length > 0 ? 'no space for more facts' : `only the newest ${facts.length} facts are read`
+  const why = omitted.length > 0 ? 'no space for more facts' : `only the newest ${facts.length} facts are read`
   return {
     messages: message ? [message] : [],
-    left:
-      passed.length === 0 && areAll
+    omitted:
+      omitted.length === 0 && areAll
         ? []
         : [
             {
               kind: 'FACT',
-              sourceIds: passed.map(({ id }) => id),
-              tokens: passedTokens,
+              sourceIds: omitted.map(({ id }) => id),
+              tokens: omittedTokens,
               included: false,
-              reason: areAll || passed.length === 0 ? why : `${why}; facts before them were not read`,
+              reason: areAll || omitted.length === 0 ? why : `${why}; facts before them were not read`,
             },
           ],
   }

@@ -1,15 +1,15 @@
-// The rules for past deeds. A deed with a date must be worth remembering. A deed without a date must have a lasting
+// The rules for past events. One with a date must be worth remembering. One without a date must have a lasting
 // effect: joining a choir has one, watching a film has none. The object is never "it" or "there".
 
 import { thing } from './objects.ts'
 import type { Statement } from './rule.ts'
 import { readTime, RELATIVE } from './times.ts'
 
-/** The subject of a deed, with auxiliary verbs and adverbs. */
+/** The subject of a past event, with auxiliary verbs and adverbs. */
 const WE = "(?:i|we)(?:'ve| have)? (?:just |also |finally |recently |actually |even |both |all )*"
 
-/** Verbs of deeds that are worth remembering. */
-const DEEDS = new RegExp(
+/** Verbs of past events that are worth remembering. */
+const PAST_VERBS = new RegExp(
   `^${WE}(`
     + 'went (?:to|on|for)|visited|bought|got|adopted|attended|started|finished|completed|ran into|ran|joined|'
     + 'signed up for|read|made|met(?: with)?|celebrated|won|'
@@ -94,16 +94,16 @@ export function dated(object: string, when: string, name: string): string | null
   return clean && !RELATIVE.test(clean) ? `${clean} ${when}` : null
 }
 
-/** An object that a deed identifies, followed by a time: "the book I read last week". */
-const BY_DEED = new RegExp(
+/** An object that a past event identifies, followed by a time: "the book I read last week". */
+const BY_EVENT = new RegExp(
   String.raw`\b(?:this|that|these|those|the|an?|some) ((?:(?!time|day|thing|one|people|person|moment|pics?|pictures?|`
     + String.raw`photos?|first|last|way|place|stuff|reason|of\b|from\b)[\p{L}'-]+ ){1,3})(?:that |which )?(?:i|we)`
     + String.raw`(?: just| recently| finally)? (bought|made|painted|drew|built|wrote|baked|went to|attended|visited|`
     + String.raw`read|saw|took|planted|did) (.+)$`,
   'iu',
 )
-function byDeed(clause: string, name: string, at: Date): Statement | null {
-  const [, what, verb, tail] = BY_DEED.exec(clause) ?? []
+function byEvent(clause: string, name: string, at: Date): Statement | null {
+  const [, what, verb, tail] = BY_EVENT.exec(clause) ?? []
   const time = tail === undefined ? null : readTime(tail, at, true)
   if (!what || !verb || !time || time.isFuture || !tail!.endsWith(time.rest)) return null
   const noun = what.trim().replace(/^(?:recent|latest|new) /i, '')
@@ -139,10 +139,10 @@ function change(clause: string, when: string, name: string): Statement | null {
   return { predicate: verb!.toLowerCase(), object: `${state}${where} ${when}`.trim(), confidence: 0.8 }
 }
 
-/** Reads a deed of the speaker, or an event in the speaker's life; null for none. */
-export function deed(clause: string, name: string, at: Date): Statement | null {
+/** Reads a past event of the speaker, or one in the speaker's life; null for none. */
+export function pastEvent(clause: string, name: string, at: Date): Statement | null {
   const time = readTime(clause, at, true)
-  const identified = time ? byDeed(clause, name, at) : null
+  const identified = time ? byEvent(clause, name, at) : null
   if (!time) return undated(clause, name)
   if (time.isFuture) return null
   if (identified) return identified
@@ -150,7 +150,7 @@ export function deed(clause: string, name: string, at: Date): Statement | null {
   if (happened) return happened
   const fun = FUN.exec(time.rest)?.[1]
   if (fun) return { predicate: 'had a good time', object: dated(fun, time.when, name), confidence: 0.75 }
-  const [, verb, what] = DEEDS.exec(time.rest) ?? []
+  const [, verb, what] = PAST_VERBS.exec(time.rest) ?? []
   if (!verb || !what || !isWorthRemembering(verb, what)) return null
   return { predicate: verb.toLowerCase(), object: dated(withArticle(what), time.when, name), confidence: 0.8 }
 }
@@ -178,7 +178,7 @@ export const DESK_WORK = new RegExp(
 /** Unspecific objects, such as "a place" or "this event". */
 const VAGUE = /^(?:an?|this|that|some) (?:\w+ )?(?:place|spot|event|moment|thing)s?(?: (?:and|but|so)\b.*|,.*)?$/i
 
-/** Deeds with a lasting effect. */
+/** Past events with a lasting effect. */
 const LASTING = new RegExp(
   `^${WE}(`
     + 'joined|adopted|bought|signed up for|finished|completed|won|graduated from|visited|attended|applied (?:to|for)|'
@@ -188,7 +188,7 @@ const LASTING = new RegExp(
     + '((?:an?|another|my|two|three|some|the \\p{Lu}|\\p{Lu}|\\p{L}+s\\b).*)$',
   'iu',
 )
-/** Deeds with a lasting effect only for certain objects. */
+/** Past events with a lasting effect only for certain objects. */
 const LASTING_IF: [verb: string, what: string][] = [
   ['painted|drew|wrote|designed|created|composed|made|done', '(?:an?|another|this|that|these|some|our own) .+'],
   ['got', 'some new .+'],
@@ -203,7 +203,7 @@ const LASTING_IF: [verb: string, what: string][] = [
 ]
 const lastingIf = LASTING_IF.map(([verb, what]) => new RegExp(`^${WE}(${verb}) (${what})$`, 'iu'))
 
-/** Reads a deed without a time; null unless it has a lasting effect. */
+/** Reads a past event without a time; null unless it has a lasting effect. */
 function undated(clause: string, name: string): Statement | null {
   const found = went(clause, '', name) ?? change(clause, '', name)
   if (found) return found

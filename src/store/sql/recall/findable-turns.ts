@@ -1,24 +1,24 @@
 // Selects, from given turns, those that a search may return to a viewer. Looks up each turn by the index turn_place.
 
 import type { Db } from '../../db.ts'
-import { placeKey, type Place, type SearchFilter } from '../../vector-search.ts'
+import { versionKey, type TurnVersionId, type SearchFilter } from '../../vector-search.ts'
 import { named } from '../sql.ts'
 import { filterOf, findableAt } from './findable.ts'
 
-/** Returns the `placeKey`s of the turns that the viewer may find. */
-export async function findablePlaces(
+/** Returns the `versionKey`s of the turns that the viewer may find. */
+export async function findableTurns(
   db: Db,
   viewer: { tenant: string; actor: string },
-  places: readonly Place[],
+  versions: readonly TurnVersionId[],
   filter: SearchFilter,
 ): Promise<Set<string>> {
-  const conversationIds = places.map(({ conversationId }) => conversationId)
-  const rootSeqs = places.map(({ rootSeq }) => rootSeq)
-  const seqs = places.map(({ seq }) => seq)
+  const conversationIds = versions.map(({ conversationId }) => conversationId)
+  const rootSeqs = versions.map(({ rootSeq }) => rootSeq)
+  const seqs = versions.map(({ seq }) => seq)
   const rows = await db.$queryRaw<{ conversationId: string; seq: number }[]>`
-    ${named('findable-places')}
+    ${named('findable-turns')}
     SELECT x.conversation_id AS "conversationId", x.seq
     FROM unnest(${conversationIds}::text[], ${rootSeqs}::integer[], ${seqs}::integer[]) AS x(conversation_id, root_seq, seq)
     CROSS JOIN ${findableAt('x', viewer, filterOf(filter))} f`
-  return new Set(rows.map(placeKey))
+  return new Set(rows.map(versionKey))
 }

@@ -4,16 +4,16 @@
 import { CallFailed } from './ports/call-failed.ts'
 import type { Embedder } from './ports/embedder.ts'
 
-export type TrialLog = { warn(details: object, message: string): void }
+export type EmbedderTestLog = { warn(details: object, message: string): void }
 
 /** Time limit of the request to the provider, ms. The download of a model continues after it. */
-export const TRIAL_MS = 3_000
+export const TEST_TIMEOUT_MS = 3_000
 
 /** Embeds a word. @throws the embedder's error, after closing the embedder, unless the same call may succeed later */
-export async function tryOut(embedder: Embedder, log: TrialLog): Promise<void> {
+export async function testEmbedder(embedder: Embedder, log: EmbedderTestLog): Promise<void> {
   try {
     // The provider's own time limit expires first, because its error names the cause.
-    await embedder.embed(['hello'], AbortSignal.timeout(TRIAL_MS + 500))
+    await embedder.embed(['hello'], AbortSignal.timeout(TEST_TIMEOUT_MS + 500))
   } catch (error) {
     const isTimeout = (error as Error).name === 'TimeoutError'
     if (!isTimeout && !(error instanceof CallFailed && error.retryable)) {

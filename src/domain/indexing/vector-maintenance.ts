@@ -1,4 +1,4 @@
-// Upkeep of the stored vectors: creates the index of the embedder that serves searches, and deletes the vectors of
+// Maintains the stored vectors: creates the index of the embedder that serves searches, and deletes the vectors of
 // outdated embedders. Any number of processes may run it; each step continues where another process stopped.
 
 import {
@@ -11,7 +11,7 @@ import {
 import type { VectorIndexes } from '../../store/vector-index.ts'
 import type { Platform } from '../platform.ts'
 
-type UpkeepPlatform = Pick<Platform, 'db' | 'log'> & {
+type MaintenancePlatform = Pick<Platform, 'db' | 'log'> & {
   /** Null if the database has no vector indexes. */
   indexes: VectorIndexes | null
 }
@@ -22,7 +22,7 @@ const INDEXED_TURNS = 10_000
 const DELETED_CONVERSATIONS = 50
 
 async function createIndex(
-  { db, log, indexes }: UpkeepPlatform,
+  { db, log, indexes }: MaintenancePlatform,
   { name, dimension }: EmbedderRow,
   signal: AbortSignal,
 ): Promise<void> {
@@ -34,7 +34,7 @@ async function createIndex(
 
 /** Deletes the embedder with its vectors. Returns false if it is no longer outdated, or the signal aborts. */
 async function deleteOutdated(
-  { db, log, indexes }: UpkeepPlatform,
+  { db, log, indexes }: MaintenancePlatform,
   { name }: EmbedderRow,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -50,12 +50,12 @@ async function deleteOutdated(
 }
 
 /**
- * Runs the upkeep. Does nothing until the serving embedder has read every conversation, because until then older
- * vectors are needed.
+ * Creates the index and deletes outdated vectors. Does nothing until the serving embedder has read every conversation,
+ * because until then older vectors are needed.
  * @param onDeleted called with the name of each embedder whose vectors this process deleted
  */
-export async function keepVectors(
-  platform: UpkeepPlatform,
+export async function maintainVectors(
+  platform: MaintenancePlatform,
   rows: readonly EmbedderRow[],
   serving: string,
   onDeleted: (name: string) => Promise<void>,

@@ -3,38 +3,48 @@
 import type { TokenCounter } from '../../text/tokens.ts'
 import { fits, plus, sizeOf, sum, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { ContextItem, Message } from './message.ts'
-import { isStray, seenFrom, tie, type Perspective, type ContextTurn, type Ties } from './perspective.ts'
+import {
+  isOrphanResult,
+  renderFrom,
+  matchCalls,
+  type Perspective,
+  type ContextTurn,
+  type CallMatches,
+} from './perspective.ts'
 
-export type WeighedMessage = Message & { size: Size }
+export type MeasuredMessage = Message & { size: Size }
 
 export type Tokens = Pick<TokenCounter, 'count'>
 
-export const weighMessage = async (
+export const measureMessage = async (
   tokens: Tokens,
   message: Message,
   unanswered?: ReadonlySet<string>,
-): Promise<WeighedMessage> => ({ ...message, size: await sizeOf(tokens, message, unanswered) })
+): Promise<MeasuredMessage> => ({ ...message, size: await sizeOf(tokens, message, unanswered) })
 
-export const sizesOf = (weighed: readonly WeighedMessage[]) => sum(weighed.map(({ size }) => size))
+export const sizesOf = (measured: readonly MeasuredMessage[]) => sum(measured.map(({ size }) => size))
 export const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sources }) => sources)
 
 /** Creates the manifest item for messages that are left out together. */
-export const leftOut = (
+export const omittedItem = (
   kind: ContextItem['kind'],
-  weighed: readonly WeighedMessage[],
+  measured: readonly MeasuredMessage[],
   reason: string,
-): ContextItem => ({ kind, sourceIds: idsOf(weighed), tokens: tokensOf(sizesOf(weighed)), included: false, reason })
+): ContextItem => ({ kind, sourceIds: idsOf(measured), tokens: tokensOf(sizesOf(measured)), included: false, reason })
 
 /** Takes messages from the end, newest first, until one does not fit. */
-export function newestThatFit<T extends WeighedMessage>(weighed: readonly T[], space: Size): { taken: T[]; left: T[] } {
-  let from = weighed.length
+export function newestThatFit<T extends MeasuredMessage>(
+  measured: readonly T[],
+  space: Size,
+): { taken: T[]; omitted: T[] } {
+  let from = measured.length
   let taken = NOTHING
-  while (from > 0 && fits(plus(taken, weighed[from - 1]!.size), space)) taken = plus(taken, weighed[--from]!.size)
-  return { taken: weighed.slice(from), left: weighed.slice(0, from) }
+  while (from > 0 && fits(plus(taken, measured[from - 1]!.size), space)) taken = plus(taken, measured[--from]!.size)
+  return { taken: measured.slice(from), omitted: measured.slice(0, from) }
 }
 
 /** Returns the ids of each turn's calls that have no result in the list, by the turn's position. */
-function unansweredIn(turns: readonly ContextTurn[], { callers }: Ties): Map<number, Set<string>> {
+function unansweredIn(turns: readonly ContextTurn[], { callers }: CallMatches): Map<number, Set<string>> {
   const answers = new Map<string, number>()
   for (const [key, caller] of callers) {
     const [position, part] = key.split(':').map(Number)
@@ -45,8 +55,8 @@ function unansweredIn(turns: readonly ContextTurn[], { callers }: Ties): Map<num
   for (const [position, { parts }] of turns.entries()) {
     for (const part of (parts ?? []) as { type: string; callId: string }[]) {
       if (part.type !== 'toolCall') continue
-      const left = answers.get(`${position} ${part.callId}`) ?? 0
-      if (left > 0) answers.set(`${position} ${part.callId}`, left - 1)
+      const available = answers.get(`${position} ${part.callId}`) ?? 0
+      if (available > 0) answers.set(`${position} ${part.callId}`, available - 1)
       else open.set(position, (open.get(position) ?? new Set()).add(part.callId))
     }
   }
@@ -54,11 +64,11 @@ function unansweredIn(turns: readonly ContextTurn[], { callers }: Ties): Map<num
 }
 
 /** A turn that is considered regardless of age: an instruction, a pinned turn, or one that summaries never cover. */
-export type KeptTurn = WeighedMessage & { rootSeq: number; isInstruction: boolean }
+export type KeptTurn = MeasuredMessage & { rootSeq: number; isInstruction: boolean }
 
-export type WeighedTurns = {
+export type MeasuredTurns = {
   /** The recent turns, by root seq. */
-  turns: WeighedMessage[]
+  turns: MeasuredMessage[]
   /** The kept turns except those in `newest`, each rendered without the call or results that belong to it. */
   kept: KeptTurn[]
   /** Ascending indices in `turns` of the newest turn, and of the call and results that belong to it. */
@@ -66,28 +76,28 @@ export type WeighedTurns = {
   /** Returns the indices of the turns to include or leave out together with that turn, itself included. */
   groupOf(index: number): number[]
   /** Whether the turn has only results of calls that are not in `turns`. */
-  isStray(index: number): boolean
+  isOrphanResult(index: number): boolean
 }
 
 /** @param kept turns that are considered regardless of age; some may be in `recent` too */
-export async function weighTurns(
+export async function measureTurns(
   tokens: Tokens,
   perspective: Perspective,
   recent: readonly ContextTurn[],
   kept: readonly (ContextTurn & { pinned: boolean })[],
-): Promise<WeighedTurns> {
-  const ties = tie(recent)
-  const newest = recent.length ? ties.groups.get(recent.length - 1)! : []
+): Promise<MeasuredTurns> {
+  const matches = matchCalls(recent)
+  const newest = recent.length ? matches.groups.get(recent.length - 1)! : []
   const isNewest = new Set(newest)
   const newestIds = new Set(newest.map((position) => recent[position]!.id))
   const keptIds = new Set(kept.map(({ id }) => id).filter((id) => !newestIds.has(id)))
   // A kept turn is rendered without the rest of its group, so calls and results of the whole group become text.
   const isAlone = (position: number) =>
-    !isNewest.has(position) && ties.groups.get(position)!.some((member) => keptIds.has(recent[member]!.id))
-  const asText = (turn: ContextTurn) => seenFrom(perspective, [turn], { tools: false })[0]!
-  const open = unansweredIn(recent, ties)
-  const seen = seenFrom(perspective, recent, { ties })
-  const turns: WeighedMessage[] = []
+    !isNewest.has(position) && matches.groups.get(position)!.some((member) => keptIds.has(recent[member]!.id))
+  const asText = (turn: ContextTurn) => renderFrom(perspective, [turn], { tools: false })[0]!
+  const open = unansweredIn(recent, matches)
+  const seen = renderFrom(perspective, recent, { matches })
+  const turns: MeasuredMessage[] = []
   for (const [position, turn] of recent.entries()) {
     const reason = isNewest.has(position)
       ? position === recent.length - 1
@@ -95,7 +105,7 @@ export async function weighTurns(
         : 'belongs to the newest turn: a tool call and its results'
       : 'one of the recent turns'
     turns.push(
-      await weighMessage(
+      await measureMessage(
         tokens,
         { kind: 'RECENT', reason, ...(isAlone(position) ? asText(turn) : seen[position]!) },
         isAlone(position) ? undefined : open.get(position),
@@ -112,17 +122,17 @@ export async function weighTurns(
         ? { kind: 'PINNED' as const, reason: 'pinned: included if it fits' }
         : { kind: 'RECENT' as const, reason: 'no summary covers it, because it has an audience or was aborted' }
     keptTurns.push({
-      ...(await weighMessage(tokens, { ...about, ...asText(turn) })),
+      ...(await measureMessage(tokens, { ...about, ...asText(turn) })),
       rootSeq: turn.rootSeq,
       isInstruction,
     })
   }
-  const groupOf = (position: number) => (isAlone(position) ? [position] : ties.groups.get(position)!)
+  const groupOf = (position: number) => (isAlone(position) ? [position] : matches.groups.get(position)!)
   return {
     turns,
     kept: keptTurns,
     newest,
     groupOf,
-    isStray: (position: number) => !isAlone(position) && isStray(recent, position, ties),
+    isOrphanResult: (position: number) => !isAlone(position) && isOrphanResult(recent, position, matches),
   }
 }

@@ -4,7 +4,7 @@
 import type { Db } from './db.ts'
 import { readHeads, readVectors, type ConversationVectors } from './sql/recall/read-vectors.ts'
 import { createVectorCache } from './vector-cache.ts'
-import type { Place } from './vector-search.ts'
+import type { TurnVersionId } from './vector-search.ts'
 
 /**
  * Maximum number of turns whose vectors one statement reads. A statement blocks all others of the embedded database.
@@ -13,7 +13,7 @@ const PIECE_TURNS = 5_000
 /** Maximum value of root_seq. */
 const MAX_ROOT_SEQ = 2_147_483_647
 
-export type HeldVectors = {
+export type CachedVectors = {
   /**
    * Yields all vectors of the conversations: first those of cached conversations, then those read from the database.
    */
@@ -24,14 +24,14 @@ export type HeldVectors = {
    */
   changing(conversationId: string, embedder: string): void
   /** Adds a written vector to the cache. */
-  add(embedder: string, place: Place, vector: Float32Array): void
+  add(embedder: string, version: TurnVersionId, vector: Float32Array): void
   /** Removes a deleted conversation from the cache. */
   forget(conversationId: string): void
 }
 
-/** @param heldBytes maximum size of the cache, in bytes */
-export function createHeldVectors(db: Db, heldBytes: number): HeldVectors {
-  const cache = createVectorCache(heldBytes)
+/** @param cacheBytes maximum size of the cache, in bytes */
+export function createCachedVectors(db: Db, cacheBytes: number): CachedVectors {
+  const cache = createVectorCache(cacheBytes)
   /** Reads in progress, each with the conversations that were changed or deleted since the read started. */
   const reads = new Set<{ embedder: string; touched: Set<string> }>()
   /** Marks the conversation as changed in the reads of the embedder. Default: of all embedders. */
@@ -70,7 +70,7 @@ export function createHeldVectors(db: Db, heldBytes: number): HeldVectors {
       const heads = await readHeads(db, missing)
       const turns = [...heads.values()].reduce((sum, head) => sum + head, 0)
       // Not cached unless all of them fit, because they would evict each other.
-      const isCached = turns * (4 * dimension + 8) <= heldBytes
+      const isCached = turns * (4 * dimension + 8) <= cacheBytes
       for (const piece of pieces(heads)) yield* readPiece(embedder, piece, isCached)
     },
     changing: touch,
