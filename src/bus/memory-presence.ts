@@ -12,7 +12,7 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
   const keyOf = ({ actor, holder }: PresenceMark) => JSON.stringify([actor, holder])
   const isExpired = (stored: StoredMark) => stored.expiresAt <= now()
 
-  const forget = (mark: PresenceMark) => {
+  const deleteMark = (mark: PresenceMark) => {
     const conversation = conversations.get(mark.conversationId)
     if (conversation?.delete(keyOf(mark)) && conversation.size === 0) conversations.delete(mark.conversationId)
   }
@@ -20,7 +20,7 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
   return {
     async set({ conversationId, actor, holder }, state, ttlMs) {
       const mark = { conversationId, actor, holder }
-      forget(mark)
+      deleteMark(mark)
       const marks = conversations.get(conversationId) ?? new Map<string, StoredMark>()
       conversations.set(conversationId, marks.set(keyOf(mark), { mark, state, expiresAt: now() + ttlMs }))
     },
@@ -28,7 +28,7 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
       const stored = conversations.get(mark.conversationId)?.get(keyOf(mark))
       // Leaves an expired mark to takeExpired(), whose caller notifies the conversation's subscribers.
       if (!stored || isExpired(stored)) return false
-      forget(mark)
+      deleteMark(mark)
       return true
     },
     async states(conversationIds) {
@@ -44,7 +44,7 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
         .filter(isExpired)
         .slice(0, limit)
         .map(({ mark }) => mark)
-      taken.forEach(forget)
+      taken.forEach(deleteMark)
       return taken
     },
     async close() {

@@ -20,7 +20,7 @@ export function createMemoryBus(onFailure: (error: unknown) => void = () => {}):
       const receivers = topics.get(topic)
       if (!receivers) return
       const current = [...receivers]
-      // Not a microtask: receivers that publish to each other would then prevent the process from reading its sockets.
+      // setImmediate, because receivers that publish to each other in microtasks would block socket I/O.
       setImmediate(() => {
         for (const receiver of current) deliver(receivers, receiver, message).catch(onFailure)
       })

@@ -1,5 +1,5 @@
-// The bus across processes, on Redis pub/sub. This process subscribes in Redis to exactly the topics that have
-// subscribers in this process: it aligns them after every change and reconnect. memory.ts delivers to the subscribers.
+// The bus across processes, on Redis pub/sub. Subscribes in Redis to exactly the topics that have subscribers in this
+// process, and updates these subscriptions after every change and reconnect. memory.ts delivers to the subscribers.
 
 import { ErrorReply } from 'redis'
 import type { Bus } from './bus.ts'
@@ -118,9 +118,9 @@ export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
   const clients = [publisher, subscriber]
 
   /** Number of subscribers in this process, by channel; at least 1. */
-  const topics = new Map<string, number>()
+  const subscriberCounts = new Map<string, number>()
   const receiveMessage = (message: string, channel: string) => local.publish(channel.slice(PREFIX.length), message)
-  const { align, alignAll } = createAlignment(subscriber, topics, receiveMessage)
+  const { align, alignAll } = createAlignment(subscriber, subscriberCounts, receiveMessage)
   const refusal = refusalLog(log)
   const restoration = createRestoration(clients, log)
 
@@ -137,16 +137,16 @@ export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
     publish: createPublish(publisher, refusal),
     async subscribe(topic, receive) {
       const channel = PREFIX + topic
-      topics.set(channel, (topics.get(channel) ?? 0) + 1)
+      subscriberCounts.set(channel, (subscriberCounts.get(channel) ?? 0) + 1)
       const endLocal = await local.subscribe(topic, receive)
       let ended = false
       const end = async () => {
         if (ended) return
         ended = true
         await endLocal()
-        const remaining = (topics.get(channel) ?? 1) - 1
-        if (remaining > 0) return void topics.set(channel, remaining)
-        topics.delete(channel)
+        const remaining = (subscriberCounts.get(channel) ?? 1) - 1
+        if (remaining > 0) return void subscriberCounts.set(channel, remaining)
+        subscriberCounts.delete(channel)
         // If the connection breaks now, alignAll() unsubscribes after the reconnect.
         await align([channel]).catch(refusal.log)
       }
@@ -172,7 +172,7 @@ export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
     },
     async close() {
       restoration.callbacks.clear()
-      topics.clear()
+      subscriberCounts.clear()
       await local.close()
       await Promise.all([disconnect(publisher), disconnect(subscriber)])
     },

@@ -1,5 +1,5 @@
-// Derives from the registry of providers: the fields and documentation of their variables, the checks of combinations,
-// and the settings.
+// Derives the configuration fields, their documentation, the checks of combinations and the provider settings from the
+// registry of providers.
 
 import type { z } from 'zod'
 import { oneOf } from '../fields.ts'
@@ -46,7 +46,7 @@ function* problemsOf(kind: Kind, env: Environment): Generator<Problem> {
     if (name in chosen.variables || isShared(name) || env[name] === undefined) continue
     const readers = Object.keys(entries).filter((each) => name in entries[each]!.variables)
     const choices = readers.map((each) => `${variable}=${each}`).join(' or ')
-    yield [name, `requires ${choices}: set that too, or unset this`]
+    yield [name, `requires ${choices}; set one of them, or unset ${name}`]
   }
   yield* chosen.problems(env)
 }

@@ -1,4 +1,4 @@
-// Calls a provider on behalf of a verb and converts a failed call into ProviderFailed.
+// Calls a provider for a domain function and converts a failed call into ProviderFailed.
 
 import { ProviderFailed } from '../errors.ts'
 import { CallFailed } from '../providers/ports/call-failed.ts'

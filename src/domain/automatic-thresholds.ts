@@ -1,10 +1,10 @@
-// Thresholds of automatic work: the number of turns after which each kind of background work runs. Pure.
+// Thresholds of automatic work: the number of turns after which each kind of background work runs.
 
 /** Number of turns after which each kind of work runs again; 0 disables it. */
 export type AutomaticThresholds = {
-  /** Unsummarised turns without an audience in one conversation. Each run summarises this many, the oldest. */
+  /** Unsummarised turns without an audience in one conversation. Each run summarises this many of the oldest. */
   threadSummaryEvery: number
-  /** Turns of one conversation that were not read for facts. Each run reads this many, the oldest. */
+  /** Turns of one conversation from which no facts were extracted yet. Each run reads this many of the oldest. */
   factExtractionEvery: number
   /** Turns by one user, in all conversations of the tenant, after which the user's profile is refreshed. */
   userSummaryEvery: number

@@ -4,10 +4,10 @@ import { partsOf, type ContentPart as Part } from '../domain/turn/content.ts'
 import { builder } from './builder.ts'
 import { SHAREABLE } from './sharing.ts'
 
-type Of<Type extends Part['type']> = Extract<Part, { type: Type }>
+type PartOf<Type extends Part['type']> = Extract<Part, { type: Type }>
 
 const TextPart = builder
-  .objectRef<Of<'text'>>('TextPart')
+  .objectRef<PartOf<'text'>>('TextPart')
   .implement({
     description: 'Words for people and models.',
     fields: (t) => ({
@@ -16,7 +16,7 @@ const TextPart = builder
   })
 
 const ToolCallPart = builder
-  .objectRef<Of<'toolCall'>>('ToolCallPart')
+  .objectRef<PartOf<'toolCall'>>('ToolCallPart')
   .implement({
     description: 'A model asks for a tool.',
     fields: (t) => ({
@@ -29,7 +29,7 @@ const ToolCallPart = builder
   })
 
 const ToolResultPart = builder
-  .objectRef<Of<'toolResult'>>('ToolResultPart')
+  .objectRef<PartOf<'toolResult'>>('ToolResultPart')
   .implement({
     description: 'What a tool answered.',
     fields: (t) => ({
@@ -42,7 +42,7 @@ const ToolResultPart = builder
   })
 
 const FilePart = builder
-  .objectRef<Of<'file'>>('FilePart')
+  .objectRef<PartOf<'file'>>('FilePart')
   .implement({
     description: 'A reference to a file or a picture. The bytes are not stored here.',
     fields: (t) => ({
@@ -53,7 +53,7 @@ const FilePart = builder
   })
 
 const ReasoningPart = builder
-  .objectRef<Of<'reasoning'>>('ReasoningPart')
+  .objectRef<PartOf<'reasoning'>>('ReasoningPart')
   .implement({
     description: 'What a model thought before it spoke. Some providers want it back together with its tool calls.',
     fields: (t) => ({
@@ -68,7 +68,7 @@ const ReasoningPart = builder
   })
 
 const DataPart = builder
-  .objectRef<Of<'data'>>('DataPart')
+  .objectRef<PartOf<'data'>>('DataPart')
   .implement({
     description: "Structured content of the caller's own making, such as a form or a card.",
     fields: (t) => ({ data: t.expose('data', { type: 'JSON', description: 'Any JSON value but null.' }) }),

@@ -1,4 +1,4 @@
-// The recall benchmark: its scores, its progress output, and runs on small files. The targets are not tested.
+// The recall benchmark: its scores, its progress output, and runs on small files. No result is compared with the targets.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -60,11 +60,11 @@ describe('evidence recall', () => {
     [[1, 2], 0.5, 1],
     [[4, 1, 3, 2], 0.5, 2],
     [Array.from({ length: 100 }, (_, i) => i + 1), 0.95, 95],
-  ])('has only measured values as percentiles: for %j at %d, %d', (values, p, expected) => {
+  ])('has a measured value as each percentile: %j at %d is %d', (values, p, expected) => {
     expect(percentile(values, p)).toBe(expected)
   })
 
-  it('appends the caption of an image to the text of its turn', () => {
+  it('is measured on turns whose text includes the captions of images', () => {
     const turn = { id: 'D1:1', at: '', speaker: 'Ann', text: 'Look!' }
     expect([turn, { ...turn, caption: 'a cat' }].map(contentOf)).toEqual(['Look!', 'Look!\n[image: a cat]'])
   })

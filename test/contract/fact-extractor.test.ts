@@ -9,7 +9,7 @@ import { factExtractorContract } from './fact-extractor.ts'
 
 type QuotedTurn = { turnId: string; speaker: string; text: string }
 
-/** Answers as a model would: with every statement in the quoted turns. */
+/** Returns the facts that a model would extract from the two known sentences. */
 function answer(content: string): unknown {
   const [, , quoted = ''] = /(`{3,})json\n(.*)\n\1$/s.exec(content) ?? []
   const facts = quoted
@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 afterAll(() => chat.stop())
 
-factExtractorContract('the rules', async () => createRulesExtractor())
+factExtractorContract('the rules extractor', async () => createRulesExtractor())
 
 factExtractorContract('the OpenAI extractor', async () =>
   createOpenAiExtractor({ baseUrl: chat.url, apiKey: undefined, model: 'some-model' }),

@@ -1,4 +1,4 @@
-// Runs the profile writer contract on every writer. The fake model of the OpenAI writer writes one line per fact.
+// Runs the profile writer contract on the OpenAI writer. Its fake model of the OpenAI writer writes one line per fact.
 
 import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiProfileWriter } from '../../src/providers/openai/profile-writer.ts'
@@ -11,7 +11,7 @@ const lineOf = ({ predicate, object, believed = true }: Partial<AddedFact>) =>
   believed ? `- ${predicate} ${object}` : `- Somebody claims: "${predicate} ${object}"`
 
 /**
- * Answers as a model would: with the previous lines, without those of the removed facts, and lines of the new facts.
+ * Returns the previous lines except those of removed facts, then one line per added fact.
  */
 function answer(content: string) {
   const [, [before], ...changes] = quotedIn(content) as [unknown, [{ profile: string }], ...AddedFact[][]]

@@ -1,4 +1,4 @@
-// Checks the invariants of a conversation's summaries by plain queries; and a fake summarizer.
+// Checks the invariants of a conversation's summaries with plain queries, and provides a fake summarizer.
 
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
@@ -30,20 +30,20 @@ export async function expectCovering({ db }: Deps, conversationId: string) {
     orderBy: { fromSeq: 'asc' },
   })
   const journal = await db.journal.findUniqueOrThrow({ where: { conversationId } })
-  const open = turns.filter(({ audience, supersededBy }) => audience.length === 0 && supersededBy === null)
-  const committed = open.filter(({ status }) => status === 'COMMITTED')
+  const publicTurns = turns.filter(({ audience, supersededBy }) => audience.length === 0 && supersededBy === null)
+  const committed = publicTurns.filter(({ status }) => status === 'COMMITTED')
   const through = current.at(-1)?.toSeq ?? 0
   const summariesOf = (turn: Turn) =>
     current.filter(({ fromSeq, toSeq }) => fromSeq <= turn.rootSeq && turn.rootSeq <= toSeq)
 
   for (const turn of committed) {
     const by = summariesOf(turn)
-    expect(by.length, `summaries over ${turn.rootSeq}`).toBe(turn.rootSeq <= through ? 1 : 0)
+    expect(by.length, `summaries that cover root seq ${turn.rootSeq}`).toBe(turn.rootSeq <= through ? 1 : 0)
     // The summary was created from this version, not from an older one.
     if (by[0]) expect(turn.seq).toBeLessThanOrEqual(by[0].newestSeq)
     if (by[0]) expect(turn.seq).toBeLessThan(by[0].seq)
   }
-  for (const turn of open) if (turn.status === 'STREAMING') expect(turn.rootSeq).toBeGreaterThan(through)
+  for (const turn of publicTurns) if (turn.status === 'STREAMING') expect(turn.rootSeq).toBeGreaterThan(through)
   const covered = committed.filter(({ rootSeq }) => rootSeq <= through)
   expect(current.reduce((sum, { turns: n }) => sum + n, 0)).toBe(covered.length)
   expect({

@@ -1,4 +1,4 @@
-// An HTTP and WebSocket server in the test process, on a world of its own, with real clients.
+// Starts an HTTP and WebSocket server in the test process with a test world of its own, and connects real clients.
 
 import { createClient, type Client } from 'graphql-ws'
 import { afterAll, beforeAll } from 'vitest'
@@ -8,8 +8,8 @@ import { createServer, type Server } from '../../src/server/http.ts'
 import type { Backend } from './backend.ts'
 import { useWorld, type TestWorld } from './world.ts'
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read answers without types
-type Answer = any
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read results untyped
+type Result = any
 
 export type TestServer = TestWorld & {
   /** http://127.0.0.1:… */
@@ -18,7 +18,7 @@ export type TestServer = TestWorld & {
   post(
     operation: { query: string; variables?: object },
     headers?: Record<string, string>,
-  ): Promise<{ status: number; body: Answer }>
+  ): Promise<{ status: number; body: Result }>
   /** Creates a WebSocket client, which does not reconnect and is closed after the tests. */
   client(connectionParams?: Record<string, unknown>): Client
   close(): Promise<void>
@@ -76,8 +76,8 @@ export function useServer(backend: Backend, env: Record<string, string> = {}): T
 }
 
 /** Returns the next `count` conversation events of a subscription, and closes it. Throws on a GraphQL error. */
-export async function take(events: AsyncIterableIterator<Answer>, count: number): Promise<Answer[]> {
-  const taken: Answer[] = []
+export async function take(events: AsyncIterableIterator<Result>, count: number): Promise<Result[]> {
+  const taken: Result[] = []
   for await (const { data, errors } of events) {
     if (errors) throw new Error(JSON.stringify(errors))
     taken.push(data.conversationEvents)

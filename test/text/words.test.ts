@@ -28,7 +28,7 @@ describe('words', () => {
     ['short words', 'a '],
     ['unpaired surrogates', '\ud83d'],
   ])(
-    'of 256 KiB of only %s are found in time',
+    'are found in time in 256 KiB of %s',
     (_, part) => {
       expect(terms(part.repeat(262_144 / Buffer.byteLength(part)))).toBeDefined()
     },
@@ -41,7 +41,7 @@ describe('the terms of the lexical index', () => {
     expect(terms('The runners were running and running to the ponies')).toEqual(['runner', 'run', 'run', 'poni'])
   })
 
-  it('have a stop list of words that the tokeniser yields, because others would have no effect', () => {
+  it('have a stop list that contains only words that the tokeniser yields', () => {
     expect([...STOP_WORDS].filter((word) => words(word)[0] !== word)).toEqual([])
   })
 })

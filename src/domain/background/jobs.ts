@@ -1,5 +1,5 @@
-// Selects the background jobs of a server: compaction, and the kinds of work that its automatic thresholds enable. For
-// a disabled kind, turns are not counted and no jobs are queued.
+// Selects the background jobs of a server: compaction, and the kinds of work that its automatic thresholds enable. No
+// jobs of disabled kinds are queued. Users' turns are counted only if an enabled kind needs the count.
 
 import { countUserTurns, readUncounted } from '../../store/sql/background/count-user-turns.ts'
 import { readDueExtraction, readDueExtractionAmong } from '../../store/sql/background/read-due-extraction.ts'
@@ -41,7 +41,7 @@ function perUserWork(
   }
 }
 
-/** Returns the kinds of work that the server's thresholds enable. */
+/** Returns compaction, the kinds of work that the server's thresholds enable, and the counter of users' turns. */
 function workKindsOf(deps: BackgroundDeps, verbs: Verbs): WorkKinds {
   const { automatic, db } = deps
   const { extractNext, refreshProfileDue, reconcileDue } = verbs
@@ -65,7 +65,7 @@ function workKindsOf(deps: BackgroundDeps, verbs: Verbs): WorkKinds {
 
 /**
  * Starts the background jobs. The returned function stops them and resolves when running jobs have ended.
- * @throws the job queue's error if it cannot be created
+ * @throws the job queue's error if a queue cannot be created
  */
 export const startJobs = (deps: BackgroundDeps, verbs: Verbs = VERBS): Promise<() => Promise<void>> =>
   startWork(deps, workKindsOf(deps, verbs))

@@ -1,4 +1,4 @@
-// Starts all automatic work of a server: periodic maintenance, and the background jobs.
+// Starts periodic maintenance and the background jobs. createDeps starts embedding.
 
 import type { BackgroundDeps } from './deps.ts'
 import { startJobs } from './jobs.ts'

@@ -34,15 +34,15 @@ export type ContextMaterial = {
   profiles: QuotedProfile[]
   /** Facts of the conversation and about its people, most recently observed first. */
   facts: QuotedFact[]
-  /** Whether `facts` contains all of them; false if there are more than are read. */
+  /** Whether `facts` contains every fact; false if more exist than were read. */
   areAllFacts: boolean
   /** Summaries of the oldest turns, oldest first. */
   summaries: CoveringSummary[]
-  /** Summaries too long for the budget, oldest first. If `summaries` is empty, `recent` has the turns they cover. */
+  /** The older summaries that do not fit into the budget, oldest first. If `summaries` is empty, `recent` has the turns they cover. */
   tooLong: CoveringSummary[]
   /** Turns read regardless of age: instructions, pinned turns, turns that summaries never cover. By root seq. */
   kept: (ContextTurn & { pinned: boolean })[]
-  /** The newest turns that no summary covers, by root seq; some of them may be kept turns too. */
+  /** The newest turns after the last summary in `summaries`, and the newest turn, by root seq. May contain kept turns. */
   recent: ContextTurn[]
   /** Whether `recent` contains all such turns. */
   complete: boolean
@@ -55,7 +55,7 @@ export type AssemblyRequest = {
   maxMessages: number | null
   /** Maximum number of characters in UTF-16 units; null for no limit. */
   maxChars: number | null
-  /** Number of turns in the window (window.ts); null for as many as fit. */
+  /** Number of newest turns to include if they fit (window.ts); null for as many as fit. */
   recentTurns: number | null
   /** Whether the window is trimmed in steps (window.ts); otherwise it has as many of the newest turns as fit. */
   inSteps: boolean

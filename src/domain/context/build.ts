@@ -19,8 +19,8 @@ const MAX_TOKENS = 2_000_000
 /** Maximum number of hits of one recall. */
 const MAX_HITS = 100
 /**
- * Number of hits requested beyond `k`, because some hits may be in the context already. If too few are left, the search
- * is repeated with a greater `k`.
+ * Number of hits requested beyond `k`, because some hits may be in the context already. If too few are left of a
+ * full result, the search is repeated with a greater `k`.
  */
 const SPARE_HITS = 5
 /** Maximum length of a query in UTF-16 units, the same as in recall.ts. */
@@ -73,7 +73,7 @@ export type BuildContextInput = z.input<typeof buildContextInput>
  *
  * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts.
  * @throws InvalidInput @throws NotFound
- * @throws BudgetTooSmall if instructions and the newest turn exceed the budget
+ * @throws BudgetTooSmall if the system prompt, instructions and the newest turn exceed the budget
  */
 export async function buildContext(deps: RecallDeps, principal: Viewer, input: BuildContextInput): Promise<Context> {
   const given = parse(buildContextInput, input)

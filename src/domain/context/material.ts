@@ -1,5 +1,5 @@
-// Reads the material of a context with a few statements, each bounded by the budget, not by the conversation's length.
-// Every read is limited to the viewer's view.
+// Reads the material of a context with a few statements. The turns read depend on the budget, not on the conversation's
+// length. Turns, summaries, facts and profiles are limited to the viewer's view.
 
 import { InvalidInput, NotFound } from '../../errors.ts'
 import { readKeptTurns, readRecentTurns } from '../../store/sql/context/context-turns.ts'
@@ -26,7 +26,7 @@ export type MaterialRequest = {
   withFacts: boolean
   /** Whether to reserve space for recalled turns. */
   withRecall: boolean
-  /** Reads only turns with a greater root seq, and no summaries; null reads all. */
+  /** Reads only recent turns with a greater root seq, and no summaries; null reads all. */
   sinceSeq: number | null
   /** Reads only instructions, turns by these actors and results of their calls, and no summaries; null reads all. */
   actors: readonly string[] | null
@@ -35,7 +35,7 @@ export type MaterialRequest = {
 /** Minimum and maximum number of turns per read. */
 const MIN_TURNS = 16
 const MAX_TURNS = 1000
-/** Number of turns after which the search for the tool call that the newest turn answers ends. */
+/** Maximum number of turns to search for the tool call that the newest turn answers. */
 const CALL_REACH = 256
 /** Greater than every root seq. */
 const MAX_SEQ = 2 ** 31 - 1
@@ -90,8 +90,8 @@ async function readNewest(deps: RecallDeps, viewer: Viewer, conversationId: stri
 /** Returns the actors' turns, and the turns with results of their tool calls. */
 function ofActors(turns: Turn[], actors: readonly string[] | null): Turn[] {
   if (actors === null) return turns
-  const { callers } = matchCalls(turns)
-  const answers = new Set([...callers.keys()].map((key) => Number(key.split(':')[0])))
+  const { callTurns } = matchCalls(turns)
+  const answers = new Set([...callTurns.keys()].map((key) => Number(key.split(':')[0])))
   return turns.filter(({ actor }, position) => actors.includes(actor) || answers.has(position))
 }
 
@@ -99,8 +99,10 @@ function ofActors(turns: Turn[], actors: readonly string[] | null): Turn[] {
 function lacksCall(recent: readonly Turn[], read: number): boolean {
   const last = recent.length - 1
   const parts = (recent[last]?.parts ?? []) as { type: string }[]
-  const { callers } = matchCalls(recent)
-  return read < CALL_REACH && parts.some(({ type }, index) => type === 'toolResult' && !callers.has(`${last}:${index}`))
+  const { callTurns } = matchCalls(recent)
+  return (
+    read < CALL_REACH && parts.some(({ type }, index) => type === 'toolResult' && !callTurns.has(`${last}:${index}`))
+  )
 }
 
 /**

@@ -44,9 +44,9 @@ export function newestThatFit<T extends MeasuredMessage>(
 }
 
 /** Returns the ids of each turn's calls that have no result in the list, by the turn's position. */
-function unansweredIn(turns: readonly ContextTurn[], { callers }: CallMatches): Map<number, Set<string>> {
+function unansweredIn(turns: readonly ContextTurn[], { callTurns }: CallMatches): Map<number, Set<string>> {
   const answers = new Map<string, number>()
-  for (const [key, caller] of callers) {
+  for (const [key, caller] of callTurns) {
     const [position, part] = key.split(':').map(Number)
     const { callId } = turns[position!]!.parts![part!] as { callId: string }
     answers.set(`${caller} ${callId}`, (answers.get(`${caller} ${callId}`) ?? 0) + 1)

@@ -50,25 +50,25 @@ function roleOf({ as }: Perspective, turn: ContextTurn): Role {
 const isBlank = (part: ContentPart) => part.type === 'text' && part.text.trim() === ''
 const partsIn = (turn: ContextTurn) => partsOf(turn as { text: string; parts: ContentPart[] | null })
 
-/** Whether the turn is rendered: aborted turns always, committed turns unless they are blank, as erased turns are. */
+/** Whether the turn is rendered: true for an aborted turn, and for a committed turn that is not blank. */
 export const hasContent = (turn: ContextTurn) =>
   turn.status === 'ABORTED' || (turn.status === 'COMMITTED' && partsIn(turn).some((part) => !isBlank(part)))
 
-/** Which turns of a list belong together as tool calls and results. A position is an index in that list. */
+/** Groups of turns that are linked by tool calls and results. A position is an index in that list. */
 export type CallMatches = {
   /** By position: ascending positions of the turns to include or leave out together with that turn, itself included. */
   groups: Map<number, number[]>
   /** By result, as `position:part`: the position of the turn with the call. Results without a call are absent. */
-  callers: Map<string, number>
+  callTurns: Map<string, number>
 }
 
-/** Matches each result with the latest earlier call of its id without a result. Ignores results in SYSTEM turns. */
+/** Matches each result with the latest earlier call of its id that has no result yet. Ignores results in SYSTEM turns. */
 export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
   const open = new Map<string, number[]>()
   const parent = turns.map((_, position) => position)
   const find = (position: number): number =>
     parent[position] === position ? position : (parent[position] = find(parent[position]!))
-  const callers = new Map<string, number>()
+  const callTurns = new Map<string, number>()
   for (const [position, turn] of turns.entries()) {
     for (const [index, part] of partsIn(turn).entries()) {
       if (part.type === 'toolCall') {
@@ -78,7 +78,7 @@ export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
       } else if (part.type === 'toolResult' && turn.role !== 'SYSTEM') {
         const caller = open.get(part.callId)?.pop()
         if (caller === undefined) continue
-        callers.set(`${position}:${index}`, caller)
+        callTurns.set(`${position}:${index}`, caller)
         const [a, b] = [find(caller), find(position)]
         parent[Math.max(a, b)] = Math.min(a, b)
       }
@@ -93,15 +93,16 @@ export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
   }
   return {
     groups: new Map([...members.values()].flatMap((group) => group.map((position) => [position, group]))),
-    callers,
+    callTurns,
   }
 }
 
 /** Whether a turn has only results of calls that are not in the list; such a turn is useless to a model. */
-export const isOrphanResult = (turns: readonly ContextTurn[], position: number, { callers }: CallMatches) => {
+export const isOrphanResult = (turns: readonly ContextTurn[], position: number, { callTurns }: CallMatches) => {
   const parts = partsIn(turns[position]!)
   return (
-    parts.length > 0 && parts.every((part, index) => part.type === 'toolResult' && !callers.has(`${position}:${index}`))
+    parts.length > 0
+    && parts.every((part, index) => part.type === 'toolResult' && !callTurns.has(`${position}:${index}`))
   )
 }
 
@@ -119,7 +120,7 @@ export function renderFrom(
   { matches = matchCalls(turns), tools = true }: { matches?: CallMatches; tools?: boolean } = {},
 ): Pick<Message, 'role' | 'name' | 'labelled' | 'parts' | 'sources'>[] {
   const staysResult = (key: string) => {
-    const caller = matches.callers.get(key)
+    const caller = matches.callTurns.get(key)
     return tools && caller !== undefined && roleOf(perspective, turns[caller]!) === 'ASSISTANT'
   }
   return turns.map((turn, position) => {

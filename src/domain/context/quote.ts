@@ -23,7 +23,7 @@ export function fenceFor(texts: readonly string[]): string {
 
 const fenced = (text: string, fence: string) => `${fence}\n${text}\n${fence}`
 
-/** Quotes a turn between fences, headed by its speaker and its time to the minute. */
+/** Quotes a turn between fences, headed by the participant's name and the time to the minute, in UTC. */
 export const quote = ({ name, createdAt, text }: RecalledTurn, fence: string) =>
   `${oneLine(name)}, ${createdAt.toISOString().slice(0, 16).replace('T', ' ')} UTC:\n${fenced(text, fence)}`
 

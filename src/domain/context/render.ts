@@ -1,5 +1,5 @@
-// Renders messages in the formats of model providers and their libraries. Content that a format lacks becomes text, or
-// is left out if the provider would reject it.
+// Renders messages in the formats of model providers and their libraries. Content that a format does not
+// support is rendered as text, or left out if the provider would reject it.
 
 import { toAiSdk, type AiSdkMessage } from './render/ai-sdk.ts'
 import { toAnthropic, toAnthropicPrompt, OPENING, type AnthropicPrompt } from './render/anthropic.ts'

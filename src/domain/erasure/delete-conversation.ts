@@ -14,7 +14,7 @@ import { deleteWithDerivatives, releaseDerivatives } from './derivatives.ts'
 /** The number of deleted rows of each type. */
 export type ErasureReceipt = {
   conversations: number
-  /** Every version counts. */
+  /** Number of deleted turn versions. */
   turns: number
   facts: number
   summaries: number
@@ -24,8 +24,8 @@ export type ErasureReceipt = {
 
 /**
  * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations that
- * its facts superseded become active again; those conversations get a FactsChanged event. Subscriptions to the deleted
- * conversation end.
+ * its facts superseded become active again; conversations found before the transaction get a FactsChanged event.
+ * Subscriptions to the deleted conversation end.
  * @throws NotFound
  */
 export async function deleteConversation(

@@ -1,5 +1,5 @@
 // The events of a conversation, and their visibility. A journal event has the seq of its entry; journal events arrive
-// in order of seq, without gaps. Ephemeral events have no seq and are not stored. An event contains the current state
+// in order of seq. Ephemeral events have no seq and are not stored. An event contains the current state
 // of the objects it names. The readers of a process share event objects; `projectEvent` makes the copy that one view
 // receives.
 
@@ -19,7 +19,7 @@ export type TurnEvent = Common & {
   seq: number
   turn: TurnRow
 }
-/** `turn` is the version that was replaced. */
+/** `turn` is the version that was replaced; if it no longer exists, the new version. */
 export type TurnSuperseded = Common & { type: 'TurnSuperseded'; seq: number; turn: TurnRow; by: TurnRow }
 export type ParticipantEvent = Common & {
   type: 'ParticipantJoined' | 'ParticipantLeft'
@@ -29,7 +29,7 @@ export type ParticipantEvent = Common & {
 export type ConversationUpdated = Common & { type: 'ConversationUpdated'; seq: number }
 /** The summary may have been replaced after the event. */
 export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; summary: SummaryRow }
-/** The current state of each fact. `projectEvent` removes the facts that are not in view. */
+/** `projectEvent` removes the facts that are not in view. */
 export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: FactVisibility[] }
 export type JournalEvent =
   | TurnEvent
@@ -39,7 +39,7 @@ export type JournalEvent =
   | SummaryWritten
   | FactsChanged
 
-/** Text of an open turn: UTF-16 offsets [start, end). `of` is the turn, which determines the text's visibility. */
+/** Text of an open turn: UTF-16 offsets [start, end). `of` has the fields of the turn that determine its visibility. */
 export type TurnDelta = Common & {
   type: 'TurnDelta'
   seq: null
@@ -89,7 +89,7 @@ export type VisibleEvent =
 export const isTextVisible = (view: View, turn: VisibilityFields) =>
   isOpenAt(view.windows, Infinity) && sees(view, turn)
 
-/** Whether a reader with that view receives the event. Ephemeral events need a view that is open now. */
+/** Whether a reader with that view receives the event. Deltas, presence and read marks need a view that is open now. */
 export function isVisible(view: View, event: ConversationEvent): boolean {
   switch (event.type) {
     case 'TurnAppended':
@@ -147,7 +147,7 @@ const TURN_EVENTS = {
   ABORTED: 'TurnAborted',
 } as const
 
-/** Null if the object of the entry no longer exists. */
+/** Converts a journal entry to an event. Null if its turn, summary or participant no longer exists. */
 function toEvent(conversationId: string, row: JournalRow, participants: Map<string, Participant>): JournalEvent | null {
   const common = { conversationId, seq: row.seq, at: row.at }
   switch (row.kind) {

@@ -113,7 +113,7 @@ describe.each(backends)('a context on $name', (backend) => {
     ])
   })
 
-  it('contains the newest turns that fit, or recentTurns: exactly with SIMPLE, else less than twice that', async () => {
+  it('contains the newest turns that fit; exactly recentTurns with SIMPLE, otherwise less than twice as many', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     await fill(tenant, conversationId, 1, 40)
@@ -190,7 +190,7 @@ describe.each(backends)('a context on $name', (backend) => {
     })
   })
 
-  it('can be limited to the turns that a participant has not read', async () => {
+  it('can be limited to the turns after a seq', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 6)
@@ -356,7 +356,7 @@ describe.each(backends)('a context on $name', (backend) => {
     ['fewer messages than are mandatory', { maxMessages: 1 }, 'maxMessages'],
     ['fewer characters than are mandatory', { maxChars: 10 }, 'maxChars'],
     ['a negative sinceSeq', { sinceSeq: -1 }, 'sinceSeq'],
-  ])('refuses %s, and names the argument', async (_, input, path) => {
+  ])('rejects %s, and names the argument', async (_, input, path) => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 2)

@@ -1,4 +1,4 @@
-// Deleting a conversation: nothing of it, and nothing derived from it, remains in any table or reaches any reader.
+// Deleting a conversation deletes its rows and all derived data from every table, and ends its subscriptions.
 
 import { describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
@@ -89,7 +89,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     expect(page.get(other.conversationId)!.items).toHaveLength(3)
   })
 
-  it('ends its subscriptions, and every operation then fails with NotFound', async () => {
+  it('ends its subscriptions; later operations find nothing or fail with NotFound', async () => {
     const tenant = world.tenant()
     const ann = tenant.as('ann')
     const conversationId = await tenant.newConversation('ann')
@@ -111,7 +111,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     expect((await getTurns(world.deps, ann, [turn.id])).size).toBe(0)
   })
 
-  it('answers every concurrent append, and keeps no appended turn', async () => {
+  it('completes or rejects every concurrent append, and leaves no appended turn', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const appendMany = (count: number) =>

@@ -1,4 +1,4 @@
-// The embedding worker on real databases: it embeds each turn once, in any number of processes, and resumes after
+// The embedding worker on real databases: it embeds every turn, in any number of processes, and resumes after
 // failures and crashes.
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -49,7 +49,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
       { timeout: ms, interval: 20 },
     )
 
-  it('gives a turn its vector within a second of the append', async () => {
+  it('embeds a turn within a second of its append', async () => {
     const { newConversation, append } = world.tenant()
     const one = await newConversation()
     const turn = await append(one, 'ada', 'We adopted a kitten last week')
@@ -64,7 +64,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     )
   })
 
-  it('embeds earlier turns, whatever entry created them, and skips turns whose vector is zero', async () => {
+  it('embeds earlier turns that were appended, edited or committed, and skips turns with a zero vector', async () => {
     const { newConversation, append, as } = world.tenant()
     const one = await newConversation('ada')
     const first = await append(one, 'ada', 'first')
@@ -120,7 +120,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     expect(new Set(texts).size).toBe(texts.length)
   })
 
-  it('reads a conversation that another process claimed as soon as the claim expires, without a nudge', async () => {
+  it('retries a conversation claimed by another process once that claim expires, without another nudge', async () => {
     const { newConversation, append } = world.tenant()
     const one = await newConversation('ada')
     const embedder = fakeEmbedder()
@@ -184,7 +184,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     embedder.before = () => {}
     await untilRead(embedder, one, 4_000)
     expect(await seqs(embedder, one)).toHaveLength(10)
-    expect(log.info).toHaveBeenCalledWith({ embedder: embedder.name }, 'embedding turns succeeds again')
+    expect(log.info).toHaveBeenCalledWith({ embedder: embedder.name }, 'turns are embedded again')
   })
 
   it('continues after a turn that cannot be embedded', async () => {

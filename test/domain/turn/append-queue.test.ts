@@ -47,11 +47,13 @@ describe.each(backends)('the append queue on $name', (backend) => {
   /** A role for which Postgres refuses the whole statement. */
   const POISON = { role: 'KING' }
 
-  it('gives 64 concurrent appends to one conversation consecutive numbers in the order of their arrival', async () => {
+  it('assigns consecutive seqs to 64 concurrent appends to one conversation, in order of arrival', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob')
-    const said = await Promise.all(upTo(64).map((n) => tenant.append(conversationId, n % 2 ? 'ann' : 'bob', `${n}`)))
-    expect(said.map(({ seq }) => seq)).toEqual(upTo(66).slice(2))
+    const appended = await Promise.all(
+      upTo(64).map((n) => tenant.append(conversationId, n % 2 ? 'ann' : 'bob', `${n}`)),
+    )
+    expect(appended.map(({ seq }) => seq)).toEqual(upTo(66).slice(2))
     expect(await textsOf(tenant, conversationId)).toEqual(upTo(64).map(String))
     expect(await seqsOf(tenant, conversationId)).toEqual(upTo(66))
   })
@@ -77,7 +79,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
     }
   })
 
-  it('writes more turns than fit into one statement in several statements', async () => {
+  it('splits turns that do not fit into one statement across several statements', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const answers = await Promise.all(
@@ -145,7 +147,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
         }
       }
 
-      // Two statements may wait for locked conversations, so one locked conversation is tested, and more than two.
+      // Tests one and five locked conversations, because at most two statements wait for locks.
       it.each([1, 5])(
         'writes to other conversations, and to the %d locked ones once they are released',
         async (count) => {
@@ -177,15 +179,15 @@ describe.each(backends)('the append queue on $name', (backend) => {
         await whileLocked(stuck, async () => {
           waiting = Promise.all(stuck.map((conversationId) => tenant.append(conversationId, 'ann', 'hello')))
           await new Promise((resolve) => setTimeout(resolve, 50))
-          let said: Promise<unknown> = Promise.resolve()
+          let appended: Promise<unknown> = Promise.resolve()
           await whileLocked([brief], async () => {
-            said = tenant.append(brief, 'ann', 'hello')
+            appended = tenant.append(brief, 'ann', 'hello')
             await new Promise((resolve) => setTimeout(resolve, 50))
           })
           const late = new Promise((_, reject) =>
             setTimeout(() => reject(new Error('delayed by locked conversations')), 5_000).unref(),
           )
-          await Promise.race([said, late])
+          await Promise.race([appended, late])
         }).finally(() => waiting)
       })
 

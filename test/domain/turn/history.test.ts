@@ -1,5 +1,5 @@
-// Reading a transcript: filters, history(limit, before), and pages in both directions, which equal slices of a plain
-// array whatever is written between two pages.
+// Reading a transcript: filters, history(limit, before), and pages in both directions. Pages equal slices of a plain
+// array, regardless of writes between them.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -35,7 +35,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     supersedeTurn(world.deps, tenant.as('ann'), { turnId, turn: { role: 'USER', content } })
 
   describe('pages', () => {
-    it('are slices of the transcript, whatever was appended and superseded before each', async () => {
+    it('are slices of the transcript, regardless of turns appended or superseded between pages', async () => {
       const cursor = fc.option(fc.nat(1000), { freq: 3 })
       const step = fc.oneof(
         fc.record({ append: fc.integer({ min: 1, max: 3 }) }),
@@ -74,7 +74,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
               const between = list.filter((turn) =>
                 step.includeSuperseded
                   ? (!after || byPosition(turn, after) > 0) && (!before || byPosition(turn, before) < 0)
-                  : // Without old versions, a position is shown once; the cursors of all its versions are equivalent.
+                  : // Without superseded versions, each turn is returned once; the cursors of its versions are equivalent.
                     (!after || turn.rootSeq > after.rootSeq) && (!before || turn.rootSeq < before.rootSeq),
               )
               const expected = step.backwards
@@ -94,7 +94,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     }, 60_000)
 
     it.each(['first', 'last'] as const)(
-      'read with %s show each position once while turns are written',
+      'read with %s return each turn once while turns are appended and edited',
       async (argument) => {
         const [tenant, conversationId] = await conversationOf(40)
         const seen: number[] = []
@@ -133,7 +133,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       })
     })
 
-    it('of many conversations are read in one statement', async () => {
+    it('of many conversations are read together', async () => {
       const tenant = world.tenant()
       const conversationIds = await Promise.all(upTo(5).map(() => tenant.newConversation('ann')))
       for (const [index, conversationId] of conversationIds.entries()) {
@@ -175,7 +175,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       ['a negative sinceSeq', { filter: { sinceSeq: -1 } }, /^sinceSeq: must not be negative$/],
       ['an invalid time', { filter: { after: new Date(NaN) } }, /^after: /],
       ['U+0000 in an actor', { filter: { actors: ['a\0'] } }, /U\+0000/],
-    ])('refuse %s', async (_, args, message) => {
+    ])('reject %s', async (_, args, message) => {
       const [tenant, conversationId] = await conversationOf(1)
       const error = await pageOf(tenant, conversationId, args).then(
         () => null,
@@ -225,7 +225,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     ])('with %j finds %s', async (filter, found) => {
       const [tenant, conversationId] = await mixed()
       expect((await textsOf(tenant, conversationId, { filter })).join('')).toBe(found)
-      // Pages of one turn, in both directions, have the same result.
+      // Pages of one turn have the same result.
       const paged: string[] = []
       let after: string | null = null
       for (;;) {
@@ -280,7 +280,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
 
     it('with `before` returns the turns at positions before that seq, even if they were edited later', async () => {
       const [tenant, conversationId] = await conversationOf(5)
-      // The joining has seq 1, so turn n has seq n + 1.
+      // The ParticipantJoined entry has seq 1, so turn n has seq n + 1.
       expect(await readHistory(tenant, conversationId, { before: 4 })).toEqual(['1', '2'])
       expect(await readHistory(tenant, conversationId, { before: 4, limit: 1 })).toEqual(['2'])
       for (const before of [0, 1, 2]) expect(await readHistory(tenant, conversationId, { before })).toEqual([])

@@ -1,8 +1,7 @@
-// Converts messages into steps, from which every format is rendered: instructions, messages to the model, the model's
-// own messages and calls, and the results of its calls.
+// Converts messages into steps. Every format is rendered from steps.
 //
-// Invariant, required by providers: each call is followed by its result. `answered` moves later results to their call
-// and gives a placeholder to a call without a result.
+// Invariant, required by providers: each call is followed by its result. `pairCallsWithResults` moves later results
+// to their call and gives a placeholder to a call without a result.
 
 import type { ContentPart } from '../../turn/content.ts'
 import { contentOf, type Message } from '../message.ts'
@@ -45,7 +44,7 @@ export function stepsOf(message: Message): RenderStep[] {
 export const callsOf = (step: RenderStep): Call[] =>
   step.role === 'assistant' ? step.parts.filter((part) => part.type === 'toolCall') : []
 
-/** Moves each result to the latest earlier call of its id that has none. Drops results without a call. */
+/** Moves each result behind the latest earlier call with its callId that has no result yet. Drops other results. */
 export function pairCallsWithResults(steps: readonly RenderStep[]): RenderStep[] {
   const open = new Map<string, Call[]>()
   const results = new Map<Call, Result>()
@@ -92,7 +91,7 @@ export function toText(part: ContentPart): string | null {
 /** Returns the parts as text, one line for each that is not left out. */
 export const textOf = (parts: readonly ContentPart[]) => parts.flatMap((part) => toText(part) ?? []).join('\n')
 
-/** Returns the parts with the speaker's name before the first text, for formats without a name field. */
+/** Returns the parts with the participant's name before the first part, for formats without a name field. */
 export function labelled({ message, parts }: { message: Message; parts: ContentPart[] }): ContentPart[] {
   if (!message.labelled || message.name === null) return parts
   const [first, ...rest] = parts

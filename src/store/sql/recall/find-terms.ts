@@ -13,9 +13,9 @@ type Posting = {
   conversationId: string
   rootSeq: number
   seq: number
-  /** Occurrences of the term. */
+  /** Number of occurrences of the term, at most 16,383. */
   count: number
-  /** Number of terms in the turn. */
+  /** Number of terms in the turn, at most 32,767. */
   length: number
   /** Whether the turn matches the filter. */
   eligible: boolean
@@ -46,8 +46,8 @@ const STATEMENT = sql`
       LIMIT $5::integer) h) p`.text
 
 /**
- * Returns, for each term, the turns of the conversations that contain the term and that the viewer sees, in no order.
- * At most `limit` turns per term; if that many are returned, there may be more.
+ * For each term, returns the turns visible to the viewer that contain it, in no particular order. Reads at most `limit`
+ * turns per term; a few of these may be dropped, because their terms have the same hash.
  */
 export async function findTerms(
   pool: Pool,
@@ -57,7 +57,7 @@ export async function findTerms(
   limit: number,
   filter: SearchFilter,
 ): Promise<Posting[][]> {
-  // Unnamed, so that Postgres plans it for these values: a generic plan takes six times as long.
+  // Uses an unnamed statement, so that Postgres plans it for these values; a generic plan takes six times as long.
   const { rows } = await pool.query<{ ordinal: number; packed: Buffer | null }>({
     text: STATEMENT,
     values: [viewer.tenant, viewer.actor, conversationIds, terms, limit, ...filterValues(filter)],

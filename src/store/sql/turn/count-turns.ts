@@ -1,6 +1,6 @@
 // Counts the turns of a view. For a view of the whole conversation, adds the journal's counters and the number of turns
-// with an audience that the viewer sees (index turn_private). Counts other views turn by turn. Named statements of pg:
-// recall counts each scope, and lists count each conversation (`npm run bench -- recall`, `http`).
+// with an audience that the viewer sees (index turn_private). For any other view, counts the turns one by one. Uses
+// named pg statements, because every recall and every list counts turns (`npm run bench -- recall`, `http`).
 
 import type { Pool } from 'pg'
 import { raw, sql, type Sql } from '../sql.ts'
@@ -50,8 +50,8 @@ const COUNT_UNREAD = sql`
       AND t.status = 'COMMITTED' AND ${visible()} AND ${visible('t', 'p')} AND ${newest('t', 'p')}) u`.text
 
 /**
- * For each participant, the number of committed turns after the participant's read mark that other actors wrote and
- * that both the participant and the viewer see. Keyed by `participantKey`. Actors who were never participants have no
+ * For each participant, the number of committed turns by other actors after the participant's read mark that both the
+ * participant and the viewer see. Keyed by `participantKey`. Actors who were never participants have no
  * key.
  */
 export async function countUnread(
