@@ -18,6 +18,12 @@ type MaintenancePlatform = Pick<Platform, 'db' | 'log'> & {
 
 /** Minimum number of turns for which an index is created; with fewer, searches would not use it. */
 const INDEXED_TURNS = 10_000
+/**
+ * Maximum share of journal entries that the embedder has yet to read when an index is created. Vectors that are inserted
+ * into an existing index take about ten times as long, so an import is indexed when it is nearly embedded. Until then,
+ * searches compare all vectors in scope.
+ */
+const MAX_UNREAD_SHARE = 0.1
 /** Maximum number of conversations whose vectors one statement deletes. */
 const DELETED_CONVERSATIONS = 50
 
@@ -27,8 +33,9 @@ async function createIndex(
   signal: AbortSignal,
 ): Promise<void> {
   if (!indexes || (await indexes.read(name))?.valid) return
-  const { turns } = await readEmbedderProgress(db, name)
-  if (turns < INDEXED_TURNS || !(await indexes.make({ name, dimension }, turns, signal))) return
+  const { turns, done, remaining } = await readEmbedderProgress(db, name)
+  if (turns < INDEXED_TURNS || remaining > (done + remaining) * MAX_UNREAD_SHARE) return
+  if (!(await indexes.make({ name, dimension }, turns, signal))) return
   log.info({ embedder: name, turns }, 'created the vector index')
 }
 
