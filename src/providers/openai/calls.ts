@@ -119,7 +119,7 @@ export function createCalls(
           return await inTime(retryPolicy.timeoutMs, stop, (signal) => send(client, signal))
         } catch (error) {
           stop.throwIfAborted()
-          const { failure, isTransient, pauseMs } = explain(error, context, apiKey)
+          const { failure, isTransient, pauseMs } = explain(error, context)
           const pause = pauseMs ?? retryPolicy.pauseMs * 2 ** retry * (1 - Math.random() / 4)
           if (!isTransient || retry >= retryPolicy.retries || pause > MAX_PAUSE_MS) throw failure
           await sleep(pause, undefined, { signal: stop }).catch(() => stop.throwIfAborted())

@@ -48,9 +48,9 @@ export function createChat(
   context: ChatErrorContext,
   retryPolicy: RetryPolicy = RETRY_POLICY,
 ): Chat {
-  const { model, baseUrl } = settings
+  const { model } = settings
   const { noun, modelVariable } = context
-  const label = `openai:${model} at ${baseUrl}`
+  const label = `openai:${model}`
   const errorContext = { label, noun, modelVariable, advice: `Check ${modelVariable}.`, splitsRequests: false }
   const calls = createCalls(settings, context, errorContext, retryPolicy)
 
@@ -68,9 +68,9 @@ export function createChat(
       } catch (error) {
         if (!(error instanceof BadReply)) throw error
         if (attempt === 1) continue
-        const cause = error.message.replace(/\s+/g, ' ').trim().slice(0, 200)
+        // The reply is not quoted: it may contain turns.
         throw new CallFailed(
-          `${label} answered twice with something that is not ${noun}: ${cause}. `
+          `${label} answered twice with something that is not ${noun}. `
             + `Try again, or set ${modelVariable} to a model that answers with JSON.`,
           true,
         )

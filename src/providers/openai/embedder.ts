@@ -30,10 +30,10 @@ const TEXT_BYTES = 8_191
 const MIN_CUT_UNITS = 128
 
 export function createOpenAiEmbedder(settings: OpenAiSettings, retryPolicy: RetryPolicy = RETRY_POLICY): Embedder {
-  const { model, dimension, baseUrl, shortens } = settings
+  const { model, dimension, shortens } = settings
   const name = `openai:${model}:${dimension}`
   const context: ErrorContext = {
-    label: `${name} at ${baseUrl}`,
+    label: name,
     noun: 'embeddings',
     modelVariable: 'EMBEDDING_MODEL',
     advice: 'Check EMBEDDING_MODEL and EMBEDDING_DIMENSIONS.',

@@ -1,12 +1,13 @@
 // Explains failed requests to OpenAI-compatible servers: whether the failure is transient, how long to wait, and a
-// message with the cause and the next step, without the key.
+// message with the cause and the next step. Messages reach clients, jobs and logs, so they contain no text and no address
+// of the server: it may quote turns, or a part of the key.
 
 import { APIConnectionError, APIError } from 'openai'
 import { CallFailed } from '../ports/call-failed.ts'
 
 /** The parts of error messages about a provider and its server. */
 export type ErrorContext = {
-  /** The model and the URL of the server. Every message begins with them. */
+  /** The provider and its model. Every message begins with them. */
   label: string
   /** The expected reply, for example "embeddings". */
   noun: string
@@ -36,7 +37,7 @@ export type Explained = {
  */
 const TOO_LONG = /context length|input length|max(imum)?[ _]|too (long|large|many)|less than \d+ tokens/i
 
-/** The server did not answer in time. */
+/** The server did not answer in time. Its message is shown to clients. */
 export class Unreachable extends Error {}
 
 const CHECK_URL = 'Check OPENAI_BASE_URL: with most servers it ends in /v1.'
@@ -54,20 +55,24 @@ const nextStep = (status: number, { modelVariable, advice }: ErrorContext): stri
         ? CHECK_URL
         : advice
 
+/** Identifiers that the server chose. Others are left out of messages, because they could be sentences. */
+const IDENTIFIER = /^[\w.:-]{1,64}$/
+
+/** For example " (code model_not_found, request req_42)". */
+function identifiersOf({ code, requestID }: APIError): string {
+  const known = Object.entries({ code, request: requestID }).filter(([, value]) => value && IDENTIFIER.test(value))
+  return known.length > 0 ? ` (${known.map(([name, value]) => `${name} ${value}`).join(', ')})` : ''
+}
+
 /** Explains an error that a request threw. Rethrows an error that is unrelated to the request. */
-export function explain(error: unknown, context: ErrorContext, apiKey: string | undefined): Explained {
+export function explain(error: unknown, context: ErrorContext): Explained {
   const { label } = context
-  const quoted = (text: string) =>
-    text
-      .replaceAll(apiKey || '\0', '***')
-      .replace(/\s+/g, ' ')
-      .slice(0, 300)
   const permanent = (failure: CallFailed) => ({ failure, isTransient: false, pauseMs: null })
   // The server replied, so the caller decides whether to send the request again.
   if (error instanceof CallFailed) return permanent(error)
   if (error instanceof SyntaxError) return permanent(wrongReply(context))
   if (isConnection(error)) {
-    const text = `${label} cannot be reached: ${quoted(causeOf(error))}. Check OPENAI_BASE_URL, and that the server is running.`
+    const text = `${label} cannot be reached: ${causeOf(error)}. Check OPENAI_BASE_URL, and that the server is running.`
     return { failure: new CallFailed(text, true), isTransient: true, pauseMs: null }
   }
   if (!(error instanceof APIError)) throw error
@@ -75,7 +80,8 @@ export function explain(error: unknown, context: ErrorContext, apiKey: string | 
   const isTransient = status === 408 || status === 409 || status === 429 || status >= 500
   const isTooLong = status === 413 || ([400, 422, 500].includes(status) && TOO_LONG.test(error.message))
   const next = isTransient ? '' : ` ${nextStep(status, context)}`
-  const text = `${label} answered ${quoted(error.message).replace(/\.?$/, '.')}${next}`
+  const reason = isTooLong ? ': the input is too long' : ''
+  const text = `${label} answered with status ${status}${identifiersOf(error)}${reason}.${next}`
   return {
     failure: isTooLong ? new TooLong(text, isTransient) : new CallFailed(text, isTransient),
     // An exhausted quota also has status 429, but does not recover shortly.
@@ -99,9 +105,10 @@ function pauseOf(headers: Headers | undefined): number | null {
   return Number.isNaN(pause) ? null : Math.max(0, pause)
 }
 
-/** The message of the innermost cause, because the outer one is often only "fetch failed". */
+/** The code of the innermost cause, for example ECONNREFUSED. Its message would name the address. */
 function causeOf(error: unknown): string {
-  let inner = error as { message?: string; code?: string; cause?: unknown }
+  if (error instanceof Unreachable) return error.message
+  let inner = error as { code?: string; cause?: unknown }
   while (inner?.cause instanceof Error) inner = inner.cause
-  return inner?.message || inner?.code || String(error)
+  return inner?.code && IDENTIFIER.test(inner.code) ? inner.code : 'the connection failed'
 }

@@ -161,7 +161,7 @@ describe('an embedding response', () => {
     server.next(replies(make))
     const failure = await failureOf(client().embed(texts))
     expect(failure.message).toMatch(message)
-    expect(failure.message).toContain(`openai:some-model:8 at ${server.url} `)
+    expect(failure.message).toMatch(/^openai:some-model:8 /)
     expect(failure.retryable).toBe(retryable)
     expect(server.requests).toHaveLength(1)
   })
@@ -176,10 +176,10 @@ describe('a rejected request', () => {
   beforeEach(() => open())
 
   it.each([
-    [400, 'unknown parameter', /answered 400 unknown parameter\. Check EMBEDDING_MODEL and EMBEDDING_DIMENSIONS\.$/],
-    [401, `Incorrect API key: ${KEY}`, /answered 401 Incorrect API key: \*\*\*\. Check OPENAI_API_KEY\.$/],
+    [400, 'unknown parameter', /with status 400\. Check EMBEDDING_MODEL and EMBEDDING_DIMENSIONS\.$/],
+    [401, `Incorrect API key: ${KEY}`, /with status 401\. Check OPENAI_API_KEY\.$/],
     [403, 'no', /Check OPENAI_API_KEY\.$/],
-    [404, 'model "x" not found, try pulling it first', /404 model "x" not found, .* Check EMBEDDING_MODEL\./],
+    [404, 'model "x" not found, try pulling it first', /404\. Check EMBEDDING_MODEL\./],
   ])(
     'with status %i is not retried, and its message names the setting to check but not the key',
     async (status, text, message) => {
@@ -195,7 +195,7 @@ describe('a rejected request', () => {
 
   it('to a URL without /v1 fails with a hint at /v1', async () => {
     const failure = await failureOf(client({ baseUrl: server.url.replace('/v1', '') }).embed(['one']))
-    expect(failure).toMatchObject({ retryable: false, message: expect.stringMatching(/404 .*it ends in \/v1\.$/) })
+    expect(failure).toMatchObject({ retryable: false, message: expect.stringMatching(/404\. .*it ends in \/v1\.$/) })
   })
 })
 
@@ -211,7 +211,7 @@ describe('a failed request', () => {
   it('is a retryable failure after the last retry', async () => {
     server.next(...Array.from({ length: 9 }, () => fails(503, 'overloaded', { 'retry-after-ms': '1' })))
     const failure = await failureOf(client().embed(['one']))
-    expect(failure).toMatchObject({ retryable: true, message: expect.stringContaining('answered 503 overloaded.') })
+    expect(failure).toMatchObject({ retryable: true, message: expect.stringContaining('answered with status 503.') })
     expect(server.requests).toHaveLength(3)
   })
 
@@ -274,7 +274,7 @@ describe('a failed request', () => {
   it('to a server that is down succeeds once the server is up', async () => {
     await server.stop()
     expect((await failureOf(client({}, { retries: 0 }).embed(['one']))).message).toMatch(
-      /cannot be reached: .*ECONNREFUSED.*\. Check OPENAI_BASE_URL, and that the server is running\.$/,
+      /cannot be reached: ECONNREFUSED\. Check OPENAI_BASE_URL, and that the server is running\.$/,
     )
     const embedding = client().embed(['one'])
     // The server starts before the last retry: the delays of two retries are a twentieth of 500 and 1,000 ms.
@@ -328,7 +328,10 @@ describe('a large input', () => {
   it('fails if no split makes it small enough', async () => {
     await open({ textBytes: 10 })
     const failure = await failureOf(client().embed(['word '.repeat(1_000)]))
-    expect(failure).toMatchObject({ retryable: false, message: expect.stringContaining('maximum context length') })
+    expect(failure).toMatchObject({
+      retryable: false,
+      message: expect.stringContaining('with status 400: the input is too long.'),
+    })
     expect(server.requests.length).toBeLessThan(10)
   })
 })

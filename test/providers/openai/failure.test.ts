@@ -1,7 +1,7 @@
 // Classification of failed requests: transient or permanent, too long or not, and the error message. embedder.test.ts
 // tests whole exchanges.
 
-import { APIError } from 'openai'
+import { APIConnectionError, APIError } from 'openai'
 import { describe, expect, it } from 'vitest'
 import { explain, TooLong, type ErrorContext } from '../../../src/providers/openai/failure.ts'
 
@@ -13,7 +13,7 @@ const context: ErrorContext = {
   splitsRequests: true,
 }
 const explained = (status: number, message: string, headers: Record<string, string> = {}) =>
-  explain(APIError.generate(status, { error: { message } }, undefined, new Headers(headers)), context, undefined)
+  explain(APIError.generate(status, { error: { message } }, undefined, new Headers(headers)), context)
 
 describe('a request that is too long', () => {
   it.each([
@@ -40,7 +40,7 @@ describe('a request that is too long', () => {
 
 it('an error like "too long" for a request that cannot be split is transient, because the cause may be another', () => {
   const error = APIError.generate(500, { error: { message: 'too large to process' } }, undefined, new Headers())
-  expect(explain(error, { ...context, splitsRequests: false }, undefined).isTransient).toBe(true)
+  expect(explain(error, { ...context, splitsRequests: false }).isTransient).toBe(true)
 })
 
 describe('the retry delay', () => {
@@ -58,14 +58,28 @@ describe('the retry delay', () => {
 })
 
 describe('the error message', () => {
-  it('is one short line', () => {
-    const { failure } = explained(502, `<html>\n${'x'.repeat(1_000)}`)
-    expect(failure.message).toMatch(/^It answered 502 <html> x+\.$/)
-    expect(failure.message.length).toBeLessThan(350)
+  it('names the status, the code and the request, but repeats no text of the server', () => {
+    const said = { message: 'Ada said: my PIN is 4711. Key sk-a***9 at http://10.0.0.5', code: 'model_not_found' }
+    const headers = new Headers({ 'x-request-id': 'req_42' })
+    expect(explain(APIError.generate(502, { error: said }, undefined, headers), context).failure.message).toBe(
+      'It answered with status 502 (code model_not_found, request req_42).',
+    )
+  })
+
+  it('leaves out identifiers that could be text', () => {
+    const error = APIError.generate(502, { error: { code: 'Ada said 4711' } }, undefined, new Headers())
+    expect(explain(error, context).failure.message).toBe('It answered with status 502.')
+  })
+
+  it('names the code of a connection error, but no address', () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:8080'), { code: 'ECONNREFUSED' })
+    const message = explain(new APIConnectionError({ cause: refused }), context).failure.message
+    expect(message).toContain('It cannot be reached: ECONNREFUSED.')
+    expect(message).not.toContain('10.0.0.5')
   })
 
   it('is not created for a programming error, which is rethrown', () => {
     const bug = new TypeError('x is not a function')
-    expect(() => explain(bug, context, undefined)).toThrow(bug)
+    expect(() => explain(bug, context)).toThrow(bug)
   })
 })
