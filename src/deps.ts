@@ -1,6 +1,7 @@
 // The composition root, the only file that chooses adapters: Postgres or the embedded database, Redis or the in-process
 // bus, and the providers. It also creates the domain's state in this process.
 
+import type { Pool } from 'pg'
 import { pino, type Logger } from 'pino'
 import { createMemoryBus } from './bus/memory.ts'
 import { createMemoryPresence } from './bus/memory-presence.ts'
@@ -24,8 +25,8 @@ import type { Embedder } from './providers/ports/embedder.ts'
 import { createEmbedder, createFactServices, createSummarizers, findEmbedder } from './providers/registry.ts'
 import { createStaticEmbedder } from './providers/static/embedder.ts'
 import { createTokenCounter } from './text/tokens.ts'
-import { createPool, createPrisma, ping, type Source } from './store/db.ts'
-import { startEmbedded } from './store/embedded.ts'
+import { createPool, createPrisma, ping } from './store/db.ts'
+import { startEmbedded, type Embedded } from './store/embedded.ts'
 import { createEmbeddedVectors } from './store/embedded-vectors.ts'
 import { createJobQueue } from './store/job-queue.ts'
 import { migrate } from './store/migrate.ts'
@@ -90,19 +91,33 @@ function createCleanup(): Cleanup {
   }
 }
 
+/**
+ * The connections of the process. On Postgres a third of them is reserved for appends and deltas, so that slow reads
+ * cannot delay them. The embedded database has one connection for all statements.
+ */
+function sourcesOf({ databaseUrl, databasePoolSize }: DepsConfig, embedded: Embedded | null) {
+  if (embedded) return { source: { embedded }, reserved: { embedded } }
+  const appendConnections = Math.max(1, Math.floor(databasePoolSize / 3))
+  return {
+    source: { databaseUrl: databaseUrl!, poolSize: databasePoolSize - appendConnections },
+    reserved: { databaseUrl: databaseUrl!, poolSize: appendConnections },
+  }
+}
+
 /** Opens the database and applies missing migrations. `embedded` is null on Postgres. */
 async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
   const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
   if (embedded) cleanup.add(() => embedded.close())
-  const source: Source = embedded
-    ? { embedded }
-    : { databaseUrl: config.databaseUrl!, poolSize: config.databasePoolSize }
-  const pool = createPool(source, (err) => log.warn({ err }, 'a database connection failed'))
+  const { source, reserved } = sourcesOf(config, embedded)
+  const onError = (err: Error) => log.warn({ err }, 'a database connection failed')
+  const pool = createPool(source, onError)
   cleanup.add(() => pool.end())
+  const appendPool = 'poolSize' in reserved ? createPool(reserved, onError) : pool
+  if (appendPool !== pool) cleanup.add(() => appendPool.end())
   const db = createPrisma(pool)
   cleanup.add(() => db.$disconnect())
   for (const name of await migrate(pool)) log.info({ name }, 'migrated')
-  return { embedded, pool, db }
+  return { embedded, pool, appendPool, db }
 }
 
 type OpenStore = Awaited<ReturnType<typeof openStore>>
@@ -170,17 +185,17 @@ const settingsOf = (config: DepsConfig) => ({
 })
 
 /** Creates the domain's own state in this process. */
-function createDomainState(platform: Platform, appendConcurrency: number, cleanup: Cleanup) {
+function createDomainState(platform: Platform, appendPool: Pool, appendConcurrency: number, cleanup: Cleanup) {
   const feeds = createFeeds(platform)
   cleanup.add(() => feeds.close())
   return {
     updateDerivatives,
     feeds,
     inboxes: createInboxes(platform),
-    appends: createAppendQueue(platform.pool, appendConcurrency, (calls) =>
+    appends: createAppendQueue(appendPool, appendConcurrency, (calls) =>
       announceEntries(platform, calls.flatMap(journalRangesOf)),
     ),
-    deltas: createDeltaQueue(platform.pool, platform.limits.turnBytes, (conversationId, turnId, start, text) =>
+    deltas: createDeltaQueue(appendPool, platform.limits.turnBytes, (conversationId, turnId, start, text) =>
       announceDelta(platform, conversationId, turnId, start, text),
     ),
   }
@@ -200,7 +215,7 @@ export async function createDeps(
     const embedder = await createEmbedder(config.embedder, log)
     cleanup.add(() => embedder.close())
     const store = await openStore(config, log, cleanup)
-    const { embedded, pool, db } = store
+    const { embedded, pool, appendPool, db } = store
     const { bus, presence } = await openBus(config, log, cleanup)
     const providers = await createProviders(config, embedder, cleanup)
     const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'a job queue operation failed and will be retried'))
@@ -225,7 +240,7 @@ export async function createDeps(
         for (const { conversationId } of grown) journalGrowth.notify(conversationId)
       },
     }
-    const state = createDomainState(platform, embedded ? 1 : APPEND_CONCURRENCY, cleanup)
+    const state = createDomainState(platform, appendPool, embedded ? 1 : APPEND_CONCURRENCY, cleanup)
     const deps: Deps = { ...platform, ...state, embedding, factEmbedding, recalledFacts }
     await embedding.start()
     factEmbedding.start()

@@ -29,7 +29,9 @@ const environment = z.object({
     .describe('Address to listen on. Addresses other than loopback require `ALLOW_UNAUTHENTICATED=1`.'),
   DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
   DATABASE_URL: url('postgres', 'postgresql').describe('URL of Postgres. Unset: the embedded database.'),
-  DATABASE_POOL_SIZE: whole(1, 200, 10).describe('Maximum number of connections to Postgres from this process.'),
+  DATABASE_POOL_SIZE: whole(2, 200, 10).describe(
+    'Maximum number of connections to Postgres from this process. A third is reserved for appends and deltas.',
+  ),
   REDIS_URL: url('redis', 'rediss').describe(
     'URL of the Redis that connects several processes. Unset: there is only one process.',
   ),

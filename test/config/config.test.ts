@@ -50,7 +50,7 @@ describe('loadConfig', () => {
       HOST: '0.0.0.0',
       DATA_DIR: '/data',
       DATABASE_URL: 'postgres://u:p@db/colloquy?sslmode=require',
-      DATABASE_POOL_SIZE: '1',
+      DATABASE_POOL_SIZE: '2',
       REDIS_URL: 'rediss://cache:6380',
       EMBEDDER: 'openai',
       OPENAI_BASE_URL: 'http://ollama:11434/v1/',
@@ -103,7 +103,7 @@ describe('loadConfig', () => {
       logLevel: 'silent',
       allowUnauthenticated: true,
       allowedOrigins: ['https://app.example'],
-      databasePoolSize: 1,
+      databasePoolSize: 2,
       limits: { turnBytes: 2, batchTurns: 3, pageSize: 4, bodyBytes: 5000, frameBytes: 6000 },
       streamLeaseMs: 7000,
       presenceTtlMs: 8000,
@@ -132,7 +132,7 @@ describe('loadConfig', () => {
       }),
     ).toEqual([
       'PORT is "65536": must be a whole number from 0 to 65535',
-      'DATABASE_POOL_SIZE is "0": must be a whole number from 1 to 200',
+      'DATABASE_POOL_SIZE is "0": must be a whole number from 2 to 200',
       'LOG_LEVEL is "loud": must be one of trace, debug, info, warn, error, fatal, silent',
       'MAX_PAGE_SIZE is "1e3": must be a whole number from 1 to 10000',
       'SHUTDOWN_SECONDS is "-1": must be a whole number from 1 to 600',
@@ -231,8 +231,8 @@ describe('EMBEDDER', () => {
       'settings of an embedder that is not selected',
       { EMBEDDING_MODEL: 'm', EMBEDDING_DIMENSIONS: '5', ...KEY },
       [
-        'EMBEDDING_MODEL is "m": requires EMBEDDER=openai or EMBEDDER=transformers: set that too, or unset this',
-        'EMBEDDING_DIMENSIONS is "5": requires EMBEDDER=openai or EMBEDDER=transformers: set that too, or unset this',
+        'EMBEDDING_MODEL is "m": requires EMBEDDER=openai or EMBEDDER=transformers; set one of them, or unset EMBEDDING_MODEL',
+        'EMBEDDING_DIMENSIONS is "5": requires EMBEDDER=openai or EMBEDDER=transformers; set one of them, or unset EMBEDDING_DIMENSIONS',
       ],
     ],
     [
@@ -243,7 +243,7 @@ describe('EMBEDDER', () => {
     [
       'a model for the built-in summarizer',
       { SUMMARIZER_MODEL: 'm' },
-      ['SUMMARIZER_MODEL is "m": requires SUMMARIZER=openai: set that too, or unset this'],
+      ['SUMMARIZER_MODEL is "m": requires SUMMARIZER=openai; set one of them, or unset SUMMARIZER_MODEL'],
     ],
     [
       'several invalid settings at once',

@@ -31,7 +31,7 @@ describe('EXTRACTOR', () => {
     [
       'a model for the rules',
       { EXTRACTOR_MODEL: 'm' },
-      ['EXTRACTOR_MODEL is "m": requires EXTRACTOR=openai: set that too, or unset this'],
+      ['EXTRACTOR_MODEL is "m": requires EXTRACTOR=openai; set one of them, or unset EXTRACTOR_MODEL'],
     ],
     [
       'the rules as a model',
