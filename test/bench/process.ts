@@ -35,6 +35,7 @@ const TICK_MS = 10
 
 export type ServerProcess = {
   port: number
+  pid: number
   /** Processor time used by all threads of the process, ms. */
   cpuMs(): Promise<number>
   stop(): Promise<void>
@@ -89,6 +90,7 @@ async function startProcess(
   })
   return {
     port,
+    pid: child.pid!,
     async cpuMs() {
       // proc(5): after the name, which is in parentheses, utime and stime are fields 11 and 12, counted from 0.
       const fields = (await readFile(`/proc/${child.pid}/stat`, 'utf8')).split(') ')[1]!.split(' ')

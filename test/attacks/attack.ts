@@ -1,0 +1,46 @@
+// The form of an attack, and operations that several attacks use.
+
+import type { Target } from './target.ts'
+
+export type Attack = {
+  /** The line of the issue or document that it belongs to, for example "A1". */
+  section: string
+  name: string
+  /** Attacks the server. Returns what happened, in a few words. Throws if the server failed the attack. */
+  run(target: Target): Promise<string>
+}
+
+const CREATE = `mutation ($input: CreateConversationInput!) {
+  createConversation(input: $input) { ... on Conversation { id } ... on Error { message } }
+}`
+export const APPEND = `mutation ($input: AppendTurnInput!) {
+  appendTurn(input: $input) { ... on Turn { id } ... on Error { message } }
+}`
+
+export const newConversation = async (target: Target, input: object = {}): Promise<string> =>
+  (await target.get<{ id: string }>(CREATE, { input })).id
+
+/** Appends `count` turns of `units` characters each. */
+export async function appendTurns(target: Target, conversationId: string, count: number, units: number): Promise<void> {
+  const content = 'lorem ipsum dolor '.repeat(Math.ceil(units / 18)).slice(0, units)
+  for (let n = 0; n < count; n++) {
+    await target.get(APPEND, { input: { conversationId, turn: { role: 'USER', content: `${n} ${content}` } } })
+  }
+}
+
+/** Throws unless the condition holds. */
+export function check(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Error(message)
+}
+
+/** The first error of a GraphQL response: its code or message. */
+export function errorOf(body: string): string | null {
+  try {
+    const { errors } = JSON.parse(body) as { errors?: { message: string; extensions?: { code?: string } }[] }
+    return errors?.[0] ? (errors[0].extensions?.code ?? errors[0].message.slice(0, 60)) : null
+  } catch {
+    return body === '' ? null : `not JSON: ${body.slice(0, 40)}`
+  }
+}
+
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

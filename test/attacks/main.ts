@@ -1,0 +1,103 @@
+// `npm run check:attacks [-- words]`: attacks servers of this checkout, on the embedded database and, with
+// TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and Redis. Prints one line per attack. Fails if a server ends, answers
+// with status 500, or takes more memory than allowed. ATTACK_SHORT=1 sends a tenth of the random requests.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { table } from '../bench/figures.ts'
+import { findServices, withDatabase } from '../bench/services.ts'
+import { sleep, type Attack } from './attack.ts'
+import { fuzz } from './fuzz.ts'
+import { operationAttacks } from './operations.ts'
+import { startTarget, type Target } from './target.ts'
+import { transportAttacks } from './transports.ts'
+import { compareTwins } from './twins.ts'
+
+/** Memory above the idle server that an attack may take, MB. */
+const ALLOWED_MB = 600
+const SHARE = process.env.ATTACK_SHORT === '1' ? 0.1 : 1
+const FUZZ_REQUESTS = 15_000 * SHARE
+const TWIN_PAIRS = 2_000 * SHARE
+
+const seed = Number(process.env.ATTACK_SEED ?? Math.floor(Math.random() * 2 ** 31))
+
+const attacks: Attack[] = [
+  ...operationAttacks,
+  ...transportAttacks,
+  {
+    section: 'canary',
+    name: `${TWIN_PAIRS} questions in twin worlds`,
+    run: (target) => compareTwins(target, TWIN_PAIRS, seed),
+  },
+  { section: 'fuzz', name: `${FUZZ_REQUESTS} random operations`, run: (target) => fuzz(target, FUZZ_REQUESTS, seed) },
+]
+
+/** Runs one attack on a server of its own. Returns a row of the table, and whether the server resisted. */
+async function attack(store: string, env: Record<string, string>, { section, name, run }: Attack) {
+  const target: Target = await startTarget(env)
+  try {
+    await sleep(1_000)
+    await target.peakMemory()
+    const idle = await target.memory()
+    const outcome = await run(target).catch((error: Error) => `FAILED: ${error.message.slice(0, 20_000)}`)
+    const isAlive = await target.isAlive()
+    const megabytes = isAlive ? (await target.peakMemory()) - idle : NaN
+    const faults = [
+      ...(isAlive ? [] : ['the process ended']),
+      ...(target.serverErrors > 0 ? [`${target.serverErrors} server errors`] : []),
+      ...(megabytes > ALLOWED_MB ? [`more than ${ALLOWED_MB} MB`] : []),
+      ...(outcome.startsWith('FAILED') ? ['see outcome'] : []),
+    ]
+    const row = [
+      store,
+      section,
+      name,
+      Number.isNaN(megabytes) ? '' : megabytes.toFixed(0),
+      faults.join(', ') || 'ok',
+      outcome,
+    ]
+    return { row, resisted: faults.length === 0 }
+  } finally {
+    await target.stop()
+  }
+}
+
+async function attackAll(store: string, env: () => Promise<Record<string, string>>, words: string) {
+  const results = []
+  for (const each of attacks.filter(({ section, name }) => `${section} ${name}`.includes(words))) {
+    const result = await attack(store, await env(), each)
+    console.error(result.row.join('  '))
+    results.push(result)
+  }
+  return results
+}
+
+const words = process.argv.slice(2).join(' ')
+const services = findServices(process.env)
+const directory = mkdtempSync(join(tmpdir(), 'colloquy-attacks-'))
+let started = 0
+const results = await attackAll(
+  'embedded',
+  async () => ({ DATA_DIR: join(directory, String(++started)), DATABASE_URL: '', REDIS_URL: '' }),
+  words,
+)
+if (Array.isArray(services)) console.error(`Not run on Postgres and Redis: set ${services.join(', and ')}.`)
+else {
+  const { databaseUrl, redisUrl } = services
+  results.push(
+    ...(await withDatabase(databaseUrl, (url) =>
+      attackAll('postgres', async () => ({ DATABASE_URL: url, REDIS_URL: redisUrl }), words),
+    )),
+  )
+}
+rmSync(directory, { recursive: true, force: true })
+const header = ['store', 'part', 'attack', 'MB', 'result', 'outcome']
+console.log(
+  table(
+    header,
+    results.map(({ row }) => row),
+    (column) => column === 3,
+  ).join('\n'),
+)
+process.exit(results.every(({ resisted }) => resisted) ? 0 : 1)

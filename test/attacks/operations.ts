@@ -1,0 +1,110 @@
+// Attacks by the work of GraphQL operations: nesting, aliases, large documents, deep input, wide lists.
+
+import { appendTurns, check, errorOf, newConversation, type Attack } from './attack.ts'
+import type { Reply, Target } from './target.ts'
+
+/** Turns of the largest size in one conversation. */
+const LARGE_TURNS = 200
+const LARGE_UNITS = 250_000
+
+const refused = (reply: Reply) => {
+  const error = errorOf(reply.body)
+  check(error !== null, `was answered with ${reply.bytes} bytes instead of an error`)
+  return `${reply.status} ${error}`
+}
+
+/** Sends the operation and expects an error instead of an answer. */
+const expectRefused = async (target: Target, query: string, variables: object = {}) =>
+  refused(await target.post(query, variables))
+
+/** Nests `history` of conversations of turns: 200 turns, each with the conversation's 200 turns, and so on. */
+function nested(depth: number): string {
+  const inner = depth === 0 ? 'seq' : `conversation { history(limit: 200) { ... on Turn { ${nested(depth - 1)} } } }`
+  return inner
+}
+
+export const operationAttacks: Attack[] = [
+  {
+    section: 'A1',
+    name: 'history of conversations of turns, nested three times',
+    async run(target) {
+      const id = await newConversation(target)
+      await appendTurns(target, id, 200, 20)
+      return expectRefused(
+        target,
+        `query ($id: ID!) { conversation(id: $id) { history(limit: 200) { ... on Turn { ${nested(2)} } } } }`,
+        { id },
+      )
+    },
+  },
+  {
+    section: 'A1',
+    name: '40 aliases of 200 turns of 250 KB',
+    async run(target) {
+      const id = await newConversation(target)
+      await appendTurns(target, id, LARGE_TURNS, LARGE_UNITS)
+      const aliases = Array.from({ length: 40 }, (_, n) => `a${n}: turns(last: 200) { edges { node { text } } }`)
+      return expectRefused(target, `query ($id: ID!) { conversation(id: $id) { ${aliases.join(' ')} } }`, { id })
+    },
+  },
+  {
+    section: 'A3',
+    name: '69 documents of 1.2 MB',
+    async run(target) {
+      const outcomes = new Set<string>()
+      for (let n = 0; n < 69; n++) {
+        const fields = Array.from({ length: 80_000 }, (_, field) => `f${n}_${field}: id`).join(' ')
+        const reply = await target.post(`{ viewer { ${fields} } }`)
+        outcomes.add(`${reply.status} ${errorOf(reply.body)}`)
+      }
+      check(![...outcomes].includes('200 null'), 'a document of 1.2 MB was executed')
+      return [...outcomes].join(', ').slice(0, 80)
+    },
+  },
+  {
+    section: 'A10',
+    name: 'a document 5,000 levels deep',
+    run: (target) =>
+      expectRefused(
+        target,
+        `{ conversation(id: "c") ${'{ history { ... on Turn '.repeat(5_000)}{ id }${' } }'.repeat(5_000)} }`,
+      ),
+  },
+  {
+    section: 'A10',
+    name: '20,000 aliases of one field',
+    run: (target) =>
+      expectRefused(target, `{ ${Array.from({ length: 20_000 }, (_, n) => `a${n}: viewer { actor }`).join(' ')} }`),
+  },
+  {
+    section: 'A10',
+    name: '20,000 directives on one field',
+    run: (target) => expectRefused(target, `{ viewer ${'@include(if: true) '.repeat(20_000)} { actor } }`),
+  },
+  {
+    section: 'A10',
+    name: 'metadata nested 100,000 deep',
+    async run(target) {
+      const metadata = JSON.parse(`${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`) as object
+      const reply = await target.post(
+        'mutation ($m: JSON) { createConversation(input: { metadata: $m }) { __typename } }',
+        { m: metadata },
+      )
+      check(!reply.body.includes('"Conversation"'), 'metadata of that depth was stored')
+      return `${reply.status} ${errorOf(reply.body) ?? 'InvalidInput'}`
+    },
+  },
+  {
+    section: 'A8',
+    name: '7 million line breaks',
+    async run(target) {
+      const id = await newConversation(target)
+      const reply = await target.post(
+        'mutation ($id: ID!, $text: String!) { appendTurn(input: { conversationId: $id, turn: { role: USER, content: $text } }) { __typename } }',
+        { id, text: '\n'.repeat(7_000_000) },
+      )
+      check(!reply.body.includes('"Turn"'), 'the turn was stored')
+      return `${reply.status} ${errorOf(reply.body) ?? 'InvalidInput'}`
+    },
+  },
+]

@@ -1,0 +1,98 @@
+// A server under attack: a process of its own, a client that counts its server errors, and its memory.
+
+import { readFile, writeFile } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
+import { startCheckout, type ServerProcess } from '../bench/process.ts'
+
+/** Largest part of a response that is kept, in bytes; the rest is read and dropped. */
+const KEPT_BYTES = 1024 * 1024
+
+export type Reply = { status: number; headers: Record<string, unknown>; bytes: number; body: string }
+
+export type Target = {
+  readonly port: number
+  readonly pid: number
+  /** Number of responses with a status of 500 or more, except 503. */
+  serverErrors: number
+  /** Sends a GraphQL operation over HTTP. Rejects if the connection ends or the signal aborts. */
+  post(query: string, variables?: object, options?: PostOptions): Promise<Reply>
+  /** Sends an operation with one field and returns its value. Throws on errors and on error members of unions. */
+  get<T>(query: string, variables?: object, options?: PostOptions): Promise<T>
+  /** Memory of the process, MB. */
+  memory(): Promise<number>
+  /** Largest memory since the last call, MB. */
+  peakMemory(): Promise<number>
+  isAlive(): Promise<boolean>
+  stop(): Promise<void>
+}
+
+export type PostOptions = { tenant?: string; actor?: string; signal?: AbortSignal }
+
+const root = new URL('../..', import.meta.url).pathname
+
+/** Reads a field of /proc/PID/status, in MB. */
+async function statusOf(pid: number, field: string): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) / 1024
+}
+
+export async function startTarget(env: Record<string, string>): Promise<Target> {
+  const server: ServerProcess = await startCheckout(root, env)
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+  const { port, pid } = server
+
+  function send(body: string, { tenant = 'attacked', actor = 'mallory', signal }: PostOptions): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'x-tenant': tenant, 'x-actor': actor }
+      const sent = request({ port, path: '/graphql', method: 'POST', agent, headers, signal }, (response) => {
+        const parts: Buffer[] = []
+        let bytes = 0
+        response.on('data', (part: Buffer) => {
+          if (bytes < KEPT_BYTES) parts.push(part)
+          bytes += part.length
+        })
+        response.on('error', reject)
+        response.on('end', () => {
+          const status = response.statusCode!
+          if (status >= 500 && status !== 503) target.serverErrors += 1
+          resolve({ status, headers: response.headers, bytes, body: Buffer.concat(parts).toString() })
+        })
+      })
+      sent.on('error', reject)
+      sent.end(body)
+    })
+  }
+
+  const target: Target = {
+    port,
+    pid,
+    serverErrors: 0,
+    post: (query, variables = {}, options = {}) => send(JSON.stringify({ query, variables }), options),
+    async get<T>(query: string, variables: object = {}, options: PostOptions = {}) {
+      const { body } = await target.post(query, variables, options)
+      const { data, errors } = JSON.parse(body) as { data?: Record<string, T>; errors?: unknown }
+      const [value] = Object.values(data ?? {})
+      if (errors || value == null || (value as { message?: string }).message) throw new Error(body.slice(0, 500))
+      return value
+    },
+    memory: () => statusOf(pid, 'VmRSS'),
+    async peakMemory() {
+      const peak = await statusOf(pid, 'VmHWM')
+      // Resets VmHWM to the present memory: see proc(5).
+      await writeFile(`/proc/${pid}/clear_refs`, '5').catch(() => {})
+      return peak
+    },
+    async isAlive() {
+      try {
+        return (await fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(30_000) })).ok
+      } catch {
+        return false
+      }
+    },
+    async stop() {
+      agent.destroy()
+      await server.stop()
+    },
+  }
+  return target
+}
