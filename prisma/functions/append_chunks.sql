@@ -1,6 +1,6 @@
 -- Appends deltas to open turns and renews their leases. Called by src/store/sql/streaming-turn/append-chunks.ts.
 --
--- p_deltas  [{turn, tenant, start, text, units, second, half}], at most one a turn. Turns are locked in id order.
+-- p_deltas  [{turn, tenant, start, text, units, second, half}], for one turn in order. Turns are locked in id order.
 --           start   UTF-16 offset where the delta begins; null for the end of the turn
 --           text    whole characters; `units` is their length in UTF-16 units
 --           second  low surrogate that precedes the text; the turn must end in the high surrogate
@@ -28,7 +28,7 @@ BEGIN
     FROM jsonb_array_elements(p_deltas) WITH ORDINALITY AS x(v, o)
     CROSS JOIN LATERAL jsonb_to_record(x.v) AS r(turn text, tenant text, start integer, text text, units integer,
                                                  second integer, half integer)
-    ORDER BY r.turn
+    ORDER BY r.turn, x.o
   LOOP
     SELECT t.conversation_id, t.status INTO s
     FROM turn t JOIN conversation c ON c.id = t.conversation_id AND c.tenant = d.tenant WHERE t.id = d.turn;

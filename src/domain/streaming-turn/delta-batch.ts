@@ -9,6 +9,9 @@ export type DeltaWrite = { tenant: string; turnId: string; start: number | null;
 /** A waiting delta. `alone` prevents merging; it is set when a delta is queued again. */
 export type WaitingDelta = { readonly delta: DeltaWrite; readonly alone: boolean }
 
+/** Names who writes the delta to which turn. Deltas are merged only with deltas of the same writer. */
+export const writerOf = ({ turnId, tenant }: DeltaWrite): string => `${turnId} ${tenant}`
+
 /** Separates the surrogate halves at the ends from the text. appendDelta has already rejected halves in the middle. */
 function toChunk({ turnId, tenant, start, text }: DeltaWrite): Delta {
   const second = startsWithSecondHalf(text) ? text.charCodeAt(0) : null
@@ -22,7 +25,7 @@ function toChunk({ turnId, tenant, start, text }: DeltaWrite): Delta {
 const fits = (before: string, after: string) =>
   isFirstHalf(before.charCodeAt(before.length - 1)) === startsWithSecondHalf(after)
 
-/** Merges the first waiting deltas of a turn, as long as each continues the previous one. `count` is their number. */
+/** Merges the first waiting deltas of a writer, as long as each continues the previous one. `count` is their number. */
 export function mergeDeltas(waiting: readonly WaitingDelta[]): { chunk: Delta; count: number } {
   const first = waiting[0]!
   let { text } = first.delta
