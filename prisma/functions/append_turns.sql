@@ -51,7 +51,7 @@ BEGIN
       id text, actor text, kind participant_kind, role role, status turn_status, text text, parts jsonb,
       audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
       "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
-      "createdAt" timestamptz, calls text[], answers text[], terms integer[], cues smallint)
+      "writerHash" text, "createdAt" timestamptz, calls text[], answers text[], terms integer[], cues smallint)
     LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
                          AND x.client_id = r."clientId" LIMIT 1) twin ON true
@@ -113,7 +113,8 @@ BEGIN
     INSERT INTO tool_call (conversation_id, call_id, turn_id)
     SELECT DISTINCT f.conversation_id, a.call_id, f.id FROM fresh f CROSS JOIN LATERAL unnest(f.calls) AS a(call_id)
   ), opened AS (
-    INSERT INTO stream (turn_id, conversation_id) SELECT f.id, f.conversation_id FROM fresh f WHERE f.status = 'STREAMING'
+    INSERT INTO stream (turn_id, conversation_id, writer_hash)
+    SELECT f.id, f.conversation_id, f."writerHash" FROM fresh f WHERE f.status = 'STREAMING'
   ), counted AS (
     UPDATE journal j
     SET last_seq = n.last_seq, turn_count = j.turn_count + n.turns, token_count = j.token_count + n.tokens,

@@ -18,6 +18,7 @@ import type { Viewer } from '../../src/domain/view.ts'
 import { NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld, type Tenant, type TestWorld } from '../support/world.ts'
+import { WRITER } from '../support/writer.ts'
 
 type Ids = { conversationId: string; turnId: string; openId: string; factId: string }
 type Verb = (deps: TestWorld['deps'], viewer: Viewer, ids: Ids) => Promise<unknown>
@@ -30,10 +31,11 @@ const verbs: Record<string, Verb> = {
   appendTurns: (deps, viewer, { conversationId }) =>
     appendTurns(deps, viewer, { conversationId, turns: [{ role: 'USER', content: 'hello', audience: ['bob'] }] }),
   openTurn: (deps, viewer, { conversationId }) =>
-    openTurn(deps, viewer, { conversationId, turn: { role: 'ASSISTANT' } }),
-  appendDelta: (deps, viewer, { openId: turnId }) => appendDelta(deps, viewer, { turnId, text: 'x' }),
-  commitTurn: (deps, viewer, { openId: turnId }) => commitTurn(deps, viewer, { turnId }),
-  abortTurn: (deps, viewer, { openId: turnId }) => abortTurn(deps, viewer, { turnId }),
+    openTurn(deps, viewer, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } }),
+  appendDelta: (deps, viewer, { openId: turnId }) =>
+    appendDelta(deps, viewer, { writerToken: WRITER, turnId, text: 'x' }),
+  commitTurn: (deps, viewer, { openId: turnId }) => commitTurn(deps, viewer, { writerToken: WRITER, turnId }),
+  abortTurn: (deps, viewer, { openId: turnId }) => abortTurn(deps, viewer, { writerToken: WRITER, turnId }),
   supersedeTurn: (deps, viewer, { turnId }) =>
     supersedeTurn(deps, viewer, { turnId, turn: { role: 'USER', content: 'hello' } }),
   updateConversation: (deps, viewer, { conversationId: id }) => updateConversation(deps, viewer, { id, title: 'x' }),
@@ -68,7 +70,11 @@ describe.each(backends)('the ids of another tenant on $name', (backend) => {
   async function converse(tenant: Tenant): Promise<Ids> {
     const conversationId = await tenant.newConversation('ann', 'bob')
     const { id: turnId } = await tenant.append(conversationId, 'ann', 'I like tea.')
-    const open = await openTurn(world.deps, tenant.as('ann'), { conversationId, turn: { role: 'ASSISTANT' } })
+    const open = await openTurn(world.deps, tenant.as('ann'), {
+      writerToken: WRITER,
+      conversationId,
+      turn: { role: 'ASSISTANT' },
+    })
     const facts = [{ subject: 'ann', predicate: 'likes', object: 'tea', sourceTurnId: turnId }]
     const { facts: stored } = await recordFacts(world.deps, tenant.as('ann'), { conversationId, facts })
     return { conversationId, turnId, openId: open.id, factId: stored[0]!.id }
@@ -109,12 +115,12 @@ describe.each(backends)('the ids of another tenant on $name', (backend) => {
     const [tenant, stranger] = [world.tenant(), world.tenant()]
     const { openId: turnId } = await converse(tenant)
     const sent = await Promise.allSettled([
-      appendDelta(world.deps, tenant.as('ann'), { turnId, text: 'one ' }),
-      appendDelta(world.deps, stranger.as('ann'), { turnId, text: 'forged ' }),
-      appendDelta(world.deps, tenant.as('ann'), { turnId, text: 'two' }),
+      appendDelta(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId, text: 'one ' }),
+      appendDelta(world.deps, stranger.as('ann'), { writerToken: WRITER, turnId, text: 'forged ' }),
+      appendDelta(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId, text: 'two' }),
     ])
     expect(sent.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-    expect((await commitTurn(world.deps, tenant.as('ann'), { turnId })).text).toBe('one two')
+    expect((await commitTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId })).text).toBe('one two')
   })
 
   // The embedded database has no other clients.

@@ -1,6 +1,13 @@
 -- Writes stay in their tenant, a turn has one writer, and a conversation may be for its participants only. The function
 -- bodies are copies of prisma/functions, where their current text is.
 
+-- A parameter was added.
+DROP FUNCTION close_turn;
+
+-- Streams that are open now have no writer's token: their leases expire, and the sweep aborts them.
+ALTER TABLE stream ADD COLUMN writer_hash text NOT NULL DEFAULT '';
+ALTER TABLE stream ALTER COLUMN writer_hash DROP DEFAULT;
+
 -- Appends or opens turns: any number of calls, each atomic and for one conversation. Called by
 -- src/store/sql/turn/append-turns.ts.
 --
@@ -54,7 +61,7 @@ BEGIN
       id text, actor text, kind participant_kind, role role, status turn_status, text text, parts jsonb,
       audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
       "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
-      "createdAt" timestamptz, calls text[], answers text[], terms integer[], cues smallint)
+      "writerHash" text, "createdAt" timestamptz, calls text[], answers text[], terms integer[], cues smallint)
     LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
                          AND x.client_id = r."clientId" LIMIT 1) twin ON true
@@ -116,7 +123,8 @@ BEGIN
     INSERT INTO tool_call (conversation_id, call_id, turn_id)
     SELECT DISTINCT f.conversation_id, a.call_id, f.id FROM fresh f CROSS JOIN LATERAL unnest(f.calls) AS a(call_id)
   ), opened AS (
-    INSERT INTO stream (turn_id, conversation_id) SELECT f.id, f.conversation_id FROM fresh f WHERE f.status = 'STREAMING'
+    INSERT INTO stream (turn_id, conversation_id, writer_hash)
+    SELECT f.id, f.conversation_id, f."writerHash" FROM fresh f WHERE f.status = 'STREAMING'
   ), counted AS (
     UPDATE journal j
     SET last_seq = n.last_seq, turn_count = j.turn_count + n.turns, token_count = j.token_count + n.tokens,
@@ -153,7 +161,8 @@ BEGIN
 END $$;
 -- Appends deltas to open turns and renews their leases. Called by src/store/sql/streaming-turn/append-chunks.ts.
 --
--- p_deltas  [{turn, tenant, start, text, units, second, half}], for one turn in order. Turns are locked in id order.
+-- p_deltas  [{turn, tenant, writer, start, text, units, second, half}], for one turn in order. Turns are locked in id order.
+--           writer  hash of the writer's token
 --           start   UTF-16 offset where the delta begins; null for the end of the turn
 --           text    whole characters; `units` is their length in UTF-16 units
 --           second  low surrogate that precedes the text; the turn must end in the high surrogate
@@ -162,7 +171,8 @@ END $$;
 --
 -- One row a delta. outcome: 'written' with the stored text and the new end; 'renewed' for an empty delta; 'half' when a
 -- surrogate would stay unpaired; 'elsewhere' when start is not the end; 'full' beyond p_limit; 'closed' with the turn's
--- status; 'missing' when the tenant has no such turn.
+-- status; 'other_writer' when the hash is not that of the stream; 'left' when the author has left the conversation;
+-- 'missing' when the tenant has no such turn. The last three lock nothing.
 CREATE OR REPLACE FUNCTION append_chunks(p_deltas jsonb, p_limit integer)
 RETURNS TABLE (place integer, outcome text, conversation_id text, start integer, text text, "end" integer, half integer,
                status turn_status)
@@ -179,14 +189,22 @@ BEGIN
   FOR d IN
     SELECT (x.o - 1)::integer AS place, r.*
     FROM jsonb_array_elements(p_deltas) WITH ORDINALITY AS x(v, o)
-    CROSS JOIN LATERAL jsonb_to_record(x.v) AS r(turn text, tenant text, start integer, text text, units integer,
+    CROSS JOIN LATERAL jsonb_to_record(x.v) AS r(turn text, tenant text, writer text, start integer, text text, units integer,
                                                  second integer, half integer)
     ORDER BY r.turn, x.o
   LOOP
-    SELECT t.conversation_id, t.status INTO s
-    FROM turn t JOIN conversation c ON c.id = t.conversation_id AND c.tenant = d.tenant WHERE t.id = d.turn;
+    SELECT t.conversation_id, t.status, w.writer_hash,
+           EXISTS (SELECT FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor
+                                               AND p.left_at IS NULL) AS present INTO s
+    FROM turn t JOIN conversation c ON c.id = t.conversation_id AND c.tenant = d.tenant
+    LEFT JOIN stream w ON w.turn_id = t.id WHERE t.id = d.turn;
     IF NOT FOUND THEN
       RETURN QUERY SELECT d.place, 'missing', NULL, NULL::integer, NULL, NULL::integer, NULL::integer, NULL::turn_status;
+      CONTINUE;
+    END IF;
+    IF s.writer_hash <> d.writer OR s.writer_hash IS NOT NULL AND NOT s.present THEN
+      RETURN QUERY SELECT d.place, CASE WHEN s.writer_hash <> d.writer THEN 'other_writer' ELSE 'left' END,
+                          s.conversation_id, NULL::integer, NULL, NULL::integer, NULL::integer, s.status;
       CONTINUE;
     END IF;
     PERFORM FROM stream WHERE turn_id = d.turn FOR UPDATE;
@@ -229,13 +247,16 @@ END $$;
 -- Commits or aborts an open turn: stores its final text, ends its stream, writes the entry and updates the counters.
 -- Called by src/store/sql/streaming-turn/close-turn.ts.
 --
+-- p_writer     hash of the writer's token; null for the sweep, which must give p_silent_ms
 -- p_end        end of the text that the caller read, in UTF-16 units; another end means that a delta arrived since
 -- p_silent_ms  abort only if the writer has been silent for this long, in ms; null for any
 --
 -- One row. outcome: 'written' with the entry's seq; 'closed' with the turn's status; 'grown' when a delta arrived since;
--- 'alive' when the writer was not silent for long enough; 'no_call' with the id of the unknown tool call; 'missing'.
+-- 'alive' when the writer was not silent for long enough; 'no_call' with the id of the unknown tool call; 'other_writer'
+-- when p_writer is not the hash of the stream; 'left' when the author has left the conversation; 'missing'. The last
+-- three lock nothing.
 CREATE OR REPLACE FUNCTION close_turn(
-  p_tenant text, p_turn text, p_status turn_status, p_end integer, p_text text, p_parts jsonb, p_tokens integer,
+  p_tenant text, p_turn text, p_writer text, p_status turn_status, p_end integer, p_text text, p_parts jsonb, p_tokens integer,
   p_prompt_tokens integer, p_completion_tokens integer, p_model text, p_metadata jsonb, p_reason text,
   p_calls text[], p_answers text[], p_silent_ms integer, p_terms integer[], p_cues smallint)
 RETURNS TABLE (outcome text, detail text, conversation_id text, actor text, seq integer, status turn_status)
@@ -245,6 +266,7 @@ DECLARE
   t turn%ROWTYPE;
   j journal%ROWTYPE;
   renewed timestamptz;
+  writer text;
   tail record;
   stray text;
 BEGIN
@@ -252,6 +274,17 @@ BEGIN
   WHERE x.id = p_turn;
   IF NOT FOUND THEN
     RETURN QUERY SELECT 'missing', NULL, NULL, NULL, NULL::integer, NULL::turn_status;
+    RETURN;
+  END IF;
+  IF p_writer IS NULL AND p_silent_ms IS NULL THEN RAISE 'close_turn needs p_writer or p_silent_ms'; END IF;
+  SELECT s.writer_hash INTO writer FROM stream s WHERE s.turn_id = p_turn;
+  IF writer <> p_writer THEN
+    RETURN QUERY SELECT 'other_writer', NULL, t.conversation_id, t.actor, NULL::integer, t.status;
+    RETURN;
+  END IF;
+  IF writer IS NOT NULL AND p_writer IS NOT NULL AND NOT EXISTS (
+    SELECT FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor AND p.left_at IS NULL) THEN
+    RETURN QUERY SELECT 'left', NULL, t.conversation_id, t.actor, NULL::integer, t.status;
     RETURN;
   END IF;
   SELECT * INTO j FROM journal WHERE conversation_id = t.conversation_id FOR UPDATE;
