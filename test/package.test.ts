@@ -33,9 +33,10 @@ async function run(): Promise<void> {
   const { id: conversationId } = await createConversation(deps, ada, { participants: [{ actor: 'ada' }] })
   const events = await readEventsOf(deps, ada, { conversationId })
   await appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content: 'The harbour is closed on Mondays.' } })
-  const turn = await openTurn(deps, ada, { conversationId, turn: { role: 'ASSISTANT' } })
-  const { end } = await appendDelta(deps, ada, { turnId: turn.id, text: 'Noted.' })
-  await commitTurn(deps, ada, { turnId: turn.id })
+  const writerToken = 'a-secret-of-the-writer'
+  const turn = await openTurn(deps, ada, { writerToken, conversationId, turn: { role: 'ASSISTANT' } })
+  const { end } = await appendDelta(deps, ada, { writerToken, turnId: turn.id, text: 'Noted.' })
+  await commitTurn(deps, ada, { writerToken, turnId: turn.id })
   const seen: string[] = []
   for await (const event of events) {
     seen.push(event.type)

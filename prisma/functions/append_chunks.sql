@@ -1,6 +1,7 @@
 -- Appends deltas to open turns and renews their leases. Called by src/store/sql/streaming-turn/append-chunks.ts.
 --
--- p_deltas  [{turn, tenant, start, text, units, second, half}], at most one a turn. Turns are locked in id order.
+-- p_deltas  [{turn, tenant, writer, start, text, units, second, half}], for one turn in order. Turns are locked in id order.
+--           writer  hash of the writer's token
 --           start   UTF-16 offset where the delta begins; null for the end of the turn
 --           text    whole characters; `units` is their length in UTF-16 units
 --           second  low surrogate that precedes the text; the turn must end in the high surrogate
@@ -9,7 +10,8 @@
 --
 -- One row a delta. outcome: 'written' with the stored text and the new end; 'renewed' for an empty delta; 'half' when a
 -- surrogate would stay unpaired; 'elsewhere' when start is not the end; 'full' beyond p_limit; 'closed' with the turn's
--- status; 'missing' when the tenant has no such turn.
+-- status; 'other_writer' when the hash is not that of the stream; 'left' when the author has left the conversation;
+-- 'missing' when the tenant has no such turn. The last three lock nothing.
 CREATE OR REPLACE FUNCTION append_chunks(p_deltas jsonb, p_limit integer)
 RETURNS TABLE (place integer, outcome text, conversation_id text, start integer, text text, "end" integer, half integer,
                status turn_status)
@@ -26,14 +28,22 @@ BEGIN
   FOR d IN
     SELECT (x.o - 1)::integer AS place, r.*
     FROM jsonb_array_elements(p_deltas) WITH ORDINALITY AS x(v, o)
-    CROSS JOIN LATERAL jsonb_to_record(x.v) AS r(turn text, tenant text, start integer, text text, units integer,
+    CROSS JOIN LATERAL jsonb_to_record(x.v) AS r(turn text, tenant text, writer text, start integer, text text, units integer,
                                                  second integer, half integer)
-    ORDER BY r.turn
+    ORDER BY r.turn, x.o
   LOOP
-    SELECT t.conversation_id, t.status INTO s
-    FROM turn t JOIN conversation c ON c.id = t.conversation_id AND c.tenant = d.tenant WHERE t.id = d.turn;
+    SELECT t.conversation_id, t.status, w.writer_hash,
+           EXISTS (SELECT FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor
+                                               AND p.left_at IS NULL) AS present INTO s
+    FROM turn t JOIN conversation c ON c.id = t.conversation_id AND c.tenant = d.tenant
+    LEFT JOIN stream w ON w.turn_id = t.id WHERE t.id = d.turn;
     IF NOT FOUND THEN
       RETURN QUERY SELECT d.place, 'missing', NULL, NULL::integer, NULL, NULL::integer, NULL::integer, NULL::turn_status;
+      CONTINUE;
+    END IF;
+    IF s.writer_hash <> d.writer OR s.writer_hash IS NOT NULL AND NOT s.present THEN
+      RETURN QUERY SELECT d.place, CASE WHEN s.writer_hash <> d.writer THEN 'other_writer' ELSE 'left' END,
+                          s.conversation_id, NULL::integer, NULL, NULL::integer, NULL::integer, s.status;
       CONTINUE;
     END IF;
     PERFORM FROM stream WHERE turn_id = d.turn FOR UPDATE;

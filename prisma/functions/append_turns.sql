@@ -5,7 +5,7 @@
 --          occur more than once only when none of its calls carries `expected`.
 -- p_wait   false skips conversations that another transaction has locked: their calls have no row in the result.
 --
--- A call for an unknown conversation has no row. Otherwise the call has one row a turn ('written', with the detail
+-- A call for a conversation that its tenant does not have has no row, locks nothing and waits for nothing. Otherwise the call has one row a turn ('written', with the detail
 -- 'joined' when the actor joined one entry before; or 'repeated', with the turn that its clientId already wrote), or one
 -- row that names the fault ('moved_on', 'other_content', 'stranger', 'no_call') and nothing is written.
 --
@@ -16,16 +16,23 @@ RETURNS TABLE (call integer, place integer, outcome text, detail text, id text, 
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-  asked  text[] := ARRAY(SELECT c->>'conversationId' FROM jsonb_array_elements(p_calls) c);
   locked text[];
 BEGIN
-  -- In id order, so that two batches cannot wait for each other.
+  -- In id order, so that two batches cannot wait for each other. The tenant is compared before the row is locked.
   IF p_wait THEN
-    locked := ARRAY(SELECT j.conversation_id FROM journal j WHERE j.conversation_id = ANY (asked)
-                    ORDER BY j.conversation_id FOR UPDATE);
+    locked := ARRAY(
+      SELECT j.conversation_id
+      FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
+            FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
+      CROSS JOIN LATERAL (SELECT j.conversation_id FROM journal j
+                          WHERE j.conversation_id = a.id AND j.tenant = a.tenant LIMIT 1 FOR UPDATE) j);
   ELSE
-    locked := ARRAY(SELECT j.conversation_id FROM journal j WHERE j.conversation_id = ANY (asked)
-                    ORDER BY j.conversation_id FOR UPDATE SKIP LOCKED);
+    locked := ARRAY(
+      SELECT j.conversation_id
+      FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
+            FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
+      CROSS JOIN LATERAL (SELECT j.conversation_id FROM journal j
+                          WHERE j.conversation_id = a.id AND j.tenant = a.tenant LIMIT 1 FOR UPDATE SKIP LOCKED) j);
   END IF;
 
   RETURN QUERY
@@ -44,7 +51,7 @@ BEGIN
       id text, actor text, kind participant_kind, role role, status turn_status, text text, parts jsonb,
       audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
       "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
-      "createdAt" timestamptz, calls text[], answers text[], terms integer[], cues smallint)
+      "writerHash" text, "createdAt" timestamptz, calls text[], answers text[], terms integer[], cues smallint)
     LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
                          AND x.client_id = r."clientId" LIMIT 1) twin ON true
@@ -106,7 +113,8 @@ BEGIN
     INSERT INTO tool_call (conversation_id, call_id, turn_id)
     SELECT DISTINCT f.conversation_id, a.call_id, f.id FROM fresh f CROSS JOIN LATERAL unnest(f.calls) AS a(call_id)
   ), opened AS (
-    INSERT INTO stream (turn_id, conversation_id) SELECT f.id, f.conversation_id FROM fresh f WHERE f.status = 'STREAMING'
+    INSERT INTO stream (turn_id, conversation_id, writer_hash)
+    SELECT f.id, f.conversation_id, f."writerHash" FROM fresh f WHERE f.status = 'STREAMING'
   ), counted AS (
     UPDATE journal j
     SET last_seq = n.last_seq, turn_count = j.turn_count + n.turns, token_count = j.token_count + n.tokens,
@@ -126,12 +134,18 @@ BEGIN
          coalesce(f."createdAt", now())::timestamptz(3)
   FROM fresh f;
 
-  -- From their first private turn on, participants are told apart when views are compared.
+  -- From their first private turn on, participants are told apart when views are compared. Only turns that were written
+  -- count, so a refused call changes nobody.
   IF jsonb_path_exists(p_calls, '$[*].turns[*].audience[*]') THEN
     UPDATE participant p SET addressed = true
-    FROM (SELECT DISTINCT c->>'conversationId' AS conversation_id, a AS actor
-          FROM jsonb_array_elements(p_calls) c, jsonb_array_elements(c->'turns') t,
-               jsonb_array_elements_text(CASE jsonb_typeof(t->'audience') WHEN 'array' THEN t->'audience' ELSE '[]' END) a) x
-    WHERE p.conversation_id = ANY (locked) AND p.conversation_id = x.conversation_id AND p.actor = x.actor AND NOT p.addressed;
+    FROM (SELECT DISTINCT x.conversation_id, a.actor
+          FROM jsonb_array_elements(p_calls) c
+          CROSS JOIN LATERAL jsonb_array_elements(c->'turns') t
+          CROSS JOIN LATERAL (SELECT x.conversation_id, x.audience FROM turn x
+                              WHERE x.id = t->>'id' AND x.conversation_id = c->>'conversationId' LIMIT 1) x
+          CROSS JOIN LATERAL unnest(x.audience) AS a(actor)
+          WHERE jsonb_typeof(t->'audience') = 'array') w
+    WHERE p.conversation_id = ANY (locked) AND p.conversation_id = w.conversation_id AND p.actor = w.actor
+      AND NOT p.addressed;
   END IF;
 END $$;

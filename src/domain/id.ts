@@ -1,16 +1,20 @@
-// Typed ids: a prefix that names the kind of object, and a ULID. Lists are paged by cursors, never by ids.
+// Typed ids: a prefix that names the kind of object, and a ULID: the time in ms, then 80 random bits. No id can be
+// guessed from another one. Nothing may rely on their order: ids of one millisecond are in none.
 
-import { monotonicFactory } from 'ulid'
+import { randomInt } from 'node:crypto'
+import { ulid } from 'ulid'
 
 const PREFIXES = { conversation: 'conv_', turn: 'turn_', summary: 'sum_', fact: 'fact_' } as const
 export type Kind = keyof typeof PREFIXES
 
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/
-const ulid = monotonicFactory()
 
-/** Creates an id. Within one process, later ids of a kind sort after earlier ones. */
+/** A random number in [0, 1) with 32 random bits. ulid takes 5 of them for each of 16 characters. */
+const random = () => randomInt(2 ** 32) / 2 ** 32
+
+/** Creates an id. Ids of later milliseconds sort after earlier ones. */
 export function newId(kind: Kind): string {
-  return PREFIXES[kind] + ulid()
+  return PREFIXES[kind] + ulid(undefined, random)
 }
 
 /** Returns the kind of object that a well-formed id names; null for any other text. */

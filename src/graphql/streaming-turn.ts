@@ -4,9 +4,13 @@ import { abortTurn, appendDelta, commitTurn } from '../domain/streaming-turn/str
 import { openTurn } from '../domain/turn/append.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound, StreamClosed } from '../errors.ts'
 import { TokenCountsInput, TurnInput } from './append.ts'
+import { WRITER_TOKEN } from '../domain/turn/writer.ts'
 import { builder } from './builder.ts'
 import { ContentPartInput } from './content.ts'
 import { orErrors } from './result.ts'
+
+const TOKEN_LENGTH = `${WRITER_TOKEN.min} to ${WRITER_TOKEN.max} characters`
+const WRITER_TOKEN_DESCRIPTION = 'The writerToken with which the turn was opened. Another token fails with NotAllowed.'
 
 const OpenTurnInput = builder.inputType('OpenTurnInput', {
   description: 'Who begins to speak in which conversation.',
@@ -16,6 +20,13 @@ const OpenTurnInput = builder.inputType('OpenTurnInput', {
       type: TurnInput,
       required: true,
       description: 'Everything about the turn but what it says: no `content`, no `parts`.',
+    }),
+    writerToken: t.string({
+      required: true,
+      description:
+        `A secret of the writer, ${TOKEN_LENGTH}, for example a random UUID. Every later call about the turn must send `
+        + 'it. With the same `turn.clientId` and token, openTurn returns the same turn; with another token, it fails '
+        + 'with Conflict.',
     }),
   }),
 })
@@ -51,6 +62,7 @@ const AppendDeltaInput = builder.inputType('AppendDeltaInput', {
   description: 'More text for an open turn.',
   fields: (t) => ({
     turnId: t.id({ required: true, description: 'The open turn.' }),
+    writerToken: t.string({ required: true, description: WRITER_TOKEN_DESCRIPTION }),
     text: t.string({ required: true, description: 'The text. Empty, it only says that the writer is alive.' }),
     start: t.int({
       description:
@@ -80,6 +92,7 @@ const CommitTurnInput = builder.inputType('CommitTurnInput', {
   description: 'How an open turn ends well.',
   fields: (t) => ({
     turnId: t.id({ required: true, description: 'The open turn.' }),
+    writerToken: t.string({ required: true, description: WRITER_TOKEN_DESCRIPTION }),
     parts: t.field({
       type: [ContentPartInput],
       description: 'What follows the streamed text, such as tool calls. No text parts.',
@@ -117,6 +130,7 @@ const AbortTurnInput = builder.inputType('AbortTurnInput', {
   description: 'How an open turn is broken off.',
   fields: (t) => ({
     turnId: t.id({ required: true, description: 'The open turn.' }),
+    writerToken: t.string({ required: true, description: WRITER_TOKEN_DESCRIPTION }),
     reason: t.string({ description: 'Why, for those who read it; at most 1,000 characters.' }),
   }),
 })

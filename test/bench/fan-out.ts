@@ -35,12 +35,16 @@ const APPEND = `mutation Append($conversationId: ID!, $text: String!) {
     ... on Turn { id seq }
   }
 }`
-const OPEN = `mutation Open($conversationId: ID!) {
-  openTurn(input: { conversationId: $conversationId, turn: { actor: "speaker", role: ASSISTANT } }) { ... on Turn { id } }
+const OPEN = (writer: string) => `mutation Open($conversationId: ID!) {
+  openTurn(input: { ${writer}conversationId: $conversationId, turn: { actor: "speaker", role: ASSISTANT } }) { ... on Turn { id } }
 }`
-const DELTA = `mutation Delta($turn: ID!, $text: String!, $start: Int!) {
-  appendDelta(input: { turnId: $turn, text: $text, start: $start }) { ... on DeltaReceipt { end } }
+const DELTA = (writer: string) => `mutation Delta($turn: ID!, $text: String!, $start: Int!) {
+  appendDelta(input: { ${writer}turnId: $turn, text: $text, start: $start }) { ... on DeltaReceipt { end } }
 }`
+
+const OPEN_FIELDS = '{ __type(name: "OpenTurnInput") { inputFields { name } } }'
+/** The writer's token as an argument, with a comma after it. */
+const WRITER = 'writerToken: "the-writer-of-the-benchmark", '
 
 /** A server under test: its conversation, the process of all subscribers, and the open turns. */
 export type FanOutSide = {
@@ -49,6 +53,8 @@ export type FanOutSide = {
   subscribers: Worker<Command, Reply>
   /** Open turns, and the offset at which the next delta of each starts. */
   turns: { id: string; end: number }[]
+  /** WRITER; empty for a server without it: a plain server, or the older checkout of a comparison. */
+  writer: string
 }
 
 async function mutate<T>(connection: Connection, query: string, variables: object): Promise<T> {
@@ -82,7 +88,7 @@ export async function connectSubscribers(
   progress: Bench['progress'],
 ): Promise<FanOutSide> {
   const subscribers = startWorker<Command, Reply>('./fan-out-subscribers.ts')
-  const side: FanOutSide = { server, conversationId, subscribers, turns: [] }
+  const side: FanOutSide = { server, conversationId, subscribers, turns: [], writer: '' }
   await subscribers.ask({
     do: 'open',
     port: server.port,
@@ -161,7 +167,7 @@ export async function measureBurst(side: FanOutSide): Promise<number> {
       turns.map(async (turn, index) => {
         while (left > 0) {
           const text = ` token ${left--}`
-          await mutate(connections[index]!, DELTA, { turn: turn.id, text, start: turn.end })
+          await mutate(connections[index]!, DELTA(side.writer), { turn: turn.id, text, start: turn.end })
           turn.end += text.length
           sent.set(turn.id, sent.get(turn.id)! + text)
         }
@@ -185,9 +191,11 @@ type Delta = { turnId: string; start: number; end: number; text: string }
 
 export async function openTurns(side: FanOutSide): Promise<void> {
   await withConnections(side, 1, async ([connection]) => {
+    const { body } = await connection!.post('/graphql', JSON.stringify({ query: OPEN_FIELDS }))
+    side.writer = body.toString().includes('writerToken') ? WRITER : ''
     for (let index = 0; index < WRITERS; index++) {
       side.turns.push({
-        id: (await mutate<{ id: string }>(connection!, OPEN, { conversationId: side.conversationId })).id,
+        id: (await mutate<{ id: string }>(connection!, OPEN(side.writer), { conversationId: side.conversationId })).id,
         end: 0,
       })
     }

@@ -12,6 +12,7 @@ import { versionKey, type TurnVersionId, type VectorSearch } from '../../src/sto
 import type { Backend } from '../support/backend.ts'
 import { addEmbedder } from '../support/seeded-vectors.ts'
 import { useWorld, type TestWorld } from '../support/world.ts'
+import { WRITER } from '../support/writer.ts'
 
 /** An embedder of the suite, because the world's own embedder writes vectors automatically. */
 const EMBEDDER = 'test:4'
@@ -221,8 +222,12 @@ export function vectorSearchContract(
     it('finds only committed turns', async () => {
       const { newConversation, nearest, as } = newTenant()
       const one = await newConversation('ada')
-      const turn = await openTurn(world.deps, as('ada'), { conversationId: one, turn: { role: 'USER' } })
-      await appendDelta(world.deps, as('ada'), { turnId: turn.id, start: 0, text: 'so far' })
+      const turn = await openTurn(world.deps, as('ada'), {
+        writerToken: WRITER,
+        conversationId: one,
+        turn: { role: 'USER' },
+      })
+      await appendDelta(world.deps, as('ada'), { writerToken: WRITER, turnId: turn.id, start: 0, text: 'so far' })
       await writeVector(turn, 0)
       expect(await nearest([one])).toEqual([])
     })

@@ -2,6 +2,7 @@
 // two essential parts of a client: `follow` resumes after a lost connection, and `apply` joins deltas to the text of a
 // turn.
 
+import { randomUUID } from 'node:crypto'
 import { createClient } from 'graphql-ws'
 import WebSocket from 'ws'
 
@@ -134,6 +135,9 @@ export function connect(url: string, actor: string) {
     }
   }`
 
+  /** The token of every turn that this participant streams. */
+  const writerToken = randomUUID()
+
   return {
     actor,
     events,
@@ -161,21 +165,21 @@ export function connect(url: string, actor: string) {
         `mutation Open($input: OpenTurnInput!) {
         openTurn(input: $input) { ... on Turn { ${TURN} } ${ERROR} }
       }`,
-        { input: { conversationId, turn } },
+        { input: { conversationId, turn, writerToken } },
       ),
     appendDelta: (turnId: string, start: number, text: string) =>
       ask<{ end: number }>(
         `mutation AppendDelta($input: AppendDeltaInput!) {
         appendDelta(input: $input) { ... on DeltaReceipt { end } ${ERROR} }
       }`,
-        { input: { turnId, start, text } },
+        { input: { turnId, writerToken, start, text } },
       ),
     commitTurn: (turnId: string) =>
       ask<Turn>(
         `mutation Commit($input: CommitTurnInput!) {
         commitTurn(input: $input) { ... on Turn { ${TURN} } ${ERROR} }
       }`,
-        { input: { turnId } },
+        { input: { turnId, writerToken } },
       ),
     supersedeTurn: (turnId: string, turn: object) =>
       ask<Turn>(

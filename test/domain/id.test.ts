@@ -1,6 +1,6 @@
 // Typed ids. No database.
 
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { kindOf, newId, type Kind } from '../../src/domain/id.ts'
 
 describe.each<[Kind, string]>([
@@ -13,9 +13,35 @@ describe.each<[Kind, string]>([
     expect(kindOf(id)).toBe(kind)
   })
 
-  it('is new each time and sorts after earlier ids', () => {
-    const ids = Array.from({ length: 10_000 }, () => newId(kind))
-    expect(new Set(ids).size).toBe(ids.length)
+  describe('within one millisecond', () => {
+    beforeEach(() => vi.useFakeTimers({ now: 1_700_000_000_000 }))
+    afterEach(() => vi.useRealTimers())
+
+    it('has 80 random bits: 16 characters of which each takes every value', () => {
+      const randoms = Array.from({ length: 10_000 }, () => newId(kind).slice(-16))
+      for (let place = 0; place < 16; place++) {
+        expect(new Set(randoms.map((random) => random[place])).size).toBe(32)
+      }
+      // With 160,000 characters of 32 values, each value is expected 5,000 times, with a standard deviation of 70.
+      const counts = new Map<string, number>()
+      for (const character of randoms.join('')) counts.set(character, (counts.get(character) ?? 0) + 1)
+      for (const count of counts.values()) expect(Math.abs(count - 5_000)).toBeLessThan(7 * 70)
+    })
+
+    it('is not near the id before it', () => {
+      const ids = Array.from({ length: 1_000 }, () => newId(kind))
+      expect(new Set(ids.map((each) => each.slice(0, -4))).size).toBe(ids.length)
+      expect(ids.toSorted()).not.toEqual(ids)
+    })
+  })
+
+  it('sorts after ids of earlier milliseconds', () => {
+    vi.useFakeTimers({ now: 1_700_000_000_000 })
+    const ids = Array.from({ length: 100 }, () => {
+      vi.advanceTimersByTime(1)
+      return newId(kind)
+    })
+    vi.useRealTimers()
     expect(ids.toSorted()).toEqual(ids)
   })
 })

@@ -21,6 +21,7 @@ import { InvalidInput, NotAllowed, NotFound } from '../../src/errors.ts'
 import { readJournal } from '../../src/store/sql/event/read-journal.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
+import { WRITER } from '../support/writer.ts'
 
 describe('windows', () => {
   it.each<[number[], 'ALL' | 'SINCE_JOINED', number, number[]]>([
@@ -251,13 +252,13 @@ describe.each(backends)('participants on $name', (backend) => {
       await read(tenant, conversationId, 'bob', 3)
       const turn = { role: 'ASSISTANT' as const }
       const [committed, aborted] = [
-        await openTurn(world.deps, tenant.as('ann'), { conversationId, turn }),
-        await openTurn(world.deps, tenant.as('ann'), { conversationId, turn }),
+        await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn }),
+        await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn }),
       ]
       expect(await unread(tenant, conversationId, 'bob')).toBe(0)
-      await appendDelta(world.deps, tenant.as('ann'), { turnId: committed.id, text: 'a' })
-      await commitTurn(world.deps, tenant.as('ann'), { turnId: committed.id })
-      await abortTurn(world.deps, tenant.as('ann'), { turnId: aborted.id })
+      await appendDelta(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId: committed.id, text: 'a' })
+      await commitTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId: committed.id })
+      await abortTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId: aborted.id })
       expect(await unread(tenant, conversationId, 'bob')).toBe(1)
       for (const turnId of [id, committed.id]) {
         await supersedeTurn(world.deps, tenant.as('ann'), { turnId, turn: { role: 'USER', content: 'edited' } })

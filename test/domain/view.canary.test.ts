@@ -22,6 +22,7 @@ import { DomainError, NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
 import { embeddedFacts, textOf } from '../support/recall.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
+import { WRITER } from '../support/writer.ts'
 
 const CANARY = 'canary-7f3a9'
 const call = (callId: string) => ({ toolCall: { callId, name: CANARY, arguments: { of: CANARY } } })
@@ -60,14 +61,14 @@ describe.each(backends)('a private turn on $name', (backend) => {
       })
       const edited = await supersedeTurn(deps, ann, { turnId: said.id, turn: { ...toBob, content: `${CANARY} two` } })
       const again = await supersedeTurn(deps, ann, { turnId: edited.id, turn: { role: 'USER', parts: [call(CANARY)] } })
-      const committed = await openTurn(deps, ann, { conversationId, turn: toBob })
-      await appendDelta(deps, ann, { turnId: committed.id, text: `${CANARY} streamed` })
-      await commitTurn(deps, ann, { turnId: committed.id, parts: [call('k2')] })
-      const aborted = await openTurn(deps, ann, { conversationId, turn: toBob })
-      await appendDelta(deps, ann, { turnId: aborted.id, text: `${CANARY} given up` })
-      await abortTurn(deps, ann, { turnId: aborted.id, reason: CANARY })
-      const open = await openTurn(deps, ann, { conversationId, turn: toBob })
-      await appendDelta(deps, ann, { turnId: open.id, text: `${CANARY} still open` })
+      const committed = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: toBob })
+      await appendDelta(deps, ann, { writerToken: WRITER, turnId: committed.id, text: `${CANARY} streamed` })
+      await commitTurn(deps, ann, { writerToken: WRITER, turnId: committed.id, parts: [call('k2')] })
+      const aborted = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: toBob })
+      await appendDelta(deps, ann, { writerToken: WRITER, turnId: aborted.id, text: `${CANARY} given up` })
+      await abortTurn(deps, ann, { writerToken: WRITER, turnId: aborted.id, reason: CANARY })
+      const open = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: toBob })
+      await appendDelta(deps, ann, { writerToken: WRITER, turnId: open.id, text: `${CANARY} still open` })
       ids.push(said.id, edited.id, again.id, committed.id, aborted.id, open.id)
       ids.push(...(await recordFactsOf(ann, CANARY, committed.id)), ...(await recordFactsOf(ann, 'ann', committed.id)))
     }

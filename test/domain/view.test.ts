@@ -27,6 +27,7 @@ import { backends } from '../support/backend.ts'
 import { createConversationOracle, type ConversationOracle } from '../support/conversation-oracle.ts'
 import { casesOf, isLong } from '../support/long.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
+import { WRITER } from '../support/writer.ts'
 
 describe('windows', () => {
   it.each<[number[], open: number[], closed: number[]]>([
@@ -229,8 +230,8 @@ describe.each(backends)('views on $name', (backend) => {
       }
       case 'open': {
         const turn = { role: 'ASSISTANT' as const, audience: turnAudience }
-        const { id } = await openTurn(deps, viewer, { conversationId, turn })
-        await appendDelta(deps, viewer, { turnId: id, text: content })
+        const { id } = await openTurn(deps, viewer, { writerToken: WRITER, conversationId, turn })
+        await appendDelta(deps, viewer, { writerToken: WRITER, turnId: id, text: content })
         return oracle.append({ id, actor: op.actor, status: 'STREAMING', tokens: 0, audience: turnAudience })
       }
       case 'commit':
@@ -241,7 +242,7 @@ describe.each(backends)('views on $name', (backend) => {
         // An author who has left could not see the result, so the step is skipped.
         if (!oracle.isIn(turn.actor)) return
         const close = op.op === 'commit' ? commitTurn : abortTurn
-        const { tokenCount } = await close(deps, tenant.as(turn.actor), { turnId: turn.id })
+        const { tokenCount } = await close(deps, tenant.as(turn.actor), { writerToken: WRITER, turnId: turn.id })
         return oracle.close(turn, op.op === 'commit' ? 'COMMITTED' : 'ABORTED', tokenCount)
       }
       case 'supersede': {

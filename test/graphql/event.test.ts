@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
 import { take, useClients, type Answer } from './client.ts'
+import { WRITER } from '../support/writer.ts'
 
 const FOLLOW = `subscription ($id: ID!, $after: Int, $as: String) {
   conversationEvents(conversationId: $id, after: $after, as: $as) {
@@ -64,11 +65,12 @@ describe.each(backends)('subscriptions on $name', (backend) => {
   it('deliver ephemeral events without seq, and complete when the conversation is deleted', async () => {
     const conversationId = await makeConversation(BOTH)
     const following = await follow('bob', FOLLOW, { id: conversationId })
-    const opening = `openTurn(input: { conversationId: "${conversationId}", turn: { role: ASSISTANT } })`
+    const token = `writerToken: "${WRITER}"`
+    const opening = `openTurn(input: { ${token}, conversationId: "${conversationId}", turn: { role: ASSISTANT } })`
     const open = await write(opening, '... on Turn { id }')
-    await write(`appendDelta(input: { turnId: "${open.id}", text: "Hi" })`)
+    await write(`appendDelta(input: { ${token}, turnId: "${open.id}", text: "Hi" })`)
     const seen = await take(following, 2)
-    await write(`abortTurn(input: { turnId: "${open.id}", reason: "enough" })`)
+    await write(`abortTurn(input: { ${token}, turnId: "${open.id}", reason: "enough" })`)
     seen.push(...(await take(following, 1)))
     await write(`markRead(input: { conversationId: "${conversationId}", seq: 3 })`)
     seen.push(...(await take(following, 1)))

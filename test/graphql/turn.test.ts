@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
 import { useClients, type Answer } from './client.ts'
+import { WRITER } from '../support/writer.ts'
 
 describe.each(backends)('turns on $name', (backend) => {
   const clients = useClients(backend)
@@ -223,7 +224,7 @@ describe.each(backends)('turns on $name', (backend) => {
       openTurn: { id, ...opened },
     } = await bob(
       `mutation ($id: ID!) {
-      openTurn(input: { conversationId: $id, turn: { role: ASSISTANT } }) {
+      openTurn(input: { writerToken: "${WRITER}", conversationId: $id, turn: { role: ASSISTANT } }) {
         ... on Turn { id status text parts { __typename } }
       }
     }`,
@@ -239,7 +240,7 @@ describe.each(backends)('turns on $name', (backend) => {
         ... on DeltaReceipt { turnId end } ... on Error { code } ... on StreamClosed { status }
       }
     }`,
-          { input: { turnId: id, text, start } },
+          { input: { writerToken: WRITER, turnId: id, text, start } },
         )
       ).appendDelta
     expect(await delta('Hel')).toEqual({ turnId: id, end: 3 })
@@ -251,7 +252,7 @@ describe.each(backends)('turns on $name', (backend) => {
     const { commitTurn } = await bob(
       `mutation ($id: ID!) {
       commitTurn(input: {
-        turnId: $id, model: "m", parts: [{ toolCall: { callId: "s1", name: "n", arguments: {} } }]
+        writerToken: "${WRITER}", turnId: $id, model: "m", parts: [{ toolCall: { callId: "s1", name: "n", arguments: {} } }]
       }) { ... on Turn { status text model parts { __typename } } }
     }`,
       { id },
@@ -261,7 +262,7 @@ describe.each(backends)('turns on $name', (backend) => {
     expect(await delta('x')).toEqual({ code: 'STREAM_CLOSED', status: 'COMMITTED' })
     const { abortTurn } = await bob(
       `mutation ($id: ID!) {
-      abortTurn(input: { turnId: $id, reason: "late" }) { ... on StreamClosed { status } }
+      abortTurn(input: { writerToken: "${WRITER}", turnId: $id, reason: "late" }) { ... on StreamClosed { status } }
     }`,
       { id },
     )

@@ -28,7 +28,8 @@ const { TEST_DATABASE_URL, TEST_REDIS_URL } = process.env
 
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
 const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
-const CACHE = join(MODULES, '.cache')
+/** Directory of the templates of embedded databases. */
+export const CACHE = join(MODULES, '.cache')
 
 const embedded: Backend = {
   name: 'embedded',

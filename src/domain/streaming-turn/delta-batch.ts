@@ -3,26 +3,29 @@
 import type { ChunkRow, Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
 import { isFirstHalf, startsWithSecondHalf } from './state.ts'
 
-/** A delta to write at UTF-16 offset `start`; null for the turn's end. */
-export type DeltaWrite = { tenant: string; turnId: string; start: number | null; text: string }
+/** A delta of the writer with this token's hash, to write at UTF-16 offset `start`; null for the turn's end. */
+export type DeltaWrite = { tenant: string; turnId: string; writer: string; start: number | null; text: string }
 
 /** A waiting delta. `alone` prevents merging; it is set when a delta is queued again. */
 export type WaitingDelta = { readonly delta: DeltaWrite; readonly alone: boolean }
 
+/** Names who writes the delta to which turn. Deltas are merged only with deltas of the same writer. */
+export const writerOf = ({ turnId, tenant, writer }: DeltaWrite): string => `${turnId} ${writer} ${tenant}`
+
 /** Separates the surrogate halves at the ends from the text. appendDelta has already rejected halves in the middle. */
-function toChunk({ turnId, tenant, start, text }: DeltaWrite): Delta {
+function toChunk({ turnId, tenant, writer, start, text }: DeltaWrite): Delta {
   const second = startsWithSecondHalf(text) ? text.charCodeAt(0) : null
   const last = text.charCodeAt(text.length - 1)
   const half = isFirstHalf(last) ? last : null
   const whole = text.slice(second === null ? 0 : 1, half === null ? undefined : -1)
-  return { turn: turnId, tenant, start, second, text: whole, units: whole.length, half }
+  return { turn: turnId, tenant, writer, start, second, text: whole, units: whole.length, half }
 }
 
 /** Whether joining the texts leaves no surrogate half without its other half at the joint. */
 const fits = (before: string, after: string) =>
   isFirstHalf(before.charCodeAt(before.length - 1)) === startsWithSecondHalf(after)
 
-/** Merges the first waiting deltas of a turn, as long as each continues the previous one. `count` is their number. */
+/** Merges the first waiting deltas of a writer, as long as each continues the previous one. `count` is their number. */
 export function mergeDeltas(waiting: readonly WaitingDelta[]): { chunk: Delta; count: number } {
   const first = waiting[0]!
   let { text } = first.delta

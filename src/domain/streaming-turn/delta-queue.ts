@@ -11,6 +11,7 @@ import {
   mergeDeltas,
   startsBeforeEnd,
   unwrittenText,
+  writerOf,
   type DeltaWrite,
   type WaitingDelta,
 } from './delta-batch.ts'
@@ -27,9 +28,9 @@ export type DeltaQueue = {
 }
 
 type QueuedDelta = WaitingDelta & { resolve(written: Written): void; reject(error: unknown): void }
-/** Waiting deltas by turn, in order of arrival. */
+/** Waiting deltas by `writerOf`, in order of arrival. */
 type WaitingDeltas = Map<string, QueuedDelta[]>
-type DeltaBatch = { chunk: Delta; deltas: QueuedDelta[] }
+type DeltaBatch = { writer: string; chunk: Delta; deltas: QueuedDelta[] }
 
 /** Called after the commit with each range of text written. */
 type OnWritten = (conversationId: string, turnId: string, start: number, text: string) => void
@@ -62,9 +63,10 @@ export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten
     write(delta) {
       return new Promise((resolve, reject) => {
         const queued = { delta, alone: false, resolve, reject }
-        const deltas = waiting.get(delta.turnId)
+        const writer = writerOf(delta)
+        const deltas = waiting.get(writer)
         if (deltas) deltas.push(queued)
-        else waiting.set(delta.turnId, [queued])
+        else waiting.set(writer, [queued])
         if (!running)
           setImmediate(() => {
             if (!running) void run()
@@ -74,13 +76,13 @@ export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten
   }
 }
 
-/** Removes the first deltas of each turn, merged into one chunk per turn. */
+/** Removes the first deltas of each writer, merged into one chunk per writer. */
 function takeBatches(waiting: WaitingDeltas): DeltaBatch[] {
   const batches: DeltaBatch[] = []
-  for (const [turnId, deltas] of waiting) {
+  for (const [writer, deltas] of waiting) {
     const { chunk, count } = mergeDeltas(deltas)
-    batches.push({ chunk, deltas: deltas.splice(0, count) })
-    if (deltas.length === 0) waiting.delete(turnId)
+    batches.push({ writer, chunk, deltas: deltas.splice(0, count) })
+    if (deltas.length === 0) waiting.delete(writer)
   }
   return batches
 }
@@ -92,7 +94,7 @@ async function settle(
   pool: Pool,
   waiting: WaitingDeltas,
   onWritten: OnWritten,
-  { chunk, deltas }: DeltaBatch,
+  { writer, chunk, deltas }: DeltaBatch,
   row: ChunkRow,
 ): Promise<void> {
   if (row.outcome === 'written' || row.outcome === 'renewed') {
@@ -103,7 +105,7 @@ async function settle(
   }
   if (deltas.length > 1) {
     const unmerged = deltas.map((queued) => ({ ...queued, alone: true }))
-    return requeue(waiting, chunk.turn, unmerged)
+    return requeue(waiting, writer, unmerged)
   }
   const queued = deltas[0]!
   const { delta } = queued
@@ -113,12 +115,12 @@ async function settle(
   if (rest === null) return queued.resolve({ ...row, outcome: 'other' })
   // A delta without new text still renews the lease.
   const unwritten = { ...delta, text: rest, start: rest === '' ? null : row.end }
-  requeue(waiting, chunk.turn, [{ ...queued, delta: unwritten, alone: true }])
+  requeue(waiting, writer, [{ ...queued, delta: unwritten, alone: true }])
 }
 
-/** Queues deltas again, before later deltas of their turn. */
-function requeue(waiting: WaitingDeltas, turnId: string, deltas: QueuedDelta[]): void {
-  waiting.set(turnId, [...deltas, ...(waiting.get(turnId) ?? [])])
+/** Queues deltas again, before later deltas of their writer. */
+function requeue(waiting: WaitingDeltas, writer: string, deltas: QueuedDelta[]): void {
+  waiting.set(writer, [...deltas, ...(waiting.get(writer) ?? [])])
 }
 
 /** Dependencies of writing streaming turns. */

@@ -1,23 +1,27 @@
-// Writes streaming turns: deltas, then commit or abort. A writer needs only the turn's id. A delta may be sent again:
-// text that is already stored is dropped if it is equal; otherwise the delta fails with Conflict.
+// Writes streaming turns: deltas, then commit or abort. A writer needs the turn's id and the token that opened it. A
+// delta may be sent again: text that is already stored is dropped if it is equal; otherwise the delta fails with
+// Conflict. A refusal says no more than the viewer sees: for a turn outside its view, every call fails with NotFound.
 
 import { z } from 'zod'
-import { Conflict, InvalidInput, NotFound, StreamClosed } from '../../errors.ts'
+import { Conflict, InvalidInput, NotAllowed, NotFound, StreamClosed, type DomainError } from '../../errors.ts'
 import { closeTurn, type CloseRow, type ClosedTurn } from '../../store/sql/streaming-turn/close-turn.ts'
 import { readOpenTurn } from '../../store/sql/streaming-turn/read-text.ts'
 import { readSilentStreams } from '../../store/sql/streaming-turn/read-silent-streams.ts'
 import type { StreamDeps } from './delta-queue.ts'
 import { announceEntries } from '../publisher.ts'
 import { count, id, metadata, name, parse, text } from '../input.ts'
+import { hashOfWriter, writerToken } from '../turn/writer.ts'
 import { contentOf, parts, toParts, type ContentPart } from '../turn/content.ts'
 import { getTurns, type Turn } from '../turn/turn.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
+import type { TurnStatus } from '../../store/generated/enums.ts'
 import { actAs, type Viewer } from '../view.ts'
 import type { Written } from './delta-queue.ts'
 import { startsWithSecondHalf } from './state.ts'
 
 const appendDeltaInput = z.object({
   turnId: id('turn'),
+  writerToken,
   text: z.string().refine((value) => !value.includes('\0'), 'must not contain U+0000'),
   start: count.nullish(),
 })
@@ -30,28 +34,56 @@ export type DeltaReceipt = { turnId: string; end: number }
  * Appends text at `start`, or at the turn's end if `start` is absent. Every accepted delta renews the lease, even
  * without new text. A surrogate pair may be split between two deltas. Deltas may be sent without waiting for replies.
  * @throws InvalidInput for malformed text, or a turn over the limit @throws NotFound @throws StreamClosed
+ * @throws NotAllowed for another writerToken, or an author who has left
  * @throws Conflict when `start` is beyond the turn's end, or different text is stored there
  */
 export async function appendDelta(deps: StreamDeps, viewer: Viewer, input: AppendDeltaInput): Promise<DeltaReceipt> {
-  const { turnId, start, text: content } = parse(appendDeltaInput, input)
+  const { turnId, writerToken: token, start, text: content } = parse(appendDeltaInput, input)
   // Other deltas may complete surrogate halves at the ends of the text, but not halves within it.
   const whole = content.slice(startsWithSecondHalf(content) ? 1 : 0).replace(/[\ud800-\udbff]$/, '')
   if (!whole.isWellFormed()) throw unpairedHalf()
-  const written = await deps.deltas.write({ tenant: viewer.tenant, turnId, start: start ?? null, text: content })
-  return { turnId, end: endAfter(deps, turnId, start ?? null, written) }
+  const delta = { tenant: viewer.tenant, turnId, writer: hashOfWriter(token), start: start ?? null, text: content }
+  const { outcome, end, status } = await deps.deltas.write(delta)
+  if (isRefusal(outcome)) throw await refusalOf(deps, viewer, turnId, outcome, status)
+  return { turnId, end: endAfter(deps, turnId, start ?? null, outcome, end) }
+}
+
+const REFUSALS = ['closed', 'other_writer', 'left', 'missing'] as const
+type Refusal = (typeof REFUSALS)[number]
+
+const isRefusal = (outcome: string): outcome is Refusal => (REFUSALS as readonly string[]).includes(outcome)
+
+/** Returns the error for a refused call. A turn that the viewer does not see looks like an unknown turn. */
+async function refusalOf(
+  deps: StreamDeps,
+  viewer: Viewer,
+  turnId: string,
+  refusal: Refusal,
+  status: TurnStatus | null,
+): Promise<DomainError> {
+  const isSeen = refusal !== 'missing' && (await getTurns(deps, viewer, [turnId])).has(turnId)
+  if (!isSeen) return new NotFound('turn', turnId)
+  if (refusal === 'closed') return new StreamClosed(turnId, status!)
+  return new NotAllowed(
+    refusal === 'left'
+      ? `The author of turn ${turnId} has left the conversation. Add the participant again first.`
+      : `Turn ${turnId} has another writer. Send the writerToken with which it was opened.`,
+  )
 }
 
 const unpairedHalf = () => InvalidInput.at('text', 'must not contain half of a surrogate pair without the other half')
 
-function endAfter(deps: StreamDeps, turnId: string, start: number | null, { outcome, end, status }: Written): number {
+function endAfter(
+  deps: StreamDeps,
+  turnId: string,
+  start: number | null,
+  outcome: Exclude<Written['outcome'], Refusal>,
+  end: number | null,
+): number {
   switch (outcome) {
     case 'written':
     case 'renewed':
       return end!
-    case 'missing':
-      throw new NotFound('turn', turnId)
-    case 'closed':
-      throw new StreamClosed(turnId, status!)
     case 'full':
       throw InvalidInput.at('text', `would make the turn longer than ${deps.limits.turnBytes} bytes`)
     case 'half':
@@ -65,6 +97,7 @@ function endAfter(deps: StreamDeps, turnId: string, start: number | null, { outc
 
 const commitTurnInput = z.object({
   turnId: id('turn'),
+  writerToken,
   parts: parts.nullish(),
   tokens: z.object({ prompt: count, completion: count }).nullish(),
   model: name.nullish(),
@@ -75,6 +108,7 @@ export type CommitTurnInput = z.input<typeof commitTurnInput>
 /**
  * Commits the turn with its streamed text followed by the given parts, and returns it.
  * @throws InvalidInput for a text part, or a turn without content @throws NotFound @throws StreamClosed
+ * @throws NotAllowed for another writerToken, or an author who has left
  */
 export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: CommitTurnInput): Promise<Turn> {
   const given = parse(commitTurnInput, input)
@@ -82,7 +116,7 @@ export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: Commit
   if (more.some((part) => part.type === 'text')) {
     throw InvalidInput.at('parts', 'must not contain text; send it with appendDelta')
   }
-  return close(deps, viewer, given.turnId, async (streamed) => ({
+  return close(deps, viewer, given, async (streamed) => ({
     status: 'COMMITTED',
     ...(await contentOf([...streamed, ...more], deps, 'parts')),
     promptTokens: given.tokens?.prompt,
@@ -92,17 +126,21 @@ export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: Commit
   }))
 }
 
-const abortTurnInput = z.object({ turnId: id('turn'), reason: text(1000).nullish() })
+const abortTurnInput = z.object({ turnId: id('turn'), writerToken, reason: text(1000).nullish() })
 export type AbortTurnInput = z.input<typeof abortTurnInput>
 
-/** Aborts the turn and returns it. Its text is kept. @throws InvalidInput @throws NotFound @throws StreamClosed */
+/**
+ * Aborts the turn and returns it. Its text is kept.
+ * @throws InvalidInput @throws NotFound @throws StreamClosed
+ * @throws NotAllowed for another writerToken, or an author who has left
+ */
 export async function abortTurn(deps: StreamDeps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
-  const { turnId, reason } = parse(abortTurnInput, input)
-  return close(deps, viewer, turnId, (streamed) => aborted(deps, streamed, reason ?? null))
+  const { reason, ...given } = parse(abortTurnInput, input)
+  return close(deps, viewer, given, (streamed) => aborted(deps, streamed, reason ?? null))
 }
 
 /** The final content and status of a turn. */
-type Ending = Omit<ClosedTurn, 'tenant' | 'id' | 'end'>
+type Ending = Omit<ClosedTurn, 'tenant' | 'id' | 'end' | 'writer'>
 const EMPTY: Ending = { status: 'ABORTED', text: '', tokens: 0 }
 
 async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string | null): Promise<Ending> {
@@ -115,18 +153,18 @@ async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string
 
 /**
  * Stores the streamed text in the turn and closes its stream; retries if a delta was written concurrently.
- * @param silentMs close only if the writer has sent nothing for this many ms; null for no condition
+ * @param by the hash of the writer's token; for the sweep, how long the writer must have been silent, in ms
  * @param end returns the turn's final content for the streamed parts
  */
 async function closeStream(
   deps: StreamDeps,
   tenant: string,
   turnId: string,
-  silentMs: number | null,
+  by: { writer: string; silentMs: null } | { writer: null; silentMs: number },
   end: (streamed: ContentPart[]) => Promise<Ending>,
 ): Promise<CloseRow> {
   for (;;) {
-    const open = await readOpenTurn(deps.pool, tenant, turnId)
+    const open = await readOpenTurn(deps.pool, tenant, turnId, by.writer)
     // For a turn that is not open, closeTurn returns the reason and ignores the ending.
     const ending = open ? await end(open.text === '' ? [] : [{ type: 'text', text: open.text }]) : EMPTY
     const index = open && ending.status === 'COMMITTED' ? indexEntry(open.actor, ending.text) : null
@@ -136,7 +174,7 @@ async function closeStream(
       tenant,
       id: turnId,
       end: open?.text.length ?? 0,
-      silentMs,
+      ...by,
     })
     if (row.outcome === 'grown') continue
     if (row.outcome === 'written') {
@@ -149,12 +187,11 @@ async function closeStream(
 async function close(
   deps: StreamDeps,
   viewer: Viewer,
-  turnId: string,
+  { turnId, writerToken: token }: { turnId: string; writerToken: string },
   end: (streamed: ContentPart[]) => Promise<Ending>,
 ): Promise<Turn> {
-  const row = await closeStream(deps, viewer.tenant, turnId, null, end)
-  if (row.outcome === 'closed') throw new StreamClosed(turnId, row.status)
-  if (row.outcome === 'missing') throw new NotFound('turn', turnId)
+  const row = await closeStream(deps, viewer.tenant, turnId, { writer: hashOfWriter(token), silentMs: null }, end)
+  if (isRefusal(row.outcome)) throw await refusalOf(deps, viewer, turnId, row.outcome, row.status)
   if (row.outcome === 'no_call') {
     throw InvalidInput.at('parts', `answers tool call ${JSON.stringify(row.detail)}, which is not in the conversation`)
   }
@@ -172,7 +209,7 @@ export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
   let count = 0
   for (const { tenant, id: turnId } of silent) {
     const reason = `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`
-    const row = await closeStream(deps, tenant, turnId, deps.streamLeaseMs, (streamed) =>
+    const row = await closeStream(deps, tenant, turnId, { writer: null, silentMs: deps.streamLeaseMs }, (streamed) =>
       aborted(deps, streamed, reason),
     )
     if (row.outcome === 'written') count += 1

@@ -11,6 +11,10 @@ export type BatchLimits = { turns: number; text: number }
 
 const LIMITS: BatchLimits = { turns: 512, text: 4 * 1024 * 1024 }
 
+/** A call's place in the queue: its conversation, as its tenant names it. Conversation ids contain no space. */
+export const placeOf = ({ conversationId, tenant }: Pick<AppendCall, 'conversationId' | 'tenant'>): string =>
+  `${conversationId} ${tenant}`
+
 /** Whether two calls must not share a statement: they share an idempotency key, or one of them expects a seq. */
 function excludes(a: AppendCall, b: AppendCall): boolean {
   if (a.expected != null || b.expected != null) return true
@@ -26,9 +30,9 @@ function isExcluded(batch: readonly WaitingAppend[], from: number, call: AppendC
 }
 
 /**
- * Returns the calls to write next, grouped by conversation; none if every waiting conversation is busy.
- * @param waiting calls by conversation, both in order of arrival
- * @param busy conversations to skip, because another statement writes or will retry them
+ * Returns the calls to write next, grouped by place; none if every waiting place is busy.
+ * @param waiting calls by `placeOf`, both in order of arrival
+ * @param busy places to skip, because another statement writes or will retry their calls
  */
 export function chooseBatch<Append extends WaitingAppend>(
   waiting: ReadonlyMap<string, readonly Append[]>,
@@ -38,8 +42,8 @@ export function chooseBatch<Append extends WaitingAppend>(
   const batch: Append[] = []
   let turns = 0
   let text = 0
-  for (const [conversationId, appends] of waiting) {
-    if (busy.has(conversationId)) continue
+  for (const [place, appends] of waiting) {
+    if (busy.has(place)) continue
     const first = batch.length
     for (const append of appends) {
       const fits = turns + append.call.turns.length <= limits.turns && text + append.text <= limits.text

@@ -1,11 +1,12 @@
 // Batches appends: the calls that arrive while a statement runs are written together by the next statement. Within a
-// process, a conversation is in one statement at a time, so its calls keep their order; between processes, the
-// conversation's lock orders them.
+// process, a tenant's conversation is in one statement at a time, so its calls keep their order; between processes, the
+// conversation's lock orders them. Calls of another tenant that name the same conversation have a place of their own:
+// they fail, and must not delay the conversation's calls.
 
 import type { Platform } from '../platform.ts'
 import type { Pool } from 'pg'
 import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/turn/append-turns.ts'
-import { chooseBatch, rowsByCall, type WaitingAppend } from './append-batch.ts'
+import { chooseBatch, placeOf, rowsByCall, type WaitingAppend } from './append-batch.ts'
 
 export type AppendQueue = {
   /**
@@ -29,9 +30,9 @@ type QueueState = {
   readonly pool: Pool
   readonly concurrency: number
   readonly onWritten: OnWritten
-  /** Waiting calls by conversation, in order of arrival; conversations in the order of their oldest call. */
+  /** Waiting calls by `placeOf`, in order of arrival; places in the order of their oldest call. */
   readonly waiting: Map<string, QueuedAppend[]>
-  /** Conversations in a statement, or waiting for a retry. */
+  /** Places in a statement, or waiting for a retry. */
   readonly busy: Set<string>
   /** Number of running statements, at most `concurrency`. Excludes `waiters`. */
   running: number
@@ -57,9 +58,10 @@ export function createAppendQueue(pool: Pool, concurrency: number, onWritten: On
       return new Promise((resolve, reject) => {
         const text = call.turns.reduce((sum, turn) => sum + turn.text.length, 0)
         const append = { call, text, resolve, reject }
-        const appends = queue.waiting.get(call.conversationId)
+        const place = placeOf(call)
+        const appends = queue.waiting.get(place)
         if (appends) appends.push(append)
-        else queue.waiting.set(call.conversationId, [append])
+        else queue.waiting.set(place, [append])
         schedule(queue)
       })
     },
@@ -88,17 +90,18 @@ function schedule(queue: QueueState): void {
 function take({ waiting, busy }: QueueState): QueuedAppend[] {
   const batch = chooseBatch(waiting, busy)
   for (const { call } of batch) {
-    const appends = waiting.get(call.conversationId)!
+    const place = placeOf(call)
+    const appends = waiting.get(place)!
     appends.shift()
-    if (appends.length === 0) waiting.delete(call.conversationId)
-    busy.add(call.conversationId)
+    if (appends.length === 0) waiting.delete(place)
+    busy.add(place)
   }
   return batch
 }
 
 async function run(queue: QueueState, batch: QueuedAppend[], wait: boolean): Promise<void> {
   const skipped = await execute(queue, batch, wait)
-  for (const append of batch) if (!skipped.includes(append)) queue.busy.delete(append.call.conversationId)
+  for (const append of batch) if (!skipped.includes(append)) queue.busy.delete(placeOf(append.call))
   retrySkipped(queue, skipped)
 }
 
@@ -144,18 +147,19 @@ async function execute(
   return []
 }
 
-/** Retries each skipped conversation in its own statement, which waits for the lock. The conversation stays busy. */
+/** Retries each skipped conversation in its own statement, which waits for the lock. Its place stays busy. */
 function retrySkipped(queue: QueueState, skipped: readonly QueuedAppend[]): void {
-  const byConversation = new Map<string, QueuedAppend[]>()
+  const byPlace = new Map<string, QueuedAppend[]>()
   for (const append of skipped) {
-    const appends = byConversation.get(append.call.conversationId)
+    const place = placeOf(append.call)
+    const appends = byPlace.get(place)
     if (appends) appends.push(append)
-    else byConversation.set(append.call.conversationId, [append])
+    else byPlace.set(place, [append])
   }
-  for (const [conversationId, appends] of byConversation) {
+  for (const [place, appends] of byPlace) {
     if (queue.waiters < MAX_WAITERS) sendWaiting(queue, appends)
     // Conversations that stay locked must neither delay one whose lock is released soon, nor query in a tight loop.
-    else setTimeout(() => requeue(queue, conversationId, appends), RETRY_MS)
+    else setTimeout(() => requeue(queue, place, appends), RETRY_MS)
   }
 }
 
@@ -167,10 +171,10 @@ function sendWaiting(queue: QueueState, appends: QueuedAppend[]): void {
   })
 }
 
-/** Queues the calls again, before later calls of their conversation. */
-function requeue(queue: QueueState, conversationId: string, appends: QueuedAppend[]): void {
-  queue.busy.delete(conversationId)
-  queue.waiting.set(conversationId, [...appends, ...(queue.waiting.get(conversationId) ?? [])])
+/** Queues the calls again, before later calls of their place. */
+function requeue(queue: QueueState, place: string, appends: QueuedAppend[]): void {
+  queue.busy.delete(place)
+  queue.waiting.set(place, [...appends, ...(queue.waiting.get(place) ?? [])])
   schedule(queue)
 }
 

@@ -11,6 +11,7 @@ import { count, id, metadata, name, parse, storable, text, time } from '../input
 import { newId } from '../id.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
+import { hashOfWriter, writerToken } from './writer.ts'
 import { contentOf, digest, parts, toParts, type Content } from './content.ts'
 import { getTurns, type Turn } from './turn.ts'
 
@@ -60,7 +61,13 @@ export async function contentGiven(deps: Platform, input: ParsedTurn, path: stri
 
 const NO_CONTENT: Content = { text: '', parts: null, tokens: 0, calls: [], answers: [] }
 
-function toRow(viewer: Viewer, input: ParsedTurn, status: AppendedTurn['status'], content: Content): AppendedTurn {
+function toRow(
+  viewer: Viewer,
+  input: ParsedTurn,
+  status: AppendedTurn['status'],
+  content: Content,
+  writerHash?: string,
+): AppendedTurn {
   const actor = input.actor ?? viewer.actor
   return {
     id: newId('turn'),
@@ -81,7 +88,8 @@ function toRow(viewer: Viewer, input: ParsedTurn, status: AppendedTurn['status']
     metadata: input.metadata,
     createdAt: input.createdAt,
     clientId: input.clientId,
-    clientHash: input.clientId != null ? digest({ ...input, actor, status }) : null,
+    clientHash: input.clientId != null ? digest({ ...input, actor, status, writerHash }) : null,
+    writerHash,
   }
 }
 
@@ -94,7 +102,8 @@ function refusalOf({ outcome, detail, index }: AppendRow, path: (index: number) 
       )
     case 'other_content':
       return new Conflict(
-        `clientId ${JSON.stringify(detail)} was already used for a turn with different content. Use another clientId.`,
+        `clientId ${JSON.stringify(detail)} was already used for a turn with different content, or by another writer. `
+          + 'Use another clientId.',
       )
     case 'stranger':
       return InvalidInput.at(
@@ -220,18 +229,20 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   return append(deps, viewer, conversationId, rows, { path: (index) => `turns.${index}` })
 }
 
-const openTurnInput = z.object({ conversationId: id('conversation'), turn: turnInput })
+const openTurnInput = z.object({ conversationId: id('conversation'), turn: turnInput, writerToken })
 export type OpenTurnInput = z.input<typeof openTurnInput>
 
 /**
- * Opens a streaming turn and returns it. Its seq is assigned now; appendDelta adds its text.
- * @throws InvalidInput if the turn has content @throws NotFound @throws Conflict
+ * Opens a streaming turn and returns it. Its seq is assigned now; appendDelta adds its text, with the same writerToken.
+ * If its clientId was already used with the same content and writerToken, returns the existing turn.
+ * @throws InvalidInput if the turn has content @throws NotFound
+ * @throws Conflict if the clientId was used with other content or another writerToken
  */
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Turn> {
-  const { conversationId, turn } = parse(openTurnInput, input)
+  const { conversationId, turn, writerToken: token } = parse(openTurnInput, input)
   if (turn.content || turn.parts?.length) {
     throw InvalidInput.at('turn.content', 'must be empty when a turn is opened; send the text with appendDelta')
   }
-  const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT)
+  const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, hashOfWriter(token))
   return (await append(deps, viewer, conversationId, [row]))[0]!
 }

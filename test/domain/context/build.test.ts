@@ -13,6 +13,7 @@ import { BudgetTooSmall, InvalidInput, NotFound } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { toolFaults, tokensSent } from './cases.ts'
+import { WRITER } from '../../support/writer.ts'
 
 const texts = ({ messages }: Context) => messages.map(({ content }) => content)
 const rolesAndTexts = ({ messages }: Context) => messages.map(({ role, name, content }) => [role, name, content])
@@ -206,10 +207,14 @@ describe.each(backends)('a context on $name', (backend) => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     const first = await tenant.append(conversationId, 'ada', 'Frist.')
-    const aborted = await openTurn(world.deps, tenant.as('bot'), { conversationId, turn: { role: 'ASSISTANT' } })
-    await appendDelta(world.deps, tenant.as('bot'), { turnId: aborted.id, text: 'Well, I' })
-    await abortTurn(world.deps, tenant.as('bot'), { turnId: aborted.id })
-    await openTurn(world.deps, tenant.as('bot'), { conversationId, turn: { role: 'ASSISTANT' } })
+    const aborted = await openTurn(world.deps, tenant.as('bot'), {
+      writerToken: WRITER,
+      conversationId,
+      turn: { role: 'ASSISTANT' },
+    })
+    await appendDelta(world.deps, tenant.as('bot'), { writerToken: WRITER, turnId: aborted.id, text: 'Well, I' })
+    await abortTurn(world.deps, tenant.as('bot'), { writerToken: WRITER, turnId: aborted.id })
+    await openTurn(world.deps, tenant.as('bot'), { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })
     await supersedeTurn(world.deps, tenant.as('ada'), { turnId: first.id, turn: { role: 'USER', content: 'First.' } })
     expect(texts(await build(tenant, conversationId))).toEqual(['First.', 'Well, I [broken off]'])
   })

@@ -18,6 +18,7 @@ import { NotFound } from '../../../src/errors.ts'
 import { countUserTurns } from '../../../src/store/sql/background/count-user-turns.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 describe.each(backends)('deleting a conversation on $name', (backend) => {
   const world = useWorld(backend)
@@ -57,8 +58,8 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     })
     await refreshUserProfile(deps, ann, { userId: user })
     await countUserTurns(deps.db, [conversationId])
-    const open = await openTurn(deps, bob, { conversationId, turn: { role: 'ASSISTANT' } })
-    await appendDelta(deps, bob, { turnId: open.id, text: 'canary' })
+    const open = await openTurn(deps, bob, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })
+    await appendDelta(deps, bob, { writerToken: WRITER, turnId: open.id, text: 'canary' })
     return {
       conversationId,
       ids: [conversationId, summary.id, ...[publicTurn, privateTurn, edited, open, ...facts].map(({ id }) => id)],

@@ -14,6 +14,7 @@ import { NotFound } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { lines, range, read, sawSeq, textOf, type Reading } from '../../support/reading.ts'
+import { WRITER } from '../../support/writer.ts'
 
 describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   let site: Site
@@ -29,8 +30,9 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   const append = (content: string, more: Partial<TurnInput> = {}, to = conversationId) =>
     appendTurn(one.deps, ada, { conversationId: to, turn: { role: 'USER', content, ...more } })
   const open = async (more: Partial<TurnInput> = {}, to = conversationId) =>
-    (await openTurn(one.deps, ada, { conversationId: to, turn: { role: 'ASSISTANT', ...more } })).id
-  const write = (turnId: string, text: string) => appendDelta(one.deps, ada, { turnId, text })
+    (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId: to, turn: { role: 'ASSISTANT', ...more } }))
+      .id
+  const write = (turnId: string, text: string) => appendDelta(one.deps, ada, { writerToken: WRITER, turnId, text })
   const as = (actor: string, deps: Deps = other.deps, to = conversationId) =>
     read(deps, ada, { conversationId: to, as: actor })
   const linesOf = ({ events }: Reading, from = 0) => lines(events.slice(from))
@@ -164,8 +166,8 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     const late = await open()
     await write(late, 'late')
     await carl.until('the late text', (each) => textOf(each, late) === 'late')
-    await commitTurn(one.deps, ada, { turnId: early })
-    await commitTurn(one.deps, ada, { turnId: late })
+    await commitTurn(one.deps, ada, { writerToken: WRITER, turnId: early })
+    await commitTurn(one.deps, ada, { writerToken: WRITER, turnId: late })
     await carl.until('the second commit', sawSeq(7))
     expect(linesOf(carl, from)).toEqual(['4 ParticipantJoined', '5 TurnOpened', '0-4 late', '7 TurnCommitted'])
     await carl.stop()
@@ -179,7 +181,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await bob.until('the text', (each) => textOf(each, turnId) === 'before ')
     await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
     await write(turnId, 'after')
-    await commitTurn(one.deps, ada, { turnId })
+    await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
     await append('after')
     await markRead(one.deps, ada, { conversationId, seq: 6 })
     await eve.until('the read mark', ({ events }) => events.at(-1)?.type === 'ParticipantRead')
@@ -214,7 +216,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     const turnId = await open({ audience: ['carl'] })
     await write(turnId, 'hush')
     await carl.until('the whisper', (each) => textOf(each, turnId) === 'hush')
-    await commitTurn(one.deps, ada, { turnId })
+    await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
     const { seq } = await append('hello all')
     for (const reading of [bob, carl, eve]) await reading.until('the public turn', sawSeq(seq))
     expect(linesOf(bob)).toEqual(['3 ParticipantJoined', '4 TurnAppended', '7 TurnAppended'])
@@ -252,7 +254,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     other.wire.restore()
     await reading.until('the opening', sawSeq(3))
     await write(turnId, 'brown fox')
-    await commitTurn(one.deps, ada, { turnId })
+    await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
     await reading.until('the commit', sawSeq(4))
     // Text that the bus lost arrives with the next poll or the next delta, whichever is first.
     expect(linesOf(reading).filter((line) => /^\d+ /.test(line))).toEqual(['3 TurnOpened', '4 TurnCommitted'])

@@ -20,6 +20,7 @@ import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { range } from '../../support/reading.ts'
 import { entry, joined, participantRow, turnRow } from '../../support/entries.ts'
+import { WRITER } from '../../support/writer.ts'
 
 describe.each(backends)('an inbox, on $name', (backend) => {
   let site: Site
@@ -34,7 +35,13 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   const append = (actor: string, more: Partial<TurnInput> = {}) =>
     appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x', actor, ...more } })
   const open = async (actor: string, more: Partial<TurnInput> = {}) =>
-    (await openTurn(one.deps, ada, { conversationId, turn: { role: 'ASSISTANT', actor, ...more } })).id
+    (
+      await openTurn(one.deps, ada, {
+        writerToken: WRITER,
+        conversationId,
+        turn: { role: 'ASSISTANT', actor, ...more },
+      })
+    ).id
 
   type Inbox = {
     events: InboxEvent[]
@@ -127,10 +134,10 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     it('for a streaming turn when it is committed, not before, and not when it is aborted', async () => {
       const bob = await listen('bob')
       const [committedId, abortedId] = [await open('ada'), await open('ada')]
-      await appendDelta(one.deps, ada, { turnId: committedId, text: 'x' })
-      await abortTurn(one.deps, ada, { turnId: abortedId })
+      await appendDelta(one.deps, ada, { writerToken: WRITER, turnId: committedId, text: 'x' })
+      await abortTurn(one.deps, ada, { writerToken: WRITER, turnId: abortedId })
       expect(await bob.reasons()).toEqual([])
-      await commitTurn(one.deps, ada, { turnId: committedId })
+      await commitTurn(one.deps, ada, { writerToken: WRITER, turnId: committedId })
       expect(await bob.reasons()).toEqual(['TURN'])
     })
 
@@ -160,8 +167,8 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     const [bob, carl, eve] = [await listen('bob'), await listen('carl'), await listen('eve')]
     const { id } = await append('ada', { audience: ['bob'] })
     const turnId = await open('ada', { audience: ['bob'] })
-    await appendDelta(one.deps, ada, { turnId, text: 'psst' })
-    await commitTurn(one.deps, ada, { turnId })
+    await appendDelta(one.deps, ada, { writerToken: WRITER, turnId, text: 'psst' })
+    await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
     await supersedeTurn(one.deps, ada, { turnId: id, turn: { role: 'USER', content: 'y' } })
     expect((await bob.reasons()).sort().filter((reason, n, all) => reason !== all[n - 1])).toEqual(['TURN', 'UPDATED'])
     expect(await carl.reasons()).toEqual([])

@@ -17,6 +17,7 @@ import { readLastSeq } from '../../../src/store/sql/event/read-journal.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { deltasOf, lines, range, read, sawSeq, seqsOf, textOf, type Reading } from '../../support/reading.ts'
+import { WRITER } from '../../support/writer.ts'
 
 describe.each(backends)('a reader of a conversation, on $name', (backend) => {
   let site: Site
@@ -32,8 +33,9 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       conversationId,
       turns: range(from, to).map((n) => ({ role: 'USER' as const, content: `turn ${n}` })),
     })
-  const open = async () => (await openTurn(one.deps, ada, { conversationId, turn: { role: 'ASSISTANT' } })).id
-  const write = (turnId: string, text: string) => appendDelta(one.deps, ada, { turnId, text })
+  const open = async () =>
+    (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).id
+  const write = (turnId: string, text: string) => appendDelta(one.deps, ada, { writerToken: WRITER, turnId, text })
   const from = (after?: number | null, deps: Deps = one.deps) => read(deps, ada, { conversationId, after })
   const head = async () => (await readLastSeq(one.deps.pool, ada.tenant, conversationId))!
   const stop = (readings: Reading[]) => Promise.all(readings.map((reading) => reading.stop()))
@@ -88,8 +90,8 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     await live.until('the openings', sawSeq(4))
     await write(committedId, 'kept')
     await live.until('the text', (each) => textOf(each, committedId) === 'kept')
-    await commitTurn(one.deps, ada, { turnId: committedId })
-    await abortTurn(one.deps, ada, { turnId: abortedId, reason: 'why not' })
+    await commitTurn(one.deps, ada, { writerToken: WRITER, turnId: committedId })
+    await abortTurn(one.deps, ada, { writerToken: WRITER, turnId: abortedId, reason: 'why not' })
     const newer = await supersedeTurn(one.deps, ada, { turnId: id, turn: { role: 'USER', content: 'second' } })
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'bob', kind: 'AGENT' } })
     await setPresence(one.deps, { ...ada, actor: 'bob' }, { conversationId, state: 'THINKING' }, null)
@@ -141,7 +143,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       const readings = [await from(after), await from(after, other.deps)]
       for (const reading of readings) await reading.until('the text', (each) => textOf(each, turnId).length === 14)
       await write(turnId, 'four')
-      await commitTurn(one.deps, ada, { turnId })
+      await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
       for (const reading of readings) {
         await reading.until('the commit', sawSeq(3))
         expect(lines(reading.events.filter(({ seq }) => seq !== 1))).toEqual([
@@ -157,8 +159,8 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     it('gets no deltas of a finished turn, only the turn with its text', async () => {
       const [committed, aborted] = [await open(), await open()]
       for (const turnId of [committed, aborted]) await write(turnId, 'text')
-      await commitTurn(one.deps, ada, { turnId: committed })
-      await abortTurn(one.deps, ada, { turnId: aborted })
+      await commitTurn(one.deps, ada, { writerToken: WRITER, turnId: committed })
+      await abortTurn(one.deps, ada, { writerToken: WRITER, turnId: aborted })
       for (const after of [0, 2, 3, 4]) {
         const reading = await from(after, other.deps)
         await reading.until('the end', sawSeq(5))
@@ -177,7 +179,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       await early.until('the text', (each) => textOf(each, turnId) === 'text')
       other.wire.drop = () => true
       await write(turnId, ', finished')
-      await commitTurn(one.deps, ada, { turnId })
+      await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
       const readings = [await from(3, other.deps), await from(null, other.deps)]
       other.wire.drop = () => false
       const { seq } = await append('next')
@@ -205,7 +207,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       slow.resume()
       await slow.until('the last turn', sawSeq(602))
       await write(turnId, 'end')
-      await commitTurn(one.deps, ada, { turnId })
+      await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
       for (const reading of [slow, quick]) {
         await reading.until('the commit', sawSeq(603))
         expect(seqsOf(reading)).toEqual(range(1, 603))
@@ -223,7 +225,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       slow.pause()
       await sayMany(1, 300)
       await write(turnId, 'unseen')
-      await commitTurn(one.deps, ada, { turnId })
+      await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
       await sayMany(1, 300)
       slow.resume()
       await slow.until('all', sawSeq(603))

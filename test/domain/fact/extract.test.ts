@@ -14,6 +14,7 @@ import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { type ExtractedFact, type ExtractorTurn } from '../../../src/providers/ports/fact-extractor.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 const ada = { actor: 'ada', displayName: 'Ada' }
 const helper = { actor: 'helper', displayName: 'Helper', kind: 'AGENT' as const }
@@ -90,11 +91,11 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const viewer = tenant.as('ada')
     const conversationId = await tenant.newConversation(ada)
     const edited = await tenant.append(conversationId, 'ada', 'I live in Rome.')
-    const open = await openTurn(deps, viewer, { conversationId, turn: { role: 'USER' } })
+    const open = await openTurn(deps, viewer, { writerToken: WRITER, conversationId, turn: { role: 'USER' } })
     for (let i = 0; i < 120; i++)
       await tenant.append(conversationId, 'ada', i % 10 === 0 ? `I visited place ${i}.` : 'Well.')
-    await appendDelta(deps, viewer, { turnId: open.id, start: 0, text: 'I like jazz.' })
-    await commitTurn(deps, viewer, { turnId: open.id })
+    await appendDelta(deps, viewer, { writerToken: WRITER, turnId: open.id, start: 0, text: 'I like jazz.' })
+    await commitTurn(deps, viewer, { writerToken: WRITER, turnId: open.id })
     await supersedeTurn(deps, viewer, { turnId: edited.id, turn: { content: 'I live in Oslo.', role: 'USER' } })
     const read: string[][] = []
     const spied = withExtractor(async (turns) => {

@@ -11,6 +11,7 @@ import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 const rome = { subject: 'Ada', predicate: 'lives in', object: 'Rome' }
 const at = (day: number) => new Date(Date.UTC(2026, 0, day))
@@ -80,7 +81,7 @@ describe.each(backends)('facts on $name', (backend) => {
     const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
     const old = await tenant.append(conversationId, 'ada', 'I live in Rome')
     await supersedeTurn(deps, ada, { turnId: old.id, turn: { content: 'I live in Oslo', role: 'USER' } })
-    const open = await openTurn(deps, ada, { conversationId, turn: { role: 'ASSISTANT' } })
+    const open = await openTurn(deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })
     for (const [turn, problem] of [
       [old, /^facts.1.sourceTurnId: was superseded/],
       [open, /is STREAMING/],

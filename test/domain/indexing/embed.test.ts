@@ -12,6 +12,7 @@ import { backends } from '../../support/backend.ts'
 import { unavailable, fakeEmbedder, rejected, type FakeEmbedder } from '../../support/fake-embedder.ts'
 import { addEmbedder } from '../../support/seeded-vectors.ts'
 import { useWorld } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 const ANY_VECTOR = Float32Array.of(1, 0, 0, 0)
 
@@ -72,14 +73,18 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
       turnId: first.id,
       turn: { role: 'USER', content: 'newer' },
     })
-    const open = await openTurn(world.deps, as('ada'), { conversationId: one, turn: { role: 'USER' } })
-    await appendDelta(world.deps, as('ada'), { turnId: open.id, start: 0, text: 'streamed' })
+    const open = await openTurn(world.deps, as('ada'), {
+      writerToken: WRITER,
+      conversationId: one,
+      turn: { role: 'USER' },
+    })
+    await appendDelta(world.deps, as('ada'), { writerToken: WRITER, turnId: open.id, start: 0, text: 'streamed' })
     await append(one, 'ada', 'this says nothing')
     const embedder = fakeEmbedder()
     const worker = await start(embedder)
     await untilRead(embedder, one)
     expect(await seqs(embedder, one)).toEqual([first.seq, newer.seq])
-    await commitTurn(world.deps, as('ada'), { turnId: open.id })
+    await commitTurn(world.deps, as('ada'), { writerToken: WRITER, turnId: open.id })
     worker.nudge([one])
     await untilRead(embedder, one)
     expect(await seqs(embedder, one)).toEqual([first.seq, newer.seq, open.seq])

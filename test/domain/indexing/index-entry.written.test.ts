@@ -10,6 +10,7 @@ import { appendTurn, appendTurns, openTurn } from '../../../src/domain/turn/appe
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 const role = 'USER'
 const TEXT = 'Did Carla see the tulips twice last year?'
@@ -43,8 +44,13 @@ describe.each(backends)('a turn is added to the word index on $name', (backend) 
     })
 
     async function open(...deltas: string[]): Promise<string> {
-      const { id } = await openTurn(world.deps, tenant.as('ada'), { conversationId, turn: { role } })
-      for (const text of deltas) await appendDelta(world.deps, tenant.as('ada'), { turnId: id, text })
+      const { id } = await openTurn(world.deps, tenant.as('ada'), {
+        writerToken: WRITER,
+        conversationId,
+        turn: { role },
+      })
+      for (const text of deltas)
+        await appendDelta(world.deps, tenant.as('ada'), { writerToken: WRITER, turnId: id, text })
       return id
     }
 
@@ -93,13 +99,13 @@ describe.each(backends)('a turn is added to the word index on $name', (backend) 
     it('by commitTurn with the whole text, and not before', async () => {
       const id = await open('Did Carla see the tu', 'lips twice last year?')
       expect(await stored(id)).toEqual(NOTHING)
-      await commitTurn(world.deps, tenant.as('ada'), { turnId: id })
+      await commitTurn(world.deps, tenant.as('ada'), { writerToken: WRITER, turnId: id })
       expect(await stored(id)).toEqual(entry(owner, 'ada', TEXT))
     })
 
     it('but never by abortTurn', async () => {
       const id = await open(TEXT)
-      await abortTurn(world.deps, tenant.as('ada'), { turnId: id })
+      await abortTurn(world.deps, tenant.as('ada'), { writerToken: WRITER, turnId: id })
       expect(await stored(id)).toEqual(NOTHING)
     })
   })

@@ -8,6 +8,7 @@ import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { withTransaction } from '../../../src/store/tx.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 const role = 'USER'
 
@@ -40,9 +41,13 @@ describe.each(backends)('the backfill of the word index on $name', (backend) => 
     await tenants[0]!.append(conversationIds[0]!, 'Zoë', long)
     const ada = tenants[0]!.as('ada')
     for (const end of [abortTurn, null]) {
-      const { id } = await openTurn(world.deps, ada, { conversationId: conversationIds[0]!, turn: { role } })
-      await appendDelta(world.deps, ada, { turnId: id, text: 'not finished' })
-      await end?.(world.deps, ada, { turnId: id })
+      const { id } = await openTurn(world.deps, ada, {
+        writerToken: WRITER,
+        conversationId: conversationIds[0]!,
+        turn: { role },
+      })
+      await appendDelta(world.deps, ada, { writerToken: WRITER, turnId: id, text: 'not finished' })
+      await end?.(world.deps, ada, { writerToken: WRITER, turnId: id })
     }
   })
   afterEach(() => vi.restoreAllMocks())

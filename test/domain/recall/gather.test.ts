@@ -18,6 +18,7 @@ import { readScope } from '../../../src/store/sql/recall/read-scope.ts'
 import { backends } from '../../support/backend.ts'
 import { embedded } from '../../support/recall.ts'
 import { useWorld } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 const WORDS = `harbour lantern meadow violin glacier pepper saddle thunder walnut compass orchard candle river falcon
   marble anchor basket copper desert engine feather garden hammer island jacket kitten ladder mirror needle oyster
@@ -116,9 +117,13 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
             content: `${WORDS.slice(0, 12).join(' ')} ${WORDS[i]} yesterday?`,
           })),
         })
-        const open = await openTurn(world.deps, ada, { conversationId: conversation.id, turn: { role: 'ASSISTANT' } })
-        await appendDelta(world.deps, ada, { turnId: open.id, text: WORDS.slice(0, 12).join(' ') })
-        await abortTurn(world.deps, ada, { turnId: open.id })
+        const open = await openTurn(world.deps, ada, {
+          writerToken: WRITER,
+          conversationId: conversation.id,
+          turn: { role: 'ASSISTANT' },
+        })
+        await appendDelta(world.deps, ada, { writerToken: WRITER, turnId: open.id, text: WORDS.slice(0, 12).join(' ') })
+        await abortTurn(world.deps, ada, { writerToken: WRITER, turnId: open.id })
         await addParticipant(world.deps, ada, {
           conversationId: conversation.id,
           participant: { actor: `late-${batch}`, history: 'SINCE_JOINED' },

@@ -14,6 +14,7 @@ import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { backends } from '../../support/backend.ts'
 import { embedded, textOf } from '../../support/recall.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 describe.each(backends)('recall, on $name', (backend) => {
   const world = useWorld(backend)
@@ -55,11 +56,15 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
 
     it('a streamed turn once it is committed', async () => {
-      const open = await openTurn(world.deps, tenant.as('bob'), { conversationId, turn: { role: 'ASSISTANT' } })
-      await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'The quokka sm' })
-      await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'iled' })
+      const open = await openTurn(world.deps, tenant.as('bob'), {
+        writerToken: WRITER,
+        conversationId,
+        turn: { role: 'ASSISTANT' },
+      })
+      await appendDelta(world.deps, tenant.as('bob'), { writerToken: WRITER, turnId: open.id, text: 'The quokka sm' })
+      await appendDelta(world.deps, tenant.as('bob'), { writerToken: WRITER, turnId: open.id, text: 'iled' })
       expect(await found('quokka')).toEqual([])
-      await commitTurn(world.deps, tenant.as('bob'), { turnId: open.id })
+      await commitTurn(world.deps, tenant.as('bob'), { writerToken: WRITER, turnId: open.id })
       expect(await found('smiling')).toEqual(['The quokka smiled'])
     })
 
@@ -69,9 +74,13 @@ describe.each(backends)('recall, on $name', (backend) => {
         turnId: first.id,
         turn: { role: 'USER', content: 'The code is narwhal' },
       })
-      const open = await openTurn(world.deps, tenant.as('bob'), { conversationId, turn: { role: 'ASSISTANT' } })
-      await appendDelta(world.deps, tenant.as('bob'), { turnId: open.id, text: 'walrus narwhal' })
-      await abortTurn(world.deps, tenant.as('bob'), { turnId: open.id })
+      const open = await openTurn(world.deps, tenant.as('bob'), {
+        writerToken: WRITER,
+        conversationId,
+        turn: { role: 'ASSISTANT' },
+      })
+      await appendDelta(world.deps, tenant.as('bob'), { writerToken: WRITER, turnId: open.id, text: 'walrus narwhal' })
+      await abortTurn(world.deps, tenant.as('bob'), { writerToken: WRITER, turnId: open.id })
       expect(await found('narwhal')).toEqual(['The code is narwhal'])
       // The newest version may be similar to walruses in meaning, but does not contain the word.
       expect((await ask('walrus')).hits.map(({ memory, textScore }) => [textOf(memory), textScore])).toEqual(

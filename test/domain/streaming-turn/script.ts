@@ -10,6 +10,7 @@ import { StreamClosed } from '../../../src/errors.ts'
 import { readLastSeq } from '../../../src/store/sql/event/read-journal.ts'
 import { newViewer, type Process } from '../../support/process.ts'
 import { checkWitness, witness, type Stored, type Witness } from './witness.ts'
+import { WRITER } from '../../support/writer.ts'
 
 /** Text, and whether a surrogate half follows it. */
 type Piece = { body: string; half: boolean }
@@ -107,7 +108,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
   type Writing = (typeof open)[number]
 
   async function write({ deps }: Process, turn: Writing, text: string, start: number | null): Promise<void> {
-    const { end } = await appendDelta(deps, viewer, { turnId: turn.id, text, start })
+    const { end } = await appendDelta(deps, viewer, { writerToken: WRITER, turnId: turn.id, text, start })
     expect(end).toBeLessThanOrEqual(turn.sent.length)
   }
 
@@ -132,15 +133,16 @@ export async function play(processes: readonly Process[], script: readonly Step[
     const turnId = turn.id
     const { deps } = by
     const ending = async () => {
-      if (how === 'commit' && withoutHalf(turn.sent).trim() !== '') return commitTurn(deps, viewer, { turnId })
-      if (how !== 'expire') return abortTurn(deps, viewer, { turnId })
+      if (how === 'commit' && withoutHalf(turn.sent).trim() !== '')
+        return commitTurn(deps, viewer, { writerToken: WRITER, turnId })
+      if (how !== 'expire') return abortTurn(deps, viewer, { writerToken: WRITER, turnId })
       await new Promise((resolve) => setTimeout(resolve, 3))
       return Promise.all(processes.map(({ deps }) => abortSilentTurns({ ...deps, streamLeaseMs: 1 })))
     }
     const text = meanwhile && how !== 'expire' ? fit(turn.sent, meanwhile) : null
     const writing =
       text
-      && appendDelta(deps, viewer, { turnId, text, start: turn.sent.length }).then(
+      && appendDelta(deps, viewer, { writerToken: WRITER, turnId, text, start: turn.sent.length }).then(
         () => {
           turn.sent += text
         },
@@ -161,7 +163,11 @@ export async function play(processes: readonly Process[], script: readonly Step[
     const reader = 'reader' in step ? readers[step.reader % readers.length] : undefined
     switch (step.type) {
       case 'open': {
-        const { id } = await openTurn(by.deps, viewer, { conversationId, turn: { role: 'ASSISTANT' } })
+        const { id } = await openTurn(by.deps, viewer, {
+          writerToken: WRITER,
+          conversationId,
+          turn: { role: 'ASSISTANT' },
+        })
         open.push({ id, sent: '' })
         return
       }

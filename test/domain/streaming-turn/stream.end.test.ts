@@ -18,6 +18,7 @@ import { readLastSeq } from '../../../src/store/sql/event/read-journal.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { lines, read } from '../../support/reading.ts'
+import { WRITER } from '../../support/writer.ts'
 
 const LEASE = 30_000
 
@@ -29,10 +30,12 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
   let conversationId: string
   let turnId: string
 
-  const open = async () => (await openTurn(one.deps, ada, { conversationId, turn: { role: 'ASSISTANT' } })).id
-  const write = (text: string) => appendDelta(one.deps, ada, { turnId, text })
-  const commit = (more: Partial<CommitTurnInput> = {}) => commitTurn(one.deps, ada, { turnId, ...more })
-  const abort = (reason?: string) => abortTurn(one.deps, ada, { turnId, reason })
+  const open = async () =>
+    (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).id
+  const write = (text: string) => appendDelta(one.deps, ada, { writerToken: WRITER, turnId, text })
+  const commit = (more: Partial<CommitTurnInput> = {}) =>
+    commitTurn(one.deps, ada, { writerToken: WRITER, turnId, ...more })
+  const abort = (reason?: string) => abortTurn(one.deps, ada, { writerToken: WRITER, turnId, reason })
   const stored = async () => (await getTurns(one.deps, ada, [turnId])).get(turnId)!
   const head = () => readLastSeq(one.deps.pool, ada.tenant, conversationId)
   const chunks = async () =>
@@ -99,7 +102,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
 
     it('keeps the fields given on opening unless the commit replaces them', async () => {
       const turn = { role: 'ASSISTANT', model: 'early', metadata: { by: 'opening' } } as const
-      turnId = (await openTurn(one.deps, ada, { conversationId, turn })).id
+      turnId = (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn })).id
       await write('x')
       expect(await commit()).toMatchObject({ model: 'early', metadata: { by: 'opening' } })
     })
@@ -162,7 +165,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
         turnId = await open()
         await write('base')
         const [written, ended] = await Promise.allSettled([
-          appendDelta(other.deps, ada, { turnId, text: '+' }),
+          appendDelta(other.deps, ada, { writerToken: WRITER, turnId, text: '+' }),
           commit(),
         ])
         expect(ended.status).toBe('fulfilled')
@@ -224,7 +227,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       turnId = await open()
       await write('x')
       const before = await head()
-      const results = await Promise.allSettled([commit(), abortTurn(other.deps, ada, { turnId })])
+      const results = await Promise.allSettled([commit(), abortTurn(other.deps, ada, { writerToken: WRITER, turnId })])
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
       expect(await head()).toBe(before! + 1)
       expect((await stored()).status).toBe(results[0].status === 'fulfilled' ? 'COMMITTED' : 'ABORTED')
@@ -233,10 +236,12 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
 
   it('fails with StreamClosed for turns never opened, with NotFound for unknown turns and other tenants', async () => {
     const { id } = await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } })
-    await expect(abortTurn(one.deps, ada, { turnId: id })).rejects.toThrow(StreamClosed)
-    await expect(commitTurn(one.deps, ada, { turnId: `turn_${'0'.repeat(26)}` })).rejects.toThrow(NotFound)
-    await expect(commitTurn(one.deps, newViewer(), { turnId })).rejects.toThrow(NotFound)
-    await expect(abortTurn(one.deps, newViewer(), { turnId })).rejects.toThrow(NotFound)
+    await expect(abortTurn(one.deps, ada, { writerToken: WRITER, turnId: id })).rejects.toThrow(StreamClosed)
+    await expect(commitTurn(one.deps, ada, { writerToken: WRITER, turnId: `turn_${'0'.repeat(26)}` })).rejects.toThrow(
+      NotFound,
+    )
+    await expect(commitTurn(one.deps, newViewer(), { writerToken: WRITER, turnId })).rejects.toThrow(NotFound)
+    await expect(abortTurn(one.deps, newViewer(), { writerToken: WRITER, turnId })).rejects.toThrow(NotFound)
     expect((await stored()).status).toBe('STREAMING')
   })
 
@@ -279,7 +284,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       await write('x')
       for (let beats = 0; beats < 3; beats++) {
         await advance(LEASE * 0.6)
-        await appendDelta(one.deps, ada, { turnId, text: 'x', start: 0 })
+        await appendDelta(one.deps, ada, { writerToken: WRITER, turnId, text: 'x', start: 0 })
         expect(await abortSilentTurns(one.deps)).toBe(0)
       }
       await abort()

@@ -11,6 +11,7 @@ import { Conflict, InvalidInput, NotFound, StreamClosed } from '../../../src/err
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { deltasOf, range, read, textOf } from '../../support/reading.ts'
+import { WRITER } from '../../support/writer.ts'
 
 const FIRST = '\ud83d'
 const SECOND = '\ude00'
@@ -23,9 +24,10 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   let conversationId: string
   let turnId: string
 
-  const open = async () => (await openTurn(one.deps, ada, { conversationId, turn: { role: 'ASSISTANT' } })).id
+  const open = async () =>
+    (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).id
   const write = (text: string, start?: number | null, { deps } = one) =>
-    appendDelta(deps, ada, { turnId, text, start }).then(({ end }) => end)
+    appendDelta(deps, ada, { writerToken: WRITER, turnId, text, start }).then(({ end }) => end)
   const stored = async () => (await getTurns(one.deps, ada, [turnId])).get(turnId)?.text
 
   beforeAll(async () => {
@@ -125,7 +127,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
 
     it('are stored without the first half if the second never arrives', async () => {
       await write(`a${FIRST}`)
-      expect((await commitTurn(one.deps, ada, { turnId })).text).toBe('a')
+      expect((await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })).text).toBe('a')
       expect(await stored()).toBe('a')
     })
 
@@ -158,7 +160,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     it('show readers whole characters only', async () => {
       const reading = await read(one.deps, ada, { conversationId, after: 0 })
       for (const text of ['a', FIRST, `${SECOND}${FIRST}`, SECOND, 'b', FIRST]) await write(text)
-      await commitTurn(one.deps, ada, { turnId })
+      await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
       await reading.until('the end of the turn', ({ events }) => events.at(-1)?.type === 'TurnCommitted')
       expect(textOf(reading, turnId)).toBe('a😀😀b')
       for (const { text } of deltasOf(reading, turnId)) expect(text.isWellFormed()).toBe(true)
@@ -234,12 +236,14 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     expect((error as Error).message).toContain('1000')
     expect(await write('0123456789')).toBe(340)
     await expect(write('x')).rejects.toThrow(InvalidInput)
-    expect((await commitTurn(one.deps, ada, { turnId })).text).toBe(`${'漢'.repeat(330)}0123456789`)
+    expect((await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })).text).toBe(
+      `${'漢'.repeat(330)}0123456789`,
+    )
   })
 
   it('fail with StreamClosed and the status after the commit, whatever their text', async () => {
     await write('hello')
-    await commitTurn(one.deps, ada, { turnId })
+    await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
     for (const [text, start] of [
       [' more', null],
       ['hello', 0],
@@ -260,9 +264,13 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   })
 
   it('fail with NotFound for unknown turns and other tenants', async () => {
-    await expect(appendDelta(one.deps, newViewer(), { turnId, text: 'x' })).rejects.toThrow(NotFound)
+    await expect(appendDelta(one.deps, newViewer(), { writerToken: WRITER, turnId, text: 'x' })).rejects.toThrow(
+      NotFound,
+    )
     await expect(
-      write('x').then(() => appendDelta(one.deps, ada, { turnId: `turn_${'0'.repeat(26)}`, text: 'x' })),
+      write('x').then(() =>
+        appendDelta(one.deps, ada, { writerToken: WRITER, turnId: `turn_${'0'.repeat(26)}`, text: 'x' }),
+      ),
     ).rejects.toThrow(NotFound)
     expect(await stored()).toBe('x')
   })
@@ -273,7 +281,9 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     ['a negative start', { start: -1 }],
     ['a fractional start', { start: 1.5 }],
   ])('fail with InvalidInput for %s', async (_, bad) => {
-    await expect(appendDelta(one.deps, ada, { turnId, text: 'x', ...bad })).rejects.toThrow(InvalidInput)
+    await expect(appendDelta(one.deps, ada, { writerToken: WRITER, turnId, text: 'x', ...bad })).rejects.toThrow(
+      InvalidInput,
+    )
     expect(await stored()).toBe('')
   })
 

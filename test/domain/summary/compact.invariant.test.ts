@@ -12,6 +12,7 @@ import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { casesOf, isLong } from '../../support/long.ts'
 import { useWorld } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 const CONVERSATIONS = isLong ? 20 : 5
 /** Number of operations per backend; smaller for the embedded database, which is slower. */
@@ -77,14 +78,14 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
         })
       }
       const stream = async () => {
-        open.add((await openTurn(deps, ada, { conversationId, turn: { role: 'ASSISTANT' } })).id)
+        open.add((await openTurn(deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).id)
       }
       const end = async () => {
         const turnId = pick([...open])
         if (!turnId) return append()
         open.delete(turnId)
-        if (random() < 0.3) await abortTurn(deps, ada, { turnId })
-        else await commitTurn(deps, ada, { turnId, parts: [{ data: made++ }] })
+        if (random() < 0.3) await abortTurn(deps, ada, { writerToken: WRITER, turnId })
+        else await commitTurn(deps, ada, { writerToken: WRITER, turnId, parts: [{ data: made++ }] })
         newest.add(turnId)
       }
       const edit = async () => {

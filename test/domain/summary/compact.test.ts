@@ -15,6 +15,7 @@ import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 describe.each(backends)('compaction on $name', (backend) => {
   const world = useWorld(backend)
@@ -174,11 +175,19 @@ describe.each(backends)('compaction on $name', (backend) => {
 
   it('stops at a streaming turn, and continues after it is committed', async () => {
     await append(3)
-    const open = await openTurn(deps, tenant.as('bob'), { conversationId, turn: { role: 'ASSISTANT' } })
+    const open = await openTurn(deps, tenant.as('bob'), {
+      writerToken: WRITER,
+      conversationId,
+      turn: { role: 'ASSISTANT' },
+    })
     await append(3)
     await summarize(deps, tenant.as('ada'), { conversationId })
     expect((await check()).covered).toHaveLength(3)
-    await commitTurn(deps, tenant.as('bob'), { turnId: open.id, parts: [{ data: { done: true } }] })
+    await commitTurn(deps, tenant.as('bob'), {
+      writerToken: WRITER,
+      turnId: open.id,
+      parts: [{ data: { done: true } }],
+    })
     await summarize(deps, tenant.as('ada'), { conversationId })
     expect((await check()).covered).toHaveLength(7)
   })

@@ -5,6 +5,7 @@ import { appendTurn, appendTurns, openTurn, type TurnInput } from '../../../src/
 import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { LIMITS, useWorld } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 const lone = '\ud83d'
 /** A value as JSON.parse returns it, nested to the given depth. */
@@ -139,7 +140,7 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
     for (const refused of [
       () => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn }),
       () => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns: [turn] }),
-      () => openTurn(world.deps, tenant.as('ann'), { conversationId, turn: { role: 'USER' } }),
+      () => openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn: { role: 'USER' } }),
     ]) {
       expect((await faultOf(refused)).message).toBe('conversationId: is not the id of a conversation')
     }

@@ -13,6 +13,7 @@ import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../../src/error
 import { readJournal } from '../../../src/store/sql/event/read-journal.ts'
 import { backends } from '../../support/backend.ts'
 import { LIMITS, useWorld, type Tenant } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 describe.each(backends)('superseding a turn on $name', (backend) => {
   const world = useWorld(backend)
@@ -77,10 +78,14 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
   it('replaces an aborted turn, and counts the new version', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
-    const open = await openTurn(world.deps, tenant.as('ann'), { conversationId, turn: { role: 'ASSISTANT' } })
-    await appendDelta(world.deps, tenant.as('ann'), { turnId: open.id, text: 'half of' })
+    const open = await openTurn(world.deps, tenant.as('ann'), {
+      writerToken: WRITER,
+      conversationId,
+      turn: { role: 'ASSISTANT' },
+    })
+    await appendDelta(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId: open.id, text: 'half of' })
     await expect(edit(tenant, 'ann', open.id, 'all of it')).rejects.toThrow('still open')
-    await abortTurn(world.deps, tenant.as('ann'), { turnId: open.id })
+    await abortTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId: open.id })
     const { tokenCount } = await edit(tenant, 'ann', open.id, 'all of it')
     expect((await countOfTurns(world.deps, tenant.as('ann'), [conversationId])).get(conversationId)).toEqual({
       turnCount: 1,

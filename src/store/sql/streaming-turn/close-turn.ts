@@ -7,6 +7,8 @@ import type { TurnStatus } from '../../generated/enums.ts'
 export type ClosedTurn = {
   tenant: string
   id: string
+  /** Hash of the writer's token; null for the sweep, which gives `silentMs`. */
+  writer: string | null
   status: 'COMMITTED' | 'ABORTED'
   /** Length of the text that the caller read, in UTF-16 units, without a trailing high surrogate. */
   end: number
@@ -31,10 +33,11 @@ export type ClosedTurn = {
 export type CloseRow = {
   /**
    * 'written': the turn was closed. 'closed': it was not open. 'grown': a delta arrived since the text was read.
-   * 'alive': its writer was not silent for long enough. 'no_call': it answers an unknown tool call. 'missing': the
-   * tenant has no such turn.
+   * 'alive': its writer was not silent for long enough. 'no_call': it answers an unknown tool call.
+   * 'other_writer': the token is not the writer's. 'left': the author has left the conversation. 'missing': the tenant
+   * has no such turn.
    */
-  outcome: 'written' | 'closed' | 'grown' | 'alive' | 'no_call' | 'missing'
+  outcome: 'written' | 'closed' | 'grown' | 'alive' | 'no_call' | 'other_writer' | 'left' | 'missing'
   /** Id of the unknown tool call; null for other outcomes. */
   detail: string | null
   conversationId: string
@@ -49,11 +52,12 @@ export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow>
   const { rows } = await pool.query<CloseRow>({
     name: 'close-turn',
     text: `SELECT outcome, detail, conversation_id AS "conversationId", actor, seq, status
-           FROM close_turn($1, $2, $3::turn_status, $4, $5, $6::jsonb, $7, $8, $9, $10, $11::jsonb, $12, $13::text[],
-                           $14::text[], $15, $16::integer[], $17::smallint)`,
+           FROM close_turn($1, $2, $3, $4::turn_status, $5, $6, $7::jsonb, $8, $9, $10, $11, $12::jsonb, $13,
+                           $14::text[], $15::text[], $16, $17::integer[], $18::smallint)`,
     values: [
       turn.tenant,
       turn.id,
+      turn.writer,
       turn.status,
       turn.end,
       turn.text,

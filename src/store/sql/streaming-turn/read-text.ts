@@ -19,11 +19,15 @@ export async function readTextSoFar(pool: Pool, tenant: string, ids: readonly st
   return new Map(rows.map(({ id, text }) => [id, text]))
 }
 
-/** An open turn's actor and text so far; null if the tenant has no such open turn. */
+/**
+ * An open turn's actor and text so far; null if the tenant has no such open turn, it has another writer, or its author
+ * has left. A null `writer` reads the turn of any writer and author.
+ */
 export async function readOpenTurn(
   pool: Pool,
   tenant: string,
   id: string,
+  writer: string | null,
 ): Promise<{ actor: string; text: string } | null> {
   const { rows } = await pool.query<{ actor: string; text: string }>({
     name: 'read-open-turn',
@@ -32,8 +36,10 @@ export async function readOpenTurn(
            FROM stream s
            JOIN turn t ON t.id = s.turn_id
            JOIN conversation c ON c.id = t.conversation_id AND c.tenant = $1::text
-           WHERE s.turn_id = $2::text`,
-    values: [tenant, id],
+           WHERE s.turn_id = $2::text AND ($3::text IS NULL OR s.writer_hash = $3::text AND EXISTS (
+             SELECT FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor
+                                         AND p.left_at IS NULL))`,
+    values: [tenant, id, writer],
   })
   return rows[0] ?? null
 }

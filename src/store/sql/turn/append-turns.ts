@@ -26,6 +26,8 @@ export type AppendedTurn = {
   metadata?: Record<string, unknown> | null
   clientId?: string | null
   clientHash?: string | null
+  /** Hash of the writer's token; required for status STREAMING. */
+  writerHash?: string
   createdAt?: Date | null
   /** Index entry for recall (domain/recall/index-entry.ts); if omitted, the turn is indexed later. */
   terms?: number[]

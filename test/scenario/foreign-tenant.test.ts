@@ -1,0 +1,141 @@
+// Every verb, called with the ids of another tenant. The verbs must answer as if the ids named nothing, and must neither
+// write nor lock a row: Postgres records a row's last locker in xmax, on both databases.
+
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { updateConversation } from '../../src/domain/conversation.ts'
+import { buildContext } from '../../src/domain/context/build.ts'
+import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
+import { extractFacts } from '../../src/domain/fact/extract.ts'
+import { recordFacts, retractFact } from '../../src/domain/fact/record.ts'
+import { addParticipant, markRead, removeParticipant } from '../../src/domain/participant.ts'
+import { setPresence } from '../../src/domain/presence.ts'
+import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
+import { compact } from '../../src/domain/summary/compact.ts'
+import { appendTurn, appendTurns, openTurn } from '../../src/domain/turn/append.ts'
+import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
+import type { Viewer } from '../../src/domain/view.ts'
+import { NotFound } from '../../src/errors.ts'
+import { backends } from '../support/backend.ts'
+import { useWorld, type Tenant, type TestWorld } from '../support/world.ts'
+import { WRITER } from '../support/writer.ts'
+
+type Ids = { conversationId: string; turnId: string; openId: string; factId: string }
+type Verb = (deps: TestWorld['deps'], viewer: Viewer, ids: Ids) => Promise<unknown>
+
+const verbs: Record<string, Verb> = {
+  appendTurn: (deps, viewer, { conversationId }) =>
+    appendTurn(deps, viewer, { conversationId, turn: { role: 'USER', content: 'hello' } }),
+  'appendTurn with an audience': (deps, viewer, { conversationId }) =>
+    appendTurn(deps, viewer, { conversationId, turn: { role: 'USER', content: 'hello', audience: ['bob'] } }),
+  appendTurns: (deps, viewer, { conversationId }) =>
+    appendTurns(deps, viewer, { conversationId, turns: [{ role: 'USER', content: 'hello', audience: ['bob'] }] }),
+  openTurn: (deps, viewer, { conversationId }) =>
+    openTurn(deps, viewer, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } }),
+  appendDelta: (deps, viewer, { openId: turnId }) =>
+    appendDelta(deps, viewer, { writerToken: WRITER, turnId, text: 'x' }),
+  commitTurn: (deps, viewer, { openId: turnId }) => commitTurn(deps, viewer, { writerToken: WRITER, turnId }),
+  abortTurn: (deps, viewer, { openId: turnId }) => abortTurn(deps, viewer, { writerToken: WRITER, turnId }),
+  supersedeTurn: (deps, viewer, { turnId }) =>
+    supersedeTurn(deps, viewer, { turnId, turn: { role: 'USER', content: 'hello' } }),
+  updateConversation: (deps, viewer, { conversationId: id }) => updateConversation(deps, viewer, { id, title: 'x' }),
+  deleteConversation: (deps, viewer, { conversationId }) => deleteConversation(deps, viewer, conversationId),
+  addParticipant: (deps, viewer, { conversationId }) =>
+    addParticipant(deps, viewer, { conversationId, participant: { actor: 'bob', displayName: 'x' } }),
+  removeParticipant: (deps, viewer, { conversationId }) =>
+    removeParticipant(deps, viewer, { conversationId, actor: 'bob' }),
+  markRead: (deps, viewer, { conversationId }) => markRead(deps, viewer, { conversationId, seq: 1 }),
+  setPresence: (deps, viewer, { conversationId }) =>
+    setPresence(deps, viewer, { conversationId, state: 'TYPING' }, null),
+  compact: (deps, viewer, { conversationId }) => compact(deps, viewer, { conversationId }),
+  buildContext: (deps, viewer, { conversationId }) =>
+    buildContext(deps, viewer, { conversationId, tokenBudget: 1_000 }),
+  extractFacts: (deps, viewer, { conversationId }) => extractFacts(deps, viewer, { conversationId }),
+  recordFacts: (deps, viewer, { turnId }) =>
+    recordFacts(deps, viewer, {
+      userId: 'ann',
+      facts: [{ subject: 'ann', predicate: 'likes', object: 'tea', sourceTurnId: turnId }],
+    }),
+  retractFact: (deps, viewer, { factId }) => retractFact(deps, viewer, { factId }),
+}
+
+/** The embedding workers lock no row of these tables. */
+const LOCKED = ['journal', 'participant', 'entry', 'turn', 'stream', 'chunk', 'tool_call']
+const WRITTEN = ['conversation', 'fact']
+
+describe.each(backends)('the ids of another tenant on $name', (backend) => {
+  const world = useWorld(backend)
+
+  /** A conversation in which "bob" was never addressed, with an open turn and a fact. */
+  async function converse(tenant: Tenant): Promise<Ids> {
+    const conversationId = await tenant.newConversation('ann', 'bob')
+    const { id: turnId } = await tenant.append(conversationId, 'ann', 'I like tea.')
+    const open = await openTurn(world.deps, tenant.as('ann'), {
+      writerToken: WRITER,
+      conversationId,
+      turn: { role: 'ASSISTANT' },
+    })
+    const facts = [{ subject: 'ann', predicate: 'likes', object: 'tea', sourceTurnId: turnId }]
+    const { facts: stored } = await recordFacts(world.deps, tenant.as('ann'), { conversationId, facts })
+    return { conversationId, turnId, openId: open.id, factId: stored[0]!.id }
+  }
+
+  /** All rows of the tables; of LOCKED ones, with their physical place, their writer and their last locker. */
+  async function rows(): Promise<Record<string, unknown[]>> {
+    const found: Record<string, unknown[]> = {}
+    const read = async (table: string, columns: string) => {
+      found[table] = (await world.deps.pool.query(`SELECT ${columns} FROM ${table} t ORDER BY 1::text`)).rows
+    }
+    for (const table of LOCKED) await read(table, 't.ctid::text, t.xmin::text, t.xmax::text AS "lockedBy", t.*')
+    for (const table of WRITTEN) await read(table, `to_jsonb(t) - 'embedded_by' AS row`)
+    return found
+  }
+
+  it.each(Object.entries(verbs))('are unknown to %s, which writes and locks no row', async (_, verb) => {
+    const [tenant, stranger] = [world.tenant(), world.tenant()]
+    const ids = await converse(tenant)
+    const before = await rows()
+    await expect(verb(world.deps, stranger.as('ann'), ids)).rejects.toThrow(NotFound)
+    expect(await rows()).toEqual(before)
+  })
+
+  it('do not mark a participant as addressed by a call that is refused', async () => {
+    const tenant = world.tenant()
+    const { conversationId } = await converse(tenant)
+    const before = await world.deps.pool.query('SELECT * FROM participant WHERE conversation_id = $1', [conversationId])
+    const turn = { role: 'USER' as const, content: 'hello', audience: ['bob'] }
+    await expect(
+      appendTurn(world.deps, tenant.as('ann'), { conversationId, turn, expectedLastSeq: 1 }),
+    ).rejects.toThrow('expectedLastSeq')
+    const after = await world.deps.pool.query('SELECT * FROM participant WHERE conversation_id = $1', [conversationId])
+    expect(after.rows).toEqual(before.rows)
+  })
+
+  it('do not let a delta join the waiting deltas of the writer', async () => {
+    const [tenant, stranger] = [world.tenant(), world.tenant()]
+    const { openId: turnId } = await converse(tenant)
+    const sent = await Promise.allSettled([
+      appendDelta(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId, text: 'one ' }),
+      appendDelta(world.deps, stranger.as('ann'), { writerToken: WRITER, turnId, text: 'forged ' }),
+      appendDelta(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId, text: 'two' }),
+    ])
+    expect(sent.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect((await commitTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId })).text).toBe('one two')
+  })
+
+  // The embedded database has no other clients.
+  if (backend.name === 'postgres')
+    it('are refused at once while the conversation is locked, and delay none of its calls', async () => {
+      const [tenant, stranger] = [world.tenant(), world.tenant()]
+      const { conversationId } = await converse(tenant)
+      const client = new pg.Client(world.url)
+      await client.connect()
+      await client.query('BEGIN')
+      await client.query('SELECT FROM journal WHERE conversation_id = $1 FOR UPDATE', [conversationId])
+      const own = tenant.append(conversationId, 'ann', 'mine')
+      await expect(stranger.append(conversationId, 'ann', 'theirs')).rejects.toThrow(NotFound)
+      await client.query('COMMIT')
+      await client.end()
+      await own
+    })
+})
