@@ -5,8 +5,10 @@ import type { Pool } from 'pg'
 import { pino, type Logger } from 'pino'
 import { createMemoryBus } from './bus/memory.ts'
 import { createMemoryPresence } from './bus/memory-presence.ts'
+import { createMemoryRateLimit } from './bus/memory-rate-limit.ts'
 import { createRedisBus } from './bus/redis.ts'
 import { createRedisPresence } from './bus/redis-presence.ts'
+import { createRedisRateLimit } from './bus/redis-rate-limit.ts'
 import type { Config } from './config/config.ts'
 import type { Deps } from './domain/deps.ts'
 import type { Health, Platform } from './domain/platform.ts'
@@ -68,6 +70,7 @@ export type DepsConfig = Pick<
   | 'redactFacts'
   | 'automatic'
   | 'limits'
+  | 'rateLimitPoints'
   | 'streamLeaseMs'
   | 'presenceTtlMs'
   | 'logLevel'
@@ -122,15 +125,20 @@ async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
 
 type OpenStore = Awaited<ReturnType<typeof openStore>>
 
-/** Connects to Redis, or creates the in-process bus and presence store. */
-async function openBus({ redisUrl }: DepsConfig, log: Logger, cleanup: Cleanup) {
+/** Connects to Redis, or creates the in-process bus, presence store and rate limit. */
+async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Logger, cleanup: Cleanup) {
   const bus = redisUrl
     ? await createRedisBus(redisUrl, log)
     : createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed'))
   cleanup.add(() => bus.close())
   const presence = redisUrl ? await createRedisPresence(redisUrl, log) : createMemoryPresence()
   cleanup.add(() => presence.close())
-  return { bus, presence }
+  if (rateLimitPoints === 0) return { bus, presence, rates: null }
+  const rates = redisUrl
+    ? await createRedisRateLimit(redisUrl, rateLimitPoints, log)
+    : createMemoryRateLimit(rateLimitPoints)
+  cleanup.add(() => rates.close())
+  return { bus, presence, rates }
 }
 
 /** Creates the providers other than the embedder, and the token counter and word vectors that they share. */
@@ -216,7 +224,7 @@ export async function createDeps(
     cleanup.add(() => embedder.close())
     const store = await openStore(config, log, cleanup)
     const { embedded, pool, appendPool, db } = store
-    const { bus, presence } = await openBus(config, log, cleanup)
+    const { bus, presence, rates } = await openBus(config, log, cleanup)
     const providers = await createProviders(config, embedder, cleanup)
     const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'a job queue operation failed and will be retried'))
     cleanup.add(() => jobs.close())
@@ -230,6 +238,7 @@ export async function createDeps(
       db,
       bus,
       presence,
+      rates,
       embedder,
       vectors,
       jobs,

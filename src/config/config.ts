@@ -4,6 +4,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
+import { operationLimitsOf, operationVariables } from './operation-limits.ts'
 import { directory, flag, isLoopback, oneOf, origins, url, whole } from '../fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
 
@@ -58,6 +59,7 @@ const environment = z.object({
   MAX_FRAME_BYTES: whole(1024, 256 * MiB, MiB).describe(
     'Maximum size of one WebSocket message from a client, in bytes.',
   ),
+  ...operationVariables,
   STREAM_LEASE_SECONDS: whole(1, 3600, 30).describe(
     'Seconds without a delta or heartbeat after which a streaming turn is aborted.',
   ),
@@ -116,6 +118,8 @@ const schema = providerChecks
       bodyBytes: env.MAX_BODY_BYTES,
       frameBytes: env.MAX_FRAME_BYTES,
     },
+    operationLimits: Object.freeze(operationLimitsOf(env)),
+    rateLimitPoints: env.RATE_LIMIT_POINTS,
     streamLeaseMs: env.STREAM_LEASE_SECONDS * 1000,
     presenceTtlMs: env.PRESENCE_TTL_SECONDS * 1000,
     queryPlans: env.QUERY_PLANS,

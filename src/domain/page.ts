@@ -6,18 +6,18 @@ import { InvalidInput } from '../errors.ts'
 export type Paging = { first?: number | null; after?: string | null; last?: number | null; before?: string | null }
 
 /** Page size if neither `first` nor `last` is given. */
-const DEFAULT_SIZE = 50
+export const DEFAULT_PAGE_SIZE = 50
 
 export type PageRequest = { size: number; backwards: boolean; after: string | null; before: string | null }
 
 /**
- * Validates the paging arguments. The default size is DEFAULT_SIZE, or `maxSize` if that is less.
+ * Validates the paging arguments. The default size is DEFAULT_PAGE_SIZE, or `maxSize` if that is less.
  * @throws InvalidInput if both `first` and `last` are given, or if one is negative or above `maxSize`
  */
 export function paging(args: Paging, maxSize: number): PageRequest {
   if (args.first != null && args.last != null) throw InvalidInput.at('last', 'give first or last, not both')
   const backwards = args.last != null
-  const size = args.last ?? args.first ?? Math.min(DEFAULT_SIZE, maxSize)
+  const size = args.last ?? args.first ?? Math.min(DEFAULT_PAGE_SIZE, maxSize)
   if (!Number.isInteger(size) || size < 0 || size > maxSize) {
     throw InvalidInput.at(backwards ? 'last' : 'first', `is ${size}; it must be 0 to ${maxSize}`)
   }

@@ -3,6 +3,7 @@
 import type { Pool } from 'pg'
 import type { Bus } from '../bus/bus.ts'
 import type { PresenceStore } from '../bus/presence.ts'
+import type { RateLimit } from '../bus/rate-limit.ts'
 import type { Embedder } from '../providers/ports/embedder.ts'
 import type { FactServices } from '../providers/ports/fact-services.ts'
 import type { Summarizers } from '../providers/ports/summarizer.ts'
@@ -34,6 +35,8 @@ export type Platform = {
   db: Db
   bus: Bus
   presence: PresenceStore
+  /** Limits the operations of each viewer; null without a limit. */
+  rates: RateLimit | null
   tokens: TokenCounter
   /** The configured embedder. Searches use `Deps.embedding.serving()`, which may still be the previous embedder. */
   embedder: Embedder

@@ -49,6 +49,6 @@ builder.queryField('memoryAudit', (t) =>
   t.field({
     type: MemoryAudit,
     description: 'Whether facts are kept in order: duplicates, contradictions, use, and the work that is behind.',
-    resolve: (_, __, { deps, viewer }) => auditMemory(deps, viewer),
+    resolve: (_, __, { deps, viewer, work }) => work.read(() => auditMemory(deps, viewer)),
   }),
 )

@@ -257,6 +257,6 @@ builder.queryField('buildContext', (t) =>
         description: 'Of which conversation, for whom, how large.',
       }),
     },
-    resolve: (_, { input }, { deps, viewer }) => buildContext(deps, viewer, input),
+    resolve: (_, { input }, { deps, viewer, work }) => work.read(() => buildContext(deps, viewer, input)),
   }),
 )

@@ -46,7 +46,7 @@ function inOrder<Key, Args, Value>(
       const created: DataLoader<Key, Value, string> = new DataLoader<Key, Value, string>(
         async (keys) => {
           created.clearAll()
-          const values = await load(deps, viewer, keys, args)
+          const values = await context.work.read(() => load(deps, viewer, keys, args))
           return readFor(context, viewer, values, (all) => all.flatMap(objectsOf))
         },
         { cacheKeyFn: keyOf },

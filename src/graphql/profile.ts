@@ -30,7 +30,8 @@ builder.queryField('userProfile', (t) =>
       'The profile of a user; null where none was made, or it tells of a fact that the viewer does not see. It is '
       + 'made by `refreshUserProfile`, or by itself where the server is set to do so.',
     args: { userId: t.arg.string({ required: true, description: 'The user, as participants are called by.' }) },
-    resolve: async (_, { userId }, { deps, viewer }) => (await getProfiles(deps, viewer, [userId])).get(userId) ?? null,
+    resolve: async (_, { userId }, { deps, viewer, work }) =>
+      (await work.read(() => getProfiles(deps, viewer, [userId]))).get(userId) ?? null,
   }),
 )
 

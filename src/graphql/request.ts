@@ -4,6 +4,8 @@ import type DataLoader from 'dataloader'
 import type { Deps } from '../domain/deps.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
+import type { OperationLimits } from './limits/limits.ts'
+import { Work } from './limits/work.ts'
 
 /** Batch loaders by name, viewer and arguments (loaders.ts). */
 type Loaders = Map<string, DataLoader<never, unknown, string>>
@@ -15,9 +17,20 @@ export type RequestContext = {
   /** Owner of the presence set over the socket, which ends when the socket closes; null over HTTP. */
   holder: PresenceHolder | null
   loaders: Loaders
+  /** Counts and limits the work of the operation. Every read that may return much goes through `work.read`. */
+  work: Work
 }
 
-/** Creates a context. It is cheap, because loaders are created on first use. */
-export function createRequestContext(deps: Deps, viewer: Viewer, holder: PresenceHolder | null): RequestContext {
-  return { deps, viewer, holder, loaders: new Map() }
+/**
+ * Creates a context. It is cheap, because loaders are created on first use.
+ * @param isGone whether the client has disconnected
+ */
+export function createRequestContext(
+  deps: Deps,
+  viewer: Viewer,
+  holder: PresenceHolder | null,
+  limits: OperationLimits,
+  isGone?: () => boolean,
+): RequestContext {
+  return { deps, viewer, holder, loaders: new Map(), work: new Work(limits, isGone) }
 }

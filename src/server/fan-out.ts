@@ -4,7 +4,6 @@
 
 import { createHash } from 'node:crypto'
 import {
-  execute,
   getOperationAST,
   Kind,
   print,
@@ -19,6 +18,9 @@ import {
 } from 'graphql'
 import { projectEvent, type ConversationEvent, type VisibleEvent } from '../domain/event/event.ts'
 import { viewClass, type View, type Viewer } from '../domain/view.ts'
+import { executeEvent } from '../graphql/limits/execute.ts'
+import type { OperationLimits } from '../graphql/limits/limits.ts'
+import type { RequestContext } from '../graphql/request.ts'
 import { selectsOnlyShareable } from '../graphql/sharing.ts'
 import type { Payload } from './outbox.ts'
 
@@ -111,8 +113,9 @@ export type Rendering = {
 export function rendering(
   shared: SharedDocument,
   args: ExecutionArgs,
-  contextOf: (viewer: Viewer) => unknown,
+  contextOf: (viewer: Viewer) => RequestContext,
   mask: Rendering['mask'],
+  limits: OperationLimits,
 ): Rendering {
   const variables = Object.entries(args.variableValues ?? {}).filter(([name]) => !shared.positional.has(name))
   const masked = (result: ExecutionResult) => (result.errors ? { ...result, errors: result.errors.map(mask) } : result)
@@ -120,7 +123,7 @@ export function rendering(
     key: `${shared.key} ${JSON.stringify(variables)}`,
     isShareable: shared.isShareable,
     run(event, reader) {
-      const result = execute({ ...args, rootValue: event, contextValue: contextOf(reader) })
+      const result = executeEvent({ ...args, rootValue: event, contextValue: contextOf(reader) }, limits)
       return result instanceof Promise ? result.then(masked) : masked(result)
     },
     mask,

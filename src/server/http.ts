@@ -7,7 +7,7 @@ import type { Deps } from '../domain/deps.ts'
 import type { Health } from '../domain/platform.ts'
 import { rejectionReason } from './guard.ts'
 import { answerHealth } from './health.ts'
-import type { KnownDocuments } from './known-documents.ts'
+import { createDocumentCache } from './known-documents.ts'
 import { answerPost } from './post.ts'
 import { attachWebSockets } from './ws.ts'
 import { createYogaServer, maskWith } from './yoga.ts'
@@ -35,7 +35,7 @@ const refuse = (response: ServerResponse, status: number, message: string) => {
  */
 export function createServer(deps: Deps, config: ServerConfig, health: Health): Server {
   const mask = maskWith(deps)
-  const documents: KnownDocuments = new Map()
+  const documents = createDocumentCache()
   const yoga = createYogaServer(deps, config, mask, documents)
   let draining = false
 

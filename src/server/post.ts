@@ -35,7 +35,13 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Returns a function that executes the request; null if yoga must handle it. @throws InvalidInput or SyntaxError */
-function prepare(yoga: Yoga, documents: KnownDocuments, headers: IncomingMessage['headers'], body: string) {
+function prepare(
+  yoga: Yoga,
+  documents: KnownDocuments,
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  body: string,
+) {
   const params: unknown = JSON.parse(body)
   if (!isObject(params)) return null
   for (const name in params) if (!PARAMETERS.has(name)) return null
@@ -47,7 +53,7 @@ function prepare(yoga: Yoga, documents: KnownDocuments, headers: IncomingMessage
   if (!operation || operation.operation === OperationTypeNode.SUBSCRIPTION) return null
   const viewer = viewerFrom((header) => headers[header])
   return async (): Promise<ExecutionResult> => {
-    const { schema, contextFactory, execute } = yoga.getEnveloped({ viewer, params })
+    const { schema, contextFactory, execute } = yoga.getEnveloped({ viewer, params, res: response })
     return execute({
       schema,
       document,
@@ -77,7 +83,8 @@ export function answerPost(
   async function answer(): Promise<void> {
     let execute: ReturnType<typeof prepare> = null
     try {
-      execute = prepare(yoga, documents, request.headers, String(parts.length === 1 ? parts[0] : Buffer.concat(parts)))
+      const body = String(parts.length === 1 ? parts[0] : Buffer.concat(parts))
+      execute = prepare(yoga, documents, request, response, body)
     } catch {
       // The JSON or a header is invalid: yoga reports the error.
     }

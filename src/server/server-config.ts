@@ -4,5 +4,5 @@ import type { Config } from '../config/config.ts'
 
 export type ServerConfig = Pick<
   Config,
-  'host' | 'port' | 'allowedOrigins' | 'limits' | 'shutdownMs' | 'queryPlans' | 'fastPost'
+  'host' | 'port' | 'allowedOrigins' | 'limits' | 'operationLimits' | 'shutdownMs' | 'queryPlans' | 'fastPost'
 >

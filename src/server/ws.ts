@@ -14,6 +14,7 @@ import { readInto, type Subscription } from '../domain/event/reader.ts'
 import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
 import { createPushIterator } from '../domain/push-iterator.ts'
 import type { Viewer } from '../domain/view.ts'
+import { admit } from '../graphql/limits/execute.ts'
 import { createRequestContext } from '../graphql/request.ts'
 import { viewerFrom } from './auth.ts'
 import { payloadOf, rendering, sharedDocument, type Rendering } from './fan-out.ts'
@@ -27,7 +28,13 @@ const PING_INTERVAL_MS = 12_000
 const MAX_OPERATIONS = 100
 
 /** The state of one socket; `operations` are ids. The viewer is null until the client has connected. */
-type Extra = { outbox: Outbox; holder: PresenceHolder; viewer: Viewer | null; operations: Set<string> }
+type Extra = {
+  outbox: Outbox
+  holder: PresenceHolder
+  viewer: Viewer | null
+  operations: Set<string>
+  isGone(): boolean
+}
 type Services = { deps: Deps; config: ServerConfig; yoga: Yoga; mask(error: unknown): GraphQLError }
 type Enveloped = ReturnType<Services['yoga']['getEnveloped']>
 /** Passed from onSubscribe to `execute` and `subscribe` in the root value. */
@@ -103,7 +110,8 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
 /** Passes the messages of a socket to the protocol server, and its closing to the presence holder. */
 function openSocket(deps: Deps, server: ProtocolServer, client: WebSocket, socket: Duplex): void {
   const outbox = createOutbox(socket)
-  const extra: Extra = { outbox, holder: createPresenceHolder(deps), viewer: null, operations: new Set() }
+  const isGone = () => socket.destroyed
+  const extra: Extra = { outbox, holder: createPresenceHolder(deps), viewer: null, operations: new Set(), isGone }
   const closed = server.opened(
     {
       protocol: client.protocol,
@@ -155,7 +163,12 @@ async function prepare(
   id: string,
   payload: SubscribePayload,
 ): Promise<ExecutionArgs | readonly GraphQLError[]> {
-  const enveloped = yoga.getEnveloped({ viewer: extra.viewer!, holder: extra.holder, params: payload })
+  const enveloped = yoga.getEnveloped({
+    viewer: extra.viewer!,
+    holder: extra.holder,
+    isGone: extra.isGone,
+    params: payload,
+  })
   const { schema, parse, validate, contextFactory } = enveloped
   let document: DocumentNode
   try {
@@ -188,11 +201,14 @@ async function subscribe(
   const { enveloped, id, extra } = preparedOf(args)
   const shared = sharedDocument(args.schema, args.document, args.operationName)
   if (!shared) return enveloped.subscribe({ ...args, rootValue: undefined })
+  const limits = services.config.operationLimits
+  const refused = await admit(services.deps, extra.viewer!, args, limits)
+  if (refused) return { errors: [refused] }
   const field = args.schema.getSubscriptionType()!.getFields()[shared.field.name.value]!
   try {
     const input = getArgumentValues(field, shared.field, args.variableValues) as Subscription
-    const contextOf = (viewer: Viewer) => createRequestContext(services.deps, viewer, null)
-    return await deliver(services.deps, extra, id, input, rendering(shared, args, contextOf, services.mask))
+    const contextOf = (viewer: Viewer) => createRequestContext(services.deps, viewer, null, limits)
+    return await deliver(services.deps, extra, id, input, rendering(shared, args, contextOf, services.mask, limits))
   } catch (error) {
     return { errors: [services.mask(error)] }
   }

@@ -1,6 +1,6 @@
 // Configures graphql-yoga: the schema, plugins, GraphiQL, masked errors, and the context of each request.
 
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention'
 import { GraphQLError } from 'graphql'
 import { createYoga } from 'graphql-yoga'
@@ -9,15 +9,19 @@ import type { Deps } from '../domain/deps.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
 import { toGraphQLError } from '../graphql/errors.ts'
+import { useLimits } from '../graphql/limits/plugin.ts'
 import { usePlans } from '../graphql/plan/plugin.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { schema } from '../graphql/schema.ts'
 import { viewerFrom } from './auth.ts'
 import { tabs } from './graphiql.ts'
-import { useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
+import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
 
-/** The context of an operation over a WebSocket: the viewer and presence holder of the connection. */
-export type Connected = { viewer: Viewer; holder: PresenceHolder }
+/**
+ * The context of an operation over a WebSocket: the viewer and presence holder of the connection, and whether it is
+ * closed.
+ */
+export type Connected = { viewer: Viewer; holder: PresenceHolder; isGone(): boolean }
 
 /** Returns a function that logs an unexpected error and hides it from clients; expected errors keep their code. */
 export const maskWith =
@@ -34,6 +38,9 @@ export const maskWith =
     return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions })
   }
 
+/** Documents with a syntax error are parsed again, because their errors would fill the memory. */
+const NO_CACHE = { get: () => undefined, set() {} }
+
 /** @param documents receives each document that yoga validates */
 export function createYogaServer(
   deps: Deps,
@@ -41,7 +48,7 @@ export function createYogaServer(
   mask: (error: unknown) => GraphQLError,
   documents: KnownDocuments,
 ) {
-  return createYoga<{ req?: IncomingMessage } & Partial<Connected> & WithResult, RequestContext>({
+  return createYoga<{ req?: IncomingMessage; res?: ServerResponse } & Partial<Connected> & WithResult, RequestContext>({
     schema,
     graphqlEndpoint: '/graphql',
     landingPage: false,
@@ -53,9 +60,21 @@ export function createYogaServer(
     // Imported on the first request, because the page is 9 MB.
     renderGraphiQL: async (options) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options),
     graphiql: { title: 'Colloquy', subscriptionsProtocol: 'WS', defaultTabs: tabs },
-    plugins: [useCSRFPrevention(), useKnownDocuments(documents), ...(config.queryPlans ? [usePlans(deps.log)] : [])],
-    context: ({ request, viewer, holder }) =>
-      createRequestContext(deps, viewer ?? viewerFrom((header) => request.headers.get(header)), holder ?? null),
+    parserAndValidationCache: { documentCache: createDocumentCache(), errorCache: NO_CACHE },
+    plugins: [
+      useCSRFPrevention(),
+      useKnownDocuments(documents),
+      ...(config.queryPlans ? [usePlans(deps.log)] : []),
+      useLimits(deps, config.operationLimits),
+    ],
+    context: ({ request, res, viewer, holder, isGone = () => res?.destroyed === true && !res.writableFinished }) =>
+      createRequestContext(
+        deps,
+        viewer ?? viewerFrom((header) => request.headers.get(header)),
+        holder ?? null,
+        config.operationLimits,
+        isGone,
+      ),
   })
 }
 

@@ -2,6 +2,7 @@
 
 import { execute, parse, subscribe, validate, type ExecutionResult } from 'graphql'
 import { vi } from 'vitest'
+import { loadConfig } from '../../src/config/config.ts'
 import { toGraphQLError } from '../../src/graphql/errors.ts'
 import { createRequestContext } from '../../src/graphql/request.ts'
 import { schema } from '../../src/graphql/schema.ts'
@@ -10,6 +11,8 @@ import { useWorld } from '../support/world.ts'
 
 /** Result data. Untyped, because each test selects other fields. */
 export type Answer = any
+
+const LIMITS = loadConfig({}).operationLimits
 
 /** The tenant of all clients. */
 export const TENANT = 'acme'
@@ -22,7 +25,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
     const document = parse(text)
     const errors = validate(schema, document)
     if (errors.length) throw errors[0]
-    const contextValue = createRequestContext(world.deps, { tenant: TENANT, actor }, null)
+    const contextValue = createRequestContext(world.deps, { tenant: TENANT, actor }, null, LIMITS)
     return { schema, document, contextValue, variableValues: variableValues as Record<string, unknown> }
   }
   // Through JSON, because a client receives dates and undefined values in this form.

@@ -38,6 +38,7 @@ const world = await createDeps(
     limits: { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes: 2 ** 24, frameBytes: 2 ** 20 },
     streamLeaseMs: 30_000,
     presenceTtlMs: 60_000,
+    rateLimitPoints: 0,
     logLevel: 'fatal',
   },
   pino({ level: 'fatal' }, process.stderr),

@@ -5,11 +5,14 @@ import { describe, expect, it, vi } from 'vitest'
 import type { ConversationEvent } from '../../src/domain/event/event.ts'
 import { OPEN_VIEW, type View, type Viewer } from '../../src/domain/view.ts'
 import { NotFound } from '../../src/errors.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { createRequestContext } from '../../src/graphql/request.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { payloadOf, rendering, sharedDocument, type Rendering } from '../../src/server/fan-out.ts'
 import type { Payload } from '../../src/server/outbox.ts'
 import { maskWith } from '../../src/server/yoga.ts'
 
+const LIMITS = loadConfig({}).operationLimits
 const as = (actor: string): Viewer => ({ tenant: 'acme', actor })
 const viewOf = (actor: string, more: Partial<View> = {}): View => ({ ...OPEN_VIEW, actor, ...more })
 const mask = (error: unknown) => new GraphQLError(`masked: ${(error as Error).message}`)
@@ -39,8 +42,8 @@ const shared = (text: string, operationName?: string) => sharedDocument(schema, 
 const renderingOf = (text: string, variableValues: Record<string, unknown> = { id: 'conv_1' }) => {
   const document = parse(text)
   const args: ExecutionArgs = { schema, document, variableValues }
-  const context = vi.fn((viewer: Viewer) => ({ viewer }))
-  return { context, ...rendering(sharedDocument(schema, document, null)!, args, context, mask) }
+  const context = vi.fn((viewer: Viewer) => createRequestContext({} as never, viewer, null, LIMITS))
+  return { context, ...rendering(sharedDocument(schema, document, null)!, args, context, mask, LIMITS) }
 }
 
 describe('sharedDocument', () => {
@@ -108,6 +111,18 @@ describe('a rendering', () => {
     expect(context).toHaveBeenCalledWith(as('ada'))
     const { errors } = await run({ ...event, at: 'never' as never }, as('ada'))
     expect(errors!.map(({ message }) => message)).toEqual([expect.stringMatching(/^masked: /)])
+  })
+
+  it('is an error, without reading anything, if the event could have too many values', async () => {
+    const text = `subscription ($id: ID!, $n: Int) { conversationEvents(conversationId: $id) {
+      ... on ConversationUpdated { conversation { history(limit: $n) {
+        ... on Turn { conversation { history(limit: $n) { ... on Turn { conversation { history(limit: $n) { ... on Turn { id } } } } } } }
+      } } }
+    } }`
+    const { run } = renderingOf(text, { id: 'conv_1', n: 200 })
+    const { data, errors } = await run({ ...newEvent(), type: 'ConversationUpdated', seq: 7 }, as('ada'))
+    expect(data).toBeUndefined()
+    expect(errors).toMatchObject([{ message: expect.stringContaining('values in the answer') }])
   })
 })
 

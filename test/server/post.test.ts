@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { createYogaServer, maskWith } from '../../src/server/yoga.ts'
 import { answerPost } from '../../src/server/post.ts'
-import type { KnownDocuments } from '../../src/server/known-documents.ts'
+import { createDocumentCache } from '../../src/server/known-documents.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -48,9 +48,9 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
       await once(server.listen(0, '127.0.0.1'), 'listening')
       return (server.address() as AddressInfo).port
     }
-    const alone = createYogaServer(world.deps, config, mask, new Map())
+    const alone = createYogaServer(world.deps, config, mask, createDocumentCache())
     ports.yoga = await serve((request, response) => void alone(request, response))
-    const documents: KnownDocuments = new Map()
+    const documents = createDocumentCache()
     const yoga = createYogaServer(world.deps, config, mask, documents)
     const counted = new Proxy(yoga, {
       apply(target, self, args) {
@@ -241,17 +241,23 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     expect((await send('fast', { body: viewer })).status).toBe(200)
   })
 
-  test('limits the number and the length of known documents', async () => {
-    const documents: KnownDocuments = new Map()
+  test('keeps known documents up to a weight in bytes, the most recently used ones', async () => {
+    const documents = createDocumentCache()
     const yoga = createYogaServer(world.deps, loadConfig({}), maskWith(world.deps), documents)
     const ask = (query: string) => {
       const { schema, parse, validate } = yoga.getEnveloped({ params: { query } })
       return validate(schema, parse(query))
     }
-    for (let index = 0; index < 1_010; index++) ask(`{ viewer { a${index}: actor } }`)
-    ask(`{ viewer { actor } } #${'x'.repeat(20_000)}`)
+    ask('{ viewer { actor } }')
     ask('{ nothing }')
-    expect(documents.size).toBe(1_000)
-    expect([...documents.keys()].at(-1)).toBe('{ viewer { a1009: actor } }')
+    expect([...documents.keys()]).toEqual(['{ viewer { actor } }'])
+    for (let at = 0; at < 69; at++) {
+      ask(`{ node(id: "${at}${'x'.repeat(1_200_000)}") { id } }`)
+      documents.get('{ viewer { actor } }')
+    }
+    expect(documents.calculatedSize).toBeLessThanOrEqual(32 * 2 ** 20)
+    expect(documents.size).toBeGreaterThan(2)
+    expect(documents.size).toBeLessThan(20)
+    expect(documents.has('{ viewer { actor } }')).toBe(true)
   })
 })

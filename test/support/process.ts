@@ -72,6 +72,7 @@ export async function openSite(backend: Backend): Promise<Site> {
             limits,
             streamLeaseMs,
             presenceTtlMs: 60_000,
+            rateLimitPoints: 0,
             logLevel: 'silent',
           },
           log,

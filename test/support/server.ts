@@ -24,8 +24,13 @@ export type TestServer = TestWorld & {
   close(): Promise<void>
 }
 
-export function useServer(backend: Backend, env: Record<string, string> = {}): TestServer {
-  const world = useWorld(backend)
+/** @param env variables of the server's configuration; @param settings see useWorld */
+export function useServer(
+  backend: Backend,
+  env: Record<string, string> = {},
+  settings: Parameters<typeof useWorld>[1] = {},
+): TestServer {
+  const world = useWorld(backend, settings)
   const clients: Client[] = []
   let server: Server
   let port = 0

@@ -59,6 +59,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
         limits: { ...LIMITS, bodyBytes: 16 * 2 ** 20, frameBytes: 2 ** 20 },
         streamLeaseMs: 30_000,
         presenceTtlMs: 60_000,
+        rateLimitPoints: 0,
         ...settings,
       },
       pino({ level: 'fatal' }),

@@ -55,7 +55,7 @@ const MAX_STEPS = 500
  * called, if the variables are invalid: yoga's executor then reports the error.
  */
 export type Plan = (
-  args: Pick<ExecutionArgs, 'rootValue' | 'contextValue' | 'variableValues'>,
+  args: Pick<ExecutionArgs, 'rootValue' | 'contextValue' | 'variableValues'> & { signal?: Run['signal'] },
 ) => Promise<ExecutionResult> | ExecutionResult | null
 
 /** Thrown for a document that has no plan; the message is the reason. */
@@ -188,10 +188,10 @@ export function compileQuery(schema: GraphQLSchema, document: DocumentNode, oper
     if (each.kind === Kind.FRAGMENT_DEFINITION) draft.fragments[each.name.value] = each
   }
   const query = selectionOf(draft, schema.getQueryType()!, [operation.selectionSet])
-  return ({ rootValue, contextValue, variableValues }) => {
+  return ({ rootValue, contextValue, variableValues, signal }) => {
     const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? NO_ARGS)
     if (!coerced) return null
-    const run: Run = { planned: draft, rootValue, contextValue, variables: coerced, args: [], errors: [] }
+    const run: Run = { planned: draft, rootValue, contextValue, variables: coerced, args: [], errors: [], signal }
     const failed = (error: unknown) => {
       run.errors.push(error as GraphQLError)
       return resultOf(null, run)

@@ -38,6 +38,8 @@ export type Run = {
   /** Arguments by the index of their step, coerced on first use and shared by all objects of a list. */
   args: Variables[]
   errors: GraphQLError[]
+  /** Checked once for each field; it throws when the operation has to stop. */
+  signal: Pick<AbortSignal, 'throwIfAborted'> | undefined
 }
 
 /** A field of the schema, with the nodes that select it. */
@@ -148,6 +150,7 @@ export const objectOf =
     try {
       for (const step of steps) {
         const { key } = step
+        run.signal?.throwIfAborted()
         const completed = fieldOf(step, source, run, path)
         // Set immediately, so that the key keeps its position when a late value arrives.
         result[key] = completed

@@ -1,0 +1,26 @@
+// Rate limits of one process. Keeps the MAX_KEYS keys that were used last; a key that was dropped starts again.
+
+import { LRUCache } from 'lru-cache'
+import { RATE_PERIOD_MS, type RateLimit } from './rate-limit.ts'
+
+/** Maximum number of keys. With keys of 100 characters, they take about 20 MB. */
+const MAX_KEYS = 50_000
+
+/** @param now returns the time in ms */
+export function createMemoryRateLimit(points: number, now: () => number = Date.now): RateLimit {
+  const used = new LRUCache<string, { taken: number; until: number }>({ max: MAX_KEYS })
+  return {
+    points,
+    async take(key, wanted) {
+      const at = now()
+      let entry = used.get(key)
+      if (!entry || entry.until <= at) used.set(key, (entry = { taken: 0, until: at + RATE_PERIOD_MS }))
+      if (entry.taken > 0 && entry.taken + wanted > points) return entry.until - at
+      entry.taken += wanted
+      return null
+    },
+    async close() {
+      used.clear()
+    },
+  }
+}

@@ -1,0 +1,100 @@
+// The limits of a document that need no schema, checked after parsing and before validation, because the validation of
+// many repeated fields takes quadratic time. Pure; the result is kept with the document.
+
+import { Kind, type DocumentNode, type FragmentDefinitionNode, type GraphQLError, type SelectionSetNode } from 'graphql'
+import { introspectionDisabled, tooCostly, type OperationLimits } from './limits.ts'
+
+/** What a document contains, as the limits of the same names count it. */
+export type DocumentShape = {
+  depth: number
+  fields: number
+  aliases: number
+  directives: number
+  repeats: number
+  /** The first field that queries the schema; null without one. */
+  introspection: string | null
+}
+
+type Extent = { depth: number; fields: number }
+
+const shapes = new WeakMap<DocumentNode, DocumentShape>()
+
+/** Returns the shape of a document, which need not be valid. Takes time linear in its length. */
+export function shapeOf(document: DocumentNode): DocumentShape {
+  let shape = shapes.get(document)
+  if (!shape) shapes.set(document, (shape = computeShape(document)))
+  return shape
+}
+
+function computeShape(document: DocumentNode): DocumentShape {
+  const shape: DocumentShape = { depth: 0, fields: 0, aliases: 0, directives: 0, repeats: 0, introspection: null }
+  const fragments = new Map<string, FragmentDefinitionNode>()
+  for (const each of document.definitions) {
+    if (each.kind === Kind.FRAGMENT_DEFINITION) fragments.set(each.name.value, each)
+  }
+  // A fragment counts as empty while its own selections are counted: validation then rejects the cycle.
+  const extents = new Map<string, Extent>()
+  const extentOfFragment = (name: string): Extent => {
+    const known = extents.get(name)
+    if (known) return known
+    extents.set(name, { depth: 0, fields: 0 })
+    const fragment = fragments.get(name)
+    const extent = fragment ? extentOf(fragment.selectionSet, new Set()) : { depth: 0, fields: 0 }
+    extents.set(name, extent)
+    return extent
+  }
+
+  /** `keys` has the response names and fragments of the selection set, also through inline fragments. */
+  function extentOf({ selections }: SelectionSetNode, keys: Set<string>): Extent {
+    const total: Extent = { depth: 0, fields: 0 }
+    const add = (depth: number, fields: number) => {
+      total.depth = Math.max(total.depth, depth)
+      total.fields += fields
+    }
+    const countKey = (key: string) => {
+      if (keys.has(key)) shape.repeats += 1
+      else keys.add(key)
+    }
+    for (const selection of selections) {
+      shape.directives += selection.directives?.length ?? 0
+      if (selection.kind === Kind.FIELD) {
+        const { name, alias, selectionSet } = selection
+        if (alias) shape.aliases += 1
+        if (name.value === '__schema' || name.value === '__type') shape.introspection ??= name.value
+        countKey(alias?.value ?? name.value)
+        const below = selectionSet ? extentOf(selectionSet, new Set()) : { depth: 0, fields: 0 }
+        add(below.depth + 1, below.fields + 1)
+      } else if (selection.kind === Kind.FRAGMENT_SPREAD) {
+        countKey(`...${selection.name.value}`)
+        const spread = extentOfFragment(selection.name.value)
+        add(spread.depth, spread.fields)
+      } else {
+        const inline = extentOf(selection.selectionSet, keys)
+        add(inline.depth, inline.fields)
+      }
+    }
+    return total
+  }
+
+  for (const each of document.definitions) {
+    if (each.kind === Kind.FRAGMENT_DEFINITION) extentOfFragment(each.name.value)
+    if (each.kind !== Kind.OPERATION_DEFINITION) continue
+    shape.directives += each.directives?.length ?? 0
+    const { depth, fields } = extentOf(each.selectionSet, new Set())
+    shape.depth = Math.max(shape.depth, depth)
+    shape.fields += fields
+  }
+  return shape
+}
+
+const LIMITS = ['depth', 'fields', 'aliases', 'directives', 'repeats'] as const
+
+/** Returns the error of a document that exceeds a limit; null for one within all limits. */
+export function documentError(document: DocumentNode, limits: OperationLimits): GraphQLError | null {
+  const shape = shapeOf(document)
+  if (shape.introspection !== null && !limits.introspection) return introspectionDisabled(shape.introspection)
+  for (const limit of LIMITS) {
+    if (shape[limit] > limits[limit]) return tooCostly(limit, limits[limit], shape[limit])
+  }
+  return null
+}

@@ -1,0 +1,69 @@
+// The gate of an operation: refuses one that is too costly, and executes the others within their limits.
+
+import { execute } from '@graphql-tools/executor'
+import {
+  getOperationAST,
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type GraphQLError,
+  type GraphQLSchema,
+} from 'graphql'
+import type { Viewer } from '../../domain/view.ts'
+import type { Deps } from '../../domain/deps.ts'
+import type { RequestContext } from '../request.ts'
+import { costOf } from './cost.ts'
+import { documentError } from './document.ts'
+import { rateLimited, tooCostly, type OperationLimits } from './limits.ts'
+
+/** Number of values that cost one point of the rate limit, in addition to the point of the operation. */
+const VALUES_PER_POINT = 1_000
+
+type Operation = {
+  schema: GraphQLSchema
+  document: DocumentNode
+  operationName?: string | null
+  variableValues?: ExecutionArgs['variableValues']
+}
+
+/**
+ * Returns the number of values that the operation's answer can have, and the error if it exceeds a limit. A document
+ * without an operation of that name has no error: the executor rejects it. The document must be valid.
+ */
+function estimate({ schema, document, operationName, variableValues }: Operation, limits: OperationLimits) {
+  const operation = getOperationAST(document, operationName)
+  if (!operation) return { values: 0, error: null }
+  const error = documentError(document, limits)
+  if (error) return { values: 0, error }
+  const values = costOf(schema, document, operation, variableValues)
+  return { values, error: values > limits.values ? tooCostly('values', limits.values, values) : null }
+}
+
+/**
+ * Returns the error of an operation that is too costly, or whose viewer has too few points left; null for one that may
+ * run. Synchronous without a rate limit.
+ */
+export function admit(
+  { rates }: Pick<Deps, 'rates'>,
+  viewer: Viewer,
+  operation: Operation,
+  limits: OperationLimits,
+): GraphQLError | null | Promise<GraphQLError | null> {
+  const { values, error } = estimate(operation, limits)
+  if (error || !rates) return error
+  const points = 1 + Math.floor(values / VALUES_PER_POINT)
+  return rates
+    .take(`${viewer.tenant}\0${viewer.actor}`, points)
+    .then((retryAfterMs) => (retryAfterMs === null ? null : rateLimited(rates.points, Math.ceil(retryAfterMs / 1000))))
+}
+
+/** Executes a subscription's document for one event, the root value, within all limits. */
+export function executeEvent(
+  args: ExecutionArgs & { contextValue: RequestContext },
+  limits: OperationLimits,
+): Promise<ExecutionResult> | ExecutionResult {
+  const { error } = estimate(args, limits)
+  if (error) return { errors: [error] }
+  const { work } = args.contextValue
+  return work.within('subscription', () => execute({ ...args, signal: work } as never) as ExecutionResult)
+}

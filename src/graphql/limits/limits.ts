@@ -1,0 +1,82 @@
+// The limits of one GraphQL operation, and the errors of operations that exceed them. The limits are the same for every
+// transport: queries over HTTP, the fast path of POST, operations over WebSocket, and each event of a subscription.
+
+import { GraphQLError } from 'graphql'
+
+export type OperationLimits = {
+  /** Maximum number of tokens of a document. */
+  tokens: number
+  /** Maximum number of nested levels of fields. */
+  depth: number
+  /** Maximum number of fields that a document selects; a field of a fragment counts wherever the fragment is used. */
+  fields: number
+  /** Maximum number of aliases in a document. */
+  aliases: number
+  /** Maximum number of directives in a document. */
+  directives: number
+  /** Maximum number of fields and fragments in a document that repeat another one of their selection set. */
+  repeats: number
+  /** Maximum number of values (objects, list items and leaves) of one answer. */
+  values: number
+  /** Maximum size of the texts and numbers of one answer, in bytes; a UTF-16 unit counts as one byte. */
+  answerBytes: number
+  /** Maximum time of a query, ms. Mutations are not stopped. */
+  timeMs: number
+  /** Whether documents may query the schema, and errors may suggest names of the schema. */
+  introspection: boolean
+}
+
+/** The limits that are numbers of something in a document or an answer, with the name of what they count. */
+const COUNTED = {
+  tokens: 'tokens in the document',
+  depth: 'nested levels of fields',
+  fields: 'selected fields, fragments included',
+  aliases: 'aliases',
+  directives: 'directives',
+  repeats: 'repeated fields or fragments in one selection set',
+  values: 'values in the answer',
+  answerBytes: 'bytes in the answer',
+} as const satisfies Partial<Record<keyof OperationLimits, string>>
+
+export type CountedLimit = keyof typeof COUNTED
+
+/**
+ * Returns the error of an operation that exceeds a limit.
+ * @param actual the number that exceeds the maximum; null if counting stopped at the maximum
+ * @param note a sentence to append
+ */
+export function tooCostly(limit: CountedLimit, maximum: number, actual: number | null, note = ''): GraphQLError {
+  const number = actual === null ? `more than ${maximum}` : String(actual)
+  const message = `The operation has ${number} ${COUNTED[limit]}; at most ${maximum} are allowed. Ask for less at once.`
+  return new GraphQLError(note ? `${message} ${note}` : message, {
+    extensions: { code: 'QUERY_TOO_COSTLY', limit, maximum, ...(actual !== null && { actual }) },
+  })
+}
+
+/** Returns the error of a query that has run for too long. */
+export const timedOut = (timeMs: number): GraphQLError =>
+  new GraphQLError(`The query has run for ${timeMs / 1000} seconds, the limit. Ask for less at once.`, {
+    extensions: { code: 'QUERY_TIMEOUT', limit: 'timeMs', maximum: timeMs },
+  })
+
+/** Returns the result of a query whose client has disconnected. It is never sent. */
+export const clientGone = (): GraphQLError =>
+  new GraphQLError('The client has disconnected.', { extensions: { code: 'CLIENT_GONE' } })
+
+export const introspectionDisabled = (field: string): GraphQLError =>
+  new GraphQLError(`${field} is not available: introspection is switched off on this server.`, {
+    extensions: { code: 'INTROSPECTION_DISABLED' },
+  })
+
+/**
+ * Returns the error of a viewer who has used up the points of the current minute. Over HTTP the response has the status
+ * 429 and the header Retry-After.
+ */
+export function rateLimited(points: number, retryAfterSeconds: number): GraphQLError {
+  const message = `You have used the ${points} points of this minute; try again in ${retryAfterSeconds} seconds.`
+  const extensions = { code: 'RATE_LIMITED', limit: 'points', maximum: points, retryAfterSeconds }
+  // For yoga. It is not enumerable, because it must not be sent over WebSocket.
+  const http = { status: 429, headers: { 'retry-after': String(retryAfterSeconds) } }
+  Object.defineProperty(extensions, 'http', { value: http, enumerable: false })
+  return new GraphQLError(message, { extensions })
+}

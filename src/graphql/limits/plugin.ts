@@ -1,0 +1,68 @@
+// A yoga plugin that applies the limits to every operation that yoga parses or executes. It must be the last plugin
+// that replaces the executor, so that it also counts the work of plans.
+
+import { getOperationAST, GraphQLError, parse, type ExecutionResult, type Source } from 'graphql'
+import type { Plugin } from 'graphql-yoga'
+import type { Deps } from '../../domain/deps.ts'
+import type { RequestContext } from '../request.ts'
+import { documentError } from './document.ts'
+import { admit } from './execute.ts'
+import { tooCostly, type OperationLimits } from './limits.ts'
+
+/** Returns the error to report for a document that cannot be parsed. */
+function parseError(error: Error, limits: OperationLimits): Error {
+  // The parser recurses for each level of a document.
+  if (error instanceof RangeError) return tooCostly('depth', limits.depth, null)
+  const isTooLong = error instanceof GraphQLError && /contains more tha[nt] \d+ tokens/.test(error.message)
+  return isTooLong ? tooCostly('tokens', limits.tokens, null) : error
+}
+
+/** Removes names of the schema that graphql suggests from errors of documents and variables, which have no path. */
+function hideSuggestions(errors: readonly Error[] = []): void {
+  for (const error of errors)
+    if (!(error as GraphQLError).path) error.message = error.message.replace(/ Did you mean .*\?$/s, '')
+}
+
+const hideSuggestionsOf = ({ result }: { result: unknown }) => hideSuggestions((result as ExecutionResult).errors)
+
+export function useLimits(deps: Pick<Deps, 'rates'>, limits: OperationLimits): Plugin<RequestContext> {
+  return {
+    onParse({ setParseFn }) {
+      setParseFn((source: string | Source) => parse(source, { maxTokens: limits.tokens }))
+      return ({ result, replaceParseResult }) => {
+        const error = result instanceof Error ? parseError(result, limits) : documentError(result, limits)
+        if (error && error !== result) replaceParseResult(error)
+      }
+    },
+    onValidate() {
+      return ({ result }) => {
+        if (!limits.introspection) hideSuggestions(result)
+      }
+    },
+    onExecute({ args, context, executeFn, setExecuteFn, setResultAndStopExecution }) {
+      const { work, viewer } = context
+      const kind = getOperationAST(args.document, args.operationName)?.operation ?? 'query'
+      const proceed = (error: GraphQLError | null) => {
+        if (error) return setResultAndStopExecution({ errors: [error] })
+        Object.assign(args, { signal: work })
+        setExecuteFn((all) => work.within(kind, () => executeFn(all)))
+      }
+      const error = admit(deps, viewer, args, limits)
+      const done = limits.introspection ? undefined : { onExecuteDone: hideSuggestionsOf }
+      return error instanceof Promise ? error.then(proceed).then(() => done) : (proceed(error), done)
+    },
+    async onSubscribe({ args, setResultAndStopExecution }) {
+      const { work, viewer } = args.contextValue as RequestContext
+      const error = await admit(deps, viewer, args, limits)
+      if (error) return setResultAndStopExecution({ errors: [error] })
+      return {
+        onSubscribeResult: () => ({
+          onNext({ result, setResult }) {
+            setResult(work.checked(result))
+            work.renew()
+          },
+        }),
+      }
+    },
+  }
+}

@@ -1,0 +1,141 @@
+// Counts the work of one operation while it runs, and stops the operation when it exceeds a limit: the values that it
+// completes, the data that it reads, its answer and its time. A stopped operation starts no further reads and completes
+// no further fields. A read that is already running is not interrupted; its result is dropped.
+
+import type { ExecutionResult, GraphQLError } from 'graphql'
+import { extentOf } from './extent.ts'
+import { clientGone, timedOut, tooCostly, type OperationLimits } from './limits.ts'
+
+/** Maximum number of reads of one operation that run at the same time, so that one request cannot use every connection. */
+const CONCURRENT_READS = 4
+/** Number of checks of the signal per value: yoga's executor checks twice for each field, a plan once. */
+const CHECKS_PER_VALUE = 2
+/** Appended to the error of a mutation, because the client must not repeat it without thought. */
+const EXECUTED = 'Mutations of this operation may have been executed.'
+
+type PromiseOrValue<T> = Promise<T> | T
+type OperationKind = 'query' | 'mutation' | 'subscription'
+
+/** The part of AbortSignal that yoga's executor and the plans use. */
+type WorkSignal = Pick<
+  AbortSignal,
+  'throwIfAborted' | 'aborted' | 'reason' | 'addEventListener' | 'removeEventListener'
+>
+
+const isPromise = <T>(value: PromiseOrValue<T>): value is Promise<T> => value instanceof Promise
+
+/** The work of one operation, or of one subscription event after the other. Creating it is cheap. */
+export class Work implements WorkSignal {
+  readonly #limits: OperationLimits
+  readonly #isGone: (() => boolean) | undefined
+  #isMutation = false
+  #failure: GraphQLError | null = null
+  /** Resolves the result of `within` with the failure. */
+  #interrupt: (() => void) | null = null
+  #checks = 0
+  #bytesRead = 0
+  #reading = 0
+  #waiting: (() => void)[] = []
+
+  /** @param isGone whether the client has disconnected; queries then stop at the next read */
+  constructor(limits: OperationLimits, isGone?: () => boolean) {
+    this.#limits = limits
+    this.#isGone = isGone
+  }
+
+  get aborted(): boolean {
+    return this.#failure !== null
+  }
+  get reason(): GraphQLError | null {
+    return this.#failure
+  }
+  /** Called for each field. Counts the calls, and throws once the operation is stopped. */
+  throwIfAborted(): void {
+    this.#checks += 1
+    if (this.#checks > this.#limits.values * CHECKS_PER_VALUE) this.#exceed('values')
+    if (this.#failure !== null) throw this.#failure
+  }
+  /** There are no events, because `within` responds to a stop. */
+  addEventListener(): void {}
+  removeEventListener(): void {}
+
+  /** Reads data: waits for a free place, and counts what was read. Rejects if the operation is stopped. */
+  async read<T>(load: () => PromiseOrValue<T>): Promise<T> {
+    if (this.#reading >= CONCURRENT_READS) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    if (!this.#isMutation && this.#isGone?.()) this.#stop(clientGone())
+    if (this.#failure !== null) throw this.#failure
+    this.#reading += 1
+    try {
+      const loaded = await load()
+      // Only the bytes: most values of a row are not selected, and those that are count when they complete.
+      const left = this.#limits.answerBytes - this.#bytesRead
+      this.#bytesRead += extentOf(loaded, { values: Infinity, bytes: left }).bytes
+      if (this.#bytesRead > this.#limits.answerBytes) this.#exceed('answerBytes')
+      // An assertion, because TypeScript does not know that the field can change during the read.
+      const failure = this.#failure as GraphQLError | null
+      if (failure !== null) throw failure
+      return loaded
+    } finally {
+      this.#reading -= 1
+      this.#waiting.shift()?.()
+    }
+  }
+
+  /** Executes the operation. Returns its result, or the error that stopped it. A mutation has no time limit. */
+  within(kind: OperationKind, execute: () => PromiseOrValue<ExecutionResult>): PromiseOrValue<ExecutionResult> {
+    this.#isMutation = kind === 'mutation'
+    const failed = (error: unknown): ExecutionResult => {
+      if (this.#failure === null) throw error
+      return { errors: [this.#failure] }
+    }
+    let result: PromiseOrValue<ExecutionResult>
+    try {
+      result = execute()
+    } catch (error) {
+      return failed(error)
+    }
+    if (!isPromise(result)) return this.checked(result)
+    const finished = result.then((each) => this.checked(each), failed)
+    return this.#isMutation ? finished : this.#limitTime(finished)
+  }
+
+  /** Returns the result, or an error if the operation was stopped or the result is too large. */
+  checked(result: ExecutionResult): ExecutionResult {
+    if (this.#failure === null) {
+      const { values, answerBytes } = this.#limits
+      const extent = extentOf(result.data, { values, bytes: answerBytes })
+      if (extent.values > values) this.#exceed('values')
+      else if (extent.bytes > answerBytes) this.#exceed('answerBytes')
+    }
+    return this.#failure === null ? result : { errors: [this.#failure] }
+  }
+
+  /** Starts to count from 0: each event of a subscription has all limits for itself. */
+  renew(): void {
+    this.#checks = 0
+    this.#bytesRead = 0
+    this.#failure = null
+  }
+
+  #limitTime(finished: Promise<ExecutionResult>): Promise<ExecutionResult> {
+    const { timeMs } = this.#limits
+    const timer = setTimeout(() => this.#stop(timedOut(timeMs)), timeMs)
+    const interrupted = new Promise<ExecutionResult>((resolve) => {
+      this.#interrupt = () => resolve({ errors: [this.#failure!] })
+    })
+    return Promise.race([finished, interrupted]).finally(() => {
+      clearTimeout(timer)
+      this.#interrupt = null
+    })
+  }
+
+  #exceed(limit: 'values' | 'answerBytes'): void {
+    this.#stop(tooCostly(limit, this.#limits[limit], null, this.#isMutation ? EXECUTED : ''))
+  }
+
+  #stop(error: GraphQLError): void {
+    this.#failure ??= error
+    for (const resume of this.#waiting.splice(0)) resume()
+    this.#interrupt?.()
+  }
+}

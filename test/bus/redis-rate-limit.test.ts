@@ -1,0 +1,47 @@
+// Rate limits on Redis: the contract between two processes, the expiry of keys, and outages of Redis.
+
+import { createClient } from 'redis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createRedisRateLimit } from '../../src/bus/redis-rate-limit.ts'
+import { POINTS, rateLimitContract } from '../contract/rate-limit.ts'
+import { createProxy } from '../support/proxy.ts'
+
+const server = process.env.TEST_REDIS_URL ?? ''
+// A database of its own, because the tests delete all keys.
+const url = server && Object.assign(new URL(server), { pathname: `/${1 + (process.pid % 15)}` }).href
+const quiet = { info() {}, warn() {}, error() {} }
+
+describe.skipIf(!server)('rate limits on Redis (needs TEST_REDIS_URL)', () => {
+  const admin = createClient({ url })
+  beforeAll(async () => void (await admin.connect()))
+  afterAll(() => admin.destroy())
+
+  rateLimitContract('of two processes', async () => {
+    await admin.flushDb()
+    const [limit, other] = await Promise.all([1, 2].map(() => createRedisRateLimit(url, POINTS, quiet)))
+    return { limit: limit!, other: other! }
+  })
+
+  test('the key of a viewer expires with the period', async ({ onTestFinished }) => {
+    await admin.flushDb()
+    const limit = await createRedisRateLimit(url, POINTS, quiet)
+    onTestFinished(() => limit.close())
+    for (let at = 0; at < 3; at++) await limit.take('ada', 2)
+    const [key] = await admin.keys('colloquy:rate:*')
+    expect(await admin.pTTL(key!)).toBeGreaterThan(50_000)
+    expect(await admin.pTTL(key!)).toBeLessThanOrEqual(60_000)
+  })
+
+  test('during an outage each process limits by itself', async ({ onTestFinished }) => {
+    const proxy = await createProxy(server)
+
+    const limit = await createRedisRateLimit(proxy.url, POINTS, quiet)
+    onTestFinished(async () => {
+      await limit.close()
+      await proxy.close()
+    })
+    await proxy.cut()
+    expect(await limit.take(`outage-${process.pid}`, POINTS)).toBeNull()
+    expect(await limit.take(`outage-${process.pid}`, POINTS)).toBeGreaterThan(0)
+  })
+})

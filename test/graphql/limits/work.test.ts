@@ -1,0 +1,134 @@
+// The counter of an operation's work, with yoga's executor and with a plan: both stop at the limits.
+
+import { execute } from '@graphql-tools/executor'
+import { buildSchema, getOperationAST, parse, type ExecutionResult } from 'graphql'
+import { describe, expect, it, vi } from 'vitest'
+import { loadConfig } from '../../../src/config/config.ts'
+import { Work } from '../../../src/graphql/limits/work.ts'
+import { compileQuery } from '../../../src/graphql/plan/compile.ts'
+
+const defaults = loadConfig({}).operationLimits
+const workOf = (more: Partial<typeof defaults> = {}, isGone?: () => boolean) =>
+  new Work({ ...defaults, ...more }, isGone)
+const codeOf = (result: ExecutionResult) => result.errors?.map(({ extensions }) => extensions)
+const exceeded = (limit: string, maximum: number) => [{ code: 'QUERY_TOO_COSTLY', limit, maximum }]
+
+describe('an answer', () => {
+  it.each([
+    ['values', { values: 3 }, 3],
+    ['answerBytes', { answerBytes: 9 }, 9],
+  ])('with too many %s is replaced by an error', async (limit, more, maximum) => {
+    const data = { a: 'xxxxx', b: ['yyyyy'] }
+    expect(codeOf(await workOf(more).within('query', () => ({ data })))).toEqual(exceeded(limit, maximum))
+    expect(codeOf(await workOf(more).within('query', async () => ({ data })))).toEqual(exceeded(limit, maximum))
+    expect(await workOf().within('query', () => ({ data }))).toEqual({ data })
+  })
+
+  it('of a mutation says that the mutation may have been executed', async () => {
+    const { errors } = await workOf({ values: 1 }).within('mutation', () => ({ data: { a: 1 } }))
+    expect(errors![0]!.message).toContain('may have been executed')
+  })
+})
+
+describe('reads', () => {
+  it('run at most four at a time, and none starts after too many bytes were read', async () => {
+    const work = workOf({ answerBytes: 1_000 })
+    let running = 0
+    let most = 0
+    const load = vi.fn(async () => {
+      most = Math.max(most, ++running)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      running -= 1
+      return ['x'.repeat(300)]
+    })
+    const result = await work.within('query', async () => {
+      await Promise.all(Array.from({ length: 40 }, () => work.read(load)))
+      return { data: {} }
+    })
+    expect(codeOf(result)).toEqual(exceeded('answerBytes', 1_000))
+    expect(most).toBe(4)
+    // The fourth read exceeds the limit; at most three others run or have been resumed by then.
+    expect(load.mock.calls.length).toBeLessThanOrEqual(8)
+  })
+
+  it('do not start after the client of a query has disconnected; those of a mutation do', async () => {
+    const read = (kind: 'query' | 'mutation') => {
+      const work = workOf({}, () => true)
+      return work.within(kind, async () => ({ data: { read: await work.read(() => 'x') } }))
+    }
+    expect(codeOf(await read('query'))).toEqual([{ code: 'CLIENT_GONE' }])
+    expect(await read('mutation')).toEqual({ data: { read: 'x' } })
+  })
+
+  it('release their place when they fail', async () => {
+    const work = workOf()
+    for (let at = 0; at < 10; at++) await expect(work.read(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    expect(await work.read(() => 'x')).toBe('x')
+  })
+})
+
+describe('the time limit', () => {
+  const never = () => new Promise<never>(() => {})
+
+  it('ends a query that waits, and starts no more reads', async () => {
+    const work = workOf({ timeMs: 20 })
+    expect(codeOf(await work.within('query', never))).toEqual([{ code: 'QUERY_TIMEOUT', limit: 'timeMs', maximum: 20 }])
+    await expect(work.read(() => 'x')).rejects.toThrow(/0\.02 seconds/)
+  })
+
+  it('does not apply to mutations', async () => {
+    const slow = () => new Promise<ExecutionResult>((resolve) => setTimeout(() => resolve({ data: {} }), 40))
+    expect(await workOf({ timeMs: 1 }).within('mutation', slow)).toEqual({ data: {} })
+  })
+})
+
+describe('an unexpected error', () => {
+  it('is not changed', async () => {
+    const fault = new Error('fault')
+    const failing = () => {
+      throw fault
+    }
+    expect(() => workOf().within('query', failing)).toThrow(fault)
+    await expect(workOf().within('query', () => Promise.reject(fault))).rejects.toBe(fault)
+  })
+})
+
+describe('each event of a subscription', () => {
+  it('has all limits for itself', async () => {
+    const work = workOf({ answerBytes: 10 })
+    for (let event = 0; event < 5; event++) {
+      expect(await work.read(() => 'xxxxxxxx')).toBe('xxxxxxxx')
+      expect(work.checked({ data: {} })).toEqual({ data: {} })
+      work.renew()
+    }
+    await expect(work.read(() => 'x'.repeat(11))).rejects.toThrow(/bytes in the answer/)
+    expect(work.checked({ data: {} }).errors).toHaveLength(1)
+    work.renew()
+    expect(work.checked({ data: {} })).toEqual({ data: {} })
+  })
+})
+
+describe('a list that is longer than estimated', () => {
+  const schema = buildSchema('type Item { id: Int! } type Query { items: [Item!]! more: [Item!]! }')
+  const document = parse('{ items { id } more { id } }')
+  const completed = vi.fn((): number => 1)
+  const item = {
+    get id() {
+      return completed()
+    },
+  }
+  const items = Array.from({ length: 10_000 }, () => item)
+  const rootValue = { items: () => items, more: async () => items }
+
+  it.each<[string, (work: Work) => unknown]>([
+    ["yoga's executor", (work) => execute({ schema, document, rootValue, signal: work as never })],
+    ['a plan', (work) => compileQuery(schema, document, getOperationAST(document)!)({ rootValue, signal: work })],
+  ])('stops %s', async (_, run) => {
+    completed.mockClear()
+    const work = workOf({ values: 100 })
+    const result = await work.within('query', () => run(work) as Promise<ExecutionResult>)
+    expect(codeOf(result)).toEqual(exceeded('values', 100))
+    expect(completed.mock.calls.length).toBeGreaterThan(0)
+    expect(completed.mock.calls.length).toBeLessThanOrEqual(200)
+  })
+})
