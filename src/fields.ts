@@ -44,13 +44,14 @@ export const endpoint = z
   .transform((text) => text.replace(/\/+$/, ''))
 
 const flags: Record<string, boolean> = { '1': true, true: true, '0': false, false: false }
+const boolean = z
+  .string()
+  .refine((text) => Object.hasOwn(flags, text), 'must be 1, 0, true or false')
+  .transform((text) => flags[text] === true)
 /** A boolean; `fallback` is the default, in the same notation. */
-export const flag = (fallback: string) =>
-  z
-    .string()
-    .refine((text) => Object.hasOwn(flags, text), 'must be 1, 0, true or false')
-    .transform((text) => flags[text] === true)
-    .prefault(fallback)
+export const flag = (fallback: string) => boolean.prefault(fallback)
+/** A boolean without a default. */
+export const optionalFlag = boolean.optional()
 
 /** An origin as browsers send it: lower case, without the scheme's default port. */
 const origin = z

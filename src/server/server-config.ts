@@ -4,5 +4,16 @@ import type { Config } from '../config/config.ts'
 
 export type ServerConfig = Pick<
   Config,
-  'host' | 'port' | 'allowedOrigins' | 'limits' | 'shutdownMs' | 'queryPlans' | 'fastPost'
+  | 'host'
+  | 'port'
+  | 'allowedOrigins'
+  | 'limits'
+  | 'batchBodyBytes'
+  | 'bodyTimeoutMs'
+  | 'writeTimeoutMs'
+  | 'socketsPerViewer'
+  | 'graphiql'
+  | 'shutdownMs'
+  | 'queryPlans'
+  | 'fastPost'
 >

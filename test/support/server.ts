@@ -4,6 +4,7 @@ import { createClient, type Client } from 'graphql-ws'
 import { afterAll, beforeAll } from 'vitest'
 import { WebSocket } from 'ws'
 import { loadConfig } from '../../src/config/config.ts'
+import type { Health } from '../../src/domain/platform.ts'
 import { createServer, type Server } from '../../src/server/http.ts'
 import type { Backend } from './backend.ts'
 import { useWorld, type TestWorld } from './world.ts'
@@ -24,7 +25,8 @@ export type TestServer = TestWorld & {
   close(): Promise<void>
 }
 
-export function useServer(backend: Backend, env: Record<string, string> = {}): TestServer {
+/** @param health replaces the checks of /ready */
+export function useServer(backend: Backend, env: Record<string, string> = {}, health?: Health): TestServer {
   const world = useWorld(backend)
   const clients: Client[] = []
   let server: Server
@@ -32,11 +34,12 @@ export function useServer(backend: Backend, env: Record<string, string> = {}): T
 
   beforeAll(async () => {
     const config = { ...loadConfig({ SHUTDOWN_SECONDS: '2', ...env }), port: 0 }
-    server = createServer(world.deps, config, {
+    const checks: Health = {
       database: () => world.deps.pool.query('SELECT 1'),
       bus: () => world.deps.bus.ping(),
       durability: 'as tested',
-    })
+    }
+    server = createServer(world.deps, config, health ?? checks)
     port = await server.listen()
   })
   const close = async () => {

@@ -1,0 +1,166 @@
+// The edges of HTTP: bodies that are too large, too many or too slow, unusual targets, and unexpected errors.
+
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { ADDRESS_BODY_BYTES } from '../../src/server/body-gate.ts'
+import { backends } from '../support/backend.ts'
+import { useServer } from '../support/server.ts'
+
+const sockets: Socket[] = []
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+})
+
+type Answer = { status: number; head: string; body: string }
+
+/** Sends the text over a connection of its own, and returns the response, which must end with the connection. */
+async function send(url: string, text: string): Promise<Answer> {
+  const socket = open(url, text)
+  let received = ''
+  socket.on('data', (data) => (received += String(data)))
+  await once(socket, 'close')
+  const [head = '', body = ''] = received.split('\r\n\r\n')
+  return { status: Number(head.split(' ')[1]), head: head.toLowerCase(), body }
+}
+
+function open(url: string, text: string): Socket {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  sockets.push(socket)
+  socket.on('error', () => {})
+  socket.write(text)
+  return socket
+}
+
+const post = (length: number, body = '', headers = '') =>
+  `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n${headers}\r\n${body}`
+
+const MiB = 1024 * 1024
+
+describe.each(backends)('the edges of HTTP, on $name:', (backend) => {
+  const server = useServer(backend, { BODY_TIMEOUT_SECONDS: '1' })
+
+  test('a body over 1 MiB is refused with the limit and the header that raises it', async () => {
+    const { status, head, body } = await send(server.url, post(MiB + 1))
+    expect(status).toBe(413)
+    expect(head).toContain('application/json')
+    expect(JSON.parse(body)).toEqual({
+      errors: [
+        {
+          message:
+            'The body has 1048577 bytes; at most 1048576 are accepted. To append a batch of turns of at most 16777216 '
+            + 'bytes, send the header "x-batch: 1".',
+          extensions: { code: 'BODY_TOO_LARGE' },
+        },
+      ],
+    })
+    expect(JSON.parse((await send(server.url, post(16 * MiB + 1, '', 'x-batch: 1\r\n'))).body).errors[0].message).toBe(
+      'The body has 16777217 bytes; at most 16777216 are accepted.',
+    )
+  })
+
+  test('a batch of more than 1 MiB is appended with the header', async () => {
+    const tenant = server.tenant()
+    const conversationId = await tenant.newConversation('ada')
+    const turns = Array.from({ length: 10 }, () => ({ role: 'USER', content: 'word '.repeat(25_000) }))
+    const query = `mutation($input: AppendTurnsInput!) { appendTurns(input: $input) { __typename } }`
+    const operation = { query, variables: { input: { conversationId, turns } } }
+    const headers = { 'x-tenant': tenant.name, 'x-actor': 'ada' }
+    expect((await server.post(operation, headers)).status).toBe(413)
+    const { status, body } = await server.post(operation, { ...headers, 'x-batch': '1' })
+    expect(status).toBe(200)
+    expect(body.errors).toBeUndefined()
+  })
+
+  test('unfinished bodies take a bounded number of bytes, which they return; a body that is late gets 408', async () => {
+    const large = 16 * MiB
+    const headers = 'x-batch: 1\r\n'
+    const fitting = ADDRESS_BODY_BYTES / large
+    const late = Array.from({ length: fitting }, () => send(server.url, post(large, '{', headers)))
+    await vi.waitFor(async () => {
+      const refused = await send(server.url, post(large, '{', headers))
+      expect(refused.status).toBe(503)
+      expect(refused.head).toContain('retry-after: 1')
+      expect(JSON.parse(refused.body).errors[0]).toEqual({
+        message: `The requests from your address that are in progress would exceed ${ADDRESS_BODY_BYTES} bytes. Try again later.`,
+        extensions: { code: 'SERVER_BUSY' },
+      })
+    })
+    for (const { status, body } of await Promise.all(late)) {
+      expect(status).toBe(408)
+      expect(JSON.parse(body).errors[0]).toEqual({
+        message: 'The body did not arrive within 1 s.',
+        extensions: { code: 'BODY_TIMEOUT' },
+      })
+    }
+    const { status } = await server.post({ query: '{ __typename }' }, { 'x-batch': '1' })
+    expect(status).toBe(200)
+  })
+
+  test('OPTIONS * is answered without a body, and another method on * is refused', async () => {
+    const about = await send(server.url, 'OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+    expect([about.status, about.body]).toEqual([204, ''])
+    expect(about.head).toContain('allow: get, post, options')
+    const other = await send(server.url, 'GET * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+    expect(other.status).toBe(400)
+    expect(JSON.parse(other.body).errors[0].extensions.code).toBe('BAD_REQUEST')
+  })
+
+  test('an absolute target is served by its path, and its host replaces the Host header', async () => {
+    const query = encodeURIComponent('{ __typename }')
+    const get = (target: string) =>
+      send(
+        server.url,
+        `GET ${target} HTTP/1.1\r\nHost: localhost\r\nx-graphql-yoga-csrf: 1\r\nConnection: close\r\n\r\n`,
+      )
+    const served = await get(`http://localhost/graphql?query=${query}`)
+    expect(served.status).toBe(200)
+    expect(served.body).toContain('{"data":{"__typename":"Query"}}')
+    expect((await get(`http://evil.example/graphql?query=${query}`)).status).toBe(403)
+    expect((await get('http://localhost/health')).status).toBe(200)
+    expect((await get('ftp://localhost/health')).status).toBe(400)
+  })
+
+  test('another path answers 404 in the format of GraphQL errors', async () => {
+    for (const path of ['/', '/elsewhere', '/graphql/x', '//graphql']) {
+      const response = await fetch(`${server.url}${path}`)
+      expect(response.status, path).toBe(404)
+      expect(((await response.json()) as { errors: [{ extensions: object }] }).errors[0].extensions).toEqual({
+        code: 'NOT_FOUND',
+      })
+    }
+  })
+})
+
+describe('an unexpected error', () => {
+  const health = vi.fn(async (): Promise<unknown> => 1)
+  const server = useServer(backends[0]!, {}, { database: health, bus: async () => {}, durability: 'as tested' })
+
+  test('outside GraphQL is masked, and logged once', async () => {
+    const error = vi.spyOn(server.deps.log, 'error')
+    health.mockImplementationOnce(() => {
+      throw new Error('secret: postgres://u:p@h')
+    })
+    const response = await fetch(`${server.url}/ready`)
+    expect(response.status).toBe(500)
+    expect(await response.json()).toEqual({
+      errors: [{ message: 'Unexpected error.', extensions: { code: 'INTERNAL_SERVER_ERROR' } }],
+    })
+    expect(error).toHaveBeenCalledTimes(1)
+    error.mockRestore()
+  })
+
+  test('of a health check is logged once until it recovers', async () => {
+    const warn = vi.spyOn(server.deps.log, 'warn')
+    const info = vi.spyOn(server.deps.log, 'info')
+    const ready = async () => (await fetch(`${server.url}/ready`)).status
+    health.mockRejectedValueOnce(new Error('down')).mockRejectedValueOnce(new Error('down'))
+    expect([await ready(), await ready(), await ready(), await ready()]).toEqual([503, 503, 200, 200])
+    expect(warn.mock.calls).toEqual([
+      [{ err: new Error('down'), dependency: 'database' }, 'a dependency does not respond'],
+    ])
+    expect(info.mock.calls).toEqual([[{ dependency: 'database' }, 'a dependency responds again']])
+    vi.restoreAllMocks()
+  })
+})
