@@ -15,7 +15,7 @@ import type { Health, Platform } from './domain/platform.ts'
 import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
 import { createJournalGrowth } from './domain/journal-growth.ts'
 import { updateDerivatives } from './domain/erasure/derivatives.ts'
-import { createFeeds } from './domain/event/feed.ts'
+import { createFeeds } from './domain/event/feeds.ts'
 import { createInboxes } from './domain/event/inbox.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
 import { createRecalledFacts } from './domain/fact/recalled.ts'
@@ -203,8 +203,8 @@ function createDomainState(platform: Platform, appendPool: Pool, appendConcurren
     appends: createAppendQueue(appendPool, appendConcurrency, (calls) =>
       announceEntries(platform, calls.flatMap(journalRangesOf)),
     ),
-    deltas: createDeltaQueue(appendPool, platform.limits.turnBytes, (conversationId, turnId, start, text) =>
-      announceDelta(platform, conversationId, turnId, start, text),
+    deltas: createDeltaQueue(appendPool, platform.limits.turnBytes, (...written) =>
+      announceDelta(platform, ...written),
     ),
   }
 }

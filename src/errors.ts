@@ -51,6 +51,11 @@ export class StreamClosed extends DomainError {
   }
 }
 
+/** The caller already has as many open objects as the server allows. The message names the limit. */
+export class LimitReached extends DomainError {
+  readonly code = 'LIMIT_REACHED'
+}
+
 /** The required parts of a context take more tokens than its budget. */
 export class BudgetTooSmall extends DomainError {
   readonly code = 'BUDGET_TOO_SMALL'

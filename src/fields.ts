@@ -52,6 +52,8 @@ export const choice = z
 
 /** A boolean; `fallback` is the default, in the same notation. */
 export const flag = (fallback: string) => choice.prefault(fallback)
+/** A boolean without a default. */
+export const optionalFlag = choice.optional()
 
 /** An origin as browsers send it: lower case, without the scheme's default port. */
 const origin = z

@@ -56,6 +56,7 @@ describe('docs/concepts.md', () => {
       new errors.Conflict('x'),
       new errors.StreamClosed('x', 'y'),
       new errors.ProviderFailed('x', true),
+      new errors.LimitReached('x'),
       new errors.BudgetTooSmall(1, 2),
     ]
     const classes = instances.map((error) => error.constructor.name)

@@ -5,7 +5,7 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
 import { operationLimitsOf, operationVariables } from './operation-limits.ts'
-import { directory, flag, isLoopback, oneOf, origins, url, whole } from '../fields.ts'
+import { directory, flag, isLoopback, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
 
 /** Thrown if variables are invalid; lists all of them. */
@@ -55,7 +55,15 @@ const environment = z.object({
   MAX_TURN_BYTES: whole(1, 64 * MiB, 262144).describe('Maximum content of one turn, in bytes of UTF-8.'),
   MAX_BATCH_TURNS: whole(1, 10000, 1000).describe('Maximum number of turns appended by one call.'),
   MAX_PAGE_SIZE: whole(1, 10000, 200).describe('Maximum number of items on one page of a list.'),
-  MAX_BODY_BYTES: whole(1024, 256 * MiB, 16 * MiB).describe('Maximum body of one HTTP request, in bytes.'),
+  MAX_BODY_BYTES: whole(1024, 256 * MiB, MiB).describe('Maximum body of one HTTP request, in bytes.'),
+  MAX_BATCH_BODY_BYTES: whole(1024, 256 * MiB, 16 * MiB).describe(
+    'Maximum body of one HTTP request with the header `x-batch: 1`, which appends a batch of turns, in bytes.',
+  ),
+  BODY_TIMEOUT_SECONDS: whole(1, 600, 30).describe('Seconds within which the body of a request must arrive.'),
+  WRITE_TIMEOUT_SECONDS: whole(1, 600, 30).describe(
+    'Seconds after which a connection is closed whose client accepts no data that waits for it.',
+  ),
+  MAX_SOCKETS_PER_VIEWER: whole(1, 100_000, 200).describe('Maximum number of open WebSockets of one viewer.'),
   MAX_FRAME_BYTES: whole(1024, 256 * MiB, MiB).describe(
     'Maximum size of one WebSocket message from a client, in bytes.',
   ),
@@ -64,6 +72,9 @@ const environment = z.object({
     'Seconds without a delta or heartbeat after which a streaming turn is aborted.',
   ),
   PRESENCE_TTL_SECONDS: whole(1, 3600, 60).describe('Seconds after which presence expires unless it is renewed.'),
+  GRAPHIQL: optionalFlag.describe(
+    'Whether to serve GraphiQL at `/graphql`. Unset: only if `HOST` is a loopback address.',
+  ),
   QUERY_PLANS: flag('true').describe('Whether repeated plain queries are executed by a prepared plan.'),
   FAST_POST: flag('true').describe('Whether POST requests with a known document bypass the GraphQL HTTP handler.'),
   SHUTDOWN_SECONDS: whole(1, 600, 10).describe(
@@ -120,6 +131,11 @@ const schema = providerChecks
     },
     operationLimits: Object.freeze(operationLimitsOf(env)),
     rateLimitPoints: env.RATE_LIMIT_POINTS,
+    batchBodyBytes: env.MAX_BATCH_BODY_BYTES,
+    bodyTimeoutMs: env.BODY_TIMEOUT_SECONDS * 1000,
+    writeTimeoutMs: env.WRITE_TIMEOUT_SECONDS * 1000,
+    socketsPerViewer: env.MAX_SOCKETS_PER_VIEWER,
+    graphiql: env.GRAPHIQL ?? isLoopback(env.HOST),
     streamLeaseMs: env.STREAM_LEASE_SECONDS * 1000,
     presenceTtlMs: env.PRESENCE_TTL_SECONDS * 1000,
     queryPlans: env.QUERY_PLANS,

@@ -1,7 +1,7 @@
 // All dependencies of the domain's verbs: the platform, and the domain's state in this process. Only code outside the
 // domain imports this type: each verb declares a smaller type.
 
-import type { Feeds } from './event/feed.ts'
+import type { Feeds } from './event/feeds.ts'
 import type { Inboxes } from './event/inbox.ts'
 import type { FactEmbedding } from './fact/embed.ts'
 import type { RecalledFacts } from './fact/recalled.ts'

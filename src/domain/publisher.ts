@@ -9,6 +9,8 @@ export type ConversationMessage =
   | { type: 'entries'; seq: number }
   /** Text of an open turn from UTF-16 offset `start`. */
   | { type: 'delta'; turnId: string; start: number; text: string }
+  /** The text of an open turn with an audience has grown to `end`. Readers' processes read it from the database. */
+  | { type: 'text'; turnId: string; end: number }
   | { type: 'read'; actor: string }
   | { type: 'presence'; actor: string; state: PresenceState }
   | { type: 'deleted' }
@@ -58,14 +60,19 @@ export function announceEntries(publisher: JournalPublisher, grown: readonly Jou
   publisher.onJournalGrowth(grown)
 }
 
+/** Announces text of an open turn, after the commit. The text of a turn with an audience is not published. */
 export function announceDelta(
   publisher: Publisher,
   conversationId: string,
   turnId: string,
   start: number,
   text: string,
+  isPrivate: boolean,
 ): void {
-  toConversation(publisher, conversationId, { type: 'delta', turnId, start, text })
+  const message: ConversationMessage = isPrivate
+    ? { type: 'text', turnId, end: start + text.length }
+    : { type: 'delta', turnId, start, text }
+  toConversation(publisher, conversationId, message)
 }
 
 export function announceRead(publisher: Publisher, tenant: string, conversationId: string, actor: string): void {

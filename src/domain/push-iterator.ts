@@ -1,9 +1,10 @@
-// Converts pushed values into an async iterable. When the buffer is full, either `push` returns false and the producer
-// waits, or the oldest value is dropped. Each value is delivered at most once, in the order of the pushes.
+// Converts pushed values into an async iterable. When the buffer is full, either the producer waits, or the oldest value
+// is dropped. Each value is delivered at most once, in the order of the pushes.
 
 export type PushIterator<T> = {
-  /** Adds a value. Returns false once `limit` values are buffered: the producer should then wait for `drained`. */
-  push(value: T): boolean
+  push(value: T): void
+  /** Whether `limit` values or `maxBytes` are buffered: the producer should then wait for `drained`. */
+  isFull(): boolean
   /** Resolves when the buffer is empty or the iteration has ended. */
   drained(): Promise<void>
   /** Ends the iteration after the buffered values; throws `error` there if given. Later calls have no effect. */
@@ -14,12 +15,21 @@ export type PushIterator<T> = {
 
 type Pending<T> = { resolve(result: IteratorResult<T>): void; reject(error: unknown): void }
 
-/**
- * @param limit buffered values at which the buffer is full
- * @param whenFull 'report' keeps every value, even above `limit`; 'drop-oldest' buffers at most `limit`
- */
-export function createPushIterator<T>(limit: number, whenFull: 'report' | 'drop-oldest' = 'report'): PushIterator<T> {
-  const buffered: T[] = []
+type Options<T> = {
+  /** 'report' keeps every value, even above `limit`; 'drop-oldest' buffers at most `limit`. Defaults to 'report'. */
+  whenFull?: 'report' | 'drop-oldest'
+  /** Sum of `sizeOf` at which the buffer is full. Defaults to no bound. */
+  maxBytes?: number
+  sizeOf?: (value: T) => number
+}
+
+/** @param limit buffered values at which the buffer is full */
+export function createPushIterator<T>(
+  limit: number,
+  { whenFull = 'report', maxBytes = Infinity, sizeOf = () => 0 }: Options<T> = {},
+): PushIterator<T> {
+  const buffered: { value: T; bytes: number }[] = []
+  let bytes = 0
   /** Calls of `next` that wait for a value. Empty while values are buffered. */
   const pending: Pending<T>[] = []
   let ended = false
@@ -46,22 +56,23 @@ export function createPushIterator<T>(limit: number, whenFull: 'report' | 'drop-
   function next(): Promise<IteratorResult<T>> {
     return new Promise((resolve, reject) => {
       if (buffered.length === 0) return ended ? finish({ resolve, reject }) : void pending.push({ resolve, reject })
-      resolve({ done: false, value: buffered.shift()! })
+      const next = buffered.shift()!
+      bytes -= next.bytes
+      resolve({ done: false, value: next.value })
       if (buffered.length === 0 && drained.length > 0) settleDrained()
     })
   }
 
   return {
     push(value) {
-      if (ended) return true
-      if (pending.length > 0) {
-        pending.shift()!.resolve({ done: false, value })
-        return true
-      }
-      if (whenFull === 'drop-oldest' && buffered.length >= limit) buffered.shift()
-      buffered.push(value)
-      return buffered.length < limit
+      if (ended) return
+      if (pending.length > 0) return pending.shift()!.resolve({ done: false, value })
+      if (whenFull === 'drop-oldest' && buffered.length >= limit) bytes -= buffered.shift()!.bytes
+      const added = { value, bytes: sizeOf(value) }
+      buffered.push(added)
+      bytes += added.bytes
     },
+    isFull: () => !ended && (buffered.length >= limit || bytes >= maxBytes),
     drained: () =>
       new Promise((resolve) => {
         if (ended || buffered.length === 0) resolve()
@@ -75,6 +86,7 @@ export function createPushIterator<T>(limit: number, whenFull: 'report' | 'drop-
           stop()
           end()
           buffered.length = 0
+          bytes = 0
           return { done: true, value: undefined }
         },
         [Symbol.asyncIterator]: () => iterator,

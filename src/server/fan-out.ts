@@ -16,6 +16,7 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from 'graphql'
+import { sizeOfEvent } from '../domain/event/event-size.ts'
 import { projectEvent, type ConversationEvent, type VisibleEvent } from '../domain/event/event.ts'
 import { viewClass, type View, type Viewer } from '../domain/view.ts'
 import { executeEvent } from '../graphql/limits/execute.ts'
@@ -153,7 +154,7 @@ export function payloadOf(event: ConversationEvent, view: View, reader: Viewer, 
   const viewKey = isShareable ? classOf(view) : reader.actor
   let payload = byClass.get(viewKey)
   if (!payload) {
-    byClass.set(viewKey, (payload = { bytes: null, ready: null }))
+    byClass.set(viewKey, (payload = { bytes: null, ready: null, estimate: sizeOfEvent(event) }))
     fill(payload, rendering, () => rendering.run(projectEvent(view, event), reader))
   }
   return payload

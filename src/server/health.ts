@@ -1,38 +1,57 @@
 // /health reports that the process responds; /ready reports whether its dependencies respond.
 
 import type { ServerResponse } from 'node:http'
-import type { Health } from '../domain/platform.ts'
+import type { Health, Platform } from '../domain/platform.ts'
 
 /** Time after which a dependency that has not responded counts as down, ms. */
 const CHECK_TIMEOUT_MS = 2_000
 
-async function state(check: () => Promise<unknown>): Promise<'up' | 'down'> {
-  const timeout = new Promise<'down'>((resolve) => setTimeout(resolve, CHECK_TIMEOUT_MS, 'down').unref())
-  return Promise.race([
-    check().then(
-      () => 'up' as const,
-      () => 'down' as const,
-    ),
-    timeout,
-  ])
+type Log = Pick<Platform['log'], 'warn' | 'info'>
+
+/**
+ * Returns a check of one dependency. It logs the cause when the dependency starts to fail, and when it responds again.
+ */
+function dependency(name: string, check: () => Promise<unknown>, log: Log): () => Promise<'up' | 'down'> {
+  let isDown = false
+  return async () => {
+    const late = () => new Error(`no response within ${CHECK_TIMEOUT_MS / 1000} s`)
+    let timer: NodeJS.Timeout | undefined
+    const timeout = new Promise<Error>((resolve) => {
+      timer = setTimeout(() => resolve(late()), CHECK_TIMEOUT_MS)
+      timer.unref()
+    })
+    const answer = check().then(
+      () => null,
+      (error: unknown) => error,
+    )
+    const err = await Promise.race([answer, timeout]).finally(() => clearTimeout(timer))
+    if (err !== null && !isDown) log.warn({ err, dependency: name }, 'a dependency does not respond')
+    if (err === null && isDown) log.info({ dependency: name }, 'a dependency responds again')
+    isDown = err !== null
+    return isDown ? 'down' : 'up'
+  }
 }
 
-/** Responds with 200, or 503 if the process is not ready. The body names the dependency that is down, not the cause. */
-export async function answerHealth(
-  response: ServerResponse,
-  path: '/health' | '/ready',
-  health: Health,
-  draining: boolean,
-): Promise<void> {
-  let code = 200
-  let body: object = { status: 'ok' }
-  if (path === '/ready') {
-    const [database, bus] = await Promise.all([state(() => health.database()), state(() => health.bus())])
-    const ready = !draining && database === 'up' && bus === 'up'
-    code = ready ? 200 : 503
-    const status = ready ? 'ready' : draining ? 'draining' : 'not ready'
-    body = { status, database, bus, durability: health.durability }
+export type HealthReport = {
+  /** Responds with 200, or 503 if the process is not ready. The body names the dependency that is down, not the cause. */
+  answer(response: ServerResponse, path: '/health' | '/ready', draining: boolean): Promise<void>
+}
+
+export function createHealthReport(health: Health, log: Log): HealthReport {
+  const checks = [dependency('database', () => health.database(), log), dependency('bus', () => health.bus(), log)]
+  return {
+    async answer(response, path, draining) {
+      let code = 200
+      let body: object = { status: 'ok' }
+      if (path === '/ready') {
+        const [database, bus] = await Promise.all(checks.map((check) => check()))
+        const ready = !draining && database === 'up' && bus === 'up'
+        code = ready ? 200 : 503
+        const status = ready ? 'ready' : draining ? 'draining' : 'not ready'
+        body = { status, database, bus, durability: health.durability }
+      }
+      response.writeHead(code, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+      response.end(`${JSON.stringify(body)}\n`)
+    },
   }
-  response.writeHead(code, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
-  response.end(`${JSON.stringify(body)}\n`)
 }

@@ -1,14 +1,20 @@
 // The HTTP server: GraphQL at /graphql (queries, GraphiQL, Server-Sent Events, WebSocket upgrades), /health and /ready.
+// An unexpected error on any path becomes a masked JSON response.
 
-import { createServer as createHttpServer, type ServerResponse } from 'node:http'
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { Health } from '../domain/platform.ts'
+import { createBodyGate, type BodyGate } from './body-gate.ts'
+import { answerGraphiQL, asksForGraphiQL, GRAPHIQL_PATH } from './graphiql-page.ts'
 import { rejectionReason } from './guard.ts'
-import { answerHealth } from './health.ts'
+import { createHealthReport, type HealthReport } from './health.ts'
 import { createDocumentCache } from './known-documents.ts'
 import { answerPost } from './post.ts'
+import { refuse, type Refusal } from './refuse.ts'
+import { targetOf } from './target.ts'
+import { closeStalled } from './write-timeout.ts'
 import { attachWebSockets } from './ws.ts'
 import { createYogaServer, maskWith } from './yoga.ts'
 
@@ -22,9 +28,45 @@ export type Server = {
   close(): Promise<void>
 }
 
-const refuse = (response: ServerResponse, status: number, message: string) => {
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', connection: 'close' })
-  response.end(JSON.stringify({ errors: [{ message }] }))
+/** Maximum number of open connections. Further ones are closed at once. */
+export const MAX_CONNECTIONS = 10_000
+/** Time within which the headers of a request must arrive, ms. */
+const HEADERS_TIMEOUT_MS = 15_000
+/** Interval at which Node checks that time, ms. */
+const CHECK_MS = 5_000
+
+type Services = {
+  config: ServerConfig
+  health: HealthReport
+  bodies: BodyGate
+  /** Passes a request for /graphql to GraphQL. */
+  answer(request: IncomingMessage, response: ServerResponse): void
+  isDraining(): boolean
+}
+
+const NOT_FOUND: Refusal = { status: 404, code: 'NOT_FOUND', message: 'There is nothing here. GraphQL is at /graphql.' }
+
+/** Answers one request. May throw or reject: the caller masks the error. */
+async function handle(services: Services, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { config, health, bodies } = services
+  const target = targetOf(request.url)
+  if (!target || (target.path === '*' && request.method !== 'OPTIONS')) {
+    return refuse(response, { status: 400, code: 'BAD_REQUEST', message: 'The target of the request is not a URL.' })
+  }
+  const { path, url, host } = target
+  if (path === '*') return void response.writeHead(204, { allow: 'GET, POST, OPTIONS' }).end()
+  request.url = url
+  if (host !== null) request.headers.host = host
+  if (path === '/health' || path === '/ready') return health.answer(response, path, services.isDraining())
+  const reason = rejectionReason(request.headers, config)
+  if (reason) return refuse(response, { status: 403, code: 'FORBIDDEN', message: reason })
+  if (config.graphiql && (path.startsWith(GRAPHIQL_PATH) || (path === '/graphql' && asksForGraphiQL(request)))) {
+    if (await answerGraphiQL(request, response, path)) return
+  }
+  if (path !== '/graphql') return refuse(response, NOT_FOUND)
+  if (request.method === 'POST' && !bodies.admit(request, response)) return
+  if (services.isDraining()) response.setHeader('connection', 'close')
+  services.answer(request, response)
 }
 
 /**
@@ -37,23 +79,36 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const mask = maskWith(deps)
   const documents = createDocumentCache()
   const yoga = createYogaServer(deps, config, mask, documents)
+  const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes })
   let draining = false
+  const services: Services = {
+    config,
+    health: createHealthReport(health, deps.log),
+    bodies,
+    isDraining: () => draining,
+    answer(request, response) {
+      if (request.method === 'POST' && config.fastPost) answerPost(yoga, documents, mask, request, response)
+      else void yoga(request, response)
+    },
+  }
 
-  const http = createHttpServer((request, response) => {
-    const path = request.url?.split('?', 1)[0]
-    if (path === '/health' || path === '/ready') return void answerHealth(response, path, health, draining)
-    const reason = rejectionReason(request.headers, config)
-    if (reason) return refuse(response, 403, reason)
-    if (request.method === 'POST') {
-      const length = request.headers['content-length']
-      if (length === undefined) return refuse(response, 411, 'The Content-Length header is missing.')
-      if (Number(length) > config.limits.bodyBytes) {
-        return refuse(response, 413, `The body has ${length} bytes; at most ${config.limits.bodyBytes} are accepted.`)
-      }
-    }
-    if (draining) response.setHeader('connection', 'close')
-    if (request.method === 'POST' && config.fastPost) answerPost(yoga, documents, mask, request, response)
-    else void yoga(request, response)
+  const http = createHttpServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: HEADERS_TIMEOUT_MS + config.bodyTimeoutMs,
+      connectionsCheckingInterval: CHECK_MS,
+    },
+    (request, response) => {
+      handle(services, request, response).catch((error: unknown) => {
+        const { message } = mask(error)
+        refuse(response, { status: 500, code: 'INTERNAL_SERVER_ERROR', message })
+      })
+    },
+  )
+  http.maxConnections = MAX_CONNECTIONS
+  closeStalled(http, config.writeTimeoutMs, ({ remoteAddress }) => {
+    const reason = `The client accepted no data for ${config.writeTimeoutMs / 1000} s.`
+    deps.log.warn({ remoteAddress, reason }, 'closed a connection')
   })
   const sockets = attachWebSockets(http, { deps, config, yoga, mask })
 
@@ -71,6 +126,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
       const forceClose = setTimeout(() => http.closeAllConnections(), config.shutdownMs)
       await closed
       clearTimeout(forceClose)
+      bodies.close()
     },
   }
 }

@@ -1,11 +1,17 @@
 // The frames waiting for one socket. Frames added within GATHER_MS are written together; a frame whose payload is not
-// ready delays all later frames. Senders that respect `isFull` keep at most about MAX_WAITING_BYTES for a slow socket.
+// ready delays all later frames. Senders that respect `isFull` keep at most about MAX_WAITING_BYTES for a slow socket,
+// and less while the sockets of the process together hold much of TOTAL_WAITING_BYTES.
 
 import type { Duplex } from 'node:stream'
 import { headerSize, writeHeader } from './frame.ts'
 
 /** The body of a message, shared by all its recipients. `bytes` is null until `ready` resolves. */
-export type Payload = { bytes: Buffer | null; ready: Promise<unknown> | null }
+export type Payload = {
+  bytes: Buffer | null
+  ready: Promise<unknown> | null
+  /** Approximate size in bytes while `bytes` is null. */
+  estimate: number
+}
 
 export type Outbox = {
   /** Adds a message made of `prefix`, the payload and a closing brace. */
@@ -14,14 +20,44 @@ export type Outbox = {
   flush(): void
   /** Resolves when every added frame has been written, or the socket is closed. */
   emptied(): Promise<void>
-  /** Whether more than MAX_WAITING_BYTES wait in the outbox and the socket together. */
+  /** Number of bytes that wait in the outbox and the socket together. */
+  readonly waiting: number
+  /** Whether senders of events must wait for `drained`: see `fullAt`. */
   isFull(): boolean
+  /** Whether twice as much waits as makes the outbox full, so that the client must read before it may ask for more. */
+  isBlocked(): boolean
+  /** Whether so much waits that the socket must be closed: see `overflowAt`. */
+  isOverflowing(): boolean
   /** Resolves when the outbox is no longer full, or the socket is closed. */
   drained(): Promise<void>
 }
 
-/** Number of bytes waiting for one socket above which its outbox is full. */
+/** Maximum number of bytes waiting for one socket above which its outbox is full. */
 const MAX_WAITING_BYTES = 1024 * 1024
+/** Number of bytes that may always wait for one socket. */
+const MIN_WAITING_BYTES = 16 * 1024
+/** Number of bytes that should wait for all sockets of the process together. */
+export const TOTAL_WAITING_BYTES = 128 * 1024 * 1024
+
+/**
+ * Returns the number of waiting bytes above which an outbox is full, if `total` bytes wait for all sockets: an eighth of
+ * what is left of TOTAL_WAITING_BYTES, within the bounds above. (Dynamic thresholds, Choudhury and Hahne, 1998.)
+ */
+export const fullAt = (total: number): number =>
+  Math.min(MAX_WAITING_BYTES, Math.max(MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 8))
+
+/** Maximum number of bytes of answers waiting for one socket. */
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024
+
+/** Returns the number of waiting bytes above which no answer is added, if `total` bytes wait for all sockets. */
+export const overflowAt = (total: number): number =>
+  Math.min(MAX_ANSWER_BYTES, Math.max(4 * MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 2))
+
+/** Number of bytes that wait for all sockets, as of the last change of each outbox. */
+let totalWaiting = 0
+
+/** Returns the number of bytes that wait for all sockets of the process. */
+export const waitingBytes = (): number => totalWaiting
 /** Time for which frames are collected into one write, ms. */
 const GATHER_MS = 2
 
@@ -29,8 +65,8 @@ const CLOSING = 0x7d // }
 
 type Frame = { prefix: Buffer; payload: Payload }
 
-/** Approximate size in bytes: the size of a payload that is not ready is unknown. */
-const sizeOf = ({ prefix, payload }: Frame) => prefix.length + (payload.bytes?.length ?? 512)
+/** Approximate size in bytes. */
+const sizeOf = ({ prefix, payload }: Frame) => prefix.length + (payload.bytes?.length ?? payload.estimate)
 
 const scheduled = new Set<{ flush(): void }>()
 /** Whether a flush is running or scheduled. */
@@ -55,27 +91,62 @@ function flushSoon(box: { flush(): void }): void {
   setImmediate(flushAll)
 }
 
+/** Returns the frames with their headers, `total` bytes together. Their payloads are ready. */
+function join(frames: readonly Frame[], total: number): Buffer {
+  const out = Buffer.allocUnsafe(total)
+  let offset = 0
+  for (const { prefix, payload } of frames) {
+    const bytes = payload.bytes!
+    offset = writeHeader(out, offset, prefix.length + bytes.length + 1)
+    offset += prefix.copy(out, offset)
+    offset += bytes.copy(out, offset)
+    out[offset++] = CLOSING
+  }
+  return out
+}
+
+/** Pending promises and their conditions, which are checked after every change that may fulfil one. */
+function createWaiters(socket: Duplex) {
+  let waiters: { until(): boolean; resolve(): void }[] = []
+  return {
+    wait: (until: () => boolean) => new Promise<void>((resolve) => void waiters.push({ until, resolve })),
+    settle(): void {
+      if (waiters.length === 0) return
+      const fulfilled = waiters.filter(({ until }) => socket.destroyed || until())
+      waiters = waiters.filter((waiter) => !fulfilled.includes(waiter))
+      for (const { resolve } of fulfilled) resolve()
+    },
+  }
+}
+
 export function createOutbox(socket: Duplex): Outbox {
   let waiting: Frame[] = []
   let size = 0
+  /** The part of `totalWaiting` that belongs to this socket. */
+  let counted = 0
   let isAwaitingPayload = false
-  /** Pending promises and their conditions. Conditions are checked after every change that may fulfil one. */
-  let waiters: { until(): boolean; resolve(): void }[] = []
+  const waiters = createWaiters(socket)
+
+  const waitingNow = () => (socket.destroyed ? 0 : size + socket.writableLength)
+
+  function count(): void {
+    const now = waitingNow()
+    totalWaiting += now - counted
+    counted = now
+  }
 
   function settle(): void {
-    if (waiters.length === 0) return
-    const fulfilled = waiters.filter(({ until }) => socket.destroyed || until())
-    waiters = waiters.filter((waiter) => !fulfilled.includes(waiter))
-    for (const { resolve } of fulfilled) resolve()
+    count()
+    waiters.settle()
   }
   socket.on('drain', settle)
   socket.on('close', flush)
 
-  const waitUntil = (until: () => boolean) =>
-    new Promise<void>((resolve) => {
-      waiters.push({ until, resolve })
-      flush()
-    })
+  function waitUntil(until: () => boolean): Promise<void> {
+    const fulfilled = waiters.wait(until)
+    flush()
+    return fulfilled
+  }
 
   function flush(): void {
     if (socket.destroyed) {
@@ -92,17 +163,7 @@ export function createOutbox(socket: Duplex): Outbox {
       ready += 1
     }
     if (ready > 0) {
-      const out = Buffer.allocUnsafe(total)
-      let offset = 0
-      for (let index = 0; index < ready; index++) {
-        const { prefix, payload } = waiting[index]!
-        const bytes = payload.bytes!
-        offset = writeHeader(out, offset, prefix.length + bytes.length + 1)
-        offset += prefix.copy(out, offset)
-        offset += bytes.copy(out, offset)
-        out[offset++] = CLOSING
-      }
-      socket.write(out)
+      socket.write(join(waiting.slice(0, ready), total))
       waiting = ready === waiting.length ? [] : waiting.slice(ready)
       size = waiting.reduce((sum, frame) => sum + sizeOf(frame), 0)
     }
@@ -124,11 +185,17 @@ export function createOutbox(socket: Duplex): Outbox {
     add(prefix, payload) {
       waiting.push({ prefix, payload })
       size += sizeOf({ prefix, payload })
+      count()
       flushSoon(outbox)
     },
     flush,
+    get waiting() {
+      return waitingNow()
+    },
     emptied: () => waitUntil(() => waiting.length === 0),
-    isFull: () => size + socket.writableLength > MAX_WAITING_BYTES,
+    isFull: () => waitingNow() > fullAt(totalWaiting),
+    isBlocked: () => waitingNow() > 2 * fullAt(totalWaiting),
+    isOverflowing: () => waitingNow() > overflowAt(totalWaiting),
     drained: () => waitUntil(() => !outbox.isFull()),
   }
   return outbox

@@ -4,5 +4,17 @@ import type { Config } from '../config/config.ts'
 
 export type ServerConfig = Pick<
   Config,
-  'host' | 'port' | 'allowedOrigins' | 'limits' | 'operationLimits' | 'shutdownMs' | 'queryPlans' | 'fastPost'
+  | 'host'
+  | 'port'
+  | 'allowedOrigins'
+  | 'limits'
+  | 'operationLimits'
+  | 'batchBodyBytes'
+  | 'bodyTimeoutMs'
+  | 'writeTimeoutMs'
+  | 'socketsPerViewer'
+  | 'graphiql'
+  | 'shutdownMs'
+  | 'queryPlans'
+  | 'fastPost'
 >

@@ -5,13 +5,12 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { getArgumentValues, GraphQLError, type DocumentNode, type ExecutionArgs, type ExecutionResult } from 'graphql'
-import { CloseCode, handleProtocols, makeServer, type SubscribePayload } from 'graphql-ws'
-import { WebSocketServer, type WebSocket } from 'ws'
+import { handleProtocols, makeServer, type SubscribePayload } from 'graphql-ws'
+import { WebSocketServer } from 'ws'
 import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { Sink } from '../domain/event/follow.ts'
 import { readInto, type Subscription } from '../domain/event/reader.ts'
-import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
 import { createPushIterator } from '../domain/push-iterator.ts'
 import type { Viewer } from '../domain/view.ts'
 import { admit } from '../graphql/limits/execute.ts'
@@ -20,21 +19,17 @@ import { viewerFrom } from './auth.ts'
 import { payloadOf, rendering, sharedDocument, type Rendering } from './fan-out.ts'
 import { rejectionReason } from './guard.ts'
 import type { Yoga } from './yoga.ts'
-import { createOutbox, type Outbox } from './outbox.ts'
+import { openSocket, type Extra } from './socket.ts'
+import { createTally } from '../domain/event/tally.ts'
+import { targetOf } from './target.ts'
 
-/** Interval of pings, and time within which the client must respond to a ping, ms. */
-const PING_INTERVAL_MS = 12_000
-/** Maximum number of concurrent operations per socket. */
+/** Maximum number of concurrent operations per socket, subscriptions included. */
 const MAX_OPERATIONS = 100
+/** Time within which a client must send `connection_init`, ms. */
+const INIT_TIMEOUT_MS = 5_000
+/** Maximum number of sockets whose clients have not sent `connection_init`: of one address, and of the process. */
+const UNCONNECTED = { perKey: 1_000, total: 2_000 }
 
-/** The state of one socket; `operations` are ids. The viewer is null until the client has connected. */
-type Extra = {
-  outbox: Outbox
-  holder: PresenceHolder
-  viewer: Viewer | null
-  operations: Set<string>
-  isGone(): boolean
-}
 type Services = { deps: Deps; config: ServerConfig; yoga: Yoga; mask(error: unknown): GraphQLError }
 type Enveloped = ReturnType<Services['yoga']['getEnveloped']>
 /** Passed from onSubscribe to `execute` and `subscribe` in the root value. */
@@ -42,12 +37,12 @@ type Prepared = { enveloped: Enveloped; id: string; extra: Extra }
 
 const preparedOf = (args: ExecutionArgs) => args.rootValue as Prepared
 
-type ProtocolServer = ReturnType<typeof createProtocolServer>
-
 /** Creates the graphql-ws server, with yoga's plugins and the shared subscriptions. */
 function createProtocolServer(services: Services) {
+  const { socketsPerViewer } = services.config
+  const sockets = createTally({ perKey: socketsPerViewer })
   return makeServer<Record<string, unknown>, Extra>({
-    connectionInitWaitTimeout: 5_000,
+    connectionInitWaitTimeout: INIT_TIMEOUT_MS,
     onConnect({ connectionParams, extra }) {
       // Throwing closes the socket with 4500; false closes it with 4403, without a reason.
       const parameters = new Map(
@@ -55,10 +50,14 @@ function createProtocolServer(services: Services) {
       )
       try {
         extra.viewer = viewerFrom((header) => parameters.get(header))
-        return true
       } catch {
         return false
       }
+      extra.leaveUnconnected()
+      const leave = sockets.enter(JSON.stringify([extra.viewer.tenant, extra.viewer.actor]))
+      if (leave) extra.leaveViewer = leave
+      else extra.refuse(`Too many sockets: at most ${socketsPerViewer} per viewer.`)
+      return leave !== null
     },
     onSubscribe: ({ extra }, id, payload) => prepare(services, extra, id, payload),
     onComplete({ extra }, id) {
@@ -79,19 +78,27 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
     handleProtocols,
   })
   const server = createProtocolServer(services)
+  const unconnected = createTally(UNCONNECTED)
   let draining = false
 
+  /** Returns the status to refuse an upgrade with, or null. */
+  function refusalOf(request: IncomingMessage): string | null {
+    if (draining) return '503 Service Unavailable'
+    const target = targetOf(request.url)
+    if (target?.path !== '/graphql') return '404 Not Found'
+    const headers = target.host === null ? request.headers : { ...request.headers, host: target.host }
+    return rejectionReason(headers, config) ? '403 Forbidden' : null
+  }
+
   http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const path = request.url?.split('?', 1)[0]
-    const reason = draining
-      ? '503 Service Unavailable'
-      : path !== '/graphql'
-        ? '404 Not Found'
-        : rejectionReason(request.headers, config)
-          ? '403 Forbidden'
-          : null
-    if (reason) return socket.end(`HTTP/1.1 ${reason}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
-    sockets.handleUpgrade(request, socket, head, (client) => openSocket(deps, server, client, socket))
+    const leave = unconnected.enter(request.socket.remoteAddress ?? '')
+    const reason = refusalOf(request) ?? (leave ? null : '503 Service Unavailable')
+    if (reason) {
+      leave?.()
+      return socket.end(`HTTP/1.1 ${reason}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+    }
+    socket.once('close', leave!)
+    sockets.handleUpgrade(request, socket, head, (client) => openSocket(deps, server, client, socket, leave!))
   })
 
   return {
@@ -105,55 +112,6 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
       clearTimeout(forceClose)
     },
   }
-}
-
-/** Passes the messages of a socket to the protocol server, and its closing to the presence holder. */
-function openSocket(deps: Deps, server: ProtocolServer, client: WebSocket, socket: Duplex): void {
-  const outbox = createOutbox(socket)
-  const isGone = () => socket.destroyed
-  const extra: Extra = { outbox, holder: createPresenceHolder(deps), viewer: null, operations: new Set(), isGone }
-  const closed = server.opened(
-    {
-      protocol: client.protocol,
-      // Flush first, so that a message of graphql-ws is sent after the frames that were added before it.
-      send(data) {
-        outbox.flush()
-        return new Promise((resolve, reject) => {
-          if (client.readyState !== client.OPEN) return resolve()
-          client.send(data, (error) => (error ? reject(error) : resolve()))
-        })
-      },
-      close: (code, reason) => client.close(code, reason),
-      onMessage: (receive) =>
-        void client.on('message', (data) => {
-          receive(String(data)).catch((error: unknown) => {
-            deps.log.error({ err: error }, 'handling a WebSocket message failed')
-            client.close(CloseCode.InternalServerError, 'Internal server error')
-          })
-        }),
-    },
-    extra,
-  )
-  const stopPinging = keepAlive(client)
-  // After an invalid or too large frame, ws closes the socket with the right code.
-  client.on('error', (error) => deps.log.debug({ err: error }, 'a WebSocket failed'))
-  client.once('close', (code, reason) => {
-    stopPinging()
-    void closed(code, String(reason))
-    extra.holder.end().catch((error) => deps.log.warn({ err: error }, 'ending presence failed'))
-  })
-}
-
-/** Terminates the socket when the client no longer responds to pings. Returns a function that stops the pings. */
-function keepAlive(client: WebSocket): () => void {
-  let alive = true
-  client.on('pong', () => (alive = true))
-  const timer = setInterval(() => {
-    if (!alive) return client.terminate()
-    alive = false
-    if (client.readyState === client.OPEN) client.ping()
-  }, PING_INTERVAL_MS)
-  return () => clearInterval(timer)
 }
 
 /** Returns the arguments to execute, or the errors of an operation that is rejected. */
@@ -227,8 +185,8 @@ async function deliver(
   const stop = await readInto(deps, viewer!, input, (reader): Sink => ({
     push(event, view) {
       outbox.add(prefix, payloadOf(event, view, reader, renderer))
-      return !outbox.isFull()
     },
+    isFull: () => outbox.isFull(),
     drained: () => outbox.drained(),
     end(error) {
       // Wait, so that the protocol's 'complete' is sent after the last event.

@@ -14,8 +14,8 @@ import { usePlans } from '../graphql/plan/plugin.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { schema } from '../graphql/schema.ts'
 import { viewerFrom } from './auth.ts'
-import { tabs } from './graphiql.ts'
 import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
+import { useMaskedFailures } from './masked-failures.ts'
 
 /**
  * The context of an operation over a WebSocket: the viewer and presence holder of the connection, and whether it is
@@ -57,11 +57,11 @@ export function createYogaServer(
     logging: false,
     cors: config.allowedOrigins.length ? { origin: [...config.allowedOrigins], credentials: false } : false,
     maskedErrors: { maskError: mask },
-    // Imported on the first request, because the page is 9 MB.
-    renderGraphiQL: async (options) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options),
-    graphiql: { title: 'Colloquy', subscriptionsProtocol: 'WS', defaultTabs: tabs },
+    // graphiql-page.ts serves GraphiQL.
+    graphiql: false,
     parserAndValidationCache: { documentCache: createDocumentCache(), errorCache: NO_CACHE },
     plugins: [
+      useMaskedFailures(mask),
       useCSRFPrevention(),
       useKnownDocuments(documents),
       ...(config.queryPlans ? [usePlans(deps.log)] : []),

@@ -23,7 +23,12 @@ const defaults: Config = {
   allowUnauthenticated: false,
   allowedOrigins: [],
   databasePoolSize: 10,
-  limits: { turnBytes: 262144, batchTurns: 1000, pageSize: 200, bodyBytes: 16777216, frameBytes: 1048576 },
+  limits: { turnBytes: 262144, batchTurns: 1000, pageSize: 200, bodyBytes: 1048576, frameBytes: 1048576 },
+  batchBodyBytes: 16777216,
+  bodyTimeoutMs: 30_000,
+  writeTimeoutMs: 30_000,
+  socketsPerViewer: 200,
+  graphiql: true,
   streamLeaseMs: 30_000,
   operationLimits: {
     tokens: 2000,
@@ -99,6 +104,11 @@ describe('loadConfig', () => {
       MAX_QUERY_SECONDS: '19',
       INTROSPECTION: '1',
       RATE_LIMIT_POINTS: '20',
+      MAX_BATCH_BODY_BYTES: '7000',
+      BODY_TIMEOUT_SECONDS: '3',
+      WRITE_TIMEOUT_SECONDS: '4',
+      MAX_SOCKETS_PER_VIEWER: '5',
+      GRAPHIQL: '1',
       STREAM_LEASE_SECONDS: '7',
       PRESENCE_TTL_SECONDS: '8',
       QUERY_PLANS: '0',
@@ -129,6 +139,11 @@ describe('loadConfig', () => {
       allowedOrigins: ['https://app.example'],
       databasePoolSize: 2,
       limits: { turnBytes: 2, batchTurns: 3, pageSize: 4, bodyBytes: 5000, frameBytes: 6000 },
+      batchBodyBytes: 7000,
+      bodyTimeoutMs: 3000,
+      writeTimeoutMs: 4000,
+      socketsPerViewer: 5,
+      graphiql: true,
       streamLeaseMs: 7000,
       operationLimits: {
         tokens: 101,
@@ -148,6 +163,14 @@ describe('loadConfig', () => {
       fastPost: false,
       shutdownMs: 9000,
     })
+  })
+
+  it('serves GraphiQL on loopback addresses only, unless told otherwise', () => {
+    const network = { HOST: '0.0.0.0', ALLOW_UNAUTHENTICATED: '1' }
+    expect(loadConfig({ HOST: '::1' }).graphiql).toBe(true)
+    expect(loadConfig({ GRAPHIQL: '0' }).graphiql).toBe(false)
+    expect(loadConfig(network).graphiql).toBe(false)
+    expect(loadConfig({ ...network, GRAPHIQL: '1' }).graphiql).toBe(true)
   })
 
   it('is frozen', () => {

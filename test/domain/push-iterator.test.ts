@@ -20,18 +20,32 @@ describe('a push iterator', () => {
   it('reports that it is full once `limit` values wait, and keeps values beyond that', async () => {
     const values = createPushIterator<number>(2)
     const iterator = values.iterate(() => {})
-    expect([1, 2, 3].map((n) => values.push(n))).toEqual([true, false, false])
+    const isFull = [1, 2, 3].map((n) => (values.push(n), values.isFull()))
+    expect(isFull).toEqual([false, true, true])
     for (const n of [1, 2, 3]) expect(await iterator.next()).toEqual(value(n))
+  })
+
+  it('reports that it is full once `maxBytes` wait', async () => {
+    const values = createPushIterator<string>(10, { maxBytes: 5, sizeOf: (text) => text.length })
+    const iterator = values.iterate(() => {})
+    const isFull = ['abc', 'd', 'e'].map((text) => (values.push(text), values.isFull()))
+    expect(isFull).toEqual([false, false, true])
+    await iterator.next()
+    expect(values.isFull()).toBe(false)
+    values.push('fghij')
+    await iterator.return!()
+    expect(values.isFull()).toBe(false)
   })
 
   it('does not count a value that a waiting consumer takes', () => {
     const values = createPushIterator<number>(1)
     void values.iterate(() => {}).next()
-    expect([values.push(1), values.push(2)]).toEqual([true, false])
+    const isFull = [1, 2].map((n) => (values.push(n), values.isFull()))
+    expect(isFull).toEqual([false, true])
   })
 
   it('drops the oldest values beyond `limit` with drop-oldest', async () => {
-    const values = createPushIterator<number>(2, 'drop-oldest')
+    const values = createPushIterator<number>(2, { whenFull: 'drop-oldest' })
     const iterator = values.iterate(() => {})
     for (const n of [1, 2, 3, 4]) values.push(n)
     values.end()
@@ -101,7 +115,8 @@ describe('a push iterator', () => {
       break
     }
     expect(stop).toHaveBeenCalledTimes(1)
-    expect(values.push(4)).toBe(true)
+    values.push(4)
+    expect(values.isFull()).toBe(false)
     expect(await values.iterate(stop).next()).toEqual(DONE)
   })
 

@@ -1,248 +1,170 @@
-// The limits of operations on every way into the server: yoga over HTTP, the fast path of POST, plans, Server-Sent
-// Events, and queries and subscriptions over WebSocket. Each must refuse the same operations with the same error.
+// The edges of HTTP: bodies that are too large, too many or too slow, unusual targets, and unexpected errors.
 
-import { createClient as createSseClient } from 'graphql-sse'
-import { describe, expect, test, vi } from 'vitest'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { ADDRESS_BODY_BYTES } from '../../src/server/body-gate.ts'
 import { backends } from '../support/backend.ts'
-import { useServer, type TestServer } from '../support/server.ts'
+import { useServer } from '../support/server.ts'
 
-type Extensions = Record<string, unknown>
-type Operation = { query: string; variables?: Record<string, unknown> }
-type Sent = { extensions: Extensions | undefined; message: string | undefined; data: unknown }
+const sockets: Socket[] = []
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+})
 
-const first = ({
-  data,
-  errors,
-}: {
-  data?: unknown
-  errors?: readonly { message: string; extensions?: object }[]
-}): Sent => ({ data, message: errors?.[0]?.message, extensions: errors?.[0]?.extensions as Extensions | undefined })
+type Answer = { status: number; head: string; body: string }
 
-/** The ways to send an operation. Each resolves with its first result. */
-function waysInto(server: TestServer, headers: Record<string, string>) {
-  const socket = async (operation: Operation) => {
-    const client = server.client(headers)
-    for await (const result of client.iterate(operation)) return first(result)
-    throw new Error('no result')
-  }
-  return {
-    post: async (operation: Operation) => first((await server.post(operation, headers)).body),
-    async get({ query, variables = {} }: Operation) {
-      const search = new URLSearchParams({ query, variables: JSON.stringify(variables) })
-      const response = await fetch(`${server.url}/graphql?${search}`, {
-        headers: { 'x-graphql-yoga-csrf': '1', ...headers },
-      })
-      return first((await response.json()) as never)
-    },
-    async events(operation: Operation) {
-      const client = createSseClient({ url: `${server.url}/graphql`, headers, retryAttempts: 0 })
-      for await (const result of client.iterate(operation)) return first(result)
-      throw new Error('no result')
-    },
-    socket,
-  }
+/** Sends the text over a connection of its own, and returns the response, which must end with the connection. */
+async function send(url: string, text: string): Promise<Answer> {
+  const socket = open(url, text)
+  let received = ''
+  socket.on('data', (data) => (received += String(data)))
+  await once(socket, 'close')
+  const [head = '', body = ''] = received.split('\r\n\r\n')
+  return { status: Number(head.split(' ')[1]), head: head.toLowerCase(), body }
 }
 
-const HISTORY = 'history(limit: $n) { ... on Turn { conversation {'
-const NESTED = `${HISTORY.repeat(3)} id ${'}}}'.repeat(3)}`
-const QUERY = `query ($n: Int) { conversation(id: "conv_x") { ${NESTED} } }`
-const EVENTS = (selection: string) => `subscription ($id: ID!, $n: Int) {
-  conversationEvents(conversationId: $id, after: 0) { ... on ParticipantJoined { seq } ... on ConversationUpdated { conversation { ${selection} } } }
-}`
-const nest = (depth: number) =>
-  `${'conversation(id: "c") { turns { edges { node { '.repeat(1)}${'conversation { turns { edges { node { '.repeat(depth)} id ${'} } } }'.repeat(depth)} } } } }`
+function open(url: string, text: string): Socket {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  sockets.push(socket)
+  socket.on('error', () => {})
+  socket.write(text)
+  return socket
+}
 
-describe.each(backends)('limits of operations on $name,', (backend) => {
-  const server = useServer(backend, { MAX_ANSWER_BYTES: '1048576', INTROSPECTION: '0' })
+const post = (length: number, body = '', headers = '') =>
+  `POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n${headers}\r\n${body}`
 
-  /** Creates a conversation with `count` turns of 250,000 bytes, and returns the ways into the server as its owner. */
-  async function largeConversation(count: number) {
+const MiB = 1024 * 1024
+
+describe.each(backends)('the edges of HTTP, on $name:', (backend) => {
+  const server = useServer(backend, { BODY_TIMEOUT_SECONDS: '1' })
+
+  test('a body over 1 MiB is refused with the limit and the header that raises it', async () => {
+    const { status, head, body } = await send(server.url, post(MiB + 1))
+    expect(status).toBe(413)
+    expect(head).toContain('application/json')
+    expect(JSON.parse(body)).toEqual({
+      errors: [
+        {
+          message:
+            'The body has 1048577 bytes; at most 1048576 are accepted. To append a batch of turns of at most 16777216 '
+            + 'bytes, send the header "x-batch: 1".',
+          extensions: { code: 'BODY_TOO_LARGE' },
+        },
+      ],
+    })
+    expect(JSON.parse((await send(server.url, post(16 * MiB + 1, '', 'x-batch: 1\r\n'))).body).errors[0].message).toBe(
+      'The body has 16777217 bytes; at most 16777216 are accepted.',
+    )
+  })
+
+  test('a batch of more than 1 MiB is appended with the header', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
-    for (let at = 0; at < count; at++) await tenant.append(conversationId, 'ada', `${at}${'x'.repeat(250_000)}`)
-    return { conversationId, ways: waysInto(server, { 'x-tenant': tenant.name, 'x-actor': 'ada' }) }
-  }
-
-  test('a short query of nested pages is refused before it reads anything', async () => {
-    const ways = waysInto(server, {})
-    const read = vi.spyOn(server.deps.pool, 'query')
-    const literal = { query: `{conversation(id:"x"){${NESTED.replaceAll('$n', '200').replaceAll(/\s+/g, ' ')}}}` }
-    expect(literal.query.length).toBeLessThan(200)
-    const sent = [
-      await ways.post(literal),
-      await ways.get(literal),
-      await ways.socket(literal),
-      // The same document with small pages is allowed, so the fast path knows it, and a plan may exist.
-      await ways.post({ query: QUERY, variables: { n: 1 } }),
-      await ways.post({ query: QUERY, variables: { n: 1 } }),
-      await ways.post({ query: QUERY, variables: { n: 200 } }),
-      await ways.socket({ query: QUERY, variables: { n: 200 } }),
-      await ways.get({ query: QUERY, variables: { n: 200 } }),
-    ]
-    const reads = read.mock.calls.map(([call]) => JSON.stringify(call)).filter((call) => call.includes('conv_x'))
-    read.mockRestore()
-    expect(sent.map(({ extensions }) => extensions?.code ?? null)).toEqual(
-      [true, true, true, false, false, true, true, true].map((isRefused) => (isRefused ? 'QUERY_TOO_COSTLY' : null)),
-    )
-    expect(sent.at(-1)!.extensions).toMatchObject({ limit: 'values', maximum: 100_000, actual: expect.any(Number) })
-    expect(reads.length).toBeLessThanOrEqual(2)
+    const turns = Array.from({ length: 10 }, () => ({ role: 'USER', content: 'word '.repeat(25_000) }))
+    const query = `mutation($input: AppendTurnsInput!) { appendTurns(input: $input) { __typename } }`
+    const operation = { query, variables: { input: { conversationId, turns } } }
+    const headers = { 'x-tenant': tenant.name, 'x-actor': 'ada' }
+    expect((await server.post(operation, headers)).status).toBe(413)
+    const { status, body } = await server.post(operation, { ...headers, 'x-batch': '1' })
+    expect(status).toBe(200)
+    expect(body.errors).toBeUndefined()
   })
 
-  test('a subscription whose events could be too large is refused before it starts, shared or not', async () => {
-    const tenant = server.tenant()
-    const id = await tenant.newConversation('ada')
-    const ways = waysInto(server, { 'x-tenant': tenant.name, 'x-actor': 'ada' })
-    const inbox = `subscription ($n: Int) { inbox { conversation { ${NESTED} } } }`
-    for (const send of [ways.socket, ways.events]) {
-      const costly = await send({ query: EVENTS(NESTED), variables: { id, n: 200 } })
-      expect(costly.extensions).toMatchObject({ code: 'QUERY_TOO_COSTLY', limit: 'values' })
-      expect((await send({ query: inbox, variables: { n: 200 } })).extensions).toMatchObject({
-        code: 'QUERY_TOO_COSTLY',
+  test('unfinished bodies take a bounded number of bytes, which they return; a body that is late gets 408', async () => {
+    const large = 16 * MiB
+    const headers = 'x-batch: 1\r\n'
+    const fitting = ADDRESS_BODY_BYTES / large
+    const late = Array.from({ length: fitting }, () => send(server.url, post(large, '{', headers)))
+    await vi.waitFor(async () => {
+      const refused = await send(server.url, post(large, '{', headers))
+      expect(refused.status).toBe(503)
+      expect(refused.head).toContain('retry-after: 1')
+      expect(JSON.parse(refused.body).errors[0]).toEqual({
+        message: `The requests from your address that are in progress would exceed ${ADDRESS_BODY_BYTES} bytes. Try again later.`,
+        extensions: { code: 'SERVER_BUSY' },
       })
-      expect((await send({ query: EVENTS(NESTED), variables: { id, n: 2 } })).data).toMatchObject({
-        conversationEvents: {},
-      })
-    }
-  })
-
-  test('aliases of large pages stop after the first reads, and their answer is never built', async () => {
-    const { conversationId, ways } = await largeConversation(8)
-    const distinct = Array.from(
-      { length: 40 },
-      (_, at) => `a${at}: turns(first: ${8 + at}) { edges { node { text } } }`,
-    )
-    const equal = Array.from({ length: 40 }, (_, at) => `a${at}: turns(first: 2) { edges { node { text } } }`)
-    const ask = (aliases: string[]) => ({
-      query: `query ($id: ID!) { conversation(id: $id) { ${aliases.join(' ')} } }`,
-      variables: { id: conversationId },
     })
-    const read = vi.spyOn(server.deps.pool, 'query')
-    const expected = { code: 'QUERY_TOO_COSTLY', limit: 'answerBytes', maximum: 1_048_576 }
-    // Yoga's executor, then the fast path, then a plan.
-    for (const send of [ways.post, ways.post, ways.post, ways.socket]) {
-      read.mockClear()
-      expect((await send(ask(distinct))).extensions).toEqual(expected)
-      expect(read.mock.calls.length).toBeLessThanOrEqual(12)
-    }
-    for (const send of [ways.post, ways.post, ways.post, ways.socket]) {
-      expect((await send(ask(equal))).extensions).toEqual(expected)
-    }
-    read.mockRestore()
-    expect((await ways.post(ask(equal.slice(0, 1)))).data).toBeTruthy()
-  })
-
-  test('an event that is too large is replaced by an error, and the next one is delivered', async () => {
-    const { conversationId, ways } = await largeConversation(1)
-    const aliases = Array.from({ length: 6 }, (_, at) => `a${at}: text`).join(' ')
-    const query = `subscription ($id: ID!) {
-      conversationEvents(conversationId: $id, after: 1) { ... on TurnAppended { turn { ${aliases} } } }
-    }`
-    for (const send of [ways.socket, ways.events]) {
-      const { extensions } = await send({ query, variables: { id: conversationId } })
-      expect(extensions).toMatchObject({ code: 'QUERY_TOO_COSTLY', limit: 'answerBytes' })
-    }
-  })
-
-  test.each<[string, string, string]>([
-    ['tokens', `{ ${'viewer { actor } '.repeat(600)} }`, 'tokens'],
-    ['nested levels', `{ ${nest(6)} }`, 'depth'],
-    ['hundreds of levels', `{${'a{'.repeat(600)}a${'}'.repeat(600)}}`, 'depth'],
-    ['aliases', `{ ${Array.from({ length: 51 }, (_, at) => `a${at}: viewer { actor }`).join(' ')} }`, 'aliases'],
-    ['directives', `{ viewer { actor ${'@skip(if: false) '.repeat(51)} } }`, 'directives'],
-    ['repeated fields', `{ viewer { ${'actor '.repeat(102)} } }`, 'repeats'],
-    [
-      'fields of fragments',
-      `{ ...F0 } ${Array.from({ length: 12 }, (_, at) => `fragment F${at} on Query { a: viewer { ...G } b: viewer { ...G } ...F${at + 1} }`).join(' ')}
-      fragment F12 on Query { viewer { ...G } } fragment G on Viewer { ${Array.from({ length: 45 }, (_, at) => `...G${at}`).join(' ')} }
-      ${Array.from({ length: 45 }, (_, at) => `fragment G${at} on Viewer { actor }`).join(' ')}`,
-      'fields',
-    ],
-  ])(
-    'a document with too many %s is refused on every transport, and the socket stays open',
-    async (_, query, limit) => {
-      const ways = waysInto(server, {})
-      const sent = [
-        await ways.post({ query }),
-        await ways.post({ query }),
-        await ways.get({ query }),
-        await ways.events({ query }),
-      ]
-      const client = server.client()
-      const over = async (text: string) => {
-        for await (const result of client.iterate({ query: text })) return first(result)
-        throw new Error('no result')
-      }
-      // graphql-ws rejects the iterator of a refused operation with its errors.
-      sent.push(await over(query).catch((errors: readonly { message: string }[]) => first({ errors })))
-      for (const { extensions } of sent) {
-        expect(extensions).toMatchObject({ code: 'QUERY_TOO_COSTLY', limit, maximum: expect.any(Number) })
-      }
-      expect((await over('{ viewer { actor } }')).data).toEqual({ viewer: { actor: 'anonymous' } })
-    },
-  )
-
-  test('69 documents of 1.2 MB leave little memory in use', async () => {
-    const texts = [
-      (at: number) => `{ node(id: "${at}${'x'.repeat(1_200_000)}") { id } }`,
-      (at: number) => `{ ${`a${at}: viewer { actor } `.repeat(52_000)} }`,
-    ]
-    const before = process.memoryUsage().heapUsed
-    for (let at = 0; at < 69; at++) await server.post({ query: texts[at % 2]!(at) })
-    globalThis.gc?.()
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(300 * 2 ** 20)
-  }, 60_000)
-
-  test('introspection and suggestions of names follow their setting', async () => {
-    const ways = waysInto(server, {})
-    for (const send of [ways.post, ways.get]) {
-      const asked = await send({ query: '{ __schema { types { name } } }' })
-      expect(asked.extensions).toMatchObject({ code: 'INTROSPECTION_DISABLED' })
-      const misspelled = await send({ query: '{ viewer { acto } }' })
-      expect(misspelled.message).toContain('Cannot query field "acto"')
-      expect(misspelled.message).not.toContain('Did you mean')
-      const wrong = await send({
-        query: 'query ($o: ConversationOrder) { conversations(orderBy: $o) { edges { cursor } } }',
-        variables: { o: 'CREATE' },
+    for (const { status, body } of await Promise.all(late)) {
+      expect(status).toBe(408)
+      expect(JSON.parse(body).errors[0]).toEqual({
+        message: 'The body did not arrive within 1 s.',
+        extensions: { code: 'BODY_TIMEOUT' },
       })
-      expect(wrong.message).toContain('CREATE')
-      expect(wrong.message).not.toContain('Did you mean')
+    }
+    const { status } = await server.post({ query: '{ __typename }' }, { 'x-batch': '1' })
+    expect(status).toBe(200)
+  })
+
+  test('OPTIONS * is answered without a body, and another method on * is refused', async () => {
+    const about = await send(server.url, 'OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+    expect([about.status, about.body]).toEqual([204, ''])
+    expect(about.head).toContain('allow: get, post, options')
+    const other = await send(server.url, 'GET * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+    expect(other.status).toBe(400)
+    expect(JSON.parse(other.body).errors[0].extensions.code).toBe('BAD_REQUEST')
+  })
+
+  test('an absolute target is served by its path, and its host replaces the Host header', async () => {
+    const query = encodeURIComponent('{ __typename }')
+    const get = (target: string) =>
+      send(
+        server.url,
+        `GET ${target} HTTP/1.1\r\nHost: localhost\r\nx-graphql-yoga-csrf: 1\r\nConnection: close\r\n\r\n`,
+      )
+    const served = await get(`http://localhost/graphql?query=${query}`)
+    expect(served.status).toBe(200)
+    expect(served.body).toContain('{"data":{"__typename":"Query"}}')
+    expect((await get(`http://evil.example/graphql?query=${query}`)).status).toBe(403)
+    expect((await get('http://localhost/health')).status).toBe(200)
+    expect((await get('ftp://localhost/health')).status).toBe(400)
+  })
+
+  test('another path answers 404 in the format of GraphQL errors', async () => {
+    for (const path of ['/', '/elsewhere', '/graphql/x', '//graphql']) {
+      const response = await fetch(`${server.url}${path}`)
+      expect(response.status, path).toBe(404)
+      expect(((await response.json()) as { errors: [{ extensions: object }] }).errors[0].extensions).toEqual({
+        code: 'NOT_FOUND',
+      })
     }
   })
 })
 
-describe.each(backends)('the rate limit on $name', (backend) => {
-  const server = useServer(backend, {}, { rateLimitPoints: 5 })
+describe('an unexpected error', () => {
+  const health = vi.fn(async (): Promise<unknown> => 1)
+  const server = useServer(
+    backends[0]!,
+    {},
+    { health: { database: health, bus: async () => {}, durability: 'as tested' } },
+  )
 
-  test('counts operations and their cost per viewer, and says when to try again', async () => {
-    const tenant = server.tenant().name
-    const send = (actor: string, query: string) =>
-      fetch(`${server.url}/graphql`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-tenant': tenant, 'x-actor': actor },
-        body: JSON.stringify({ query }),
-      })
-    const cheap = '{ viewer { actor } }'
-    const costly =
-      '{ conversations(first: 200) { edges { node { id title key owner lastSeq createdAt updatedAt } cursor } } }'
-    expect((await send('ada', costly)).status).toBe(200)
-    for (let at = 0; at < 2; at++) expect((await send('ada', cheap)).status).toBe(200)
-    const response = await send('ada', cheap)
-    expect(response.status).toBe(429)
-    const retryAfterSeconds = Number(response.headers.get('retry-after'))
-    expect(retryAfterSeconds).toBeGreaterThan(0)
-    const { errors } = (await response.json()) as { errors: { extensions: Extensions }[] }
-    expect(errors[0]!.extensions).toEqual({ code: 'RATE_LIMITED', limit: 'points', maximum: 5, retryAfterSeconds })
-    expect((await send('bob', cheap)).status).toBe(200)
-
-    const ways = waysInto(server, { 'x-tenant': tenant, 'x-actor': 'ada' })
-    const over = await ways.socket({ query: cheap })
-    expect(over.extensions).toEqual({
-      code: 'RATE_LIMITED',
-      limit: 'points',
-      maximum: 5,
-      retryAfterSeconds: expect.any(Number),
+  test('outside GraphQL is masked, and logged once', async () => {
+    const error = vi.spyOn(server.deps.log, 'error')
+    health.mockImplementationOnce(() => {
+      throw new Error('secret: postgres://u:p@h')
     })
-    const events = await ways.socket({ query: EVENTS(NESTED), variables: { id: 'conv_x', n: 1 } })
-    expect(events.extensions).toMatchObject({ code: 'RATE_LIMITED' })
+    const response = await fetch(`${server.url}/ready`)
+    expect(response.status).toBe(500)
+    expect(await response.json()).toEqual({
+      errors: [{ message: 'Unexpected error.', extensions: { code: 'INTERNAL_SERVER_ERROR' } }],
+    })
+    expect(error).toHaveBeenCalledTimes(1)
+    error.mockRestore()
+  })
+
+  test('of a health check is logged once until it recovers', async () => {
+    const warn = vi.spyOn(server.deps.log, 'warn')
+    const info = vi.spyOn(server.deps.log, 'info')
+    const ready = async () => (await fetch(`${server.url}/ready`)).status
+    health.mockRejectedValueOnce(new Error('down')).mockRejectedValueOnce(new Error('down'))
+    expect([await ready(), await ready(), await ready(), await ready()]).toEqual([503, 503, 200, 200])
+    expect(warn.mock.calls).toEqual([
+      [{ err: new Error('down'), dependency: 'database' }, 'a dependency does not respond'],
+    ])
+    expect(info.mock.calls).toEqual([[{ dependency: 'database' }, 'a dependency responds again']])
+    vi.restoreAllMocks()
   })
 })

@@ -34,7 +34,7 @@ async function connect(): Promise<{ client: WebSocket; outbox: Outbox; received:
 }
 
 const prefix = Buffer.from('{"payload":')
-const payload = (text: string): Payload => ({ bytes: Buffer.from(JSON.stringify(text)), ready: null })
+const payload = (text: string): Payload => ({ bytes: Buffer.from(JSON.stringify(text)), ready: null, estimate: 0 })
 const messages = (received: string[]) => received.map((message) => (JSON.parse(message) as { payload: string }).payload)
 
 async function received(client: WebSocket, list: string[], count: number): Promise<void> {
@@ -56,7 +56,7 @@ describe('an outbox', () => {
   test('sends frames after a payload that is still being rendered only once it is ready', async () => {
     const { client, outbox, received: list } = await connect()
     let render!: () => void
-    const late: Payload = { bytes: null, ready: null }
+    const late: Payload = { bytes: null, ready: null, estimate: 0 }
     late.ready = new Promise<void>((resolve) => (render = resolve)).then(
       () => void (late.bytes = Buffer.from('"second"')),
     )
@@ -91,7 +91,7 @@ describe('an outbox', () => {
 
   test('resolves `emptied` when the socket is closed', async () => {
     const { client, outbox, socket } = await connect()
-    outbox.add(prefix, { bytes: null, ready: new Promise(() => {}) })
+    outbox.add(prefix, { bytes: null, ready: new Promise(() => {}), estimate: 0 })
     const emptied = outbox.emptied()
     client.terminate()
     await once(socket, 'close')

@@ -8,7 +8,7 @@ import type { Bus } from '../../src/bus/bus.ts'
 import { createDeps, type DepsConfig } from '../../src/deps.ts'
 import type { Deps } from '../../src/domain/deps.ts'
 import { announceDelta, type ConversationMessage, type TenantMessage } from '../../src/domain/publisher.ts'
-import { createFeeds } from '../../src/domain/event/feed.ts'
+import { createFeeds } from '../../src/domain/event/feeds.ts'
 import { createInboxes } from '../../src/domain/event/inbox.ts'
 import { createDeltaQueue } from '../../src/domain/streaming-turn/delta-queue.ts'
 import type { Viewer } from '../../src/domain/view.ts'
@@ -106,9 +106,7 @@ function startedDeps(deps: Deps): Deps {
     ...deps,
     feeds: createFeeds(deps),
     inboxes: createInboxes(deps),
-    deltas: createDeltaQueue(deps.pool, deps.limits.turnBytes, (conversationId, turnId, start, text) =>
-      announceDelta(deps, conversationId, turnId, start, text),
-    ),
+    deltas: createDeltaQueue(deps.pool, deps.limits.turnBytes, (...written) => announceDelta(deps, ...written)),
   }
 }
 

@@ -4,6 +4,7 @@ import { createClient, type Client } from 'graphql-ws'
 import { afterAll, beforeAll } from 'vitest'
 import { WebSocket } from 'ws'
 import { loadConfig } from '../../src/config/config.ts'
+import type { Health } from '../../src/domain/platform.ts'
 import { createServer, type Server } from '../../src/server/http.ts'
 import type { Backend } from './backend.ts'
 import { useWorld, type TestWorld } from './world.ts'
@@ -24,11 +25,15 @@ export type TestServer = TestWorld & {
   close(): Promise<void>
 }
 
-/** @param env variables of the server's configuration; @param settings see useWorld */
+/**
+ * @param env variables of the server's configuration
+ * @param settings see useWorld
+ * @param health replaces the checks of /ready
+ */
 export function useServer(
   backend: Backend,
   env: Record<string, string> = {},
-  settings: Parameters<typeof useWorld>[1] = {},
+  { settings = {}, health }: { settings?: Parameters<typeof useWorld>[1]; health?: Health } = {},
 ): TestServer {
   const world = useWorld(backend, settings)
   const clients: Client[] = []
@@ -37,11 +42,12 @@ export function useServer(
 
   beforeAll(async () => {
     const config = { ...loadConfig({ SHUTDOWN_SECONDS: '2', ...env }), port: 0 }
-    server = createServer(world.deps, config, {
+    const checks: Health = {
       database: () => world.deps.pool.query('SELECT 1'),
       bus: () => world.deps.bus.ping(),
       durability: 'as tested',
-    })
+    }
+    server = createServer(world.deps, config, health ?? checks)
     port = await server.listen()
   })
   const close = async () => {

@@ -1,6 +1,6 @@
 // The dependencies of subscriptions to a conversation's events.
 
 import type { Platform } from '../platform.ts'
-import type { Feeds } from './feed.ts'
+import type { Feeds } from './feeds.ts'
 
 export type EventDeps = Platform & { feeds: Feeds }

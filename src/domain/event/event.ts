@@ -5,7 +5,12 @@
 
 import type { PresenceState } from '../presence-state.ts'
 import type { Platform } from '../platform.ts'
-import { readJournal, type JournalRow, type FactVisibility } from '../../store/sql/event/read-journal.ts'
+import {
+  JOURNAL_PAGE_BYTES,
+  readJournal,
+  type JournalRow,
+  type FactVisibility,
+} from '../../store/sql/event/read-journal.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
@@ -174,24 +179,34 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
   }
 }
 
-/**
- * Reads up to `limit` entries after `after`, as events. `last` is the seq of the last entry read, or `after` for an
- * empty page. `complete` means that fewer than `limit` entries were left.
- */
+/** Events of one page of the journal. */
+export type JournalPage = {
+  events: JournalEvent[]
+  /** Seq of the last entry read; `after` for an empty page. */
+  last: number
+  /** Whether the page ends at the journal's end. */
+  complete: boolean
+  /** Approximate size of the page. */
+  bytes: number
+}
+
+/** Reads the next entries after `after`, as events: at most `limit` entries, and at most about JOURNAL_PAGE_BYTES. */
 export async function readEvents(
   { pool }: Pick<Platform, 'pool'>,
   tenant: string,
   conversationId: string,
   after: number,
   limit: number,
-): Promise<{ events: JournalEvent[]; last: number; complete: boolean }> {
+): Promise<JournalPage> {
   const rows = await readJournal(pool, tenant, conversationId, after, limit)
   const actors = [...new Set(rows.flatMap((row) => row.actor ?? []))]
   const participants = actors.length ? await readParticipants(pool, tenant, [conversationId], actors) : []
   const byActor = new Map(participants.map((row) => [row.actor, toParticipant(row)]))
+  const bytes = rows.at(-1)?.pageBytes ?? 0
   return {
     events: rows.flatMap((row) => toEvent(conversationId, row, byActor) ?? []),
     last: rows.at(-1)?.seq ?? after,
-    complete: rows.length < limit,
+    complete: rows.length < limit && bytes < JOURNAL_PAGE_BYTES,
+    bytes,
   }
 }

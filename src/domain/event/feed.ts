@@ -7,6 +7,7 @@ import { NotFound } from '../../errors.ts'
 import { readLastSeq } from '../../store/sql/event/read-journal.ts'
 import { readOpenTurns } from '../../store/sql/streaming-turn/read-open-turns.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
+import { readTextFrom } from '../../store/sql/streaming-turn/read-text-from.ts'
 import { readTextSoFar } from '../../store/sql/streaming-turn/read-text.ts'
 import { toParticipant } from '../participant.ts'
 import type { Platform } from '../platform.ts'
@@ -110,6 +111,15 @@ async function handleDelta(run: FeedRun, delta: Extract<FeedTask, { type: 'delta
   apply(run, { ...delta, at: new Date() })
 }
 
+/** Emits the text of an open turn with an audience. Several announcements that wait are read by one statement. */
+async function handleText(run: FeedRun, { turnId, end }: Extract<FeedTask, { type: 'text' }>): Promise<void> {
+  if (!run.state.open.has(turnId)) await readEntries(run)
+  const from = run.state.open.get(turnId)?.text.length
+  if (from === undefined || from >= end) return
+  const rest = await readTextFrom(run.deps.pool, run.tenant, turnId, from)
+  if (rest) apply(run, { type: 'delta', turnId, ...rest, at: new Date() })
+}
+
 async function checkDatabase(run: FeedRun): Promise<void> {
   run.checkTimer.refresh()
   if ((await readLastSeq(run.deps.pool, run.tenant, run.conversationId)) === null) return end(run)
@@ -134,6 +144,8 @@ async function handle(run: FeedRun, task: FeedTask): Promise<void> {
       return task.resolve()
     case 'delta':
       return handleDelta(run, task)
+    case 'text':
+      return handleText(run, task)
     case 'read':
     case 'presence': {
       const at = new Date()
@@ -195,10 +207,10 @@ const feedOf = (run: FeedRun): Feed => ({
   unfollow: (follower) => void run.followers.delete(follower),
 })
 
-type StartedFeed = { feed: Feed; close(): Promise<void> }
+export type StartedFeed = { feed: Feed; close(): Promise<void> }
 
 /** Starts the feed of a conversation. @throws NotFound */
-async function startFeed(deps: Platform, tenant: string, conversationId: string): Promise<StartedFeed> {
+export async function startFeed(deps: Platform, tenant: string, conversationId: string): Promise<StartedFeed> {
   const run = createFeedRun(deps, tenant, conversationId)
   // Subscribe before reading the state: messages that arrive meanwhile wait as tasks, so none is missed.
   const unsubscribe = await deps.bus.subscribe(conversationTopic(conversationId), (message) =>
@@ -219,55 +231,4 @@ async function startFeed(deps: Platform, tenant: string, conversationId: string)
     throw error
   }
   return { feed: feedOf(run), close }
-}
-
-export type Feeds = {
-  /**
-   * Returns the conversation's feed, and starts it if it is not running. The feed stops once each `acquire` was
-   * followed by a `release`.
-   * @throws NotFound
-   */
-  acquire(tenant: string, conversationId: string): Promise<Feed>
-  release(feed: Feed): void
-  close(): Promise<void>
-}
-
-export function createFeeds(deps: Platform): Feeds {
-  type UsedFeed = { users: number; started: Promise<StartedFeed> }
-  const used = new Map<string, UsedFeed>()
-  const keyOf = (tenant: string, conversationId: string) => `${conversationId} ${tenant}`
-
-  function drop(key: string, entry: UsedFeed): void {
-    entry.users -= 1
-    if (entry.users > 0) return
-    if (used.get(key) === entry) used.delete(key)
-    entry.started.then(({ close }) => close()).catch(() => {})
-  }
-
-  return {
-    async acquire(tenant, conversationId) {
-      const key = keyOf(tenant, conversationId)
-      let entry = used.get(key)
-      if (!entry) used.set(key, (entry = { users: 0, started: startFeed(deps, tenant, conversationId) }))
-      entry.users += 1
-      try {
-        const { feed } = await entry.started
-        if (feed.deleted) throw new NotFound('conversation', conversationId)
-        return feed
-      } catch (error) {
-        drop(key, entry)
-        throw error
-      }
-    },
-    release(feed) {
-      const key = keyOf(feed.tenant, feed.conversationId)
-      const entry = used.get(key)
-      if (entry) drop(key, entry)
-    },
-    async close() {
-      const entries = [...used.values()]
-      used.clear()
-      await Promise.all(entries.map(({ started }) => started.then(({ close }) => close()).catch(() => {})))
-    },
-  }
 }

@@ -3,6 +3,7 @@
 // skips entries only if it is too far behind, and then gets a Gap. reader-state.ts decides which events it receives.
 
 import type { View } from '../view.ts'
+import type { ByteShare } from './byte-budget.ts'
 import type { ConversationEvent, JournalEvent } from './event.ts'
 import type { Feed, Follower } from './feed.ts'
 import {
@@ -10,6 +11,7 @@ import {
   isTooFarBehind,
   joinFeed,
   leaveFeed,
+  missingTexts,
   moveTo,
   replay,
   skipTo,
@@ -20,9 +22,11 @@ import {
 
 /** The destination of a reader's events. */
 export type Sink = {
-  /** Adds the event, to be delivered to that view. Returns false when full: push no more until `drained` resolves. */
-  push(event: ConversationEvent, view: View): boolean
-  /** Resolves when the sink accepts events again. */
+  /** Adds the event, to be delivered to that view. */
+  push(event: ConversationEvent, view: View): void
+  /** Whether no event may be pushed until `drained` resolves. */
+  isFull(): boolean
+  /** Resolves when the sink accepts events again, or its client is gone. */
   drained(): Promise<void>
   /** Called after the last event: the conversation was deleted, the reader was stopped, or it failed with `error`. */
   end(error?: unknown): void
@@ -30,8 +34,10 @@ export type Sink = {
 
 /** The source of a reader's entries while it is behind the feed. */
 export type ReaderSource = {
+  /** Requests the memory for a page. The reader holds it until its sink has taken the page. */
+  reserve(): ByteShare
   /** Returns at most `limit` entries after `after`, as events; `last` is the seq of the last entry, or `after`. */
-  read(after: number, limit: number): Promise<{ events: readonly JournalEvent[]; last: number }>
+  read(after: number, limit: number): Promise<{ events: readonly JournalEvent[]; last: number; bytes: number }>
   /** Called when `read` failed. The reader retries after READ_RETRY_MS, so it survives a database restart. */
   onFailure(error: unknown): void
   /** Called once, when the reader stops. */
@@ -55,6 +61,8 @@ type ReaderRun = {
   stopped: boolean
   /** Ends the wait of a reader that follows the feed; null while it catches up. */
   resume: (() => void) | null
+  /** The memory of the page that the reader waits for or holds; null for none. */
+  share: ByteShare | null
 }
 
 /** Starts a reader after entry `after`. Returns a function that stops it. */
@@ -67,6 +75,7 @@ export function follow(feed: FollowedFeed, source: ReaderSource, actor: string, 
       actor,
       deliver: (event) => receive(run, event),
       changeView(view, open) {
+        if (sink.isFull()) return leave(run, null)
         for (const delta of changeView(run.state, view, open)) push(run, delta)
       },
       end: () => stop(run),
@@ -74,25 +83,29 @@ export function follow(feed: FollowedFeed, source: ReaderSource, actor: string, 
     state: startReaderState(feed.conversationId, after, feed.viewOf(actor)),
     stopped: false,
     resume: null,
+    share: null,
   }
   readUntilStopped(run).catch((error) => stop(run, error))
   return () => stop(run)
 }
 
 function push({ state, sink }: ReaderRun, event: ConversationEvent): void {
-  if (accept(state, event) && !sink.push(event, state.view)) state.isFull = true
+  if (accept(state, event)) sink.push(event, state.view)
 }
 
 function receive(run: ReaderRun, event: ConversationEvent): void {
+  // Other readers may have filled a sink that they share. The reader reads the event from the journal later. A deletion
+  // is pushed at once, because the reader ends after it.
+  if (run.sink.isFull() && event.type !== 'ConversationDeleted') return leave(run, event)
   if (!moveTo(run.state, event)) return
   push(run, event)
-  if (run.state.isFull) leave(run)
+  if (run.sink.isFull()) leave(run, null)
 }
 
-/** Leaves the feed. The reader catches up once the sink accepts events again. */
-function leave(run: ReaderRun): void {
+/** Leaves the feed, before `skipped` if given. The reader catches up once the sink accepts events again. */
+function leave(run: ReaderRun, skipped: ConversationEvent | null): void {
   run.feed.unfollow(run.follower)
-  leaveFeed(run.state, run.feed.open.values())
+  leaveFeed(run.state, run.feed.open.values(), skipped)
   run.resume?.()
 }
 
@@ -101,16 +114,14 @@ function stop(run: ReaderRun, error?: unknown): void {
   run.stopped = true
   run.feed.unfollow(run.follower)
   run.source.release()
+  run.share?.release()
   run.resume?.()
   run.sink.end(error)
 }
 
 /** Waits until the sink accepts events or the reader is stopped. */
 async function drain(run: ReaderRun): Promise<void> {
-  while (run.state.isFull && !run.stopped) {
-    run.state.isFull = false
-    await run.sink.drained()
-  }
+  while (run.sink.isFull() && !run.stopped) await run.sink.drained()
 }
 
 /** Reads the next entries after the cursor. Retries until it succeeds or the reader is stopped. */
@@ -131,16 +142,45 @@ async function readPage(run: ReaderRun): ReturnType<ReaderSource['read']> {
 /** Pushes the next page of the journal. Returns false if it is empty, because the conversation is being deleted. */
 async function pushPage(run: ReaderRun): Promise<boolean> {
   const { feed, state, follower } = run
-  const { events, last } = await readPage(run)
-  if (last === state.cursor) return false
-  state.view = feed.viewOf(follower.actor)
-  for (const event of events) {
-    const delta = replay(state, event)
-    if (delta) push(run, delta)
-    push(run, event)
+  const share = run.source.reserve()
+  run.share = share
+  try {
+    await share.granted
+    if (run.stopped) return false
+    const { events, last, bytes } = await readPage(run)
+    share.resize(bytes)
+    if (last === state.cursor) return false
+    state.view = feed.viewOf(follower.actor)
+    for (const event of events) {
+      if (run.sink.isFull()) {
+        await drain(run)
+        if (run.stopped) return false
+        state.view = feed.viewOf(follower.actor)
+      }
+      const delta = replay(state, event)
+      if (delta) push(run, delta)
+      push(run, event)
+    }
+    state.cursor = last
+    await drain(run)
+    return true
+  } finally {
+    share.release()
+    run.share = null
   }
-  state.cursor = last
-  await drain(run)
+}
+
+/**
+ * Pushes the texts of open turns that the reader has not received. Returns false if the sink became full: the reader must
+ * then wait, and the feed may advance meanwhile.
+ */
+function pushTexts(run: ReaderRun): boolean {
+  const { feed, state, follower } = run
+  for (const delta of missingTexts(state, feed.viewOf(follower.actor), feed.open.values())) {
+    push(run, delta)
+    state.received.set(delta.turnId, delta.end)
+    if (run.sink.isFull()) return false
+  }
   return true
 }
 
@@ -153,14 +193,14 @@ async function readUntilStopped(run: ReaderRun): Promise<void> {
     while (state.cursor < feed.head && !run.stopped) if (!(await pushPage(run))) break
     if (run.stopped) return
     // No await between the comparison with the head and `follow`: the feed must not advance in between.
-    for (const delta of joinFeed(state, feed.viewOf(follower.actor), feed.open.values())) push(run, delta)
+    if (!feed.deleted && !pushTexts(run)) continue
+    joinFeed(state, feed.viewOf(follower.actor))
     if (feed.deleted) {
       push(run, { type: 'ConversationDeleted', conversationId: feed.conversationId, seq: null, at: new Date() })
       return stop(run)
     }
     feed.follow(follower)
-    if (state.isFull) leave(run)
-    else await new Promise<void>((resolve) => (run.resume = resolve))
+    await new Promise<void>((resolve) => (run.resume = resolve))
     run.resume = null
   }
 }

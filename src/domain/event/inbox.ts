@@ -10,6 +10,7 @@ import { createPushIterator } from '../push-iterator.ts'
 import { actAs, isOpenAt, sees, type Viewer } from '../view.ts'
 import { tenantTopic, type TenantMessage } from '../publisher.ts'
 import { readEvents, type JournalEvent } from './event.ts'
+import type { Feeds } from './feeds.ts'
 
 export type InboxReason = 'ADDED' | 'REMOVED' | 'TURN' | 'READ' | 'UPDATED' | 'DELETED'
 /** A change in a participant's list of conversations. */
@@ -88,10 +89,19 @@ async function readAnnounced(
   for (const [conversationId, participants] of participations) {
     const { first, last } = announced.get(conversationId)!
     const from = Math.max(first - 1, last - PAGE)
-    const { events } = await readEvents(deps, tenant, conversationId, from, last - from)
-    for (const participant of participants) {
-      for (const [reason, at] of reasonsFor(events, participant)) notify(participant.actor, conversationId, reason, at)
+    // Pages are read one at a time, because 500 entries may be large; the entries of all pages give each reason once.
+    const newest = participants.map(() => new Map<InboxReason, Date>())
+    for (let after = from; after < last;) {
+      const page = await readEvents(deps, tenant, conversationId, after, last - after)
+      participants.forEach((participant, index) => {
+        for (const [reason, at] of reasonsFor(page.events, participant)) newest[index]!.set(reason, at)
+      })
+      if (page.last === after) break
+      after = page.last
     }
+    participants.forEach(({ actor }, index) => {
+      for (const [reason, at] of newest[index]!) notify(actor, conversationId, reason, at)
+    })
   }
 }
 
@@ -172,19 +182,27 @@ export function createInboxes(deps: Platform): Inboxes {
 /**
  * Returns the changes in the list of conversations of the viewer, or of `as`, from now on. Ending the iteration ends
  * the subscription.
- * @throws InvalidInput
+ * @throws InvalidInput @throws LimitReached
  */
 export async function readInbox(
-  deps: Platform & { inboxes: Inboxes },
+  deps: Platform & { inboxes: Inboxes; feeds: Pick<Feeds, 'enter'> },
   viewer: Viewer,
   input: { as?: string | null },
 ): Promise<AsyncIterableIterator<InboxEvent>> {
   const { as } = parse(z.object({ as: name.nullish() }), input)
   const reader = actAs(viewer, as)
-  const buffer = createPushIterator<InboxEvent>(BUFFER, 'drop-oldest')
-  const stop = await deps.inboxes.listen(viewer.tenant, {
+  const buffer = createPushIterator<InboxEvent>(BUFFER, { whenFull: 'drop-oldest' })
+  const leave = deps.feeds.enter(viewer)
+  const listening = deps.inboxes.listen(viewer.tenant, {
     actor: reader.actor,
-    notify: (conversationId, reason, at) => void buffer.push({ conversationId, reason, at }),
+    notify: (conversationId, reason, at) => buffer.push({ conversationId, reason, at }),
   })
-  return buffer.iterate(stop)
+  const stop = await listening.catch((error: unknown) => {
+    leave()
+    throw error
+  })
+  return buffer.iterate(() => {
+    leave()
+    stop()
+  })
 }

@@ -21,8 +21,6 @@ export type ReaderState = {
   /** Seq of the last entry processed, whether or not the reader could see it. */
   cursor: number
   view: View
-  /** Whether the sink is full: it accepts no events until it has drained. */
-  isFull: boolean
   /** Whether ConversationDeleted was delivered: no event may follow it. */
   isOver: boolean
   /** Whether the reader has followed the feed. Before that, entries must not be skipped. */
@@ -35,7 +33,6 @@ export const startReaderState = (conversationId: string, cursor: number, view: V
   conversationId,
   cursor,
   view,
-  isFull: false,
   isOver: false,
   isLive: false,
   received: new Map(),
@@ -59,9 +56,15 @@ export function accept(state: ReaderState, event: ConversationEvent): boolean {
   return isVisible(state.view, event)
 }
 
-/** Records the end of the text of each open turn in view, for a reader that leaves the feed. */
-export function leaveFeed(state: ReaderState, open: Iterable<OpenTurn>): void {
+/**
+ * Records the end of the text of each open turn in view, for a reader that leaves the feed.
+ * @param skipped the event during which it leaves, if it has not received that event; the text in `open` contains it
+ */
+export function leaveFeed(state: ReaderState, open: Iterable<OpenTurn>, skipped: ConversationEvent | null): void {
   for (const { turn, text } of open) if (isTextVisible(state.view, turn)) state.received.set(turn.id, text.length)
+  if (skipped?.type === 'TurnDelta' && isTextVisible(state.view, skipped.of)) {
+    state.received.set(skipped.turnId, skipped.start)
+  }
 }
 
 /** Changes the view of a reader that follows the feed. Returns the text of open turns that were not in view before. */
@@ -86,17 +89,21 @@ export function replay(state: ReaderState, event: JournalEvent): TurnDelta | nul
   return start === undefined ? null : textFrom(state, { turn, text: turn.text }, start)
 }
 
-/**
- * Marks the reader as following the feed, whose head it has reached. Returns the text of open turns that it has not
- * received.
- */
-export function joinFeed(state: ReaderState, view: View, open: Iterable<OpenTurn>): TurnDelta[] {
+/** Returns the text in that view of open turns that the reader has not received. The caller records what it delivers. */
+export function missingTexts(state: ReaderState, view: View, open: Iterable<OpenTurn>): TurnDelta[] {
   state.view = view
   const deltas: TurnDelta[] = []
-  for (const each of open) pushText(deltas, state, each, state.received.get(each.turn.id) ?? 0)
+  for (const each of open) {
+    if (isTextVisible(view, each.turn)) pushText(deltas, state, each, state.received.get(each.turn.id) ?? 0)
+  }
+  return deltas
+}
+
+/** Marks the reader as following the feed: it has reached the feed's head, and received all texts of open turns. */
+export function joinFeed(state: ReaderState, view: View): void {
+  state.view = view
   state.received.clear()
   state.isLive = true
-  return deltas
 }
 
 /** Whether a live reader is too far behind to receive every entry up to `head`. */

@@ -3,12 +3,13 @@
 
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
-import { readLastSeq } from '../../store/sql/event/read-journal.ts'
+import { JOURNAL_PAGE_BYTES, readLastSeq } from '../../store/sql/event/read-journal.ts'
 import type { EventDeps } from './deps.ts'
 import { count, id, name, parse } from '../input.ts'
 import { createPushIterator } from '../push-iterator.ts'
 import { actAs, type Viewer } from '../view.ts'
-import { readEvents, projectEvent, type VisibleEvent } from './event.ts'
+import { projectEvent, readEvents, type VisibleEvent } from './event.ts'
+import { sizeOfEvent } from './event-size.ts'
 import type { Feed } from './feed.ts'
 import { follow, READ_RETRY_MS, type ReaderSource, type Sink } from './follow.ts'
 
@@ -18,7 +19,7 @@ export type Subscription = z.input<typeof subscription>
 /**
  * Writes the conversation's events after `after` to the sink, then live events; without `after`, only live events.
  * Returns a function that stops the reader.
- * @throws InvalidInput when `after` is beyond the journal's head. @throws NotFound
+ * @throws InvalidInput when `after` is beyond the journal's head. @throws NotFound @throws LimitReached
  */
 export async function readInto(
   deps: EventDeps,
@@ -28,7 +29,11 @@ export async function readInto(
 ): Promise<() => void> {
   const { conversationId, after, as } = parse(subscription, input)
   const reader = actAs(viewer, as)
-  const feed = await deps.feeds.acquire(viewer.tenant, conversationId)
+  const leave = deps.feeds.enter(viewer)
+  const feed = await deps.feeds.acquire(viewer.tenant, conversationId).catch((error: unknown) => {
+    leave()
+    throw error
+  })
   let last: number
   try {
     last = (await readLastSeq(deps.pool, viewer.tenant, conversationId)) ?? feed.head
@@ -38,24 +43,31 @@ export async function readInto(
     // The feed may be behind entries that the client has already seen.
     await feed.reach(last)
   } catch (error) {
+    leave()
     deps.feeds.release(feed)
     throw error
   }
-  return follow(feed, sourceOf(deps, feed), reader.actor, after ?? last, makeSink(reader))
+  return follow(feed, sourceOf(deps, feed, viewer, leave), reader.actor, after ?? last, makeSink(reader))
 }
 
-const sourceOf = (deps: EventDeps, feed: Feed): ReaderSource => ({
+const sourceOf = (deps: EventDeps, feed: Feed, viewer: Viewer, leave: () => void): ReaderSource => ({
+  reserve: () => deps.feeds.catchUp.take(viewer, JOURNAL_PAGE_BYTES),
   read: (after, limit) => readEvents(deps, feed.tenant, feed.conversationId, after, limit),
   onFailure: (error) =>
     deps.log.warn(
       { err: error, conversationId: feed.conversationId },
       `could not read the journal; retrying in ${READ_RETRY_MS / 1000} s`,
     ),
-  release: () => deps.feeds.release(feed),
+  release() {
+    leave()
+    deps.feeds.release(feed)
+  },
 })
 
 /** Number of buffered events at which the reader leaves the feed until they are consumed. */
 const BUFFER = 256
+/** Size of the buffered events at which the reader leaves the feed, in bytes. */
+const BUFFER_BYTES = 256 * 1024
 
 /**
  * Like `readInto`, but returns the events as an iterable for one consumer. Ending the iteration stops the reader.
@@ -66,9 +78,10 @@ export async function readEventsOf(
   viewer: Viewer,
   input: Subscription,
 ): Promise<AsyncIterableIterator<VisibleEvent>> {
-  const buffer = createPushIterator<VisibleEvent>(BUFFER)
+  const buffer = createPushIterator<VisibleEvent>(BUFFER, { maxBytes: BUFFER_BYTES, sizeOf: sizeOfEvent })
   const stop = await readInto(deps, viewer, input, () => ({
     push: (event, view) => buffer.push(projectEvent(view, event)),
+    isFull: buffer.isFull,
     drained: buffer.drained,
     end: buffer.end,
   }))

@@ -32,8 +32,8 @@ type QueuedDelta = WaitingDelta & { resolve(written: Written): void; reject(erro
 type WaitingDeltas = Map<string, QueuedDelta[]>
 type DeltaBatch = { writer: string; chunk: Delta; deltas: QueuedDelta[] }
 
-/** Called after the commit with each range of text written. */
-type OnWritten = (conversationId: string, turnId: string, start: number, text: string) => void
+/** Called after the commit with each range of text written. `isPrivate` if the turn has an audience. */
+type OnWritten = (conversationId: string, turnId: string, start: number, text: string, isPrivate: boolean) => void
 
 /**
  * @param limit maximum UTF-8 bytes of one turn's text
@@ -98,7 +98,7 @@ async function settle(
   row: ChunkRow,
 ): Promise<void> {
   if (row.outcome === 'written' || row.outcome === 'renewed') {
-    if (row.text) onWritten(row.conversationId!, chunk.turn, row.start!, row.text)
+    if (row.text) onWritten(row.conversationId!, chunk.turn, row.start!, row.text, row.isPrivate)
     const ends = endsOf(deltas, row.end!)
     for (let index = deltas.length - 1; index >= 0; index--) deltas[index]!.resolve({ ...row, end: ends[index]! })
     return

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { createConversation, type CreateConversationInput } from '../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
-import { createFeeds } from '../../../src/domain/event/feed.ts'
+import { createFeeds } from '../../../src/domain/event/feeds.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'
 import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurn, openTurn, type TurnInput } from '../../../src/domain/turn/append.ts'

@@ -3,6 +3,7 @@
 
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createByteBudget } from '../../../src/domain/event/byte-budget.ts'
 import type { ConversationEvent, JournalEvent, TurnEvent } from '../../../src/domain/event/event.ts'
 import type { Follower } from '../../../src/domain/event/feed.ts'
 import { reduceFeed, startFeedState, viewIn, type FeedInput } from '../../../src/domain/event/feed-state.ts'
@@ -70,9 +71,9 @@ function createModel() {
       for (const follower of followers) follower.end()
     },
     /** Entries as the journal returns them, with the current versions of their turns. */
-    read: (after: number, limit: number): { events: JournalEvent[]; last: number } => {
+    read: (after: number, limit: number): { events: JournalEvent[]; last: number; bytes: number } => {
       const events = journal.slice(after, after + limit).map((event) => ({ ...event, turn: turns.get(event.turn.id)! }))
-      return { events, last: events.at(-1)?.seq ?? after }
+      return { events, last: events.at(-1)?.seq ?? after, bytes: 1 }
     },
   }
 }
@@ -85,7 +86,9 @@ function startReader(model: Model, after: number, capacity: number) {
   const whenResolved = <T>(result: () => T) => new Promise<T>((resolve) => pending.push(() => resolve(result())))
   const ended = vi.fn()
   const release = vi.fn()
+  const shares = createByteBudget(1)
   const source: ReaderSource = {
+    reserve: () => shares.take({ tenant: 'acme', actor: 'eve' }, 1),
     read: (from, limit) => whenResolved(() => model.read(from, Math.min(limit, 3))),
     onFailure: () => {},
     release,
@@ -94,14 +97,16 @@ function startReader(model: Model, after: number, capacity: number) {
     push(event) {
       delivered.push(event)
       buffered += 1
-      return buffered < capacity
     },
+    isFull: () => buffered >= capacity,
     drained: () => whenResolved(() => void (buffered = 0)),
     end: ended,
   })
-  return { delivered, after, stop, ended, release, pending }
+  return { delivered, after, stop, ended, release, pending, shares }
 }
 type Reader = ReturnType<typeof startReader>
+
+const reserve = () => createByteBudget(1).take({ tenant: 'acme', actor: 'eve' }, 1)
 
 const ticks = async (count: number) => {
   for (let n = 0; n < count; n++) await Promise.resolve()
@@ -189,6 +194,7 @@ describe('a reader of a feed', () => {
         reader.stop()
         expect(model.followers.size).toBe(0)
         expect(reader.release).toHaveBeenCalledTimes(1)
+        expect(reader.shares).toMatchObject({ used: 0, waiting: 0 })
       }),
       { numRuns: 500 },
     )
@@ -215,7 +221,7 @@ describe('a reader of a feed', () => {
   it('gets the deletion even if its journal is deleted before the feed is', async () => {
     const model = createModel()
     for (let n = 0; n < 5; n++) model.append()
-    model.read = (after) => ({ events: [], last: after })
+    model.read = (after) => ({ events: [], last: after, bytes: 0 })
     const reader = startReader(model, 2, 10)
     await settle(reader)
     expect(reader.delivered).toEqual([])
@@ -233,11 +239,12 @@ describe('a reader of a feed', () => {
     const error = new Error('the connection broke')
     read.mockRejectedValueOnce(error)
     const sink = {
-      push: (event: ConversationEvent) => delivered.push(event) > 0,
+      push: (event: ConversationEvent) => void delivered.push(event),
+      isFull: () => false,
       drained: async () => {},
       end: vi.fn(),
     }
-    const stop = follow(model.feed, { read, onFailure, release: () => {} }, 'eve', 0, sink)
+    const stop = follow(model.feed, { reserve, read, onFailure, release: () => {} }, 'eve', 0, sink)
     await vi.advanceTimersByTimeAsync(999)
     expect(onFailure.mock.calls).toEqual([[error]])
     expect(delivered).toEqual([])
@@ -253,8 +260,8 @@ describe('a reader of a feed', () => {
     model.append()
     const read = vi.fn(async (): Promise<never> => Promise.reject(new Error('the connection broke')))
     const end = vi.fn()
-    const sink = { push: () => true, drained: async () => {}, end }
-    const stop = follow(model.feed, { read, onFailure: () => {}, release: () => {} }, 'eve', 0, sink)
+    const sink = { push: () => {}, isFull: () => false, drained: async () => {}, end }
+    const stop = follow(model.feed, { reserve, read, onFailure: () => {}, release: () => {} }, 'eve', 0, sink)
     await vi.advanceTimersByTimeAsync(1)
     stop()
     await vi.advanceTimersByTimeAsync(5_000)

@@ -9,6 +9,7 @@ import {
   isTooFarBehind,
   joinFeed,
   leaveFeed,
+  missingTexts,
   moveTo,
   replay,
   skipTo,
@@ -67,30 +68,38 @@ describe('a reader at entry 5', () => {
   })
 
   it('delivers all the text of open turns when it joins the feed', () => {
-    expect(lines(joinFeed(state, OPEN_VIEW, [open('t1', 'abc'), open('t2', '')]))).toEqual(['0-3 abc'])
+    expect(lines(missingTexts(state, OPEN_VIEW, [open('t1', 'abc'), open('t2', '')]))).toEqual(['0-3 abc'])
   })
 
   it('delivers only the missing text when it rejoins the feed', () => {
-    leaveFeed(state, [open('t1', 'abc'), open('t2', 'xyz')])
-    expect(lines(joinFeed(state, OPEN_VIEW, [open('t1', 'abcde'), open('t2', 'xyz'), open('t3', '1')]))).toEqual([
+    leaveFeed(state, [open('t1', 'abc'), open('t2', 'xyz')], null)
+    expect(lines(missingTexts(state, OPEN_VIEW, [open('t1', 'abcde'), open('t2', 'xyz'), open('t3', '1')]))).toEqual([
       '3-5 de',
       '0-1 1',
     ])
   })
 
+  it('delivers the skipped event during which it left', () => {
+    const skipped = missingTexts(state, OPEN_VIEW, [open('t1', 'abcde')])[0]!
+    leaveFeed(state, [open('t1', 'abcde')], { ...skipped, start: 3, text: 'de' })
+    expect(lines(missingTexts(state, OPEN_VIEW, [open('t1', 'abcdef')]))).toEqual(['3-6 def'])
+    leaveFeed(state, [], { ...skipped, start: 4, text: 'e' })
+    expect(lines([replay(state, committed('t1', 'abcde'))!])).toEqual(['4-5 e'])
+  })
+
   it('drops the recorded ends of texts when it rejoins the feed', () => {
-    leaveFeed(state, [open('t1', 'abc')])
-    joinFeed(state, OPEN_VIEW, [open('t1', 'abc')])
+    leaveFeed(state, [open('t1', 'abc')], null)
+    joinFeed(state, OPEN_VIEW)
     expect(replay(state, committed('t1', 'abcde'))).toBeNull()
   })
 
   it('delivers all the text of a turn that it could not see when it left', () => {
-    leaveFeed(state, [open('t1', 'abc', ['ann'])])
-    expect(lines(joinFeed(state, ANN, [open('t1', 'abcde', ['ann'])]))).toEqual(['0-5 abcde'])
+    leaveFeed(state, [open('t1', 'abc', ['ann'])], null)
+    expect(lines(missingTexts(state, ANN, [open('t1', 'abcde', ['ann'])]))).toEqual(['0-5 abcde'])
   })
 
   it('delivers the rest of a turn that closed while the reader was behind, once', () => {
-    leaveFeed(state, [open('t1', 'abc'), open('t2', 'abc')])
+    leaveFeed(state, [open('t1', 'abc'), open('t2', 'abc')], null)
     expect(lines([replay(state, committed('t1', 'abcde'))!])).toEqual(['3-5 de'])
     expect(lines([replay(state, aborted('t2', 'abcd'))!])).toEqual(['3-4 d'])
     expect(replay(state, committed('t1', 'abcde'))).toBeNull()
@@ -116,13 +125,13 @@ describe('a reader at entry 5', () => {
 
   it(`skips entries if it was live and is more than ${MAX_ENTRIES_BEHIND} entries behind`, () => {
     expect(isTooFarBehind(state, 5 + MAX_ENTRIES_BEHIND + 1)).toBe(false)
-    joinFeed(state, OPEN_VIEW, [])
+    joinFeed(state, OPEN_VIEW)
     expect(isTooFarBehind(state, 5 + MAX_ENTRIES_BEHIND)).toBe(false)
     expect(isTooFarBehind(state, 5 + MAX_ENTRIES_BEHIND + 1)).toBe(true)
-    leaveFeed(state, [open('t1', 'abc')])
+    leaveFeed(state, [open('t1', 'abc')], null)
     expect(skipTo(state, 20_000)).toMatchObject({ type: 'Gap', seq: null, resumeAfter: 20_000 })
     expect(state.cursor).toBe(20_000)
     // It no longer has the text before the gap, so the text of an open turn starts again at 0.
-    expect(lines(joinFeed(state, OPEN_VIEW, [open('t1', 'abcde')]))).toEqual(['0-5 abcde'])
+    expect(lines(missingTexts(state, OPEN_VIEW, [open('t1', 'abcde')]))).toEqual(['0-5 abcde'])
   })
 })

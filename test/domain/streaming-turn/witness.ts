@@ -44,8 +44,8 @@ export async function witness(
     push(event) {
       if (!isStopped) events.push(event)
       if (paused) waiting += 1
-      return waiting < bound
     },
+    isFull: () => waiting >= bound,
     drained: () => new Promise((resolve) => (paused ? (drained = resolve) : resolve())),
     end() {
       isStopped = true

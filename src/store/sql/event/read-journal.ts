@@ -5,9 +5,12 @@
 import type { Pool } from 'pg'
 import type { EntryKind } from '../../generated/enums.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
-import { sql } from '../sql.ts'
+import { raw, sql } from '../sql.ts'
 import { SUMMARY_COLUMNS, type SummaryRow } from '../summary/read-summaries.ts'
 import { TURN_COLUMNS, type TurnRow } from '../turn/turn-columns.ts'
+
+/** Number of bytes at which a page of the journal ends. A page exceeds it by at most one entry. */
+export const JOURNAL_PAGE_BYTES = 512 * 1024
 
 export type JournalRow = {
   seq: number
@@ -23,26 +26,50 @@ export type JournalRow = {
   summary: SummaryRow | null
   /** The changed facts, for FACTS_CHANGED, without facts that no longer belong to the conversation; otherwise empty. */
   facts: FactVisibility[]
+  /** Approximate size of this entry and the ones before it in the page, in bytes. */
+  pageBytes: number
 }
 
 /** The columns of a conversation's fact that determine who sees it. */
 export type FactVisibility = { id: string; seq: number; rootSeq: number } & Pick<FactRow, 'audience'>
 
-const READ_JOURNAL = sql`
-  SELECT e.seq AS "entrySeq", e.kind, e.at, e.actor AS "entryActor", e.summary_id AS "summaryId",
-         e.fact_ids AS "factIds", t.supersedes, ${TURN_COLUMNS}
-  FROM entry e LEFT JOIN turn t ON t.id = e.turn_id
-  WHERE e.conversation_id = $2::text AND e.seq > $3::integer
-    AND (SELECT true FROM conversation c WHERE c.id = $2::text AND c.tenant = $1::text)
-  ORDER BY e.seq LIMIT $4::integer`.text
+/** Size of a turn's content in bytes. Postgres knows the length of `text` without reading it. */
+const turnBytes = (turn: string) =>
+  raw(`(512 + octet_length(${turn}.text) + coalesce(octet_length(${turn}.parts::text), 0)
+        + coalesce(octet_length(${turn}.metadata::text), 0) + coalesce(octet_length(${turn}.sources::text), 0))`)
 
-/** Up to `limit` entries with seq above `after`, in order. Empty if the tenant has no such conversation. */
+// The sums are computed on references to large values. Only the rows that are returned are read in full.
+const READ_JOURNAL = sql`
+  SELECT * FROM (
+    SELECT sized.*, sum(sized."entryBytes") OVER (ORDER BY sized."entrySeq" ROWS UNBOUNDED PRECEDING)::integer AS "pageBytes"
+    FROM (
+      SELECT e.seq AS "entrySeq", e.kind, e.at, e.actor AS "entryActor", e.summary_id AS "summaryId",
+             e.fact_ids AS "factIds", t.supersedes, ${TURN_COLUMNS},
+             coalesce(${turnBytes('t')}, 512) + coalesce(cardinality(e.fact_ids), 0) * 256
+             + CASE e.kind
+                 WHEN 'SUPERSEDED' THEN coalesce((SELECT ${turnBytes('r')} FROM turn r WHERE r.id = t.supersedes), 0)
+                 WHEN 'SUMMARIZED' THEN coalesce((SELECT octet_length(s.content) FROM summary s WHERE s.id = e.summary_id), 0)
+                 ELSE 0 END AS "entryBytes"
+      FROM entry e LEFT JOIN turn t ON t.id = e.turn_id
+      WHERE e.conversation_id = $2::text AND e.seq > $3::integer
+        AND (SELECT true FROM conversation c WHERE c.id = $2::text AND c.tenant = $1::text)
+      ORDER BY e.seq LIMIT $4::integer
+    ) sized
+  ) page
+  WHERE page."pageBytes" - page."entryBytes" < $5::integer
+  ORDER BY page."entrySeq"`.text
+
+/**
+ * Up to `limit` entries with seq above `after`, in order. The page ends with the entry that reaches `maxBytes`, so it
+ * exceeds `maxBytes` by at most one entry. Empty if the tenant has no such conversation.
+ */
 export async function readJournal(
   pool: Pool,
   tenant: string,
   conversationId: string,
   after: number,
   limit: number,
+  maxBytes: number = JOURNAL_PAGE_BYTES,
 ): Promise<JournalRow[]> {
   type Flat = TurnRow & {
     entrySeq: number
@@ -52,11 +79,13 @@ export async function readJournal(
     summaryId: string
     factIds: string[]
     supersedes: string
+    entryBytes: number
+    pageBytes: number
   }
   const { rows } = await pool.query<Flat>({
     name: 'read-journal',
     text: READ_JOURNAL,
-    values: [tenant, conversationId, after, limit],
+    values: [tenant, conversationId, after, limit, maxBytes],
   })
   const replacedIds = rows.filter((row) => row.kind === 'SUPERSEDED').map((row) => row.supersedes)
   const summaryIds = rows.filter((row) => row.kind === 'SUMMARIZED').map((row) => row.summaryId)
@@ -64,16 +93,19 @@ export async function readJournal(
   const replaced = replacedIds.length ? await turnsById(pool, replacedIds) : null
   const changedIds = rows.flatMap((row) => row.factIds ?? [])
   const facts = changedIds.length ? await factsById(pool, conversationId, changedIds) : null
-  return rows.map(({ entrySeq, kind, at, entryActor, summaryId, factIds, supersedes, ...turn }) => ({
-    seq: entrySeq,
-    kind,
-    at,
-    actor: entryActor,
-    turn: turn.id ? turn : null,
-    replaced: replaced?.get(supersedes) ?? null,
-    summary: summaries?.get(summaryId) ?? null,
-    facts: (factIds ?? []).flatMap((id) => facts?.get(id) ?? []),
-  }))
+  return rows.map(
+    ({ entrySeq, kind, at, entryActor, summaryId, factIds, supersedes, entryBytes, pageBytes, ...turn }) => ({
+      seq: entrySeq,
+      kind,
+      at,
+      actor: entryActor,
+      turn: turn.id ? turn : null,
+      replaced: replaced?.get(supersedes) ?? null,
+      summary: summaries?.get(summaryId) ?? null,
+      facts: (factIds ?? []).flatMap((id) => facts?.get(id) ?? []),
+      pageBytes,
+    }),
+  )
 }
 
 async function turnsById(pool: Pool, ids: readonly string[]): Promise<Map<string, TurnRow>> {

@@ -42,6 +42,8 @@ export type ChunkRow = {
   /** High surrogate at the turn's end; null for none. */
   half: number | null
   status: TurnStatus | null
+  /** Whether the turn has an audience, so that its text must not leave this process. */
+  isPrivate: boolean
 }
 
 /**
@@ -51,7 +53,10 @@ export type ChunkRow = {
 export async function appendChunks(pool: Pool, deltas: readonly Delta[], limit: number): Promise<ChunkRow[]> {
   const { rows } = await pool.query<ChunkRow>({
     name: 'append-chunks',
-    text: 'SELECT place AS index, outcome, conversation_id AS "conversationId", start, text, "end", half, status FROM append_chunks($1::jsonb, $2::integer)',
+    text: `SELECT place AS index, outcome, conversation_id AS "conversationId", start, text, "end", half, status,
+                  coalesce((SELECT t.audience IS NOT NULL FROM turn t WHERE t.id = $1::jsonb -> place ->> 'turn'), true)
+                    AS "isPrivate"
+           FROM append_chunks($1::jsonb, $2::integer)`,
     values: [JSON.stringify(deltas), limit],
   })
   return rows

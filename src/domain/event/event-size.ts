@@ -1,0 +1,45 @@
+// Estimates how much memory an event takes, before it is rendered. Buffers of events are bounded by this estimate.
+
+import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
+import type { ConversationEvent } from './event.ts'
+
+/** Estimate for the fields of bounded length, in bytes. */
+const BASE_BYTES = 512
+
+/** Number of characters in a JSON value, plus 8 for each value. */
+function jsonSize(value: unknown): number {
+  if (typeof value === 'string') return 8 + value.length
+  if (typeof value !== 'object' || value === null) return 8
+  let size = 8
+  for (const [key, each] of Object.entries(value)) size += key.length + jsonSize(each)
+  return size
+}
+
+const turnSize = ({ text, parts, metadata, sources }: TurnRow) =>
+  BASE_BYTES
+  + text.length
+  + (parts ? jsonSize(parts) : 0)
+  + (metadata ? jsonSize(metadata) : 0)
+  + (sources ? jsonSize(sources) : 0)
+
+/** Returns the approximate size of the event in bytes: exact to a factor of 2 for text in the Basic Multilingual Plane. */
+export function sizeOfEvent(event: Pick<ConversationEvent, 'type'>): number {
+  const given = event as ConversationEvent
+  switch (given.type) {
+    case 'TurnAppended':
+    case 'TurnOpened':
+    case 'TurnCommitted':
+    case 'TurnAborted':
+      return turnSize(given.turn)
+    case 'TurnSuperseded':
+      return (given.turn ? turnSize(given.turn) : 0) + turnSize(given.by)
+    case 'TurnDelta':
+      return BASE_BYTES + given.text.length
+    case 'SummaryWritten':
+      return BASE_BYTES + jsonSize(given.summary)
+    case 'FactsChanged':
+      return BASE_BYTES * (1 + (given.facts?.length ?? 0))
+    default:
+      return BASE_BYTES
+  }
+}

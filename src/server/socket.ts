@@ -1,0 +1,131 @@
+// One WebSocket: passes its messages to the protocol server, and bounds what it sends and what waits for it. A client
+// that does not read its answers is not read from either.
+
+import type { Duplex } from 'node:stream'
+import { CloseCode, type Server as ProtocolServer } from 'graphql-ws'
+import type { WebSocket } from 'ws'
+import type { Deps } from '../domain/deps.ts'
+import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
+import type { Viewer } from '../domain/view.ts'
+import { createMessageRate, MESSAGES_PER_SECOND } from './message-rate.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
+
+/** Interval of pings, and time within which the client must respond to a ping, ms. */
+const PING_INTERVAL_MS = 12_000
+/** Close code of a socket over a limit, like status 429 of HTTP. */
+const TOO_MANY_REQUESTS = 4429
+
+/** The state of one socket; `operations` are ids. The viewer is null until the client has connected. */
+export type Extra = {
+  outbox: Outbox
+  holder: PresenceHolder
+  viewer: Viewer | null
+  operations: Set<string>
+  /** Whether the socket is closed. */
+  isGone(): boolean
+  /** Closes the socket because of a limit. */
+  refuse(reason: string): void
+  /** Called when the client has connected, and when the socket is closed. */
+  leaveUnconnected(): void
+  /** Called when the socket is closed. */
+  leaveViewer(): void
+}
+
+/** @param leaveUnconnected called once the client has connected, or the socket is closed */
+export function openSocket(
+  deps: Deps,
+  server: ProtocolServer<Extra>,
+  client: WebSocket,
+  socket: Duplex,
+  leaveUnconnected: () => void,
+): void {
+  const outbox = createOutbox(socket)
+  let hasFailed = false
+  /** Closes the socket and logs it once, however many messages are refused. */
+  function refuse(reason: string): void {
+    if (hasFailed) return
+    hasFailed = true
+    deps.log.warn({ viewer: extra.viewer, reason }, 'closed a WebSocket')
+    client.close(TOO_MANY_REQUESTS, reason)
+  }
+  const extra: Extra = {
+    outbox,
+    holder: createPresenceHolder(deps),
+    viewer: null,
+    operations: new Set(),
+    isGone: () => socket.destroyed,
+    refuse,
+    leaveUnconnected,
+    leaveViewer: () => {},
+  }
+  const isWithinRate = createMessageRate()
+
+  /** Stops reading until the client has read most of what waits for it. */
+  function pauseWhileBlocked(): void {
+    if (!outbox.isBlocked() || client.isPaused || client.readyState !== client.OPEN) return
+    client.pause()
+    void outbox.drained().then(() => client.resume())
+  }
+
+  const closed = server.opened(
+    {
+      protocol: client.protocol,
+      // Flush first, so that a message of graphql-ws is sent after the frames that were added before it.
+      send(data) {
+        outbox.flush()
+        if (client.readyState !== client.OPEN) return Promise.resolve()
+        if (outbox.isOverflowing()) {
+          refuse('The answers are not read.')
+          client.terminate()
+          return Promise.resolve()
+        }
+        return new Promise((resolve) => {
+          // A failed write closes the socket, so the error is not reported again here.
+          client.send(data, () => resolve())
+          pauseWhileBlocked()
+        })
+      },
+      close: (code, reason) => client.close(code, reason),
+      onMessage: (receive) =>
+        void client.on('message', (data) => {
+          if (hasFailed) return
+          if (!isWithinRate(performance.now())) {
+            return refuse(`Too many messages: at most ${MESSAGES_PER_SECOND} per second.`)
+          }
+          receive(String(data)).catch((error: unknown) => {
+            if (hasFailed) return
+            hasFailed = true
+            deps.log.error({ err: error }, 'handling a WebSocket message failed')
+            client.close(CloseCode.InternalServerError, 'Internal server error')
+          })
+        }),
+    },
+    extra,
+  )
+  const stopPinging = keepAlive(client)
+  // After an invalid or too large frame, ws closes the socket with the right code.
+  client.on('error', (error) => deps.log.debug({ err: error }, 'a WebSocket failed'))
+  client.once('close', (code, reason) => {
+    stopPinging()
+    extra.leaveUnconnected()
+    extra.leaveViewer()
+    void closed(code, String(reason))
+    extra.holder.end().catch((error) => deps.log.warn({ err: error }, 'ending presence failed'))
+  })
+}
+
+/**
+ * Terminates the socket when the client no longer responds to pings. Returns a function that stops the pings. The
+ * responses of a paused client cannot be read; write-timeout.ts closes it if it does not read.
+ */
+function keepAlive(client: WebSocket): () => void {
+  let alive = true
+  client.on('pong', () => (alive = true))
+  const timer = setInterval(() => {
+    if (client.isPaused) return void (alive = true)
+    if (!alive) return client.terminate()
+    alive = false
+    if (client.readyState === client.OPEN) client.ping()
+  }, PING_INTERVAL_MS)
+  return () => clearInterval(timer)
+}

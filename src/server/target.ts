@@ -1,0 +1,19 @@
+// The target of an HTTP request in its four forms (RFC 9112 §3.2), as a path that the server routes by.
+
+export type Target = {
+  /** The path without the query; '*' for a request about the whole server. */
+  path: string
+  /** The path with the query. */
+  url: string
+  /** The host of an absolute target, which replaces the Host header; null for other targets. */
+  host: string | null
+}
+
+/** Returns the target; null if it is invalid. */
+export function targetOf(url: string | undefined): Target | null {
+  if (url === '*') return { path: '*', url, host: null }
+  if (url?.startsWith('/')) return { path: url.split('?', 1)[0]!, url, host: null }
+  if (!url || !/^https?:\/\//i.test(url) || !URL.canParse(url)) return null
+  const { host, pathname, search } = new URL(url)
+  return { path: pathname, url: pathname + search, host }
+}

@@ -1,0 +1,91 @@
+// The budget of bytes that readers share: what is granted at once, what waits, and in which order waiting requests are
+// granted.
+
+import { describe, expect, it } from 'vitest'
+import { createByteBudget, type ByteShare } from '../../../src/domain/event/byte-budget.ts'
+
+const viewer = (actor: string, tenant = 'acme') => ({ tenant, actor })
+
+/** Records the names of granted requests, in the order of the grants. */
+function recorder() {
+  const granted: string[] = []
+  return {
+    granted,
+    watch(name: string, share: ByteShare): ByteShare {
+      void share.granted.then(() => granted.push(name))
+      return share
+    },
+    settled: () => new Promise((resolve) => setImmediate(resolve)),
+  }
+}
+
+describe('a byte budget', () => {
+  it('grants an eighth to a viewer, half to a tenant, and the whole to all tenants', async () => {
+    const budget = createByteBudget(800)
+    const { granted, watch, settled } = recorder()
+    for (const tenant of ['a', 'b', 'c']) {
+      for (let actor = 0; actor < 6; actor++) {
+        for (const half of [1, 2, 3]) watch(`${tenant}${actor}.${half}`, budget.take(viewer(`${actor}`, tenant), 50))
+      }
+    }
+    await settled()
+    expect(budget.used).toBe(800)
+    const ofTenant = (tenant: string) => granted.filter((name) => name.startsWith(tenant))
+    expect(ofTenant('a')).toEqual(['a0.1', 'a0.2', 'a1.1', 'a1.2', 'a2.1', 'a2.2', 'a3.1', 'a3.2'])
+    expect(ofTenant('b')).toHaveLength(8)
+    expect(budget.waiting).toBe(3 * 6 * 3 - 16)
+  })
+
+  it('grants a request above every share while its viewer holds nothing', async () => {
+    const budget = createByteBudget(100)
+    const large = budget.take(viewer('ada'), 1_000)
+    await large.granted
+    expect(budget.used).toBe(1_000)
+    const { granted, watch, settled } = recorder()
+    watch('bob', budget.take(viewer('bob'), 1))
+    await settled()
+    expect(granted).toEqual([])
+    large.release()
+    await settled()
+    expect(granted).toEqual(['bob'])
+  })
+
+  it('serves waiting viewers in turn, whatever the number of their requests', async () => {
+    const budget = createByteBudget(100)
+    const { granted, watch, settled } = recorder()
+    const held = [budget.take(viewer('eve', 'other'), 100)]
+    for (const n of [1, 2, 3]) held.push(watch(`ada${n}`, budget.take(viewer('ada'), 100)))
+    held.push(watch('bob1', budget.take(viewer('bob'), 100)))
+    for (const name of ['ada1', 'bob1', 'ada2', 'ada3']) {
+      held.find((_, index) => index === [0, 1, 4, 2][granted.length])!.release()
+      await settled()
+      expect(granted.at(-1)).toBe(name)
+    }
+  })
+
+  it('grants more once a request turns out to be smaller', async () => {
+    const budget = createByteBudget(800)
+    const { granted, watch, settled } = recorder()
+    const first = budget.take(viewer('ada'), 100)
+    watch('next', budget.take(viewer('ada'), 60))
+    await settled()
+    expect(granted).toEqual([])
+    first.resize(40)
+    await settled()
+    expect(granted).toEqual(['next'])
+    expect(budget.used).toBe(100)
+  })
+
+  it('withdraws a waiting request on release, and holds nothing after all releases', async () => {
+    const budget = createByteBudget(100)
+    const shares = Array.from({ length: 50 }, (_, n) => budget.take(viewer(`${n % 5}`), 30))
+    expect(budget.waiting).toBeGreaterThan(40)
+    for (const share of shares.toReversed()) {
+      share.release()
+      share.release()
+      await share.granted
+      share.resize(1)
+    }
+    expect(budget).toMatchObject({ used: 0, waiting: 0 })
+  })
+})
