@@ -41,6 +41,16 @@ export class Conflict extends DomainError {
   readonly code = 'CONFLICT'
 }
 
+/** The object has as many items as it may have. Nothing was written. */
+export class LimitReached extends DomainError {
+  readonly code = 'LIMIT_REACHED'
+  readonly limit: number
+  constructor(message: string, limit: number) {
+    super(message)
+    this.limit = limit
+  }
+}
+
 /** The streaming turn has already been committed, aborted or erased. */
 export class StreamClosed extends DomainError {
   readonly code = 'STREAM_CLOSED'

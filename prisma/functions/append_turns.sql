@@ -1,13 +1,16 @@
 -- Appends or opens turns: any number of calls, each atomic and for one conversation. Called by
 -- src/store/sql/turn/append-turns.ts.
 --
--- p_calls  [{conversationId, tenant, expected, turns: [{id, actor, kind, role, status, text, …}]}]. A conversation may
+-- p_calls  [{conversationId, tenant, viewer, expected, limits, turns: [{id, actor, kind, role, status, text, …}]}]. A conversation may
 --          occur more than once only when none of its calls carries `expected`.
+--          limits  maximum numbers {participants, openInConversation, openByViewer}; null or absent for none. The first
+--                  counts former participants too. openByViewer may be exceeded by calls that run at the same time.
 -- p_wait   false skips conversations that another transaction has locked: their calls have no row in the result.
 --
 -- A call for a conversation that its tenant does not have has no row, locks nothing and waits for nothing. Otherwise the call has one row a turn ('written', with the detail
 -- 'joined' when the actor joined one entry before; or 'repeated', with the turn that its clientId already wrote), or one
--- row that names the fault ('moved_on', 'other_content', 'stranger', 'no_call') and nothing is written.
+-- row that names the fault ('moved_on', 'other_content', 'stranger', 'no_call',
+-- 'participants', 'open_in_conversation', 'open_by_viewer') and nothing is written.
 --
 -- Invariant: numbers are assigned after the conversations are locked, by a second statement with its own snapshot, so
 -- the journal has no gap and a clientId is written once.
@@ -39,7 +42,10 @@ BEGIN
   -- The scalar and LIMIT 1 look-ups keep the planner on the primary keys, whatever it thinks of the batch's size.
   WITH said AS MATERIALIZED (
     SELECT (c.o - 1)::integer AS call, (t.o - 1)::integer AS place, j.conversation_id, j.last_seq, j.salt,
-           (c.v->>'expected')::integer AS expected, r.*,
+           (c.v->>'expected')::integer AS expected, c.v->>'tenant' AS tenant, c.v->>'viewer' AS viewer,
+           (c.v->'limits'->>'participants')::integer AS max_participants,
+           (c.v->'limits'->>'openInConversation')::integer AS max_in_conversation,
+           (c.v->'limits'->>'openByViewer')::integer AS max_by_viewer, r.*,
            twin.id AS twin_id, twin.seq AS twin_seq, twin.created_at AS twin_at, twin.client_hash AS twin_hash,
            (SELECT p.left_at IS NULL FROM participant p
             WHERE p.conversation_id = j.conversation_id AND p.actor = r.actor) AS present
@@ -78,6 +84,24 @@ BEGIN
         AND (SELECT true FROM tool_call k JOIN turn x ON x.id = k.turn_id
              WHERE k.conversation_id = s.conversation_id AND k.call_id = a.call_id
                AND (x.audience IS NULL OR s.actor = ANY (x.audience)) LIMIT 1) IS NULL
+      UNION ALL
+      SELECT n.call, n.place, 'participants', NULL
+      FROM (SELECT s.*, dense_rank() OVER (PARTITION BY s.conversation_id ORDER BY s.actor) AS nth
+            FROM said s WHERE s.twin_id IS NULL AND s.present IS NULL) n
+      WHERE n.max_participants IS NOT NULL
+        AND n.nth + (SELECT count(*) FROM participant p WHERE p.conversation_id = n.conversation_id) > n.max_participants
+      UNION ALL
+      SELECT n.call, n.place, 'open_in_conversation', NULL
+      FROM (SELECT s.*, row_number() OVER (PARTITION BY s.conversation_id ORDER BY s.call, s.place) AS nth
+            FROM said s WHERE s.twin_id IS NULL AND s.status = 'STREAMING') n
+      WHERE n.max_in_conversation IS NOT NULL
+        AND n.nth + (SELECT count(*) FROM stream x WHERE x.conversation_id = n.conversation_id) > n.max_in_conversation
+      UNION ALL
+      SELECT n.call, n.place, 'open_by_viewer', NULL
+      FROM (SELECT s.*, row_number() OVER (PARTITION BY s.tenant, s.viewer ORDER BY s.call, s.place) AS nth
+            FROM said s WHERE s.twin_id IS NULL AND s.status = 'STREAMING') n
+      WHERE n.max_by_viewer IS NOT NULL
+        AND n.nth + (SELECT count(*) FROM stream x WHERE x.tenant = n.tenant AND x.viewer = n.viewer) > n.max_by_viewer
     ) f ORDER BY f.call, f.place
   ), fresh AS MATERIALIZED (
     -- Who speaks without being in the conversation joins by it, one entry before the turn.
@@ -113,8 +137,8 @@ BEGIN
     INSERT INTO tool_call (conversation_id, call_id, turn_id)
     SELECT DISTINCT f.conversation_id, a.call_id, f.id FROM fresh f CROSS JOIN LATERAL unnest(f.calls) AS a(call_id)
   ), opened AS (
-    INSERT INTO stream (turn_id, conversation_id, writer_hash)
-    SELECT f.id, f.conversation_id, f."writerHash" FROM fresh f WHERE f.status = 'STREAMING'
+    INSERT INTO stream (turn_id, conversation_id, tenant, viewer, writer_hash)
+    SELECT f.id, f.conversation_id, f.tenant, f.viewer, f."writerHash" FROM fresh f WHERE f.status = 'STREAMING'
   ), counted AS (
     UPDATE journal j
     SET last_seq = n.last_seq, turn_count = j.turn_count + n.turns, token_count = j.token_count + n.tokens,

@@ -1,7 +1,7 @@
 // Participants of a conversation: adding, removing, history windows and read marks.
 
 import { z } from 'zod'
-import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { InvalidInput, LimitReached, NotAllowed, NotFound } from '../errors.ts'
 import { HistoryVisibility, ParticipantKind } from '../store/generated/enums.ts'
 import { countUnread, participantKey } from '../store/sql/turn/count-turns.ts'
 import { readLastSeq } from '../store/sql/event/read-journal.ts'
@@ -17,6 +17,15 @@ import { actAs, type Viewer } from './view.ts'
 export type Participant = Omit<ParticipantRow, 'windows' | 'addressed'>
 
 export const toParticipant = ({ windows, addressed, ...participant }: ParticipantRow): Participant => participant
+
+/** Maximum number of participants of a conversation, including former ones. */
+export const MAX_PARTICIPANTS = 2000
+
+export const tooManyParticipants = () =>
+  new LimitReached(
+    `The conversation has ${MAX_PARTICIPANTS} participants, the maximum; former participants count.`,
+    MAX_PARTICIPANTS,
+  )
 
 export const participantInput = z.object({
   actor: name,
@@ -80,7 +89,7 @@ export type AddParticipantInput = z.input<typeof addParticipantInput>
 /**
  * Adds the actor to the conversation and returns the participant. For an actor who is already a participant, only
  * displayName is updated, if given.
- * @throws InvalidInput @throws NotFound
+ * @throws InvalidInput @throws NotFound @throws LimitReached if the conversation has MAX_PARTICIPANTS
  */
 export async function addParticipant(deps: Platform, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
   const { conversationId, participant: given } = parse(addParticipantInput, input)
@@ -90,6 +99,9 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
       throw new NotFound('conversation', conversationId)
     }
     const existing = await tx.participant.findUnique({ where: key })
+    if (existing === null && (await tx.participant.count({ where: { conversationId } })) >= MAX_PARTICIPANTS) {
+      throw tooManyParticipants()
+    }
     const isPresent = existing !== null && existing.leftAt === null
     const displayName = given.displayName ?? existing?.displayName
     if (isPresent && existing.displayName === (displayName ?? null)) return

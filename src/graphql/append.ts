@@ -4,7 +4,7 @@ import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { appendTurn, appendTurns } from '../domain/turn/append.ts'
 import { supersedeTurn } from '../domain/turn/supersede.ts'
 import type { Turn } from '../domain/turn/turn.ts'
-import { Conflict, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { Conflict, InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
 import { builder } from './builder.ts'
 import { ContentPartInput } from './content.ts'
 import { orErrors } from './result.ts'
@@ -90,6 +90,7 @@ builder.mutationField('appendTurn', (t) =>
       NotFound,
       NotAllowed,
       Conflict,
+      LimitReached,
     ]),
     args: {
       input: t.arg({ type: AppendTurnInput, required: true, description: 'The conversation, and what is said there.' }),
@@ -133,6 +134,7 @@ builder.mutationField('appendTurns', (t) =>
       NotFound,
       NotAllowed,
       Conflict,
+      LimitReached,
     ]),
     args: {
       input: t.arg({

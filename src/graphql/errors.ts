@@ -11,6 +11,7 @@ import {
   NotAllowed,
   NotFound,
   ProviderFailed,
+  LimitReached,
   StreamClosed,
   type InputIssue,
 } from '../errors.ts'
@@ -74,6 +75,13 @@ builder.objectType(Conflict, {
   description:
     'Somebody was faster, or a key stands for something else already. Read what is there, then decide again.',
   interfaces,
+})
+
+builder.objectType(LimitReached, {
+  name: 'LimitReached',
+  description: 'The conversation or the viewer already has the maximum number of items. Nothing was written.',
+  interfaces,
+  fields: (t) => ({ limit: t.exposeInt('limit', { description: 'The maximum number of items.' }) }),
 })
 
 builder.objectType(StreamClosed, {

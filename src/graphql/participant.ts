@@ -2,7 +2,7 @@
 
 import { addParticipant, markRead, removeParticipant } from '../domain/participant.ts'
 import { actAs } from '../domain/view.ts'
-import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
 import { builder } from './builder.ts'
 import { loadParticipants, loadUnreadCount } from './loaders.ts'
 import { readFor, viewerOf } from './inherited-view.ts'
@@ -109,6 +109,7 @@ builder.mutationField('addParticipant', (t) =>
       InvalidInput,
       NotFound,
       NotAllowed,
+      LimitReached,
     ]),
     args: {
       input: t.arg({ type: AddParticipantInput, required: true, description: 'The conversation, and who joins it.' }),

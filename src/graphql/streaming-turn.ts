@@ -2,7 +2,7 @@
 
 import { abortTurn, appendDelta, commitTurn } from '../domain/streaming-turn/stream.ts'
 import { openTurn } from '../domain/turn/append.ts'
-import { Conflict, InvalidInput, NotAllowed, NotFound, StreamClosed } from '../errors.ts'
+import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, StreamClosed } from '../errors.ts'
 import { TokenCountsInput, TurnInput } from './append.ts'
 import { WRITER_TOKEN } from '../domain/turn/writer.ts'
 import { builder } from './builder.ts'
@@ -42,6 +42,7 @@ builder.mutationField('openTurn', (t) =>
       NotFound,
       NotAllowed,
       Conflict,
+      LimitReached,
     ]),
     args: {
       input: t.arg({ type: OpenTurnInput, required: true, description: 'The conversation, and who speaks there.' }),

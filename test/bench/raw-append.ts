@@ -28,7 +28,7 @@ export async function appendByCall(pool: Pool, conversationId: string): Promise<
     calls: [],
     answers: [],
   }
-  const [row] = await appendTurns(pool, [{ conversationId, tenant, turns: [turn] }], true)
+  const [row] = await appendTurns(pool, [{ conversationId, tenant, viewer: 'speaker', turns: [turn] }], true)
   return { id: row!.id, seq: row!.seq }
 }
 

@@ -200,19 +200,37 @@ async function close(
   return turn
 }
 
-/** Maximum number of turns aborted by one sweep. */
-const SWEEP_LIMIT = 100
+/** Maximum number of turns that the sweep reads at once. */
+const SWEEP_BATCH = 100
 
-/** Aborts open turns of all tenants whose lease has expired, and returns their number. Any process may run it. */
+/**
+ * Aborts all open turns whose lease has expired, in turns among the tenants, and returns their number. Any number of
+ * processes may run it. Reads again after each batch, so a turn that expires meanwhile waits for one batch only.
+ * @throws the first error, after all other turns have been tried
+ */
 export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
-  const silent = await readSilentStreams(deps.db, deps.streamLeaseMs, SWEEP_LIMIT)
+  const failed = new Map<string, unknown>()
   let count = 0
-  for (const { tenant, id: turnId } of silent) {
-    const reason = `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`
-    const row = await closeStream(deps, tenant, turnId, { writer: null, silentMs: deps.streamLeaseMs }, (streamed) =>
-      aborted(deps, streamed, reason),
-    )
-    if (row.outcome === 'written') count += 1
+  for (;;) {
+    const silent = await readSilentStreams(deps.db, deps.streamLeaseMs, SWEEP_BATCH + failed.size)
+    const untried = silent.filter(({ id: turnId }) => !failed.has(turnId))
+    for (const { tenant, id: turnId } of untried) {
+      const isAborted = await abortSilentTurn(deps, tenant, turnId).catch((error: unknown) => {
+        failed.set(turnId, error)
+        return false
+      })
+      if (isAborted) count += 1
+    }
+    if (untried.length === 0) break
   }
+  for (const error of failed.values()) throw error
   return count
+}
+
+/** Returns false if the turn was closed or renewed by another call. */
+async function abortSilentTurn(deps: StreamDeps, tenant: string, turnId: string): Promise<boolean> {
+  const reason = `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`
+  const by = { writer: null, silentMs: deps.streamLeaseMs }
+  const row = await closeStream(deps, tenant, turnId, by, (streamed) => aborted(deps, streamed, reason))
+  return row.outcome === 'written'
 }

@@ -2,13 +2,14 @@
 // without content.
 
 import { z } from 'zod'
-import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
-import type { AppendedTurn, AppendRow } from '../../store/sql/turn/append-turns.ts'
+import { Conflict, InvalidInput, LimitReached, NotFound } from '../../errors.ts'
+import type { AppendedTurn, AppendLimits, AppendRow } from '../../store/sql/turn/append-turns.ts'
 import { Role } from '../../store/generated/enums.ts'
 import type { Platform } from '../platform.ts'
 import type { AppendDeps } from './append-queue.ts'
 import { count, id, metadata, name, parse, storable, text, time } from '../input.ts'
 import { newId } from '../id.ts'
+import { MAX_PARTICIPANTS, tooManyParticipants } from '../participant.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { hashOfWriter, writerToken } from './writer.ts'
@@ -21,6 +22,13 @@ const source = z.object({
   chunk: text(65_536).nullish(),
   score: z.number().nullish(),
 })
+
+/** The maximum numbers of open turns and participants; see docs/operations.md. */
+export const APPEND_LIMITS: AppendLimits = {
+  participants: MAX_PARTICIPANTS,
+  openInConversation: 100,
+  openByViewer: 1000,
+}
 
 /** Maximum number of actors in an audience. */
 const MAX_AUDIENCE = 1000
@@ -115,6 +123,18 @@ function refusalOf({ outcome, detail, index }: AppendRow, path: (index: number) 
         `${path(index)}.parts`,
         `answers tool call ${JSON.stringify(detail)}, which is not in the conversation`,
       )
+    case 'participants':
+      return tooManyParticipants()
+    case 'open_in_conversation':
+      return new LimitReached(
+        `The conversation has ${APPEND_LIMITS.openInConversation} open turns, the maximum. Commit or abort one first.`,
+        APPEND_LIMITS.openInConversation,
+      )
+    case 'open_by_viewer':
+      return new LimitReached(
+        `You have opened ${APPEND_LIMITS.openByViewer} turns that are still open, the maximum. Commit or abort one first.`,
+        APPEND_LIMITS.openByViewer,
+      )
     case 'written':
     case 'repeated':
       return null
@@ -128,7 +148,14 @@ async function append(
   turns: AppendedTurn[],
   { expected = null, path = () => 'turn' }: { expected?: number | null; path?: (index: number) => string } = {},
 ): Promise<Turn[]> {
-  const rows = await deps.appends.append({ conversationId, tenant: viewer.tenant, expected, turns })
+  const rows = await deps.appends.append({
+    conversationId,
+    tenant: viewer.tenant,
+    viewer: viewer.actor,
+    expected,
+    limits: APPEND_LIMITS,
+    turns,
+  })
   const [first] = rows
   if (!first) throw new NotFound('conversation', conversationId)
   const refusal = refusalOf(first, path)
@@ -185,6 +212,7 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
  * An actor who is not a participant joins in the same transaction.
  * @throws InvalidInput @throws NotFound
  * @throws Conflict when the journal is not at expectedLastSeq, or the clientId was already used for different content
+ * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS
  */
 export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Turn> {
   const { conversationId, turn, expectedLastSeq } = parse(appendTurnInput, input)
@@ -197,7 +225,7 @@ export type AppendTurnsInput = { conversationId: string; turns: TurnInput[] }
 
 /**
  * Appends all turns in order, or none. Each may answer tool calls of earlier turns in the batch.
- * @throws InvalidInput with the index of the turn in its path @throws NotFound @throws Conflict
+ * @throws InvalidInput with the index of the turn in its path @throws NotFound @throws Conflict @throws LimitReached
  */
 export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: AppendTurnsInput): Promise<Turn[]> {
   const { conversationId, turns } = parse(appendTurnsInput, input)
@@ -235,7 +263,7 @@ export type OpenTurnInput = z.input<typeof openTurnInput>
 /**
  * Opens a streaming turn and returns it. Its seq is assigned now; appendDelta adds its text, with the same writerToken.
  * If its clientId was already used with the same content and writerToken, returns the existing turn.
- * @throws InvalidInput if the turn has content @throws NotFound
+ * @throws InvalidInput if the turn has content @throws NotFound @throws LimitReached
  * @throws Conflict if the clientId was used with other content or another writerToken
  */
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Turn> {

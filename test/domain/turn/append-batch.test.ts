@@ -20,7 +20,13 @@ const turn = (more: Partial<AppendedTurn> = {}): AppendedTurn => ({
 
 /** A waiting call with its name, the number of its turns and the length of its text. */
 function append(name: string, turns = 1, text = 1, more: Partial<AppendCall> = {}): Named {
-  const call = { conversationId: 'any', tenant: 't', turns: Array.from({ length: turns }, () => turn()), ...more }
+  const call = {
+    conversationId: 'any',
+    tenant: 't',
+    viewer: 'ann',
+    turns: Array.from({ length: turns }, () => turn()),
+    ...more,
+  }
   return { name, call, text }
 }
 const keyed = (name: string, clientId: string, actor = 'ann') =>

@@ -31,6 +31,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
   ): AppendCall => ({
     conversationId,
     tenant: tenant.name,
+    viewer: 'ann',
     turns: [
       {
         id: newId('turn'),

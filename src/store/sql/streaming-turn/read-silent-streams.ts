@@ -4,18 +4,20 @@
 import type { Db } from '../../db.ts'
 
 /**
- * Open turns of any tenant whose writer has been silent for over `silentMs`. Longest silence first, at most `limit`.
+ * Open turns whose writer has been silent for over `silentMs`, at most `limit`. Fair by tenant: first the longest
+ * silence of each tenant, then the next one of each, so that no tenant's turns wait for all turns of another.
  */
 export const readSilentStreams = (
   db: Db,
   silentMs: number,
   limit: number,
 ): Promise<{ tenant: string; id: string }[]> => db.$queryRaw<{ tenant: string; id: string }[]>`
-  SELECT c.tenant, t.id
-  FROM stream s
-  JOIN turn t ON t.id = s.turn_id
-  JOIN conversation c ON c.id = t.conversation_id
-  LEFT JOIN LATERAL (
-    SELECT k.written_at FROM chunk k WHERE k.turn_id = s.turn_id ORDER BY k.start DESC LIMIT 1) k ON true
-  WHERE greatest(s.renewed_at, k.written_at) < now() - make_interval(secs => ${silentMs}::double precision / 1000)
-  ORDER BY greatest(s.renewed_at, k.written_at) LIMIT ${limit}::integer`
+  SELECT x.tenant, x.id
+  FROM (
+    SELECT s.tenant, s.turn_id AS id, greatest(s.renewed_at, k.written_at) AS heard_at,
+           row_number() OVER (PARTITION BY s.tenant ORDER BY greatest(s.renewed_at, k.written_at)) AS place
+    FROM stream s
+    LEFT JOIN LATERAL (
+      SELECT k.written_at FROM chunk k WHERE k.turn_id = s.turn_id ORDER BY k.start DESC LIMIT 1) k ON true
+    WHERE greatest(s.renewed_at, k.written_at) < now() - make_interval(secs => ${silentMs}::double precision / 1000)) x
+  ORDER BY x.place, x.heard_at LIMIT ${limit}::integer`

@@ -42,14 +42,40 @@ export type AppendedTurn = {
  * Turns of one conversation that are written atomically. `expected` is the required seq of the newest entry; null for
  * any.
  */
-export type AppendCall = { conversationId: string; tenant: string; expected?: number | null; turns: AppendedTurn[] }
+export type AppendCall = {
+  conversationId: string
+  tenant: string
+  viewer: string
+  expected?: number | null
+  limits?: AppendLimits
+  turns: AppendedTurn[]
+}
+
+export type AppendLimits = {
+  /** Maximum number of current and former participants of a conversation. */
+  participants: number
+  /** Maximum number of open turns of a conversation. */
+  openInConversation: number
+  /** Maximum number of open turns that a viewer has opened. Calls that run at the same time may exceed it. */
+  openByViewer: number
+}
 
 /**
  * 'written': the turn was stored. 'repeated': its clientId was stored before, with the same content. The others refuse
  * the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
- * content; 'stranger': an actor in the audience is not a participant; 'no_call': the turn answers an unknown tool call.
+ * content; 'stranger': an actor in the audience is not a participant; 'no_call': the turn answers an unknown tool call;
+ * 'participants', 'open_in_conversation', 'open_by_viewer': a limit is reached.
  */
-type AppendOutcome = 'written' | 'repeated' | 'moved_on' | 'other_content' | 'stranger' | 'no_call'
+type AppendOutcome =
+  | 'written'
+  | 'repeated'
+  | 'moved_on'
+  | 'other_content'
+  | 'stranger'
+  | 'no_call'
+  | 'participants'
+  | 'open_in_conversation'
+  | 'open_by_viewer'
 
 export type AppendRow = {
   /** Index of the call, and of the turn within it. */
