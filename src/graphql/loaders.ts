@@ -53,7 +53,7 @@ function inOrder<Key, Args, Value>(
       )
       loaders.set(group, (loader = created))
     }
-    return loader.load(key)
+    return loader.load(key).then((value) => context.work.pace(value))
   }
 }
 

@@ -58,6 +58,15 @@ describe('loadConfig', () => {
     expect(loadConfig(Object.fromEntries(variables.map(({ name }) => [name, ''])))).toEqual(defaults)
   })
 
+  it('allows introspection on loopback addresses only, unless it is set', () => {
+    const introspection = (env: Record<string, string>) =>
+      loadConfig({ ALLOW_UNAUTHENTICATED: '1', ...env }).operationLimits.introspection
+    for (const HOST of ['127.0.0.1', '::1', 'localhost']) expect(introspection({ HOST })).toBe(true)
+    for (const HOST of ['0.0.0.0', '::', 'chat.example']) expect(introspection({ HOST })).toBe(false)
+    expect(introspection({ HOST: '0.0.0.0', INTROSPECTION: '1' })).toBe(true)
+    expect(introspection({ INTROSPECTION: 'false' })).toBe(false)
+  })
+
   it('ignores unknown variables', () => {
     expect(loadConfig({ PATH: '/bin', port: 'x' })).toEqual(defaults)
   })

@@ -131,6 +131,57 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
     expect((await ways.post(ask(equal.slice(0, 1)))).data).toBeTruthy()
   })
 
+  test('no further read starts after the client of a query has disconnected', async () => {
+    const tenant = server.tenant()
+    const id = await tenant.newConversation('ada')
+    const headers = { 'x-tenant': tenant.name, 'x-actor': 'ada' }
+    const aliases = Array.from({ length: 40 }, (_, at) => `a${at}: turns(first: ${at + 1}) { edges { cursor } }`)
+    const operation = {
+      query: `query ($id: ID!) { conversation(id: $id) { ${aliases.join(' ')} } }`,
+      variables: { id },
+    }
+    const { pool } = server.deps
+    const { query } = pool
+    let reads = 0
+    const slowly = async (...args: unknown[]) => {
+      const isRead = JSON.stringify(args[0]).includes('FROM turn')
+      if (isRead) reads += 1
+      if (isRead) await new Promise((resolve) => setTimeout(resolve, 50))
+      return Reflect.apply(query, pool, args)
+    }
+    const overHttp = () => {
+      const controller = new AbortController()
+      const body = JSON.stringify(operation)
+      const sent = fetch(`${server.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+        signal: controller.signal,
+      })
+      sent.catch(() => {})
+      return () => controller.abort()
+    }
+    const overSocket = () => {
+      const client = server.client(headers)
+      client
+        .iterate(operation)
+        .next()
+        .catch(() => {})
+      return () => client.terminate()
+    }
+    // Yoga, which learns the document, then the fast path, then a socket.
+    for (const start of [overHttp, overHttp, overSocket]) {
+      pool.query = slowly as never
+      reads = 0
+      const disconnect = start()
+      await vi.waitFor(() => expect(reads).toBeGreaterThan(0), { timeout: 5_000 })
+      disconnect()
+      await new Promise((resolve) => setTimeout(resolve, 400))
+      pool.query = query
+      expect(reads).toBeLessThanOrEqual(12)
+    }
+  })
+
   test('an event that is too large is replaced by an error, and the next one is delivered', async () => {
     const { conversationId, ways } = await largeConversation(1)
     const aliases = Array.from({ length: 6 }, (_, at) => `a${at}: text`).join(' ')

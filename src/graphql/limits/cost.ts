@@ -37,6 +37,8 @@ const PAGE_SIZES = ['first', 'last', 'limit', 'k', 'n']
 const INPUT_LISTS = ['turns', 'facts', 'ids']
 /** Assumed number of items of a list without a page size. */
 export const LIST_SIZE = 10
+/** The same for lists of the introspection types, of which few are long. */
+const INTROSPECTION_LIST_SIZE = 5
 
 type Variables = Readonly<Record<string, unknown>>
 /** A number of items; a function of the variables if it depends on them. */
@@ -144,7 +146,7 @@ function addField(
   }
   const item: Cost = { constant: 1, terms: [] }
   addSelections(context, item, type, node.selectionSet, null)
-  addTimes(cost, size ?? LIST_SIZE, item)
+  addTimes(cost, size ?? (type.name.startsWith('__') ? INTROSPECTION_LIST_SIZE : LIST_SIZE), item)
 }
 
 /** Returns the page size that the field's arguments select; null if it has no such argument. */

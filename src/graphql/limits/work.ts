@@ -10,6 +10,8 @@ import { clientGone, timedOut, tooCostly, type OperationLimits } from './limits.
 const CONCURRENT_READS = 4
 /** Number of checks of the signal per value: yoga's executor checks twice for each field, a plan once. */
 const CHECKS_PER_VALUE = 2
+/** Number of list items after which the executor completes the next list in a new turn of the event loop. */
+const ITEMS_PER_TURN = 1_000
 /** Appended to the error of a mutation, because the client must not repeat it without thought. */
 const EXECUTED = 'Mutations of this operation may have been executed.'
 
@@ -21,6 +23,8 @@ type WorkSignal = Pick<
   AbortSignal,
   'throwIfAborted' | 'aborted' | 'reason' | 'addEventListener' | 'removeEventListener'
 >
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const isPromise = <T>(value: PromiseOrValue<T>): value is Promise<T> => value instanceof Promise
 
@@ -36,6 +40,9 @@ export class Work implements WorkSignal {
   #bytesRead = 0
   #reading = 0
   #waiting: (() => void)[] = []
+  #itemsInTurn = 0
+  /** Resolves in the last turn that was requested; null if no turn is pending. */
+  #turn: Promise<void> | null = null
 
   /** @param isGone whether the client has disconnected; queries then stop at the next read */
   constructor(limits: OperationLimits, isGone?: () => boolean) {
@@ -79,6 +86,25 @@ export class Work implements WorkSignal {
       this.#reading -= 1
       this.#waiting.shift()?.()
     }
+  }
+
+  /**
+   * Returns data that the executor is about to complete: in a new turn of the event loop if it has been given many list
+   * items since the last one, so that other requests are served meanwhile.
+   */
+  pace<T>(data: T): PromiseOrValue<T> {
+    const list = Array.isArray(data) ? data : (data as { items?: unknown } | null)?.items
+    const items = Array.isArray(list) ? list.length : 1
+    this.#itemsInTurn += items
+    if (this.#itemsInTurn > ITEMS_PER_TURN) {
+      this.#itemsInTurn = items
+      const turn = (this.#turn ?? Promise.resolve()).then(nextTurn)
+      this.#turn = turn
+      void turn.then(() => {
+        if (this.#turn === turn) this.#turn = null
+      })
+    }
+    return this.#turn === null ? data : this.#turn.then(() => data)
   }
 
   /** Executes the operation. Returns its result, or the error that stopped it. A mutation has no time limit. */

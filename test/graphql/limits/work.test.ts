@@ -67,6 +67,32 @@ describe('reads', () => {
   })
 })
 
+describe('lists that were read at the same time', () => {
+  it('are completed in several turns of the event loop', async () => {
+    const work = workOf()
+    let itemsInTurn = 0
+    let most = 0
+    let isDone = false
+    const watch = () => {
+      itemsInTurn = 0
+      if (!isDone) setImmediate(watch)
+    }
+    watch()
+    const list = Array.from({ length: 200 })
+    const lists = Array.from({ length: 40 }, (_, at) => (at % 2 ? list : { items: list }))
+    const read = Promise.resolve()
+    const completed = lists.map(async (each) => {
+      await read
+      await work.pace(each)
+      itemsInTurn += 200
+      most = Math.max(most, itemsInTurn)
+    })
+    await Promise.all(completed)
+    isDone = true
+    expect(most).toBe(1_000)
+  })
+})
+
 describe('the time limit', () => {
   const never = () => new Promise<never>(() => {})
 
