@@ -41,7 +41,7 @@ export class Conflict extends DomainError {
   readonly code = 'CONFLICT'
 }
 
-/** The object has as many items as it may have. Nothing was written. */
+/** The object, or the viewer, has as many items as it may have. Nothing was written or opened. */
 export class LimitReached extends DomainError {
   readonly code = 'LIMIT_REACHED'
   readonly limit: number
@@ -59,11 +59,6 @@ export class StreamClosed extends DomainError {
     super(`Turn ${turnId} is ${status}, no longer open. To stream more text, open a new turn.`)
     this.status = status
   }
-}
-
-/** The caller already has as many open objects as the server allows. The message names the limit. */
-export class LimitReached extends DomainError {
-  readonly code = 'LIMIT_REACHED'
 }
 
 /** The required parts of a context take more tokens than its budget. */

@@ -1,10 +1,11 @@
-// `npm run check:attacks [-- words]`: attacks servers of this checkout, on the embedded database and, with
+// `npm run check:attacks [-- words] [--short] [--seed N]`: attacks servers of this checkout, on the embedded database and, with
 // TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and Redis. Prints one line per attack. Fails if a server ends, answers
-// with status 500, or takes more memory than allowed. ATTACK_SHORT=1 sends a tenth of the random requests.
+// with status 500, or takes more memory than allowed. `--short` sends a tenth of the random requests.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { table } from '../bench/figures.ts'
 import { findServices, withDatabase } from '../bench/services.ts'
 import { sleep, type Attack } from './attack.ts'
@@ -16,11 +17,15 @@ import { compareTwins } from './twins.ts'
 
 /** Memory above the idle server that an attack may take, MB. */
 const ALLOWED_MB = 600
-const SHARE = process.env.ATTACK_SHORT === '1' ? 0.1 : 1
+const { values: options, positionals } = parseArgs({
+  options: { short: { type: 'boolean' }, seed: { type: 'string' } },
+  allowPositionals: true,
+})
+const SHARE = options.short ? 0.1 : 1
 const FUZZ_REQUESTS = 15_000 * SHARE
 const TWIN_PAIRS = 2_000 * SHARE
 
-const seed = Number(process.env.ATTACK_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const seed = Number(options.seed ?? Math.floor(Math.random() * 2 ** 31))
 
 const attacks: Attack[] = [
   ...operationAttacks,
@@ -73,7 +78,7 @@ async function attackAll(store: string, env: () => Promise<Record<string, string
   return results
 }
 
-const words = process.argv.slice(2).join(' ')
+const words = positionals.join(' ')
 const services = findServices(process.env)
 const directory = mkdtempSync(join(tmpdir(), 'colloquy-attacks-'))
 let started = 0

@@ -47,7 +47,10 @@ export function createFeeds(deps: Platform): Feeds {
     enter({ tenant, actor }) {
       const leave = subscriptions.enter(JSON.stringify([tenant, actor]))
       if (leave) return leave
-      throw new LimitReached(`A viewer may have at most ${VIEWER_SUBSCRIPTIONS} open subscriptions: end one first.`)
+      throw new LimitReached(
+        `A viewer may have at most ${VIEWER_SUBSCRIPTIONS} open subscriptions: end one first.`,
+        VIEWER_SUBSCRIPTIONS,
+      )
     },
     catchUp: createByteBudget(CATCH_UP_BYTES),
     async acquire(tenant, conversationId) {
