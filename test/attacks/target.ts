@@ -14,7 +14,12 @@ export type Target = {
   readonly pid: number
   /** Number of responses with a status of 500 or more, except 503. */
   serverErrors: number
-  /** Sends a GraphQL operation over HTTP. Rejects if the connection ends or the signal aborts. */
+  /**
+   * Sends a request with that body. A connection that the server closes while the body is sent is a reply with status 0.
+   * Rejects if the connection ends otherwise, or the signal aborts.
+   */
+  send(body: string, options?: PostOptions): Promise<Reply>
+  /** Sends a GraphQL operation; see `send`. */
   post(query: string, variables?: object, options?: PostOptions): Promise<Reply>
   /** Sends an operation with one field and returns its value. Throws on errors and on error members of unions. */
   get<T>(query: string, variables?: object, options?: PostOptions): Promise<T>
@@ -41,7 +46,7 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const { port, pid } = server
 
-  function send(body: string, { tenant = 'attacked', actor = 'mallory', signal }: PostOptions): Promise<Reply> {
+  function send(body: string, { tenant = 'attacked', actor = 'mallory', signal }: PostOptions = {}): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const headers = { 'content-type': 'application/json', 'x-tenant': tenant, 'x-actor': actor }
       const sent = request({ port, path: '/graphql', method: 'POST', agent, headers, signal }, (response) => {
@@ -58,7 +63,11 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
           resolve({ status, headers: response.headers, bytes, body: Buffer.concat(parts).toString() })
         })
       })
-      sent.on('error', reject)
+      sent.on('error', (error: NodeJS.ErrnoException) => {
+        const wasRefused = error.code === 'EPIPE' || error.code === 'ECONNRESET'
+        if (wasRefused) resolve({ status: 0, headers: {}, bytes: 0, body: '' })
+        else reject(error)
+      })
       sent.end(body)
     })
   }
@@ -67,6 +76,7 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
     port,
     pid,
     serverErrors: 0,
+    send,
     post: (query, variables = {}, options = {}) => send(JSON.stringify({ query, variables }), options),
     async get<T>(query: string, variables: object = {}, options: PostOptions = {}) {
       const { body } = await target.post(query, variables, options)
