@@ -4,8 +4,11 @@ import { execute } from '@graphql-tools/executor'
 import { buildSchema, getOperationAST, parse, type ExecutionResult } from 'graphql'
 import { describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
+import { newId } from '../../../src/domain/id.ts'
 import { Work } from '../../../src/graphql/limits/work.ts'
 import { compileQuery } from '../../../src/graphql/plan/compile.ts'
+import { createRequestContext } from '../../../src/graphql/request.ts'
+import { schema as serverSchema } from '../../../src/graphql/schema.ts'
 
 const defaults = loadConfig({}).operationLimits
 const workOf = (more: Partial<typeof defaults> = {}, isGone?: () => boolean) =>
@@ -64,6 +67,36 @@ describe('reads', () => {
     const work = workOf()
     for (let at = 0; at < 10; at++) await expect(work.read(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
     expect(await work.read(() => 'x')).toBe('x')
+  })
+})
+
+describe('every field of Query', () => {
+  /** Its arguments; null for a field that reads nothing. */
+  const fields: Record<string, string | null> = {
+    buildContext: '(input: { conversationId: "conv_x", tokenBudget: 100 }) { __typename }',
+    conversation: '(id: "conv_x") { id }',
+    conversations: '{ edges { cursor } }',
+    embedding: '{ done }',
+    facts: '{ edges { cursor } }',
+    jobs: '{ id }',
+    memoryAudit: '{ activeFacts }',
+    node: `(id: "${newId('turn')}") { id }`,
+    recall: '(input: { query: "x" }) { __typename }',
+    userProfile: '(userId: "ada") { content }',
+    viewer: null,
+  }
+
+  it('is tested here', () => {
+    expect(Object.keys(fields)).toEqual(Object.keys(serverSchema.getQueryType()!.getFields()).sort())
+  })
+
+  const reading = Object.entries(fields).filter(([, rest]) => rest !== null)
+  it.each([...reading, ['conversation', '(key: "k") { id }']])('reads within the limits: %s%s', async (name, rest) => {
+    const viewer = { tenant: 'acme', actor: 'ada' }
+    const contextValue = createRequestContext({} as never, viewer, null, defaults, () => true)
+    const args = { schema: serverSchema, document: parse(`{ ${name}${rest} }`), contextValue }
+    const result = await contextValue.work.within('query', () => execute(args) as Promise<ExecutionResult>)
+    expect(codeOf(result)).toEqual([{ code: 'CLIENT_GONE' }])
   })
 })
 
