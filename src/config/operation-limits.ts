@@ -29,7 +29,7 @@ export const operationVariables = {
       'Whether clients may query the schema, and errors suggest names of the schema. Unset: only if `HOST` is a loopback address.',
     ),
   RATE_LIMIT_POINTS: whole(0, 1_000_000_000, 0).describe(
-    'Points of each viewer per minute. An operation takes 1, and 1 more for each 1,000 values that it can answer with; 0: no limit.',
+    'Points of each viewer per minute. Each query, mutation or subscription of an operation takes 1, and each 1,000 values that the operation can answer with take 1 more; 0: no limit.',
   ),
 }
 

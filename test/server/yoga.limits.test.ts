@@ -276,7 +276,7 @@ describe.each(backends)('the rate limit on $name', (backend) => {
     const costly =
       '{ conversations(first: 200) { edges { node { id title key owner lastSeq createdAt updatedAt } cursor } } }'
     expect((await send('ada', costly)).status).toBe(200)
-    for (let at = 0; at < 2; at++) expect((await send('ada', cheap)).status).toBe(200)
+    expect((await send('ada', '{ viewer { actor } again: viewer { actor } }')).status).toBe(200)
     const response = await send('ada', cheap)
     expect(response.status).toBe(429)
     const retryAfterSeconds = Number(response.headers.get('retry-after'))

@@ -12,11 +12,11 @@ import {
 import type { Viewer } from '../../domain/view.ts'
 import type { Deps } from '../../domain/deps.ts'
 import type { RequestContext } from '../request.ts'
-import { costOf } from './cost.ts'
+import { costOf, rootFieldsOf } from './cost.ts'
 import { documentError } from './document.ts'
 import { rateLimited, tooCostly, type OperationLimits } from './limits.ts'
 
-/** Number of values that cost one point of the rate limit, in addition to the point of the operation. */
+/** Number of values that cost one point of the rate limit, in addition to one point for each field of the root type. */
 const VALUES_PER_POINT = 1_000
 
 type Operation = {
@@ -32,11 +32,11 @@ type Operation = {
  */
 function estimate({ schema, document, operationName, variableValues }: Operation, limits: OperationLimits) {
   const operation = getOperationAST(document, operationName)
-  if (!operation) return { values: 0, error: null }
+  if (!operation) return { operation, values: 0, error: null }
   const error = documentError(document, limits)
-  if (error) return { values: 0, error }
+  if (error) return { operation, values: 0, error }
   const values = costOf(schema, document, operation, variableValues)
-  return { values, error: values > limits.values ? tooCostly('values', limits.values, values) : null }
+  return { operation, values, error: values > limits.values ? tooCostly('values', limits.values, values) : null }
 }
 
 /**
@@ -46,12 +46,12 @@ function estimate({ schema, document, operationName, variableValues }: Operation
 export function admit(
   { rates }: Pick<Deps, 'rates'>,
   viewer: Viewer,
-  operation: Operation,
+  asked: Operation,
   limits: OperationLimits,
 ): GraphQLError | null | Promise<GraphQLError | null> {
-  const { values, error } = estimate(operation, limits)
-  if (error || !rates) return error
-  const points = 1 + Math.floor(values / VALUES_PER_POINT)
+  const { operation, values, error } = estimate(asked, limits)
+  if (error || !operation || !rates) return error
+  const points = rootFieldsOf(asked.document, operation) + Math.floor(values / VALUES_PER_POINT)
   return rates
     .take(`${viewer.tenant}\0${viewer.actor}`, points)
     .then((retryAfterMs) => (retryAfterMs === null ? null : rateLimited(rates.points, Math.ceil(retryAfterMs / 1000))))

@@ -39,6 +39,8 @@ export class Work implements WorkSignal {
   #checks = 0
   #bytesRead = 0
   #reading = 0
+  /** Bytes of the largest read so far; null before the first one has finished. */
+  #largestRead: number | null = null
   #waiting: (() => void)[] = []
   #itemsInTurn = 0
   /** Resolves in the last turn that was requested; null if no turn is pending. */
@@ -68,7 +70,9 @@ export class Work implements WorkSignal {
 
   /** Reads data: waits for a free place, and counts what was read. Rejects if the operation is stopped. */
   async read<T>(load: () => PromiseOrValue<T>): Promise<T> {
-    if (this.#reading >= CONCURRENT_READS) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    while (!this.#mayRead() && this.#failure === null) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
     if (!this.#isMutation && this.#isGone?.()) this.#stop(clientGone())
     if (this.#failure !== null) throw this.#failure
     this.#reading += 1
@@ -76,7 +80,9 @@ export class Work implements WorkSignal {
       const loaded = await load()
       // Only the bytes: most values of a row are not selected, and those that are count when they complete.
       const left = this.#limits.answerBytes - this.#bytesRead
-      this.#bytesRead += extentOf(loaded, { values: Infinity, bytes: left }).bytes
+      const { bytes } = extentOf(loaded, { values: Infinity, bytes: left })
+      this.#bytesRead += bytes
+      this.#largestRead = Math.max(this.#largestRead ?? 0, bytes)
       if (this.#bytesRead > this.#limits.answerBytes) this.#exceed('answerBytes')
       // An assertion, because TypeScript does not know that the field can change during the read.
       const failure = this.#failure as GraphQLError | null
@@ -84,7 +90,7 @@ export class Work implements WorkSignal {
       return loaded
     } finally {
       this.#reading -= 1
-      this.#waiting.shift()?.()
+      for (const resume of this.#waiting.splice(0, CONCURRENT_READS)) resume()
     }
   }
 
@@ -141,6 +147,13 @@ export class Work implements WorkSignal {
     this.#checks = 0
     this.#bytesRead = 0
     this.#failure = null
+  }
+
+  /** Whether a read may start. Reads run one at a time until it is known that several of them fit into the limit. */
+  #mayRead(): boolean {
+    if (this.#reading === 0) return true
+    if (this.#largestRead === null || this.#reading >= CONCURRENT_READS) return false
+    return this.#largestRead * CONCURRENT_READS <= this.#limits.answerBytes - this.#bytesRead
   }
 
   #limitTime(finished: Promise<ExecutionResult>): Promise<ExecutionResult> {
