@@ -94,6 +94,7 @@ describe.each(backends)('a client that does not read, on $name,', (backend) => {
   test('is bounded in memory with 40 streams of Server-Sent Events, and all of them are closed', async () => {
     const tenant = server.tenant()
     const conversationId = await newLargeConversation(server, tenant)
+    const release = vi.spyOn(server.deps.feeds, 'release')
     const responses: IncomingMessage[] = []
     const closed: Promise<unknown>[] = []
     for (let n = 0; n < 40; n++) {
@@ -123,6 +124,8 @@ describe.each(backends)('a client that does not read, on $name,', (backend) => {
     expect(page).toBeLessThanOrEqual(CATCH_UP_BYTES)
     expect(rss).toBeLessThan(400 * MiB)
     await vi.waitFor(() => expect(server.deps.feeds.catchUp).toMatchObject({ used: 0, waiting: 0 }), 30_000)
+    await vi.waitFor(() => expect(release).toHaveBeenCalledTimes(40), 20_000)
+    release.mockRestore()
     for (const response of responses) response.destroy()
   }, 90_000)
 
