@@ -13,7 +13,6 @@ import { usePlans } from '../graphql/plan/plugin.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { schema } from '../graphql/schema.ts'
 import { viewerFrom } from './auth.ts'
-import { useMaskedFailures } from './masked-failures.ts'
 import { useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
 
 /** The context of an operation over a WebSocket: the viewer and presence holder of the connection. */
@@ -52,12 +51,7 @@ export function createYogaServer(
     maskedErrors: { maskError: mask },
     // graphiql-page.ts serves GraphiQL.
     graphiql: false,
-    plugins: [
-      useMaskedFailures(mask),
-      useCSRFPrevention(),
-      useKnownDocuments(documents),
-      ...(config.queryPlans ? [usePlans(deps.log)] : []),
-    ],
+    plugins: [useCSRFPrevention(), useKnownDocuments(documents), ...(config.queryPlans ? [usePlans(deps.log)] : [])],
     context: ({ request, viewer, holder }) =>
       createRequestContext(deps, viewer ?? viewerFrom((header) => request.headers.get(header)), holder ?? null),
   })

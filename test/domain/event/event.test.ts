@@ -35,6 +35,7 @@ describe.each(backends)('a page of the journal, on $name,', (backend) => {
     await appendTurns(world.deps, tenant.as('ada'), { conversationId, turns })
     expect(await pages(tenant.name, conversationId, 200)).toEqual([range(1, 5), range(6, 9), [10, 11]])
     expect((await pages(tenant.name, conversationId, 3)).map(({ length }) => length)).toEqual([3, 3, 3, 2])
+    expect((await pages(tenant.name, conversationId, 6)).map(({ length }) => length)).toEqual([5, 4, 2])
   })
 
   it('counts parts that Postgres stores compressed, and both versions of an edit', async () => {
