@@ -6,7 +6,13 @@ import { dirname, join, normalize } from 'node:path'
 import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { variables } from '../src/config/config.ts'
+import { CATCH_UP_BYTES, VIEWER_SUBSCRIPTIONS } from '../src/domain/event/feeds.ts'
 import * as errors from '../src/errors.ts'
+import { ADDRESS_BODY_BYTES, TOTAL_BODY_BYTES } from '../src/server/body-gate.ts'
+import { MAX_CONNECTIONS } from '../src/server/http.ts'
+import { MESSAGE_BURST, MESSAGES_PER_SECOND } from '../src/server/message-rate.ts'
+import { TOTAL_WAITING_BYTES } from '../src/server/outbox.ts'
+import { JOURNAL_PAGE_BYTES } from '../src/store/sql/event/read-journal.ts'
 import { innerImports, readSources } from './architecture/source.ts'
 import { anchors, blocks, documents, readDocument, root, table, unquoted, type Document } from './support/documents.ts'
 
@@ -79,6 +85,23 @@ describe('docs/streaming-and-subscriptions.md', () => {
 })
 
 describe('docs/operations.md', () => {
+  it('gives the limits of the constants', () => {
+    const rows = new Map(table(document('docs/operations.md'), '| What |').map(([what, limit]) => [what, limit]))
+    const whole = (count: number) => count.toLocaleString('en-US')
+    const MiB = (bytes: number) => `${bytes / 2 ** 20} MiB`
+    expect(rows.get('bodies of requests in progress')).toBe(
+      `${MiB(TOTAL_BODY_BYTES)} in total, ${MiB(ADDRESS_BODY_BYTES)} from one address`,
+    )
+    expect(rows.get('open connections')).toBe(whole(MAX_CONNECTIONS))
+    expect(rows.get('messages from one WebSocket')).toBe(
+      `${whole(MESSAGES_PER_SECOND)} per second, ${whole(MESSAGE_BURST)} at once`,
+    )
+    expect(rows.get('subscriptions of one viewer, Server-Sent Events included')).toBe(whole(VIEWER_SUBSCRIPTIONS))
+    expect(rows.get('data that all WebSocket clients have not read')).toContain(MiB(TOTAL_WAITING_BYTES))
+    expect(rows.get('pages that readers hold while they catch up')).toContain(MiB(CATCH_UP_BYTES))
+    expect(rows.get('page of the journal for a reader that catches up')).toContain(`${JOURNAL_PAGE_BYTES / 1024} KiB`)
+  })
+
   it('gives the default of every threshold', () => {
     const rows = table(document('docs/operations.md'), '| Threshold |')
     const expected = variables

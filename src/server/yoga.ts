@@ -15,7 +15,6 @@ import { createRequestContext, type RequestContext } from '../graphql/request.ts
 import { schema } from '../graphql/schema.ts'
 import { viewerFrom } from './auth.ts'
 import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
-import { useMaskedFailures } from './masked-failures.ts'
 
 /**
  * The context of an operation over a WebSocket: the viewer and presence holder of the connection, and whether it is
@@ -61,7 +60,6 @@ export function createYogaServer(
     graphiql: false,
     parserAndValidationCache: { documentCache: createDocumentCache(), errorCache: NO_CACHE },
     plugins: [
-      useMaskedFailures(mask),
       useCSRFPrevention(),
       useKnownDocuments(documents),
       ...(config.queryPlans ? [usePlans(deps.log)] : []),

@@ -6,7 +6,15 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import { createOutbox, type Outbox, type Payload } from '../../src/server/outbox.ts'
+import {
+  createOutbox,
+  fullAt,
+  overflowAt,
+  TOTAL_WAITING_BYTES,
+  waitingBytes,
+  type Outbox,
+  type Payload,
+} from '../../src/server/outbox.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => closing.splice(0).forEach((close) => close()))
@@ -40,6 +48,20 @@ const messages = (received: string[]) => received.map((message) => (JSON.parse(m
 async function received(client: WebSocket, list: string[], count: number): Promise<void> {
   while (list.length < count) await once(client, 'message')
 }
+
+describe('the number of bytes that may wait for one socket', () => {
+  const MiB = 1024 * 1024
+
+  test.each([
+    [0, MiB, 32 * MiB],
+    [TOTAL_WAITING_BYTES - 16 * MiB, MiB, 8 * MiB],
+    [TOTAL_WAITING_BYTES - 4 * MiB, MiB / 2, 2 * MiB],
+    [TOTAL_WAITING_BYTES, 16 * 1024, 64 * 1024],
+    [2 * TOTAL_WAITING_BYTES, 16 * 1024, 64 * 1024],
+  ])('with %d bytes for all sockets is %d for events, and %d for answers', (total, events, answers) => {
+    expect([fullAt(total), overflowAt(total)]).toEqual([events, answers])
+  })
+})
 
 describe('an outbox', () => {
   test('frames messages of every header size, in order', async () => {
@@ -87,6 +109,23 @@ describe('an outbox', () => {
     await done
     expect(outbox.isFull()).toBe(false)
     await received(client, list, added)
+    expect(outbox.waiting).toBe(0)
+  })
+
+  test('counts a payload that is not ready by its estimate, and nothing after the socket is closed', async () => {
+    const { client, outbox, socket } = await connect()
+    const late: Payload = { bytes: null, ready: new Promise(() => {}), estimate: 600_000 }
+    outbox.add(prefix, late)
+    expect([outbox.isFull(), outbox.isBlocked(), outbox.isOverflowing()]).toEqual([false, false, false])
+    outbox.add(prefix, late)
+    expect([outbox.isFull(), outbox.isBlocked()]).toEqual([true, false])
+    outbox.add(prefix, late)
+    outbox.add(prefix, late)
+    expect([outbox.isBlocked(), outbox.isOverflowing()]).toEqual([true, false])
+    expect(waitingBytes()).toBeGreaterThan(2_400_000)
+    client.terminate()
+    await once(socket, 'close')
+    expect([outbox.waiting, waitingBytes()]).toEqual([0, 0])
   })
 
   test('resolves `emptied` when the socket is closed', async () => {

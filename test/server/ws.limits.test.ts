@@ -5,7 +5,6 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { CATCH_UP_BYTES } from '../../src/domain/event/feeds.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
 import { MESSAGE_BURST } from '../../src/server/message-rate.ts'
 import { waitingBytes } from '../../src/server/outbox.ts'
@@ -72,7 +71,8 @@ describe.each(backends)('a client that does not read, on $name,', (backend) => {
       socket.send(JSON.stringify({ id: `${n}`, type: 'subscribe', payload }))
     }
     const { rss, page, waiting } = await watch(server, 4_000)
-    expect(page).toBeLessThanOrEqual(CATCH_UP_BYTES / 8 + TURN_LENGTH * 8)
+    // An eighth of the budget for one viewer, and an entry for each of its 8 pages.
+    expect(page).toBeLessThanOrEqual(4 * MiB + 8 * TURN_LENGTH)
     expect(page).toBeGreaterThan(0)
     expect(waiting).toBeLessThan(4 * MiB)
     expect(rss).toBeLessThan(400 * MiB)
@@ -94,6 +94,7 @@ describe.each(backends)('a client that does not read, on $name,', (backend) => {
   test('is bounded in memory with 40 streams of Server-Sent Events, and all of them are closed', async () => {
     const tenant = server.tenant()
     const conversationId = await newLargeConversation(server, tenant)
+    const release = vi.spyOn(server.deps.feeds, 'release')
     const responses: IncomingMessage[] = []
     const closed: Promise<unknown>[] = []
     for (let n = 0; n < 40; n++) {
@@ -120,9 +121,12 @@ describe.each(backends)('a client that does not read, on $name,', (backend) => {
     await Promise.all(closed)
     expect(responses).toHaveLength(40)
     expect(page).toBeGreaterThan(0)
-    expect(page).toBeLessThanOrEqual(CATCH_UP_BYTES)
+    // Half of the budget for one tenant, and an entry for each of its 32 pages.
+    expect(page).toBeLessThanOrEqual(16 * MiB + 32 * TURN_LENGTH)
     expect(rss).toBeLessThan(400 * MiB)
     await vi.waitFor(() => expect(server.deps.feeds.catchUp).toMatchObject({ used: 0, waiting: 0 }), 30_000)
+    await vi.waitFor(() => expect(release).toHaveBeenCalledTimes(40), 20_000)
+    release.mockRestore()
     for (const response of responses) response.destroy()
   }, 90_000)
 

@@ -12,7 +12,7 @@ import { createTally } from './tally.ts'
 export const CATCH_UP_BYTES = 32 * 1024 * 1024
 
 /** Maximum number of open subscriptions of one viewer, over all connections to this process. */
-const VIEWER_SUBSCRIPTIONS = 1_000
+export const VIEWER_SUBSCRIPTIONS = 1_000
 
 export type Feeds = {
   /** Counts a subscription of the viewer, and returns a function that ends it. @throws LimitReached */
