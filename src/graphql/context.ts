@@ -44,7 +44,7 @@ const KINDS = {
   SYSTEM_PROMPT: { description: "The conversation's system prompt." },
   PROFILE: { description: 'What is known of the people in the conversation, in one message of quotes.' },
   FACT: { description: 'Facts of the conversation and about its people, in one message of quoted lines.' },
-  SUMMARY: { description: 'What old turns come to, in the words of a summary.' },
+  SUMMARY: { description: 'A summary of the oldest turns, quoted in a message of its own.' },
   PINNED: { description: 'Instructions and pinned turns, which stand however old they are.' },
   RECENT: { description: 'Turns in their own words, the newest among them.' },
   RECALLED: { description: 'Turns that bear on the query, quoted in one message.' },

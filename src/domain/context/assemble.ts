@@ -11,7 +11,7 @@ import { openingSize, minus, plus, spaceOf, sum, tokensOf, NOTHING, type Shares,
 import { chooseKept, chooseTurns, isInstruction } from './choose-turns.ts'
 import { contentOf, textMessage, type Context, type ContextItem, type Message } from './message.ts'
 import type { Perspective, ContextTurn } from './perspective.ts'
-import type { RecalledTurn, QuotedFact, QuotedProfile } from './quote.ts'
+import { summaryMessage, type RecalledTurn, type QuotedFact, type QuotedProfile } from './quote.ts'
 import { ALREADY_INCLUDED, fitRecalled } from './recalled.ts'
 import { fitFacts, fitProfiles } from './fit-quotes.ts'
 import {
@@ -153,14 +153,7 @@ async function fitSummaries(
   { summaries, tooLong }: ContextMaterial,
   space: Size,
 ): Promise<{ messages: MeasuredMessage[]; omitted: ContextItem[] }> {
-  const toMessage = (summary: CoveringSummary) =>
-    measureMessage(
-      tokens,
-      textMessage(
-        { kind: 'SUMMARY', role: 'SYSTEM', sources: [summary.id], reason: 'summarises the oldest turns' },
-        `Summary of the conversation so far:\n${summary.content}`,
-      ),
-    )
+  const toMessage = (summary: CoveringSummary) => measureMessage(tokens, summaryMessage(summary))
   const { taken, omitted } = newestThatFit(await Promise.all(summaries.map(toMessage)), space)
   const all = [...(await Promise.all(tooLong.map(toMessage))), ...omitted]
   const reason = 'no space for summaries of the oldest turns'

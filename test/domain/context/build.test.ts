@@ -148,7 +148,7 @@ describe.each(backends)('a context on $name', (backend) => {
     for (const strategy of ['SUMMARIZATION', 'HYBRID'] as const) {
       const context = await build(tenant, conversationId, { strategy })
       const [prompt, front, ...rest] = context.messages
-      expect([prompt!.kind, front!.kind, front!.role]).toEqual(['SYSTEM_PROMPT', 'SUMMARY', 'SYSTEM'])
+      expect([prompt!.kind, front!.kind, front!.role]).toEqual(['SYSTEM_PROMPT', 'SUMMARY', 'USER'])
       expect(front).toMatchObject({ sources: [summary.id], content: expect.stringContaining(summary.content) })
       expect(rest.map(({ content }) => content)).toEqual(
         [21, 22, 23, 24].map((n) => `This is what was said as number ${n}.`),
