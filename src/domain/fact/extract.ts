@@ -26,7 +26,7 @@ import { contentHash, statementShape, type Statement } from './content-hash.ts'
 import { getFacts } from './fact.ts'
 import type { FactExtraction } from './record.ts'
 import { redactStatement } from './redact-statement.ts'
-import { isSame, toComparedFact } from './same.ts'
+import { isSame, toComparedFact, withSubjectOf } from './same.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { subjectFor, userOf, type Person } from './user.ts'
 import {
@@ -132,7 +132,7 @@ async function withoutRepetitions(
       ({ fact, compared: other }) =>
         isVisibleTo(audience, fact)
         && (userId === author
-          ? isSame({ ...compared, subject: other.subject }, other)
+          ? isSame(withSubjectOf(compared, other), other)
           : fact.userId === userId && isSame(compared, other)),
     )
     // Keep exact duplicates of active facts: writeFacts counts and skips them.

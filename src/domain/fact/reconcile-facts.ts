@@ -11,6 +11,7 @@ import { readActiveFacts, readNames, type FactScope } from '../../store/sql/fact
 import { readProgressOf, advanceReconciliation } from '../../store/sql/background/user-progress.ts'
 import { copyFactVectors, insertFacts, lockFacts, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
+import { runStepsYielding } from '../../yield.ts'
 import { getConversations } from '../conversation.ts'
 import type { FactDeps } from './deps.ts'
 import { askProvider } from '../ask-provider.ts'
@@ -19,7 +20,7 @@ import { newId } from '../id.ts'
 import { between, id, name, parse } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { embedFacts } from './embed.ts'
-import { openPairs, reconcile, type ActiveFact, type ReconciliationPlan } from './reconcile.ts'
+import { openPairs, planSteps, type ActiveFact, type ReconciliationPlan } from './reconcile.ts'
 import { TRUST } from './trust.ts'
 import { subjectFor } from './user.ts'
 import { factTerms, lockConversations, appendFactsChanged } from './write.ts'
@@ -57,7 +58,7 @@ const toJudgedFact = ({ id: fact, subject, predicate, object, observedAt }: Acti
 /** Returns the model's verdicts on the pairs that the rules leave open; none without a model. @throws ProviderFailed */
 async function judge(deps: FactDeps, facts: readonly ActiveFact[], signal?: AbortSignal): Promise<Verdict[]> {
   const { judge: model } = deps.factServices
-  const pairs = model ? openPairs(facts, MAX_PAIRS) : []
+  const pairs = model ? await runStepsYielding(openPairs(facts, MAX_PAIRS)) : []
   if (!model || pairs.length === 0) return []
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const judgedPairs = pairs.map(({ a, b }) => ({ a: toJudgedFact(byId.get(a)!), b: toJudgedFact(byId.get(b)!) }))
@@ -85,7 +86,7 @@ async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: Ab
       vector: vectors.get(fact.id) ?? null,
       trust: TRUST[fact.saidBy],
     }))
-    planned.push({ facts, plan: reconcile(active, await judge(deps, active, signal)) })
+    planned.push({ facts, plan: await runStepsYielding(planSteps(active, await judge(deps, active, signal))) })
   }
   return planned
 }

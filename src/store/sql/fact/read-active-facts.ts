@@ -16,9 +16,12 @@ export type FactScope = {
   actor: string | null
 }
 
+/** Maximum number of facts read for all sets: each audience makes a set, and a user may have many. */
+const MAX_READ = 5_000
+
 /**
- * The newest active facts in scope, up to `limit` of each set, ordered by set. Uses the index fact_user or
- * fact_conversation.
+ * The newest active facts in scope: up to `limit` of each set and MAX_READ of all, the newest of each set first. Uses
+ * the index fact_user or fact_conversation.
  */
 export async function readActiveFacts(
   db: Db,
@@ -40,7 +43,7 @@ export async function readActiveFacts(
         FROM fact f
         WHERE f.tenant = ${tenant}::text AND f.superseded_at IS NULL ${inScope} ${inView}) f
       WHERE f.ordinal <= ${limit}::integer
-      ORDER BY coalesce(f.user_id, f.conversation_id), f.visibility, f.ordinal`
+      ORDER BY f.ordinal, coalesce(f.user_id, f.conversation_id), f.visibility LIMIT ${MAX_READ}::integer`
 }
 
 /**
