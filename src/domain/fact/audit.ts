@@ -10,7 +10,7 @@ import { QUEUES } from '../job/worker.ts'
 import type { Viewer } from '../view.ts'
 import { planSteps, type ActiveFact } from './reconcile.ts'
 import { isSame, toComparedFact, type ComparedFact } from './same.ts'
-import { TRUST } from './trust.ts'
+import { trustOf } from './trust.ts'
 
 /** Maximum number of users whose facts are compared, those with the newest facts first. */
 const MAX_USERS = 100
@@ -77,7 +77,7 @@ export async function auditMemory(
     const vectors = await readObjectVectors(db, embedding.serving().name, ids)
     const sets = new Map<string, ActiveFact[]>()
     for (const row of rows) {
-      const fact = { ...row, vector: vectors.get(row.id) ?? null, trust: TRUST[row.saidBy] }
+      const fact = { ...row, vector: vectors.get(row.id) ?? null, trust: trustOf(row) }
       sets.set(row.visibility, [...(sets.get(row.visibility) ?? []), fact])
     }
     for (const set of sets.values()) {

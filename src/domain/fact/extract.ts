@@ -111,6 +111,7 @@ function toCandidate(
   return {
     ...data,
     saidBy,
+    assertedBy: turn.actor,
     observedAt: turn.createdAt,
     author: turn.actor,
     // A person's statement about somebody outside the conversation is stored with the author's facts.

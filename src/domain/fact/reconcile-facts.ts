@@ -9,6 +9,7 @@ import type { Tx } from '../../store/db.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { readActiveFacts, readNames, type FactScope } from '../../store/sql/fact/read-active-facts.ts'
 import { readProgressOf, advanceReconciliation } from '../../store/sql/background/user-progress.ts'
+import { copySources } from '../../store/sql/fact/fact-sources.ts'
 import { copyFactVectors, insertFacts, lockFacts, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { runStepsYielding } from '../../yield.ts'
@@ -21,7 +22,7 @@ import { between, id, name, parse } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { embedFacts } from './embed.ts'
 import { openPairs, planSteps, type ActiveFact, type ReconciliationPlan } from './reconcile.ts'
-import { TRUST } from './trust.ts'
+import { trustOf } from './trust.ts'
 import { subjectFor } from './user.ts'
 import { factTerms, lockConversations, appendFactsChanged } from './write.ts'
 
@@ -84,7 +85,7 @@ async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: Ab
       ...fact,
       subject: subjectFor(fact, names),
       vector: vectors.get(fact.id) ?? null,
-      trust: TRUST[fact.saidBy],
+      trust: trustOf(fact),
     }))
     planned.push({ facts, plan: await runStepsYielding(planSteps(active, await judge(deps, active, signal))) })
   }
@@ -95,7 +96,7 @@ async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: Ab
 async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promise<FactRow[]> {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const ids = new Map<string, string>()
-  // A merged fact has the source turn of the original whose words it takes over, and hence its visibility.
+  // A merged fact has the sources of the original whose words it takes over, and hence its visibility.
   const merged = plan.merged.map(({ into }) => {
     const fact = {
       ...byId.get(into.from)!,
@@ -122,10 +123,9 @@ async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promi
     tenant,
     merged.map(({ fact }) => ({ ...fact, terms: factTerms(tenant, fact) })),
   )
-  await copyFactVectors(
-    tx,
-    merged.map(({ fact, from }) => ({ from, to: fact.id })),
-  )
+  const copies = merged.map(({ fact, from }) => ({ from, to: fact.id }))
+  await copyFactVectors(tx, copies)
+  await copySources(tx, copies)
   return [...merged.map(({ fact }) => fact), ...superseded.map((each) => byId.get(each.id)!)]
 }
 

@@ -7,7 +7,7 @@ import type { AppendedTurn, AppendRow } from '../../store/sql/turn/append-turns.
 import { Role } from '../../store/generated/enums.ts'
 import type { Platform } from '../platform.ts'
 import type { AppendDeps } from './append-queue.ts'
-import { count, id, metadata, name, parse, storable, text, time } from '../input.ts'
+import { count, id, metadata, name, parse, storable, pastTime, text } from '../input.ts'
 import { newId } from '../id.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
@@ -38,7 +38,7 @@ export const turnInput = z.object({
   traceId: name.nullish(),
   sources: z.array(source).max(100).nullish(),
   metadata: metadata.nullish(),
-  createdAt: time.nullish(),
+  createdAt: pastTime.nullish(),
 })
 export type TurnInput = z.input<typeof turnInput>
 type ParsedTurn = z.output<typeof turnInput>

@@ -116,7 +116,10 @@ export const cases: fc.Arbitrary<Case> = fc
         tooLong: [],
         areAllFacts,
         profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
-        facts: facts.map((each, index) => ({ id: `fact_${index}`, text: factLine(each) })),
+        facts: facts.map((each, index) => ({
+          id: `fact_${index}`,
+          text: factLine({ ...each, userId: 'ada', assertedBy: 'ada' }),
+        })),
         summaries: summaries.map((content, index) => ({ id: `sum_${index}`, content, fromSeq: index, toSeq: index })),
         kept: contextTurns.filter(({ role, pinned }) => role === 'SYSTEM' || pinned),
         recent: contextTurns.slice(Math.min(unread, Math.max(0, contextTurns.length - 1))),

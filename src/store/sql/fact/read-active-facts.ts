@@ -4,7 +4,7 @@
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
 import { empty, sql } from '../sql.ts'
-import { factVisible } from '../visible.ts'
+import { factVisible, hasSourceIn } from '../visible.ts'
 
 export type FactScope = {
   tenant: string
@@ -28,7 +28,7 @@ export async function readActiveFacts(
   { tenant, userId, conversationId, actor }: FactScope,
   limit: number,
 ): Promise<FactRow[]> {
-  const inConversation = sql`f.conversation_id = ${conversationId}::text`
+  const inConversation = hasSourceIn(sql`${conversationId}::text`)
   const inScope =
     userId === null
       ? sql`AND ${inConversation}`

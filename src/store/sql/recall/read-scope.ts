@@ -22,7 +22,8 @@ const IN_SCOPE: Record<Scope, string> = {
   TENANT: '($2::text IS NULL OR true) AND $3::text IS NOT NULL',
 }
 
-const ONE_HAS_FACTS = 'EXISTS (SELECT FROM fact f WHERE f.conversation_id = c.id AND f.superseded_at IS NULL)'
+const ONE_HAS_FACTS = `EXISTS (
+  SELECT FROM fact_source s JOIN fact f ON f.id = s.fact_id WHERE s.conversation_id = c.id AND f.superseded_at IS NULL)`
 const HAS_FACTS: Record<Scope, string> = { CONVERSATION: ONE_HAS_FACTS, OWNER: 'true', TENANT: 'true' }
 
 /**
