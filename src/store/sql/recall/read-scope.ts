@@ -10,6 +10,8 @@ export type ScopeConversation = {
   id: string
   /** Seq of the conversation's newest entry, which is at least its number of turns. */
   lastSeq: number
+  /** Number of committed turns without audience, newest versions only. */
+  publicTurns: number
   /** Whether the conversation has an active fact, visible or not. Always true unless the scope is CONVERSATION. */
   hasFacts: boolean
 }
@@ -38,7 +40,7 @@ export async function readScope(
 ): Promise<ScopeConversation[]> {
   const { rows } = await pool.query<ScopeConversation>({
     name: `read-scope-${scope.toLowerCase()}`,
-    text: `SELECT c.id, j.last_seq AS "lastSeq", ${HAS_FACTS[scope]} AS "hasFacts"
+    text: `SELECT c.id, j.last_seq AS "lastSeq", j.turn_count AS "publicTurns", ${HAS_FACTS[scope]} AS "hasFacts"
            FROM conversation c JOIN journal j ON j.conversation_id = c.id
            WHERE c.tenant = $1::text AND ${IN_SCOPE[scope]}`,
     values: [tenant, conversationId, actor],
