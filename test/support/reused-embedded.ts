@@ -48,8 +48,14 @@ async function withClient<T>({ connection }: Embedded, use: (client: pg.Client) 
 const schemaOf = async (client: pg.Client): Promise<string> =>
   (await client.query<{ schema: string }>(SCHEMA)).rows[0]!.schema
 
+/** Whether a data directory is being made, for which `newDataDir` may start a database to make the template. */
+let isMaking = false
+
 async function create(dataDir: string): Promise<KeptDatabase> {
-  const directory = await newDataDir()
+  isMaking = true
+  const directory = await newDataDir().finally(() => {
+    isMaking = false
+  })
   const database = await start(directory)
   const each = { database, dataDir, isOpen: true, schema: await withClient(database, schemaOf) }
   kept.push(each)
@@ -73,7 +79,7 @@ async function reuse(dataDir: string): Promise<KeptDatabase | null> {
 }
 
 export async function startEmbedded(dataDir: string | null): Promise<Embedded> {
-  if (dataDir === null) return start(null)
+  if (dataDir === null || isMaking) return start(dataDir)
   const reopened = kept.find((each) => !each.isOpen && each.dataDir === dataDir)
   if (reopened) reopened.isOpen = true
   const opened = reopened ?? (await reuse(dataDir)) ?? (await create(dataDir))

@@ -52,7 +52,7 @@ const extractedFact = z.object({ ...statementShape, confidence: z.number().min(0
  * Splits turns into sets that exactly the same viewers see: turns with one audience, between the same boundaries of
  * history windows. In the order of each set's first turn.
  */
-export function visibilitySets<T extends VisibilityFields>(
+function visibilitySets<T extends VisibilityFields>(
   turns: readonly T[],
   people: readonly { windows: readonly number[] }[],
 ): T[][] {

@@ -6,7 +6,7 @@ import type { FactRow } from './fact-columns.ts'
 import { sql, type Sql } from '../sql.ts'
 
 /** Maximum number of sources of one fact in one conversation. Further repetitions there are not kept. */
-export const MAX_SOURCES = 100
+const MAX_SOURCES = 100
 
 /** A source of the fact `id`. */
 export type NewSource = Pick<
