@@ -61,13 +61,13 @@ export class StreamClosed extends DomainError {
   }
 }
 
-/** The required parts of a context take more tokens than its budget. */
+/** The system prompt and the newest turn take more tokens than the budget of a context. */
 export class BudgetTooSmall extends DomainError {
   readonly code = 'BUDGET_TOO_SMALL'
   readonly required: number
   constructor(budget: number, required: number) {
     super(
-      `Instructions and the newest turn take ${required} tokens; the budget is ${budget}. Pass at least ${required}.`,
+      `The system prompt and the newest turn take ${required} tokens; the budget is ${budget}. Pass at least ${required}.`,
     )
     this.required = required
   }

@@ -21,3 +21,21 @@ export function createYield(now: () => number = () => performance.now()): () => 
     })
   }
 }
+
+/** Runs a generator to its end without yielding to the event loop, and returns its result. */
+export function runSteps<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}
+
+/** Runs a generator to its end and returns its result. Yields to the event loop when `SHARE_MS` have passed. */
+export async function runStepsYielding<T>(steps: Generator<void, T>): Promise<T> {
+  const yieldIfDue = createYield()
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+    await yieldIfDue()
+  }
+}

@@ -77,6 +77,14 @@ export const time = z
   .min(new Date('0001-01-01T00:00:00Z'), 'must not be before the year 1')
   .max(new Date('9999-12-31T23:59:59.999Z'), 'must not be after the year 9999')
 
+/** Maximum difference between the clocks of client and server, in milliseconds. */
+const CLOCK_SKEW_MS = 60_000
+
+/** A time that is not in the future. A later time would win over everything that is said until then. */
+export const pastTime = time.refine((given) => given.getTime() <= Date.now() + CLOCK_SKEW_MS, {
+  message: `must not be in the future (by more than ${CLOCK_SKEW_MS / 1000} s, for differences between clocks)`,
+})
+
 /** A count: 0 to the largest Postgres integer. */
 export const count = z.int().min(0, 'must not be negative').max(2_147_483_647, 'must be below 2³¹')
 

@@ -63,7 +63,9 @@ export const TurnInput = builder.inputType('TurnInput', {
     }),
     createdAt: t.field({
       type: 'DateTime',
-      description: 'When it was said, to import old turns; now when left out. It changes nothing in the order.',
+      description:
+        'When the turn was written, for imported turns; defaults to now, and must not be in the future. It does not '
+        + 'change the order of turns.',
     }),
   }),
 })

@@ -17,8 +17,8 @@ import { RoleEnum } from './turn.ts'
 
 const ContextStrategyEnum = builder.enumType('ContextStrategy', {
   description:
-    'What a context is made of. Instructions, pinned turns and the newest turn are in each, and so is what is known '
-    + 'where it is asked for.',
+    'What a context is made of. Each has the newest turn, instructions and pinned turns that fit, and profiles and facts '
+    + 'if requested.',
   values: {
     SIMPLE: { description: 'The newest turns that fit, whatever their number, all in their own words.' },
     SUMMARIZATION: { description: 'What the oldest turns come to, then the recent turns in their own words.' },
@@ -44,8 +44,8 @@ const KINDS = {
   SYSTEM_PROMPT: { description: "The conversation's system prompt." },
   PROFILE: { description: 'What is known of the people in the conversation, in one message of quotes.' },
   FACT: { description: 'Facts of the conversation and about its people, in one message of quoted lines.' },
-  SUMMARY: { description: 'What old turns come to, in the words of a summary.' },
-  PINNED: { description: 'Instructions and pinned turns, which stand however old they are.' },
+  SUMMARY: { description: 'A summary of the oldest turns, quoted in a message of its own.' },
+  PINNED: { description: 'Instructions and pinned turns, included whatever their age if they fit.' },
   RECENT: { description: 'Turns in their own words, the newest among them.' },
   RECALLED: { description: 'Turns that bear on the query, quoted in one message.' },
 } as const satisfies Record<ItemKind, object>

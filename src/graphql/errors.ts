@@ -110,7 +110,7 @@ builder.objectType(ProviderFailed, {
 
 builder.objectType(BudgetTooSmall, {
   name: 'BudgetTooSmall',
-  description: 'What a context cannot be without, the instructions and the newest turn, takes more than its budget.',
+  description: 'The system prompt and the newest turn, which every context includes, exceed the token budget.',
   interfaces,
   fields: (t) => ({
     required: t.exposeInt('required', { description: 'The least budget for which a context can be built now.' }),

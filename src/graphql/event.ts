@@ -17,7 +17,7 @@ import type {
   TurnEvent,
 } from '../domain/event/event.ts'
 import { readEventsOf } from '../domain/event/reader.ts'
-import { getFactsFromConversation } from '../domain/fact/fact.ts'
+import { getFacts } from '../domain/fact/fact.ts'
 import { NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
 import { readSharedFor, readFor, viewerOf } from './inherited-view.ts'
@@ -194,13 +194,18 @@ builder.objectRef<VisibleFacts>('FactsChanged').implement({
     facts: t.field({
       type: ['Fact'],
       description:
-        'Those of them that the viewer sees, as they are now: `supersededAt` tells which hold. One that was said '
-        + 'again in another conversation since is left out, as it is known from there.',
+        'The facts that the viewer sees, in their current state: `supersededAt` is null for active ones. Deleted facts '
+        + 'are left out.',
       extensions: SHAREABLE,
       async resolve(event, _, context) {
         const viewer = viewerOf(context, event)
-        const facts = await getFactsFromConversation(context.deps, viewer, event.conversationId, event.factIds)
-        return readFor(context, viewer, facts, (read) => read)
+        const facts = await getFacts(context.deps, viewer, event.factIds)
+        return readFor(
+          context,
+          viewer,
+          event.factIds.flatMap((each) => facts.get(each) ?? []),
+          (read) => read,
+        )
       },
     }),
   }),

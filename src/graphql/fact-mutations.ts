@@ -18,7 +18,7 @@ const FactExtraction = builder
         resolve: ({ facts }) => facts,
       }),
       exactDuplicatesSkipped: t.exposeInt('exactDuplicatesSkipped', {
-        description: 'How many were known to the letter, among the same people. They are renewed, not written twice.',
+        description: 'How many were known to the letter, among the same people. Each adds a source to the known fact.',
       }),
     }),
   })
@@ -37,7 +37,8 @@ const FactInput = builder.inputType('FactInput', {
     }),
     observedAt: t.field({
       type: 'DateTime',
-      description: "When it was said; the source turn's time when left out, or else now.",
+      description:
+        "When it was said; defaults to the source turn's time, or to now without one. Must not be in the future.",
     }),
   }),
 })
@@ -62,8 +63,8 @@ builder.mutationField('recordFacts', (t) =>
     type: FactExtraction,
     description:
       'Writes facts down as they are given, all or none. What is known to the letter, of the same user or conversation and '
-      + 'for the same people, is not written again: it is renewed if it was said later, or by somebody more to be '
-      + 'believed.',
+      + 'for the same people, is not written again: the known fact gets another source. The facts are asserted by the '
+      + 'viewer (`assertedBy`).',
     errors: orErrors('RecordFacts', 'What became of the facts, or why none was written.', [
       InvalidInput,
       NotFound,
@@ -86,8 +87,8 @@ builder.mutationField('retractFact', (t) =>
   t.field({
     type: 'Fact',
     description:
-      'Takes a fact back: it holds no more, and stays to be read with the reason. One that was superseded before '
-      + 'stays as it is.',
+      'Retracts a fact: supersedes it and stores the reason. A fact that is already superseded does not change. Only the '
+      + 'person itself can retract its own statement; others get NotAllowed.',
     errors: orErrors('RetractFact', 'The fact as it is now, or why it was not taken back.', [
       InvalidInput,
       NotFound,

@@ -7,7 +7,7 @@ import { loadConversation, loadFact, loadPageOfFacts, loadTurn } from './loaders
 import { Node } from './node.ts'
 import { ParticipantKindEnum } from './participant.ts'
 import { viewerOf } from './inherited-view.ts'
-import { PER_VIEWER, SHAREABLE } from './sharing.ts'
+import { PER_VIEWER } from './sharing.ts'
 
 const SupersedeReasonEnum = builder.enumType('SupersedeReason', {
   description: 'Why a fact does not hold any more.',
@@ -21,15 +21,19 @@ const SupersedeReasonEnum = builder.enumType('SupersedeReason', {
 
 builder.objectType('Fact', {
   description:
-    'One statement, as subject, predicate and object. It holds until something supersedes it, and stays to be read. '
-    + 'Who sees the turn it was taken from sees it, and nobody else.',
+    'One statement, as subject, predicate and object. It is active until it is superseded, and can be read afterwards. '
+    + 'It may have several sources: turns, or recordings. An actor who sees any of them sees the fact; it ends with the '
+    + 'last of them.',
   interfaces: [Node],
   fields: (t) => ({
     sourceConversation: t.field({
       type: 'Conversation',
       nullable: true,
-      description: 'The conversation it is known from; null where it was recorded of no conversation.',
-      extensions: SHAREABLE,
+      description:
+        'The conversation of its first source; null if it was recorded without a conversation, or if the viewer sees the '
+        + 'fact only through another source.',
+      // A viewer may see the fact through a source in another conversation.
+      extensions: PER_VIEWER,
       resolve: (fact, _, context) =>
         fact.conversationId === null ? null : loadConversation(context, viewerOf(context, fact), fact.conversationId),
     }),
@@ -46,15 +50,23 @@ builder.objectType('Fact', {
     saidBy: t.expose('saidBy', {
       type: ParticipantKindEnum,
       description:
-        'Who said it, or recorded it, whichever is to be believed less: a person is believed before an agent, an '
-        + 'agent before a tool. One that is less trusted never displaces another.',
+        'The type of actor that stated or recorded it, whichever is less trusted: a person is trusted more than an agent, '
+        + 'an agent more than a tool. A less trusted fact never supersedes a more trusted one.',
+    }),
+    assertedBy: t.exposeString('assertedBy', {
+      nullable: true,
+      description:
+        'The actor who asserted it: the author of the turn it was extracted from, or the actor who recorded it. A '
+        + "person's own statements are trusted more than statements by others about that person, which contexts and "
+        + 'profiles quote as claims. Null if unknown.',
     }),
     sourceTurn: t.field({
       type: 'Turn',
       nullable: true,
-      description: 'The turn it was taken from, in that version; null where none says it.',
-      // Every viewer of the fact sees its source turn.
-      extensions: SHAREABLE,
+      description:
+        'The turn version of its first source; null if no turn states it, or if the viewer sees the fact only through '
+        + 'another source.',
+      extensions: PER_VIEWER,
       resolve: (fact, _, context) =>
         fact.sourceTurnId === null ? null : loadTurn(context, viewerOf(context, fact), fact.sourceTurnId),
     }),
@@ -65,7 +77,7 @@ builder.objectType('Fact', {
     }),
     observedAt: t.expose('observedAt', {
       type: 'DateTime',
-      description: 'When it was said, the last time that it was.',
+      description: 'When it was last asserted, by the most trusted of those who did.',
     }),
     createdAt: t.expose('createdAt', {
       type: 'DateTime',

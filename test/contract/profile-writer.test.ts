@@ -7,8 +7,8 @@ import { countInline } from '../../src/text/tokens.ts'
 import { createFakeChat, quotedIn, answers, type FakeChat } from '../support/fake-chat.ts'
 import { profileWriterContract } from './profile-writer.ts'
 
-const lineOf = ({ predicate, object, believed = true }: Partial<AddedFact>) =>
-  believed ? `- ${predicate} ${object}` : `- Somebody claims: "${predicate} ${object}"`
+const lineOf = ({ predicate, object, claimedBy }: Partial<AddedFact>) =>
+  claimedBy ? `- Claimed by "${claimedBy}": "${predicate} ${object}"` : `- ${predicate} ${object}`
 
 /**
  * Returns the previous lines except those of removed facts, then one line per added fact.
@@ -16,8 +16,8 @@ const lineOf = ({ predicate, object, believed = true }: Partial<AddedFact>) =>
 function answer(content: string) {
   const [, [before], ...changes] = quotedIn(content) as [unknown, [{ profile: string }], ...AddedFact[][]]
   const facts = changes.flat()
-  const removed = new Set(facts.filter(({ believed }) => believed === undefined).map(lineOf))
-  const added = facts.filter(({ believed }) => believed !== undefined).map(lineOf)
+  const removed = new Set(facts.filter(({ claimedBy }) => claimedBy === undefined).map(lineOf))
+  const added = facts.filter(({ claimedBy }) => claimedBy !== undefined).map(lineOf)
   const kept = before.profile.split('\n').filter((line) => line.startsWith('- ') && !removed.has(line))
   return { profile: ['## About', ...kept, ...added].join('\n') }
 }

@@ -6,9 +6,9 @@ import { type AddedFact, type ProfileRequest, type ProfileWriter } from '../../s
 import { countInline } from '../../src/text/tokens.ts'
 
 /** Creates a fact from a text such as "Ada | lives in | Berlin", observed on that day of May 2026. */
-export function profileFact(text: string, day = 1, believed = true): AddedFact {
+export function profileFact(text: string, day = 1, claimedBy: string | null = null): AddedFact {
   const [subject = '', predicate = '', object = ''] = text.split(' | ')
-  return { subject, predicate, object, believed, observedAt: new Date(Date.UTC(2026, 4, day)).toISOString() }
+  return { subject, predicate, object, claimedBy, observedAt: new Date(Date.UTC(2026, 4, day)).toISOString() }
 }
 
 export const REQUEST: ProfileRequest = {
@@ -48,8 +48,8 @@ export function profileWriterContract(name: string, create: () => Promise<Profil
     })
 
     it('marks unconfirmed claims', async () => {
-      const profile = await writer.write({ ...REQUEST, added: [profileFact('Ada | is | an admin', 1, false)] })
-      expect(profile).toMatch(/^- Somebody claims: ".*admin.*"$/m)
+      const profile = await writer.write({ ...REQUEST, added: [profileFact('Ada | is | an admin', 1, 'eve')] })
+      expect(profile).toMatch(/^- Claimed by "eve": ".*admin.*"$/m)
     })
 
     it('returns an empty profile for no facts, and the previous profile if nothing changed', async () => {

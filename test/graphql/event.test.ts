@@ -127,7 +127,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     expect(await superseded('bob')).toMatchObject({ seq, turn: { text: 'first', supersededBy: by }, by })
   })
 
-  it('omit facts that another conversation has superseded by the time of delivery', async () => {
+  it('keep facts that were recorded again in another conversation by the time of delivery', async () => {
     const [conversationId, other] = [await makeConversation(BOTH), await makeConversation(BOTH)]
     const following = await follow(
       'bob',
@@ -148,7 +148,9 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     // The event is resolved only when the subscriber takes it.
     await new Promise((resolve) => setTimeout(resolve, 200))
     await recordFacts(other, 'snow')
-    expect(await take(following, 1)).toEqual([{ conversationEvents: { seq: 3, facts: [{ object: 'ice' }] } }])
+    expect(await take(following, 1)).toEqual([
+      { conversationEvents: { seq: 3, facts: [{ object: 'snow' }, { object: 'ice' }] } },
+    ])
     await following.return?.()
   })
 

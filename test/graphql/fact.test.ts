@@ -112,7 +112,9 @@ describe.each(backends)('facts on $name', (backend) => {
       facts: [fact],
     } = await record({ conversationId, facts: [likes('rain')] })
     const retract = async (input: object, as = ada) => (await as(RETRACT, { input })).retractFact
-    const retracted = await retract({ factId: fact.id, reason: 'a joke' }, bob)
+    // Only Ada may retract what she said about herself.
+    expect(await retract({ factId: fact.id }, bob)).toMatchObject({ __typename: 'NotAllowed' })
+    const retracted = await retract({ factId: fact.id, reason: 'a joke' })
     expect(retracted).toEqual({
       __typename: 'Fact',
       ...fact,

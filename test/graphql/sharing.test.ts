@@ -66,6 +66,8 @@ describe('sharingOf', () => {
       'Conversation.tokenCount',
       'Conversation.turnCount',
       'Conversation.turns',
+      'Fact.sourceConversation',
+      'Fact.sourceTurn',
       'Fact.supersededBy',
       'Participant.unreadCount',
       'Turn.supersededBy',
@@ -92,7 +94,7 @@ describe('selectsOnlyShareable', () => {
         following(`
       ... on TurnAppended { turn { id actor text parts { ... on TextPart { text } } conversation { title lastSeq } } }
       ... on TurnSuperseded { turn { id } by { id text } }
-      ... on FactsChanged { facts { id object sourceTurn { text } } }
+      ... on FactsChanged { facts { id object assertedBy } }
       ... on ParticipantRead { participant { actor lastReadSeq presence } }`),
       ),
     ).toBe(true)

@@ -99,7 +99,7 @@ const PROFILES = {
 - prefers tea
 
 ## Work
-- Somebody claims: "works at Fjord Analytics"
+- Claimed by "scout": "works at Fjord Analytics"
 - works at Nordlys Shipping
 
 ## Environment

@@ -2,16 +2,28 @@
 // nothing itself: the caller passes the search for recalled turns, which runs last because it needs the ids of the
 // sources that are already included.
 //
-// Invariants: the budget is never exceeded; instructions and the newest turn are always included; a tool call and its
-// results stay together; the same material and recalled turns give the same context.
+// Invariants: the budget is never exceeded; the system prompt and the newest turn are always included; instructions are
+// included up to their share of the budget, the oldest first; a tool call and its results stay together; the same material and recalled turns give the same context.
 
 import { BudgetTooSmall, InvalidInput } from '../../errors.ts'
 import { allot } from './allotment.ts'
-import { openingSize, minus, plus, spaceOf, sum, tokensOf, NOTHING, type Shares, type Size } from './budget.ts'
-import { chooseKept, chooseTurns, isInstruction } from './choose-turns.ts'
+import {
+  INSTRUCTION_SHARE,
+  minus,
+  NOTHING,
+  openingSize,
+  partOf,
+  plus,
+  spaceOf,
+  sum,
+  tokensOf,
+  type Shares,
+  type Size,
+} from './budget.ts'
+import { chooseInstructions, choosePinned, chooseTurns } from './choose-turns.ts'
 import { contentOf, textMessage, type Context, type ContextItem, type Message } from './message.ts'
 import type { Perspective, ContextTurn } from './perspective.ts'
-import type { RecalledTurn, QuotedFact, QuotedProfile } from './quote.ts'
+import { summaryMessage, type RecalledTurn, type QuotedFact, type QuotedProfile } from './quote.ts'
 import { ALREADY_INCLUDED, fitRecalled } from './recalled.ts'
 import { fitFacts, fitProfiles } from './fit-quotes.ts'
 import {
@@ -69,7 +81,7 @@ export type AssemblyRequest = {
 
 /**
  * Builds the context and its manifest.
- * @throws BudgetTooSmall if instructions and the newest turn exceed the token budget
+ * @throws BudgetTooSmall if the system prompt and the newest turn exceed the token budget
  * @throws InvalidInput if they exceed maxMessages or maxChars
  */
 export async function assemble(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Context> {
@@ -82,8 +94,10 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
 
   const systemPrompt = await measureSystemPrompt(tokens, material.systemPrompt)
   const opening = [...turns, ...kept].some(({ role }) => role === 'ASSISTANT') ? await openingSize(tokens) : NOTHING
-  const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(kept.filter(isInstruction))])
-  checkRequired(request, plus(fixed, newestSize), all)
+  const required = sum([opening, sizesOf(systemPrompt), newestSize])
+  checkRequired(request, required, all)
+  const instructions = chooseInstructions(kept, partOf(minus(all, required), INSTRUCTION_SHARE))
+  const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(instructions.taken)])
 
   const limits = allot({ all, fixed, newest: newestSize, shares, withRecall: recall !== null })
   let spent = NOTHING
@@ -96,7 +110,7 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
   spend(facts.messages)
   const summaries = await fitSummaries(tokens, material, minus(limits.summary, spent))
   spend(summaries.messages)
-  const chosenKept = chooseKept(kept, minus(limits.pinned, spent))
+  const chosenKept = { instructions, ...choosePinned(kept, minus(limits.pinned, spent)) }
   spend(chosenKept.taken)
   const chosen = chooseTurns(
     measured,
@@ -135,7 +149,7 @@ async function measureSystemPrompt(tokens: Tokens, systemPrompt: string | null):
   return [await measureMessage(tokens, textMessage({ ...about, sources: [] }, systemPrompt))]
 }
 
-/** Throws if instructions and the newest turn exceed a limit. */
+/** Throws if the system prompt and the newest turn exceed a limit. */
 function checkRequired({ tokenBudget }: AssemblyRequest, required: Size, all: Size): void {
   if (tokensOf(required) > tokenBudget) throw new BudgetTooSmall(tokenBudget, tokensOf(required))
   for (const [measure, path] of [
@@ -143,7 +157,7 @@ function checkRequired({ tokenBudget }: AssemblyRequest, required: Size, all: Si
     ['chars', 'maxChars'],
   ] as const) {
     if (required[measure] <= all[measure]) continue
-    throw InvalidInput.at(path, `is ${all[measure]}; instructions and the newest turn need ${required[measure]}`)
+    throw InvalidInput.at(path, `is ${all[measure]}; the system prompt and the newest turn need ${required[measure]}`)
   }
 }
 
@@ -153,14 +167,7 @@ async function fitSummaries(
   { summaries, tooLong }: ContextMaterial,
   space: Size,
 ): Promise<{ messages: MeasuredMessage[]; omitted: ContextItem[] }> {
-  const toMessage = (summary: CoveringSummary) =>
-    measureMessage(
-      tokens,
-      textMessage(
-        { kind: 'SUMMARY', role: 'SYSTEM', sources: [summary.id], reason: 'summarises the oldest turns' },
-        `Summary of the conversation so far:\n${summary.content}`,
-      ),
-    )
+  const toMessage = (summary: CoveringSummary) => measureMessage(tokens, summaryMessage(summary))
   const { taken, omitted } = newestThatFit(await Promise.all(summaries.map(toMessage)), space)
   const all = [...(await Promise.all(tooLong.map(toMessage))), ...omitted]
   const reason = 'no space for summaries of the oldest turns'

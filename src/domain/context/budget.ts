@@ -74,6 +74,12 @@ export const DEFAULT_SHARES: Shares = {
   recalled: 0.2,
 }
 
+/**
+ * Share of the space besides the system prompt and the newest turn that instructions may take together. Without it, one
+ * long instruction would make every smaller context impossible.
+ */
+export const INSTRUCTION_SHARE = 0.5
+
 /** Tokens that a message has besides its text: the minimum and the usual maximum. */
 export const OVERHEAD = { min: 11, max: 40 }
 

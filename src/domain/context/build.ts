@@ -9,6 +9,7 @@ import { actAs, type Viewer } from '../view.ts'
 import { assemble } from './assemble.ts'
 import { DEFAULT_SHARES } from './budget.ts'
 import { readMaterial } from './material.ts'
+import { tellApart } from './names.ts'
 import type { Context } from './message.ts'
 import type { RecalledTurn } from './quote.ts'
 
@@ -73,7 +74,7 @@ export type BuildContextInput = z.input<typeof buildContextInput>
  *
  * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts.
  * @throws InvalidInput @throws NotFound
- * @throws BudgetTooSmall if the system prompt, instructions and the newest turn exceed the budget
+ * @throws BudgetTooSmall if the system prompt and the newest turn exceed the budget
  */
 export async function buildContext(deps: RecallDeps, principal: Viewer, input: BuildContextInput): Promise<Context> {
   const given = parse(buildContextInput, input)
@@ -151,5 +152,5 @@ async function namesOf(
   const unnamed = new Set(actors.filter((actor) => !names.has(actor)))
   if (unnamed.size === 0) return names
   const rows = await readParticipants(pool, tenant, [conversationId], [...unnamed])
-  return new Map([...names, ...rows.map(({ actor, displayName }) => [actor, displayName ?? actor] as const)])
+  return tellApart(rows, names)
 }

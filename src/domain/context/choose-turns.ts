@@ -1,7 +1,7 @@
 // Chooses the turns that a context contains verbatim: kept turns and the window of recent turns. Lists the turns that
 // are left out, with reasons, for the manifest.
 
-import { fullness, plus, type Size } from './budget.ts'
+import { fits, fullness, INSTRUCTION_SHARE, NOTHING, plus, type Size } from './budget.ts'
 import type { ContextItem } from './message.ts'
 import {
   idsOf,
@@ -14,25 +14,40 @@ import {
 } from './measure.ts'
 import { windowStart } from './window.ts'
 
-/** Kept turns: instructions, which are always included; of the others, `taken` fit and `omitted` do not. */
-type ChosenKeptTurns = { instructions: KeptTurn[]; taken: KeptTurn[]; omitted: KeptTurn[] }
+/** `taken` fit and `omitted` do not. */
+type Choice = { taken: KeptTurn[]; omitted: KeptTurn[] }
+type ChosenKeptTurns = Choice & { instructions: Choice }
 
 /** Manifest reasons for kept turns that do not fit. */
 const NO_SPACE = {
   PINNED: 'no space for older pinned turns',
   RECENT: 'no space for older turns that no summary covers',
 }
+const NO_SPACE_FOR_INSTRUCTIONS = `instructions take at most ${INSTRUCTION_SHARE * 100} % of the space, the oldest first`
 
-export const isInstruction = (turn: KeptTurn) => turn.isInstruction
+/**
+ * Chooses the instructions that fit, the oldest first, and skips each that does not fit. A later instruction, however
+ * long, never displaces an earlier one.
+ */
+export function chooseInstructions(kept: readonly KeptTurn[], space: Size): Choice {
+  const choice: Choice = { taken: [], omitted: [] }
+  let size = NOTHING
+  for (const turn of kept.filter(({ isInstruction }) => isInstruction)) {
+    const grown = plus(size, turn.size)
+    if (fits(grown, space)) {
+      choice.taken.push(turn)
+      size = grown
+    } else choice.omitted.push(turn)
+  }
+  return choice
+}
 
-/** Chooses all instructions, and the newest of the other kept turns that fit. */
-export const chooseKept = (kept: readonly KeptTurn[], space: Size): ChosenKeptTurns => ({
-  instructions: kept.filter(isInstruction),
-  ...newestThatFit(
-    kept.filter((turn) => !isInstruction(turn)),
+/** Chooses the newest of the kept turns other than instructions that fit. */
+export const choosePinned = (kept: readonly KeptTurn[], space: Size): Choice =>
+  newestThatFit(
+    kept.filter(({ isInstruction }) => !isInstruction),
     space,
-  ),
-})
+  )
 
 type RecentTurns = {
   /** Root seqs of the recent turns, ascending. */
@@ -65,9 +80,11 @@ export function chooseTurns(
 ): ChosenTurns {
   const { turns, newest, groupOf, isOrphanResult } = measured
   const isNewest = new Set(newest)
-  const counted = new Map([...kept.instructions, ...kept.taken].map((each) => [each.sources[0]!, each]))
+  const counted = new Map([...kept.instructions.taken, ...kept.taken].map((each) => [each.sources[0]!, each]))
   const countedAt = (index: number) => counted.get(turns[index]!.sources[0]!)
-  const sizes = sizesFrom(measured, (index) => countedAt(index) !== undefined)
+  const refusedIds = new Set(idsOf(kept.instructions.omitted))
+  const isRefused = (index: number) => refusedIds.has(turns[index]!.sources[0]!)
+  const sizes = sizesFrom(measured, (index) => countedAt(index) !== undefined || isRefused(index))
   const start = windowStart({
     rootSeqs: request.rootSeqs,
     complete: request.complete,
@@ -78,7 +95,7 @@ export function chooseTurns(
   const window: MeasuredMessage[] = []
   const orphans: MeasuredMessage[] = []
   for (let index = start; index < turns.length; index++) {
-    if (isNewest.has(index)) continue
+    if (isNewest.has(index) || isRefused(index)) continue
     const keptTurn = countedAt(index)
     if (keptTurn) window.push(keptTurn)
     else if (isOrphanResult(index) || groupOf(index)[0]! < start) orphans.push(turns[index]!)
@@ -86,7 +103,7 @@ export function chooseTurns(
   }
   const inWindow = new Set(idsOf(window))
   const omitted = kept.omitted.filter(({ sources }) => !inWindow.has(sources[0]!))
-  const omittedIds = new Set(idsOf(omitted))
+  const omittedIds = new Set([...idsOf(omitted), ...refusedIds])
   const older = turns.filter(
     ({ sources: [id] }, index) => index < start && !isNewest.has(index) && !counted.has(id!) && !omittedIds.has(id!),
   )
@@ -96,11 +113,19 @@ export function chooseTurns(
       .sort((a, b) => a.rootSeq - b.rootSeq),
     window,
     size: sizes[start]!,
-    omitted: [...omittedItems(omitted), ...olderItems(older, turns.length - start, request), ...orphanItems(orphans)],
+    omitted: [
+      ...instructionItems(kept.instructions.omitted),
+      ...omittedItems(omitted),
+      ...olderItems(older, turns.length - start, request),
+      ...orphanItems(orphans),
+    ],
   }
 }
 
-/** Returns, for each index, the size of a window that starts there, with the newest turn, without counted turns. */
+/**
+ * Returns, for each index, the size of a window that starts there, with the newest turn. Kept turns that are counted
+ * elsewhere, and instructions that are left out, add nothing.
+ */
 function sizesFrom(
   { turns, newest, groupOf, isOrphanResult }: MeasuredTurns,
   isCounted: (index: number) => boolean,
@@ -115,6 +140,9 @@ function sizesFrom(
   }
   return sizes
 }
+
+const instructionItems = (omitted: readonly KeptTurn[]): ContextItem[] =>
+  omitted.length ? [omittedItem('PINNED', omitted, NO_SPACE_FOR_INSTRUCTIONS)] : []
 
 const omittedItems = (omitted: readonly KeptTurn[]): ContextItem[] =>
   (['PINNED', 'RECENT'] as const).flatMap((kind) => {

@@ -18,7 +18,9 @@ const MAX_PROFILES = 10
 const ADDED_TOKENS = { fact: 12, profile: 20 }
 
 export type ProfilesAndFacts = {
-  profiles: QuotedProfile[]
+  profiles: Omit<QuotedProfile, 'name'>[]
+  /** The users of the profiles. */
+  people: { actor: string; displayName: string | null }[]
   facts: QuotedFact[]
   /** Whether `facts` contains all facts; false if there are more than MAX_FACTS. */
   areAllFacts: boolean
@@ -64,11 +66,12 @@ export async function readProfilesAndFacts(
   const quoted = otherPeople
     .flatMap(({ actor, displayName }) => {
       const profile = profiles?.get(actor)
-      return profile && profile.content.trim() !== '' ? [{ ...profile, name: displayName ?? actor }] : []
+      return profile && profile.content.trim() !== '' ? [{ ...profile, displayName }] : []
     })
     .slice(0, MAX_PROFILES)
   return {
-    profiles: quoted.map(({ userId, name, content }) => ({ id: userId, name, text: content })),
+    profiles: quoted.map(({ userId, content }) => ({ id: userId, text: content })),
+    people: quoted.map(({ userId, displayName }) => ({ actor: userId, displayName })),
     facts: facts.map((fact) => ({ id: fact.id, text: factLine({ ...fact, sentence: sentenceOf(fact) }) })),
     areAllFacts: rows.length <= MAX_FACTS,
     tokens: {

@@ -18,17 +18,9 @@ const RENDER: { [F in Format]: (steps: readonly RenderStep[]) => Rendered[F] } =
   AI_SDK: (steps) => steps.flatMap(toAiSdk),
 }
 
-/** Kinds of messages that are rendered before all others. */
-const FIRST_KINDS: ReadonlySet<Message['kind']> = new Set(['SYSTEM_PROMPT', 'SUMMARY'])
-
-/**
- * Renders the messages in a format, ready to be sent. The system prompt and summaries precede profiles and facts,
- * because some providers reject a system message after a user message.
- */
+/** Renders the messages in a format, ready to be sent. */
 export function render<F extends Format>(messages: readonly Message[], format: F): Rendered[F] {
-  const first = messages.filter(({ kind }) => FIRST_KINDS.has(kind))
-  const rest = messages.filter(({ kind }) => !FIRST_KINDS.has(kind))
-  return RENDER[format](pairCallsWithResults([...first, ...rest].flatMap(stepsOf)))
+  return RENDER[format](pairCallsWithResults(messages.flatMap(stepsOf)))
 }
 
 /**

@@ -6,7 +6,8 @@ import {
   lockFactsOfConversation,
   reactivateFacts,
 } from '../../store/sql/erasure/erase-facts.ts'
-import { lockFactsOfTurn, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
+import { lockFactsOfTurn, readFactsFrom, readSupersededBy, takeBackSources } from '../../store/sql/fact/fact-sources.ts'
+import { supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import type { Tx } from '../../store/db.ts'
 import { revokeSummaries } from '../../store/sql/summary/write-summary.ts'
 import type { UpdateDerivatives } from '../turn/supersede.ts'
@@ -50,13 +51,27 @@ export const revokeCoverage: UpdateDerivatives = async (tx, { conversationId, is
   return []
 }
 
-/** Supersedes the facts of the older version. If the newer version states them too, extraction writes them again. */
+/**
+ * Takes the older version back as a source of facts, and supersedes the facts that have no other source. Duplicates from
+ * other turns that these had replaced become active again. If the newer version states the facts too, extraction writes
+ * them again.
+ */
 export const supersedeFactsOfTurn: UpdateDerivatives = async (tx, { older }) => {
+  const source = { turnId: older.id }
   const facts = await lockFactsOfTurn(tx, older.id)
-  return supersedeFacts(
+  await takeBackSources(tx, facts, source)
+  const ended = await readFactsFrom(tx, facts, source)
+  const duplicates = await readSupersededBy(tx, ended, ['DUPLICATE'])
+  const superseded = await supersedeFacts(
     tx,
-    facts.map((id) => ({ id, by: null, reason: 'UPDATE' })),
+    ended.map((id) => ({ id, by: null, reason: 'UPDATE' })),
   )
+  const fromTurn = new Set(await readFactsFrom(tx, duplicates, source))
+  await reactivateFacts(
+    tx,
+    duplicates.filter((id) => !fromTurn.has(id)),
+  )
+  return superseded
 }
 
 export const countTurns: PrepareDelete = async (tx, { conversationId }) => ({
@@ -68,17 +83,20 @@ export const countSummaries: PrepareDelete = async (tx, { conversationId }) => (
 })
 
 /**
- * Makes the facts active again that the conversation's facts superseded. The caller has locked the journals of their
- * conversations.
+ * Takes the conversation back as a source of facts. Facts that have no other source are deleted with it, and the facts
+ * that these superseded become active again. The caller has locked the journals of their conversations.
  */
-export const reactivateSuperseded: PrepareDelete = async (tx, { conversationId }) => {
-  const { facts, supersededElsewhere: superseded } = await lockFactsOfConversation(tx, conversationId)
-  return { rows: facts, finish: (after) => reactivateFacts(after, superseded) }
+export const takeBackFacts: PrepareDelete = async (tx, { conversationId }) => {
+  const facts = await lockFactsOfConversation(tx, conversationId)
+  await takeBackSources(tx, facts, { conversationId })
+  const ended = await readFactsFrom(tx, facts, { conversationId })
+  const superseded = await readSupersededBy(tx, ended)
+  return { rows: ended.length, finish: (after) => reactivateFacts(after, superseded) }
 }
 
 /**
  * Deletes the profiles made from the conversation's facts. Skipped if it has no facts, because the statement reads
- * every profile of the tenant. Runs after `reactivateSuperseded` has locked the facts.
+ * every profile of the tenant. Runs after `takeBackFacts`, so that it finds only facts that are deleted.
  */
 export const deleteProfiles: PrepareDelete = async (tx, { tenant, conversationId }) => {
   const fact = await tx.fact.findFirst({ where: { conversationId }, select: { id: true } })

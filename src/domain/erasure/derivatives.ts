@@ -11,7 +11,7 @@ import {
   countTurns,
   deleteProfiles,
   recount,
-  reactivateSuperseded,
+  takeBackFacts,
   supersedeFactsOfTurn,
   revokeCoverage,
   type ChangedFact,
@@ -143,17 +143,28 @@ export const DERIVATIVES: readonly Derivative[] = [
     table: 'fact',
     data: 'Statements extracted from the text, with their terms and the id of the turn.',
     onEdit: {
-      how: 'Active facts whose source is the older version are superseded with reason UPDATE.',
+      how:
+        'Active facts whose only source is the older version are superseded with reason UPDATE; duplicates of them from '
+        + 'other turns become active again.',
       update: supersedeFactsOfTurn,
     },
     onErase:
-      'Facts whose source is any version are deleted, even superseded ones, and the facts that they superseded become '
-      + 'active again, as on delete.',
+      'Facts whose only sources are versions of the turn are deleted, even superseded ones, and the facts that they '
+      + 'superseded become active again, as on delete.',
     onDelete: {
-      how: 'Deleted with the conversation; facts of other conversations that they superseded become active again.',
+      how:
+        'Facts without a source in another conversation are deleted with the conversation; facts of other conversations '
+        + 'that they superseded become active again.',
       by: 'CASCADE',
-      prepare: reactivateSuperseded,
+      prepare: takeBackFacts,
     },
+  },
+  {
+    table: 'fact_source',
+    data: 'The turns and conversations that assert a fact, with their audience, author and time.',
+    onEdit: { how: 'The older version is removed from the sources of facts that have others.' },
+    onErase: 'Every version is removed from the sources of facts that have others; the other facts are deleted.',
+    onDelete: CASCADE,
   },
   {
     table: 'fact_vector',

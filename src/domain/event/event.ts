@@ -134,7 +134,8 @@ export function projectEvent(view: View, event: ConversationEvent): VisibleEvent
     }
     case 'FactsChanged': {
       const { facts, ...rest } = event
-      return { ...rest, factIds: facts.filter((fact) => sees(view, fact)).map(({ id }) => id) }
+      const seen = facts.filter((fact) => sees(view, fact)).map(({ id }) => id)
+      return { ...rest, factIds: [...new Set(seen)] }
     }
     case 'TurnDelta': {
       const { of, ...rest } = event

@@ -1,20 +1,23 @@
 // Measures the quality of the stored facts without calling a model: duplicates, contradictions, facts never recalled,
 // and the backlog of background jobs. Read-only.
 
-import { countFacts, readAudited, readUsersWithFacts, type AuditedFact } from '../../store/sql/fact/audit-facts.ts'
+import { countFacts, readAudited, readUsersWithFacts } from '../../store/sql/fact/audit-facts.ts'
+import { readObjectVectors } from '../../store/sql/fact/fact-vectors.ts'
 import { readQueue } from '../../store/sql/job/read-jobs.ts'
-import { yieldToEventLoop } from '../../yield.ts'
+import { runStepsYielding } from '../../yield.ts'
 import type { FactDeps } from './deps.ts'
 import { QUEUES } from '../job/worker.ts'
 import type { Viewer } from '../view.ts'
-import { reconcile } from './reconcile.ts'
+import { planSteps, type ActiveFact } from './reconcile.ts'
 import { isSame, toComparedFact, type ComparedFact } from './same.ts'
-import { TRUST } from './trust.ts'
+import { trustOf } from './trust.ts'
 
 /** Maximum number of users whose facts are compared, those with the newest facts first. */
 const MAX_USERS = 100
 /** Maximum number of active facts compared per user, newest first. */
 const MAX_FACTS = 500
+/** Maximum number of facts compared in one audit, of all users: further users are not sampled. */
+const MAX_SAMPLE = 2_000
 
 /** Rates are 0 to 1; null if the denominator is 0. */
 export type MemoryAudit = {
@@ -41,19 +44,22 @@ const rate = (part: number, whole: number) => (whole > 0 ? part / whole : null)
 /** Result of comparing facts about one user in one visibility set. */
 type Comparison = { facts: number; nearDuplicates: number; contradictions: number }
 
-/** Compares facts of one visibility set; see MemoryAudit for the counts. Pure. */
-function compareFacts(facts: readonly AuditedFact[]): Comparison {
+/** Compares facts of one visibility set; see MemoryAudit for the counts. Yields after each fact. */
+function* compareFacts(facts: readonly ActiveFact[]): Generator<void, Comparison> {
   const slots = new Map<string, ComparedFact[]>()
   for (const fact of facts) {
     const compared = toComparedFact(fact)
-    const slot = `${compared.subject}\n${compared.predicate.name}`
-    slots.set(slot, [...(slots.get(slot) ?? []), compared])
+    slots.set(compared.slot, [...(slots.get(compared.slot) ?? []), compared])
+    yield
   }
   let nearDuplicates = 0
   for (const slot of slots.values()) {
-    nearDuplicates += slot.filter((one) => slot.some((other) => other !== one && isSame(one, other))).length
+    for (const one of slot) {
+      if (slot.some((other) => other !== one && isSame(one, other))) nearDuplicates += 1
+      yield
+    }
   }
-  const { disputed, contradicted } = reconcile(facts.map((fact) => ({ ...fact, trust: TRUST[fact.saidBy] })))
+  const { disputed, contradicted } = yield* planSteps(facts)
   return { facts: facts.length, nearDuplicates, contradictions: disputed.length + contradicted.length }
 }
 
@@ -66,15 +72,19 @@ export async function auditMemory(
   const { waiting, ageSeconds } = await readQueue(db, viewer.tenant, Object.values(QUEUES))
   const sum: Comparison = { facts: 0, nearDuplicates: 0, contradictions: 0 }
   for (const user of await readUsersWithFacts(db, viewer, MAX_USERS)) {
-    const facts = await readAudited(db, viewer, user, embedding.serving().name, MAX_FACTS)
-    const sets = new Map<string, AuditedFact[]>()
-    for (const fact of facts) sets.set(fact.visibility, [...(sets.get(fact.visibility) ?? []), fact])
+    const rows = await readAudited(db, viewer, user, Math.min(MAX_FACTS, MAX_SAMPLE - sum.facts))
+    const ids = rows.map(({ id }) => id)
+    const vectors = await readObjectVectors(db, embedding.serving().name, ids)
+    const sets = new Map<string, ActiveFact[]>()
+    for (const row of rows) {
+      const fact = { ...row, vector: vectors.get(row.id) ?? null, trust: trustOf(row) }
+      sets.set(row.visibility, [...(sets.get(row.visibility) ?? []), fact])
+    }
     for (const set of sets.values()) {
-      const comparison = compareFacts(set)
+      const comparison = await runStepsYielding(compareFacts(set))
       for (const key of ['facts', 'nearDuplicates', 'contradictions'] as const) sum[key] += comparison[key]
     }
-    // Comparing one user's facts takes milliseconds, so serve other requests between users.
-    await yieldToEventLoop()
+    if (sum.facts >= MAX_SAMPLE) break
   }
   const { active, superseded, neverRecalled, forEveryone, exactDuplicatesSkipped: skipped } = counts
   return {

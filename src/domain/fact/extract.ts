@@ -1,5 +1,6 @@
 // Extracts facts from turns, each turn exactly once: the watermark advances in the transaction that writes the facts,
-// so concurrent or repeated runs neither lose facts nor write them twice. Facts that agents and tools merely repeat are
+// so concurrent or repeated runs neither lose facts nor write them twice. Turns with different viewers are never in one
+// request, so no answer of a model can show a private turn to others. Facts that agents and tools merely repeat are
 // dropped.
 
 import { z } from 'zod'
@@ -21,12 +22,12 @@ import type { FactDeps } from './deps.ts'
 import { askProvider } from '../ask-provider.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
-import type { Viewer } from '../view.ts'
+import type { Viewer, VisibilityFields } from '../view.ts'
 import { contentHash, statementShape, type Statement } from './content-hash.ts'
 import { getFacts } from './fact.ts'
 import type { FactExtraction } from './record.ts'
 import { redactStatement } from './redact-statement.ts'
-import { isSame, toComparedFact } from './same.ts'
+import { isSame, toComparedFact, withSubjectOf } from './same.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { subjectFor, userOf, type Person } from './user.ts'
 import {
@@ -47,14 +48,34 @@ const COMPARED_FACTS = 1000
 /** A fact that an extractor returned. An invalid confidence becomes 0.5. */
 const extractedFact = z.object({ ...statementShape, confidence: z.number().min(0).max(1).catch(0.5) })
 
-/** Returns the facts that the extractor finds in the turns. @throws ProviderFailed */
+/**
+ * Splits turns into sets that exactly the same viewers see: turns with one audience, between the same boundaries of
+ * history windows. In the order of each set's first turn.
+ */
+function visibilitySets<T extends VisibilityFields>(
+  turns: readonly T[],
+  people: readonly { windows: readonly number[] }[],
+): T[][] {
+  const boundaries = [...new Set(people.flatMap(({ windows }) => windows))].sort((a, b) => a - b)
+  const segment = (seq: number) => boundaries.filter((boundary) => boundary <= seq).length
+  const sets = new Map<string, T[]>()
+  for (const turn of turns) {
+    const key = [visibilityOf(turn.audience), segment(turn.rootSeq), segment(turn.seq)].join(' ')
+    sets.set(key, [...(sets.get(key) ?? []), turn])
+  }
+  return [...sets.values()]
+}
+
+/**
+ * Returns the facts that the extractor finds in the turns, which must be one visibility set: the extractor decides which
+ * of them states a fact, and the turn decides who sees the fact. Drops facts of other turns. @throws ProviderFailed
+ */
 async function extract(
   { factServices: { extractor }, log }: FactDeps,
   unread: readonly UnreadTurn[],
   people: readonly Person[],
   signal?: AbortSignal,
 ): Promise<ExtractedFact[]> {
-  if (unread.length === 0) return []
   const turns = unread.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
     id,
     actor,
@@ -67,7 +88,8 @@ async function extract(
   const { facts } = await askProvider(log, 'extract facts', extractor.name, () =>
     extractor.extract(turns, { people: names, signal }),
   )
-  return facts
+  const ids = new Set(unread.map((turn) => turn.id))
+  return facts.filter(({ turnId }) => ids.has(turnId))
 }
 
 /** A candidate with the author of its source turn. */
@@ -89,6 +111,7 @@ function toCandidate(
   return {
     ...data,
     saidBy,
+    assertedBy: turn.actor,
     observedAt: turn.createdAt,
     author: turn.actor,
     // A person's statement about somebody outside the conversation is stored with the author's facts.
@@ -132,7 +155,7 @@ async function withoutRepetitions(
       ({ fact, compared: other }) =>
         isVisibleTo(audience, fact)
         && (userId === author
-          ? isSame({ ...compared, subject: other.subject }, other)
+          ? isSame(withSubjectOf(compared, other), other)
           : fact.userId === userId && isSame(compared, other)),
     )
     // Keep exact duplicates of active facts: writeFacts counts and skips them.
@@ -166,7 +189,8 @@ async function extractRange(
   // System turns are instructions and contain no facts about users.
   const readable = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
   const byId = new Map(readable.map((turn) => [turn.id, turn]))
-  const facts = await extract(deps, readable, people, signal)
+  const facts: ExtractedFact[] = []
+  for (const set of visibilitySets(readable, people)) facts.push(...(await extract(deps, set, people, signal)))
   const candidates = await withoutRepetitions(
     deps,
     tenant,

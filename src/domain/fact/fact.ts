@@ -1,5 +1,6 @@
 // Reads facts. A fact is active until it is superseded; superseded facts are kept with the reason. A viewer sees a fact
-// from a turn if and only if the viewer sees that turn. A fact without a conversation is visible to the whole tenant.
+// if and only if the viewer sees one of its sources: a turn, or an entry that recorded it. A fact that was recorded
+// without a conversation is visible to the whole tenant.
 
 import { z } from 'zod'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
@@ -29,20 +30,6 @@ export async function getFacts(
     ids.filter((each) => kindOf(each) === 'fact'),
   )
   return new Map(rows.map((row) => [row.id, toFact(row)]))
-}
-
-/**
- * Returns the given facts that the viewer sees and whose current source is the given conversation, in the order of the
- * ids. A repetition in another conversation makes that conversation the fact's source.
- */
-export async function getFactsFromConversation(
-  deps: Pick<Platform, 'db'>,
-  viewer: Viewer,
-  conversationId: string,
-  ids: readonly string[],
-): Promise<Fact[]> {
-  const facts = await getFacts(deps, viewer, ids)
-  return ids.flatMap((each) => facts.get(each) ?? []).filter((fact) => fact.conversationId === conversationId)
 }
 
 /** Parses a text to filter by and normalises it like the stored texts. */
@@ -113,6 +100,6 @@ export async function getFactPages(
     limit: page.size + 1,
   })
   const factsOf = new Map<string, Fact[]>(conversationIds.map((conversationId) => [conversationId, []]))
-  for (const row of rows) factsOf.get(row.conversationId!)!.push(toFact(row))
+  for (const { listedIn, ...row } of rows) factsOf.get(listedIn)!.push(toFact(row))
   return new Map([...factsOf].map(([conversationId, facts]) => [conversationId, slice(facts, page)]))
 }

@@ -9,8 +9,10 @@ import type { Tx } from '../../store/db.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { readActiveFacts, readNames, type FactScope } from '../../store/sql/fact/read-active-facts.ts'
 import { readProgressOf, advanceReconciliation } from '../../store/sql/background/user-progress.ts'
+import { copySources } from '../../store/sql/fact/fact-sources.ts'
 import { copyFactVectors, insertFacts, lockFacts, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
+import { runStepsYielding } from '../../yield.ts'
 import { getConversations } from '../conversation.ts'
 import type { FactDeps } from './deps.ts'
 import { askProvider } from '../ask-provider.ts'
@@ -19,8 +21,8 @@ import { newId } from '../id.ts'
 import { between, id, name, parse } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { embedFacts } from './embed.ts'
-import { openPairs, reconcile, type ActiveFact, type ReconciliationPlan } from './reconcile.ts'
-import { TRUST } from './trust.ts'
+import { openPairs, planSteps, type ActiveFact, type ReconciliationPlan } from './reconcile.ts'
+import { trustOf } from './trust.ts'
 import { subjectFor } from './user.ts'
 import { factTerms, lockConversations, appendFactsChanged } from './write.ts'
 
@@ -57,7 +59,7 @@ const toJudgedFact = ({ id: fact, subject, predicate, object, observedAt }: Acti
 /** Returns the model's verdicts on the pairs that the rules leave open; none without a model. @throws ProviderFailed */
 async function judge(deps: FactDeps, facts: readonly ActiveFact[], signal?: AbortSignal): Promise<Verdict[]> {
   const { judge: model } = deps.factServices
-  const pairs = model ? openPairs(facts, MAX_PAIRS) : []
+  const pairs = model ? await runStepsYielding(openPairs(facts, MAX_PAIRS)) : []
   if (!model || pairs.length === 0) return []
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const judgedPairs = pairs.map(({ a, b }) => ({ a: toJudgedFact(byId.get(a)!), b: toJudgedFact(byId.get(b)!) }))
@@ -83,9 +85,9 @@ async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: Ab
       ...fact,
       subject: subjectFor(fact, names),
       vector: vectors.get(fact.id) ?? null,
-      trust: TRUST[fact.saidBy],
+      trust: trustOf(fact),
     }))
-    planned.push({ facts, plan: reconcile(active, await judge(deps, active, signal)) })
+    planned.push({ facts, plan: await runStepsYielding(planSteps(active, await judge(deps, active, signal))) })
   }
   return planned
 }
@@ -94,7 +96,7 @@ async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: Ab
 async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promise<FactRow[]> {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const ids = new Map<string, string>()
-  // A merged fact has the source turn of the original whose words it takes over, and hence its visibility.
+  // A merged fact has the sources of the original whose words it takes over, and hence its visibility.
   const merged = plan.merged.map(({ into }) => {
     const fact = {
       ...byId.get(into.from)!,
@@ -121,10 +123,9 @@ async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promi
     tenant,
     merged.map(({ fact }) => ({ ...fact, terms: factTerms(tenant, fact) })),
   )
-  await copyFactVectors(
-    tx,
-    merged.map(({ fact, from }) => ({ from, to: fact.id })),
-  )
+  const copies = merged.map(({ fact, from }) => ({ from, to: fact.id }))
+  await copyFactVectors(tx, copies)
+  await copySources(tx, copies)
   return [...merged.map(({ fact }) => fact), ...superseded.map((each) => byId.get(each.id)!)]
 }
 

@@ -2,7 +2,7 @@
 // source turn and its recorder. Nothing is deleted: a retracted fact is kept with the reason.
 
 import { z } from 'zod'
-import { InvalidInput, NotFound } from '../../errors.ts'
+import { InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
@@ -10,12 +10,12 @@ import { readTurns } from '../../store/sql/turn/read-turns.ts'
 import { supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { FactDeps } from './deps.ts'
-import { id, name, parse, share, text, time } from '../input.ts'
+import { id, name, parse, pastTime, share, text } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { statementShape } from './content-hash.ts'
 import { getFacts, type Fact } from './fact.ts'
 import { redactStatement } from './redact-statement.ts'
-import { kindOfRole, lessTrusted } from './trust.ts'
+import { isOwn, kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
 import {
   lockConversations,
@@ -33,7 +33,7 @@ const factInput = z.object({
   ...statementShape,
   confidence: share.nullish(),
   sourceTurnId: id('turn').nullish(),
-  observedAt: time.nullish(),
+  observedAt: pastTime.nullish(),
 })
 const recordFactsInput = z.object({
   conversationId: id('conversation').nullish(),
@@ -132,6 +132,8 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
       userId: given.userId ?? userOf(fact.subject, participants),
       origin,
       saidBy: lessTrusted(source?.saidBy ?? null, recorder) ?? 'HUMAN',
+      // Not the author of the source turn, who may have said something else.
+      assertedBy: viewer.actor,
       observedAt: fact.observedAt ?? source?.at ?? now,
     }
   })
@@ -187,11 +189,15 @@ export type RetractFactInput = z.input<typeof retractFactInput>
 /**
  * Retracts a fact: supersedes it and stores the reason. A fact that is already superseded does not change.
  * @throws NotFound
+ * @throws NotAllowed for a person's statement about itself, unless the viewer is that person
  */
 export async function retractFact(deps: FactDeps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {
   const { factId, reason } = parse(retractFactInput, input)
   const fact = (await getFacts(deps, viewer, [factId])).get(factId)
   if (!fact) throw new NotFound('fact', factId)
+  if (isOwn(fact) && viewer.actor !== fact.userId) {
+    throw new NotAllowed('This is a statement by the person it is about, and only that person may retract it.')
+  }
   await withTransaction(deps.db, async (tx, afterCommit) => {
     await lockConversations(tx, viewer.tenant, fact.conversationId === null ? [] : [fact.conversationId])
     const retracted = await supersedeFacts(tx, [{ id: factId, by: null, reason: 'RETRACTED', note: reason ?? null }])

@@ -1,5 +1,6 @@
 // Writes facts, all or none in one transaction. Exact duplicates are stored once per user (per conversation if the fact
-// has no user) and visibility: a repetition that is more trusted, or equally trusted and newer, renews the stored fact.
+// has no user) and visibility: a repetition adds a source to the stored fact and moves nothing. The fact's assertion is
+// the most trusted one, and of equally trusted ones the newest.
 
 import { createHash } from 'node:crypto'
 import { terms } from '../../text/words.ts'
@@ -20,13 +21,14 @@ import {
   type NewFact,
   type Renewal,
 } from '../../store/sql/fact/write-facts.ts'
+import { addSources } from '../../store/sql/fact/fact-sources.ts'
 import type { AfterCommit } from '../../store/tx.ts'
 import type { Platform } from '../platform.ts'
 import { announceEntries, type JournalRange, type JournalPublisher } from '../publisher.ts'
 import { newId } from '../id.ts'
 import { hashTerm, salted, saltOf } from '../../text/term-hash.ts'
 import { contentHash, type Statement } from './content-hash.ts'
-import { TRUST } from './trust.ts'
+import { trustOf } from './trust.ts'
 
 /** The source of a fact, which determines who sees it: a turn, or only the conversation it was recorded in. */
 export type FactOrigin = {
@@ -40,6 +42,8 @@ export type FactCandidate = Statement & {
   /** The user whom the fact is about; null for none. */
   userId: string | null
   saidBy: ParticipantKind
+  /** The actor who asserts it. */
+  assertedBy: string
   /** 0 to 1. */
   confidence: number
   observedAt: Date
@@ -103,10 +107,11 @@ export const factTerms = (tenant: string, statement: Statement): number[] =>
   salted(terms(sentenceOf(statement)).map(hashTerm), saltOf(tenant, ''))
 
 function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
-  const { origin, userId, saidBy, subject, predicate, object, confidence, observedAt, tokenCount } = candidate
+  const { origin, userId, saidBy, assertedBy, subject, predicate, object, confidence, observedAt, tokenCount } =
+    candidate
   const turn = origin?.turn ?? null
   // A fact without a source turn takes the seq of its own journal entry: the next one, because the journal is locked.
-  // Renewals append an entry too: otherwise a participant could join at that seq and see a fact recorded earlier.
+  // Repetitions append an entry too: otherwise a participant could join at that seq and see a fact recorded earlier.
   const next = origin ? heads.get(origin.conversationId)! + 1 : null
   const audience = turn?.audience ? [...new Set(turn.audience)].sort() : null
   return {
@@ -119,6 +124,7 @@ function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
     visibility: visibilityOf(audience),
     sourceTurnId: turn?.id ?? null,
     saidBy,
+    assertedBy,
     subject,
     predicate,
     object,
@@ -134,20 +140,20 @@ const keyOf = ({ userId, conversationId, visibility, contentHash: hash }: FactKe
   [userId ?? conversationId ?? '', visibility, hash].join('\n')
 
 /**
- * Returns the change that a repetition makes to a stored fact; null for none. A more trusted repetition replaces all
- * but the id; an equally trusted, newer one replaces all but the id and the confidence.
+ * Returns the change that a repetition makes to the assertion of a stored fact; null for none. A more trusted repetition
+ * replaces all of it; an equally trusted, newer one replaces all but the confidence.
  */
-function renewal(active: ActiveRow, { id: _, ...repetition }: NewFact): Renewal | null {
-  const trustGain = TRUST[repetition.saidBy] - TRUST[active.saidBy]
-  if (trustGain < 0 || (trustGain === 0 && repetition.observedAt <= active.observedAt)) return null
-  return { ...repetition, id: active.id, confidence: trustGain > 0 ? repetition.confidence : active.confidence }
+function renewal(active: ActiveRow, { userId, saidBy, assertedBy, confidence, observedAt }: NewFact): Renewal | null {
+  const trustGain = trustOf({ userId, saidBy, assertedBy }) - trustOf(active)
+  if (trustGain < 0 || (trustGain === 0 && observedAt <= active.observedAt)) return null
+  return { id: active.id, saidBy, assertedBy, observedAt, confidence: trustGain > 0 ? confidence : active.confidence }
 }
 
 export type WrittenFacts = {
   /** The new facts, in the order of the candidates. */
   facts: NewFact[]
-  /** Changes to stored facts, whose source is now the repetition. */
-  renewed: Renewal[]
+  /** Stored facts that got a source or a newer assertion, with the conversation of the source. */
+  renewed: Pick<FactRow, 'id' | 'conversationId'>[]
   /** Candidates that are exact duplicates of stored facts or of other candidates. */
   repeated: FactCandidate[]
 }
@@ -179,20 +185,27 @@ export async function writeFacts(
   const facts = candidates.map((candidate) => toNewFact(heads, candidate))
   const { inserted, duplicates, active } = await insertOrLock(tx, tenant, facts)
   const renewals = new Map<string, Renewal>()
+  const renewedIn: Pick<FactRow, 'id' | 'conversationId'>[] = []
   for (const fact of duplicates) {
     const row = active.get(keyOf(fact))!
     const renewed = renewal(row, fact)
     if (!renewed) continue
     renewals.set(renewed.id, renewed)
+    renewedIn.push({ id: renewed.id, conversationId: fact.conversationId })
     active.set(keyOf(fact), { ...row, ...renewed })
   }
   await renewFacts(tx, [...renewals.values()])
+  const idOf = (fact: NewFact) => (inserted.has(fact.id) ? fact.id : active.get(keyOf(fact))!.id)
+  const added = await addSources(
+    tx,
+    facts.map((fact) => ({ ...fact, id: idOf(fact) })),
+  )
   const repeated = candidates.filter((_, i) => !inserted.has(facts[i]!.id))
   await countSkipped(tx, tenant, repeated.filter(({ origin }) => !origin?.turn?.audience).length)
   return {
     // Another candidate may repeat a new fact; the fact then includes that renewal.
     facts: facts.filter(({ id }) => inserted.has(id)).map((fact) => ({ ...fact, ...renewals.get(fact.id) })),
-    renewed: [...renewals.values()].filter(({ id }) => !inserted.has(id)),
+    renewed: [...added, ...renewedIn].filter(({ id }) => !inserted.has(id)),
     repeated,
   }
 }
@@ -207,13 +220,14 @@ export async function appendFactsChanged(
   tenant: string,
   changed: readonly Pick<FactRow, 'id' | 'conversationId'>[],
 ): Promise<void> {
-  const byConversation = new Map<string, string[]>()
+  const byConversation = new Map<string, Set<string>>()
   for (const { id, conversationId } of changed) {
-    if (conversationId !== null) byConversation.set(conversationId, [...(byConversation.get(conversationId) ?? []), id])
+    if (conversationId !== null)
+      byConversation.set(conversationId, (byConversation.get(conversationId) ?? new Set()).add(id))
   }
   const ranges: JournalRange[] = []
   for (const [conversationId, factIds] of byConversation) {
-    const seq = await writeEntry(tx, conversationId, 'FACTS_CHANGED', { factIds })
+    const seq = await writeEntry(tx, conversationId, 'FACTS_CHANGED', { factIds: [...factIds] })
     ranges.push({ tenant, conversationId, first: seq, last: seq })
   }
   if (ranges.length > 0) afterCommit(() => announceEntries(publisher, ranges))

@@ -1,12 +1,18 @@
 // Writes a user's profile by rules, without a model: merges new facts into the previous profile and removes superseded
 // ones. Each line contains the wording of one fact, so the line of a superseded fact can be found and removed.
-// Deterministic. A profile never exceeds its token budget; less trusted facts appear as quoted claims.
+// Deterministic. A profile never exceeds its token budget; facts that others assert about the user appear as quoted
+// claims.
 
 import { normaliseText, type Statement } from '../fact/content-hash.ts'
 import { classify, type Section } from '../fact/predicate.ts'
-import { MIN_TRUSTED } from '../fact/trust.ts'
 
-export type ProfileFact = Statement & { observedAt: Date; contentHash: string; trust: number }
+export type ProfileFact = Statement & {
+  observedAt: Date
+  contentHash: string
+  trust: number
+  /** The author of an unconfirmed claim; null for a fact that is stated as true. */
+  claimedBy: string | null
+}
 
 type ProfileChange = {
   /** The user's id and names. A fact with one of them as its subject is written without the subject. */
@@ -35,8 +41,8 @@ const titleOf = new Map(TITLES)
 /** Maximum length of a line in UTF-16 units, so that one fact cannot fill the profile. */
 const MAX_LINE_UNITS = 300
 
-/** Prefix of a line whose fact is less trusted than MIN_TRUSTED. */
-const CLAIM = 'Somebody claims: '
+/** Matches the line of a claim, and captures its wording. */
+const CLAIM = /^Claimed by "[^"]*": "(.*)"$/
 
 /** Returns the line of a fact, without the dash and the claim's prefix. */
 function wording({ subject, predicate, object }: Statement, names: ReadonlySet<string>): string {
@@ -45,11 +51,11 @@ function wording({ subject, predicate, object }: Statement, names: ReadonlySet<s
   return whole.length > MAX_LINE_UNITS ? `${whole.slice(0, MAX_LINE_UNITS - 1).toWellFormed()}…` : whole
 }
 
-const claimed = (text: string) => `${CLAIM}"${text.replaceAll('"', "'")}"`
+const quoted = (text: string) => `"${text.replaceAll('"', "'")}"`
+const claimed = (text: string, author: string) => `Claimed by ${quoted(normaliseText(author))}: ${quoted(text)}`
 
 /** Returns the same key for a line and for the same line as a claim, so that only one of them is written. */
-const keyOf = (line: string) =>
-  (line.startsWith(CLAIM) ? line.slice(CLAIM.length + 1, -1) : line).replaceAll('"', "'").toLowerCase()
+const keyOf = (line: string) => (CLAIM.exec(line)?.[1] ?? line).replaceAll('"', "'").toLowerCase()
 
 /** Matches predicates about family, pets and the like, which belong to ABOUT but are not in the predicate table. */
 const HAS = /^has (?:a|an|one|two|three|four|five)\b/i
@@ -92,23 +98,20 @@ const render = (lines: ReadonlyMap<string, readonly string[]>) =>
 export async function mergeProfile(change: ProfileChange, { maxTokens, count }: ProfileBudget): Promise<string> {
   const names = new Set(change.names.map((name) => normaliseText(name).toLowerCase()))
   const lines = readLines(change.previous)
-  const removed = new Set(
-    change.removed.flatMap((fact) => {
-      const text = wording(fact, names)
-      return [text, claimed(text)]
-    }),
-  )
+  const removed = new Set(change.removed.map((fact) => keyOf(wording(fact, names))))
   const added = new Map<string, string[]>(TITLES.map(([, title]) => [title, []]))
   const addedKeys = new Set<string>()
   for (const fact of [...change.added].sort(byNewness)) {
     const text = wording(fact, names)
     if (addedKeys.has(keyOf(text))) continue
     addedKeys.add(keyOf(text))
-    added.get(titleOf.get(sectionOf(fact, names))!)!.push(fact.trust >= MIN_TRUSTED ? text : claimed(text))
+    added
+      .get(titleOf.get(sectionOf(fact, names))!)!
+      .push(fact.claimedBy === null ? text : claimed(text, fact.claimedBy))
   }
   const merged = new Map(
     TITLES.map(([, title]) => {
-      const old = lines.get(title)!.filter((line) => !removed.has(line) && !addedKeys.has(keyOf(line)))
+      const old = lines.get(title)!.filter((line) => !removed.has(keyOf(line)) && !addedKeys.has(keyOf(line)))
       return [title, [...added.get(title)!, ...old]] as [string, string[]]
     }),
   )

@@ -17,7 +17,7 @@ import {
 } from '../../store/sql/profile/write-profile.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { Platform } from '../platform.ts'
-import { MIN_TRUSTED, TRUST } from '../fact/trust.ts'
+import { isStated, trustOf, type Assertion } from '../fact/trust.ts'
 import { askProvider } from '../ask-provider.ts'
 import { between, name, parse } from '../input.ts'
 import { runsDue } from '../automatic-thresholds.ts'
@@ -38,6 +38,9 @@ const RULES = 'rules'
 /** The input of a refresh. `removed`: superseded facts that the previous profile contains. */
 type Change = { previous: ProfileRow | null; active: FactRow[]; removed: SupersededFact[] }
 
+/** Returns the author of a claim; null for a fact that is stated as true. */
+const claimantOf = (fact: Assertion): string | null => (isStated(fact) ? null : (fact.assertedBy ?? 'somebody'))
+
 /** Composes the new profile: by the profile writer if one is configured, otherwise by rules. @throws ProviderFailed */
 async function compose(
   deps: Platform,
@@ -52,7 +55,12 @@ async function compose(
   const before = previous?.content || null
   if (!profileWriter) {
     const content = await mergeProfile(
-      { names, previous: before, removed, added: active.map((fact) => ({ ...fact, trust: TRUST[fact.saidBy] })) },
+      {
+        names,
+        previous: before,
+        removed,
+        added: active.map((fact) => ({ ...fact, trust: trustOf(fact), claimedBy: claimantOf(fact) })),
+      },
       { maxTokens: PROFILE_TOKENS, count: deps.tokens.count },
     )
     return { content, madeBy: RULES }
@@ -67,12 +75,12 @@ async function compose(
     previous: before,
     removed,
     maxTokens: PROFILE_TOKENS,
-    added: added.map(({ subject, predicate, object, observedAt, saidBy }) => ({
+    added: added.map(({ subject, predicate, object, observedAt, ...fact }) => ({
       subject,
       predicate,
       object,
       observedAt: observedAt.toISOString(),
-      believed: TRUST[saidBy] >= MIN_TRUSTED,
+      claimedBy: claimantOf(fact),
     })),
   }
   const content = await askProvider(deps.log, 'write a profile', profileWriter.name, () =>

@@ -13,8 +13,13 @@ import type { Viewer } from '../view.ts'
 import { bm25, inverseDocumentFrequencies, REACH, type Statistics } from './bm25.ts'
 import { ownScore, SITTING_REACH, statisticsOf, withNeighbours } from './candidate.ts'
 
-/** Maximum number of journal entries (hence of turns) in a scope that is read completely. */
-const WHOLE_ENTRIES = 5_000
+/** Maximum number of committed turns without audience in a scope that is read completely. */
+const WHOLE_TURNS = 5_000
+/**
+ * Maximum number of journal entries in such a scope, as a multiple of its maximum number of turns. It bounds the work:
+ * private turns and older versions are read, too.
+ */
+const ENTRIES_PER_TURN = 2
 /** Minimum number of turns (or facts) taken from each search, by words and by vectors. More do not improve the hits. */
 export const MIN_CANDIDATES = 64
 /** A wide scope is not searched for terms that occur in more than this share of its turns, unless all terms do. */
@@ -49,15 +54,28 @@ export type GatheredTurns = {
   vectorSearch: 'EXACT' | 'APPROXIMATE' | 'NONE'
 }
 
-/** Gathers candidates. `whole`: maximum number of entries in a scope that is read completely. */
+/**
+ * Whether a scope with at most `whole` public turns is read completely. Private turns count only as entries, so they
+ * change the method, and slightly the ranking, only where they and other entries outnumber the public turns.
+ */
+export function isReadWhole(
+  conversations: readonly Pick<ScopeConversation, 'lastSeq' | 'publicTurns'>[],
+  whole = WHOLE_TURNS,
+): boolean {
+  const sum = (countOf: (each: (typeof conversations)[number]) => number) =>
+    conversations.reduce((total, each) => total + countOf(each), 0)
+  return sum(({ publicTurns }) => publicTurns) <= whole && sum(({ lastSeq }) => lastSeq) <= ENTRIES_PER_TURN * whole
+}
+
+/** Gathers candidates. `whole`: maximum number of public turns in a scope that is read completely. */
 export const gather = (
   deps: Platform,
   viewer: Viewer,
   conversationIds: readonly ScopeConversation[],
   request: SearchRequest,
-  whole = WHOLE_ENTRIES,
+  whole = WHOLE_TURNS,
 ): Promise<GatheredTurns> =>
-  conversationIds.reduce((sum, { lastSeq }) => sum + lastSeq, 0) <= whole
+  isReadWhole(conversationIds, whole)
     ? gatherWhole(
         deps,
         viewer,

@@ -7,7 +7,7 @@ import type { AppendedTurn, AppendLimits, AppendRow } from '../../store/sql/turn
 import { Role } from '../../store/generated/enums.ts'
 import type { Platform } from '../platform.ts'
 import type { AppendDeps } from './append-queue.ts'
-import { count, id, metadata, name, parse, storable, text, time } from '../input.ts'
+import { count, id, metadata, name, parse, storable, pastTime, text } from '../input.ts'
 import { newId } from '../id.ts'
 import { MAX_PARTICIPANTS, tooManyParticipants } from '../participant.ts'
 import { actAs, type Viewer } from '../view.ts'
@@ -47,7 +47,7 @@ export const turnInput = z.object({
   traceId: name.nullish(),
   sources: z.array(source).max(100).nullish(),
   metadata: metadata.nullish(),
-  createdAt: time.nullish(),
+  createdAt: pastTime.nullish(),
 })
 export type TurnInput = z.input<typeof turnInput>
 type ParsedTurn = z.output<typeof turnInput>

@@ -69,8 +69,8 @@ function changesOf({ added, removed }: ProfileRequest, hasPrevious: boolean): Ch
   })
 }
 
-const lineOf = ({ subject, predicate, object, observedAt, believed }: AddedFact) =>
-  JSON.stringify({ subject, predicate, object, observedAt, believed })
+const lineOf = ({ subject, predicate, object, observedAt, claimedBy }: AddedFact) =>
+  JSON.stringify({ subject, predicate, object, observedAt, claimedBy })
 
 /** Formats the user message. All parts are fenced data, the names included, because users choose them. */
 function dataOf({ userId, names }: ProfileRequest, profile: string, { added, removed }: Change): string {

@@ -8,8 +8,8 @@ type FactText = { subject: string; predicate: string; object: string }
 export type AddedFact = FactText & {
   /** When the fact was last asserted: ISO 8601, in UTC. */
   observedAt: string
-  /** False for an unconfirmed claim, which the profile must mark as a claim. */
-  believed: boolean
+  /** The author of an unconfirmed claim, which the profile must mark as a claim; null for any other fact. */
+  claimedBy: string | null
 }
 
 export type ProfileRequest = {

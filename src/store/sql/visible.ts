@@ -54,16 +54,27 @@ export const newest = (t = 't', v = 'v'): Sql =>
                          AND n.seq > ${t}.seq AND width_bucket(n.seq, ${v}.windows) % 2 = 1))`)
 
 /**
- * Whether the viewer sees fact `f`: a fact of a conversation is visible like a turn with its seqs and audience; a fact
- * without a conversation is visible to every actor of the tenant. Uses the keys of conversation and participant.
+ * Whether the viewer sees any source of fact `f`. A source is visible like a turn with its seqs and audience; a source
+ * without a conversation is visible to every actor of the tenant. Uses the keys of fact_source and participant.
  */
+const anySourceVisible = (viewer: BoundViewer, f: string): Sql => sql`EXISTS (
+  SELECT FROM fact_source s LEFT JOIN LATERAL (${views(viewer, raw('c.id = s.conversation_id'))}) v ON true
+  WHERE s.fact_id = ${raw(f)}.id AND (s.conversation_id IS NULL OR coalesce(${visible('s')}, false)))`
+
+/** Whether the viewer sees fact `f`: its first source, which its own columns name, or any other source. */
 export const factVisible = (viewer: BoundViewer, f = 'f'): Sql => sql`(
   ${raw(f)}.tenant = ${viewer.tenant}::text AND (${raw(f)}.conversation_id IS NULL OR EXISTS (
-    SELECT FROM (${views(viewer, raw(`c.id = ${f}.conversation_id`))}) v WHERE ${visible(f)})))`
+    SELECT FROM (${views(viewer, raw(`c.id = ${f}.conversation_id`))}) v WHERE ${visible(f)})
+    OR ${anySourceVisible(viewer, f)}))`
 
 /**
  * `factVisible` for many facts of the tenant, in `f LEFT JOIN v ON v.id = f.conversation_id`, where `v` contains the
- * views of all their conversations. Looks up each conversation once instead of once for each of its facts.
+ * views of all their conversations. Looks up each conversation once instead of once for each of its facts; other
+ * sources are looked up only for facts whose first source is not visible.
  */
-export const factVisibleIn = (f: string, v: string): Sql => sql`(
-  ${raw(f)}.conversation_id IS NULL OR coalesce(${visible(f, v)}, false))`
+export const factVisibleIn = (viewer: BoundViewer, f: string, v: string): Sql => sql`(
+  ${raw(f)}.conversation_id IS NULL OR coalesce(${visible(f, v)}, false) OR ${anySourceVisible(viewer, f)})`
+
+/** Whether fact `f` has a source in the conversation. Uses the index fact_source_conversation. */
+export const hasSourceIn = (conversationId: Sql, f = 'f'): Sql =>
+  sql`${raw(f)}.id IN (SELECT s.fact_id FROM fact_source s WHERE s.conversation_id = ${conversationId})`

@@ -114,6 +114,53 @@ describe.each(backends)('a context on $name', (backend) => {
     ])
   })
 
+  it('leaves out an instruction that is too long for its share, and keeps earlier ones and the recent turns', async () => {
+    const tenant = world.tenant()
+    const conversationId = await conversationWith(tenant, null)
+    await tenant.append(conversationId, 'owner', 'Answer in rhymes.', { role: 'SYSTEM' })
+    await fill(tenant, conversationId, 1, 3)
+    const long = await tenant.append(conversationId, 'eve', 'Obey eve. '.repeat(24_000), { role: 'SYSTEM' })
+    await tenant.append(conversationId, 'owner', 'Be brief.', { role: 'SYSTEM' })
+    await fill(tenant, conversationId, 4, 5)
+    const context = await build(tenant, conversationId, { tokenBudget: 1_000 })
+    expect(texts(context)).toEqual([
+      'Answer in rhymes.',
+      ...[1, 2, 3].map((n) => `This is what was said as number ${n}.`),
+      'Be brief.',
+      ...[4, 5].map((n) => `This is what was said as number ${n}.`),
+    ])
+    expect(omitted(context)).toMatchObject([
+      { kind: 'PINNED', sourceIds: [long.id], reason: expect.stringMatching(/^instructions take at most 50 %/) },
+    ])
+    expect(context.truncated).toBe(true)
+    const error = (await failing(build(tenant, conversationId, { tokenBudget: 10 }))) as BudgetTooSmall
+    expect(texts(await build(tenant, conversationId, { tokenBudget: error.required })).at(-1)).toContain('number 5')
+    const whole = await build(tenant, conversationId, { tokenBudget: 400_000 })
+    expect(whole.messages.map(({ sources }) => sources[0])).toContain(long.id)
+  })
+
+  it('gives two participants with one display name different names, in messages and quotes', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation(
+      { actor: 'u-1', displayName: 'Ada' },
+      { actor: 'u-2', displayName: 'ada' },
+    )
+    await tenant.append(conversationId, 'u-1', 'The bicycle is mine.')
+    await fill(tenant, conversationId, 1, 4)
+    await tenant.append(conversationId, 'u-2', 'Give me the bicycle.')
+    const context = await build(tenant, conversationId, {
+      recentTurns: 1,
+      strategy: 'SIMPLE',
+      semanticRecall: { k: 1 },
+      query: 'bicycle',
+    })
+    expect(context.messages.map(({ name }) => name)).toEqual(['recall', 'ada (u-2)'])
+    expect(texts(context)[0]).toContain('Ada (u-1), ')
+    const all = await build(tenant, conversationId)
+    expect([all.messages[0]!.name, all.messages.at(-1)!.name]).toEqual(['Ada (u-1)', 'ada (u-2)'])
+    expect(render(all.messages, 'OPENAI')[0]).toMatchObject({ name: 'Ada_u-1_' })
+  })
+
   it('contains the newest turns that fit; exactly recentTurns with SIMPLE, otherwise less than twice as many', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
@@ -149,7 +196,7 @@ describe.each(backends)('a context on $name', (backend) => {
     for (const strategy of ['SUMMARIZATION', 'HYBRID'] as const) {
       const context = await build(tenant, conversationId, { strategy })
       const [prompt, front, ...rest] = context.messages
-      expect([prompt!.kind, front!.kind, front!.role]).toEqual(['SYSTEM_PROMPT', 'SUMMARY', 'SYSTEM'])
+      expect([prompt!.kind, front!.kind, front!.role]).toEqual(['SYSTEM_PROMPT', 'SUMMARY', 'USER'])
       expect(front).toMatchObject({ sources: [summary.id], content: expect.stringContaining(summary.content) })
       expect(rest.map(({ content }) => content)).toEqual(
         [21, 22, 23, 24].map((n) => `This is what was said as number ${n}.`),

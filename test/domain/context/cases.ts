@@ -116,7 +116,10 @@ export const cases: fc.Arbitrary<Case> = fc
         tooLong: [],
         areAllFacts,
         profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
-        facts: facts.map((each, index) => ({ id: `fact_${index}`, text: factLine(each) })),
+        facts: facts.map((each, index) => ({
+          id: `fact_${index}`,
+          text: factLine({ ...each, userId: 'ada', assertedBy: 'ada' }),
+        })),
         summaries: summaries.map((content, index) => ({ id: `sum_${index}`, content, fromSeq: index, toSeq: index })),
         kept: contextTurns.filter(({ role, pinned }) => role === 'SYSTEM' || pinned),
         recent: contextTurns.slice(Math.min(unread, Math.max(0, contextTurns.length - 1))),
@@ -239,7 +242,10 @@ export function* faults({ material, request }: Case, context: Context): Generato
   if (new Set(ids).size < ids.length) yield `a turn occurs twice: ${ids.join()}`
   const shownIds = new Set(ids)
   for (const { id } of material.kept.filter(({ role }) => role === 'SYSTEM')) {
-    if (!shownIds.has(id)) yield `the instruction ${id} is missing`
+    const isReported = items.some(
+      ({ included, reason, sourceIds }) => !included && sourceIds.includes(id) && /instruct/.test(reason),
+    )
+    if (!shownIds.has(id) && !isReported) yield `the instruction ${id} is missing`
   }
   const last = material.recent.at(-1)
   if (last && context.messages.at(-1)!.sources[0] !== last.id) yield `the newest turn ${last.id} is not the last`

@@ -74,7 +74,7 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
       ['SYSTEM_PROMPT', 'SYSTEM', null],
       ['PROFILE', 'USER', 'profile'],
       ['FACT', 'USER', 'facts'],
-      ['SUMMARY', 'SYSTEM', null],
+      ['SUMMARY', 'USER', 'summary'],
       ['RECENT', 'USER', 'Ada L.'],
     ])
     expect(contentOf(context, 'PROFILE')).toMatch(
@@ -86,13 +86,13 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     const without = await build({ includeFacts: false, includeProfile: null })
     expect(without.messages.map(({ kind }) => kind)).toEqual(['SYSTEM_PROMPT', 'SUMMARY', 'RECENT'])
 
-    // Every rendering puts the system messages first.
+    // Only the system prompt is a system message, and every rendering puts it first.
     const anthropic = render(context.messages, 'ANTHROPIC')
-    expect(anthropic.system).toHaveLength(2)
-    expect(anthropic.messages.map(({ role, content }) => [role, content.length])).toEqual([['user', 3]])
+    expect(anthropic.system).toHaveLength(1)
+    expect(anthropic.messages.map(({ role, content }) => [role, content.length])).toEqual([['user', 4]])
     for (const format of ['OPENAI', 'AI_SDK'] as const) {
       const roles = render(context.messages, format).map(({ role }) => role)
-      expect(roles).toEqual(['system', 'system', 'user', 'user', 'user'])
+      expect(roles).toEqual(['system', 'user', 'user', 'user', 'user'])
       expect(tokensSent(context, format)).toBeLessThanOrEqual(context.tokens)
     }
   })
@@ -106,13 +106,13 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     await retractFact(world.deps, tenant.as('ada'), { factId: retracted!.id })
     await recordFacts(world.deps, tenant.as('zoe'), { userId: 'eve', facts: [livesIn('Lima', { observedAt: day(4) })] })
     expect(lines(await build()).sort()).toEqual([
-      '- Ada lives in Lima (2026-05-04)',
-      '- Ada lives in Oslo (2026-05-03)',
       '- Ada lives in Rome (2026-05-01)',
       '- The dog lives in the fence (2026-05-01)',
+      '- claimed by "zoe", not confirmed: "Ada lives in Lima" (2026-05-04)',
+      '- claimed by "zoe", not confirmed: "Ada lives in Oslo" (2026-05-03)',
     ])
     await removeParticipant(world.deps, tenant.as('eve'), { conversationId, actor: 'eve' })
-    expect(lines(await build())).not.toContain('- Ada lives in Lima (2026-05-04)')
+    expect(lines(await build())).not.toContainEqual(expect.stringContaining('Lima'))
     expect(lines(await build({ sinceSeq: 1, filterParticipants: ['bob'], strategy: 'SIMPLE' }))).toHaveLength(3)
   })
 

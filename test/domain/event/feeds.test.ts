@@ -43,7 +43,7 @@ describe('the subscriptions of a viewer', () => {
     const follow = (viewer = ada) => readEventsOf(deps, viewer, { conversationId })
     const open = [await follow(), await readInbox(deps, ada, {})]
     const leaves = Array.from({ length: 998 }, () => deps.feeds.enter(ada))
-    const limit = new LimitReached('A viewer may have at most 1000 open subscriptions: end one first.')
+    const limit = new LimitReached('A viewer may have at most 1000 open subscriptions: end one first.', 1000)
     await expect(follow()).rejects.toThrow(limit)
     await expect(readInbox(deps, ada, {})).rejects.toThrow(limit)
     await (

@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import { extractFacts, extractNext } from '../../../src/domain/fact/extract.ts'
 import { getFactPage } from '../../../src/domain/fact/fact.ts'
+import { addParticipant } from '../../../src/domain/participant.ts'
 import { retractFact } from '../../../src/domain/fact/record.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
 import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
@@ -65,6 +66,32 @@ describe.each(backends)('extracting facts on $name', (backend) => {
         observedAt: turn.createdAt,
       },
     ])
+  })
+
+  it('sends turns with different viewers in different requests, and ignores facts of turns of other requests', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation(ada, 'bob', 'eve')
+    const hello = await tenant.append(conversationId, 'ada', 'Hello all.')
+    await tenant.append(conversationId, 'ada', 'I live in Rome.', { audience: ['bob'] })
+    await tenant.append(conversationId, 'ada', 'I live in Oslo.', { audience: ['bob', 'eve'] })
+    await tenant.append(conversationId, 'bob', 'Me too.', { audience: ['ada'] })
+    await addParticipant(deps, tenant.as('ada'), {
+      conversationId,
+      participant: { actor: 'late', history: 'SINCE_JOINED' },
+    })
+    await tenant.append(conversationId, 'ada', 'Welcome.')
+    const requests: string[][] = []
+    const spied = withExtractor((turns) => {
+      requests.push(turns.map(({ text }) => text))
+      // A model that was told to publish what it reads.
+      return [{ subject: 'Ada', predicate: 'whispers', object: turns[0]!.text, confidence: 1, turnId: hello.id }]
+    })
+    await extractFacts(spied, tenant.as('ada'), { conversationId })
+    expect(requests).toEqual([['Hello all.'], ['I live in Rome.', 'Me too.'], ['I live in Oslo.'], ['Welcome.']])
+    for (const actor of ['eve', 'late', 'bob']) {
+      expect(await activeFacts(tenant.as(actor))).toEqual(actor === 'late' ? [] : ['Ada whispers Hello all.'])
+    }
   })
 
   it('reads each turn once: up to the given turn, then the rest, then nothing', async () => {

@@ -3,8 +3,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { contentHash } from '../../../src/domain/fact/content-hash.ts'
-import { openPairs, reconcile, type ActiveFact, type ReconciliationPlan } from '../../../src/domain/fact/reconcile.ts'
+import {
+  openPairs,
+  planSteps,
+  reconcile,
+  type ActiveFact,
+  type ReconciliationPlan,
+} from '../../../src/domain/fact/reconcile.ts'
 import { TRUST } from '../../../src/domain/fact/trust.ts'
+import { runSteps } from '../../../src/yield.ts'
 import type { Verdict } from '../../../src/providers/ports/fact-judge.ts'
 
 type Given = [id: string, text: string, day: number, more?: Partial<ActiveFact>]
@@ -25,6 +32,7 @@ function fact([id, text, day, more]: Given): ActiveFact {
   }
 }
 const facts = (...given: Given[]) => given.map(fact)
+const pairsOf = (...given: Parameters<typeof openPairs>) => runSteps(openPairs(...given))
 const AGENT = { trust: TRUST.AGENT }
 
 describe('duplicates', () => {
@@ -136,9 +144,9 @@ describe('the verdicts of a model', () => {
   )
 
   it('are requested for pairs that rules leave open, up to the limit', () => {
-    expect(openPairs(given)).toEqual([{ a: 'a', b: 'b' }])
-    expect(openPairs([...given].reverse())).toEqual([{ a: 'a', b: 'b' }])
-    expect(openPairs(given, 0)).toEqual([])
+    expect(pairsOf(given)).toEqual([{ a: 'a', b: 'b' }])
+    expect(pairsOf([...given].reverse())).toEqual([{ a: 'a', b: 'b' }])
+    expect(pairsOf(given, 0)).toEqual([])
   })
 
   it('may merge two facts or supersede one of them; rules decide which one', () => {
@@ -226,7 +234,7 @@ describe('for any facts', () => {
     fc.assert(
       fc.property(shuffled, ([list, other, verdicts]) => {
         expect(reconcile(other, [...verdicts].reverse())).toEqual(reconcile(list, verdicts))
-        expect(openPairs(other)).toEqual(openPairs(list))
+        expect(pairsOf(other)).toEqual(pairsOf(list))
       }),
       { numRuns: 300 },
     )
@@ -296,5 +304,15 @@ describe('for any facts', () => {
         },
       ),
     )
+  })
+})
+
+describe('the plan for 500 facts', () => {
+  it('is made in steps, at least one for each fact, so that it does not block the event loop', () => {
+    const many = Array.from({ length: 500 }, (_, n) => fact([`f${n}`, `Ada | likes | thing ${n}`, 1]))
+    let steps = 0
+    const running = planSteps(many)
+    for (let step = running.next(); !step.done; step = running.next()) steps += 1
+    expect(steps).toBeGreaterThanOrEqual(1_500)
   })
 })

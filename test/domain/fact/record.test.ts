@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
+import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import { getFactPage, getFactPages, getFacts } from '../../../src/domain/fact/fact.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
@@ -173,26 +174,26 @@ describe.each(backends)('facts on $name', (backend) => {
     const SECOND = { observedAt: at(20), confidence: 0.5 }
 
     it.each([
-      ['later', 'ada', 'ada', SECOND, { moved: true, observedAt: at(20), confidence: 0.9, saidBy: 'HUMAN' }],
-      ['later, by agents', 'bot', 'bot', SECOND, { moved: true, observedAt: at(20), confidence: 0.9, saidBy: 'AGENT' }],
-      ['at the same time', 'ada', 'ada', { observedAt: at(10) }, { moved: false }],
-      ['with an earlier time', 'ada', 'ada', { observedAt: at(5) }, { moved: false }],
-      ['later, by a less trusted actor', 'ada', 'bot', SECOND, { moved: false }],
+      ['later', 'ada', 'ada', SECOND, { observedAt: at(20) }],
+      ['later, by agents', 'bot', 'bot', SECOND, { observedAt: at(20) }],
+      ['at the same time', 'ada', 'ada', { observedAt: at(10) }, {}],
+      ['with an earlier time', 'ada', 'ada', { observedAt: at(5) }, {}],
+      ['later, by a less trusted actor', 'ada', 'bot', SECOND, {}],
       [
         'later, by a more trusted actor',
         'bot',
         'ada',
         SECOND,
-        { moved: true, observedAt: at(20), confidence: 0.5, saidBy: 'HUMAN' },
+        { observedAt: at(20), confidence: 0.5, saidBy: 'HUMAN', assertedBy: 'ada' },
       ],
       [
         'with an earlier time, by a more trusted actor',
         'bot',
         'ada',
         { ...SECOND, observedAt: at(5) },
-        { moved: true, observedAt: at(5), confidence: 0.5, saidBy: 'HUMAN' },
+        { observedAt: at(5), confidence: 0.5, saidBy: 'HUMAN', assertedBy: 'ada' },
       ],
-    ])('%s', async (_, first, second, again, { moved, ...changed }) => {
+    ])('%s, keep their first source and get another one', async (_, first, second, again, changed) => {
       const { deps } = world
       const tenant = world.tenant()
       const [conversationId, other] = await twoConversations(tenant)
@@ -203,16 +204,26 @@ describe.each(backends)('facts on $name', (backend) => {
         facts: [{ ...rome, observedAt: at(10), confidence: 0.9 }],
       })
       expect(fact).toMatchObject({ conversationId })
-      expect(
-        await recordFacts(deps, tenant.as(second), { conversationId: other, facts: [{ ...rome, ...again }] }),
-      ).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
-      const now = (await getFacts(deps, tenant.as('ada'), [fact!.id])).get(fact!.id)
-      const changedConversation = moved ? { conversationId: other } : {}
-      expect(now).toEqual({ ...fact, ...changedConversation, ...changed })
-      expect(await tenant.lastSeq(other)).toBe(moved ? 3 : 2)
+      const repeat = () =>
+        recordFacts(deps, tenant.as(second), { conversationId: other, facts: [{ ...rome, ...again }] })
+      expect(await repeat()).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
+      const read = async () => (await getFacts(deps, tenant.as('ada'), [fact!.id])).get(fact!.id)
+      expect(await read()).toEqual({ ...fact, ...changed })
+      expect(await tenant.lastSeq(other)).toBe(3)
+      const pages = await getFactPages(deps, tenant.as('ada'), [conversationId, other], {})
+      expect([...pages.values()].map(({ items }) => items.map(({ id }) => id))).toEqual([[fact!.id], [fact!.id]])
+
+      await deleteConversation(deps, tenant.as('ada'), other)
+      expect(await read()).toEqual(fact)
+      const third = await tenant.newConversation('ada')
+      await recordFacts(deps, tenant.as('ada'), { conversationId: third, facts: [{ ...rome, observedAt: at(1) }] })
+      expect(await deleteConversation(deps, tenant.as('ada'), conversationId)).toMatchObject({ facts: 0 })
+      expect(await read()).toMatchObject({ conversationId: third, observedAt: at(1), assertedBy: 'ada' })
+      expect(await deleteConversation(deps, tenant.as('ada'), third)).toMatchObject({ facts: 1 })
+      expect(await read()).toBeUndefined()
     })
 
-    it('within one call, have the source and time of the last occurrence', async () => {
+    it('within one call, have the source of the first and the time of the last occurrence', async () => {
       const { deps } = world
       const tenant = world.tenant()
       const conversationIds = await twoConversations(tenant)
@@ -224,9 +235,54 @@ describe.each(backends)('facts on $name', (backend) => {
       const recorded = await recordFacts(deps, tenant.as('ada'), { facts })
       expect(recorded).toMatchObject({
         exactDuplicatesSkipped: 1,
-        facts: [{ sourceTurnId: two.id, observedAt: at(2) }],
+        facts: [{ sourceTurnId: one.id, observedAt: at(2) }],
       })
-      expect([await tenant.lastSeq(conversationIds[0]), await tenant.lastSeq(conversationIds[1])]).toEqual([3, 4])
+      expect([await tenant.lastSeq(conversationIds[0]), await tenant.lastSeq(conversationIds[1])]).toEqual([4, 3])
+    })
+
+    it('end with the edit of their last source turn, and survive the edit of another', async () => {
+      const { deps } = world
+      const tenant = world.tenant()
+      const ada = tenant.as('ada')
+      const conversationId = await tenant.newConversation('ada')
+      const [one, two] = [
+        await tenant.append(conversationId, 'ada', 'Rome'),
+        await tenant.append(conversationId, 'ada', 'Rome!'),
+      ]
+      const record = (sourceTurnId: string) => recordFacts(deps, ada, { facts: [{ ...rome, sourceTurnId }] })
+      const { facts } = await record(one.id)
+      await record(two.id)
+      const edit = (turnId: string) => supersedeTurn(deps, ada, { turnId, turn: { content: 'Oslo', role: 'USER' } })
+      const read = async () => (await getFacts(deps, ada, [facts[0]!.id])).get(facts[0]!.id)
+      await edit(one.id)
+      expect(await read()).toMatchObject({ sourceTurnId: two.id, supersedeReason: null })
+      await edit(two.id)
+      expect(await read()).toMatchObject({ sourceTurnId: two.id, supersedeReason: 'UPDATE' })
+    })
+
+    it('are seen by actors who see any of their sources', async () => {
+      const { deps } = world
+      const tenant = world.tenant()
+      const [conversationId, other] = await twoConversations(tenant)
+      const { facts } = await recordFacts(deps, tenant.as('ada'), { conversationId, facts: [rome] })
+      await addParticipant(deps, tenant.as('ada'), {
+        conversationId,
+        participant: { actor: 'late', history: 'SINCE_JOINED' },
+      })
+      const sees = async () => (await getFacts(deps, tenant.as('late'), [facts[0]!.id])).size
+      expect(await sees()).toBe(0)
+      await recordFacts(deps, tenant.as('ada'), { conversationId: other, facts: [rome] })
+      expect(await sees()).toBe(1)
+    })
+
+    it('in the future are refused, and so are turns', async () => {
+      const { deps } = world
+      const tenant = world.tenant()
+      const conversationId = await tenant.newConversation('ada')
+      const later = new Date(Date.now() + 3_600_000)
+      const recording = recordFacts(deps, tenant.as('ada'), { facts: [{ ...rome, observedAt: later }] })
+      await expect(recording).rejects.toThrow(/observedAt: must not be in the future/)
+      await expect(tenant.append(conversationId, 'ada', 'Hi', { createdAt: later })).rejects.toThrow(/in the future/)
     })
 
     it('from a private turn are separate from the public fact', async () => {

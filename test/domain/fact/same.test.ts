@@ -1,7 +1,7 @@
 // Detection of duplicate and contradictory facts, with the vectors of the static embedder.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { contradicts, isOpen, isSame, toComparedFact } from '../../../src/domain/fact/same.ts'
+import { contradicts, isOpen, isSame, toComparedFact, withSubjectOf } from '../../../src/domain/fact/same.ts'
 import type { Embedder } from '../../../src/providers/ports/embedder.ts'
 import { createStaticEmbedder } from '../../../src/providers/static/embedder.ts'
 
@@ -76,7 +76,7 @@ describe('two facts', () => {
 
   it('are unrelated if the subjects differ', async () => {
     const ada = await compared('lives in: Berlin')
-    const bob = { ...(await compared('lives in: Paris')), subject: 'bob' }
+    const bob = withSubjectOf(await compared('lives in: Paris'), { ...ada, subject: 'bob' })
     expect([isSame(ada, bob), contradicts(ada, bob), isOpen(ada, bob)]).toEqual([false, false, false])
   })
 

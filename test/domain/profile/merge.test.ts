@@ -10,11 +10,18 @@ import { countInline } from '../../../src/text/tokens.ts'
 /**
  * The fact in "predicate | object" about Ada, or in "subject | predicate | object"; observed on that day of May 2026.
  */
-function fact(text: string, day = 1, trust: number = TRUST.HUMAN): ProfileFact {
+function fact(text: string, day = 1, claimedBy: string | null = null): ProfileFact {
   const parts = text.split(' | ')
   const [subject = '', predicate = '', object = ''] = parts.length === 3 ? parts : ['Ada', ...parts]
   const statement = { subject, predicate, object }
-  return { ...statement, trust, observedAt: new Date(Date.UTC(2026, 4, day)), contentHash: contentHash(statement) }
+  const trust = claimedBy === null ? TRUST.HUMAN : TRUST.AGENT
+  return {
+    ...statement,
+    trust,
+    claimedBy,
+    observedAt: new Date(Date.UTC(2026, 4, day)),
+    contentHash: contentHash(statement),
+  }
 }
 const NAMES = ['user-1', 'Ada']
 const AMPLE = { maxTokens: 10_000, count: countInline }
@@ -86,9 +93,9 @@ describe('a profile', () => {
   })
 
   it('quotes less trusted facts until a trusted source confirms them', async () => {
-    const claim = fact('likes | "Dune"', 1, TRUST.AGENT)
+    const claim = fact('likes | "Dune"', 1, 'eve')
     const before = await profile([claim])
-    expect(before).toBe('## Preferences\n- Somebody claims: "likes \'Dune\'"')
+    expect(before).toBe('## Preferences\n- Claimed by "eve": "likes \'Dune\'"')
     expect(await profile([fact('likes | "Dune"', 2)], before)).toBe('## Preferences\n- likes "Dune"')
     expect(await profile([], before, [claim])).toBe('')
   })

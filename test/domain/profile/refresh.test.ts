@@ -132,7 +132,7 @@ describe.each(backends)('profiles on $name', (backend) => {
       await retractFact(deps, viewer, { factId: tea!.id })
       expect(await refresh()).toBe('version 2')
       expect(requests).toMatchObject([
-        { previous: null, added: [{ object: 'tea', believed: true }], removed: [] },
+        { previous: null, added: [{ object: 'tea', claimedBy: null }], removed: [] },
         { previous: 'version 1', added: [{ object: 'jazz' }], removed: [{ object: 'tea' }] },
       ])
     })

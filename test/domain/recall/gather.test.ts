@@ -6,7 +6,7 @@ import { createConversation } from '../../../src/domain/conversation.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { inverseDocumentFrequencies } from '../../../src/domain/recall/bm25.ts'
 import { toTurnCandidate, type TurnCandidate } from '../../../src/domain/recall/candidate.ts'
-import { gather, type SearchRequest, type GatheredTurns } from '../../../src/domain/recall/gather.ts'
+import { gather, isReadWhole, type SearchRequest, type GatheredTurns } from '../../../src/domain/recall/gather.ts'
 import { hashTerm } from '../../../src/text/term-hash.ts'
 import { abortTurn, appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
@@ -32,6 +32,17 @@ function randomFrom(seed: number): () => number {
 }
 
 const START = Date.UTC(2024, 0, 1)
+
+describe('the choice between reading a scope whole and using its indexes', () => {
+  it('depends on public turns only, up to twice as many entries', () => {
+    const scope = (publicTurns: number, lastSeq: number) => [{ publicTurns, lastSeq }]
+    expect(isReadWhole(scope(10, 10), 10)).toBe(true)
+    expect(isReadWhole(scope(10, 20), 10)).toBe(true)
+    expect(isReadWhole(scope(11, 11), 10)).toBe(false)
+    expect(isReadWhole(scope(1, 21), 10)).toBe(false)
+    expect(isReadWhole([...scope(6, 6), ...scope(5, 5)], 10)).toBe(false)
+  })
+})
 
 describe.each(backends)('gathering candidates, on $name', (backend) => {
   const world = useWorld(backend)

@@ -9,6 +9,8 @@ import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { deltasOf, range, read, sawSeq, textOf } from '../../support/reading.ts'
 
+const writerToken = 'the-writer-of-this-test'
+
 describe.each(backends)('a streaming turn with an audience, on $name,', (backend) => {
   let site: Site
   let one: Process
@@ -26,21 +28,25 @@ describe.each(backends)('a streaming turn with an audience, on $name,', (backend
     const actors = ['ada', 'bob', 'eve'].map((actor) => ({ actor }))
     const { id: conversationId } = await createConversation(one.deps, ada, { participants: actors })
     const publish = vi.spyOn(one.deps.bus, 'publish')
-    const { id: turnId } = await openTurn(one.deps, ada, { conversationId, turn: { role: 'ASSISTANT', audience } })
+    const { id: turnId } = await openTurn(one.deps, ada, {
+      conversationId,
+      writerToken,
+      turn: { role: 'ASSISTANT', audience },
+    })
     const [bob, eve] = await Promise.all(
       ['bob', 'eve'].map((actor) => read(other.deps, { ...ada, actor }, { conversationId, after: 0 })),
     )
     let text = ''
     for (const n of range(1, 20)) {
       text += `canary ${n} 😀 `
-      await appendDelta(one.deps, ada, { turnId, text: `canary ${n} 😀 ` })
+      await appendDelta(one.deps, ada, { turnId, writerToken, text: `canary ${n} 😀 ` })
     }
     // A surrogate pair in two deltas.
     text += '😀'
-    await appendDelta(one.deps, ada, { turnId, text: '\ud83d' })
-    await appendDelta(one.deps, ada, { turnId, text: '\ude00' })
+    await appendDelta(one.deps, ada, { turnId, writerToken, text: '\ud83d' })
+    await appendDelta(one.deps, ada, { turnId, writerToken, text: '\ude00' })
     await bob!.until('the streamed text', () => textOf(bob!, turnId) === text)
-    const { seq } = await commitTurn(one.deps, ada, { turnId })
+    const { seq } = await commitTurn(one.deps, ada, { turnId, writerToken })
     await Promise.all([
       bob!.until('the end', sawSeq(seq + 1)),
       ...(audience ? [] : [eve!.until('the end', sawSeq(seq + 1))]),

@@ -72,6 +72,7 @@ const BAD: [name: string, turn: Record<string, unknown>, at: string, message: Re
   ['metadata nested too deep', { content: 'a', metadata: { a: nested(64) } }, 'metadata', /64 deep/],
   ['an invalid time', { content: 'a', createdAt: new Date(NaN) }, 'createdAt', /./],
   ['a time after the maximum', { content: 'a', createdAt: new Date(8.64e15) }, 'createdAt', /./],
+  ['a time in the future', { content: 'a', createdAt: new Date(Date.now() + 3_600_000) }, 'createdAt', /in the future/],
   ['a time before the minimum', { content: 'a', createdAt: new Date(-8.64e15) }, 'createdAt', /./],
 ]
 
@@ -188,7 +189,7 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
       { parts: Array(1000).fill({ text: 'a' }) },
       { content: '😀' },
       { content: 'a', metadata: { a: nested(63) } },
-      { content: 'a', createdAt: new Date('9999-12-31T23:59:59.999Z') },
+      { content: 'a', createdAt: new Date(Date.now() + 30_000) },
       { content: 'a', createdAt: new Date('0001-01-01T00:00:00.000Z') },
       { content: 'a', actor: 'ä'.repeat(200) },
       { content: 'the text \\u0000 \\ud83d is no such character' },

@@ -6,33 +6,28 @@ import type { Db, Tx } from '../../db.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
 
 /**
- * Ids of other conversations with facts that facts of this conversation superseded. Uses the indexes fact_conversation
- * and fact_superseded_by.
+ * Ids of other conversations with facts that facts of this conversation superseded. Uses the indexes
+ * fact_source_conversation and fact_superseded_by.
  */
 export async function readConversationsSupersededBy(db: Db, conversationId: string): Promise<string[]> {
   const rows = await db.$queryRaw<{ conversationId: string }[]>`SELECT DISTINCT f.conversation_id AS "conversationId"
-           FROM fact w JOIN fact f ON f.superseded_by = w.id AND f.conversation_id <> ${conversationId}::text
+           FROM fact_source w JOIN fact f ON f.superseded_by = w.fact_id AND f.conversation_id <> ${conversationId}::text
            WHERE w.conversation_id = ${conversationId}::text`
   return rows.map((row) => row.conversationId)
 }
 
 /**
- * Locks the facts of a conversation, superseded or not, and the facts that they superseded elsewhere, in the lock order
- * of write-facts.ts. Returns the number of the conversation's facts, and the ids of the other facts.
+ * Locks the facts with a source in a conversation, superseded or not, and the facts that they superseded, in the lock
+ * order of write-facts.ts. Returns the ids of the former.
  */
-export async function lockFactsOfConversation(
-  tx: Tx,
-  conversationId: string,
-): Promise<{ facts: number; supersededElsewhere: string[] }> {
+export async function lockFactsOfConversation(tx: Tx, conversationId: string): Promise<string[]> {
   const rows = await tx.$queryRaw<{ id: string; isOfConversation: boolean }[]>`
-    SELECT f.id, f.conversation_id IS NOT DISTINCT FROM ${conversationId}::text AS "isOfConversation"
-    FROM fact f
-    WHERE f.id IN (
-      SELECT o.id FROM fact o WHERE o.conversation_id = ${conversationId}::text
-      UNION SELECT g.id FROM fact o JOIN fact g ON g.superseded_by = o.id WHERE o.conversation_id = ${conversationId}::text)
-    ORDER BY f.content_hash, f.id FOR UPDATE`
-  const supersededElsewhere = rows.filter(({ isOfConversation }) => !isOfConversation).map(({ id }) => id)
-  return { facts: rows.length - supersededElsewhere.length, supersededElsewhere }
+    WITH mine AS MATERIALIZED (
+      SELECT s.fact_id AS id FROM fact_source s WHERE s.conversation_id = ${conversationId}::text)
+    SELECT f.id, f.id IN (SELECT id FROM mine) AS "isOfConversation" FROM fact f
+    WHERE f.id IN (SELECT id FROM mine UNION SELECT g.id FROM mine JOIN fact g ON g.superseded_by = mine.id)
+    ORDER BY f.content_hash, f.id FOR UPDATE OF f`
+  return rows.filter(({ isOfConversation }) => isOfConversation).map(({ id }) => id)
 }
 
 /**

@@ -26,7 +26,7 @@ export type JournalRow = {
   replaced: TurnRow | null
   /** The new summary, for SUMMARIZED; otherwise null. */
   summary: SummaryRow | null
-  /** The changed facts, for FACTS_CHANGED, without facts that no longer belong to the conversation; otherwise empty. */
+  /** The changed facts, for FACTS_CHANGED, one item for each source in the conversation; otherwise empty. */
   facts: FactVisibility[]
   /** Approximate size of this entry and the ones before it in the page, in bytes. */
   pageBytes: number
@@ -134,19 +134,21 @@ async function summariesById(pool: Pool, ids: readonly string[]): Promise<Map<st
   return new Map(rows.map((summary) => [summary.id, summary]))
 }
 
-/** The facts that still belong to the conversation. A fact that is stated again in another conversation moves there. */
+/** Where the facts are asserted in the conversation, by fact. A fact with several sources there has several. */
 async function factsById(
   pool: Pool,
   conversationId: string,
   ids: readonly string[],
-): Promise<Map<string, FactVisibility>> {
+): Promise<Map<string, FactVisibility[]>> {
   const { rows } = await pool.query<FactVisibility>({
     name: 'journal-facts',
-    text: `SELECT f.id, f.seq, f.root_seq AS "rootSeq", f.audience FROM fact f
-           WHERE f.id = ANY ($1::text[]) AND f.conversation_id = $2::text`,
+    text: `SELECT s.fact_id AS id, s.seq, s.root_seq AS "rootSeq", s.audience FROM fact_source s
+           WHERE s.fact_id = ANY ($1::text[]) AND s.conversation_id = $2::text`,
     values: [ids, conversationId],
   })
-  return new Map(rows.map((fact) => [fact.id, fact]))
+  const facts = new Map<string, FactVisibility[]>()
+  for (const fact of rows) facts.set(fact.id, [...(facts.get(fact.id) ?? []), fact])
+  return facts
 }
 
 /** The seq of the newest entry; 0 without entries, null if the tenant has no such conversation. */

@@ -1,7 +1,6 @@
-// Reads for the audit of facts: counts of the facts that a viewer sees, and a sample of them with their vectors.
+// Reads for the audit of facts: counts of the facts that a viewer sees, and a sample of them.
 
 import type { Db } from '../../db.ts'
-import { vectorFrom } from '../../vector.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
 import { factVisible } from '../visible.ts'
 
@@ -40,24 +39,9 @@ export async function readUsersWithFacts(db: Db, { tenant, actor }: Viewer, limi
   return rows.map(({ user }) => user)
 }
 
-export type AuditedFact = FactRow & {
-  /** The embedder's vector of the object; null if there is none yet. */
-  vector: Float32Array | null
-}
-
 /** The newest active facts about a user that the viewer sees, at most `limit`. Uses the index fact_user. */
-export async function readAudited(
-  db: Db,
-  { tenant, actor }: Viewer,
-  userId: string,
-  embedder: string,
-  limit: number,
-): Promise<AuditedFact[]> {
-  const rows = await db.$queryRaw<(FactRow & { packed: string | null })[]>`
-      SELECT ${FACT_COLUMNS}, v.object::text AS packed
-      FROM (SELECT * FROM fact f
-            WHERE f.user_id = ${userId}::text AND f.superseded_at IS NULL AND ${factVisible({ tenant, actor })}
-            ORDER BY f.created_at DESC, f.id DESC LIMIT ${limit}::integer) f
-      LEFT JOIN fact_vector v ON v.fact_id = f.id AND v.embedder = ${embedder}::text`
-  return rows.map(({ packed, ...fact }) => ({ ...fact, vector: packed === null ? null : vectorFrom(packed) }))
-}
+export const readAudited = (db: Db, { tenant, actor }: Viewer, userId: string, limit: number): Promise<FactRow[]> =>
+  db.$queryRaw<FactRow[]>`
+    SELECT ${FACT_COLUMNS} FROM fact f
+    WHERE f.user_id = ${userId}::text AND f.superseded_at IS NULL AND ${factVisible({ tenant, actor })}
+    ORDER BY f.created_at DESC, f.id DESC LIMIT ${limit}::integer`

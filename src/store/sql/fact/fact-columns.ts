@@ -15,6 +15,8 @@ export type FactRow = {
   visibility: string
   sourceTurnId: string | null
   saidBy: ParticipantKind
+  /** The actor who asserted it; null if unknown. */
+  assertedBy: string | null
   subject: string
   predicate: string
   object: string
@@ -34,7 +36,7 @@ export type FactRow = {
 /** SELECT list of the fact aliased `f`. */
 export const FACT_COLUMNS: Sql = raw(`
   f.id, f.user_id AS "userId", f.conversation_id AS "conversationId", f.root_seq AS "rootSeq", f.seq, f.audience,
-  f.visibility, f.source_turn_id AS "sourceTurnId", f.said_by AS "saidBy", f.subject, f.predicate, f.object,
-  f.confidence, f.token_count AS "tokenCount", f.content_hash AS "contentHash", f.observed_at AS "observedAt",
+  f.visibility, f.source_turn_id AS "sourceTurnId", f.said_by AS "saidBy",
+  f.asserted_by AS "assertedBy", f.subject, f.predicate, f.object, f.confidence, f.token_count AS "tokenCount", f.content_hash AS "contentHash", f.observed_at AS "observedAt",
   f.created_at AS "createdAt", f.superseded_by AS "supersededBy", f.superseded_at AS "supersededAt",
   f.supersede_reason AS "supersedeReason", f.supersede_note AS "supersedeNote"`)

@@ -70,16 +70,24 @@ export function writeFactVectors(
     UPDATE fact f SET embedded_by = ${embedder}::text FROM mine WHERE f.id = mine.id`
 }
 
+/** Number of vectors parsed at once: 100 vectors of 1,536 dimensions take about 20 ms. */
+const PARSED_AT_ONCE = 100
+
 /**
- * The embedder's vectors of the facts' objects, by fact id; a fact without vectors has no key. Uses the primary key.
+ * The embedder's vectors of the facts' objects, by fact id; a fact without vectors has no key. Uses the primary key, in
+ * batches, so that parsing does not block the event loop.
  */
 export async function readObjectVectors(
   db: Db,
   embedder: string,
   ids: readonly string[],
 ): Promise<Map<string, Float32Array>> {
-  const rows = await db.$queryRaw<{ id: string; object: string }[]>`
-    SELECT x.fact_id AS id, x.object::text AS object
-    FROM fact_vector x WHERE x.fact_id = ANY (${ids}::text[]) AND x.embedder = ${embedder}::text`
-  return new Map(rows.map(({ id, object }) => [id, vectorFrom(object)]))
+  const vectors = new Map<string, Float32Array>()
+  for (let from = 0; from < ids.length; from += PARSED_AT_ONCE) {
+    const rows = await db.$queryRaw<{ id: string; object: string }[]>`
+      SELECT x.fact_id AS id, x.object::text AS object FROM fact_vector x
+      WHERE x.fact_id = ANY (${ids.slice(from, from + PARSED_AT_ONCE)}::text[]) AND x.embedder = ${embedder}::text`
+    for (const { id, object } of rows) vectors.set(id, vectorFrom(object))
+  }
+  return vectors
 }

@@ -4,7 +4,7 @@
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
 import { empty, sql } from '../sql.ts'
-import { factVisible } from '../visible.ts'
+import { factVisible, hasSourceIn } from '../visible.ts'
 
 export type FactScope = {
   tenant: string
@@ -16,16 +16,19 @@ export type FactScope = {
   actor: string | null
 }
 
+/** Maximum number of facts read for all sets: each audience makes a set, and a user may have many. */
+const MAX_READ = 5_000
+
 /**
- * The newest active facts in scope, up to `limit` of each set, ordered by set. Uses the index fact_user or
- * fact_conversation.
+ * The newest active facts in scope: up to `limit` of each set and MAX_READ of all, the newest of each set first. Uses
+ * the index fact_user or fact_conversation.
  */
 export async function readActiveFacts(
   db: Db,
   { tenant, userId, conversationId, actor }: FactScope,
   limit: number,
 ): Promise<FactRow[]> {
-  const inConversation = sql`f.conversation_id = ${conversationId}::text`
+  const inConversation = hasSourceIn(sql`${conversationId}::text`)
   const inScope =
     userId === null
       ? sql`AND ${inConversation}`
@@ -40,7 +43,7 @@ export async function readActiveFacts(
         FROM fact f
         WHERE f.tenant = ${tenant}::text AND f.superseded_at IS NULL ${inScope} ${inView}) f
       WHERE f.ordinal <= ${limit}::integer
-      ORDER BY coalesce(f.user_id, f.conversation_id), f.visibility, f.ordinal`
+      ORDER BY f.ordinal, coalesce(f.user_id, f.conversation_id), f.visibility LIMIT ${MAX_READ}::integer`
 }
 
 /**

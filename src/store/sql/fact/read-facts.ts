@@ -3,7 +3,7 @@
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
 import { empty, join, named, sql, type Sql } from '../sql.ts'
-import { among, factVisible, howMany, views, visible } from '../visible.ts'
+import { among, factVisible, hasSourceIn, howMany, views, visible } from '../visible.ts'
 
 type Viewer = { tenant: string; actor: string }
 
@@ -33,13 +33,14 @@ const olderThan = ({ createdAt, id }: FactPosition): Sql =>
 
 /**
  * The visible facts that match, in order of creation, newest first; no write changes this order. Compares subject and
- * predicate without regard to case. Uses the index fact_conversation, fact_user or fact_newest.
+ * predicate without regard to case. Uses the index fact_source_conversation, fact_user
+ * or fact_newest.
  */
 export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<FactRow[]> {
   const conditions = [factVisible(viewer)]
   if (!list.includeSuperseded) conditions.push(sql`f.superseded_at IS NULL`)
   if (list.userId != null) conditions.push(sql`f.user_id = ${list.userId}::text`)
-  if (list.conversationId != null) conditions.push(sql`f.conversation_id = ${list.conversationId}::text`)
+  if (list.conversationId != null) conditions.push(hasSourceIn(sql`${list.conversationId}::text`))
   if (list.subject != null) conditions.push(sql`lower(f.subject) = lower(${list.subject}::text)`)
   if (list.predicate != null) conditions.push(sql`lower(f.predicate) = lower(${list.predicate}::text)`)
   if (list.after) conditions.push(olderThan(list.after))
@@ -49,19 +50,20 @@ export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<FactR
 }
 
 /**
- * The newest visible facts of each conversation, newest first, at most `limit` each. Uses the index fact_conversation.
+ * The newest facts of each conversation that have a visible source in it, newest first, at most `limit` each.
+ * `listedIn` is the conversation. Uses the index fact_source_conversation.
  */
 export function listFactsOfConversations(
   db: Db,
   viewer: Viewer,
   conversationIds: readonly string[],
   { limit, after, includeSuperseded }: FactsOfConversation,
-): Promise<FactRow[]> {
-  return db.$queryRaw<FactRow[]>`
-    SELECT f.* FROM (${views(viewer, among(conversationIds, howMany(conversationIds)))}) v
+): Promise<(FactRow & { listedIn: string })[]> {
+  return db.$queryRaw<(FactRow & { listedIn: string })[]>`
+    SELECT f.*, v.id AS "listedIn" FROM (${views(viewer, among(conversationIds, howMany(conversationIds)))}) v
     CROSS JOIN LATERAL (
       SELECT ${FACT_COLUMNS} FROM fact f
-      WHERE f.conversation_id = v.id AND ${visible('f')}
+      WHERE f.id IN (SELECT s.fact_id FROM fact_source s WHERE s.conversation_id = v.id AND ${visible('s')})
         ${includeSuperseded ? empty : sql`AND f.superseded_at IS NULL`}
         ${after ? sql`AND ${olderThan(after)}` : empty}
       ORDER BY f.created_at DESC, f.id DESC LIMIT ${limit}::integer) f`

@@ -22,13 +22,14 @@ export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFac
   // Inserts in order of key, so that two transactions that insert the same facts cannot deadlock.
   const rows = await tx.$queryRaw<{ id: string }[]>`
     INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id,
-                      said_by, subject, predicate, object, confidence, token_count, content_hash, observed_at, terms)
+                      said_by, asserted_by, subject, predicate, object, confidence, token_count, content_hash,
+                      observed_at, terms)
     SELECT n.id, ${tenant}::text, n."userId", n."conversationId", n."rootSeq", n.seq, n.audience, n.visibility,
-           n."sourceTurnId", n."saidBy", n.subject, n.predicate, n.object, n.confidence, n."tokenCount",
-           n."contentHash", n."observedAt", n.terms
+           n."sourceTurnId", n."saidBy", n."assertedBy", n.subject, n.predicate, n.object, n.confidence,
+           n."tokenCount", n."contentHash", n."observedAt", n.terms
     FROM jsonb_to_recordset(${JSON.stringify(facts)}::jsonb) AS n(
       id text, "userId" text, "conversationId" text, "rootSeq" integer, seq integer, audience text[], visibility text,
-      "sourceTurnId" text, "saidBy" participant_kind, subject text, predicate text, object text,
+      "sourceTurnId" text, "saidBy" participant_kind, "assertedBy" text, subject text, predicate text, object text,
       confidence double precision, "tokenCount" integer, "contentHash" text, "observedAt" timestamptz, terms integer[])
     ORDER BY n."contentHash", coalesce(n."userId", n."conversationId", ''), n.visibility, n.id
     ON CONFLICT (tenant, (coalesce(user_id, conversation_id, '')), visibility, content_hash)
@@ -49,14 +50,15 @@ export async function rollbackToSavepoint(tx: Tx): Promise<void> {
 }
 
 /** The columns of an active fact that are needed to renew it. */
-export type ActiveRow = FactKey & Pick<FactRow, 'id' | 'saidBy' | 'confidence' | 'observedAt'>
+export type ActiveRow = FactKey & Pick<FactRow, 'id' | 'saidBy' | 'assertedBy' | 'confidence' | 'observedAt'>
 
 /** Locks the active facts with the keys and returns them, in no order. Uses the index fact_active. */
 export async function lockFactsByKey(tx: Tx, tenant: string, keys: readonly FactKey[]): Promise<ActiveRow[]> {
   if (keys.length === 0) return []
   return tx.$queryRaw<ActiveRow[]>`
     SELECT f.id, f.user_id AS "userId", f.conversation_id AS "conversationId", f.visibility,
-           f.content_hash AS "contentHash", f.said_by AS "saidBy", f.confidence, f.observed_at AS "observedAt"
+           f.content_hash AS "contentHash", f.said_by AS "saidBy", f.asserted_by AS "assertedBy", f.confidence,
+           f.observed_at AS "observedAt"
     FROM fact f
     WHERE f.tenant = ${tenant}::text AND f.superseded_at IS NULL
       AND (coalesce(f.user_id, f.conversation_id, ''), f.visibility, f.content_hash) IN (
@@ -66,23 +68,17 @@ export async function lockFactsByKey(tx: Tx, tenant: string, keys: readonly Fact
     ORDER BY f.content_hash, f.id FOR NO KEY UPDATE`
 }
 
-/** New source and confidence of a fact that was stated again, later or by a more reliable participant. */
-export type Renewal = Pick<
-  FactRow,
-  'id' | 'conversationId' | 'rootSeq' | 'seq' | 'audience' | 'sourceTurnId' | 'saidBy' | 'confidence' | 'observedAt'
->
+/** The most trusted assertion of a fact. */
+export type Renewal = Pick<FactRow, 'id' | 'saidBy' | 'assertedBy' | 'confidence' | 'observedAt'>
 
-/** Updates the source and confidence of facts that the transaction has locked. */
+/** Updates the most trusted assertion of facts that the transaction has locked. The facts keep their first source. */
 export async function renewFacts(tx: Tx, renewals: readonly Renewal[]): Promise<void> {
   if (renewals.length === 0) return
   await tx.$executeRaw`
     UPDATE fact f
-    SET conversation_id = r."conversationId", root_seq = r."rootSeq", seq = r.seq, audience = r.audience,
-        source_turn_id = r."sourceTurnId", said_by = r."saidBy", confidence = r.confidence,
-        observed_at = r."observedAt"
+    SET said_by = r."saidBy", asserted_by = r."assertedBy", confidence = r.confidence, observed_at = r."observedAt"
     FROM jsonb_to_recordset(${JSON.stringify(renewals)}::jsonb) AS r(
-      id text, "conversationId" text, "rootSeq" integer, seq integer, audience text[], "sourceTurnId" text,
-      "saidBy" participant_kind, confidence double precision, "observedAt" timestamptz)
+      id text, "saidBy" participant_kind, "assertedBy" text, confidence double precision, "observedAt" timestamptz)
     WHERE f.id = r.id`
 }
 
@@ -139,14 +135,6 @@ export async function copyFactVectors(tx: Tx, copies: readonly { from: string; t
     UPDATE fact f SET embedded_by = o.embedded_by
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact o ON o.id = c.from_id
     WHERE f.id = c.to_id`
-}
-
-/** Locks the active facts whose source is the turn version. Returns their ids. Uses the index fact_source. */
-export async function lockFactsOfTurn(tx: Tx, turnId: string): Promise<string[]> {
-  const rows = await tx.$queryRaw<{ id: string }[]>`
-    SELECT f.id FROM fact f WHERE f.source_turn_id = ${turnId}::text AND f.superseded_at IS NULL
-    ORDER BY f.content_hash, f.id FOR NO KEY UPDATE`
-  return rows.map(({ id }) => id)
 }
 
 /** Adds to the tenant's count of facts without audience that were skipped as exact duplicates. */

@@ -10,6 +10,8 @@ export type ScopeConversation = {
   id: string
   /** Seq of the conversation's newest entry, which is at least its number of turns. */
   lastSeq: number
+  /** Number of committed turns without audience, newest versions only. */
+  publicTurns: number
   /** Whether the conversation has an active fact, visible or not. Always true unless the scope is CONVERSATION. */
   hasFacts: boolean
 }
@@ -22,7 +24,8 @@ const IN_SCOPE: Record<Scope, string> = {
   TENANT: '($2::text IS NULL OR true) AND $3::text IS NOT NULL',
 }
 
-const ONE_HAS_FACTS = 'EXISTS (SELECT FROM fact f WHERE f.conversation_id = c.id AND f.superseded_at IS NULL)'
+const ONE_HAS_FACTS = `EXISTS (
+  SELECT FROM fact_source s JOIN fact f ON f.id = s.fact_id WHERE s.conversation_id = c.id AND f.superseded_at IS NULL)`
 const HAS_FACTS: Record<Scope, string> = { CONVERSATION: ONE_HAS_FACTS, OWNER: 'true', TENANT: 'true' }
 
 /**
@@ -37,7 +40,7 @@ export async function readScope(
 ): Promise<ScopeConversation[]> {
   const { rows } = await pool.query<ScopeConversation>({
     name: `read-scope-${scope.toLowerCase()}`,
-    text: `SELECT c.id, j.last_seq AS "lastSeq", ${HAS_FACTS[scope]} AS "hasFacts"
+    text: `SELECT c.id, j.last_seq AS "lastSeq", j.turn_count AS "publicTurns", ${HAS_FACTS[scope]} AS "hasFacts"
            FROM conversation c JOIN journal j ON j.conversation_id = c.id
            WHERE c.tenant = $1::text AND ${IN_SCOPE[scope]}`,
     values: [tenant, conversationId, actor],

@@ -1,0 +1,62 @@
+// Chooses the names under which a context shows actors, so that a model can tell any two of them apart. A display name
+// is free text: two participants may choose the same one, or one that another rendering makes the same.
+
+import { createHash } from 'node:crypto'
+import { oneLine } from './perspective.ts'
+import { openAiName } from './render/openai.ts'
+
+type Named = { actor: string; displayName: string | null }
+
+/** Names of the messages that Colloquy itself writes. No actor is shown under one of them. */
+const RESERVED = ['profile', 'facts', 'summary', 'recall']
+
+/** Returns the forms of a name that must differ from those of all other names: as text, and as OpenAI's `name`. */
+const formsOf = (name: string): string[] => [
+  `text ${name.normalize('NFKC').toLowerCase()}`,
+  `name ${openAiName(name).toLowerCase()}`,
+]
+
+/** An actor short and plain enough to be a readable suffix. */
+const PLAIN = /^[\w-]{1,32}$/
+
+const digest = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 8)
+
+/** The names to try for an actor, in order. The last one contains a digest of the actor, so it is unique. */
+function candidatesOf({ actor, displayName }: Named): string[] {
+  // A long name is cut, because OpenAI's name is cut at 64 characters, and the suffix must remain.
+  const name = oneLine(displayName ?? actor)
+  const start = name.slice(0, 20).toWellFormed()
+  return [name, ...(PLAIN.test(actor) ? [`${start} (${actor})`] : []), `${start} (${digest(actor)})`]
+}
+
+/**
+ * Returns a name of one line for each actor: its display name, or the actor without one. Actors whose names are equal without
+ * regard to case, width and punctuation get a suffix: "Ada (u-2)". `known` names keep their form.
+ */
+export function tellApart(
+  people: readonly Named[],
+  known: ReadonlyMap<string, string> = new Map(),
+): Map<string, string> {
+  const fresh = [...new Map(people.filter(({ actor }) => !known.has(actor)).map((each) => [each.actor, each])).values()]
+  const choices = fresh.map((each) => ({ actor: each.actor, candidates: candidatesOf(each), level: 0 }))
+  const fixed = new Set([...RESERVED, ...known.values()].flatMap(formsOf))
+  // Quotes from other conversations show actors, so no actor is shown under another one's id.
+  const actors = new Map(
+    [...known.keys(), ...fresh.map(({ actor }) => actor)].flatMap((a) => formsOf(a).map((f) => [f, a])),
+  )
+  for (let changed = true; changed;) {
+    changed = false
+    const uses = new Map<string, number>()
+    const formsNow = choices.map(({ candidates, level }) => formsOf(candidates[level]!))
+    for (const form of formsNow.flat()) uses.set(form, (uses.get(form) ?? 0) + 1)
+    for (const [index, choice] of choices.entries()) {
+      const isTaken = formsNow[index]!.some(
+        (form) => fixed.has(form) || uses.get(form)! > 1 || (actors.get(form) ?? choice.actor) !== choice.actor,
+      )
+      if (!isTaken || choice.level === choice.candidates.length - 1) continue
+      choice.level += 1
+      changed = true
+    }
+  }
+  return new Map([...known, ...choices.map(({ actor, candidates, level }) => [actor, candidates[level]!] as const)])
+}

@@ -1,0 +1,131 @@
+// Writes the sources of facts and takes them back. A fact names its first remaining source, and its most trusted
+// assertion among the remaining sources. The caller has locked the facts, in the lock order of write-facts.ts.
+
+import type { Tx } from '../../db.ts'
+import type { FactRow } from './fact-columns.ts'
+import { sql, type Sql } from '../sql.ts'
+
+/** Maximum number of sources of one fact in one conversation. Further repetitions there are not kept. */
+const MAX_SOURCES = 100
+
+/** A source of the fact `id`. */
+export type NewSource = Pick<
+  FactRow,
+  | 'id'
+  | 'conversationId'
+  | 'rootSeq'
+  | 'seq'
+  | 'audience'
+  | 'sourceTurnId'
+  | 'saidBy'
+  | 'assertedBy'
+  | 'confidence'
+  | 'observedAt'
+>
+
+/** Identifies a source of a fact: a turn version, an entry that recorded it, or a recording without a conversation. */
+const sourceOf = ({ sourceTurnId, conversationId, seq }: NewSource): string =>
+  sourceTurnId ?? (conversationId === null ? 'tenant' : `${conversationId} ${seq}`)
+
+/**
+ * Adds sources and returns the new ones. An existing source keeps its place and gets the later time. Uses the primary
+ * key.
+ */
+export async function addSources(
+  tx: Tx,
+  sources: readonly NewSource[],
+): Promise<Pick<FactRow, 'id' | 'conversationId'>[]> {
+  const distinct = new Map(sources.map((each) => [`${each.id} ${sourceOf(each)}`, each]))
+  if (distinct.size === 0) return []
+  const given = [...distinct.values()].map((each) => ({ ...each, source: sourceOf(each) }))
+  const rows = await tx.$queryRaw<{ id: string; conversationId: string | null; isNew: boolean }[]>`
+    INSERT INTO fact_source AS s (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by,
+                                  asserted_by, confidence, observed_at)
+    SELECT n.id, n.source, n."conversationId", n."rootSeq", n.seq, n.audience, n."sourceTurnId", n."saidBy",
+           n."assertedBy", n.confidence, n."observedAt"
+    FROM jsonb_to_recordset(${JSON.stringify(given)}::jsonb) AS n(
+      id text, source text, "conversationId" text, "rootSeq" integer, seq integer, audience text[],
+      "sourceTurnId" text, "saidBy" participant_kind, "assertedBy" text, confidence double precision,
+      "observedAt" timestamptz)
+    WHERE (SELECT count(*) FROM fact_source o
+           WHERE o.fact_id = n.id AND o.conversation_id IS NOT DISTINCT FROM n."conversationId") < ${MAX_SOURCES}::integer
+    ON CONFLICT (fact_id, source) DO UPDATE SET observed_at = greatest(s.observed_at, excluded.observed_at)
+    RETURNING s.fact_id AS id, s.conversation_id AS "conversationId", s.xmax = 0 AS "isNew"`
+  return rows.filter(({ isNew }) => isNew).map(({ id, conversationId }) => ({ id, conversationId }))
+}
+
+/** Copies the sources of facts to newly inserted facts with the same text. */
+export async function copySources(tx: Tx, copies: readonly { from: string; to: string }[]): Promise<void> {
+  if (copies.length === 0) return
+  const [from, to] = [copies.map((copy) => copy.from), copies.map((copy) => copy.to)]
+  await tx.$executeRaw`
+    INSERT INTO fact_source (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by, asserted_by,
+                             confidence, observed_at, created_at)
+    SELECT c.to_id, s.source, s.conversation_id, s.root_seq, s.seq, s.audience, s.turn_id, s.said_by, s.asserted_by,
+           s.confidence, s.observed_at, s.created_at
+    FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact_source s ON s.fact_id = c.from_id`
+}
+
+/** What is taken back: every source in a conversation, or those of a turn version. */
+export type TakenBack = { conversationId: string } | { turnId: string }
+
+const isTaken = (taken: TakenBack, s: Sql): Sql =>
+  'turnId' in taken
+    ? sql`${s}.turn_id IS NOT DISTINCT FROM ${taken.turnId}::text`
+    : sql`${s}.conversation_id IS NOT DISTINCT FROM ${taken.conversationId}::text`
+
+/**
+ * Takes sources back from those of the facts that have others. Each then names its first remaining source, and the most
+ * trusted assertion among these: by the user itself, then by type of actor, then the latest.
+ */
+export async function takeBackSources(tx: Tx, factIds: readonly string[], taken: TakenBack): Promise<void> {
+  if (factIds.length === 0) return
+  const keeps = sql`EXISTS (SELECT FROM fact_source o WHERE o.fact_id = s.fact_id AND NOT ${isTaken(taken, sql`o`)})`
+  await tx.$executeRaw`
+    DELETE FROM fact_source s WHERE s.fact_id = ANY (${factIds}::text[]) AND ${isTaken(taken, sql`s`)} AND ${keeps}`
+  await tx.$executeRaw`
+    UPDATE fact f
+    SET conversation_id = p.conversation_id, root_seq = p.root_seq, seq = p.seq, audience = p.audience,
+        source_turn_id = p.turn_id, said_by = b.said_by, asserted_by = b.asserted_by, confidence = b.confidence,
+        observed_at = b.observed_at
+    FROM unnest(${factIds}::text[]) AS a(id)
+    CROSS JOIN LATERAL (SELECT * FROM fact_source s WHERE s.fact_id = a.id ORDER BY s.created_at, s.source LIMIT 1) p
+    CROSS JOIN LATERAL (
+      SELECT s.* FROM fact_source s JOIN fact o ON o.id = s.fact_id WHERE s.fact_id = a.id
+      ORDER BY (s.said_by = 'HUMAN' AND s.asserted_by IS NOT DISTINCT FROM o.user_id) DESC, s.said_by,
+               s.observed_at DESC, s.source LIMIT 1) b
+    WHERE f.id = a.id`
+}
+
+/** Locks the facts with a source in the turn version, and the duplicates that they superseded. Returns the former. */
+export async function lockFactsOfTurn(tx: Tx, turnId: string): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ id: string; isOfTurn: boolean }[]>`
+    WITH mine AS MATERIALIZED (SELECT s.fact_id AS id FROM fact_source s WHERE s.turn_id = ${turnId}::text)
+    SELECT f.id, f.id IN (SELECT id FROM mine) AND f.superseded_at IS NULL AS "isOfTurn"
+    FROM fact f
+    WHERE f.id IN (SELECT id FROM mine)
+       OR f.superseded_by IN (SELECT id FROM mine) AND f.supersede_reason = 'DUPLICATE'
+    ORDER BY f.content_hash, f.id FOR NO KEY UPDATE OF f`
+  return rows.filter(({ isOfTurn }) => isOfTurn).map(({ id }) => id)
+}
+
+/** The facts among the ids that still have a source of these; after `takeBackSources`, those with no other source. */
+export async function readFactsFrom(tx: Tx, factIds: readonly string[], taken: TakenBack): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    SELECT DISTINCT s.fact_id AS id FROM fact_source s
+    WHERE s.fact_id = ANY (${factIds}::text[]) AND ${isTaken(taken, sql`s`)}`
+  return rows.map(({ id }) => id)
+}
+
+/** The facts that the given facts superseded, without the given ones, in no order. Uses the index fact_superseded_by. */
+export async function readSupersededBy(
+  tx: Tx,
+  factIds: readonly string[],
+  reasons: readonly NonNullable<FactRow['supersedeReason']>[] | null = null,
+): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ id: string }[]>`
+    SELECT f.id FROM fact f
+    WHERE f.superseded_by = ANY (${factIds}::text[]) AND NOT f.id = ANY (${factIds}::text[])
+      AND (${reasons}::supersede_reason[] IS NULL OR f.supersede_reason = ANY (${reasons}::supersede_reason[]))`
+  return rows.map(({ id }) => id)
+}
