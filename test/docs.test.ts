@@ -54,6 +54,7 @@ describe('docs/concepts.md', () => {
       new errors.NotFound('x', 'y'),
       new errors.NotAllowed('x'),
       new errors.Conflict('x'),
+      new errors.LimitReached('x', 1),
       new errors.StreamClosed('x', 'y'),
       new errors.ProviderFailed('x', true),
       new errors.BudgetTooSmall(1, 2),
