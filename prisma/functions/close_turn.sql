@@ -60,7 +60,11 @@ BEGIN
   SELECT a.call_id INTO stray FROM unnest(p_answers) AS a(call_id)
   WHERE NOT EXISTS (SELECT FROM tool_call k JOIN turn x ON x.id = k.turn_id
                     WHERE k.conversation_id = t.conversation_id AND k.call_id = a.call_id
-                      AND (x.audience IS NULL OR t.actor = ANY (x.audience)))
+                      AND (x.audience IS NULL OR t.actor = ANY (x.audience))
+                      AND EXISTS (SELECT FROM participant p
+                                  WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor
+                                    AND width_bucket(x.seq, p.windows) % 2 = 1
+                                    AND width_bucket(x.root_seq, p.windows) % 2 = 1))
   LIMIT 1;
   IF FOUND THEN
     RETURN QUERY SELECT 'no_call', stray, t.conversation_id, t.actor, NULL::integer, t.status;

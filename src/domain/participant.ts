@@ -111,6 +111,7 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
       kind: given.kind ?? 'HUMAN',
       history,
       leftAt: null,
+      removed: false,
       joinedAt: new Date(),
       windows: windowsAfterJoining(existing?.windows ?? [], history, seq),
     }
@@ -127,7 +128,11 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
 const removeParticipantInput = z.object({ conversationId: id('conversation'), actor: name })
 export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
 
-/** Removes the participant and returns it. Its view ends with the LEFT entry. @throws InvalidInput @throws NotFound */
+/**
+ * Removes the participant and returns it. Its view ends with the LEFT entry. A participant who removes itself may join
+ * again by speaking; one removed by another actor must be added again.
+ * @throws InvalidInput @throws NotFound
+ */
 export async function removeParticipant(
   deps: Platform,
   viewer: Viewer,
@@ -144,7 +149,11 @@ export async function removeParticipant(
     const seq = await writeEntry(tx, conversationId, 'LEFT', { actor })
     await tx.participant.update({
       where: key,
-      data: { leftAt: new Date(), windows: windowsAfterLeaving(existing.windows, seq) },
+      data: {
+        leftAt: new Date(),
+        removed: actor !== viewer.actor,
+        windows: windowsAfterLeaving(existing.windows, seq),
+      },
     })
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })

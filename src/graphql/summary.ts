@@ -145,6 +145,8 @@ builder.mutationField('summarize', (t) =>
   }),
 )
 
+const NULL_OUTSIDE_VIEW = 'Null if the viewer does not see all turns without an audience.'
+
 const Compaction = builder
   .objectRef<Done>('Compaction')
   .implement({
@@ -155,11 +157,18 @@ const Compaction = builder
         description: 'The summaries it wrote that stand at present and that the viewer may see, oldest first.',
         resolve: ({ summaries }) => summaries,
       }),
-      turnsCovered: t.exposeInt('turnsCovered', { description: 'Turns that stand in a summary since.' }),
-      tokensBefore: t.exposeInt('tokensBefore', {
-        description: 'Tokens of summaries and of turns that none covers, before.',
+      turnsCovered: t.exposeInt('turnsCovered', {
+        nullable: true,
+        description: `Number of turns that this compaction covered. ${NULL_OUTSIDE_VIEW}`,
       }),
-      tokensAfter: t.exposeInt('tokensAfter', { description: 'The same tokens, counted after.' }),
+      tokensBefore: t.exposeInt('tokensBefore', {
+        nullable: true,
+        description: `Token count of the current summaries and the uncovered turns, before. ${NULL_OUTSIDE_VIEW}`,
+      }),
+      tokensAfter: t.exposeInt('tokensAfter', {
+        nullable: true,
+        description: `Token count of the current summaries and the uncovered turns, after. ${NULL_OUTSIDE_VIEW}`,
+      }),
     }),
   })
 

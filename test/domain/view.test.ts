@@ -23,6 +23,7 @@ import {
   type View,
 } from '../../src/domain/view.ts'
 import { visible } from '../../src/store/sql/visible.ts'
+import { NotAllowed } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
 import { createConversationOracle, type ConversationOracle } from '../support/conversation-oracle.ts'
 import { casesOf, isLong } from '../support/long.ts'
@@ -136,6 +137,7 @@ const pick = fc.nat(1000)
 const anyOp = fc.oneof(
   { weight: 2, arbitrary: fc.record({ op: fc.constant('join'), actor, history }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('leave'), actor }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('remove'), actor }) },
   { weight: 5, arbitrary: fc.record({ op: fc.constant('say'), actor, audience }) },
   { weight: 3, arbitrary: fc.record({ op: fc.constant('supersede'), pick }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('open'), actor, audience }) },
@@ -224,11 +226,20 @@ describe.each(backends)('views on $name', (backend) => {
         await removeParticipant(deps, viewer, input)
         return oracle.leave(op.actor)
       }
+      case 'remove': {
+        if (!oracle.isIn(op.actor)) return
+        await removeParticipant(deps, tenant.as('owner'), input)
+        return oracle.leave(op.actor, true)
+      }
       case 'say': {
+        if (oracle.isRemoved(op.actor)) {
+          return expect(tenant.append(conversationId, op.actor, content)).rejects.toThrow(NotAllowed)
+        }
         const { id, tokenCount } = await tenant.append(conversationId, op.actor, content, { audience: turnAudience })
         return oracle.append({ id, actor: op.actor, status: 'COMMITTED', tokens: tokenCount, audience: turnAudience })
       }
       case 'open': {
+        if (oracle.isRemoved(op.actor)) return
         const turn = { role: 'ASSISTANT' as const, audience: turnAudience }
         const { id } = await openTurn(deps, viewer, { writerToken: WRITER, conversationId, turn })
         await appendDelta(deps, viewer, { writerToken: WRITER, turnId: id, text: content })

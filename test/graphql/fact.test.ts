@@ -164,11 +164,9 @@ describe.each(backends)('facts on $name', (backend) => {
     beforeAll(async () => {
       ;[conversationId, other] = [await clients.newConversation(['ada']), await clients.newConversation(['ada'])]
       for (const n of [1, 2, 3]) await record({ conversationId, userId: 'lister', facts: [likes(`thing ${n}`)] })
-      await record({
-        conversationId: other,
-        userId: 'lister',
-        facts: [{ ...likes('thing 4'), predicate: 'Loathes' }, likes('thing 5')],
-      })
+      for (const fact of [{ ...likes('thing 4'), predicate: 'Loathes' }, likes('thing 5')]) {
+        await record({ conversationId: other, userId: 'lister', facts: [fact] })
+      }
       await record({ conversationId: other, userId: 'nobody', facts: [likes('thing 6')] })
       const { edges } = await list({ filter: { userId: 'lister', conversationId } })
       await ada(RETRACT, { input: { factId: edges.find(({ node }: Answer) => node.object === 'thing 2').node.id } })

@@ -12,7 +12,13 @@ export type OracleTurn = {
   audience: string[] | null
 }
 type Entry = { seq: number; type: string; turn?: OracleTurn }
-type Member = { windows: { from: number; to: number }[]; history: 'ALL' | 'SINCE_JOINED'; isIn: boolean; read: number }
+type Member = {
+  windows: { from: number; to: number }[]
+  history: 'ALL' | 'SINCE_JOINED'
+  isIn: boolean
+  removed: boolean
+  read: number
+}
 
 export type ConversationOracle = ReturnType<typeof createConversationOracle>
 
@@ -33,6 +39,7 @@ export function createConversationOracle() {
 
   return {
     isIn,
+    isRemoved: (actor: string) => members.get(actor)?.removed === true,
     wasParticipant: (actor: string) => members.has(actor),
     get head() {
       return entries.length
@@ -46,12 +53,14 @@ export function createConversationOracle() {
         history === 'ALL'
           ? [{ from: 1, to: Infinity }]
           : [...(former?.windows ?? []), { from: entries.length, to: Infinity }]
-      members.set(actor, { windows, history, isIn: true, read: former?.read ?? 0 })
+      members.set(actor, { windows, history, isIn: true, removed: false, read: former?.read ?? 0 })
     },
-    leave(actor: string) {
+    /** `removed`: another actor removed the participant, so it does not join again by speaking. */
+    leave(actor: string, removed = false) {
       write('ParticipantLeft')
       const member = members.get(actor)!
       member.isIn = false
+      member.removed = removed
       for (const window of member.windows) if (window.to === Infinity) window.to = entries.length
     },
     /** Appends a turn, or opens one whose status is STREAMING. Its author joins automatically. */

@@ -15,6 +15,10 @@ FROM turn t JOIN conversation c ON c.id = t.conversation_id WHERE t.id = s.turn_
 ALTER TABLE stream ALTER COLUMN tenant SET NOT NULL, ALTER COLUMN viewer SET NOT NULL;
 CREATE INDEX stream_viewer ON stream (tenant, viewer);
 
+-- Participants who were removed by another actor do not join again by speaking. Who removed the former participants is
+-- not known, so they count as having left by themselves.
+ALTER TABLE participant ADD COLUMN removed boolean NOT NULL DEFAULT false;
+
 -- Appends or opens turns: any number of calls, each atomic and for one conversation. Called by
 -- src/store/sql/turn/append-turns.ts.
 --
@@ -26,7 +30,7 @@ CREATE INDEX stream_viewer ON stream (tenant, viewer);
 --
 -- A call for a conversation that its tenant does not have has no row, locks nothing and waits for nothing. Otherwise the call has one row a turn ('written', with the detail
 -- 'joined' when the actor joined one entry before; or 'repeated', with the turn that its clientId already wrote), or one
--- row that names the fault ('moved_on', 'other_content', 'stranger', 'no_call',
+-- row that names the fault ('moved_on', 'other_content', 'stranger', 'no_call', 'removed',
 -- 'participants', 'open_in_conversation', 'open_by_viewer') and nothing is written.
 --
 -- Invariant: numbers are assigned after the conversations are locked, by a second statement with its own snapshot, so
@@ -64,8 +68,7 @@ BEGIN
            (c.v->'limits'->>'openInConversation')::integer AS max_in_conversation,
            (c.v->'limits'->>'openByViewer')::integer AS max_by_viewer, r.*,
            twin.id AS twin_id, twin.seq AS twin_seq, twin.created_at AS twin_at, twin.client_hash AS twin_hash,
-           (SELECT p.left_at IS NULL FROM participant p
-            WHERE p.conversation_id = j.conversation_id AND p.actor = r.actor) AS present
+           m.present, coalesce(m.removed, false) AS removed, coalesce(m.windows, '{1}') AS windows
     FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c(v, o)
     CROSS JOIN LATERAL (SELECT * FROM journal j
                         WHERE j.conversation_id = c.v->>'conversationId' AND j.tenant = c.v->>'tenant' LIMIT 1) j
@@ -78,6 +81,8 @@ BEGIN
     LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
                          AND x.client_id = r."clientId" LIMIT 1) twin ON true
+    LEFT JOIN LATERAL (SELECT p.left_at IS NULL AS present, p.removed, p.windows FROM participant p
+                       WHERE p.conversation_id = j.conversation_id AND p.actor = r.actor LIMIT 1) m ON true
     WHERE j.conversation_id = ANY (locked)
   ), fault AS MATERIALIZED (
     SELECT DISTINCT ON (f.call) f.call, f.place, f.outcome, f.detail
@@ -87,6 +92,8 @@ BEGIN
       UNION ALL
       SELECT s.call, s.place, 'other_content', s."clientId"
       FROM said s WHERE s.twin_hash <> s."clientHash"
+      UNION ALL
+      SELECT s.call, s.place, 'removed', s.actor FROM said s WHERE s.twin_id IS NULL AND s.removed
       UNION ALL
       SELECT s.call, s.place, 'stranger', a.actor
       FROM said s CROSS JOIN LATERAL unnest(s.audience) AS a(actor)
@@ -100,7 +107,8 @@ BEGIN
       WHERE s.twin_id IS NULL
         AND (SELECT true FROM tool_call k JOIN turn x ON x.id = k.turn_id
              WHERE k.conversation_id = s.conversation_id AND k.call_id = a.call_id
-               AND (x.audience IS NULL OR s.actor = ANY (x.audience)) LIMIT 1) IS NULL
+               AND (x.audience IS NULL OR s.actor = ANY (x.audience))
+               AND width_bucket(x.seq, s.windows) % 2 = 1 AND width_bucket(x.root_seq, s.windows) % 2 = 1 LIMIT 1) IS NULL
       UNION ALL
       SELECT n.call, n.place, 'participants', NULL
       FROM (SELECT s.*, dense_rank() OVER (PARTITION BY s.conversation_id ORDER BY s.actor) AS nth
@@ -337,7 +345,11 @@ BEGIN
   SELECT a.call_id INTO stray FROM unnest(p_answers) AS a(call_id)
   WHERE NOT EXISTS (SELECT FROM tool_call k JOIN turn x ON x.id = k.turn_id
                     WHERE k.conversation_id = t.conversation_id AND k.call_id = a.call_id
-                      AND (x.audience IS NULL OR t.actor = ANY (x.audience)))
+                      AND (x.audience IS NULL OR t.actor = ANY (x.audience))
+                      AND EXISTS (SELECT FROM participant p
+                                  WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor
+                                    AND width_bucket(x.seq, p.windows) % 2 = 1
+                                    AND width_bucket(x.root_seq, p.windows) % 2 = 1))
   LIMIT 1;
   IF FOUND THEN
     RETURN QUERY SELECT 'no_call', stray, t.conversation_id, t.actor, NULL::integer, t.status;

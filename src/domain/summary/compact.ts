@@ -8,7 +8,8 @@ import type { Halt } from '../job/worker.ts'
 import type { Platform } from '../platform.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
-import type { Viewer } from '../view.ts'
+import { readParticipants } from '../../store/sql/participant/read-participants.ts'
+import { OPEN_VIEW, seesAllPublic, type Viewer } from '../view.ts'
 import { policyColumns, policyInput, summarizerFor, type StoredPolicy } from '../compaction-policy.ts'
 import { coverSpan, findSpan, foldLevel, PASS_TOKENS, readCompactionState, type CompactionState } from './step.ts'
 import { getCoveringSummaries, getSummaries, type Summary } from './summary.ts'
@@ -120,11 +121,11 @@ export type CompactInput = z.input<typeof compactInput>
 export type Compaction = {
   /** The written summaries that are still current and that the viewer may read, oldest first. */
   summaries: Summary[]
-  /** Number of turns covered by this compaction. */
-  turnsCovered: number
-  /** Token count of the current summaries and the uncovered turns, before and after. */
-  tokensBefore: number
-  tokensAfter: number
+  /** Number of turns covered by this compaction. Null if the viewer does not see all turns without an audience. */
+  turnsCovered: number | null
+  /** Token count of the current summaries and the uncovered turns, before and after. Null like `turnsCovered`. */
+  tokensBefore: number | null
+  tokensAfter: number | null
 }
 
 /** Returns the token count of the current summaries and the uncovered turns. */
@@ -165,6 +166,10 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
   const writtenIds = new Set(written)
   const summaries = (await getCoveringSummaries(deps, viewer, conversationId)).filter((each) => writtenIds.has(each.id))
   const covered = (state: CompactionState) => state.current.reduce((sum, each) => sum + each.turns, 0)
+  const [participant] = await readParticipants(deps.pool, viewer.tenant, [conversationId], [viewer.actor])
+  if (!seesAllPublic(participant ?? OPEN_VIEW)) {
+    return { summaries, turnsCovered: null, tokensBefore: null, tokensAfter: null }
+  }
   return {
     summaries,
     turnsCovered: Math.max(0, covered(after) - covered(before)),

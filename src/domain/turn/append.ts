@@ -2,7 +2,7 @@
 // without content.
 
 import { z } from 'zod'
-import { Conflict, InvalidInput, LimitReached, NotFound } from '../../errors.ts'
+import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound } from '../../errors.ts'
 import type { AppendedTurn, AppendLimits, AppendRow } from '../../store/sql/turn/append-turns.ts'
 import { Role } from '../../store/generated/enums.ts'
 import type { Platform } from '../platform.ts'
@@ -123,6 +123,10 @@ function refusalOf({ outcome, detail, index }: AppendRow, path: (index: number) 
         `${path(index)}.parts`,
         `answers tool call ${JSON.stringify(detail)}, which is not in the conversation`,
       )
+    case 'removed':
+      return new NotAllowed(
+        `${JSON.stringify(detail)} was removed from the conversation. Another actor must add the participant again.`,
+      )
     case 'participants':
       return tooManyParticipants()
     case 'open_in_conversation':
@@ -209,8 +213,8 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
 
 /**
  * Appends a turn and returns it. If its clientId was already used for the same content, returns the existing turn.
- * An actor who is not a participant joins in the same transaction.
- * @throws InvalidInput @throws NotFound
+ * An actor who is not a participant joins in the same transaction, unless another actor has removed it.
+ * @throws InvalidInput @throws NotFound @throws NotAllowed if the actor was removed from the conversation
  * @throws Conflict when the journal is not at expectedLastSeq, or the clientId was already used for different content
  * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS
  */
@@ -225,7 +229,8 @@ export type AppendTurnsInput = { conversationId: string; turns: TurnInput[] }
 
 /**
  * Appends all turns in order, or none. Each may answer tool calls of earlier turns in the batch.
- * @throws InvalidInput with the index of the turn in its path @throws NotFound @throws Conflict @throws LimitReached
+ * @throws InvalidInput with the index of the turn in its path @throws NotFound @throws NotAllowed @throws Conflict
+ * @throws LimitReached
  */
 export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: AppendTurnsInput): Promise<Turn[]> {
   const { conversationId, turns } = parse(appendTurnsInput, input)
@@ -263,7 +268,7 @@ export type OpenTurnInput = z.input<typeof openTurnInput>
 /**
  * Opens a streaming turn and returns it. Its seq is assigned now; appendDelta adds its text, with the same writerToken.
  * If its clientId was already used with the same content and writerToken, returns the existing turn.
- * @throws InvalidInput if the turn has content @throws NotFound @throws LimitReached
+ * @throws InvalidInput if the turn has content @throws NotFound @throws NotAllowed @throws LimitReached
  * @throws Conflict if the clientId was used with other content or another writerToken
  */
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Turn> {

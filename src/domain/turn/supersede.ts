@@ -11,7 +11,7 @@ import { announceEntries } from '../publisher.ts'
 import type { Platform } from '../platform.ts'
 import { newId } from '../id.ts'
 import { id, parse } from '../input.ts'
-import { actAs, type Viewer } from '../view.ts'
+import { actAs, OPEN_VIEW, sees, type View, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { salted } from '../../text/term-hash.ts'
 import { contentGiven, turnInput } from './append.ts'
@@ -80,7 +80,7 @@ async function findByClientId(tx: Tx, { conversationId }: LockedConversation, ed
   return existing?.id ?? null
 }
 
-type Older = OlderVersion & { rootSeq: number; tokenCount: number; pinned: boolean }
+type Older = OlderVersion & { seq: number; rootSeq: number; tokenCount: number; pinned: boolean }
 
 /** Reads the version to supersede, under the lock. */
 async function readOlder(tx: Tx, turnId: string): Promise<Older> {
@@ -94,10 +94,12 @@ async function checkEdit(tx: Tx, { conversationId }: LockedConversation, older: 
   const { actor, content } = edit
   const author = await tx.participant.findUnique({ where: { conversationId_actor: { conversationId, actor } } })
   const isPresent = author !== null && author.leftAt === null
+  const view: View = author ?? OPEN_VIEW
+  if (!sees(view, older)) throw new NotFound('turn', older.id)
   const refusal = refusalOf(older, { actor, isPresent, audience: edit.turn.audience })
   if (refusal) throw refusal
   if (content.answers.length === 0) return
-  const visible = await findVisibleCalls(tx, conversationId, actor, content.answers)
+  const visible = await findVisibleCalls(tx, conversationId, view, content.answers)
   const unknown = content.answers.find((call) => !visible.has(call))
   if (unknown !== undefined) {
     throw InvalidInput.at(
@@ -107,17 +109,15 @@ async function checkEdit(tx: Tx, { conversationId }: LockedConversation, older: 
   }
 }
 
-/** Returns the ids in `callIds` of calls that the actor sees: their turns have no audience, or one with the actor. */
-async function findVisibleCalls(
-  tx: Tx,
-  conversationId: string,
-  actor: string,
-  callIds: string[],
-): Promise<Set<string>> {
+/** Returns the ids in `callIds` of calls whose turns the view contains. */
+async function findVisibleCalls(tx: Tx, conversationId: string, view: View, callIds: string[]): Promise<Set<string>> {
   const calls = await tx.toolCall.findMany({ where: { conversationId, callId: { in: callIds } } })
   const turns = await tx.turn.findMany({ where: { id: { in: calls.map((call) => call.turnId) } } })
   const visible = new Set(
-    turns.filter(({ audience }) => audience.length === 0 || audience.includes(actor)).map((turn) => turn.id),
+    turns
+      // Prisma reads a null audience as an empty list.
+      .filter((turn) => sees(view, { ...turn, audience: turn.audience.length > 0 ? turn.audience : null }))
+      .map((turn) => turn.id),
   )
   return new Set(calls.filter((call) => visible.has(call.turnId)).map((call) => call.callId))
 }

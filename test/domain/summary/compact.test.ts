@@ -116,7 +116,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     const { summaries, turnsCovered, tokensBefore, tokensAfter } = await compact(deps, tenant.as('ada'), input)
     expect(turnsCovered).toBe(10)
     expect(summaries).toMatchObject([{ content: 'summary 1' }])
-    expect(tokensAfter).toBeLessThan(tokensBefore)
+    expect(tokensAfter).toBeLessThan(tokensBefore!)
     expect(await compact(deps, tenant.as('ada'), input)).toMatchObject({ summaries: [], turnsCovered: 0 })
     // Without a policy, it covers half of the turns.
     expect(await compact(deps, tenant.as('ada'), { conversationId })).toMatchObject({ turnsCovered: 5 })

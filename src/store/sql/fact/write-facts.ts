@@ -14,12 +14,14 @@ export type NewFact = Omit<
 export type FactKey = Pick<FactRow, 'userId' | 'conversationId' | 'visibility' | 'contentHash'>
 
 /**
- * Inserts the facts that have no active exact duplicate, and returns their ids. Of duplicates in the input, only one is
- * inserted. Waits for concurrent transactions that insert the same facts.
+ * Inserts the facts that have no active exact duplicate, and returns their ids. Of duplicates in the input, only the
+ * first is inserted. Waits for concurrent transactions that insert the same facts.
  */
 export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFact[]): Promise<string[]> {
   if (facts.length === 0) return []
-  // Inserts in order of key, so that two transactions that insert the same facts cannot deadlock.
+  // Inserts in order of key, so that two transactions that insert the same facts cannot deadlock. Of duplicates in the
+  // input, the first is inserted.
+  const numbered = JSON.stringify(facts.map((fact, index) => ({ ...fact, index })))
   const rows = await tx.$queryRaw<{ id: string }[]>`
     INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id,
                       said_by, asserted_by, subject, predicate, object, confidence, token_count, content_hash,
@@ -27,11 +29,11 @@ export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFac
     SELECT n.id, ${tenant}::text, n."userId", n."conversationId", n."rootSeq", n.seq, n.audience, n.visibility,
            n."sourceTurnId", n."saidBy", n."assertedBy", n.subject, n.predicate, n.object, n.confidence,
            n."tokenCount", n."contentHash", n."observedAt", n.terms
-    FROM jsonb_to_recordset(${JSON.stringify(facts)}::jsonb) AS n(
-      id text, "userId" text, "conversationId" text, "rootSeq" integer, seq integer, audience text[], visibility text,
+    FROM jsonb_to_recordset(${numbered}::jsonb) AS n(
+      id text, index integer, "userId" text, "conversationId" text, "rootSeq" integer, seq integer, audience text[], visibility text,
       "sourceTurnId" text, "saidBy" participant_kind, "assertedBy" text, subject text, predicate text, object text,
       confidence double precision, "tokenCount" integer, "contentHash" text, "observedAt" timestamptz, terms integer[])
-    ORDER BY n."contentHash", coalesce(n."userId", n."conversationId", ''), n.visibility, n.id
+    ORDER BY n."contentHash", coalesce(n."userId", n."conversationId", ''), n.visibility, n.index
     ON CONFLICT (tenant, (coalesce(user_id, conversation_id, '')), visibility, content_hash)
       WHERE superseded_at IS NULL DO NOTHING
     RETURNING id`

@@ -64,6 +64,7 @@ export type AppendLimits = {
  * 'written': the turn was stored. 'repeated': its clientId was stored before, with the same content. The others refuse
  * the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
  * content; 'stranger': an actor in the audience is not a participant; 'no_call': the turn answers an unknown tool call;
+ * 'removed': another actor removed the author from the conversation;
  * 'participants', 'open_in_conversation', 'open_by_viewer': a limit is reached.
  */
 type AppendOutcome =
@@ -73,6 +74,7 @@ type AppendOutcome =
   | 'other_content'
   | 'stranger'
   | 'no_call'
+  | 'removed'
   | 'participants'
   | 'open_in_conversation'
   | 'open_by_viewer'
@@ -83,7 +85,7 @@ export type AppendRow = {
   index: number
   outcome: AppendOutcome
   /**
-   * For a refused call, the newest seq, the clientId, the actor or the id of the tool call. For a written turn,
+   * For a refused call, the newest seq, the clientId, the actor or the id of the tool call; null for a limit. For a written turn,
    * 'joined' if the turn made the actor join; otherwise null.
    */
   detail: string | null

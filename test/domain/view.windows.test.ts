@@ -1,0 +1,112 @@
+// Writes tell a participant with history SINCE_JOINED nothing about the entries before it joined, and a removed
+// participant does not come back by speaking.
+
+import { describe, expect, it } from 'vitest'
+import { addParticipant, removeParticipant } from '../../src/domain/participant.ts'
+import { commitTurn } from '../../src/domain/streaming-turn/stream.ts'
+import { compact } from '../../src/domain/summary/compact.ts'
+import { appendTurn, appendTurns, openTurn } from '../../src/domain/turn/append.ts'
+import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
+import { NotAllowed } from '../../src/errors.ts'
+import { backends } from '../support/backend.ts'
+import { useWorld, type Tenant } from '../support/world.ts'
+import { WRITER } from '../support/writer.ts'
+
+const call = (callId: string) => ({ toolCall: { callId, name: 'look', arguments: {} } })
+const result = (callId: string) => ({ toolResult: { callId, name: 'look', result: 1 } })
+
+describe.each(backends)('a history window on $name', (backend) => {
+  const world = useWorld(backend)
+
+  /** A conversation with a turn and a tool call before and after "new" joined it. */
+  async function converse(tenant: Tenant) {
+    const conversationId = await tenant.newConversation('ann')
+    const say = (callId: string) =>
+      appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: { role: 'ASSISTANT', parts: [call(callId)] } })
+    const early = await say('early')
+    await tenant.append(conversationId, 'ann', 'x '.repeat(200))
+    const participant = { actor: 'new', history: 'SINCE_JOINED' as const }
+    await addParticipant(world.deps, tenant.as('ann'), { conversationId, participant })
+    const late = await say('late')
+    return { conversationId, early, late }
+  }
+
+  /** The message of the call's error, without the id or call id. */
+  const refusalOf = (promise: Promise<unknown>, name: string): Promise<string> =>
+    promise.then(
+      () => 'none',
+      (error: Error) => `${error.constructor.name} ${error.message.replaceAll(name, '…')}`,
+    )
+
+  it('makes an earlier turn unknown to supersedeTurn, but not a later one', async () => {
+    const tenant = world.tenant()
+    const { early, late } = await converse(tenant)
+    const edit = (turnId: string) =>
+      supersedeTurn(world.deps, tenant.as('new'), { turnId, turn: { role: 'USER', content: 'mine' } })
+    const unknown = `turn_${'0'.repeat(26)}`
+    expect(await refusalOf(edit(early.id), early.id)).toBe(await refusalOf(edit(unknown), unknown))
+    await expect(edit(late.id)).rejects.toThrow(NotAllowed)
+  })
+
+  it('makes an earlier tool call unknown to every result, but not a later one', async () => {
+    const tenant = world.tenant()
+    const { conversationId } = await converse(tenant)
+    const as = tenant.as('new')
+    const own = await tenant.append(conversationId, 'new', 'mine')
+    const turn = (callId: string) => ({ role: 'TOOL' as const, parts: [result(callId)] })
+    const verbs: Record<string, (callId: string) => Promise<unknown>> = {
+      appendTurn: (callId) => appendTurn(world.deps, as, { conversationId, turn: turn(callId) }),
+      appendTurns: (callId) => appendTurns(world.deps, as, { conversationId, turns: [turn(callId)] }),
+      commitTurn: async (callId) => {
+        const opening = { conversationId, turn: { role: 'TOOL' as const }, writerToken: WRITER }
+        const { id: turnId } = await openTurn(world.deps, as, opening)
+        return commitTurn(world.deps, as, { turnId, writerToken: WRITER, parts: [result(callId)] })
+      },
+      supersedeTurn: (callId) => supersedeTurn(world.deps, as, { turnId: own.id, turn: turn(callId) }),
+    }
+    for (const [name, verb] of Object.entries(verbs)) {
+      const refusal = await refusalOf(verb('none'), 'none')
+      expect(refusal, name).toContain('InvalidInput')
+      expect(await refusalOf(verb('early'), 'early'), name).toBe(refusal)
+      expect(await refusalOf(verb('late'), 'late'), name).toBe('none')
+    }
+  })
+
+  it('hides the counts of a compaction, which cover earlier turns', async () => {
+    const tenant = world.tenant()
+    const { conversationId } = await converse(tenant)
+    for (const n of [1, 2, 3, 4]) await tenant.append(conversationId, 'ann', `turn ${n}`)
+    const hidden = { turnsCovered: null, tokensBefore: null, tokensAfter: null }
+    expect(await compact(world.deps, tenant.as('new'), { conversationId })).toEqual({ summaries: [], ...hidden })
+    const { tokensBefore } = await compact(world.deps, tenant.as('ann'), { conversationId })
+    expect(tokensBefore).toBeGreaterThan(0)
+  })
+
+  it('stays closed for a removed participant, whatever it says, until another actor adds it again', async () => {
+    const tenant = world.tenant()
+    const { conversationId } = await converse(tenant)
+    const bob = tenant.as('bob')
+    await tenant.append(conversationId, 'bob', 'hi', { clientId: 'k' })
+    await removeParticipant(world.deps, tenant.as('ann'), { conversationId, actor: 'bob' })
+    const head = await tenant.lastSeq(conversationId)
+    const turn = { role: 'USER' as const, content: 'again' }
+    const opening = { conversationId, turn: { role: 'USER' as const }, writerToken: WRITER }
+    await expect(tenant.append(conversationId, 'bob', 'again')).rejects.toThrow('"bob" was removed')
+    await expect(tenant.append(conversationId, 'eve', 'again', { actor: 'bob' })).rejects.toThrow(NotAllowed)
+    await expect(appendTurns(world.deps, bob, { conversationId, turns: [turn] })).rejects.toThrow(NotAllowed)
+    await expect(openTurn(world.deps, bob, opening)).rejects.toThrow(NotAllowed)
+    expect(await tenant.lastSeq(conversationId)).toBe(head)
+    // A retry of a turn that was written before is no new turn.
+    await tenant.append(conversationId, 'bob', 'hi', { clientId: 'k' })
+    await addParticipant(world.deps, tenant.as('ann'), { conversationId, participant: { actor: 'bob' } })
+    await tenant.append(conversationId, 'bob', 'again')
+  })
+
+  it('opens again for a participant that left by itself and speaks', async () => {
+    const tenant = world.tenant()
+    const { conversationId } = await converse(tenant)
+    await tenant.append(conversationId, 'bob', 'hi')
+    await removeParticipant(world.deps, tenant.as('bob'), { conversationId, actor: 'bob' })
+    await tenant.append(conversationId, 'bob', 'again')
+  })
+})
