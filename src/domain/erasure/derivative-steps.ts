@@ -66,6 +66,7 @@ export const supersedeFactsOfTurn: UpdateDerivatives = async (tx, { older }) => 
     tx,
     ended.map((id) => ({ id, by: null, reason: 'UPDATE' })),
   )
+  await takeBackSources(tx, duplicates, source)
   const fromTurn = new Set(await readFactsFrom(tx, duplicates, source))
   await reactivateFacts(
     tx,

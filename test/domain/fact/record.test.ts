@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import { getFactPage, getFactPages, getFacts } from '../../../src/domain/fact/fact.ts'
+import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { appendTurn, openTurn } from '../../../src/domain/turn/append.ts'
@@ -258,6 +259,25 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(await read()).toMatchObject({ sourceTurnId: two.id, supersedeReason: null })
       await edit(two.id)
       expect(await read()).toMatchObject({ sourceTurnId: two.id, supersedeReason: 'UPDATE' })
+    })
+
+    it('become active again when the turn of the duplicate that replaced them is edited', async () => {
+      const { deps } = world
+      const tenant = world.tenant()
+      const ada = tenant.as('ada')
+      const conversationId = await tenant.newConversation('ada')
+      const turns = []
+      for (const object of ['Rome', 'Rome, Italy']) {
+        const turn = await tenant.append(conversationId, 'ada', object)
+        turns.push(turn)
+        await recordFacts(deps, ada, { userId: 'ada', facts: [{ ...rome, object, sourceTurnId: turn.id }] })
+      }
+      const active = async () =>
+        (await getFactPage(deps, ada, { filter: { userId: 'ada' } })).items.map(({ object }) => object)
+      expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toMatchObject({ merged: 1 })
+      expect(await active()).toEqual(['Rome, Italy'])
+      await supersedeTurn(deps, ada, { turnId: turns[1]!.id, turn: { content: 'Never mind.', role: 'USER' } })
+      expect(await active()).toEqual(['Rome'])
     })
 
     it('are seen by actors who see any of their sources', async () => {
