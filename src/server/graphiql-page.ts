@@ -45,10 +45,11 @@ async function createPage(): Promise<Page> {
   const source = await import('@graphql-yoga/render-graphiql/graphiql')
   const { css, js, editorWorkerService, jsonWorker, graphqlWorker } = source
   const base = `${GRAPHIQL_PATH}${createHash('sha256').update(js).update(css).digest('base64url').slice(0, 16)}/`
-  const app = `const workers = ${JSON.stringify(WORKERS)}
-self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_, label) => ${JSON.stringify(base)} + workers[label] }
+  // Each statement ends with a semicolon, because the script of the package begins with a parenthesis.
+  const app = `const workers = ${JSON.stringify(WORKERS)};
+self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_, label) => ${JSON.stringify(base)} + workers[label] };
 ${js};
-YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), JSON.parse(document.querySelector('#options').textContent))
+YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), JSON.parse(document.querySelector('#options').textContent));
 `
   const contents: [name: string, type: string, content: string][] = [
     ['graphiql.css', 'text/css; charset=utf-8', css],

@@ -44,6 +44,10 @@ describe('GraphiQL', () => {
       bytes += file.body.length
     }
     expect(bytes).toBeLessThan(3_000_000)
+    const script = String((await get(server.url + paths[1], {})).body)
+    // A line break does not end a statement before a parenthesis.
+    expect(script).not.toMatch(/[^;{}\s]\s*\n\(function|\}\s*\n\(function/)
+    expect(script).toMatch(/^const workers = .*;\nself\.MonacoEnvironment = .*;\n\(function/)
     const plain = await get(server.url + paths[0], {})
     expect(plain.headers['content-encoding']).toBeUndefined()
     expect(plain.body.length).toBeGreaterThan(500_000)
