@@ -83,11 +83,11 @@ describe.each(backends)('the ids of another tenant on $name', (backend) => {
   /** All rows of the tables; of LOCKED ones, with their physical place, their writer and their last locker. */
   async function rows(): Promise<Record<string, unknown[]>> {
     const found: Record<string, unknown[]> = {}
-    const read = async (table: string, columns: string) => {
-      found[table] = (await world.deps.pool.query(`SELECT ${columns} FROM ${table} t ORDER BY 1::text`)).rows
+    const read = async (table: string, columns: string, order: string) => {
+      found[table] = (await world.deps.pool.query(`SELECT ${columns} FROM ${table} t ORDER BY t.${order}`)).rows
     }
-    for (const table of LOCKED) await read(table, 't.ctid::text, t.xmin::text, t.xmax::text AS "lockedBy", t.*')
-    for (const table of WRITTEN) await read(table, `to_jsonb(t) - 'embedded_by' AS row`)
+    for (const table of LOCKED) await read(table, 't.ctid::text, t.xmin::text, t.xmax::text AS "lockedBy", t.*', 'ctid')
+    for (const table of WRITTEN) await read(table, `to_jsonb(t) - 'embedded_by' AS row`, 'id')
     return found
   }
 

@@ -1,0 +1,40 @@
+// The random attacks of `npm run check:attacks` in their short form: twin worlds and random operations, on both stores.
+// The floods have a command of their own, because they take minutes and gigabytes.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { backends } from '../support/backend.ts'
+import { isLong } from '../support/long.ts'
+
+const root = new URL('../..', import.meta.url)
+
+/** Runs the command and returns the rows that it printed, without its header. */
+async function rowsOf(...args: string[]): Promise<string[]> {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'test/attacks/main.ts', ...args], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let out = ''
+  let log = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text))
+  const [code] = await once(child, 'close')
+  expect(code, log).toBe(0)
+  return out.trim().split('\n').slice(2)
+}
+
+describe.runIf(isLong)('npm run check:attacks', () => {
+  it.each([
+    ['canary', 'pairs of answers equal'],
+    ['fuzz', 'answered'],
+  ])(
+    'resists the attack "%s"',
+    async (attack, outcome) => {
+      const rows = await rowsOf(attack, '--short')
+      expect(rows).toHaveLength(backends.length)
+      for (const row of rows) expect(row).toMatch(new RegExp(` ok .*${outcome}`))
+    },
+    240_000,
+  )
+})
