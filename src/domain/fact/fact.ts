@@ -16,7 +16,8 @@ import { MAX_LENGTHS, normaliseText } from './content-hash.ts'
 /** A fact that a viewer sees, without the columns that decide who sees it. */
 export type Fact = Omit<FactRow, 'rootSeq' | 'seq' | 'audience' | 'visibility'>
 
-const toFact = ({ rootSeq, seq, audience, visibility, ...fact }: FactRow): Fact => fact
+/** Removes the columns that decide who sees the fact. */
+export const toFact = ({ rootSeq, seq, audience, visibility, ...fact }: FactRow): Fact => fact
 
 /** Returns the given facts that the viewer sees, active or superseded, by id. */
 export async function getFacts(

@@ -7,13 +7,14 @@ import type { Tx } from '../../store/db.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { readTurns } from '../../store/sql/turn/read-turns.ts'
-import { supersedeFacts } from '../../store/sql/fact/write-facts.ts'
+import { readFacts } from '../../store/sql/fact/read-facts.ts'
+import { lockFacts, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { FactDeps } from './deps.ts'
 import { id, name, parse, pastTime, share, text } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { statementShape } from './content-hash.ts'
-import { getFacts, type Fact } from './fact.ts'
+import { getFacts, toFact, type Fact } from './fact.ts'
 import { redactStatement } from './redact-statement.ts'
 import { isOwn, kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
@@ -193,17 +194,19 @@ export type RetractFactInput = z.input<typeof retractFactInput>
  */
 export async function retractFact(deps: FactDeps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {
   const { factId, reason } = parse(retractFactInput, input)
-  const fact = (await getFacts(deps, viewer, [factId])).get(factId)
-  if (!fact) throw new NotFound('fact', factId)
-  if (isOwn(fact) && viewer.actor !== fact.userId) {
-    throw new NotAllowed('This is a statement by the person it is about, and only that person may retract it.')
+  for (;;) {
+    const [fact] = await readFacts(deps.db, viewer, [factId])
+    if (!fact) throw new NotFound('fact', factId)
+    if (isOwn(fact) && viewer.actor !== fact.userId) {
+      throw new NotAllowed('This is a statement by the person it is about, and only that person may retract it.')
+    }
+    if (fact.supersededAt) return toFact(fact)
+    await withTransaction(deps.db, async (tx, afterCommit) => {
+      await lockConversations(tx, viewer.tenant, fact.conversationId === null ? [] : [fact.conversationId])
+      // If the fact changed meanwhile, the next round reads and checks it again.
+      if ((await lockFacts(tx, [fact])).length === 0) return
+      await supersedeFacts(tx, [{ id: factId, by: null, reason: 'RETRACTED', note: reason ?? null }])
+      await appendFactsChanged(deps, tx, afterCommit, viewer.tenant, [fact])
+    })
   }
-  await withTransaction(deps.db, async (tx, afterCommit) => {
-    await lockConversations(tx, viewer.tenant, fact.conversationId === null ? [] : [fact.conversationId])
-    const retracted = await supersedeFacts(tx, [{ id: factId, by: null, reason: 'RETRACTED', note: reason ?? null }])
-    if (retracted.length > 0) await appendFactsChanged(deps, tx, afterCommit, viewer.tenant, [fact])
-  })
-  const after = (await getFacts(deps, viewer, [factId])).get(factId)
-  if (!after) throw new NotFound('fact', factId)
-  return after
 }

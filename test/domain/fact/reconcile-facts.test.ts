@@ -226,6 +226,26 @@ describe.each(backends)('reconciling on $name', (backend) => {
       expect(await activeFacts(ada)).toEqual(['ada keeps bees on top of the house', 'ada lives in Rome'])
     })
 
+    it('starts again if the conversation of a fact is deleted while the model runs and another one keeps the fact', async () => {
+      const tenant = world.tenant()
+      const [ada, here, there] = [
+        tenant.as('ada'),
+        await tenant.newConversation('ada'),
+        await tenant.newConversation('ada'),
+      ]
+      for (const conversationId of [here, there]) {
+        await recordFacts(world.deps, ada, { userId: 'ada', conversationId, facts })
+      }
+      let calls = 0
+      const deps = withJudge(async (pairs) => {
+        if (calls++ === 0) await deleteConversation(world.deps, ada, here)
+        return pairs.map(({ a, b }) => ({ a: a.id, b: b.id, relation: 'SAME' as const }))
+      })
+      expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toEqual({ kept: 1, merged: 1, contradicted: 1 })
+      expect(calls).toBe(2)
+      expect(new Set((await all(ada)).map(({ conversationId }) => conversationId))).toEqual(new Set([there]))
+    })
+
     it('changes nothing if the model fails', async () => {
       const ada = world.tenant().as('ada')
       await recordFacts(world.deps, ada, { userId: 'ada', facts })

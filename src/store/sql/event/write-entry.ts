@@ -17,7 +17,7 @@ export async function lockJournal(
   return rows[0] ?? null
 }
 
-/** Writes the next entry of a conversation and returns its seq. */
+/** Writes the next entry of a conversation, whose journal the transaction has locked, and returns its seq. */
 export async function writeEntry(
   tx: Tx,
   conversationId: string,

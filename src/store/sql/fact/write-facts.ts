@@ -108,18 +108,26 @@ export async function supersedeFacts(tx: Tx, superseded: readonly Supersession[]
   return rows.map(({ id }) => id)
 }
 
-/** Locks the facts that are still active and were not renewed since the caller read them. Returns their ids. */
+/**
+ * Locks the facts that are still active, and whose first source and assertion did not change since the caller read
+ * them. Returns their ids.
+ */
 export async function lockFacts(
   tx: Tx,
-  facts: readonly Pick<FactRow, 'id' | 'saidBy' | 'observedAt' | 'confidence'>[],
+  facts: readonly Pick<FactRow, 'id' | 'conversationId' | 'seq' | 'saidBy' | 'observedAt' | 'confidence'>[],
 ): Promise<string[]> {
   if (facts.length === 0) return []
-  const read = facts.map(({ id, saidBy, observedAt, confidence }) => ({ id, saidBy, observedAt, confidence }))
+  const read = facts.map((fact) => {
+    const { id, conversationId, seq, saidBy, observedAt, confidence } = fact
+    return { id, conversationId, seq, saidBy, observedAt, confidence }
+  })
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT f.id
     FROM jsonb_to_recordset(${JSON.stringify(read)}::jsonb) AS r(
-      id text, "saidBy" participant_kind, "observedAt" timestamptz, confidence double precision)
-    JOIN fact f ON f.id = r.id AND f.said_by = r."saidBy" AND f.observed_at = r."observedAt"
+      id text, "conversationId" text, seq integer, "saidBy" participant_kind, "observedAt" timestamptz,
+      confidence double precision)
+    JOIN fact f ON f.id = r.id AND f.conversation_id IS NOT DISTINCT FROM r."conversationId"
+               AND f.seq IS NOT DISTINCT FROM r.seq AND f.said_by = r."saidBy" AND f.observed_at = r."observedAt"
                AND f.confidence = r.confidence AND f.superseded_at IS NULL
     ORDER BY f.content_hash, f.id FOR NO KEY UPDATE OF f`
   return rows.map(({ id }) => id)
