@@ -16,6 +16,7 @@ export {
 } from './domain/conversation.ts'
 export { deleteConversation, type ErasureReceipt } from './domain/erasure/delete-conversation.ts'
 export { factCursor, getFactPage, getFactPages, getFacts, type Fact } from './domain/fact/fact.ts'
+export { factSourceCursor, getFactSourcePages, type FactSource } from './domain/fact/source.ts'
 export { extractFacts } from './domain/fact/extract.ts'
 export { reconcileFacts, type Reconciliation } from './domain/fact/reconcile-facts.ts'
 export { recordFacts, retractFact, type FactExtraction } from './domain/fact/record.ts'

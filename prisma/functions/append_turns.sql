@@ -56,7 +56,7 @@ BEGIN
       id text, actor text, kind participant_kind, role role, status turn_status, text text, parts jsonb,
       audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
       "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
-      "writerHash" text, "createdAt" timestamptz, calls text[], answers text[], terms integer[], cues smallint)
+      "writerHash" text, "createdAt" timestamptz, "importedAt" timestamptz, calls text[], answers text[], terms integer[], cues smallint)
     LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
                          AND x.client_id = r."clientId" LIMIT 1) twin ON true
@@ -125,11 +125,11 @@ BEGIN
   ), wrote AS (
     INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, parts, audience, token_count,
                       prompt_tokens, completion_tokens, model, adapter, trace_id, sources, pinned, metadata,
-                      client_id, client_hash, created_at, terms, cues)
+                      client_id, client_hash, created_at, imported_at, terms, cues)
     SELECT f.id, f.conversation_id, f.seq, f.seq, f.actor, f.role, f.status, f.text, f.parts, f.audience, f.tokens,
            f."promptTokens", f."completionTokens", f.model, f.adapter, f."traceId", f.sources,
            coalesce(f.pinned, false), f.metadata, f."clientId", f."clientHash", coalesce(f."createdAt", now()),
-           salted(f.terms, f.salt), f.cues
+           f."importedAt", salted(f.terms, f.salt), f.cues
     FROM fresh f
   ), recorded AS (
     INSERT INTO entry (conversation_id, seq, kind, turn_id, actor)

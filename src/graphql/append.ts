@@ -65,7 +65,7 @@ export const TurnInput = builder.inputType('TurnInput', {
       type: 'DateTime',
       description:
         'When the turn was written, for imported turns; defaults to now, and must not be in the future. It does not '
-        + 'change the order of turns.',
+        + 'change the order of turns. A turn with this field has `importedAt`.',
     }),
   }),
 })

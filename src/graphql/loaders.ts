@@ -9,6 +9,7 @@ import type { Deps } from '../domain/deps.ts'
 import type { PresenceState } from '../domain/presence-state.ts'
 import type { Page } from '../domain/page.ts'
 import { getFactPages, getFacts, type Fact, type FactsOfConversationArgs } from '../domain/fact/fact.ts'
+import { getFactSourcePages, type FactSource, type FactSourcesArgs } from '../domain/fact/source.ts'
 import { getParticipants, getUnreadCounts, type Participant } from '../domain/participant.ts'
 import { getPresence } from '../domain/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../domain/summary/history.ts'
@@ -136,6 +137,14 @@ export const loadFact = withoutArgs<Fact | null>(byId('fact', getFacts, itself, 
 export const loadPageOfFacts: Load<string, FactsOfConversationArgs, Page<Fact>> = byId(
   'page of facts',
   getFactPages,
+  items,
+  NONE,
+)
+
+/** A page of the fact's sources in the viewer's view, in the order in which they were stored. */
+export const loadPageOfSources: Load<string, FactSourcesArgs, Page<FactSource>> = byId(
+  'page of sources',
+  getFactSourcePages,
   items,
   NONE,
 )

@@ -10,6 +10,7 @@ import { compact } from '../../src/domain/summary/compact.ts'
 import { historyWithSummaries, isSummary, summarizedThrough } from '../../src/domain/summary/history.ts'
 import { getCoveringSummaries } from '../../src/domain/summary/summary.ts'
 import { getFactPage, getFactPages, getFacts } from '../../src/domain/fact/fact.ts'
+import { getFactSourcePages } from '../../src/domain/fact/source.ts'
 import { recordFacts, retractFact } from '../../src/domain/fact/record.ts'
 import { recall } from '../../src/domain/recall/recall.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
@@ -134,6 +135,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       participants,
       facts: await factsOf(viewer, conversationId),
       factsById: [...(await getFacts(deps, viewer, ids)).values()],
+      sources: [...(await getFactSourcePages(deps, viewer, ids, {})).values()].flatMap(({ items }) => items),
       summaries: await getCoveringSummaries(deps, viewer, conversationId),
       summarized: (await summarizedThrough(deps, viewer, [conversationId])).get(conversationId)?.text,
       withSummaries: (await historyWithSummaries(deps, viewer, [conversationId], { limit: 200 }))
@@ -152,7 +154,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
 
       const found = await readAll(tenant, conversationId, actor, ids)
       expect(JSON.stringify(found)).not.toContain(CANARY)
-      expect([found.byId, found.next, found.previous, found.factsById]).toEqual([[], [], [], []])
+      expect([found.byId, found.next, found.previous, found.factsById, found.sources]).toEqual([[], [], [], [], []])
       const expected = await readAll(quiet, quietConversation, actor, [])
       expect(found.counts).toEqual(expected.counts)
       expect(found.unread).toEqual(expected.unread)
@@ -179,6 +181,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     for (const actor of ['ann', 'bob']) {
       const found = await readAll(tenant, conversationId, actor, ids)
       expect([...found.byId, ...found.factsById]).toHaveLength(ids.length)
+      expect(found.sources.map(({ factId }) => factId).sort()).toEqual(found.factsById.map(({ id }) => id).sort())
       expect(JSON.stringify(found.facts)).toContain(CANARY)
       expect([found.next.length, found.previous.length]).toEqual([2, 2])
       expect(JSON.stringify(found.history).split(CANARY).length).toBeGreaterThan(6)
@@ -200,7 +203,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
         previous: [],
         participants: [],
       })
-      expect([...found.facts.flat(), ...found.factsById]).toEqual([])
+      expect([...found.facts.flat(), ...found.factsById, ...found.sources]).toEqual([])
       expect(found.counts).toBeUndefined()
       expect(JSON.stringify(found)).not.toContain(CANARY)
       await expect(readEventsOf(world.deps, other.as(actor), { conversationId, after: 0 })).rejects.toThrow(NotFound)

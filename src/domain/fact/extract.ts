@@ -113,6 +113,7 @@ function toCandidate(
     saidBy,
     assertedBy: turn.actor,
     observedAt: turn.createdAt,
+    importedAt: turn.importedAt,
     author: turn.actor,
     // A person's statement about somebody outside the conversation is stored with the author's facts.
     userId: userOf(data.subject, people) ?? (saidBy === 'HUMAN' ? turn.actor : null),

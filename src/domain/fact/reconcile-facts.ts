@@ -97,11 +97,15 @@ async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promi
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const ids = new Map<string, string>()
   // A merged fact has the sources of the original whose words it takes over, and hence its visibility.
-  const merged = plan.merged.map(({ into }) => {
+  const merged = plan.merged.map(({ into, originals }) => {
+    const latest = originals
+      .map((id) => byId.get(id)!)
+      .find((fact) => trustOf(fact) === into.trust && fact.observedAt.getTime() === into.observedAt.getTime())!
     const fact = {
       ...byId.get(into.from)!,
       id: newId('fact'),
       observedAt: into.observedAt,
+      importedAt: latest.importedAt,
       confidence: into.confidence,
     }
     ids.set(into.key, fact.id)

@@ -52,7 +52,7 @@ export type FactExtraction = {
 }
 
 /** A source turn: the origin, time and trust that its facts inherit. */
-type Source = FactOrigin & { at: Date; saidBy: ParticipantKind | null }
+type Source = FactOrigin & { at: Date; importedAt: Date | null; saidBy: ParticipantKind | null }
 
 /** Returns the source turns by id. @throws NotFound @throws InvalidInput for a turn of another conversation */
 async function findSources(
@@ -82,6 +82,7 @@ async function findSources(
         conversationId: turn.conversationId,
         turn,
         at: turn.createdAt,
+        importedAt: turn.importedAt,
         saidBy: lessTrusted(kinds.get(`${turn.conversationId} ${turn.actor}`) ?? null, kindOfRole(turn.role)),
       },
     ]),
@@ -136,6 +137,7 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
       // Not the author of the source turn, who may have said something else.
       assertedBy: viewer.actor,
       observedAt: fact.observedAt ?? source?.at ?? now,
+      importedAt: fact.observedAt == null ? (source?.importedAt ?? null) : now,
     }
   })
   return writeCandidates(deps, viewer, conversationIds, candidates)

@@ -47,6 +47,8 @@ export type FactCandidate = Statement & {
   /** 0 to 1. */
   confidence: number
   observedAt: Date
+  /** When the server received the assertion, if `observedAt` was claimed; null if the server set `observedAt`. */
+  importedAt: Date | null
   /** Null if the fact belongs to no conversation. */
   origin: FactOrigin | null
 }
@@ -107,7 +109,7 @@ export const factTerms = (tenant: string, statement: Statement): number[] =>
   salted(terms(sentenceOf(statement)).map(hashTerm), saltOf(tenant, ''))
 
 function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
-  const { origin, userId, saidBy, assertedBy, subject, predicate, object, confidence, observedAt, tokenCount } =
+  const { origin, userId, saidBy, assertedBy, subject, predicate, object, confidence, observedAt, importedAt } =
     candidate
   const turn = origin?.turn ?? null
   // A fact without a source turn takes the seq of its own journal entry: the next one, because the journal is locked.
@@ -130,7 +132,8 @@ function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
     object,
     confidence,
     observedAt,
-    tokenCount,
+    importedAt,
+    tokenCount: candidate.tokenCount,
     contentHash: candidate.contentHash,
     terms: candidate.terms,
   }
@@ -143,10 +146,12 @@ const keyOf = ({ userId, conversationId, visibility, contentHash: hash }: FactKe
  * Returns the change that a repetition makes to the assertion of a stored fact; null for none. A more trusted repetition
  * replaces all of it; an equally trusted, newer one replaces all but the confidence.
  */
-function renewal(active: ActiveRow, { userId, saidBy, assertedBy, confidence, observedAt }: NewFact): Renewal | null {
+function renewal(active: ActiveRow, fact: NewFact): Renewal | null {
+  const { userId, saidBy, assertedBy, observedAt, importedAt } = fact
   const trustGain = trustOf({ userId, saidBy, assertedBy }) - trustOf(active)
   if (trustGain < 0 || (trustGain === 0 && observedAt <= active.observedAt)) return null
-  return { id: active.id, saidBy, assertedBy, observedAt, confidence: trustGain > 0 ? confidence : active.confidence }
+  const confidence = trustGain > 0 ? fact.confidence : active.confidence
+  return { id: active.id, saidBy, assertedBy, observedAt, importedAt, confidence }
 }
 
 export type WrittenFacts = {

@@ -67,6 +67,9 @@ export async function contentGiven(deps: Platform, input: ParsedTurn, path: stri
   return contentOf([{ type: 'text', text: content }], deps, `${path}.content`)
 }
 
+/** Returns when a turn with the given `createdAt` is imported: now; null if the server sets `createdAt`. */
+export const importTime = (createdAt: Date | null | undefined): Date | null => (createdAt == null ? null : new Date())
+
 const NO_CONTENT: Content = { text: '', parts: null, tokens: 0, calls: [], answers: [] }
 
 function toRow(
@@ -95,6 +98,7 @@ function toRow(
     pinned: input.pinned ?? false,
     metadata: input.metadata,
     createdAt: input.createdAt,
+    importedAt: importTime(input.createdAt),
     clientId: input.clientId,
     clientHash: input.clientId != null ? digest({ ...input, actor, status, writerHash }) : null,
     writerHash,
@@ -201,6 +205,7 @@ function toTurn(conversationId: string, turn: AppendedTurn, seq: number, created
     supersededBy: null,
     abortReason: null,
     createdAt,
+    importedAt: turn.importedAt ?? null,
   }
 }
 

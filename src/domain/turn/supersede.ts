@@ -14,7 +14,7 @@ import { id, parse } from '../input.ts'
 import { actAs, OPEN_VIEW, sees, type View, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { salted } from '../../text/term-hash.ts'
-import { contentGiven, turnInput } from './append.ts'
+import { contentGiven, importTime, turnInput } from './append.ts'
 import { digest, type Content } from './content.ts'
 import { refusalOf, type OlderVersion } from './supersede-check.ts'
 import { getTurns, type Turn } from './turn.ts'
@@ -157,6 +157,7 @@ async function writeVersion(
       clientHash,
       supersedes: older.id,
       createdAt: turn.createdAt ?? undefined,
+      importedAt: importTime(turn.createdAt),
       terms: salted(terms, salt),
       cues,
     },

@@ -209,7 +209,8 @@ describe.each(backends)('facts on $name', (backend) => {
         recordFacts(deps, tenant.as(second), { conversationId: other, facts: [{ ...rome, ...again }] })
       expect(await repeat()).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
       const read = async () => (await getFacts(deps, tenant.as('ada'), [fact!.id])).get(fact!.id)
-      expect(await read()).toEqual({ ...fact, ...changed })
+      const received = 'observedAt' in changed ? { importedAt: expect.any(Date) } : {}
+      expect(await read()).toEqual({ ...fact, ...changed, ...received })
       expect(await tenant.lastSeq(other)).toBe(3)
       const pages = await getFactPages(deps, tenant.as('ada'), [conversationId, other], {})
       expect([...pages.values()].map(({ items }) => items.map(({ id }) => id))).toEqual([[fact!.id], [fact!.id]])

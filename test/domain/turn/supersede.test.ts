@@ -61,6 +61,20 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     )
   })
 
+  it('marks a version as imported if the client gave its time, whatever the older version is', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation('ann')
+    const createdAt = new Date('2023-05-08T13:56:00Z')
+    const first = await tenant.append(conversationId, 'ann', 'v1', { createdAt })
+    const second = await edit(tenant, 'ann', first.id, 'v2')
+    const third = await edit(tenant, 'ann', second.id, 'v3', { createdAt })
+    expect([first, second, third].map(({ importedAt }) => importedAt)).toEqual([
+      expect.any(Date),
+      null,
+      expect.any(Date),
+    ])
+  })
+
   it('is one entry, and counts the new version instead of the old one', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')

@@ -6,7 +6,7 @@ import type { FactRow } from './fact-columns.ts'
 import { sql, type Sql } from '../sql.ts'
 
 /** Maximum number of sources of one fact in one conversation. Further repetitions there are not kept. */
-const MAX_SOURCES = 100
+export const MAX_SOURCES = 100
 
 /** A source of the fact `id`. */
 export type NewSource = Pick<
@@ -21,6 +21,7 @@ export type NewSource = Pick<
   | 'assertedBy'
   | 'confidence'
   | 'observedAt'
+  | 'importedAt'
 >
 
 /** Identifies a source of a fact: a turn version, an entry that recorded it, or a recording without a conversation. */
@@ -40,16 +41,18 @@ export async function addSources(
   const given = [...distinct.values()].map((each) => ({ ...each, source: sourceOf(each) }))
   const rows = await tx.$queryRaw<{ id: string; conversationId: string | null; isNew: boolean }[]>`
     INSERT INTO fact_source AS s (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by,
-                                  asserted_by, confidence, observed_at)
+                                  asserted_by, confidence, observed_at, imported_at)
     SELECT n.id, n.source, n."conversationId", n."rootSeq", n.seq, n.audience, n."sourceTurnId", n."saidBy",
-           n."assertedBy", n.confidence, n."observedAt"
+           n."assertedBy", n.confidence, n."observedAt", n."importedAt"
     FROM jsonb_to_recordset(${JSON.stringify(given)}::jsonb) AS n(
       id text, source text, "conversationId" text, "rootSeq" integer, seq integer, audience text[],
       "sourceTurnId" text, "saidBy" participant_kind, "assertedBy" text, confidence double precision,
-      "observedAt" timestamptz)
+      "observedAt" timestamptz, "importedAt" timestamptz)
     WHERE (SELECT count(*) FROM fact_source o
            WHERE o.fact_id = n.id AND o.conversation_id IS NOT DISTINCT FROM n."conversationId") < ${MAX_SOURCES}::integer
-    ON CONFLICT (fact_id, source) DO UPDATE SET observed_at = greatest(s.observed_at, excluded.observed_at)
+    ON CONFLICT (fact_id, source) DO UPDATE
+    SET observed_at = greatest(s.observed_at, excluded.observed_at),
+        imported_at = CASE WHEN excluded.observed_at > s.observed_at THEN excluded.imported_at ELSE s.imported_at END
     RETURNING s.fact_id AS id, s.conversation_id AS "conversationId", s.xmax = 0 AS "isNew"`
   return rows.filter(({ isNew }) => isNew).map(({ id, conversationId }) => ({ id, conversationId }))
 }
@@ -60,9 +63,9 @@ export async function copySources(tx: Tx, copies: readonly { from: string; to: s
   const [from, to] = [copies.map((copy) => copy.from), copies.map((copy) => copy.to)]
   await tx.$executeRaw`
     INSERT INTO fact_source (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by, asserted_by,
-                             confidence, observed_at, created_at)
+                             confidence, observed_at, imported_at, created_at)
     SELECT c.to_id, s.source, s.conversation_id, s.root_seq, s.seq, s.audience, s.turn_id, s.said_by, s.asserted_by,
-           s.confidence, s.observed_at, s.created_at
+           s.confidence, s.observed_at, s.imported_at, s.created_at
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact_source s ON s.fact_id = c.from_id`
 }
 
@@ -87,7 +90,7 @@ export async function takeBackSources(tx: Tx, factIds: readonly string[], taken:
     UPDATE fact f
     SET conversation_id = p.conversation_id, root_seq = p.root_seq, seq = p.seq, audience = p.audience,
         source_turn_id = p.turn_id, said_by = b.said_by, asserted_by = b.asserted_by, confidence = b.confidence,
-        observed_at = b.observed_at
+        observed_at = b.observed_at, imported_at = b.imported_at
     FROM unnest(${factIds}::text[]) AS a(id)
     CROSS JOIN LATERAL (SELECT * FROM fact_source s WHERE s.fact_id = a.id ORDER BY s.created_at, s.source LIMIT 1) p
     CROSS JOIN LATERAL (

@@ -29,6 +29,8 @@ export type AppendedTurn = {
   /** Hash of the writer's token; required for status STREAMING. */
   writerHash?: string
   createdAt?: Date | null
+  /** Required if `createdAt` is given: when the server received the turn. */
+  importedAt?: Date | null
   /** Index entry for recall (domain/recall/index-entry.ts); if omitted, the turn is indexed later. */
   terms?: number[]
   cues?: number

@@ -30,6 +30,7 @@ const COLUMNS = {
   supersededBy: column<string | null>('superseded_by'),
   abortReason: column<string | null>('abort_reason'),
   createdAt: column<Date>('created_at'),
+  importedAt: column<Date | null>('imported_at'),
 }
 
 type Columns = typeof COLUMNS
