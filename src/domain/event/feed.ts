@@ -29,6 +29,8 @@ import { createFeedTasks, type FeedTask, type FeedTasks } from './feed-tasks.ts'
 
 /** Milliseconds without announced entries after which a feed checks the database for entries and texts. */
 const CHECK_MS = 5_000
+/** Milliseconds after a failure until the database is checked again, doubled by each further failure up to `max`. */
+const RETRY_MS = { first: 250, max: 30_000 }
 /** Entries per read. */
 const PAGE = 500
 
@@ -67,6 +69,8 @@ type FeedRun = {
   readonly tasks: FeedTasks
   /** Fires after CHECK_MS unless it is refreshed. */
   readonly checkTimer: NodeJS.Timeout
+  /** Fires after a failure; undefined if there was none. */
+  retryTimer?: NodeJS.Timeout
 }
 
 /** Applies an input. Updates the state before it emits, because followers read the state during an event. */
@@ -122,10 +126,19 @@ async function handleText(run: FeedRun, { turnId, end }: Extract<FeedTask, { typ
 }
 
 async function checkDatabase(run: FeedRun): Promise<void> {
-  run.checkTimer.refresh()
   if ((await readLastSeq(run.deps.pool, run.tenant, run.conversationId)) === null) return end(run)
   await readEntries(run)
   await readTexts(run, [...run.state.open.keys()])
+  run.checkTimer.refresh()
+}
+
+/** Logs the first failure of a series, and checks the database after a pause. */
+function retryLater(run: FeedRun, err: unknown, failures: number): void {
+  const { deps, conversationId } = run
+  if (failures === 1) deps.log.warn({ err, conversationId }, 'could not read the journal; retrying until it succeeds')
+  clearTimeout(run.retryTimer)
+  const ms = Math.min(RETRY_MS.first * 2 ** (failures - 1), RETRY_MS.max)
+  run.retryTimer = setTimeout(() => run.tasks.add({ type: 'check' }), ms).unref()
 }
 
 function end(run: FeedRun): void {
@@ -169,16 +182,12 @@ async function loadState({ deps, tenant, conversationId }: FeedRun): Promise<Fee
 }
 
 function createFeedRun(deps: Platform, tenant: string, conversationId: string): FeedRun {
-  const tasks = createFeedTasks(
-    (task) => handle(run, task),
-    (error) => {
-      deps.log.warn({ err: error, conversationId }, `could not read the journal; retrying in ${CHECK_MS / 1000} s`)
-      run.checkTimer.refresh()
-    },
-  )
+  const tasks = createFeedTasks((task) => handle(run, task), {
+    onFailure: (error, failures) => retryLater(run, error, failures),
+    onRecovery: () => deps.log.info({ conversationId }, 'reads the journal again'),
+  })
   const checkTimer = setTimeout(() => {
-    tasks.add({ type: 'check' })
-    tasks.retry()
+    if (!tasks.isFailing) tasks.add({ type: 'check' })
   }, CHECK_MS)
   checkTimer.unref()
   const state = startFeedState(conversationId, 0, [], [])
@@ -221,6 +230,7 @@ export async function startFeed(deps: Platform, tenant: string, conversationId: 
   async function close(): Promise<void> {
     run.tasks.stop()
     clearTimeout(run.checkTimer)
+    clearTimeout(run.retryTimer)
     stopListening()
     await unsubscribe()
   }

@@ -144,6 +144,38 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     })
   })
 
+  it('pauses while every read fails, and logs only the first failure and the recovery', async () => {
+    const id = await newConversation('ada', 'bob')
+    const reading = await as('bob', other.deps, id)
+    const { pool, log } = other.deps
+    const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
+    let isBroken = true
+    let failures = 0
+    const spy = vi.spyOn(pool, 'query').mockImplementation((...args: unknown[]) => {
+      const { name, values } = args[0] as { name?: string; values?: unknown[] }
+      if (!isBroken || name !== 'read-journal' || !values?.includes(id)) return query(...args)
+      failures += 1
+      return Promise.reject(new Error('the connection broke'))
+    })
+    const logged: string[] = []
+    const record = (fields: unknown, message?: string) => {
+      if ((fields as { conversationId?: string }).conversationId === id) logged.push(message!)
+    }
+    const logs = [vi.spyOn(log, 'warn').mockImplementation(record), vi.spyOn(log, 'info').mockImplementation(record)]
+    const turnId = await open({}, id)
+    for (let n = 0; n < 100; n++) await write(turnId, 'bla ')
+    const { seq } = await append('unread', {}, id)
+    await vi.waitFor(() => expect(failures).toBeGreaterThanOrEqual(2), { timeout: 5_000 })
+    expect(failures).toBeLessThan(10)
+    isBroken = false
+    await reading.until('the turn', sawSeq(seq))
+    await reading.until('the text', (each) => textOf(each, turnId) === 'bla '.repeat(100))
+    const expected = ['could not read the journal; retrying until it succeeds', 'reads the journal again']
+    await vi.waitFor(() => expect(logged).toEqual(expected))
+    for (const each of [spy, ...logs]) each.mockRestore()
+    await reading.stop()
+  })
+
   it('ends for all listeners in every process when the conversation is deleted, and does not start again', async () => {
     const readings = [await as('bob'), await as('eve', one.deps), await as('ada')]
     await deleteConversation(one.deps, ada, conversationId)
