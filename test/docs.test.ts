@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
-import { variables } from '../src/config/config.ts'
+import { secretFileVariables, variables } from '../src/config/config.ts'
 import { CATCH_UP_BYTES, VIEWER_SUBSCRIPTIONS } from '../src/domain/event/feeds.ts'
 import * as errors from '../src/errors.ts'
 import { ADDRESS_BODY_BYTES, TOTAL_BODY_BYTES } from '../src/server/body-gate.ts'
@@ -50,6 +50,11 @@ describe('docs/configuration.md', () => {
       meaning,
     }))
     expect(rows).toEqual(variables)
+  })
+
+  it('lists every variable that names the file of a secret', () => {
+    const [line] = document('docs/configuration.md').text.match(/^Secrets may be read from files: [^.]*\./m)!
+    expect([...line.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(secretFileVariables)
   })
 })
 
@@ -197,7 +202,7 @@ describe.each(documents)('$path', (page) => {
   })
 
   it('names only existing settings', () => {
-    const names = new Set(variables.map(({ name }) => name))
+    const names = new Set([...variables.map(({ name }) => name), ...secretFileVariables])
     const external = /^(NODE_ENV|TEST_DATABASE_URL|TEST_REDIS_URL)$/
     const named = [...page.text.matchAll(/(?<![\w.])([A-Z][A-Z\d]*(?:_[A-Z\d]+)+)=/g)].map(([, name]) => name!)
     expect(named.filter((name) => !names.has(name) && !external.test(name))).toEqual([])

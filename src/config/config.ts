@@ -7,6 +7,7 @@ import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
 import { operationLimitsOf, operationVariables } from './operation-limits.ts'
 import { directory, flag, isLoopback, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
+import { fileVariable, isSecret, readSecretFiles } from './secret-files.ts'
 
 /** Thrown if variables are invalid; lists all of them. */
 export class ConfigError extends Error {
@@ -159,20 +160,26 @@ export const variables = Object.entries(environment.shape).map(([name, field]) =
   meaning: field.description ?? '',
 }))
 
-/** Parses the environment. An empty variable counts as unset. @throws ConfigError */
+/** The variables that name the files of secrets. */
+export const secretFileVariables = variables.filter(({ name }) => isSecret(name)).map(({ name }) => fileVariable(name))
+
+/**
+ * Parses the environment, with the secrets that files contain. An empty variable counts as unset. @throws ConfigError
+ */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
-  const { data, error } = schema.safeParse(set)
-  if (error) {
-    const problems = error.issues.map(({ path, message }) => {
+  const secrets = readSecretFiles(set, Object.keys(environment.shape))
+  const { data, error } = schema.safeParse(secrets.env)
+  if (error || secrets.problems.size > 0) {
+    const problems = (error?.issues ?? []).flatMap(({ path, message }) => {
       const name = String(path[0])
-      // A URL may contain a password, so it is not quoted.
-      const isSecret = /_(URL|KEY)$/.test(name)
-      return isSecret || set[name] === undefined
+      if (secrets.problems.has(name)) return []
+      if (set[fileVariable(name)] !== undefined && isSecret(name)) return `${name}, read from a file: ${message}`
+      return isSecret(name) || set[name] === undefined
         ? `${name}: ${message}`
         : `${name} is ${JSON.stringify(set[name])}: ${message}`
     })
-    throw new ConfigError([...new Set(problems)])
+    throw new ConfigError([...new Set([...secrets.problems.values(), ...problems])])
   }
   const { limits, allowedOrigins, embedder, summarizer, extractor, automatic } = data
   for (const part of [limits, allowedOrigins, embedder, summarizer, extractor, automatic]) Object.freeze(part)
