@@ -79,13 +79,6 @@ builder.objectType('Fact', {
       type: 'DateTime',
       description: 'When it was last asserted, by the most trusted of those who did.',
     }),
-    importedAt: t.expose('importedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description:
-        'When the server received that assertion, if `observedAt` is a time that a client gave: on recording the fact, or '
-        + 'as `createdAt` of an imported turn. Null if the server set `observedAt`.',
-    }),
     createdAt: t.expose('createdAt', {
       type: 'DateTime',
       description: 'When it was written down first. Lists are ordered by it.',

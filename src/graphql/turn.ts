@@ -161,13 +161,6 @@ builder.objectType('Turn', {
       type: 'DateTime',
       description: 'When it was written. For an imported turn, the time that the client gave; see `importedAt`.',
     }),
-    importedAt: t.expose('importedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description:
-        'When the server received an imported turn, whose `createdAt` is the time that the client gave. Null for other '
-        + 'turns, whose `createdAt` the server set.',
-    }),
   }),
 })
 
