@@ -6,9 +6,14 @@ export type Attack = {
   /** The line of the issue or document that it belongs to, for example "A1". */
   section: string
   name: string
+  /** Starts what the attack needs before the server. Defaults to nothing. */
+  prepare?(): Promise<Prepared>
   /** Attacks the server. Returns what happened, in a few words. Throws if the server failed the attack. */
   run(target: Target): Promise<string>
 }
+
+/** Settings of the server for one attack, and a function that ends what `prepare` started. */
+export type Prepared = { env: Record<string, string>; close(): Promise<void> }
 
 const CREATE = `mutation ($input: CreateConversationInput!) {
   createConversation(input: $input) { ... on Conversation { id } ... on Error { message } }

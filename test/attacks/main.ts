@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { table } from '../bench/figures.ts'
 import { findServices, withDatabase } from '../bench/services.ts'
 import { sleep, type Attack } from './attack.ts'
+import { edgeAttacks } from './edges.ts'
 import { fuzz } from './fuzz.ts'
 import { operationAttacks } from './operations.ts'
 import { startTarget, type Target } from './target.ts'
@@ -30,6 +31,7 @@ const seed = Number(options.seed ?? Math.floor(Math.random() * 2 ** 31))
 const attacks: Attack[] = [
   ...operationAttacks,
   ...transportAttacks,
+  ...edgeAttacks,
   {
     section: 'canary',
     name: `${TWIN_PAIRS} questions in twin worlds`,
@@ -39,8 +41,9 @@ const attacks: Attack[] = [
 ]
 
 /** Runs one attack on a server of its own. Returns a row of the table, and whether the server resisted. */
-async function attack(store: string, env: Record<string, string>, { section, name, run }: Attack) {
-  const target: Target = await startTarget(env)
+async function attack(store: string, env: Record<string, string>, { section, name, prepare, run }: Attack) {
+  const prepared = await prepare?.()
+  const target: Target = await startTarget({ ...env, ...prepared?.env })
   try {
     await sleep(1_000)
     await target.peakMemory()
@@ -65,6 +68,7 @@ async function attack(store: string, env: Record<string, string>, { section, nam
     return { row, resisted: faults.length === 0 }
   } finally {
     await target.stop()
+    await prepared?.close()
   }
 }
 

@@ -1,7 +1,7 @@
 // A server under attack: a process of its own, a client that counts its server errors, and its memory.
 
 import { readFile, writeFile } from 'node:fs/promises'
-import { Agent, request } from 'node:http'
+import { Agent, request, type RequestOptions } from 'node:http'
 import { startCheckout, type ServerProcess } from '../bench/process.ts'
 
 /** Largest part of a response that is kept, in bytes; the rest is read and dropped. */
@@ -23,6 +23,10 @@ export type Target = {
   post(query: string, variables?: object, options?: PostOptions): Promise<Reply>
   /** Sends an operation with one field and returns its value. Throws on errors and on error members of unions. */
   get<T>(query: string, variables?: object, options?: PostOptions): Promise<T>
+  /** Sends a GET request. */
+  load(path: string, headers: Record<string, string>): Promise<Reply>
+  /** The last lines of the log, KEPT_BYTES in all. */
+  log(): string
   /** Memory of the process, MB. */
   memory(): Promise<number>
   /** Largest memory since the last call, MB. */
@@ -42,14 +46,16 @@ async function statusOf(pid: number, field: string): Promise<number> {
 }
 
 export async function startTarget(env: Record<string, string>): Promise<Target> {
-  const server: ServerProcess = await startCheckout(root, env)
+  let log = ''
+  const server: ServerProcess = await startCheckout(root, env, (line) => {
+    log = `${log}${line}\n`.slice(-KEPT_BYTES)
+  })
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const { port, pid } = server
 
-  function send(body: string, { tenant = 'attacked', actor = 'mallory', signal }: PostOptions = {}): Promise<Reply> {
+  function exchange(options: RequestOptions, body?: string): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      const headers = { 'content-type': 'application/json', 'x-tenant': tenant, 'x-actor': actor }
-      const sent = request({ port, path: '/graphql', method: 'POST', agent, headers, signal }, (response) => {
+      const sent = request({ port, agent, ...options }, (response) => {
         const parts: Buffer[] = []
         let bytes = 0
         response.on('data', (part: Buffer) => {
@@ -72,6 +78,11 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
     })
   }
 
+  function send(body: string, { tenant = 'attacked', actor = 'mallory', signal }: PostOptions = {}): Promise<Reply> {
+    const headers = { 'content-type': 'application/json', 'x-tenant': tenant, 'x-actor': actor }
+    return exchange({ path: '/graphql', method: 'POST', headers, signal }, body)
+  }
+
   const target: Target = {
     port,
     pid,
@@ -85,6 +96,8 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
       if (errors || value == null || (value as { message?: string }).message) throw new Error(body.slice(0, 500))
       return value
     },
+    load: (path, headers) => exchange({ path, headers }),
+    log: () => log,
     memory: () => statusOf(pid, 'VmRSS'),
     async peakMemory() {
       const peak = await statusOf(pid, 'VmHWM')
