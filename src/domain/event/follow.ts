@@ -38,7 +38,7 @@ export type ReaderSource = {
   reserve(): ByteShare
   /** Returns at most `limit` entries after `after`, as events; `last` is the seq of the last entry, or `after`. */
   read(after: number, limit: number): Promise<{ events: readonly JournalEvent[]; last: number; bytes: number }>
-  /** Called when `read` failed. The reader retries after READ_RETRY_MS, so it survives a database restart. */
+  /** Called when `read` failed for the first time. The reader retries, so it survives a database restart. */
   onFailure(error: unknown): void
   /** Called once, when the reader stops. */
   release(): void
@@ -49,8 +49,8 @@ export type FollowedFeed = Pick<Feed, 'conversationId' | 'head' | 'open' | 'dele
 
 /** Entries per read while a reader catches up. */
 const PAGE = 200
-/** Delay before a failed read is retried, in ms. */
-export const READ_RETRY_MS = 1_000
+/** Milliseconds before a failed read is retried, doubled by each further failure up to `max`. */
+const READ_RETRY_MS = { first: 1_000, max: 30_000 }
 
 type ReaderRun = {
   readonly feed: FollowedFeed
@@ -128,13 +128,15 @@ async function drain(run: ReaderRun): Promise<void> {
 async function readPage(run: ReaderRun): ReturnType<ReaderSource['read']> {
   const { cursor } = run.state
   const limit = Math.min(PAGE, run.feed.head - cursor)
-  for (;;) {
+  for (let failures = 0; ; failures++) {
     try {
       return await run.source.read(cursor, limit)
     } catch (error) {
       if (run.stopped) throw error
-      run.source.onFailure(error)
-      await new Promise((resolve) => setTimeout(resolve, READ_RETRY_MS))
+      if (failures === 0) run.source.onFailure(error)
+      const ms = Math.min(READ_RETRY_MS.first * 2 ** failures, READ_RETRY_MS.max)
+      await new Promise((resolve) => setTimeout(resolve, ms).unref())
+      if (run.stopped) throw error
     }
   }
 }

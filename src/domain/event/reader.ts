@@ -11,7 +11,7 @@ import { actAs, type Viewer } from '../view.ts'
 import { projectEvent, readEvents, type VisibleEvent } from './event.ts'
 import { sizeOfEvent } from './event-size.ts'
 import type { Feed } from './feed.ts'
-import { follow, READ_RETRY_MS, type ReaderSource, type Sink } from './follow.ts'
+import { follow, type ReaderSource, type Sink } from './follow.ts'
 
 const subscription = z.object({ conversationId: id('conversation'), after: count.nullish(), as: name.nullish() })
 export type Subscription = z.input<typeof subscription>
@@ -56,7 +56,7 @@ const sourceOf = (deps: EventDeps, feed: Feed, viewer: Viewer, leave: () => void
   onFailure: (error) =>
     deps.log.warn(
       { err: error, conversationId: feed.conversationId },
-      `could not read the journal; retrying in ${READ_RETRY_MS / 1000} s`,
+      'a reader could not read the journal; retrying until it succeeds',
     ),
   release() {
     leave()
