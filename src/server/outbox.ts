@@ -68,7 +68,8 @@ type Frame = { prefix: Buffer; payload: Payload }
 /** Approximate size in bytes. */
 const sizeOf = ({ prefix, payload }: Frame) => prefix.length + (payload.bytes?.length ?? payload.estimate)
 
-const scheduled = new Set<{ flush(): void }>()
+/** The flushes of the next call of `flushAll`. */
+let scheduled: (() => void)[] = []
 /** Whether a flush is running or scheduled. */
 let gathering = false
 
@@ -77,15 +78,15 @@ let gathering = false
  * GATHER_MS.
  */
 function flushAll(): void {
-  const boxes = [...scheduled]
-  scheduled.clear()
-  gathering = boxes.length > 0
-  for (const box of boxes) box.flush()
+  const flushes = scheduled
+  scheduled = []
+  gathering = flushes.length > 0
+  for (const flush of flushes) flush()
   if (gathering) setTimeout(flushAll, GATHER_MS)
 }
 
-function flushSoon(box: { flush(): void }): void {
-  scheduled.add(box)
+function schedule(flush: () => void): void {
+  scheduled.push(flush)
   if (gathering) return
   gathering = true
   setImmediate(flushAll)
@@ -125,6 +126,7 @@ export function createOutbox(socket: Duplex): Outbox {
   /** The part of `totalWaiting` that belongs to this socket. */
   let counted = 0
   let isAwaitingPayload = false
+  let isScheduled = false
   const waiters = createWaiters(socket)
 
   const waitingNow = () => (socket.destroyed ? 0 : size + socket.writableLength)
@@ -163,9 +165,10 @@ export function createOutbox(socket: Duplex): Outbox {
       ready += 1
     }
     if (ready > 0) {
-      socket.write(join(waiting.slice(0, ready), total))
-      waiting = ready === waiting.length ? [] : waiting.slice(ready)
+      const frames = waiting
+      waiting = frames.splice(ready)
       size = waiting.reduce((sum, frame) => sum + sizeOf(frame), 0)
+      socket.write(join(frames, total))
     }
     if (waiting.length > 0) flushWhenReady(waiting[0]!.payload.ready)
     settle()
@@ -177,23 +180,39 @@ export function createOutbox(socket: Duplex): Outbox {
     isAwaitingPayload = true
     void ready.finally(() => {
       isAwaitingPayload = false
-      flushSoon(outbox)
+      flushSoon()
     })
+  }
+
+  function flushSoon(): void {
+    if (isScheduled) return
+    isScheduled = true
+    schedule(flushScheduled)
+  }
+
+  function flushScheduled(): void {
+    isScheduled = false
+    flush()
   }
 
   const outbox: Outbox = {
     add(prefix, payload) {
-      waiting.push({ prefix, payload })
-      size += sizeOf({ prefix, payload })
-      count()
-      flushSoon(outbox)
+      // Runs for every recipient of every event, so it reads no property of the socket: `flush` counts that part.
+      const frame = { prefix, payload }
+      const bytes = sizeOf(frame)
+      waiting.push(frame)
+      size += bytes
+      counted += bytes
+      totalWaiting += bytes
+      flushSoon()
     },
     flush,
     get waiting() {
       return waitingNow()
     },
     emptied: () => waitUntil(() => waiting.length === 0),
-    isFull: () => waitingNow() > fullAt(totalWaiting),
+    // The cheap comparison first: `isFull` runs for every recipient of every event.
+    isFull: () => size + socket.writableLength > fullAt(totalWaiting) && !socket.destroyed,
     isBlocked: () => waitingNow() > 2 * fullAt(totalWaiting),
     isOverflowing: () => waitingNow() > overflowAt(totalWaiting),
     drained: () => waitUntil(() => !outbox.isFull()),

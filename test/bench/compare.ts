@@ -6,6 +6,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
+  DELTAS,
   measureBurst,
   connectSubscribers,
   openTurns,
@@ -160,6 +161,16 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
       run: async ({ side }) => (await measureSingleTurns(side)).cpu,
     },
     { label: 'fan-out of deltas, deliveries', unit: '/s', better: 'larger', run: ({ side }) => measureBurst(side) },
+    {
+      label: 'fan-out of deltas, server CPU per delivery',
+      unit: 'µs',
+      better: 'smaller',
+      async run({ side, server }) {
+        const before = await server.cpuMs()
+        await measureBurst(side)
+        return (((await server.cpuMs()) - before) * 1_000) / (DELTAS * SUBSCRIBERS)
+      },
+    },
   ]
 }
 

@@ -19,7 +19,7 @@ const BURST_ROUNDS = 3
 const SINGLES = 60
 const PAUSE_MS = 100
 /** Number of deltas in a burst. Each open turn has one writer, which awaits each acknowledgement. */
-const DELTAS = 256
+export const DELTAS = 256
 const WRITERS = 64
 const TIMEOUT_MS = 60_000
 

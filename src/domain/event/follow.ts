@@ -94,15 +94,13 @@ function push({ state, sink }: ReaderRun, event: ConversationEvent): void {
 }
 
 function receive(run: ReaderRun, event: ConversationEvent): void {
-  // Other readers may have filled a sink that they share. The reader reads the event from the journal later. A deletion
-  // is pushed at once, because the reader ends after it.
+  // This or another reader has filled the sink: the reader reads the event from the journal later. A deletion is pushed
+  // at once, because the reader ends after it.
   if (run.sink.isFull() && event.type !== 'ConversationDeleted') return leave(run, event)
-  if (!moveTo(run.state, event)) return
-  push(run, event)
-  if (run.sink.isFull()) leave(run, null)
+  if (moveTo(run.state, event)) push(run, event)
 }
 
-/** Leaves the feed, before `skipped` if given. The reader catches up once the sink accepts events again. */
+/** Leaves the feed, before `skipped` if given. The reader catches up when the sink accepts events again. */
 function leave(run: ReaderRun, skipped: ConversationEvent | null): void {
   run.feed.unfollow(run.follower)
   leaveFeed(run.state, run.feed.open.values(), skipped)
