@@ -52,7 +52,7 @@ const TAKE = `${NOW}
   end
   return members`
 
-/** Calls reject immediately while Redis is disconnected, and after the default time limit of withReplyTimeout. */
+/** Calls reject immediately while Redis is disconnected, and after REPLY_MS (redis-client.ts) without a reply. */
 export async function createRedisPresence(url: string, log: RedisLog): Promise<PresenceStore> {
   const client = await redisConnector(url, 'presence', log)()
 

@@ -96,8 +96,9 @@ export const takeBackFacts: PrepareDelete = async (tx, { conversationId }) => {
 }
 
 /**
- * Deletes the profiles made from the conversation's facts. Skipped if the conversation has none, because the statement
- * reads every profile of the tenant. Runs after `takeBackFacts`, so that it finds only facts that are deleted.
+ * Deletes the profiles made from the conversation's facts. Skipped if the conversation has no facts, because the
+ * statement reads every profile of the tenant. Runs after `takeBackFacts`, so that it finds only facts that are
+ * deleted.
  */
 export const deleteProfiles: PrepareDelete = async (tx, { tenant, conversationId }) => {
   const fact = await tx.fact.findFirst({ where: { conversationId }, select: { id: true } })

@@ -25,7 +25,7 @@ export async function findNthTurn(db: Db, conversationId: string, after: number,
   return rows[0]?.seq ?? null
 }
 
-/** Seq of the entry that completed the turn version with the given id and seq; null if the turn is still open. */
+/** Seq of the entry that completed the turn version with the given id and seq; null if it was not completed. */
 export async function findCompletion(
   db: Db,
   conversationId: string,

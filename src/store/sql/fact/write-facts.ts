@@ -93,8 +93,8 @@ type Supersession = {
 }
 
 /**
- * Supersedes the given facts that are active, and returns their ids. The caller must lock several facts first, in lock
- * order.
+ * Supersedes the given facts that are active, and returns their ids. If there are several facts, the caller must lock
+ * them first, in lock order.
  */
 export async function supersedeFacts(tx: Tx, superseded: readonly Supersession[]): Promise<string[]> {
   if (superseded.length === 0) return []
