@@ -166,7 +166,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   if (error) {
     const problems = error.issues.map(({ path, message }) => {
       const name = String(path[0])
-      // A URL may contain a password, so it is not quoted.
+      // A key is a secret and a URL may contain a password, so neither is quoted.
       const isSecret = /_(URL|KEY)$/.test(name)
       return isSecret || set[name] === undefined
         ? `${name}: ${message}`

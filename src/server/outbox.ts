@@ -1,6 +1,6 @@
 // The frames waiting for one socket. Frames added within GATHER_MS are written together; a frame whose payload is not
 // ready delays all later frames. Senders that respect `isFull` keep at most about MAX_WAITING_BYTES for a slow socket,
-// and less while the sockets of the process together hold much of TOTAL_WAITING_BYTES.
+// and less while the frames for all sockets of the process use much of TOTAL_WAITING_BYTES.
 
 import type { Duplex } from 'node:stream'
 import { headerSize, writeHeader } from './frame.ts'
@@ -24,24 +24,24 @@ export type Outbox = {
   readonly waiting: number
   /** Whether senders of events must wait for `drained`: see `fullAt`. */
   isFull(): boolean
-  /** Whether twice as much waits as makes the outbox full, so that the client must read before it may ask for more. */
+  /** Whether more than twice the bytes of a full outbox wait. The server must then stop reading from the client. */
   isBlocked(): boolean
-  /** Whether so much waits that the socket must be closed: see `overflowAt`. */
+  /** Whether more bytes wait than `overflowAt`, so that the socket must be closed. */
   isOverflowing(): boolean
   /** Resolves when the outbox is no longer full, or the socket is closed. */
   drained(): Promise<void>
 }
 
-/** Maximum number of bytes waiting for one socket above which its outbox is full. */
+/** Upper bound of `fullAt`, in bytes. */
 const MAX_WAITING_BYTES = 1024 * 1024
-/** Number of bytes that may always wait for one socket. */
+/** Lower bound of `fullAt`, in bytes. */
 const MIN_WAITING_BYTES = 16 * 1024
-/** Number of bytes that should wait for all sockets of the process together. */
+/** Target maximum of the bytes that wait for all sockets of the process together. */
 export const TOTAL_WAITING_BYTES = 128 * 1024 * 1024
 
 /**
- * Returns the number of waiting bytes above which an outbox is full, if `total` bytes wait for all sockets: an eighth of
- * what is left of TOTAL_WAITING_BYTES, within the bounds above. (Dynamic thresholds, Choudhury and Hahne, 1998.)
+ * Returns the number of waiting bytes above which an outbox is full, if `total` bytes wait for all sockets: an eighth
+ * of the unused part of TOTAL_WAITING_BYTES, within the bounds above. (Dynamic thresholds, Choudhury and Hahne, 1998.)
  */
 export const fullAt = (total: number): number =>
   Math.min(MAX_WAITING_BYTES, Math.max(MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 8))
@@ -74,8 +74,7 @@ let scheduled: (() => void)[] = []
 let gathering = false
 
 /**
- * Flushes the scheduled outboxes. After an idle period, that is in the same event loop iteration; under load, every
- * GATHER_MS.
+ * Flushes the scheduled outboxes: after an idle period, in the same event loop iteration; under load, every GATHER_MS.
  */
 function flushAll(): void {
   const flushes = scheduled

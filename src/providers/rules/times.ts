@@ -92,7 +92,7 @@ const monthIndex = (name: string) => MONTHS.findIndex((each) => each.toLowerCase
 const MONTH = `(?:${MONTHS.join('|')})`
 const YEAR = '((?:19|20)\\d\\d)'
 
-/** Returns a day of a month; without a year, the last one (`isPast`) or the next. Null for 30 February. */
+/** Returns a day of a month; without a year, the last one (`isPast`) or the next. Null for an invalid day. */
 function dated(day: string, name: string, year: string | undefined, isPast: boolean, today: Date): Found | null {
   const of = (y: number) => new Date(Date.UTC(y, monthIndex(name), Number(day)))
   let date = of(year ? Number(year) : today.getUTCFullYear())
