@@ -154,7 +154,7 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
         ],
         notes: [
           `${exact} of ${QUERIES} queries compared all vectors. ${tooShort} of ${2 * QUERIES} results (10 and 200 `
-            + `per query) are too tooShort; must be 0. Medians of ${ROUNDS} interleaved rounds of ${TIMED} `
+            + `nearest per query) are too short; must be 0. Medians of ${ROUNDS} interleaved rounds of ${TIMED} `
             + 'queries.',
           'Ours also checks that each turn is committed, in view and the newest version. The index was built in '
             + `${built.toFixed(1)} s.`,
