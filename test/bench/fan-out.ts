@@ -1,6 +1,6 @@
 // Fan-out to many subscribers of one conversation: our server against plain graphql-ws with yoga's pub/sub. Both
-// receive the same mutations over HTTP and the same subscription. Ours stores each event in Postgres and notifies
-// through Redis; the other only publishes it in memory.
+// receive the same mutations over HTTP and the same subscription. Our server stores each event in Postgres and
+// notifies through Redis; the other server only publishes it in memory.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addParticipant } from '../../src/domain/participant.ts'

@@ -55,10 +55,7 @@ const nest = (depth: number) =>
 describe.each(backends)('limits of operations on $name,', (backend) => {
   const server = useServer(backend, { MAX_ANSWER_BYTES: '1048576', INTROSPECTION: '0' })
 
-  /**
-   * Creates a conversation with `count` turns of 250,000 bytes, and returns the transports with its owner as the
-   * viewer.
-   */
+  /** Creates a conversation with `count` turns of 250,000 bytes. Returns the transports with its owner as viewer. */
   async function largeConversation(count: number) {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')

@@ -132,7 +132,7 @@ describe('a worker loop', () => {
     expect(release).toHaveBeenCalledTimes(2)
   })
 
-  it('stops at once while it sleeps, pauses or waits for a retry', async () => {
+  it('stops immediately while it sleeps, pauses or waits for a retry', async () => {
     for (const answers of [[], [stepOf(10, true)], [new Error('no')]]) {
       const { loop, began } = start(answers)
       await advance(10)

@@ -1,5 +1,5 @@
-// Recall of facts and summaries: they are found by words at once, facts also by meaning soon after, within the viewer's
-// view, and are ranked together with turns.
+// Recall of facts and summaries: they are found by words immediately, facts also by meaning soon after, within the
+// viewer's view, and are ranked together with turns.
 
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
