@@ -54,15 +54,12 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const hello = await tenant.append(conversationId, 'ann', 'hello all')
     await recordFactsOf(ann, 'ann', hello.id)
     if (withPrivate) {
-      const original = await tenant.append(conversationId, 'ann', `${CANARY} one`, {
+      const first = await tenant.append(conversationId, 'ann', `${CANARY} one`, {
         ...toBob,
         metadata: { [CANARY]: CANARY },
         model: CANARY,
       })
-      const edited = await supersedeTurn(deps, ann, {
-        turnId: original.id,
-        turn: { ...toBob, content: `${CANARY} two` },
-      })
+      const edited = await supersedeTurn(deps, ann, { turnId: first.id, turn: { ...toBob, content: `${CANARY} two` } })
       const again = await supersedeTurn(deps, ann, { turnId: edited.id, turn: { role: 'USER', parts: [call(CANARY)] } })
       const committed = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: toBob })
       await appendDelta(deps, ann, { writerToken: WRITER, turnId: committed.id, text: `${CANARY} streamed` })
@@ -72,7 +69,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       await abortTurn(deps, ann, { writerToken: WRITER, turnId: aborted.id, reason: CANARY })
       const open = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: toBob })
       await appendDelta(deps, ann, { writerToken: WRITER, turnId: open.id, text: `${CANARY} still open` })
-      ids.push(original.id, edited.id, again.id, committed.id, aborted.id, open.id)
+      ids.push(first.id, edited.id, again.id, committed.id, aborted.id, open.id)
       ids.push(...(await recordFactsOf(ann, CANARY, committed.id)), ...(await recordFactsOf(ann, 'ann', committed.id)))
     }
     await tenant.append(conversationId, 'eve', 'nobody tells me anything')
@@ -288,9 +285,9 @@ describe.each(backends)('a private turn on $name', (backend) => {
   it('cannot be answered or edited by actors who cannot see it', async () => {
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)
-    const [original, edited, again] = await converse(tenant, conversationId, true)
+    const [first, edited, again] = await converse(tenant, conversationId, true)
     const answers = []
-    for (const turnId of [original!, edited!, again!]) {
+    for (const turnId of [first!, edited!, again!]) {
       for (const actor of ['eve', 'stranger']) {
         const turn = { role: 'USER' as const, content: 'mine now' }
         answers.push(await supersedeTurn(world.deps, tenant.as(actor), { turnId, turn }).catch((error) => error))
