@@ -1,5 +1,5 @@
 // The random attacks of `npm run check:attacks` in their short form: twin worlds and random operations, on both stores.
-// The floods have a command of their own, because they take minutes and gigabytes.
+// The other attacks run by the command only, because they take minutes and gigabytes.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

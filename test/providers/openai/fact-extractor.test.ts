@@ -172,9 +172,9 @@ describe("the model's answer", () => {
 
   it('results in errors that name the setting to check, but not the key', async () => {
     const other = create('sk-other')
-    const refused = await failureOf(other.extract(TURNS))
-    expect(refused).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
-    expect(refused.message).not.toContain('sk-other')
+    const rejected = await failureOf(other.extract(TURNS))
+    expect(rejected).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
+    expect(rejected.message).not.toContain('sk-other')
     chat.next(answersWithStatus(404))
     const missing = await failureOf(extractor.extract(TURNS))
     expect(missing).toMatchObject({ retryable: false, message: expect.stringContaining('Check EXTRACTOR_MODEL.') })

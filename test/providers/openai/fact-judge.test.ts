@@ -178,19 +178,19 @@ describe("the model's answer", () => {
   })
 
   it('is no longer awaited once the judge is closed', async () => {
-    const patient = create(KEY, undefined, 60_000)
+    const slowJudge = create(KEY, undefined, 60_000)
     const requested = new Promise<void>((resolve) => chat.next(() => resolve()))
-    const waiting = failureOf(patient.judge(PAIRS))
+    const waiting = failureOf(slowJudge.judge(PAIRS))
     await requested
-    await patient.close()
+    await slowJudge.close()
     expect(await waiting).toMatchObject({ retryable: false, message: expect.stringContaining('is closed') })
   })
 
   it('results in errors that name the setting to check, but not the key', async () => {
     const other = create('sk-other')
-    const refused = await failureOf(other.judge(PAIRS))
-    expect(refused).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
-    expect(refused.message).not.toContain('sk-other')
+    const rejected = await failureOf(other.judge(PAIRS))
+    expect(rejected).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
+    expect(rejected.message).not.toContain('sk-other')
     chat.next(answersWithStatus(404))
     const missing = await failureOf(judge.judge(PAIRS))
     expect(missing).toMatchObject({ retryable: false, message: expect.stringContaining('Check EXTRACTOR_MODEL.') })

@@ -100,13 +100,13 @@ describe('the request for a profile', () => {
     const endless = `- one\n- ${'x'.repeat(50_000)}`
     chat.next(answers({ profile: endless }), answers({ profile: '- two' }), answers({ profile: '- three' }))
     expect(await writer.write({ ...REQUEST, added: many })).toBe('- three')
-    const asked = chat.requests.map(({ messages }) => quotedIn(messages[1]!.content))
-    expect(asked.map(([, before]) => before)).toEqual([
+    const sent = chat.requests.map(({ messages }) => quotedIn(messages[1]!.content))
+    expect(sent.map(([, before]) => before)).toEqual([
       [{ profile: '' }],
       [{ profile: '- one' }],
       [{ profile: '- two' }],
     ])
-    expect(asked.flatMap(([, , facts]) => facts)).toEqual(many)
+    expect(sent.flatMap(([, , facts]) => facts)).toEqual(many)
   })
 })
 
@@ -205,19 +205,19 @@ describe("the model's answer", () => {
   })
 
   it('is no longer awaited once the writer is closed', async () => {
-    const patient = create(KEY, undefined, 60_000)
-    const asked = new Promise<void>((resolve) => chat.next(() => resolve()))
-    const waiting = failureOf(patient.write(REQUEST))
-    await asked
-    await patient.close()
+    const slowWriter = create(KEY, undefined, 60_000)
+    const requested = new Promise<void>((resolve) => chat.next(() => resolve()))
+    const waiting = failureOf(slowWriter.write(REQUEST))
+    await requested
+    await slowWriter.close()
     expect(await waiting).toMatchObject({ retryable: false, message: expect.stringContaining('is closed') })
   })
 
   it('results in errors that name the setting to check, but not the key', async () => {
     const other = create('sk-other')
-    const refused = await failureOf(other.write(REQUEST))
-    expect(refused).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
-    expect(refused.message).not.toContain('sk-other')
+    const rejected = await failureOf(other.write(REQUEST))
+    expect(rejected).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
+    expect(rejected.message).not.toContain('sk-other')
     chat.next(answersWithStatus(404))
     const missing = await failureOf(writer.write(REQUEST))
     expect(missing).toMatchObject({ retryable: false, message: expect.stringContaining('Check EXTRACTOR_MODEL.') })

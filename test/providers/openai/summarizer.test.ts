@@ -136,9 +136,9 @@ describe("the model's answer", () => {
 
   it('results in errors that name the setting to check, but not the key', async () => {
     const other = create('sk-other')
-    const refused = await failureOf(other.summarize(REQUEST))
-    expect(refused).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
-    expect(refused.message).not.toContain('sk-other')
+    const rejected = await failureOf(other.summarize(REQUEST))
+    expect(rejected).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
+    expect(rejected.message).not.toContain('sk-other')
     chat.next(answersWithStatus(404))
     const missing = await failureOf(summarizer.summarize(REQUEST))
     expect(missing).toMatchObject({ retryable: false, message: expect.stringContaining('Check SUMMARIZER_MODEL.') })
