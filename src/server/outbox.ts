@@ -91,6 +91,20 @@ function schedule(flush: () => void): void {
   setImmediate(flushAll)
 }
 
+/** Returns a function that schedules the flush, unless it is scheduled already. */
+function createScheduler(flush: () => void): () => void {
+  let isScheduled = false
+  const run = () => {
+    isScheduled = false
+    flush()
+  }
+  return () => {
+    if (isScheduled) return
+    isScheduled = true
+    schedule(run)
+  }
+}
+
 /** Returns the frames with their headers, `total` bytes together. Their payloads are ready. */
 function join(frames: readonly Frame[], total: number): Buffer {
   const out = Buffer.allocUnsafe(total)
@@ -125,7 +139,7 @@ export function createOutbox(socket: Duplex): Outbox {
   /** The part of `totalWaiting` that belongs to this socket. */
   let counted = 0
   let isAwaitingPayload = false
-  let isScheduled = false
+  const flushSoon = createScheduler(flush)
   const waiters = createWaiters(socket)
 
   const waitingNow = () => (socket.destroyed ? 0 : size + socket.writableLength)
@@ -181,17 +195,6 @@ export function createOutbox(socket: Duplex): Outbox {
       isAwaitingPayload = false
       flushSoon()
     })
-  }
-
-  function flushSoon(): void {
-    if (isScheduled) return
-    isScheduled = true
-    schedule(flushScheduled)
-  }
-
-  function flushScheduled(): void {
-    isScheduled = false
-    flush()
   }
 
   const outbox: Outbox = {
