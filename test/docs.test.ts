@@ -90,7 +90,7 @@ describe('docs/streaming-and-subscriptions.md', () => {
 })
 
 describe('docs/operations.md', () => {
-  it('gives the limits of the constants', () => {
+  it('states the limits that the constants define', () => {
     const rows = new Map(table(document('docs/operations.md'), '| What |').map(([what, limit]) => [what, limit]))
     const whole = (count: number) => count.toLocaleString('en-US')
     const MiB = (bytes: number) => `${bytes / 2 ** 20} MiB`
@@ -107,7 +107,7 @@ describe('docs/operations.md', () => {
     expect(rows.get('page of the journal for a reader that catches up')).toContain(`${JOURNAL_PAGE_BYTES / 1024} KiB`)
   })
 
-  it('gives the default of every threshold', () => {
+  it('states the default of every threshold', () => {
     const rows = table(document('docs/operations.md'), '| Threshold |')
     const expected = variables
       .filter(({ name }) => name.endsWith('_EVERY_N'))

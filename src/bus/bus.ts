@@ -12,7 +12,10 @@ export type Bus = {
    * active; while the broker cannot be reached, resolves immediately and becomes active before `onRestored` calls back.
    */
   subscribe(topic: string, receive: (message: string) => void): Promise<() => Promise<void>>
-  /** Calls back each time delivery resumes after messages may have been lost. Returns a function that ends this. */
+  /**
+   * Calls `callback` each time delivery resumes after messages may have been lost. Returns a function that removes the
+   * callback.
+   */
   onRestored(callback: () => void): () => void
   /** Rejects if the broker cannot be reached or does not reply in time. */
   ping(): Promise<void>

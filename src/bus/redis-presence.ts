@@ -10,7 +10,7 @@ import { withReplyTimeout, disconnect, type RedisLog, redisConnector } from './r
 const EXPIRIES = 'colloquy:presence'
 /** Key prefix of a conversation's hash. Fields are `actor \0 holder`; values are `set-at in µs:expiry in ms:state`. */
 const CONVERSATION = 'colloquy:presence:'
-/** How long Redis keeps a key after the last of its marks expired, ms, for a process to take the marks. */
+/** Time for which Redis keeps a key after its last mark expired, ms, so that a process can take its marks. */
 const SLACK_MS = 3_600_000
 
 /** Sets `now` to Redis's time in ms. */
@@ -52,7 +52,7 @@ const TAKE = `${NOW}
   end
   return members`
 
-/** Calls reject immediately while Redis is disconnected, or after the time limit of answered() without a reply. */
+/** Calls reject immediately while Redis is disconnected, and after REPLY_MS (redis-client.ts) without a reply. */
 export async function createRedisPresence(url: string, log: RedisLog): Promise<PresenceStore> {
   const client = await redisConnector(url, 'presence', log)()
 

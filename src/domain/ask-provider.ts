@@ -5,8 +5,8 @@ import { CallFailed } from '../providers/ports/call-failed.ts'
 import type { Log } from './platform.ts'
 
 /**
- * Makes the call and returns the provider's response. `task` completes the log message "could not …"; `model` is logged
- * with it.
+ * Makes the call and returns the provider's response. `task` completes the log message "could not …"; `model` is
+ * logged with it.
  * @throws ProviderFailed after logging, if the call throws CallFailed; any other error passes through
  */
 export async function askProvider<T>(log: Log, task: string, model: string, call: () => Promise<T>): Promise<T> {

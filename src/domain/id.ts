@@ -1,5 +1,5 @@
 // Typed ids: a prefix that names the kind of object, and a ULID: the time in ms, then 80 random bits. No id can be
-// guessed from another one. Nothing may rely on their order: ids of one millisecond are in none.
+// guessed from another one. Nothing may rely on the order of ids: within one millisecond, they are not in order.
 
 import { randomInt } from 'node:crypto'
 import { ulid } from 'ulid'

@@ -50,7 +50,7 @@ export const json = z.unknown().superRefine((value, context) => {
   } catch {
     return context.addIssue({ code: 'custom', message: 'must be JSON' })
   }
-  // JSON.stringify writes both as escapes. Only an odd number of backslashes before `u` makes an escape.
+  // JSON.stringify escapes U+0000 and half pairs. Only an odd number of backslashes before `u` makes an escape.
   if (/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f]..)/i.test(printed)) {
     context.addIssue({ code: 'custom', message: 'must not contain U+0000 or half of a surrogate pair' })
   }
@@ -80,7 +80,7 @@ export const time = z
 /** Maximum difference between the clocks of client and server, in milliseconds. */
 const CLOCK_SKEW_MS = 60_000
 
-/** A time that is not in the future. A later time would win over everything that is said until then. */
+/** A time that is not in the future: a fact observed in the future would win every contradiction until that time. */
 export const pastTime = time.refine((given) => given.getTime() <= Date.now() + CLOCK_SKEW_MS, {
   message: `must not be in the future (by more than ${CLOCK_SKEW_MS / 1000} s, for differences between clocks)`,
 })

@@ -27,8 +27,8 @@ export function paging(args: Paging, maxSize: number): PageRequest {
 export type Page<T> = { items: T[]; hasNextPage: boolean; hasPreviousPage: boolean }
 
 /**
- * Cuts a page from `rows`. They are in the direction of paging, with one row beyond the page if there is one. On the
- * other side, a page is assumed to exist if a cursor was given.
+ * Cuts a page from `rows`, which are in the direction of paging and include one row beyond the page if there is one.
+ * In the other direction, another page is assumed to exist if a cursor was given.
  */
 export function slice<T>(rows: T[], { size, backwards, after, before }: PageRequest): Page<T> {
   const isMore = rows.length > size

@@ -129,8 +129,8 @@ const removeParticipantInput = z.object({ conversationId: id('conversation'), ac
 export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
 
 /**
- * Removes the participant and returns it. Its view ends with the LEFT entry. A participant who removes itself may join
- * again by speaking; one removed by another actor must be added again.
+ * Removes the participant and returns it. Its view ends with the LEFT entry. A participant who removes itself joins
+ * again by appending a turn; one removed by another actor must be added again.
  * @throws InvalidInput @throws NotFound
  */
 export async function removeParticipant(

@@ -51,13 +51,13 @@ export type Platform = {
   automatic: AutomaticThresholds
   vectors: VectorSearch
   /** Called after each commit with the journal ranges that it wrote. Wakes this process's workers. */
-  onJournalGrowth: (grown: readonly JournalRange[]) => void
+  onJournalGrowth: (ranges: readonly JournalRange[]) => void
   /** Passes these notifications to the background jobs. */
   journalGrowth: JournalGrowth
   limits: Limits
-  /** Lease of a streaming turn's writer, ms: a turn that gets no delta for longer is aborted. */
+  /** Lease of a streaming turn's writer in ms: a turn that gets no delta for longer is aborted. */
   streamLeaseMs: number
-  /** Time after which presence expires unless it is renewed, ms. */
+  /** Milliseconds after which presence expires unless it is renewed. */
   presenceTtlMs: number
   log: Log
 }

@@ -1,5 +1,5 @@
 // Presence: whether a participant is online, typing, thinking or away. Presence set over a socket ends when the
-// socket closes; presence set over HTTP expires unless it is set again. It is never stored in the database.
+// socket closes; presence set over HTTP expires unless it is set again. Presence is never stored in the database.
 
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'

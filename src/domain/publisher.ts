@@ -9,7 +9,7 @@ export type ConversationMessage =
   | { type: 'entries'; seq: number }
   /** Text of an open turn from UTF-16 offset `start`. */
   | { type: 'delta'; turnId: string; start: number; text: string }
-  /** The text of an open turn with an audience has grown to `end`. Readers' processes read it from the database. */
+  /** The text of an open turn with an audience now ends at `end`. Processes with readers read it from the database. */
   | { type: 'text'; turnId: string; end: number }
   | { type: 'read'; actor: string }
   | { type: 'presence'; actor: string; state: PresenceState }
@@ -36,12 +36,12 @@ const toTenant = ({ bus }: Publisher, tenant: string, message: TenantMessage) =>
 export type JournalRange = { tenant: string; conversationId: string; first: number; last: number }
 
 /** Dependencies for announcing journal entries. `onJournalGrowth` receives the announced ranges within this process. */
-export type JournalPublisher = Publisher & { onJournalGrowth: (grown: readonly JournalRange[]) => void }
+export type JournalPublisher = Publisher & { onJournalGrowth: (ranges: readonly JournalRange[]) => void }
 
 /** Announces entries, after the commit that wrote them. The ranges of one conversation are merged into one message. */
-export function announceEntries(publisher: JournalPublisher, grown: readonly JournalRange[]): void {
+export function announceEntries(publisher: JournalPublisher, written: readonly JournalRange[]): void {
   const ranges = new Map<string, JournalRange>()
-  for (const range of grown) {
+  for (const range of written) {
     const { first, last } = ranges.get(range.conversationId) ?? range
     ranges.set(range.conversationId, {
       ...range,
@@ -57,7 +57,7 @@ export function announceEntries(publisher: JournalPublisher, grown: readonly Jou
     else tenants.set(tenant, [[conversationId, first, last]])
   }
   for (const [tenant, list] of tenants) toTenant(publisher, tenant, { type: 'entries', ranges: list })
-  publisher.onJournalGrowth(grown)
+  publisher.onJournalGrowth(written)
 }
 
 /** Announces text of an open turn, after the commit. The text of a turn with an audience is not published. */

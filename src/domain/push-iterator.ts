@@ -1,5 +1,5 @@
-// Converts pushed values into an async iterable. When the buffer is full, either the producer waits, or the oldest value
-// is dropped. Each value is delivered at most once, in the order of the pushes.
+// Converts pushed values into an async iterable. When the buffer is full, either the producer waits, or the oldest
+// value is dropped. Each value is delivered at most once, in the order of the pushes.
 
 export type PushIterator<T> = {
   push(value: T): void
@@ -7,7 +7,7 @@ export type PushIterator<T> = {
   isFull(): boolean
   /** Resolves when the buffer is empty or the iteration has ended. */
   drained(): Promise<void>
-  /** Ends the iteration after the buffered values; throws `error` there if given. Later calls have no effect. */
+  /** Ends the iteration after the buffered values, with `error` if given. Later calls have no effect. */
   end(error?: unknown): void
   /** Returns the values to one consumer. Ending the iteration drops the buffered values and calls `stop`. */
   iterate(stop: () => void): AsyncIterableIterator<T>

@@ -1,6 +1,6 @@
 // The event types, and the subscription that delivers them. On every transport, the root value of the execution is the
-// copy of the event that `projectEvent` makes for the reader's view. Readers share an event and its objects, so neither
-// is ever modified: `readSharedFor` copies an object before it records a viewer.
+// copy of the event that `projectEvent` makes for the reader's view. Readers share an event and its objects, so they
+// are never modified: `readSharedFor` copies an object before it records a viewer.
 
 import type {
   ConversationDeleted,

@@ -87,8 +87,8 @@ builder.objectType('Fact', {
       type: 'Fact',
       nullable: true,
       description: 'What holds in its place; null for nothing, or nothing that the viewer sees.',
-      // The newer fact may belong to another conversation, where viewers with one view class in this one see different
-      // facts.
+      // The newer fact may belong to another conversation. Viewers who share a view class in this conversation may see
+      // different facts there.
       extensions: PER_VIEWER,
       resolve: (fact, _, context) =>
         fact.supersededBy === null ? null : loadFact(context, viewerOf(context, fact), fact.supersededBy),

@@ -14,10 +14,12 @@ export type RequestContext = {
   deps: Deps
   /** The viewer from the transport. For fields below a field with `as`, inherited-view.ts returns another viewer. */
   viewer: Viewer
-  /** Owner of the presence set over the socket, which ends when the socket closes; null over HTTP. */
+  /** Owner of the presence states that the socket sets; they end when the socket closes. Null over HTTP. */
   holder: PresenceHolder | null
   loaders: Loaders
-  /** Counts and limits the work of the operation. Every read that may return much goes through `work.read`. */
+  /**
+   * Counts and limits the work of the operation. Every read that may return a large amount of data uses `work.read`.
+   */
   work: Work
 }
 

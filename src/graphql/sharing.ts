@@ -38,16 +38,16 @@ export function sharingOf({ extensions }: GraphQLField<unknown, unknown>): Shari
   return isPlainColumn ? 'SHAREABLE' : null
 }
 
-/** Yields the fields that a selection of that name may execute: of the type itself, and of each possible type. */
+/** Yields the fields that a selection of the name may execute: of the type itself, and of each possible type. */
 function* fieldsNamed(schema: GraphQLSchema, type: GraphQLCompositeType, name: string) {
   if (!isUnionType(type)) yield type.getFields()[name]
   if (isAbstractType(type)) for (const possible of schema.getPossibleTypes(type)) yield possible.getFields()[name]
 }
 
 /**
- * Whether every field that the operation selects, fragments included, is shareable; without a name, the document's only
- * operation. Counts fields even if `@skip` or `@include` excludes them. False for an operation that is not in the
- * document.
+ * Whether every field that the operation selects, fragments included, is shareable. Without a name, checks the
+ * document's only operation. Counts fields even if `@skip` or `@include` excludes them. False for an operation that is
+ * not in the document.
  */
 export function selectsOnlyShareable(schema: GraphQLSchema, document: DocumentNode, operationName?: string): boolean {
   const operation = getOperationAST(document, operationName)

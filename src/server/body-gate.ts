@@ -1,6 +1,6 @@
-// Bounds the request bodies that are in memory: the size of each, the sum of all, the share of one client address, and
-// the time in which a body must arrive. A body counts from its first byte until its response is finished; the body of
-// an event stream, until it has arrived.
+// Limits the request bodies that are in memory: the size of each, the sum of all, the share of one client address, and
+// the time in which a body must arrive. A body counts, by its Content-Length, from the request's headers until the
+// response is closed; for an event stream, until the body has arrived.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuse, type Refusal } from './refuse.ts'
@@ -11,7 +11,7 @@ export const TOTAL_BODY_BYTES = 64 * 1024 * 1024
 export const ADDRESS_BODY_BYTES = TOTAL_BODY_BYTES / 2
 /** Header that declares a batch of turns, for which the larger limit applies. */
 export const BATCH_HEADER = 'x-batch'
-/** Interval at which late bodies are found, ms. */
+/** Interval of the checks for late bodies, in ms. */
 const CHECK_MS = 500
 
 export type BodyLimits = { bodyBytes: number; batchBodyBytes: number; bodyTimeoutMs: number }
@@ -68,13 +68,13 @@ export function createBodyGate(limits: BodyLimits): BodyGate {
   }, CHECK_MS)
   timer.unref()
 
-  function hold(address: string, bytes: number): () => void {
+  function count(address: string, bytes: number): () => void {
     used += bytes
     byAddress.set(address, (byAddress.get(address) ?? 0) + bytes)
-    let held = true
+    let isCounted = true
     return () => {
-      if (!held) return
-      held = false
+      if (!isCounted) return
+      isCounted = false
       used -= bytes
       const rest = byAddress.get(address)! - bytes
       if (rest > 0) byAddress.set(address, rest)
@@ -83,14 +83,14 @@ export function createBodyGate(limits: BodyLimits): BodyGate {
   }
 
   function busy(address: string, bytes: number): Refusal | null {
-    const [limit, whose] =
+    const [limit, scope] =
       used > 0 && used + bytes > TOTAL_BODY_BYTES
         ? [TOTAL_BODY_BYTES, 'of all clients']
         : byAddress.has(address) && byAddress.get(address)! + bytes > ADDRESS_BODY_BYTES
           ? [ADDRESS_BODY_BYTES, 'from your address']
           : []
     if (limit === undefined) return null
-    const message = `The requests ${whose} that are in progress would exceed ${limit} bytes. Try again later.`
+    const message = `The requests ${scope} that are in progress would exceed ${limit} bytes. Try again later.`
     return { status: 503, code: 'SERVER_BUSY', message, retryAfter: 1 }
   }
 
@@ -106,7 +106,7 @@ export function createBodyGate(limits: BodyLimits): BodyGate {
         refuse(response, refusal)
         return false
       }
-      const release = hold(address, bytes)
+      const release = count(address, bytes)
       response.once('close', release)
       if (request.headers.accept?.includes('text/event-stream')) request.once('end', release)
       const entry: Arriving = { request, response, deadline: performance.now() + limits.bodyTimeoutMs }

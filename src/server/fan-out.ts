@@ -96,7 +96,7 @@ function analyse(
   }
 }
 
-/** How one subscription renders events. Subscriptions with equal keys render events equally. */
+/** Renders the events of one subscription. Subscriptions with equal keys render events equally. */
 export type Rendering = {
   key: string
   /** Whether readers with the same view class get the same bytes. */

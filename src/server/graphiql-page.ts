@@ -39,7 +39,7 @@ const htmlOf = (base: string) => `<!doctype html>
 </html>
 `
 
-/** Compresses the files of the package. The path of each contains a digest, so browsers cache it for ever. */
+/** Compresses the files of the package. The path of each contains a digest, so browsers may cache it for a year. */
 async function createPage(): Promise<Page> {
   // Imported here, because the package is 9 MB.
   const source = await import('@graphql-yoga/render-graphiql/graphiql')

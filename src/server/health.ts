@@ -33,7 +33,10 @@ function dependency(name: string, check: () => Promise<unknown>, log: Log): () =
 }
 
 export type HealthReport = {
-  /** Responds with 200, or 503 if the process is not ready. The body names the dependency that is down, not the cause. */
+  /**
+   * Responds with 200, or with 503 if the process is not ready. The body names the dependency that is down, not the
+   * cause.
+   */
   answer(response: ServerResponse, path: '/health' | '/ready', draining: boolean): Promise<void>
 }
 

@@ -32,7 +32,7 @@ export type Server = {
 export const MAX_CONNECTIONS = 10_000
 /** Time within which the headers of a request must arrive, ms. */
 const HEADERS_TIMEOUT_MS = 15_000
-/** Interval at which Node checks that time, ms. */
+/** Interval at which Node checks the time limits of requests, ms. */
 const CHECK_MS = 5_000
 
 type Services = {
@@ -44,7 +44,7 @@ type Services = {
   isDraining(): boolean
 }
 
-const NOT_FOUND: Refusal = { status: 404, code: 'NOT_FOUND', message: 'There is nothing here. GraphQL is at /graphql.' }
+const NOT_FOUND: Refusal = { status: 404, code: 'NOT_FOUND', message: 'Unknown path. GraphQL is at /graphql.' }
 
 /** Answers one request. May throw or reject: the caller masks the error. */
 async function handle(services: Services, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,4 +1,4 @@
-// Keeps documents that yoga has parsed and validated, so that post.ts can execute them without doing so again.
+// Keeps documents that yoga has parsed and validated, so that post.ts can execute them without repeating this.
 
 import type { DocumentNode, ExecutionResult } from 'graphql'
 import type { GraphQLParams, Plugin } from 'graphql-yoga'

@@ -1,6 +1,6 @@
 // The frames waiting for one socket. Frames added within GATHER_MS are written together; a frame whose payload is not
 // ready delays all later frames. Senders that respect `isFull` keep at most about MAX_WAITING_BYTES for a slow socket,
-// and less while the sockets of the process together hold much of TOTAL_WAITING_BYTES.
+// and less while the frames for all sockets of the process use much of TOTAL_WAITING_BYTES.
 
 import type { Duplex } from 'node:stream'
 import { headerSize, writeHeader } from './frame.ts'
@@ -24,24 +24,24 @@ export type Outbox = {
   readonly waiting: number
   /** Whether senders of events must wait for `drained`: see `fullAt`. */
   isFull(): boolean
-  /** Whether twice as much waits as makes the outbox full, so that the client must read before it may ask for more. */
+  /** Whether more than twice the bytes of a full outbox wait. The server must then stop reading from the client. */
   isBlocked(): boolean
-  /** Whether so much waits that the socket must be closed: see `overflowAt`. */
+  /** Whether more bytes wait than `overflowAt`, so that the socket must be closed. */
   isOverflowing(): boolean
   /** Resolves when the outbox is no longer full, or the socket is closed. */
   drained(): Promise<void>
 }
 
-/** Maximum number of bytes waiting for one socket above which its outbox is full. */
+/** Upper bound of `fullAt`, in bytes. */
 const MAX_WAITING_BYTES = 1024 * 1024
-/** Number of bytes that may always wait for one socket. */
+/** Lower bound of `fullAt`, in bytes. */
 const MIN_WAITING_BYTES = 16 * 1024
-/** Number of bytes that should wait for all sockets of the process together. */
+/** Target maximum of the bytes that wait for all sockets of the process together. */
 export const TOTAL_WAITING_BYTES = 128 * 1024 * 1024
 
 /**
- * Returns the number of waiting bytes above which an outbox is full, if `total` bytes wait for all sockets: an eighth of
- * what is left of TOTAL_WAITING_BYTES, within the bounds above. (Dynamic thresholds, Choudhury and Hahne, 1998.)
+ * Returns the number of waiting bytes above which an outbox is full, if `total` bytes wait for all sockets: an eighth
+ * of the unused part of TOTAL_WAITING_BYTES, within the bounds above. (Dynamic thresholds, Choudhury and Hahne, 1998.)
  */
 export const fullAt = (total: number): number =>
   Math.min(MAX_WAITING_BYTES, Math.max(MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 8))
@@ -68,27 +68,41 @@ type Frame = { prefix: Buffer; payload: Payload }
 /** Approximate size in bytes. */
 const sizeOf = ({ prefix, payload }: Frame) => prefix.length + (payload.bytes?.length ?? payload.estimate)
 
-const scheduled = new Set<{ flush(): void }>()
+/** The flushes of the next call of `flushAll`. */
+let scheduled: (() => void)[] = []
 /** Whether a flush is running or scheduled. */
 let gathering = false
 
 /**
- * Flushes the scheduled outboxes. After an idle period, that is in the same event loop iteration; under load, every
- * GATHER_MS.
+ * Flushes the scheduled outboxes: after an idle period, in the same event loop iteration; under load, every GATHER_MS.
  */
 function flushAll(): void {
-  const boxes = [...scheduled]
-  scheduled.clear()
-  gathering = boxes.length > 0
-  for (const box of boxes) box.flush()
+  const flushes = scheduled
+  scheduled = []
+  gathering = flushes.length > 0
+  for (const flush of flushes) flush()
   if (gathering) setTimeout(flushAll, GATHER_MS)
 }
 
-function flushSoon(box: { flush(): void }): void {
-  scheduled.add(box)
+function schedule(flush: () => void): void {
+  scheduled.push(flush)
   if (gathering) return
   gathering = true
   setImmediate(flushAll)
+}
+
+/** Returns a function that schedules the flush, unless it is scheduled already. */
+function createScheduler(flush: () => void): () => void {
+  let isScheduled = false
+  const run = () => {
+    isScheduled = false
+    flush()
+  }
+  return () => {
+    if (isScheduled) return
+    isScheduled = true
+    schedule(run)
+  }
 }
 
 /** Returns the frames with their headers, `total` bytes together. Their payloads are ready. */
@@ -125,6 +139,7 @@ export function createOutbox(socket: Duplex): Outbox {
   /** The part of `totalWaiting` that belongs to this socket. */
   let counted = 0
   let isAwaitingPayload = false
+  const flushSoon = createScheduler(flush)
   const waiters = createWaiters(socket)
 
   const waitingNow = () => (socket.destroyed ? 0 : size + socket.writableLength)
@@ -163,9 +178,10 @@ export function createOutbox(socket: Duplex): Outbox {
       ready += 1
     }
     if (ready > 0) {
-      socket.write(join(waiting.slice(0, ready), total))
-      waiting = ready === waiting.length ? [] : waiting.slice(ready)
+      const frames = waiting
+      waiting = frames.splice(ready)
       size = waiting.reduce((sum, frame) => sum + sizeOf(frame), 0)
+      socket.write(join(frames, total))
     }
     if (waiting.length > 0) flushWhenReady(waiting[0]!.payload.ready)
     settle()
@@ -177,23 +193,28 @@ export function createOutbox(socket: Duplex): Outbox {
     isAwaitingPayload = true
     void ready.finally(() => {
       isAwaitingPayload = false
-      flushSoon(outbox)
+      flushSoon()
     })
   }
 
   const outbox: Outbox = {
     add(prefix, payload) {
-      waiting.push({ prefix, payload })
-      size += sizeOf({ prefix, payload })
-      count()
-      flushSoon(outbox)
+      // Runs for every recipient of every event, so it reads no property of the socket: `flush` counts that part.
+      const frame = { prefix, payload }
+      const bytes = sizeOf(frame)
+      waiting.push(frame)
+      size += bytes
+      counted += bytes
+      totalWaiting += bytes
+      flushSoon()
     },
     flush,
     get waiting() {
       return waitingNow()
     },
     emptied: () => waitUntil(() => waiting.length === 0),
-    isFull: () => waitingNow() > fullAt(totalWaiting),
+    // The cheap comparison first: `isFull` runs for every recipient of every event.
+    isFull: () => size + socket.writableLength > fullAt(totalWaiting) && !socket.destroyed,
     isBlocked: () => waitingNow() > 2 * fullAt(totalWaiting),
     isOverflowing: () => waitingNow() > overflowAt(totalWaiting),
     drained: () => waitUntil(() => !outbox.isFull()),

@@ -1,4 +1,4 @@
-// Answers a request that GraphQL does not see with an error in the format of GraphQL responses.
+// Answers a request that does not reach GraphQL with an error in the format of GraphQL responses.
 
 import type { ServerResponse } from 'node:http'
 

@@ -1,5 +1,5 @@
-// One WebSocket: passes its messages to the protocol server, and bounds what it sends and what waits for it. A client
-// that does not read its answers is not read from either.
+// One WebSocket: passes its messages to the protocol server, and limits the rate of its messages and the bytes that
+// wait for it. The server stops reading from a client that does not read its answers.
 
 import type { Duplex } from 'node:stream'
 import { CloseCode, type Server as ProtocolServer } from 'graphql-ws'
@@ -15,7 +15,7 @@ const PING_INTERVAL_MS = 12_000
 /** Close code of a socket over a limit, like status 429 of HTTP. */
 const TOO_MANY_REQUESTS = 4429
 
-/** The state of one socket; `operations` are ids. The viewer is null until the client has connected. */
+/** The state of one socket. `viewer` is null until the client has connected; `operations` contains operation ids. */
 export type Extra = {
   outbox: Outbox
   holder: PresenceHolder
@@ -60,7 +60,7 @@ export function openSocket(
   }
   const isWithinRate = createMessageRate()
 
-  /** Stops reading until the client has read most of what waits for it. */
+  /** Stops reading from the client until its outbox is no longer full. */
   function pauseWhileBlocked(): void {
     if (!outbox.isBlocked() || client.isPaused || client.readyState !== client.OPEN) return
     client.pause()
@@ -75,7 +75,7 @@ export function openSocket(
         outbox.flush()
         if (client.readyState !== client.OPEN) return Promise.resolve()
         if (outbox.isOverflowing()) {
-          refuse('The answers are not read.')
+          refuse('The client does not read the answers.')
           client.terminate()
           return Promise.resolve()
         }
@@ -115,8 +115,8 @@ export function openSocket(
 }
 
 /**
- * Terminates the socket when the client no longer responds to pings. Returns a function that stops the pings. The
- * responses of a paused client cannot be read; write-timeout.ts closes it if it does not read.
+ * Terminates the socket when the client no longer responds to pings. Returns a function that stops the pings. The pongs
+ * of a paused client cannot be read, so it is not terminated here; write-timeout.ts closes it if it does not read.
  */
 function keepAlive(client: WebSocket): () => void {
   let alive = true

@@ -81,7 +81,7 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
   const unconnected = createTally(UNCONNECTED)
   let draining = false
 
-  /** Returns the status to refuse an upgrade with, or null. */
+  /** Returns the HTTP status with which an upgrade is refused; null if it is accepted. */
   function refusalOf(request: IncomingMessage): string | null {
     if (draining) return '503 Service Unavailable'
     const target = targetOf(request.url)

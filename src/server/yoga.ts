@@ -37,7 +37,7 @@ export const maskWith =
     return new GraphQLError('Unexpected error.', { nodes, source, positions, path, extensions })
   }
 
-/** Documents with a syntax error are parsed again, because their errors would fill the memory. */
+/** Syntax errors are not cached, because they would fill the memory. */
 const NO_CACHE = { get: () => undefined, set() {} }
 
 /** @param documents receives each document that yoga validates */

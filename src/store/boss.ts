@@ -13,7 +13,7 @@ export type Boss = {
 }
 
 /**
- * @param onError called with errors of background statements, which pg-boss retries, and with an error of stopping it
+ * @param onError called with errors of background statements, which pg-boss retries, and with the error if `stop` fails
  */
 export function createBoss(pool: Pool, onError: (error: Error) => void): Boss {
   /** Statements in progress. pg-boss does not wait for all of them. */

@@ -19,8 +19,8 @@ export type CachedVectors = {
    */
   parts(embedder: string, conversationIds: readonly string[], dimension: number): AsyncGenerator<ConversationVectors>
   /**
-   * Must be called before and after each write to the conversation's vectors, so that reads in progress do not cache
-   * them.
+   * Must be called before and after each write to the conversation's vectors, so that reads in progress do not
+   * cache outdated vectors.
    */
   changing(conversationId: string, embedder: string): void
   /** Adds a written vector to the cache. */
@@ -34,7 +34,7 @@ export function createCachedVectors(db: Db, cacheBytes: number): CachedVectors {
   const cache = createVectorCache(cacheBytes)
   /** Reads in progress, each with the conversations that were changed or deleted since the read started. */
   const reads = new Set<{ embedder: string; touched: Set<string> }>()
-  /** Marks the conversation as changed in the reads of the embedder. Default: of all embedders. */
+  /** Marks the conversation as changed in the reads of the embedder; by default, of all embedders. */
   const touch = (conversationId: string, embedder?: string) => {
     for (const read of reads) if (!embedder || embedder === read.embedder) read.touched.add(conversationId)
   }

@@ -101,7 +101,7 @@ function isAlive({ pid, startTime }: Holder): boolean {
   return now === '' || now === startTime
 }
 
-/** Start time of a process, as text for comparison. Without /proc, it is empty for all processes but this one. */
+/** Start time of a process, as text for comparison. Without /proc, it is empty for all processes except this one. */
 function startTimeOf(pid: number): string {
   try {
     // Field 22 of proc(5). Counted after the command name, which may contain spaces and parentheses.

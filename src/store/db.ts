@@ -22,16 +22,17 @@ const TIMEOUT_MS = 30_000
 const UPKEEP_MS = 30_000
 /**
  * Settings of every connection. UTC because Prisma writes and reads times in UTC without an offset. No JIT because
- * compiling a wide recall takes longer than running it.
+ * compiling a wide recall takes longer than running it. A random read costs about as much as a sequential one, because
+ * the data is in memory or on flash: with the default of 4, the planner reads and sorts a whole conversation for a page.
  */
-const SETTINGS = `SET TIME ZONE 'UTC'; SET jit = off`
+const SETTINGS = `SET TIME ZONE 'UTC'; SET jit = off; SET random_page_cost = 1.1`
 // Type ids of Postgres.
 const INT8 = 20
 const TIMESTAMPTZ = 1184
 
 const parseAnyTime = pg.types.getTypeParser(TIMESTAMPTZ) as (text: string) => Date
 
-/** Parses a time such as `2026-03-01 09:30:00.5+00`. Rewriting it to ISO 8601 first halves the time of parsing. */
+/** Parses a time such as `2026-03-01 09:30:00.5+00`. Rewriting it to ISO 8601 before parsing halves the time. */
 const parseTime = (text: string): Date =>
   text[4] === '-' && text[10] === ' ' && text.endsWith('+00')
     ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`)

@@ -30,7 +30,8 @@ export type Embedded = {
   /** Options for `new pg.Pool`. Use one connection at a time: all connections share one backend and its session. */
   connection: { host: string; port: number; user: string; database: string; ssl: false }
   /**
-   * Resolves with the cause if the database stops unexpectedly. The process must then exit, as it can store nothing.
+   * Resolves with the cause if the database stops unexpectedly. The process must then exit, because it cannot store
+   * anything.
    */
   died: Promise<Error>
   /** Rolls back open transactions, flushes all data and releases the data directory. End the pool first. */
@@ -41,8 +42,8 @@ export type Embedded = {
 const login = { user: 'postgres', database: 'postgres', ssl: false } as const
 
 /**
- * Stack of the thread, MB. Must exceed Postgres' recursion limit, so that deep recursion is an SQL error and not a
- * crash.
+ * Stack size of the thread, in MB. Must exceed Postgres' recursion limit, so that deep recursion is an SQL error and
+ * not a crash.
  */
 const STACK_MB = 256
 

@@ -24,7 +24,8 @@ export type JobQueue = {
     handle: (subject: Subject, signal: AbortSignal) => Promise<void>,
   ): Promise<() => Promise<void>>
   /**
-   * Adds a job for each subject without a waiting or retrying job in the queue. Throws if the queue has no worker here.
+   * Adds a job for each subject without a waiting or retrying job in the queue. Throws if the queue has no worker in
+   * this process.
    */
   send(name: string, subjects: readonly Subject[]): Promise<void>
   /** Aborts running jobs and waits for them for up to CLOSE_MS. */
@@ -42,31 +43,31 @@ const EXPIRE_SECONDS = 300
 const CLOSE_MS = 5_000
 /** Ten retries. The delay doubles from 2 s, plus up to 100 % at random: the last delay is 17 to 34 minutes. */
 const RETRY = { retryLimit: 10, retryDelay: 2, retryBackoff: true }
-/** Maximum UTF-16 units stored of the reason for a failure. */
+/** Maximum stored length of the reason for a failure, in UTF-16 units. */
 const REASON_UNITS = 500
 
-/** Key of the advisory lock of `inTurn`: "CQJQ". */
+/** Key of the advisory lock of `withSetupLock`: "CQJQ" in ASCII. */
 const LOCK = 0x43514a51
 
 /**
- * Runs `make` in one process at a time, because pg-boss deadlocks if processes create tables and queues concurrently.
+ * Runs `setUp` in one process at a time, because pg-boss deadlocks if processes create tables and queues concurrently.
  */
-async function inTurn<T>(pool: Pool, make: () => Promise<T>): Promise<T> {
+async function withSetupLock<T>(pool: Pool, setUp: () => Promise<T>): Promise<T> {
   // Only one process uses the embedded database, which has only one connection.
-  if (pool.options.max === 1) return make()
+  if (pool.options.max === 1) return setUp()
   const client = await pool.connect()
   try {
     await client.query('SELECT pg_advisory_lock($1)', [LOCK])
-    return await make()
+    return await setUp()
   } finally {
-    // Ends the session instead of returning the connection, which releases the lock.
+    // Closes the connection instead of returning it to the pool: this releases the lock.
     client.release(true)
   }
 }
 
 const keyOf = ({ tenant, key }: Subject) => JSON.stringify([tenant, key])
 
-/** The stored reason for a failure. Only the name and code of an unexpected error, whose message may quote content. */
+/** The stored reason for a failure. For an unexpected error, only name and code: its message may quote content. */
 function reasonOf(error: unknown, isStopped: boolean): string {
   if (error instanceof ProviderFailed || error instanceof JobFailed) return error.message.slice(0, REASON_UNITS)
   if (isStopped) return 'The process that ran the job was stopped.'
@@ -132,7 +133,7 @@ export function createJobQueue(pool: Pool, onError: (error: Error) => void): Job
 
   return {
     async work(name, concurrency, handle) {
-      const boss = await inTurn(pool, async () => {
+      const boss = await withSetupLock(pool, async () => {
         const started = await get()
         await prepareQueue(started, name)
         return started

@@ -31,9 +31,9 @@ const RECORD = `
 type Migration = { name: string; sql: string; checksum: string }
 
 /**
- * Applies the missing migrations and returns their names. Throws MigrationError if a migration in the
- * database was edited since, failed, or is unknown to this version. If a statement fails, its error is thrown; earlier
- * migrations remain applied.
+ * Applies the missing migrations and returns their names. Throws MigrationError if an applied migration was
+ * edited, failed, or is unknown to this version. If a statement fails, its error is thrown; earlier migrations remain
+ * applied.
  */
 export async function migrate(
   pool: Pool,

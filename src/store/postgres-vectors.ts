@@ -18,7 +18,7 @@ const VISIT_COST = 20
 /** Minimum number of entries that one HNSW search visits: the candidates in its queue, and their neighbours. */
 const MIN_VISITS = 400
 
-/** How long the state of an index is cached, in ms. */
+/** Milliseconds for which the state of an index is cached. */
 const INDEX_CACHE_MS = 5_000
 
 /** @param exactTurns scopes of up to this many turns are always compared exactly; 0 always uses the index; for tests */

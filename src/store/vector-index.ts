@@ -10,7 +10,7 @@ import type { Db } from './db.ts'
 const indexName = (embedder: string) =>
   `turn_vector_hnsw_${createHash('md5').update(embedder).digest('hex').slice(0, 16)}`
 
-/** First key of the advisory locks: "CQVI". The second key is the hash of the index's name. */
+/** First key of the advisory locks: "CQVI" in ASCII. The second key is the hash of the index's name. */
 const LOCK_KEY = 0x43515649
 /** Limits of the memory for building an index. */
 const MEMORY_MB = { min: 64, max: 1024 }
@@ -48,8 +48,8 @@ export const vectorIndexes = (db: Db, databaseUrl: string): VectorIndexes => ({
 /**
  * Builds the index unless it exists or another process is building it. First drops an invalid index of a failed build.
  * Takes about 15 s for 100,000 vectors of 384 components on two idle cores. Does not block appends and searches.
- * @param count approximate number of vectors, which determines how much memory is used
- * @returns whether it was built
+ * @param count approximate number of vectors, which determines the memory to use
+ * @returns whether this call built the index
  */
 export function makeVectorIndex(
   databaseUrl: string,
@@ -67,7 +67,7 @@ export function makeVectorIndex(
     )
     if (existing?.valid) return false
     if (existing) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
-    // Enough to build the graph, the vectors and their links, in memory.
+    // Enough to build the graph (the vectors and their links) in memory.
     const megabytes = Math.ceil((count * (2 * dimension + 400)) / 1e6)
     await client.query(`SET maintenance_work_mem = '${Math.min(Math.max(megabytes, MEMORY_MB.min), MEMORY_MB.max)}MB'`)
     const createIndex = `

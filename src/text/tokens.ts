@@ -17,8 +17,8 @@ export type TokenCounter = {
 const INLINE = 16 * 1024
 
 /**
- * Maximum characters of a run with or without spaces. Longer runs are split, because counting takes quadratic time in
- * the length of a run.
+ * Maximum characters of a run of spaces or of other characters. Longer runs are split, because counting takes quadratic
+ * time in the length of a run.
  */
 const MAX_RUN_UNITS = 1000
 const OVERLONG = new RegExp(`\\S{${MAX_RUN_UNITS}}|\\s{${MAX_RUN_UNITS}}`, 'u')
@@ -27,7 +27,7 @@ const RUNS = new RegExp(`\\S{1,${MAX_RUN_UNITS}}|\\s{1,${MAX_RUN_UNITS}}`, 'gu')
 /** Text such as `<|endoftext|>` counts as text, never as a control token. */
 const PLAIN = { disallowedSpecial: new Set<string>() }
 
-/** Counts on the calling thread. Each split of a run that exceeds LONGEST_RUN adds at most one token. */
+/** Counts on the calling thread. Each split of a run longer than MAX_RUN_UNITS adds at most one token. */
 export function countInline(text: string): number {
   if (text.length < MAX_RUN_UNITS || !OVERLONG.test(text)) return countTokens(text, PLAIN)
   let tokens = 0

@@ -40,8 +40,8 @@ export const wrongLayer = (files: readonly SourceFile[]): string[] =>
   })
 
 /**
- * The folders of src/domain, and its files, which count as folders. Each may import only the rows above its own in this
- * list, and in ROWS_OF_FILES its own row.
+ * The folders of src/domain, and its files, which count as folders. Each may import only rows above its own; the rows
+ * in ROWS_OF_FILES may also import their own row.
  */
 const DOMAIN_ORDER: readonly (readonly string[])[] = [
   [

@@ -1,14 +1,14 @@
-// The form of an attack, and operations that several attacks use.
+// The type of an attack, and operations that several attacks use.
 
 import type { Target } from './target.ts'
 
 export type Attack = {
-  /** The line of the issue or document that it belongs to, for example "A1". */
+  /** The item of the issue or document that describes the attack, for example "A1". */
   section: string
   name: string
   /** Starts what the attack needs before the server. Defaults to nothing. */
   prepare?(): Promise<Prepared>
-  /** Attacks the server. Returns what happened, in a few words. Throws if the server failed the attack. */
+  /** Attacks the server. Returns the outcome in a few words. Throws if the server did not resist. */
   run(target: Target): Promise<string>
 }
 

@@ -1,6 +1,7 @@
-// `npm run check:attacks [-- words] [--short] [--seed N]`: attacks servers of this checkout, on the embedded database and, with
-// TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and Redis. Prints one line per attack. Fails if a server ends, answers
-// with status 500, or takes more memory than allowed. `--short` sends a tenth of the random requests.
+// `npm run check:attacks [-- words] [--short] [--seed N]`: attacks servers of this checkout, on the embedded database
+// and, with TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and Redis. Prints one line per attack. `words` selects
+// the attacks whose section and name contain them. Fails if a server ends, answers with a status of 500 or more (except
+// 503), or takes more memory than allowed. `--short` sends a tenth of the random requests.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +17,7 @@ import { startTarget, type Target } from './target.ts'
 import { transportAttacks } from './transports.ts'
 import { compareTwins } from './twins.ts'
 
-/** Memory above the idle server that an attack may take, MB. */
+/** Maximum memory that an attack may add to that of the idle server, in MB. */
 const ALLOWED_MB = 600
 const { values: options, positionals } = parseArgs({
   options: { short: { type: 'boolean' }, seed: { type: 'string' } },

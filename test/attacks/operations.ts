@@ -7,15 +7,15 @@ import type { Reply, Target } from './target.ts'
 const LARGE_TURNS = 200
 const LARGE_UNITS = 250_000
 
-const refused = (reply: Reply) => {
+const rejectionOf = (reply: Reply) => {
   const error = errorOf(reply.body)
   check(error !== null, `was answered with ${reply.bytes} bytes instead of an error`)
   return `${reply.status} ${error}`
 }
 
 /** Sends the operation and expects an error instead of an answer. */
-const expectRefused = async (target: Target, query: string, variables: object = {}) =>
-  refused(await target.post(query, variables))
+const expectRejected = async (target: Target, query: string, variables: object = {}) =>
+  rejectionOf(await target.post(query, variables))
 
 /** Nests `history` of conversations of turns: 200 turns, each with the conversation's 200 turns, and so on. */
 function nested(depth: number): string {
@@ -30,7 +30,7 @@ export const operationAttacks: Attack[] = [
     async run(target) {
       const id = await newConversation(target)
       await appendTurns(target, id, 200, 20)
-      return expectRefused(
+      return expectRejected(
         target,
         `query ($id: ID!) { conversation(id: $id) { history(limit: 200) { ... on Turn { ${nested(2)} } } } }`,
         { id },
@@ -44,7 +44,7 @@ export const operationAttacks: Attack[] = [
       const id = await newConversation(target)
       await appendTurns(target, id, LARGE_TURNS, LARGE_UNITS)
       const aliases = Array.from({ length: 40 }, (_, n) => `a${n}: turns(last: 200) { edges { node { text } } }`)
-      return expectRefused(target, `query ($id: ID!) { conversation(id: $id) { ${aliases.join(' ')} } }`, { id })
+      return expectRejected(target, `query ($id: ID!) { conversation(id: $id) { ${aliases.join(' ')} } }`, { id })
     },
   },
   {
@@ -65,7 +65,7 @@ export const operationAttacks: Attack[] = [
     section: 'A10',
     name: 'a document 5,000 levels deep',
     run: (target) =>
-      expectRefused(
+      expectRejected(
         target,
         `{ conversation(id: "c") ${'{ history { ... on Turn '.repeat(5_000)}{ id }${' } }'.repeat(5_000)} }`,
       ),
@@ -74,12 +74,12 @@ export const operationAttacks: Attack[] = [
     section: 'A10',
     name: '20,000 aliases of one field',
     run: (target) =>
-      expectRefused(target, `{ ${Array.from({ length: 20_000 }, (_, n) => `a${n}: viewer { actor }`).join(' ')} }`),
+      expectRejected(target, `{ ${Array.from({ length: 20_000 }, (_, n) => `a${n}: viewer { actor }`).join(' ')} }`),
   },
   {
     section: 'A10',
     name: '20,000 directives on one field',
-    run: (target) => expectRefused(target, `{ viewer ${'@include(if: true) '.repeat(20_000)} { actor } }`),
+    run: (target) => expectRejected(target, `{ viewer ${'@include(if: true) '.repeat(20_000)} { actor } }`),
   },
   {
     section: 'A10',

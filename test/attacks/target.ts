@@ -15,8 +15,8 @@ export type Target = {
   /** Number of responses with a status of 500 or more, except 503. */
   serverErrors: number
   /**
-   * Sends a request with that body. A connection that the server closes while the body is sent is a reply with status 0.
-   * Rejects if the connection ends otherwise, or the signal aborts.
+   * Sends a request with that body. A connection that the server closes while the body is sent is a reply with status
+   * 0. Rejects if the connection ends in another way, or if the signal is aborted.
    */
   send(body: string, options?: PostOptions): Promise<Reply>
   /** Sends a GraphQL operation; see `send`. */
@@ -27,9 +27,9 @@ export type Target = {
   load(path: string, headers: Record<string, string>): Promise<Reply>
   /** The last lines of the log, KEPT_BYTES in all. */
   log(): string
-  /** Memory of the process, MB. */
+  /** Resident memory of the process, in MB. */
   memory(): Promise<number>
-  /** Largest memory since the last call, MB. */
+  /** Peak resident memory since the last call, in MB. */
   peakMemory(): Promise<number>
   isAlive(): Promise<boolean>
   stop(): Promise<void>
@@ -70,8 +70,8 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
         })
       })
       sent.on('error', (error: NodeJS.ErrnoException) => {
-        const wasRefused = error.code === 'EPIPE' || error.code === 'ECONNRESET'
-        if (wasRefused) resolve({ status: 0, headers: {}, bytes: 0, body: '' })
+        const wasClosed = error.code === 'EPIPE' || error.code === 'ECONNRESET'
+        if (wasClosed) resolve({ status: 0, headers: {}, bytes: 0, body: '' })
         else reject(error)
       })
       sent.end(body)
@@ -101,7 +101,7 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
     memory: () => statusOf(pid, 'VmRSS'),
     async peakMemory() {
       const peak = await statusOf(pid, 'VmHWM')
-      // Resets VmHWM to the present memory: see proc(5).
+      // Resets VmHWM to the current memory; see proc(5).
       await writeFile(`/proc/${pid}/clear_refs`, '5').catch(() => {})
       return peak
     },

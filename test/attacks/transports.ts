@@ -61,7 +61,7 @@ export const transportAttacks: Attack[] = [
       }
       await sleep(15_000)
       socket.terminate()
-      return 'held back'
+      return 'no data was read'
     },
   },
   {
@@ -90,7 +90,7 @@ export const transportAttacks: Attack[] = [
       })
       await sleep(15_000)
       for (const sent of requests) sent.destroy()
-      return 'held back'
+      return 'no data was read'
     },
   },
   {
@@ -110,7 +110,7 @@ export const transportAttacks: Attack[] = [
       socket.resume()
       await sleep(3_000)
       socket.terminate()
-      return code === null ? 'held back' : `closed with ${String(code)}`
+      return code === null ? 'no data was read' : `closed with ${String(code)}`
     },
   },
   {

@@ -1,5 +1,5 @@
-// Twin worlds: two tenants with the same history, except for the text of private turns. Viewers outside their audience
-// must get equal answers to every question, and never the marker that the private turns of one world contain.
+// Twin worlds: two tenants with the same history, except for the text of private turns. Viewers outside the audience of
+// these turns must get equal answers to every query, and never the marker that the private turns of one world contain.
 
 import { APPEND, check, errorOf } from './attack.ts'
 import { createRandom, type Random } from './random.ts'
@@ -44,11 +44,11 @@ async function createWorld(target: Target, tenant: string, secret: string, seed:
   return { tenant, conversationId }
 }
 
-/** Stands for the conversation's id in a question. */
+/** Placeholder for the conversation's id in a query. */
 const ID = 'CONVERSATION'
 
-/** A question about the conversation ID, as a GraphQL document. */
-function question(random: Random): string {
+/** Returns a random GraphQL query about the conversation ID. */
+function randomQuery(random: Random): string {
   const query = JSON.stringify(random.pick([sentence(random), MARKER, `${MARKER} ${sentence(random)}`, 'ordinary']))
   const first = 1 + random.below(50)
   const fields = 'seq actor text tokenCount createdAt'
@@ -74,17 +74,17 @@ function question(random: Random): string {
 function normalized(body: string): string {
   const seen = new Map<string, string>()
   return body.replace(/\b[a-z]+_[0-9A-Z]{26}\b/g, (id) => {
-    const known = seen.get(id) ?? `id${seen.size}`
-    seen.set(id, known)
-    return known
+    const replacement = seen.get(id) ?? `id${seen.size}`
+    seen.set(id, replacement)
+    return replacement
   })
 }
 
-/** Asks that many questions in both worlds. Returns what was compared. */
+/** Sends `pairs` random queries to both worlds. Returns the number of equal pairs of answers and the seed. */
 export async function compareTwins(target: Target, pairs: number, seed: number): Promise<string> {
   const [one, other] = [
     await createWorld(target, `twin-one-${seed}`, MARKER, seed),
-    // A secret of equal length, so that tokens and numbers are equal.
+    // The private turns of this world have another text, without the marker.
     await createWorld(target, `twin-other-${seed}`, PLAIN, seed),
   ]
   const idle = '{ embedding { remaining } }'
@@ -95,16 +95,16 @@ export async function compareTwins(target: Target, pairs: number, seed: number):
   }
   const random = createRandom(seed + 1)
   for (let n = 0; n < pairs; n++) {
-    const ask = question(random)
+    const document = randomQuery(random)
     const actor = random.pick(['eve', 'late', 'stranger'])
     const answers = []
     for (const { tenant, conversationId } of [one, other]) {
-      const { body } = await target.post(ask.replace(ID, conversationId), {}, { tenant, actor })
-      check(errorOf(body) === null, `${errorOf(body)} for ${ask}`)
-      check(!body.includes(MARKER), `${actor} received the marker from ${ask.replace(ID, conversationId)}`)
+      const { body } = await target.post(document.replace(ID, conversationId), {}, { tenant, actor })
+      check(errorOf(body) === null, `${errorOf(body)} for ${document}`)
+      check(!body.includes(MARKER), `${actor} received the marker from ${document.replace(ID, conversationId)}`)
       answers.push(normalized(body))
     }
-    check(answers[0] === answers[1], `${actor} got different answers to ${ask}:\n${answers.join('\n')}`)
+    check(answers[0] === answers[1], `${actor} got different answers to ${document}:\n${answers.join('\n')}`)
   }
   return `${pairs} pairs of answers equal; seed ${seed}`
 }

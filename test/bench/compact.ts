@@ -1,6 +1,6 @@
 // Compacts a conversation of imported turns into one rolling summary with the built-in summarizer, on Postgres, and
-// checks the limits of a pass and of the summary. Compares the time with that of the same passes with a summarizer that
-// returns a constant, which is the cost of the database.
+// checks the limits of a pass and of the summary. Compares the time with that of the same passes and a summarizer that
+// returns a constant, which measures only the database.
 
 import type { OpenDeps } from '../../src/deps.ts'
 import { createConversation } from '../../src/domain/conversation.ts'

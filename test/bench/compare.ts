@@ -1,11 +1,12 @@
 // `npm run bench:compare -- DIRECTORY [rounds] [words]`: compares this checkout with another one in one run, by all
-// measures or by those whose names contain the words. Each server has a database of its own with equal data, on the
-// same services, and the rounds of both alternate. The ratio of a measure is the median over the rounds, above 1 if
-// this checkout is faster.
+// measures or by those whose names contain `words`. Each server has a database of its own with equal data, on the same
+// services, and the rounds of both alternate. The ratio of a measure is the median over the rounds, above 1 if this
+// checkout is faster.
 
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
+  DELTAS,
   measureBurst,
   connectSubscribers,
   openTurns,
@@ -160,6 +161,16 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
       run: async ({ side }) => (await measureSingleTurns(side)).cpu,
     },
     { label: 'fan-out of deltas, deliveries', unit: '/s', better: 'larger', run: ({ side }) => measureBurst(side) },
+    {
+      label: 'fan-out of deltas, server CPU per delivery',
+      unit: 'µs',
+      better: 'smaller',
+      async run({ side, server }) {
+        const before = await server.cpuMs()
+        await measureBurst(side)
+        return (((await server.cpuMs()) - before) * 1_000) / (DELTAS * SUBSCRIBERS)
+      },
+    },
   ]
 }
 

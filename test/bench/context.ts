@@ -148,7 +148,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
       const query = (n: number) => `Who wanted to ${VERBS[n % 9]} the ${SUBJECTS[(n * 3) % 11]}?`
       const recalling = (n: number) => ({ recentTurns: RECENT, semanticRecall: { k: K }, query: query(n) })
       const raw = rawReads(pool, deps, small)
-      // 'same reads' sends them in sequence, because in a context they depend on each other.
+      // 'same reads' sends the statements in sequence, because each one depends on the previous ones in a context.
       const statements = await statementsOf(deps, () => build(small, recalling(1)))
       const contestants = {
         'same reads': () =>
@@ -182,7 +182,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
         against,
       })
       return {
-        title: 'context: building one, in one process on Postgres',
+        title: 'context: building a context in one process on Postgres',
         figures: [
           figure(
             'a conversation of 100,000 turns',

@@ -1,5 +1,5 @@
-// The server that fan-out.ts compares with ours: graphql-ws with yoga's in-memory pub/sub, and the part of our schema
-// that the benchmark uses. It publishes events to subscribers and stores nothing.
+// The server that fan-out.ts compares with our server: graphql-ws with yoga's in-memory pub/sub, and the part of our
+// schema that the benchmark uses. It publishes events to subscribers and stores nothing.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

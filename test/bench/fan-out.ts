@@ -1,6 +1,6 @@
 // Fan-out to many subscribers of one conversation: our server against plain graphql-ws with yoga's pub/sub. Both
-// receive the same mutations over HTTP and the same subscription. Ours stores each event in Postgres and notifies
-// through Redis; the other only publishes it in memory.
+// receive the same mutations over HTTP and the same subscription. Our server stores each event in Postgres and
+// notifies through Redis; the other server only publishes it in memory.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addParticipant } from '../../src/domain/participant.ts'
@@ -19,7 +19,7 @@ const BURST_ROUNDS = 3
 const SINGLES = 60
 const PAUSE_MS = 100
 /** Number of deltas in a burst. Each open turn has one writer, which awaits each acknowledgement. */
-const DELTAS = 256
+export const DELTAS = 256
 const WRITERS = 64
 const TIMEOUT_MS = 60_000
 
@@ -53,7 +53,7 @@ export type FanOutSide = {
   subscribers: Worker<Command, Reply>
   /** Open turns, and the offset at which the next delta of each starts. */
   turns: { id: string; end: number }[]
-  /** WRITER; empty for a server without it: a plain server, or the older checkout of a comparison. */
+  /** WRITER; empty for a server without writer tokens: the plain server, or an older checkout in a comparison. */
   writer: string
 }
 
@@ -159,14 +159,14 @@ export async function measureBurst(side: FanOutSide): Promise<number> {
   await subscribers.ask({ do: 'expect', frames: DELTAS })
   const sent = new Map<string, string>(turns.map(({ id }) => [id, '']))
   const starts = new Map(turns.map(({ id, end }) => [id, end]))
-  let left = DELTAS
+  let remaining = DELTAS
   let begin = 0
   await withConnections(side, turns.length, (connections) => {
     begin = now()
     return Promise.all(
       turns.map(async (turn, index) => {
-        while (left > 0) {
-          const text = ` token ${left--}`
+        while (remaining > 0) {
+          const text = ` token ${remaining--}`
           await mutate(connections[index]!, DELTA(side.writer), { turn: turn.id, text, start: turn.end })
           turn.end += text.length
           sent.set(turn.id, sent.get(turn.id)! + text)
@@ -294,7 +294,7 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
             + `${1_000 / PAUSE_MS} per second, from sending the mutation to each arrival. The CPU time is that of `
             + 'the whole server process, appending and Redis included.',
           `A burst is ${DELTAS} deltas by ${WRITERS} writers, each with an open turn of its own and awaiting each `
-            + 'acknowledgement, so that no two deltas are merged: from the first request to the last arrival.',
+            + 'acknowledgement, so that no two deltas are merged; measured from the first request to the last arrival.',
           'Deliveries are frames on sockets. Every socket received exactly one frame per event, of the same size; the '
             + 'frames of the first socket were checked against the text sent.',
         ],

@@ -1,7 +1,8 @@
 // The figures of a benchmark and their printed form: ratios measured in one run, and their targets.
 
 /**
- * One comparison. Rates are better when larger, costs when smaller; in both cases our server wins with a ratio above 1.
+ * One comparison. Rates are better when larger, costs when smaller; in both cases a ratio above 1 means that our server
+ * is better.
  */
 export type Figure = {
   label: string

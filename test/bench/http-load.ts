@@ -9,7 +9,7 @@ export type Load = {
   /** Request bodies, sent in rotation. */
   bodies: string[]
   connections: number
-  /** Duration of the load. */
+  /** Duration of the load, ms. */
   ms: number
   /** A text that every response must contain, or the load fails. */
   expectedText: string

@@ -8,7 +8,7 @@ const CONVERSATIONS = 50
 export const TURNS = 400
 /**
  * Turns appended to a conversation per call: few, so that the turns of the conversations are interleaved on disk, as in
- * use.
+ * production.
  */
 const BATCH = 8
 

@@ -41,7 +41,7 @@ export function evidenceRecall(answered: readonly AnsweredQuestion[], n: number)
   return (100 * shares.reduce((sum, share) => sum + share, 0)) / shares.length
 }
 
-/** The smallest of the values that at least the share `p` of them does not exceed. */
+/** The smallest value that is greater than or equal to at least the share `p` of the values. */
 export function percentile(values: readonly number[], p: number): number {
   return values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(p * values.length) - 1)]!
 }

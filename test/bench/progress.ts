@@ -2,7 +2,7 @@
 // tenth.
 
 export type Progress = {
-  /** Shows that `done` of `total` is done. `label` names the stage; a different name begins a new stage. */
+  /** Shows that `done` of `total` items are finished. `label` names the stage; a different name begins a new stage. */
   at(label: string, done: number, total: number): void
   /** Ends the current line. */
   end(): void

@@ -1,5 +1,5 @@
-// The appends on raw `pg` that the benchmarks compare with ours: one call of our SQL function per turn, and the minimal
-// statement that numbers the turns of a conversation.
+// The appends on raw `pg` that the benchmarks compare with the server's: one call of our SQL function per turn, and the
+// minimal statement that numbers the turns of a conversation.
 
 import type { Pool } from 'pg'
 import { newId } from '../../src/domain/id.ts'

@@ -79,7 +79,8 @@ async function fillConversation(deps: Deps, owner: string): Promise<string> {
 export async function recallLatency({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
     const { deps: opened, close } = await openDeps(url, services.redisUrl)
-    // Stops the configured embedder, which would embed the turns itself and delete the vectors of this one as unknown.
+    // Stops the configured embedder, which would embed the turns itself and delete the vectors of the benchmark's
+    // embedder.
     await opened.embedding.stop()
     const deps: Deps = { ...opened, embedding: { ...opened.embedding, serving: () => embedder } }
     const pool = new pg.Pool({ connectionString: url, max: 1 })

@@ -1,4 +1,5 @@
-// The recall benchmark: its scores, its progress output, and runs on small files. No result is compared with the targets.
+// The recall benchmark: its scores, its progress output, and runs on small files. The scores of real files are not
+// tested.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +21,7 @@ const answered = (evidence: string[], recalled: string[], more: Partial<Answered
 const ids = (count: number) => Array.from({ length: count }, (_, i) => `D1:${i + 1}`)
 
 describe('evidence recall', () => {
-  it.each<[what: string, answers: AnsweredQuestion[], at5: number]>([
+  it.each<[title: string, answers: AnsweredQuestion[], at5: number]>([
     ['all evidence is recalled', [answered(['D1:1', 'D1:5'], ids(20))], 100],
     ['half of the evidence is among the first five hits', [answered(['D1:5', 'D1:6'], ids(20))], 50],
     ['there are no hits', [answered(['D1:1'], [])], 0],
@@ -71,7 +72,7 @@ describe('evidence recall', () => {
 })
 
 describe('progress', () => {
-  const outputOf = (isTTY: boolean, steps: [what: string, done: number, total: number][]) => {
+  const outputOf = (isTTY: boolean, steps: [title: string, done: number, total: number][]) => {
     let text = ''
     const progress = createProgress({ isTTY, write: (more) => (text += more) })
     for (const step of steps) progress.at(...step)

@@ -32,7 +32,7 @@ function usage(): string {
   return paths.length ? `${USAGE}\n\nFiles found: ${paths.join(' ')}` : USAGE
 }
 
-function refuse(message: string): never {
+function exitWithError(message: string): never {
   console.error(message)
   process.exit(2)
 }
@@ -43,16 +43,16 @@ function readArguments() {
       allowPositionals: true,
       options: { url: { type: 'string' }, postgres: { type: 'boolean' } },
     })
-    if (!positionals.length || (values.url && values.postgres)) refuse(usage())
+    if (!positionals.length || (values.url && values.postgres)) exitWithError(usage())
     return { ...values, conversations: positionals.map(readConversation) }
   } catch (error) {
-    refuse(`${(error as Error).message}\n\n${usage()}`)
+    exitWithError(`${(error as Error).message}\n\n${usage()}`)
   }
 }
 
 const { url, postgres, conversations } = readArguments()
 const databaseServer = process.env.TEST_DATABASE_URL
-if (postgres && !databaseServer) refuse('--postgres needs a Postgres with pgvector. Set TEST_DATABASE_URL.')
+if (postgres && !databaseServer) exitWithError('--postgres needs a Postgres with pgvector. Set TEST_DATABASE_URL.')
 
 const progress = createProgress(process.stderr)
 const report = (label: string) => (done: number, total: number) => progress.at(label, done, total)
@@ -79,7 +79,7 @@ async function onRunningServer(address: string): Promise<void> {
   }
 }
 
-/** Runs the server on the given database, then recall-server.ts, which has no vectors, on the same one. */
+/** Runs the server on the given database, then recall-server.ts, which uses no vectors, on the same database. */
 async function onOwnServers(database: Record<string, string>): Promise<void> {
   const env = { HOST: '127.0.0.1', LOG_LEVEL: 'info', DATABASE_URL: '', REDIS_URL: '', ...database }
   let imported: Imported[] = []

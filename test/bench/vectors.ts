@@ -105,14 +105,14 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
         ).rows
 
       let hits = 0
-      let short = 0
+      let tooShort = 0
       let exact = 0
       for (let i = 0; i < QUERIES; i++) {
         const query = clustered()
         const { method, found } = await nearest(query)
         const expected = new Set((await plain(query)).map(({ conversationId, seq }) => `${conversationId} ${seq}`))
         hits += found.filter(({ conversationId, seq }) => expected.has(`${conversationId} ${seq}`)).length
-        short += Number(found.length < K) + Number((await nearest(query, 200)).found.length < 200)
+        tooShort += Number(found.length < K) + Number((await nearest(query, 200)).found.length < 200)
         exact += Number(method === 'EXACT')
       }
       const recall = hits / (QUERIES * K)
@@ -153,8 +153,8 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
           },
         ],
         notes: [
-          `${exact} of ${QUERIES} queries compared all vectors. ${short} of ${2 * QUERIES} results (10 and 200 nearest `
-            + `per query) are too short; must be 0. Medians of ${ROUNDS} interleaved rounds of ${TIMED} `
+          `${exact} of ${QUERIES} queries compared all vectors. ${tooShort} of ${2 * QUERIES} results (10 and 200 `
+            + `nearest per query) are too short; must be 0. Medians of ${ROUNDS} interleaved rounds of ${TIMED} `
             + 'queries.',
           'Ours also checks that each turn is committed, in view and the newest version. The index was built in '
             + `${built.toFixed(1)} s.`,

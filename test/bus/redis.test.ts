@@ -184,7 +184,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
         },
         { timeout: 20_000, interval: 50 },
       )
-      // Each of the two connections has its own watchdog, and both must have replaced theirs.
+      // Each of the two connections has its own watchdog; both connections must have been replaced.
       await vi.waitFor(() => bus.ping(), WAIT_OPTIONS)
       other.publish(topic, 'hello again')
       await vi.waitFor(() => expect(receive).toHaveBeenLastCalledWith('hello again'), WAIT_OPTIONS)

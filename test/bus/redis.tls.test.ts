@@ -54,7 +54,7 @@ describe.skipIf(!url)('the bus over TLS (needs TEST_REDIS_URL)', { timeout: 60_0
     await rm(directory, { recursive: true })
   })
 
-  const talk = async (env: Record<string, string>) =>
+  const runProgram = async (env: Record<string, string>) =>
     (
       await run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', PROGRAM], {
         cwd: root,
@@ -63,10 +63,10 @@ describe.skipIf(!url)('the bus over TLS (needs TEST_REDIS_URL)', { timeout: 60_0
     ).stdout.trim()
 
   test('delivers messages', async () => {
-    expect(await talk({ NODE_EXTRA_CA_CERTS: certificate })).toBe('over TLS')
+    expect(await runProgram({ NODE_EXTRA_CA_CERTS: certificate })).toBe('over TLS')
   })
 
-  test('refuses a server whose certificate is not trusted', async () => {
-    expect(await talk({})).toBe('DEPTH_ZERO_SELF_SIGNED_CERT')
+  test('rejects a server whose certificate is not trusted', async () => {
+    expect(await runProgram({})).toBe('DEPTH_ZERO_SELF_SIGNED_CERT')
   })
 })

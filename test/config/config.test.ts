@@ -58,7 +58,7 @@ describe('loadConfig', () => {
     expect(loadConfig(Object.fromEntries(variables.map(({ name }) => [name, ''])))).toEqual(defaults)
   })
 
-  it('allows introspection on loopback addresses only, unless it is set', () => {
+  it('allows introspection on loopback addresses only, unless INTROSPECTION is set', () => {
     const introspection = (env: Record<string, string>) =>
       loadConfig({ ALLOW_UNAUTHENTICATED: '1', ...env }).operationLimits.introspection
     for (const HOST of ['127.0.0.1', '::1', 'localhost']) expect(introspection({ HOST })).toBe(true)
@@ -174,7 +174,7 @@ describe('loadConfig', () => {
     })
   })
 
-  it('serves GraphiQL on loopback addresses only, unless told otherwise', () => {
+  it('serves GraphiQL on loopback addresses only, unless GRAPHIQL is set', () => {
     const network = { HOST: '0.0.0.0', ALLOW_UNAUTHENTICATED: '1' }
     expect(loadConfig({ HOST: '::1' }).graphiql).toBe(true)
     expect(loadConfig({ GRAPHIQL: '0' }).graphiql).toBe(false)

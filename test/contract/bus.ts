@@ -1,4 +1,4 @@
-// The contract of every bus. It runs with a publisher (`publisher`) and a `listener`: one bus twice, or those of two
+// The contract of every bus. It runs with a `publisher` and a `listener`: the same bus twice, or the buses of two
 // processes.
 
 import { randomUUID } from 'node:crypto'

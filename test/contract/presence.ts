@@ -1,5 +1,5 @@
-// The contract of every presence store. It runs with two stores that share their marks: one store twice, or the stores
-// of two processes.
+// The contract of every presence store. It runs with two stores that share their marks: the same store twice, or the
+// stores of two processes.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PresenceMark, PresenceStore } from '../../src/bus/presence.ts'
@@ -63,7 +63,7 @@ export function presenceContract(name: string, create: () => Promise<Stores>): v
       expect(await states()).toEqual({})
     })
 
-    test('the state of an actor is that of the mark set last, and after its removal that of the previous one', async () => {
+    test('an actor has the state of its latest mark; after its removal, that of the previous mark', async () => {
       await store.set(mark('ada', 'phone'), 'AWAY', LONG)
       await store.set(mark('ada', 'desk'), 'TYPING', LONG)
       expect(await states()).toEqual({ ada: 'TYPING' })

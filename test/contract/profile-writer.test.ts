@@ -1,4 +1,4 @@
-// Runs the profile writer contract on the OpenAI writer. Its fake model of the OpenAI writer writes one line per fact.
+// Runs the profile writer contract on the OpenAI writer. The fake model writes one line per fact.
 
 import { afterAll, beforeAll } from 'vitest'
 import { createOpenAiProfileWriter } from '../../src/providers/openai/profile-writer.ts'

@@ -1,5 +1,5 @@
-// The contract of every rate limit. It runs with two limits that share their keys: one limit twice, or the limits of
-// two processes.
+// The contract of every rate limit. It runs with two limits that share their keys: the same limit twice, or the limits
+// of two processes.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { RateLimit } from '../../src/bus/rate-limit.ts'

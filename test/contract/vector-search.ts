@@ -193,7 +193,7 @@ export function vectorSearchContract(
       expect(await nearest([one], 99, 'bob')).toHaveLength(32)
     })
 
-    it('finds no turns from before a viewer joined who sees history since joining', async () => {
+    it('hides turns appended before the viewer joined with SINCE_JOINED', async () => {
       const { newConversation, appendAt, nearest, as } = newTenant()
       const one = await newConversation('ada')
       const before = await appendAt(one, 0)

@@ -75,7 +75,11 @@ async function play(conversationId: string, ada: Participant, scout: Participant
   await wait(PACE.pause)
   await stream(conversationId, scout, LINES.found)
 
-  const whisper = await ada.appendTurn(conversationId, { role: 'USER', content: LINES.whisper, audience: ['scout'] })
+  const privateTurn = await ada.appendTurn(conversationId, {
+    role: 'USER',
+    content: LINES.whisper,
+    audience: ['scout'],
+  })
   await wait(PACE.pause)
   await stream(conversationId, scout, LINES.ordered, { audience: ['ada'] })
 
@@ -92,20 +96,20 @@ async function play(conversationId: string, ada: Participant, scout: Participant
   await scribe.setPresence(conversationId, 'ONLINE')
   await ada.hasReceived(edited.seq)
   await ada.markRead(conversationId)
-  return { whisper, invitation, edited }
+  return { privateTurn, invitation, edited }
 }
 
 /** Whether the data contains SECRET, which occurs only in turns for Ada and Scout. */
 const leaks = (data: unknown) => JSON.stringify(data).includes(SECRET)
 
-/** Looks for the whisper in the results of each kind of read by the participant. */
-async function findWhisper(conversationId: string, whisper: Turn, participant: Participant) {
+/** Looks for the private turn in the results of each kind of read by the participant. */
+async function findPrivateTurn(conversationId: string, privateTurn: Turn, participant: Participant) {
   const { history, turnCount } = await participant.conversation(conversationId)
-  const live = participant.events.filter(({ turn }) => turn?.id === whisper.id)
+  const live = participant.events.filter(({ turn }) => turn?.id === privateTurn.id)
   return {
-    inHistory: history.some(({ id }) => id === whisper.id),
+    inHistory: history.some(({ id }) => id === privateTurn.id),
     live: live.length > 0,
-    node: (await participant.node(whisper.id)) !== null,
+    node: (await participant.node(privateTurn.id)) !== null,
     turnCount,
     leaks: leaks(history) || leaks(participant.events),
   }
@@ -114,12 +118,12 @@ async function findWhisper(conversationId: string, whisper: Turn, participant: P
 type Played = Awaited<ReturnType<typeof play>>
 
 /** Prints each participant's view, and checks the claims. */
-async function checkClaims(conversationId: string, people: Participant[], { whisper, invitation, edited }: Played) {
+async function checkClaims(conversationId: string, people: Participant[], { privateTurn, invitation, edited }: Played) {
   const [ada, scout, scribe] = people as [Participant, Participant, Participant]
-  screen.heading('The whisper in the view of each agent')
+  screen.heading('The private turn in the view of each agent')
   const [byScout, byScribe] = [
-    await findWhisper(conversationId, whisper, scout),
-    await findWhisper(conversationId, whisper, scribe),
+    await findPrivateTurn(conversationId, privateTurn, scout),
+    await findPrivateTurn(conversationId, privateTurn, scribe),
   ]
   const yesNo = (is: boolean) => (is ? 'yes' : 'no')
   screen.table(
@@ -128,7 +132,7 @@ async function checkClaims(conversationId: string, people: Participant[], { whis
     [
       ['in their history', yesNo(byScout.inHistory), yesNo(byScribe.inHistory)],
       ['among their live events', yesNo(byScout.live), yesNo(byScribe.live)],
-      [`node("…${whisper.id.slice(-6)}")`, byScout.node ? 'the turn' : 'null', byScribe.node ? 'the turn' : 'null'],
+      [`node("…${privateTurn.id.slice(-6)}")`, byScout.node ? 'the turn' : 'null', byScribe.node ? 'the turn' : 'null'],
       ['their turnCount', String(byScout.turnCount), String(byScribe.turnCount)],
       [`"${SECRET}" in their data`, yesNo(byScout.leaks), yesNo(byScribe.leaks)],
     ],
@@ -171,7 +175,7 @@ async function checkClaims(conversationId: string, people: Participant[], { whis
     && !byScribe.node
     && !byScribe.leaks
     && byScribe.turnCount === byScout.turnCount - 2
-  claim(hasAll && hasNone, 'Scribe received no trace of the whisper, not even in counts; Scout received all of it')
+  claim(hasAll && hasNone, 'Scribe received no trace of the private turn, not even in counts; Scout received all of it')
   const isReplaced = histories.every(
     (history) =>
       !history.some(({ id }) => id === invitation.id)
@@ -189,7 +193,10 @@ async function run(): Promise<void> {
   screen.heading(`${TITLE}: a person and two agents, in the view of Ada`)
   screen.line()
 
-  /** Seq after which Ada's subscription resumed. Null before, and once the text that she missed has arrived. */
+  /**
+   * Seq after which Ada's subscription resumed. Null before a reconnect, and after the text that she missed has
+   * arrived.
+   */
   let resumedAfter: number | null = null
   ada
     .follow(

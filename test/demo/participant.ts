@@ -81,7 +81,7 @@ export function connect(url: string, actor: string) {
     throw new Error('The server sent no result.')
   }
 
-  /** Records the seq of an entry or the text of a delta. Returns the event, a delta with only the text that is new. */
+  /** Records the seq of an entry or the text of a delta. Returns the event; a delta contains only the new text. */
   function apply(event: Event): Event {
     if (event.seq !== null) last = event.seq
     if (event.__typename !== 'TurnDelta') return event

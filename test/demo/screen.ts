@@ -21,7 +21,7 @@ export function createScreen(out: NodeJS.WriteStream) {
   /** Column of the next word; 0 at the start of a line. */
   let column = 0
   /** Whether a space separates the next word from the previous one. */
-  let spaced = false
+  let needsSpace = false
   let lastIsBlank = false
   /** Whether the next output erases the current line. */
   let isTransient = false
@@ -49,7 +49,7 @@ export function createScreen(out: NodeJS.WriteStream) {
     if (column > 0) line()
     write(`  ${name(actor)}${' '.repeat(NAME_WIDTH - actor.length)}`)
     column = 2 + NAME_WIDTH
-    spaced = false
+    needsSpace = false
     const readers = audience?.filter((each) => each !== actor)
     if (readers?.length) print(`(only to ${readers.join(', ')}) `, 'dim')
     if (mark) print(`(${mark}) `, 'dim')
@@ -59,20 +59,20 @@ export function createScreen(out: NodeJS.WriteStream) {
   function print(text: string, style?: Style): void {
     for (const piece of text.match(/\s+|\S+/g) ?? []) {
       if (piece.trim() === '') {
-        spaced = true
+        needsSpace = true
         continue
       }
       if (column === 0) {
         write(indent())
       } else if (column + piece.length + 1 > width) {
         write(`\n${indent()}`)
-      } else if (spaced) {
+      } else if (needsSpace) {
         write(' ')
         column += 1
       }
       write(style ? paint(style, piece) : piece)
       column += piece.length
-      spaced = false
+      needsSpace = false
     }
   }
 

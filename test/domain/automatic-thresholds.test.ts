@@ -23,7 +23,7 @@ describe('automatic thresholds', () => {
     [30, 30, 20, 0],
     [40, 30, 20, 1],
     [30, 40, 10, 0],
-  ])('with %i turns, %i of them processed, and a run every %i turns make %i runs due', (turns, done, every, runs) => {
+  ])('given %i turns, %i processed turns and a run every %i turns, make %i runs due', (turns, done, every, runs) => {
     expect(runsDue(turns, done, every)).toBe(runs)
   })
 

@@ -219,7 +219,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
     ['metadata that is not an object', { filter: { metadata: 'x' } }, /^metadata: must be a JSON object/],
     ['U+0000 in an owner', { filter: { owner: 'a\0' } }, /^owner: must not contain U\+0000/],
     ['an invalid time', { filter: { updatedBefore: new Date(NaN) } }, /^updatedBefore: /],
-  ])('refuses %s', async (_, args, message) => {
+  ])('rejects %s', async (_, args, message) => {
     const error = await list(world.tenant(), args).then(
       () => null,
       (reason) => reason,
@@ -232,7 +232,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
     base64url(`CREATED:0:${newId('conversation')}`),
     base64url(`CREATED:999999999999999:${newId('conversation')}`),
     base64url(`CREATED:${Date.now()}:${newId('conversation')}`),
-  ])('accepts the cursor of a conversation that does not exist, whatever its creation time: %s', async (cursor) => {
+  ])('accepts the cursor of a conversation that does not exist, with any creation time: %s', async (cursor) => {
     const tenant = world.tenant()
     await create(tenant)
     const pages = [await list(tenant, { after: cursor }), await list(tenant, { before: cursor })]

@@ -103,7 +103,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
     })
   })
 
-  describe('created with a key', () => {
+  describe('with a key', () => {
     it('is created by the first call; later calls return it unchanged', async () => {
       const tenant = world.tenant()
       const first = await create(tenant, { key: 'k', title: 'first', participants: [{ actor: 'ann' }] })
@@ -112,7 +112,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       expect(await kindsOf(tenant, first.id)).toEqual([['JOINED', 'ann']])
     })
 
-    it('is one conversation, however many calls create it at once', async () => {
+    it('is created once by concurrent calls', async () => {
       const tenant = world.tenant()
       const created = await Promise.all(
         Array.from({ length: 24 }, (_, n) =>
@@ -182,7 +182,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
       ],
       [{ metadata: { b: 2 } }, { ...given, metadata: { b: 2 } }],
       [{}, given],
-    ])('from %j to %j: null clears a field, an omitted field stays', async (change, after) => {
+    ])('by %j to %j: null clears a field, an omitted field stays', async (change, after) => {
       const tenant = world.tenant()
       const { id, updatedAt } = await create(tenant, given)
       const changed = await updateConversation(world.deps, tenant.as('bob'), { id, ...change })

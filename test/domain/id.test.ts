@@ -19,8 +19,8 @@ describe.each<[Kind, string]>([
 
     it('has 80 random bits: 16 characters of which each takes every value', () => {
       const randoms = Array.from({ length: 10_000 }, () => newId(kind).slice(-16))
-      for (let place = 0; place < 16; place++) {
-        expect(new Set(randoms.map((random) => random[place])).size).toBe(32)
+      for (let index = 0; index < 16; index++) {
+        expect(new Set(randoms.map((random) => random[index])).size).toBe(32)
       }
       // With 160,000 characters of 32 values, each value is expected 5,000 times, with a standard deviation of 70.
       const counts = new Map<string, number>()
@@ -28,7 +28,7 @@ describe.each<[Kind, string]>([
       for (const count of counts.values()) expect(Math.abs(count - 5_000)).toBeLessThan(7 * 70)
     })
 
-    it('is not near the id before it', () => {
+    it('is not close to the previous id', () => {
       const ids = Array.from({ length: 1_000 }, () => newId(kind))
       expect(new Set(ids.map((each) => each.slice(0, -4))).size).toBe(ids.length)
       expect(ids.toSorted()).not.toEqual(ids)

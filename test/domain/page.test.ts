@@ -32,7 +32,7 @@ describe('paging', () => {
     [{ first: Infinity }, 'first: is Infinity; it must be 0 to 200'],
     [{ first: 1, last: 1 }, 'last: give first or last, not both'],
     [{ first: 0, last: 0 }, 'last: give first or last, not both'],
-  ])('with %j is refused', (args, message) => {
+  ])('with %j is rejected', (args, message) => {
     expect(() => paging(args, 200)).toThrow(InvalidInput)
     expect(() => paging(args, 200)).toThrow(message)
   })

@@ -66,7 +66,7 @@ describe.each(backends)('participants on $name', (backend) => {
     (await readJournal(world.deps.pool, tenant.name, conversationId, 0, 100)).map(({ kind }) => kind).join(' ')
 
   describe('joining', () => {
-    it('is an entry, and shows the whole history unless requested otherwise', async () => {
+    it('writes an entry, and shows the whole history by default', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       await tenant.append(conversationId, 'ann', '1')
@@ -89,7 +89,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await kindsOf(tenant, conversationId)).toBe('JOINED APPENDED JOINED JOINED APPENDED')
     })
 
-    it('again changes only name and kind, and is an entry only if they change', async () => {
+    it('again changes only name and kind, and writes an entry only if they change', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation({
         actor: 'bob',
@@ -121,7 +121,7 @@ describe.each(backends)('participants on $name', (backend) => {
   })
 
   describe('leaving', () => {
-    it('is an entry that the leaving participant can still see, and ends their history', async () => {
+    it('writes an entry that the leaving participant can still see, and ends their history', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       await tenant.append(conversationId, 'ann', '1')
@@ -312,7 +312,7 @@ describe.each(backends)('participants on $name', (backend) => {
     ['a name of 201 characters', { actor: 'a', displayName: 'x'.repeat(201) }, /at most 200/],
     ['an unknown kind', { actor: 'a', kind: 'CAT' as never }, /^participant\.kind: /],
     ['an unknown history', { actor: 'a', history: 'SOME' as never }, /^participant\.history: /],
-  ])('%s is refused', async (_, participant, message) => {
+  ])('%s is rejected', async (_, participant, message) => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const conversationId = await tenant.newConversation()
     await expect(join(tenant, conversationId, participant)).rejects.toThrow(message)

@@ -95,7 +95,7 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(await getPresence(world.deps, [])).toEqual([])
   })
 
-  it('set without a socket expires, and the sweeper publishes that once', async () => {
+  it('set without a socket expires, and the sweeper publishes the expiry once', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
     const received = await watch(tenant, conversationId)
@@ -151,7 +151,7 @@ describe.each(backends)('presence on $name', (backend) => {
     await expect.poll(() => received).toEqual(['ann ONLINE', 'ann TYPING', 'ann ONLINE', 'ann OFFLINE'])
   })
 
-  it('stays the state of another socket when one socket sets OFFLINE', async () => {
+  it('is the state of the other socket after one socket sets OFFLINE', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
     const received = await watch(tenant, conversationId)
@@ -170,7 +170,7 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(received).toHaveLength(4)
   })
 
-  it('of several actors on one socket ends for all of them', async () => {
+  it('of several actors on one socket ends for all of them with the socket', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'bob', 'watcher')
     const other = await tenant.newConversation('ann')

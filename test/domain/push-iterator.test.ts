@@ -95,7 +95,7 @@ describe('a push iterator', () => {
     expect(await Promise.all(waiting)).toEqual([DONE, DONE])
   })
 
-  it.each(['before', 'after'])('throws the error it ends with, when next is called %s', async (when) => {
+  it.each(['before', 'after'])('throws the error it ends with if next is called %s the end', async (when) => {
     const values = createPushIterator<number>(10)
     const iterator = values.iterate(() => {})
     const error = new Error('lost')

@@ -1,4 +1,4 @@
-// A marker in private turns (appended, streamed, edited, aborted) must not reach any other viewer by any read.
+// A marker in private turns (appended, streamed, edited, aborted) must not reach any other viewer through any read.
 
 import { describe, expect, it } from 'vitest'
 import { getConversationPage, getConversations, updateConversation } from '../../src/domain/conversation.ts'
@@ -55,12 +55,12 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const hello = await tenant.append(conversationId, 'ann', 'hello all')
     await recordFactsOf(ann, 'ann', hello.id)
     if (withPrivate) {
-      const said = await tenant.append(conversationId, 'ann', `${CANARY} one`, {
+      const first = await tenant.append(conversationId, 'ann', `${CANARY} one`, {
         ...toBob,
         metadata: { [CANARY]: CANARY },
         model: CANARY,
       })
-      const edited = await supersedeTurn(deps, ann, { turnId: said.id, turn: { ...toBob, content: `${CANARY} two` } })
+      const edited = await supersedeTurn(deps, ann, { turnId: first.id, turn: { ...toBob, content: `${CANARY} two` } })
       const again = await supersedeTurn(deps, ann, { turnId: edited.id, turn: { role: 'USER', parts: [call(CANARY)] } })
       const committed = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: toBob })
       await appendDelta(deps, ann, { writerToken: WRITER, turnId: committed.id, text: `${CANARY} streamed` })
@@ -70,7 +70,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       await abortTurn(deps, ann, { writerToken: WRITER, turnId: aborted.id, reason: CANARY })
       const open = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: toBob })
       await appendDelta(deps, ann, { writerToken: WRITER, turnId: open.id, text: `${CANARY} still open` })
-      ids.push(said.id, edited.id, again.id, committed.id, aborted.id, open.id)
+      ids.push(first.id, edited.id, again.id, committed.id, aborted.id, open.id)
       ids.push(...(await recordFactsOf(ann, CANARY, committed.id)), ...(await recordFactsOf(ann, 'ann', committed.id)))
     }
     await tenant.append(conversationId, 'eve', 'nobody tells me anything')
@@ -189,7 +189,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     }
   })
 
-  it("is invisible in other tenants, whatever the actors' names", async () => {
+  it('is invisible in other tenants, even to actors with the same names', async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const conversationId = await makeConversation(tenant)
     const ids = await converse(tenant, conversationId, true)
@@ -248,12 +248,12 @@ describe.each(backends)('a private turn on $name', (backend) => {
     for (const end of inboxes) end()
     await Promise.all(streams)
 
-    for (const [who, events] of received) {
-      const isInAudience = /^(ann|bob) (live|replay)/.test(who)
-      expect(JSON.stringify(events).includes(CANARY), `${who} received the canary`).toBe(isInAudience)
+    for (const [reader, events] of received) {
+      const isInAudience = /^(ann|bob) (live|replay)/.test(reader)
+      expect(JSON.stringify(events).includes(CANARY), `${reader} received the canary`).toBe(isInAudience)
       expect(
         facts.some((id) => JSON.stringify(events).includes(id)),
-        `${who} received facts`,
+        `${reader} received facts`,
       ).toBe(isInAudience)
     }
   })
@@ -288,9 +288,9 @@ describe.each(backends)('a private turn on $name', (backend) => {
   it('cannot be answered or edited by actors who cannot see it', async () => {
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)
-    const [said, edited, again] = await converse(tenant, conversationId, true)
+    const [first, edited, again] = await converse(tenant, conversationId, true)
     const answers = []
-    for (const turnId of [said!, edited!, again!]) {
+    for (const turnId of [first!, edited!, again!]) {
       for (const actor of ['eve', 'stranger']) {
         const turn = { role: 'USER' as const, content: 'mine now' }
         answers.push(await supersedeTurn(world.deps, tenant.as(actor), { turnId, turn }).catch((error) => error))

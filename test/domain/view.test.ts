@@ -138,7 +138,7 @@ const anyOp = fc.oneof(
   { weight: 2, arbitrary: fc.record({ op: fc.constant('join'), actor, history }) },
   { weight: 2, arbitrary: fc.record({ op: fc.constant('leave'), actor }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('remove'), actor }) },
-  { weight: 5, arbitrary: fc.record({ op: fc.constant('say'), actor, audience }) },
+  { weight: 5, arbitrary: fc.record({ op: fc.constant('append'), actor, audience }) },
   { weight: 3, arbitrary: fc.record({ op: fc.constant('supersede'), pick }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('open'), actor, audience }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constantFrom('commit', 'abort'), pick }) },
@@ -165,14 +165,14 @@ describe.each(backends)('views on $name', (backend) => {
         windows,
         fc.constantFrom('ann', 'bob', null),
         fc.array(versions, { minLength: 1, maxLength: 20 }),
-        async (open, who, turns) => {
+        async (open, name, turns) => {
           const { rows } = await world.deps.pool.query(
             `SELECT coalesce(${visible().text}, false) AS seen
            FROM (SELECT $1::integer[] AS windows, $2::text AS actor) v,
                 jsonb_to_recordset($3::jsonb) AS t(seq integer, root_seq integer, audience text[])`,
-            [open, who, JSON.stringify(turns.map(({ rootSeq, ...turn }) => ({ ...turn, root_seq: rootSeq })))],
+            [open, name, JSON.stringify(turns.map(({ rootSeq, ...turn }) => ({ ...turn, root_seq: rootSeq })))],
           )
-          const view = { actor: who, windows: open, addressed: true }
+          const view = { actor: name, windows: open, addressed: true }
           expect(rows.map(({ seen }) => seen)).toEqual(turns.map((turn) => sees(view, turn)))
         },
       ),
@@ -189,16 +189,16 @@ describe.each(backends)('views on $name', (backend) => {
         const oracle = createConversationOracle()
         for (const [index, op] of ops.entries()) await play(tenant, conversationId, oracle, op, index)
         expect(await tenant.lastSeq(conversationId)).toBe(oracle.head)
-        for (const who of VIEWERS) await expectReads(tenant, conversationId, oracle, who)
+        for (const name of VIEWERS) await expectReads(tenant, conversationId, oracle, name)
         await expectEvents(tenant, conversationId, oracle)
         occurrences.private += oracle.turns.filter(({ audience }) => audience).length
         occurrences.superseded += oracle.turns.filter(oracle.isSuperseded).length
-        occurrences.hidden += ACTORS.filter((who) => oracle.page(who, true).length < oracle.turns.length).length
+        occurrences.hidden += ACTORS.filter((name) => oracle.page(name, true).length < oracle.turns.length).length
       }),
       { numRuns: casesOf(40) },
     )
     // Without enough of these cases, the comparison proves little. A short run may have none of one kind.
-    for (const [what, times] of Object.entries(occurrences)) if (isLong) expect(times, what).toBeGreaterThanOrEqual(20)
+    for (const [kind, count] of Object.entries(occurrences)) if (isLong) expect(count, kind).toBeGreaterThanOrEqual(20)
   }, 120_000)
 
   /** Applies the same step to the conversation and the oracle; skips steps that are impossible now. */
@@ -231,7 +231,7 @@ describe.each(backends)('views on $name', (backend) => {
         await removeParticipant(deps, tenant.as('owner'), input)
         return oracle.leave(op.actor, true)
       }
-      case 'say': {
+      case 'append': {
         if (oracle.isRemoved(op.actor)) {
           return expect(tenant.append(conversationId, op.actor, content)).rejects.toThrow(NotAllowed)
         }
@@ -281,10 +281,10 @@ describe.each(backends)('views on $name', (backend) => {
     tenant: Tenant,
     conversationId: string,
     oracle: ConversationOracle,
-    who: string,
+    name: string,
   ): Promise<void> {
     const { deps } = world
-    const viewer = tenant.as(who)
+    const viewer = tenant.as(name)
     for (const includeSuperseded of [false, true]) {
       for (const end of [{ first: 200 }, { last: 200 }]) {
         const page = (await pageOfTurns(deps, viewer, [conversationId], { ...end, includeSuperseded })).get(
@@ -292,37 +292,37 @@ describe.each(backends)('views on $name', (backend) => {
         )!
         expect(
           page.items.map(({ id, status }) => [id, status]),
-          `page of ${who}`,
-        ).toEqual(oracle.page(who, includeSuperseded).map(({ id, status }) => [id, status]))
+          `page of ${name}`,
+        ).toEqual(oracle.page(name, includeSuperseded).map(({ id, status }) => [id, status]))
       }
     }
-    expect((await countOfTurns(deps, viewer, [conversationId])).get(conversationId), `count of ${who}`).toEqual(
-      oracle.count(who),
+    expect((await countOfTurns(deps, viewer, [conversationId])).get(conversationId), `count of ${name}`).toEqual(
+      oracle.count(name),
     )
     const found = await getTurns(
       deps,
       viewer,
       oracle.turns.map(({ id }) => id),
     )
-    expect([...found.keys()].sort(), `turns ${who} finds by id`).toEqual(
+    expect([...found.keys()].sort(), `turns ${name} finds by id`).toEqual(
       oracle
-        .page(who, true)
+        .page(name, true)
         .map(({ id }) => id)
         .sort(),
     )
     const participants = ACTORS.filter((each) => oracle.wasParticipant(each))
     const requests = participants.map((each) => ({ conversationId, actor: each }))
     const unread = await getUnreadCounts(deps, viewer, requests)
-    expect(unread, `unread counts as ${who} sees them`).toEqual(participants.map((each) => oracle.unread(who, each)))
+    expect(unread, `unread counts as ${name} sees them`).toEqual(participants.map((each) => oracle.unread(name, each)))
   }
 
   /** Reads from the beginning as every viewer at once; deleting the conversation ends the streams. */
   async function expectEvents(tenant: Tenant, conversationId: string, oracle: ConversationOracle): Promise<void> {
     const readings = await Promise.all(
-      VIEWERS.map(async (who) => {
+      VIEWERS.map(async (name) => {
         const events: unknown[] = []
-        const enough = oracle.events(who).length
-        const stream = await readEventsOf(world.deps, tenant.as(who), { conversationId, after: 0 })
+        const enough = oracle.events(name).length
+        const stream = await readEventsOf(world.deps, tenant.as(name), { conversationId, after: 0 })
         let reached = () => {}
         const caughtUp = new Promise<void>((resolve) => (reached = resolve))
         if (enough === 0) reached()
@@ -334,15 +334,15 @@ describe.each(backends)('views on $name', (backend) => {
             if (events.length === enough) reached()
           }
         })()
-        return { who, events, caughtUp, finished }
+        return { name, events, caughtUp, finished }
       }),
     )
     const timeout = new Promise((resolve) => setTimeout(resolve, 3_000).unref())
     await Promise.race([Promise.all(readings.map(({ caughtUp }) => caughtUp)), timeout])
     await deleteConversation(world.deps, tenant.as('owner'), conversationId)
-    for (const { who, events, finished } of readings) {
+    for (const { name, events, finished } of readings) {
       await finished
-      expect(events, `events of ${who}`).toEqual(oracle.events(who))
+      expect(events, `events of ${name}`).toEqual(oracle.events(name))
     }
   }
 })

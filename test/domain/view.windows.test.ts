@@ -1,5 +1,5 @@
-// Writes tell a participant with history SINCE_JOINED nothing about the entries before it joined, and a removed
-// participant does not come back by speaking.
+// Writes reveal nothing about entries before a participant with history SINCE_JOINED joined, and a removed participant
+// does not rejoin by appending a turn.
 
 import { describe, expect, it } from 'vitest'
 import { addParticipant, getParticipants, removeParticipant } from '../../src/domain/participant.ts'
@@ -21,13 +21,13 @@ describe.each(backends)('a history window on $name', (backend) => {
   /** A conversation with a turn and a tool call before and after "new" joined it. */
   async function converse(tenant: Tenant) {
     const conversationId = await tenant.newConversation('ann')
-    const say = (callId: string) =>
+    const appendCall = (callId: string) =>
       appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: { role: 'ASSISTANT', parts: [call(callId)] } })
-    const early = await say('early')
+    const early = await appendCall('early')
     await tenant.append(conversationId, 'ann', 'x '.repeat(200))
     const participant = { actor: 'new', history: 'SINCE_JOINED' as const }
     await addParticipant(world.deps, tenant.as('ann'), { conversationId, participant })
-    const late = await say('late')
+    const late = await appendCall('late')
     return { conversationId, early, late }
   }
 
@@ -38,7 +38,7 @@ describe.each(backends)('a history window on $name', (backend) => {
       (error: Error) => `${error.constructor.name} ${error.message.replaceAll(name, '…')}`,
     )
 
-  it('makes an earlier turn unknown to supersedeTurn, but not a later one', async () => {
+  it('hides an earlier turn from supersedeTurn, but not a later one', async () => {
     const tenant = world.tenant()
     const { early, late } = await converse(tenant)
     const edit = (turnId: string) =>
@@ -48,7 +48,7 @@ describe.each(backends)('a history window on $name', (backend) => {
     await expect(edit(late.id)).rejects.toThrow(NotAllowed)
   })
 
-  it('makes an earlier tool call unknown to every result, but not a later one', async () => {
+  it('hides an earlier tool call from every result, but not a later one', async () => {
     const tenant = world.tenant()
     const { conversationId } = await converse(tenant)
     const as = tenant.as('new')
@@ -82,7 +82,7 @@ describe.each(backends)('a history window on $name', (backend) => {
     expect(tokensBefore).toBeGreaterThan(0)
   })
 
-  it('stays closed for a removed participant, whatever it says, until another actor adds it again', async () => {
+  it('stays closed for a removed participant until another actor adds it again', async () => {
     const tenant = world.tenant()
     const { conversationId } = await converse(tenant)
     const bob = tenant.as('bob')
@@ -102,7 +102,7 @@ describe.each(backends)('a history window on $name', (backend) => {
     await tenant.append(conversationId, 'bob', 'again')
   })
 
-  it('opens again for a participant that left by itself and speaks', async () => {
+  it('opens again when a participant that left by itself appends a turn', async () => {
     const tenant = world.tenant()
     const { conversationId } = await converse(tenant)
     await tenant.append(conversationId, 'bob', 'hi')

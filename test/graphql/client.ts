@@ -9,7 +9,7 @@ import { schema } from '../../src/graphql/schema.ts'
 import type { Backend } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
 
-/** Result data. Untyped, because each test selects other fields. */
+/** Result data. Untyped, because each test selects different fields. */
 export type Answer = any
 
 const LIMITS = loadConfig({}).operationLimits

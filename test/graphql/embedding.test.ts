@@ -8,8 +8,8 @@ describe.each(backends)('Query.embedding, on $name', (backend) => {
   const { as, newConversation, append } = useClients(backend)
 
   it('reports the number of journal entries that the embedder has processed', async () => {
-    const one = await newConversation(['ada'])
-    await append(one, 'hello there')
+    const conversationId = await newConversation(['ada'])
+    await append(conversationId, 'hello there')
     await vi.waitFor(
       async () => {
         const { embedding } = await as('ada')('{ embedding { embedder serving done remaining perSecond etaSeconds } }')

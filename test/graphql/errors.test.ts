@@ -1,4 +1,4 @@
-// The GraphQL errors of expected failures, and of all others.
+// The GraphQL errors of expected failures, and of all other errors.
 
 import { GraphQLError, Source } from 'graphql'
 import { describe, expect, it } from 'vitest'

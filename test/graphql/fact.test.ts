@@ -154,7 +154,7 @@ describe.each(backends)('facts on $name', (backend) => {
       facts: [fact],
     } = await record({ conversationId, facts: [likes('rain')] })
     const retract = async (input: object, as = ada) => (await as(RETRACT, { input })).retractFact
-    // Only Ada may retract what she said about herself.
+    // Only Ada may retract her statement about herself.
     expect(await retract({ factId: fact.id }, bob)).toMatchObject({ __typename: 'NotAllowed' })
     const retracted = await retract({ factId: fact.id, reason: 'a joke' })
     expect(retracted).toEqual({
@@ -407,8 +407,8 @@ describe.each(backends)('facts on $name', (backend) => {
         { id: conversationId },
       )
       expect(deleteConversation).toEqual({ conversations: 1, facts: 2, profiles: 2 })
-      const left = await clients.deps.db.userProfile.findMany({ where: { userId: { startsWith: 'u' } } })
-      expect(left.map(({ tenant, userId }) => `${tenant} ${userId}`).sort()).toEqual([
+      const remaining = await clients.deps.db.userProfile.findMany({ where: { userId: { startsWith: 'u' } } })
+      expect(remaining.map(({ tenant, userId }) => `${tenant} ${userId}`).sort()).toEqual([
         'acme u3',
         'acme u4',
         'somebody else u1',

@@ -95,7 +95,7 @@ describe.each(backends)('recall on $name', (backend) => {
     expect(await around('tulips', 10)).toEqual({ text: text(2), neighbours: [0, 1, 3, 4].map(text) })
   })
 
-  it.each<[what: string, filter: object, found: number[]]>([
+  it.each<[title: string, filter: object, found: number[]]>([
     ['by some actors', { actors: ['bob'] }, [1, 3]],
     ['by no actor', { actors: [] }, []],
     ['in some roles', { roles: ['ASSISTANT', 'SYSTEM'] }, [3]],
@@ -203,7 +203,7 @@ describe.each(backends)('recall on $name', (backend) => {
     })
   })
 
-  it.each<[what: string, input: object, path: string]>([
+  it.each<[title: string, input: object, path: string]>([
     ['an empty query', { query: '' }, 'query'],
     ['a query of spaces', { query: ' \n' }, 'query'],
     ['a query of 1 MB', { query: 'tulip '.repeat(170_000) }, 'query'],

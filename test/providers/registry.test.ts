@@ -1,5 +1,5 @@
-// Providers created from settings: failures that stop the start and failures that only warn, embedders of stored names,
-// summarizers and fact services.
+// Providers created from settings: which failures stop the start and which only log a warning, embedders of stored
+// names, summarizers and fact services.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

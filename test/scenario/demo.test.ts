@@ -95,15 +95,15 @@ describe.each(backends)('the demo on $name', (backend) => {
       ReadResult,
       ReadResult,
     ]
-    const whispers = scout.conversation.turns.edges.filter(({ node }) => node.text.includes(SECRET))
-    expect(whispers.map(({ node }) => node.audience!.toSorted())).toEqual([
+    const privateTurns = scout.conversation.turns.edges.filter(({ node }) => node.text.includes(SECRET))
+    expect(privateTurns.map(({ node }) => node.audience!.toSorted())).toEqual([
       ['ada', 'scout'],
       ['ada', 'scout'],
     ])
     expect(ada.conversation.turns).toEqual(scout.conversation.turns)
     expect(JSON.stringify(scribe)).not.toContain(SECRET)
     expect([ada, scout, scribe].map(({ conversation }) => conversation.turnCount)).toEqual([6, 6, 4])
-    for (const { node } of whispers) {
+    for (const { node } of privateTurns) {
       const query = 'query Node($id: ID!) { node(id: $id) { id } }'
       expect(await ask('scribe', query, { id: node.id })).toEqual({ node: null })
       expect(await ask('scout', query, { id: node.id })).toEqual({ node: { id: node.id } })

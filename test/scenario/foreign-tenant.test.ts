@@ -1,5 +1,5 @@
-// Every verb, called with the ids of another tenant. The verbs must answer as if the ids named nothing, and must neither
-// write nor lock a row: Postgres records a row's last locker in xmax, on both databases.
+// Every verb, called with the ids of another tenant. The verbs must answer as if the ids did not exist, and must
+// neither write nor lock a row: Postgres records a row's last locker in xmax, on both databases.
 
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
@@ -59,7 +59,7 @@ const verbs: Record<string, Verb> = {
   retractFact: (deps, viewer, { factId }) => retractFact(deps, viewer, { factId }),
 }
 
-/** The embedding workers lock no row of these tables. */
+/** Tables in which the embedding workers lock no row. */
 const LOCKED = ['journal', 'participant', 'entry', 'turn', 'stream', 'chunk', 'tool_call']
 const WRITTEN = ['conversation', 'fact']
 
@@ -80,7 +80,10 @@ describe.each(backends)('the ids of another tenant on $name', (backend) => {
     return { conversationId, turnId, openId: open.id, factId: stored[0]!.id }
   }
 
-  /** All rows of the tables; of LOCKED ones, with their physical place, their writer and their last locker. */
+  /**
+   * All rows of the tables; for those in LOCKED, with the position, the writing and the last locking transaction of
+   * each row.
+   */
   async function rows(): Promise<Record<string, unknown[]>> {
     const found: Record<string, unknown[]> = {}
     const read = async (table: string, columns: string, order: string) => {
@@ -99,7 +102,7 @@ describe.each(backends)('the ids of another tenant on $name', (backend) => {
     expect(await rows()).toEqual(before)
   })
 
-  it('do not mark a participant as addressed by a call that is refused', async () => {
+  it('do not mark a participant as addressed by a call that is rejected', async () => {
     const tenant = world.tenant()
     const { conversationId } = await converse(tenant)
     const before = await world.deps.pool.query('SELECT * FROM participant WHERE conversation_id = $1', [conversationId])
@@ -125,7 +128,7 @@ describe.each(backends)('the ids of another tenant on $name', (backend) => {
 
   // The embedded database has no other clients.
   if (backend.name === 'postgres')
-    it('are refused at once while the conversation is locked, and delay none of its calls', async () => {
+    it('are rejected immediately while the conversation is locked, and delay no call of its tenant', async () => {
       const [tenant, stranger] = [world.tenant(), world.tenant()]
       const { conversationId } = await converse(tenant)
       const client = new pg.Client(world.url)

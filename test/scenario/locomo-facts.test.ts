@@ -16,13 +16,13 @@ const JUDGED_FILE = pathOf('26')
 const files = ['26', '41', '48'].map(pathOf)
 const extractor = createRulesExtractor()
 
-const turnOf = (said: LocomoTurn, text: string): ExtractorTurn => ({
-  id: said.id,
-  actor: said.speaker,
-  displayName: said.speaker,
+const turnOf = (source: LocomoTurn, text: string): ExtractorTurn => ({
+  id: source.id,
+  actor: source.speaker,
+  displayName: source.speaker,
   kind: 'HUMAN',
   text,
-  at: new Date(said.at),
+  at: new Date(source.at),
 })
 
 const factsOf = async (turns: ExtractorTurn[]) => (await extractor.extract(turns)).facts
@@ -36,7 +36,7 @@ const isQuestion = (sentence: string) => sentence.endsWith('?')
 
 describe.runIf(existsSync(JUDGED_FILE))('the first 100 facts of LoCoMo 26 (needs ../shared/locomo)', () => {
   it('are the judged ones, in order, and at least 85 of them are right', async () => {
-    const facts = await factsOf(readConversation(JUDGED_FILE).turns.map((said) => turnOf(said, contentOf(said))))
+    const facts = await factsOf(readConversation(JUDGED_FILE).turns.map((source) => turnOf(source, contentOf(source))))
     const found = facts.slice(0, 100).map((fact) => `${fact.turnId} ${contentHash(fact).slice(0, 12)}`)
     expect(found).toEqual(JUDGED.map(([turnId, digest]) => `${turnId} ${digest}`))
     const verdicts = new Map(JUDGED.map(([turnId, digest, verdict]) => [`${turnId} ${digest}`, verdict]))
@@ -48,10 +48,10 @@ describe.runIf(files.every((path) => existsSync(path)))('questions (needs ../sha
   it('yield no facts, for any speaker', async () => {
     const questions = files
       .flatMap((path) => readConversation(path).turns)
-      .flatMap((said) =>
-        sentencesOf(said)
+      .flatMap((source) =>
+        sentencesOf(source)
           .filter(isQuestion)
-          .map((question) => turnOf(said, question)),
+          .map((question) => turnOf(source, question)),
       )
     const numbered = questions.map((turn, i) => ({ ...turn, id: `question_${i}` }))
     expect(numbered.length).toBeGreaterThan(500)
@@ -61,15 +61,15 @@ describe.runIf(files.every((path) => existsSync(path)))('questions (needs ../sha
   it('add no facts to those of the other sentences', async () => {
     for (const path of files) {
       const { turns } = readConversation(path)
-      const withoutQuestions = turns.map((said) =>
+      const withoutQuestions = turns.map((source) =>
         turnOf(
-          said,
-          sentencesOf(said)
+          source,
+          sentencesOf(source)
             .filter((sentence) => !isQuestion(sentence))
             .join(' '),
         ),
       )
-      expect(await textsOf(withoutQuestions)).toEqual(await textsOf(turns.map((said) => turnOf(said, said.text))))
+      expect(await textsOf(withoutQuestions)).toEqual(await textsOf(turns.map((source) => turnOf(source, source.text))))
     }
   })
 })

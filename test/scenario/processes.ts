@@ -145,7 +145,7 @@ export async function append(
 export type Reader = {
   /** The received seqs, in order of arrival. */
   seqs: number[]
-  /** Terminates the socket without a closing handshake, if there is one. */
+  /** Terminates the socket, if it is open, without a closing handshake. */
   cut(): void
   stop(): void
 }

@@ -1,6 +1,6 @@
 // Facts and profiles from the conversations of story-lines.ts: a person moves twice, changes jobs and has a nickname,
-// and agents make false claims. The final facts are the same for any order and batch size of extraction, and any times
-// of reconciliation and profile refresh.
+// and agents make false claims. The final facts are the same for any order and batch size of extraction, regardless of
+// when facts are reconciled and profiles refreshed.
 
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../src/domain/conversation.ts'

@@ -70,7 +70,7 @@ describe('GraphiQL', () => {
   })
 })
 
-describe('GraphiQL, switched off,', () => {
+describe('GraphiQL, when disabled,', () => {
   const server = useServer(backends[0]!, { GRAPHIQL: '0' })
 
   test('is not served', async () => {

@@ -1,4 +1,4 @@
-// Requests accepted and refused by their Host and Origin headers.
+// Requests accepted and rejected by their Host and Origin headers.
 
 import { describe, expect, test } from 'vitest'
 import { rejectionReason } from '../../src/server/guard.ts'
@@ -20,7 +20,7 @@ describe('a request is accepted', () => {
   ])('%s', (_, headers) => expect(rejectionReason(headers, config)).toBeNull())
 })
 
-describe('a request is refused', () => {
+describe('a request is rejected', () => {
   test.each([
     ['without a Host', {}, /Host ""/],
     [

@@ -1,4 +1,4 @@
-// The edges of HTTP: bodies that are too large, too many or too slow, unusual targets, and unexpected errors.
+// Edge cases of HTTP: bodies that are too large, too many or too slow, unusual targets, and unexpected errors.
 
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -38,10 +38,10 @@ const post = (length: number, body = '', headers = '') =>
 
 const MiB = 1024 * 1024
 
-describe.each(backends)('the edges of HTTP, on $name:', (backend) => {
+describe.each(backends)('HTTP, on $name:', (backend) => {
   const server = useServer(backend, { BODY_TIMEOUT_SECONDS: '1' })
 
-  test('a body over 1 MiB is refused with the limit and the header that raises it', async () => {
+  test('a body over 1 MiB is rejected with the limit and the header that raises it', async () => {
     const { status, head, body } = await send(server.url, post(MiB + 1))
     expect(status).toBe(413)
     expect(head).toContain('application/json')
@@ -73,16 +73,16 @@ describe.each(backends)('the edges of HTTP, on $name:', (backend) => {
     expect(body.errors).toBeUndefined()
   })
 
-  test('unfinished bodies take a bounded number of bytes, which they return; a body that is late gets 408', async () => {
+  test('unfinished bodies reserve a limited number of bytes, until they time out with 408', async () => {
     const large = 16 * MiB
     const headers = 'x-batch: 1\r\n'
     const fitting = ADDRESS_BODY_BYTES / large
     const late = Array.from({ length: fitting }, () => send(server.url, post(large, '{', headers)))
     await vi.waitFor(async () => {
-      const refused = await send(server.url, post(large, '{', headers))
-      expect(refused.status).toBe(503)
-      expect(refused.head).toContain('retry-after: 1')
-      expect(JSON.parse(refused.body).errors[0]).toEqual({
+      const rejected = await send(server.url, post(large, '{', headers))
+      expect(rejected.status).toBe(503)
+      expect(rejected.head).toContain('retry-after: 1')
+      expect(JSON.parse(rejected.body).errors[0]).toEqual({
         message: `The requests from your address that are in progress would exceed ${ADDRESS_BODY_BYTES} bytes. Try again later.`,
         extensions: { code: 'SERVER_BUSY' },
       })
@@ -98,10 +98,10 @@ describe.each(backends)('the edges of HTTP, on $name:', (backend) => {
     expect(status).toBe(200)
   })
 
-  test('OPTIONS * is answered without a body, and another method on * is refused', async () => {
-    const about = await send(server.url, 'OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
-    expect([about.status, about.body]).toEqual([204, ''])
-    expect(about.head).toContain('allow: get, post, options')
+  test('OPTIONS * is answered without a body, and another method on * is rejected', async () => {
+    const options = await send(server.url, 'OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+    expect([options.status, options.body]).toEqual([204, ''])
+    expect(options.head).toContain('allow: get, post, options')
     const other = await send(server.url, 'GET * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
     expect(other.status).toBe(400)
     expect(JSON.parse(other.body).errors[0].extensions.code).toBe('BAD_REQUEST')
@@ -122,7 +122,7 @@ describe.each(backends)('the edges of HTTP, on $name:', (backend) => {
     expect((await get('ftp://localhost/health')).status).toBe(400)
   })
 
-  test('another path answers 404 in the format of GraphQL errors', async () => {
+  test('every other path answers 404 in the format of GraphQL errors', async () => {
     for (const path of ['/', '/elsewhere', '/graphql/x', '//graphql']) {
       const response = await fetch(`${server.url}${path}`)
       expect(response.status, path).toBe(404)

@@ -28,7 +28,7 @@ describe.each(backends)('over HTTP on $name,', (backend) => {
   test.each([
     ['from a page of another origin', { origin: 'https://evil.example' }],
     ['by a foreign host name that resolves to this server', { host: 'evil.example' }],
-  ])('a request %s is refused', async (_, headers) => {
+  ])('a request %s is rejected', async (_, headers) => {
     // fetch does not allow setting Host, so this uses node:http.
     const status = await new Promise<number>((resolve, reject) => {
       const body = JSON.stringify(viewer)
@@ -47,13 +47,15 @@ describe.each(backends)('over HTTP on $name,', (backend) => {
   })
 
   test('an allowed origin gets CORS headers, others do not', async () => {
-    const ask = (origin: string) =>
+    const preflight = (origin: string) =>
       fetch(`${server.url}/graphql`, {
         method: 'OPTIONS',
         headers: { origin, 'access-control-request-method': 'POST' },
       })
-    expect((await ask('https://app.example')).headers.get('access-control-allow-origin')).toBe('https://app.example')
-    const other = await ask('https://evil.example')
+    expect((await preflight('https://app.example')).headers.get('access-control-allow-origin')).toBe(
+      'https://app.example',
+    )
+    const other = await preflight('https://evil.example')
     expect(other.status).toBe(403)
     expect(other.headers.get('access-control-allow-origin')).toBeNull()
   })
@@ -78,19 +80,19 @@ describe.each(backends)('over HTTP on $name,', (backend) => {
     },
   )
 
-  test('a mutation by GET is refused', async () => {
+  test('a mutation by GET is rejected', async () => {
     const query = encodeURIComponent('mutation { createConversation(input: { key: "get" }) { __typename } }')
     const response = await fetch(`${server.url}/graphql?query=${query}`, { headers: { 'x-graphql-yoga-csrf': '1' } })
     expect(response.status).toBe(405)
   })
 
-  test('a body over the limit is refused with a message that states the limit', async () => {
+  test('a body over the limit is rejected with a message that states the limit', async () => {
     const { status, body } = await server.post({ query: `# ${'x'.repeat(100_000)}\n{ __typename }` })
     expect(status).toBe(413)
     expect(body.errors[0].message).toContain('at most 100000')
   })
 
-  test('a body of unknown length is refused', async () => {
+  test('a body of unknown length is rejected', async () => {
     const response = await fetch(`${server.url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

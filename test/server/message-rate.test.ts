@@ -1,4 +1,4 @@
-// The number of messages that a socket may send, at once and in the long run.
+// The number of messages that a socket may send, in a burst and per second.
 
 import { expect, test } from 'vitest'
 import { createMessageRate, MESSAGE_BURST, MESSAGES_PER_SECOND } from '../../src/server/message-rate.ts'

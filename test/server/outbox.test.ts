@@ -66,7 +66,8 @@ describe('the number of bytes that may wait for one socket', () => {
 describe('an outbox', () => {
   test('frames messages of every header size, in order', async () => {
     const { client, outbox, received: list } = await connect()
-    // Sizes around the two at which the frame header grows; a message has 16 bytes besides each x.
+    // Sizes around the two limits at which the frame header grows. A message has 16 bytes in addition to the x
+    // characters.
     const texts = [0, 1, 110, 111, 112, 113, 65_520, 65_521, 65_522, 65_523, 200_000].map(
       (size) => 'é'.repeat(1) + 'x'.repeat(size),
     )

@@ -241,7 +241,7 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     expect((await send('fast', { body: viewer })).status).toBe(200)
   })
 
-  test('keeps known documents up to a weight in bytes, the most recently used ones', async () => {
+  test('keeps the most recently used documents, up to a limit in bytes', async () => {
     const documents = createDocumentCache()
     const yoga = createYogaServer(world.deps, loadConfig({}), maskWith(world.deps), documents)
     const ask = (query: string) => {

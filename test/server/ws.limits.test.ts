@@ -1,4 +1,5 @@
-// Clients that do not read, or that send too much: their memory stays bounded, and others are not affected.
+// Clients that do not read, or that send too much: the server's memory for them stays limited, and other clients are
+// not affected.
 
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
@@ -41,7 +42,10 @@ async function connect(server: TestServer, viewer: Record<string, string>): Prom
   return socket
 }
 
-/** Waits until the server holds as much for its readers as it will, and returns the greatest use of memory in between. */
+/**
+ * Samples the server's memory for `ms`. Returns the maximums in bytes: growth of the process, catch-up pages, and
+ * frames that wait to be sent.
+ */
 async function watch(server: TestServer, ms: number): Promise<{ rss: number; page: number; waiting: number }> {
   const before = process.memoryUsage().rss
   const greatest = { rss: 0, page: 0, waiting: 0 }
@@ -58,12 +62,12 @@ async function watch(server: TestServer, ms: number): Promise<{ rss: number; pag
 describe.each(backends)('a client that does not read, on $name,', (backend) => {
   const server = useServer(backend, { WRITE_TIMEOUT_SECONDS: '4' })
 
-  test('is bounded in memory with 100 subscriptions to a large conversation on one socket, and closed', async () => {
+  test('uses limited memory with 100 subscriptions to a large conversation on one socket, and is closed', async () => {
     const tenant = server.tenant()
     const conversationId = await newLargeConversation(server, tenant)
     const warn = vi.spyOn(server.deps.log, 'warn')
     const socket = await connect(server, { 'x-tenant': tenant.name, 'x-actor': 'ada' })
-    // The client's own kernel buffers are filled first, then it answers the server's pings only.
+    // The client reads nothing more, so its kernel buffers are filled first.
     socket.pause()
     const closed = once(socket, 'close')
     for (let n = 0; n < 100; n++) {
@@ -71,7 +75,7 @@ describe.each(backends)('a client that does not read, on $name,', (backend) => {
       socket.send(JSON.stringify({ id: `${n}`, type: 'subscribe', payload }))
     }
     const { rss, page, waiting } = await watch(server, 4_000)
-    // An eighth of the budget for one viewer, and an entry for each of its 8 pages.
+    // At most an eighth of the budget for one viewer, plus one entry for each of its 8 pages.
     expect(page).toBeLessThanOrEqual(4 * MiB + 8 * TURN_LENGTH)
     expect(page).toBeGreaterThan(0)
     expect(waiting).toBeLessThan(4 * MiB)
@@ -91,7 +95,7 @@ describe.each(backends)('a client that does not read, on $name,', (backend) => {
     warn.mockRestore()
   }, 90_000)
 
-  test('is bounded in memory with 40 streams of Server-Sent Events, and all of them are closed', async () => {
+  test('uses limited memory with 40 streams of Server-Sent Events, and all of them are closed', async () => {
     const tenant = server.tenant()
     const conversationId = await newLargeConversation(server, tenant)
     const release = vi.spyOn(server.deps.feeds, 'release')
@@ -121,7 +125,7 @@ describe.each(backends)('a client that does not read, on $name,', (backend) => {
     await Promise.all(closed)
     expect(responses).toHaveLength(40)
     expect(page).toBeGreaterThan(0)
-    // Half of the budget for one tenant, and an entry for each of its 32 pages.
+    // At most half of the budget for one tenant, plus one entry for each of its 32 pages.
     expect(page).toBeLessThanOrEqual(16 * MiB + 32 * TURN_LENGTH)
     expect(rss).toBeLessThan(400 * MiB)
     await vi.waitFor(() => expect(server.deps.feeds.catchUp).toMatchObject({ used: 0, waiting: 0 }), 30_000)
@@ -161,13 +165,13 @@ describe.each(backends)('a socket over a limit, on $name,', (backend) => {
     warn.mockRestore()
   })
 
-  test('is closed with 4429 if its viewer has too many; another viewer is served', async () => {
+  test('is closed with 4429 if its viewer has too many sockets; another viewer can still connect', async () => {
     const viewer = { 'x-tenant': server.tenant().name, 'x-actor': 'ada' }
     const open = await Promise.all([1, 2, 3].map(() => connect(server, viewer)))
-    const refused = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
-    await once(refused, 'open')
-    refused.send(JSON.stringify({ type: 'connection_init', payload: viewer }))
-    const [code, reason] = await once(refused, 'close')
+    const rejected = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+    await once(rejected, 'open')
+    rejected.send(JSON.stringify({ type: 'connection_init', payload: viewer }))
+    const [code, reason] = await once(rejected, 'close')
     expect([code, String(reason)]).toEqual([4429, 'Too many sockets: at most 3 per viewer.'])
     open.push(await connect(server, { ...viewer, 'x-actor': 'bob' }))
     open[0]!.close()

@@ -231,7 +231,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
   test.each([
     ['from a page of another origin', '/graphql', { origin: 'https://evil.example' }, 403],
     ['on another path', '/elsewhere', {}, 404],
-  ])('an upgrade %s is refused', async (_, path, headers, status) => {
+  ])('an upgrade %s is rejected', async (_, path, headers, status) => {
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`, 'graphql-transport-ws', { headers })
     const [, response] = (await once(socket, 'unexpected-response')) as [unknown, { statusCode: number }]
     expect(response.statusCode).toBe(status)

@@ -1,5 +1,5 @@
-// The limits of operations on every way into the server: yoga over HTTP, the fast path of POST, plans, Server-Sent
-// Events, and queries and subscriptions over WebSocket. Each must refuse the same operations with the same error.
+// The limits of operations on every transport: yoga over HTTP, the fast path of POST, plans, Server-Sent Events, and
+// queries and subscriptions over WebSocket. Each must reject the same operations with the same error.
 
 import { createClient as createSseClient } from 'graphql-sse'
 import { describe, expect, test, vi } from 'vitest'
@@ -18,8 +18,8 @@ const first = ({
   errors?: readonly { message: string; extensions?: object }[]
 }): Sent => ({ data, message: errors?.[0]?.message, extensions: errors?.[0]?.extensions as Extensions | undefined })
 
-/** The ways to send an operation. Each resolves with its first result. */
-function waysInto(server: TestServer, headers: Record<string, string>) {
+/** One function per transport. Each sends an operation and resolves with its first result. */
+function transportsOf(server: TestServer, headers: Record<string, string>) {
   const socket = async (operation: Operation) => {
     const client = server.client(headers)
     for await (const result of client.iterate(operation)) return first(result)
@@ -55,45 +55,45 @@ const nest = (depth: number) =>
 describe.each(backends)('limits of operations on $name,', (backend) => {
   const server = useServer(backend, { MAX_ANSWER_BYTES: '1048576', INTROSPECTION: '0' })
 
-  /** Creates a conversation with `count` turns of 250,000 bytes, and returns the ways into the server as its owner. */
+  /** Creates a conversation with `count` turns of 250,000 bytes. Returns the transports with its owner as viewer. */
   async function largeConversation(count: number) {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
     for (let at = 0; at < count; at++) await tenant.append(conversationId, 'ada', `${at}${'x'.repeat(250_000)}`)
-    return { conversationId, ways: waysInto(server, { 'x-tenant': tenant.name, 'x-actor': 'ada' }) }
+    return { conversationId, transports: transportsOf(server, { 'x-tenant': tenant.name, 'x-actor': 'ada' }) }
   }
 
-  test('a short query of nested pages is refused before it reads anything', async () => {
-    const ways = waysInto(server, {})
+  test('a short query of nested pages is rejected before it reads anything', async () => {
+    const transports = transportsOf(server, {})
     const read = vi.spyOn(server.deps.pool, 'query')
     const literal = { query: `{conversation(id:"x"){${NESTED.replaceAll('$n', '200').replaceAll(/\s+/g, ' ')}}}` }
     expect(literal.query.length).toBeLessThan(200)
     const sent = [
-      await ways.post(literal),
-      await ways.get(literal),
-      await ways.socket(literal),
+      await transports.post(literal),
+      await transports.get(literal),
+      await transports.socket(literal),
       // The same document with small pages is allowed, so the fast path knows it, and a plan may exist.
-      await ways.post({ query: QUERY, variables: { n: 1 } }),
-      await ways.post({ query: QUERY, variables: { n: 1 } }),
-      await ways.post({ query: QUERY, variables: { n: 200 } }),
-      await ways.socket({ query: QUERY, variables: { n: 200 } }),
-      await ways.get({ query: QUERY, variables: { n: 200 } }),
+      await transports.post({ query: QUERY, variables: { n: 1 } }),
+      await transports.post({ query: QUERY, variables: { n: 1 } }),
+      await transports.post({ query: QUERY, variables: { n: 200 } }),
+      await transports.socket({ query: QUERY, variables: { n: 200 } }),
+      await transports.get({ query: QUERY, variables: { n: 200 } }),
     ]
     const reads = read.mock.calls.map(([call]) => JSON.stringify(call)).filter((call) => call.includes('conv_x'))
     read.mockRestore()
     expect(sent.map(({ extensions }) => extensions?.code ?? null)).toEqual(
-      [true, true, true, false, false, true, true, true].map((isRefused) => (isRefused ? 'QUERY_TOO_COSTLY' : null)),
+      [true, true, true, false, false, true, true, true].map((isRejected) => (isRejected ? 'QUERY_TOO_COSTLY' : null)),
     )
     expect(sent.at(-1)!.extensions).toMatchObject({ limit: 'values', maximum: 100_000, actual: expect.any(Number) })
     expect(reads.length).toBeLessThanOrEqual(2)
   })
 
-  test('a subscription whose events could be too large is refused before it starts, shared or not', async () => {
+  test('a subscription whose events could be too large is rejected before it starts, shared or not', async () => {
     const tenant = server.tenant()
     const id = await tenant.newConversation('ada')
-    const ways = waysInto(server, { 'x-tenant': tenant.name, 'x-actor': 'ada' })
+    const transports = transportsOf(server, { 'x-tenant': tenant.name, 'x-actor': 'ada' })
     const inbox = `subscription ($n: Int) { inbox { conversation { ${NESTED} } } }`
-    for (const send of [ways.socket, ways.events]) {
+    for (const send of [transports.socket, transports.events]) {
       const costly = await send({ query: EVENTS(NESTED), variables: { id, n: 200 } })
       expect(costly.extensions).toMatchObject({ code: 'QUERY_TOO_COSTLY', limit: 'values' })
       expect((await send({ query: inbox, variables: { n: 200 } })).extensions).toMatchObject({
@@ -106,7 +106,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
   })
 
   test('aliases of large pages stop after the first reads, and their answer is never built', async () => {
-    const { conversationId, ways } = await largeConversation(8)
+    const { conversationId, transports } = await largeConversation(8)
     const distinct = Array.from(
       { length: 40 },
       (_, at) => `a${at}: turns(first: ${8 + at}) { edges { node { text } } }`,
@@ -119,16 +119,16 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
     const read = vi.spyOn(server.deps.pool, 'query')
     const expected = { code: 'QUERY_TOO_COSTLY', limit: 'answerBytes', maximum: 1_048_576 }
     // Yoga's executor, then the fast path, then a plan.
-    for (const send of [ways.post, ways.post, ways.post, ways.socket]) {
+    for (const send of [transports.post, transports.post, transports.post, transports.socket]) {
       read.mockClear()
       expect((await send(ask(distinct))).extensions).toEqual(expected)
       expect(read.mock.calls.length).toBeLessThanOrEqual(12)
     }
-    for (const send of [ways.post, ways.post, ways.post, ways.socket]) {
+    for (const send of [transports.post, transports.post, transports.post, transports.socket]) {
       expect((await send(ask(equal))).extensions).toEqual(expected)
     }
     read.mockRestore()
-    expect((await ways.post(ask(equal.slice(0, 1)))).data).toBeTruthy()
+    expect((await transports.post(ask(equal.slice(0, 1)))).data).toBeTruthy()
   })
 
   test('no further read starts after the client of a query has disconnected', async () => {
@@ -169,7 +169,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
         .catch(() => {})
       return () => client.terminate()
     }
-    // Yoga, which learns the document, then the fast path, then a socket.
+    // Yoga, which caches the document, then the fast path, then a socket.
     for (const start of [overHttp, overHttp, overSocket]) {
       pool.query = slowly as never
       reads = 0
@@ -182,13 +182,13 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
     }
   })
 
-  test('an event that is too large is replaced by an error, and the next one is delivered', async () => {
-    const { conversationId, ways } = await largeConversation(1)
+  test('an event that is too large is replaced by an error', async () => {
+    const { conversationId, transports } = await largeConversation(1)
     const aliases = Array.from({ length: 6 }, (_, at) => `a${at}: text`).join(' ')
     const query = `subscription ($id: ID!) {
       conversationEvents(conversationId: $id, after: 1) { ... on TurnAppended { turn { ${aliases} } } }
     }`
-    for (const send of [ways.socket, ways.events]) {
+    for (const send of [transports.socket, transports.events]) {
       const { extensions } = await send({ query, variables: { id: conversationId } })
       expect(extensions).toMatchObject({ code: 'QUERY_TOO_COSTLY', limit: 'answerBytes' })
     }
@@ -209,21 +209,21 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
       'fields',
     ],
   ])(
-    'a document with too many %s is refused on every transport, and the socket stays open',
+    'a document with too many %s is rejected on every transport, and the socket stays open',
     async (_, query, limit) => {
-      const ways = waysInto(server, {})
+      const transports = transportsOf(server, {})
       const sent = [
-        await ways.post({ query }),
-        await ways.post({ query }),
-        await ways.get({ query }),
-        await ways.events({ query }),
+        await transports.post({ query }),
+        await transports.post({ query }),
+        await transports.get({ query }),
+        await transports.events({ query }),
       ]
       const client = server.client()
       const over = async (text: string) => {
         for await (const result of client.iterate({ query: text })) return first(result)
         throw new Error('no result')
       }
-      // graphql-ws rejects the iterator of a refused operation with its errors.
+      // graphql-ws rejects the iterator of a rejected operation with its errors.
       sent.push(await over(query).catch((errors: readonly { message: string }[]) => first({ errors })))
       for (const { extensions } of sent) {
         expect(extensions).toMatchObject({ code: 'QUERY_TOO_COSTLY', limit, maximum: expect.any(Number) })
@@ -243,11 +243,11 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(300 * 2 ** 20)
   }, 60_000)
 
-  test('introspection and suggestions of names follow their setting', async () => {
-    const ways = waysInto(server, {})
-    for (const send of [ways.post, ways.get]) {
-      const asked = await send({ query: '{ __schema { types { name } } }' })
-      expect(asked.extensions).toMatchObject({ code: 'INTROSPECTION_DISABLED' })
+  test('introspection and name suggestions are disabled by INTROSPECTION=0', async () => {
+    const transports = transportsOf(server, {})
+    for (const send of [transports.post, transports.get]) {
+      const introspected = await send({ query: '{ __schema { types { name } } }' })
+      expect(introspected.extensions).toMatchObject({ code: 'INTROSPECTION_DISABLED' })
       const misspelled = await send({ query: '{ viewer { acto } }' })
       expect(misspelled.message).toContain('Cannot query field "acto"')
       expect(misspelled.message).not.toContain('Did you mean')
@@ -264,7 +264,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
 describe.each(backends)('the rate limit on $name', (backend) => {
   const server = useServer(backend, {}, { settings: { rateLimitPoints: 5 } })
 
-  test('counts operations and their cost per viewer, and says when to try again', async () => {
+  test('counts operations and their cost per viewer, and returns the time to wait before a retry', async () => {
     const tenant = server.tenant().name
     const send = (actor: string, query: string) =>
       fetch(`${server.url}/graphql`, {
@@ -285,15 +285,15 @@ describe.each(backends)('the rate limit on $name', (backend) => {
     expect(errors[0]!.extensions).toEqual({ code: 'RATE_LIMITED', limit: 'points', maximum: 5, retryAfterSeconds })
     expect((await send('bob', cheap)).status).toBe(200)
 
-    const ways = waysInto(server, { 'x-tenant': tenant, 'x-actor': 'ada' })
-    const over = await ways.socket({ query: cheap })
+    const transports = transportsOf(server, { 'x-tenant': tenant, 'x-actor': 'ada' })
+    const over = await transports.socket({ query: cheap })
     expect(over.extensions).toEqual({
       code: 'RATE_LIMITED',
       limit: 'points',
       maximum: 5,
       retryAfterSeconds: expect.any(Number),
     })
-    const events = await ways.socket({ query: EVENTS(NESTED), variables: { id: 'conv_x', n: 1 } })
+    const events = await transports.socket({ query: EVENTS(NESTED), variables: { id: 'conv_x', n: 1 } })
     expect(events.extensions).toMatchObject({ code: 'RATE_LIMITED' })
   })
 })

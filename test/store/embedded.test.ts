@@ -34,19 +34,19 @@ async function start(dataDir: string | null): Promise<{ database: Embedded; clie
   return { database, client }
 }
 
-/** Runs `code` in another process, with startEmbedded, pg, dataDir, and `say`, which sends a line to the test. */
-function run(dataDir: string, code: string): { child: ChildProcess; says: AsyncIterator<string> } {
+/** Runs `code` in another process, with startEmbedded, pg, dataDir, and `print`, which sends a line to the test. */
+function run(dataDir: string, code: string): { child: ChildProcess; lines: AsyncIterator<string> } {
   const prelude = `
     import pg from 'pg'
     import { startEmbedded } from '${new URL('../../src/store/embedded.ts', import.meta.url)}'
     const dataDir = ${JSON.stringify(dataDir)}
-    const say = (line) => process.stdout.write(line + '\\n')
+    const print = (line) => process.stdout.write(line + '\\n')
   `
   const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', prelude + code], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   cleanups.push(() => kill(child))
-  return { child, says: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
+  return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
 }
 
 async function kill(child: ChildProcess): Promise<void> {
@@ -57,8 +57,8 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 const SERVE = `
-  const database = await startEmbedded(dataDir).catch((error) => (say(error.name + ' ' + error.pid), process.exit()))
-  say('serving')
+  const database = await startEmbedded(dataDir).catch((error) => (print(error.name + ' ' + error.pid), process.exit()))
+  print('serving')
   await new Promise(() => {})
 `
 
@@ -83,7 +83,7 @@ describe('the data of the embedded database', () => {
 
   it('survives SIGKILL, up to the last acknowledged row', async () => {
     const dataDir = await temporaryDir()
-    const { child, says } = run(
+    const { child, lines } = run(
       dataDir,
       `
       const { connection } = await startEmbedded(dataDir)
@@ -92,13 +92,13 @@ describe('the data of the embedded database', () => {
       await client.query('CREATE TABLE kept (n integer PRIMARY KEY)')
       for (let n = 1; ; n++) {
         await client.query('INSERT INTO kept VALUES ($1)', [n])
-        say(String(n))
+        print(String(n))
       }`,
     )
     let acknowledged = 0
-    while (acknowledged < 300) acknowledged = Number((await says.next()).value)
+    while (acknowledged < 300) acknowledged = Number((await lines.next()).value)
     await kill(child)
-    for (let line = await says.next(); !line.done; line = await says.next()) acknowledged = Number(line.value)
+    for (let line = await lines.next(); !line.done; line = await lines.next()) acknowledged = Number(line.value)
 
     const { client } = await start(dataDir)
     const { rows } = await client.query('SELECT count(*)::integer AS count, max(n) AS newest FROM kept')
@@ -121,13 +121,13 @@ describe('the data of the embedded database', () => {
 describe('the owner of a data directory', () => {
   it('excludes another process, with an error that names the owner and the remedy', async () => {
     const dataDir = await temporaryDir()
-    const { child, says } = run(dataDir, SERVE)
-    expect((await says.next()).value).toBe('serving')
+    const { child, lines } = run(dataDir, SERVE)
+    expect((await lines.next()).value).toBe('serving')
 
-    const refused = await startEmbedded(dataDir).catch((error) => error)
-    expect(refused).toBeInstanceOf(DataDirInUse)
-    expect(refused).toMatchObject({ directory: dataDir, pid: child.pid })
-    expect(refused.message).toContain(`${dataDir} is in use by process ${child.pid}. Stop that process`)
+    const failure = await startEmbedded(dataDir).catch((error) => error)
+    expect(failure).toBeInstanceOf(DataDirInUse)
+    expect(failure).toMatchObject({ directory: dataDir, pid: child.pid })
+    expect(failure.message).toContain(`${dataDir} is in use by process ${child.pid}. Stop that process`)
   })
 
   it('excludes a second start in the same process', async () => {
@@ -147,8 +147,8 @@ describe('the owner of a data directory', () => {
 
   it('is replaced by the next process after it was killed', async () => {
     const dataDir = await temporaryDir()
-    const { child, says } = run(dataDir, SERVE)
-    await says.next()
+    const { child, lines } = run(dataDir, SERVE)
+    await lines.next()
     await kill(child)
     expect(readFileSync(join(dataDir, 'lock'), 'utf8')).toContain(`${child.pid}\n`)
 

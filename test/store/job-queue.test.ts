@@ -86,7 +86,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     await vi.waitFor(() => expect(attempts).toBe(2), { timeout: 15_000 })
   }, 25_000)
 
-  it('stores a reason of a failure that is safe to show, and does not add a retrying job again', async () => {
+  it('stores an error message that is safe to show, and does not queue a retrying job again', async () => {
     const jobs = queue()
     const failures = [
       new ProviderFailed('No such model.', false),

@@ -1,5 +1,5 @@
-// Migrations: applied once and completely under concurrent starts, recorded as Prisma does, refused if they do not
-// match those in the database; and their tables, which equal schema.prisma.
+// Migrations: applied once and completely under concurrent starts, recorded as Prisma does, and rejected if they do not
+// match the migrations of the database. The resulting tables equal schema.prisma.
 
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -92,21 +92,21 @@ describe.each(backends)('migrate on $name', ({ open }) => {
     expect(await migrate(opened.pool)).toEqual([])
   })
 
-  it('refuses a database of a newer version', async () => {
+  it('rejects a database of a newer version', async () => {
     rmSync(join(directory, shipped.at(-1)!), { recursive: true })
     write('30000101000000_other', 'CREATE TABLE never_made ()')
     await expect(migrate(opened.pool, directory)).rejects.toThrow(`${shipped.at(-1)} of a newer version`)
     expect(await exists('never_made')).toBe(false)
   })
 
-  it('refuses a migration that was edited after it was applied', async () => {
+  it('rejects a migration that was edited after it was applied', async () => {
     write(shipped[0]!, `${readFileSync(join(directory, shipped[0]!, 'migration.sql'), 'utf8')}\n`)
     write('30000101000000_other', 'CREATE TABLE never_made ()')
     await expect(migrate(opened.pool, directory)).rejects.toThrow(`${shipped[0]} was edited`)
     expect(await exists('never_made')).toBe(false)
   })
 
-  it('refuses a migration that Prisma left unfinished, unless it was rolled back', async () => {
+  it('rejects a migration that Prisma left unfinished, unless it was rolled back', async () => {
     await opened.pool.query(`
       INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('half', 'x', '30000101000000_half')`)
     await expect(migrate(opened.pool)).rejects.toThrow('30000101000000_half failed')

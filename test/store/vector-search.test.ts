@@ -75,7 +75,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
     found.filter(({ seq }) => expected.includes(seq)).length / expected.length
 
   it.each(Object.keys(SIZES))(
-    'returns for the tenant with %s turns as many as exist, and the nearest ones',
+    'returns the nearest turns of the tenant with %s turns, all if there are fewer than the limit',
     async (tenant) => {
       for (const [variant, search] of Object.entries(searches)) {
         // A forced index search for a thousandth of the table misses some turns, so the test requires less recall of
@@ -121,7 +121,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
 
   if (name === 'postgres')
     it('uses the index for wide scopes only', async () => {
-      const how = async (tenant: string) =>
+      const methodFor = async (tenant: string) =>
         (
           await searches['with the default choice']!.nearest(
             EMBEDDER,
@@ -132,7 +132,11 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
             {},
           )
         ).method
-      expect([await how('one'), await how('hundred'), await how('many')]).toEqual(['EXACT', 'EXACT', 'APPROXIMATE'])
+      expect([await methodFor('one'), await methodFor('hundred'), await methodFor('many')]).toEqual([
+        'EXACT',
+        'EXACT',
+        'APPROXIMATE',
+      ])
       expect(await readVectorIndex(opened.db, EMBEDDER)).toEqual({ valid: true, rows: ALL })
     })
 })

@@ -1,5 +1,5 @@
-// Fake background jobs for conversations and users, which only advance the watermarks of the real ones; and the number
-// of runs of each job, read by plain queries.
+// Fake background jobs for conversations and users, which only advance the watermarks of the real jobs; and plain
+// queries that count the runs of each job.
 
 import type { Deps } from '../../src/domain/deps.ts'
 import type { Verbs } from '../../src/domain/background/verbs.ts'
@@ -26,7 +26,8 @@ const userJob =
   }
 
 /**
- * Each run advances the watermark only if it is still the one that the run read, so that concurrent runs count once.
+ * Each run advances the watermark only if no other run has advanced it since it was read, so that concurrent runs count
+ * once.
  */
 export const fakeVerbs: Verbs = {
   async extractNext({ pool }, conversationId, n) {
@@ -67,7 +68,7 @@ export type Runs = {
 }
 
 export async function readRuns({ pool }: Pick<Deps, 'pool'>, tenant: string): Promise<Runs> {
-  const { rows: conversationIds } = await pool.query(
+  const { rows: conversations } = await pool.query(
     `SELECT c.id, coalesce(p.extractions, 0) AS extractions,
             ARRAY(SELECT s.turns FROM summary s WHERE s.conversation_id = c.id AND s.level = 0
                   ORDER BY s.seq) AS summaries
@@ -79,7 +80,7 @@ export async function readRuns({ pool }: Pick<Deps, 'pool'>, tenant: string): Pr
     [tenant],
   )
   const byId = (rows: { id: string }[]) => Object.fromEntries(rows.map(({ id, ...rest }) => [id, rest as never]))
-  return { conversations: byId(conversationIds), users: byId(users) }
+  return { conversations: byId(conversations), users: byId(users) }
 }
 
 /**

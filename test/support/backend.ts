@@ -74,8 +74,8 @@ export async function newDataDir(): Promise<string> {
 const UNCHANGED = /\/base\/[14]\/./
 
 /**
- * Copies a data directory, with links to the files that do not change: more than half of a thousand. Synchronous,
- * because the asynchronous copy takes twice the CPU time.
+ * Copies a data directory, with hard links to the files that do not change, which are more than half of about 1,000.
+ * Synchronous, because the asynchronous copy takes twice the CPU time.
  */
 function copyTemplate(template: string, directory: string): void {
   const filter = (from: string, to: string) => {
@@ -137,7 +137,7 @@ function postgres(server: string): Backend {
 
 /**
  * Returns the name of a migrated database to copy. It is created once for each version of the migrations and kept on
- * the server, under its final name only once complete. The lock stops concurrent test files from creating it twice.
+ * the server. It gets its final name when it is complete. The lock stops concurrent test files from creating it twice.
  */
 async function migratedTemplate(server: string, client: pg.Client): Promise<string> {
   const name = `colloquy_template_${await schemaVersion()}`

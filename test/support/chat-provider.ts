@@ -105,19 +105,19 @@ export function describeFailedRequests<P extends Provider>(
   })
 
   it('is no longer awaited once the provider is closed', async () => {
-    const patient = world.create({ timeoutMs: 60_000 })
+    const slow = world.create({ timeoutMs: 60_000 })
     const requested = new Promise<void>((resolve) => world.chat.next(() => resolve()))
-    const waiting = failureOf(call(patient))
+    const waiting = failureOf(call(slow))
     await requested
-    await patient.close()
+    await slow.close()
     expect(await waiting).toMatchObject({ retryable: false, message: expect.stringContaining('is closed') })
   })
 
   it('results in errors that name the setting to check, but no key', async () => {
-    const refused = await failureOf(call(world.create({ apiKey: 'sk-other' })))
-    expect(refused).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
+    const rejected = await failureOf(call(world.create({ apiKey: 'sk-other' })))
+    expect(rejected).toMatchObject({ retryable: false, message: expect.stringContaining('Check OPENAI_API_KEY.') })
     // The fake server quotes both keys.
-    expect(refused.message).not.toMatch(/sk-/)
+    expect(rejected.message).not.toMatch(/sk-/)
     world.chat.next(answersWithStatus(404))
     const missing = await failureOf(call(world.provider))
     expect(missing).toMatchObject({ retryable: false, message: expect.stringContaining(`Check ${modelVariable}.`) })

@@ -55,7 +55,7 @@ export function createConversationOracle() {
           : [...(former?.windows ?? []), { from: entries.length, to: Infinity }]
       members.set(actor, { windows, history, isIn: true, removed: false, read: former?.read ?? 0 })
     },
-    /** `removed`: another actor removed the participant, so it does not join again by speaking. */
+    /** `removed`: another actor removed the participant, so it does not join again by appending a turn. */
     leave(actor: string, removed = false) {
       write('ParticipantLeft')
       const member = members.get(actor)!

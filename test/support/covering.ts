@@ -37,11 +37,11 @@ export async function expectCovering({ db }: Deps, conversationId: string) {
     current.filter(({ fromSeq, toSeq }) => fromSeq <= turn.rootSeq && turn.rootSeq <= toSeq)
 
   for (const turn of committed) {
-    const by = summariesOf(turn)
-    expect(by.length, `summaries that cover root seq ${turn.rootSeq}`).toBe(turn.rootSeq <= through ? 1 : 0)
+    const coveredBy = summariesOf(turn)
+    expect(coveredBy.length, `summaries that cover root seq ${turn.rootSeq}`).toBe(turn.rootSeq <= through ? 1 : 0)
     // The summary was created from this version, not from an older one.
-    if (by[0]) expect(turn.seq).toBeLessThanOrEqual(by[0].newestSeq)
-    if (by[0]) expect(turn.seq).toBeLessThan(by[0].seq)
+    if (coveredBy[0]) expect(turn.seq).toBeLessThanOrEqual(coveredBy[0].newestSeq)
+    if (coveredBy[0]) expect(turn.seq).toBeLessThan(coveredBy[0].seq)
   }
   for (const turn of publicTurns) if (turn.status === 'STREAMING') expect(turn.rootSeq).toBeGreaterThan(through)
   const covered = committed.filter(({ rootSeq }) => rootSeq <= through)
@@ -89,7 +89,7 @@ export function createFakeSummarizer(model = 'fake') {
   return fake satisfies Summarizer
 }
 
-/** Returns the deps with `summarizer` as the summarizer of conversations that name no model. */
+/** Returns the deps with `summarizer` as the default, as `extractive`, and under the name of its model. */
 export const withSummarizer = (deps: Deps, summarizer: Summarizer): Deps => ({
   ...deps,
   summarizers: {

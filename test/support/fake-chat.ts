@@ -21,7 +21,7 @@ export type FakeChat = {
   stop(): Promise<void>
 }
 
-/** Answers with the content as the model's message; a content that is no string is sent as JSON. */
+/** Answers with the content as the model's message; content that is not a string is sent as JSON. */
 export const answers =
   (content: unknown): ChatResponder =>
   (response) => {

@@ -9,8 +9,8 @@ import type { AddressInfo } from 'node:net'
 export type EmbeddingRequest = { model: string; input: string[]; encoding_format?: string; dimensions?: number }
 type Item = { object: 'embedding'; index: number; embedding: string | number[] }
 
-/** Sends an answer in place of the regular one, which is `proper`. */
-export type Responder = (response: ServerResponse, proper: { data: Item[] }, request: EmbeddingRequest) => void
+/** Sends an answer in place of the regular one, which is `regular`. */
+export type Responder = (response: ServerResponse, regular: { data: Item[] }, request: EmbeddingRequest) => void
 
 export type FakeOpenAi = {
   /** Base URL; ends in /v1. */
@@ -52,12 +52,12 @@ export const fails =
     response.end(JSON.stringify({ error: { message, code } }))
   }
 
-/** Answers with the given body. */
+/** Answers with status 200 and the body that `make` returns. */
 export const replies =
-  (make: (proper: { data: Item[] }) => unknown): Responder =>
-  (response, proper) => {
+  (make: (regular: { data: Item[] }) => unknown): Responder =>
+  (response, regular) => {
     response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(make(proper)))
+    response.end(JSON.stringify(make(regular)))
   }
 
 export async function createFakeOpenAi(limits: FakeLimits = {}): Promise<FakeOpenAi> {
@@ -97,7 +97,7 @@ export async function createFakeOpenAi(limits: FakeLimits = {}): Promise<FakeOpe
       const act =
         queued.shift()
         ?? (isAuthorized ? problemOf(body) : fails(401, `Incorrect API key provided: ${request.headers.authorization}`))
-        ?? replies((proper) => proper)
+        ?? replies((regular) => regular)
       act(response, { data }, body)
     })
   })

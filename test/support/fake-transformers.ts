@@ -1,11 +1,11 @@
-// A fake of @huggingface/transformers. `pipeline` returns tensors in the shapes of the real one; the last segment of
-// the model's name selects a failure.
+// A fake of @huggingface/transformers. `pipeline` returns tensors in the shapes of the real function; the last segment
+// of the model's name selects a failure.
 
 import { fakeVector } from './fake-openai.ts'
 
 const DIMENSION = 384
 const CALLS = new Map<string, number>()
-/** Counts a call with this failure, and returns the number of earlier ones. */
+/** Counts a call with this failure, and returns the number of earlier calls. */
 const countCall = (failure: string) => {
   const times = CALLS.get(failure) ?? 0
   CALLS.set(failure, times + 1)

@@ -27,7 +27,7 @@ export type Wire = {
 }
 
 export type Process = {
-  /** Replaced on a crash. */
+  /** Dependencies of the process; replaced by `crash`. */
   deps: Deps
   wire: Wire
   /** Closes its feeds, so that its readers receive no more events, and discards its in-memory state. */

@@ -14,7 +14,7 @@ export type Proxy = {
   mend(): Promise<void>
   /** Withholds the service's answers on all open connections, and on new ones if `also` is given. */
   silence(also?: 'new connections'): void
-  /** Delivers the withheld answers, and withholds no more. */
+  /** Delivers the withheld answers, and stops withholding. */
   resume(): void
   /** Number of open connections. */
   connections(): number

@@ -12,8 +12,8 @@ export type Reading = {
   readonly events: VisibleEvent[]
   /** How the subscription ended; null while it is open. */
   readonly end: 'complete' | 'stopped' | Error | null
-  /** Resolves when the condition is true of the recorded events; fails after TIMEOUT_MS. The error contains `what`. */
-  until(what: string, condition: (reading: Reading) => unknown): Promise<void>
+  /** Resolves when the condition is true of the recorded events; fails after TIMEOUT_MS. The error contains `label`. */
+  until(label: string, condition: (reading: Reading) => unknown): Promise<void>
   /** Stops reading events until `resume` is called. */
   pause(): void
   resume(): void
@@ -34,13 +34,13 @@ export async function read(deps: Deps, viewer: Viewer, input: Subscription): Pro
     get end() {
       return end
     },
-    until(what, condition) {
+    until(label, condition) {
       return new Promise((resolve, reject) => {
         const timeout = setTimeout(() => {
           waiting.delete(check)
           reject(
             new Error(
-              `Waited ${TIMEOUT_MS} ms for ${what}. Received so far:\n${lines(events).slice(-40).join('\n')}\n(${end})`,
+              `Waited ${TIMEOUT_MS} ms for ${label}. Received:\n${lines(events).slice(-40).join('\n')}\n(${end})`,
             ),
           )
         }, TIMEOUT_MS)
@@ -71,7 +71,7 @@ export async function read(deps: Deps, viewer: Viewer, input: Subscription): Pro
     for (const check of [...waiting]) check()
   }
 
-  async function take(): Promise<void> {
+  async function readAll(): Promise<void> {
     while (end === null) {
       if (gate) await gate
       const { done, value } = await iterable.next()
@@ -80,7 +80,7 @@ export async function read(deps: Deps, viewer: Viewer, input: Subscription): Pro
       changed()
     }
   }
-  take().catch((error: Error) => {
+  readAll().catch((error: Error) => {
     end ??= error
     changed()
   })

@@ -11,7 +11,8 @@ import type { Turn } from '../../src/domain/turn/turn.ts'
 const TIMEOUT_MS = 20_000
 
 /**
- * Waits until each turn has a vector. Fails after TIMEOUT_MS, for example for a turn without a word of the embedder.
+ * Waits until each turn has a vector. Fails after TIMEOUT_MS, for example because a turn contains no word of the
+ * embedder's vocabulary.
  */
 export async function embedded(deps: Deps, turns: readonly Turn[]): Promise<void> {
   const embedder = deps.embedding.serving()

@@ -19,7 +19,7 @@ type KeptDatabase = {
 
 const kept: KeptDatabase[] = []
 
-/** Everything that a test could change in the schema. A database with another schema is not used again. */
+/** Digest of the relations, functions and triggers. A database whose schema a test changed is not reused. */
 const SCHEMA = `
   SELECT md5(string_agg(object, ',' ORDER BY object)) AS schema FROM (
     SELECT c.oid || ' ' || c.relnatts || ' ' || c.relchecks AS object
@@ -56,7 +56,7 @@ async function create(dataDir: string): Promise<KeptDatabase> {
   return each
 }
 
-/** Empties a closed database for `dataDir`. Returns null if there is none. */
+/** Empties a closed database and assigns it to `dataDir`. Returns null if no database can be reused. */
 async function reuse(dataDir: string): Promise<KeptDatabase | null> {
   for (const each of kept.filter(({ isOpen }) => !isOpen)) {
     each.isOpen = true

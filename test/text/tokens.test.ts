@@ -53,7 +53,7 @@ describe('counting tokens', () => {
     expect(counted).toEqual(texts.map(countInline))
   })
 
-  it('returns to concurrent calls the results of their own texts', async () => {
+  it('returns to each concurrent call the number for its own text', async () => {
     const texts = Array.from({ length: 20 }, (_, i) => 'one two three '.repeat(1_200 + i))
     expect(await Promise.all(texts.map(async (text) => counter.count(text)))).toEqual(texts.map(countO200k))
   })
@@ -70,7 +70,7 @@ describe('counting tokens', () => {
     ['emoji', '🎉'],
     ['no-break spaces', '\u00a0'],
     ['marks', '\u0301'],
-  ])('ends for 256 KiB of only %s', async (_, unit) => {
+  ])('counts 256 KiB of %s within the time limit', async (_, unit) => {
     const text = unit.repeat(Math.floor(262_144 / unit.length))
     const tokens = await counter.count(text)
     expect(tokens).toBeGreaterThan(0)

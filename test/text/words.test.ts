@@ -28,7 +28,7 @@ describe('words', () => {
     ['short words', 'a '],
     ['unpaired surrogates', '\ud83d'],
   ])(
-    'are found in time in 256 KiB of %s',
+    'are found in 256 KiB of %s within the time limit',
     (_, part) => {
       expect(terms(part.repeat(262_144 / Buffer.byteLength(part)))).toBeDefined()
     },

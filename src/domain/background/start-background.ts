@@ -6,7 +6,7 @@ import { startSweeping } from './sweep.ts'
 
 /**
  * Starts the background work of this process: the tasks of sweep.ts, and the jobs that compact, extract facts, refresh
- * profiles and reconcile facts. Any number of processes may run it; each piece of work is done once.
+ * profiles and reconcile facts. Any number of processes may run it: concurrent runs never write a result twice.
  *
  * Returns immediately. If the job queue cannot be created, logs the error and runs only the tasks.
  * @returns a function that stops the work and resolves when running tasks and jobs have ended

@@ -13,7 +13,7 @@ import { abortSilentTurns } from '../streaming-turn/stream.ts'
 type Task = { name: string; everyMs: (deps: BackgroundDeps) => number; run(deps: BackgroundDeps): Promise<number> }
 
 const TASKS: Task[] = [
-  // Twice per lease, so that a turn is aborted about half a lease after its lease expired, at the latest.
+  // Twice per lease, so that a turn is aborted at most about half a lease after its lease expired.
   {
     name: 'abort streaming turns whose lease expired',
     everyMs: (deps) => deps.streamLeaseMs / 2,

@@ -31,7 +31,7 @@ export function allot({ all, fixed, newest, shares, withRecall }: Budget): Recor
   const withoutNewest = minus(space, newest)
   const shared = withRecall ? minus(space, { ...NOTHING, messages: 1 }) : space
   const recalled = withRecall ? shares.recalled : 0
-  // Without recall, the other sections divide its share in proportion to their own.
+  // Without recall, its share is divided among the other sections in proportion to their shares.
   const total = 1 - shares.recalled + recalled
   const upTo = (part: number) => partOf(shared, part / total)
   return {

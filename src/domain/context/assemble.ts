@@ -3,7 +3,8 @@
 // sources that are already included.
 //
 // Invariants: the budget is never exceeded; the system prompt and the newest turn are always included; instructions are
-// included up to their share of the budget, the oldest first; a tool call and its results stay together; the same material and recalled turns give the same context.
+// included up to their share of the budget, the oldest first; a tool call and its results stay together; the same
+// material and recalled turns give the same context.
 
 import { BudgetTooSmall, InvalidInput } from '../../errors.ts'
 import { allot } from './allotment.ts'
@@ -42,7 +43,7 @@ type CoveringSummary = { id: string; content: string; fromSeq: number; toSeq: nu
 
 export type ContextMaterial = {
   systemPrompt: string | null
-  /** Profiles of people in the conversation, the most important first. */
+  /** Profiles of people in the conversation, the owner's first. */
   profiles: QuotedProfile[]
   /** Facts of the conversation and about its people, most recently observed first. */
   facts: QuotedFact[]
@@ -50,13 +51,21 @@ export type ContextMaterial = {
   areAllFacts: boolean
   /** Summaries of the oldest turns, oldest first. */
   summaries: CoveringSummary[]
-  /** The older summaries that do not fit into the budget, oldest first. If `summaries` is empty, `recent` has the turns they cover. */
+  /**
+   * The older summaries that do not fit into the budget, oldest first. If `summaries` is empty, `recent` contains the
+   * turns that they cover.
+   */
   tooLong: CoveringSummary[]
-  /** Turns read regardless of age: instructions, pinned turns, turns that summaries never cover. By root seq. */
+  /**
+   * Turns read regardless of age: instructions, pinned turns, turns that summaries never cover. Ascending by root seq.
+   */
   kept: (ContextTurn & { pinned: boolean })[]
-  /** The newest turns after the last summary in `summaries`, and the newest turn, by root seq. May contain kept turns. */
+  /**
+   * The newest turns after the last summary in `summaries`, and the newest turn; ascending by root seq. May contain
+   * kept turns.
+   */
   recent: ContextTurn[]
-  /** Whether `recent` contains all such turns. */
+  /** Whether `recent` contains all turns after the last summary in `summaries`; false if older ones were not read. */
   complete: boolean
   perspective: Perspective
 }

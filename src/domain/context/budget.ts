@@ -75,17 +75,18 @@ export const DEFAULT_SHARES: Shares = {
 }
 
 /**
- * Share of the space besides the system prompt and the newest turn that instructions may take together. Without it, one
- * long instruction would make every smaller context impossible.
+ * Maximum share for all instructions together, of the space that remains after the system prompt and the newest turn.
+ * Without this limit, one long instruction would make every smaller context impossible.
  */
 export const INSTRUCTION_SHARE = 0.5
 
-/** Tokens that a message has besides its text: the minimum and the usual maximum. */
+/** Minimum and usual maximum number of tokens of a message in addition to its text. */
 export const OVERHEAD = { min: 11, max: 40 }
 
 /**
  * Chooses the newest summaries that fit, by stored token counts: in the summaries' share and in the space that profiles
- * and facts leave. If none fits, the turns they cover are read instead; otherwise the turns of those left are omitted.
+ * and facts leave. If none fits, the caller reads the turns they cover; otherwise the turns of omitted summaries are
+ * omitted too.
  *
  * `before`: stored token counts of the profiles and facts that may precede the summaries.
  */

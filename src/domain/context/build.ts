@@ -20,11 +20,11 @@ const MAX_TOKENS = 2_000_000
 /** Maximum number of hits of one recall. */
 const MAX_HITS = 100
 /**
- * Number of hits requested beyond `k`, because some hits may be in the context already. If too few are left of a
- * full result, the search is repeated with a greater `k`.
+ * Number of hits requested beyond `k`, because some hits may be in the context already. If a full result has fewer
+ * than `k` other hits, the search is repeated with a greater `k`.
  */
 const SPARE_HITS = 5
-/** Maximum length of a query in UTF-16 units, the same as in recall.ts. */
+/** Maximum length of a query, in code points; recall.ts applies the same limit in UTF-16 units. */
 const MAX_QUERY = 10_000
 
 const buildContextInput = z

@@ -23,7 +23,7 @@ const NO_SPACE = {
   PINNED: 'no space for older pinned turns',
   RECENT: 'no space for older turns that no summary covers',
 }
-const NO_SPACE_FOR_INSTRUCTIONS = `instructions take at most ${INSTRUCTION_SHARE * 100} % of the space, the oldest first`
+const NO_SPACE_FOR_INSTRUCTIONS = `instructions take at most ${INSTRUCTION_SHARE * 100} % of the space, oldest first`
 
 /**
  * Chooses the instructions that fit, the oldest first, and skips each that does not fit. A later instruction, however
@@ -42,7 +42,7 @@ export function chooseInstructions(kept: readonly KeptTurn[], space: Size): Choi
   return choice
 }
 
-/** Chooses the newest of the kept turns other than instructions that fit. */
+/** Chooses the newest kept turns that fit. Ignores instructions. */
 export const choosePinned = (kept: readonly KeptTurn[], space: Size): Choice =>
   newestThatFit(
     kept.filter(({ isInstruction }) => !isInstruction),

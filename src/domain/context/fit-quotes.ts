@@ -1,5 +1,5 @@
-// Fits profiles, facts and recalled turns into their space, each kind as one message of quotes. Items that do not fit
-// are listed in the manifest with their token counts.
+// Fits profiles, facts and recalled turns into the space of their section, each kind as one message of quotes. Items
+// that do not fit are listed in the manifest with their token counts.
 
 import { fits, plus, sizeOf, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { ContextItem, Message } from './message.ts'
@@ -65,7 +65,7 @@ export type QuotedSection = { messages: MeasuredMessage[]; omitted: ContextItem[
 
 /**
  * Builds the message of the profiles that fit.
- * @param profiles the most important first; the message keeps this order
+ * @param profiles in order of preference; the message keeps this order
  */
 export async function fitProfiles(
   tokens: Tokens,

@@ -1,5 +1,5 @@
-// Reads the material of a context with a few statements. The turns read depend on the budget, not on the conversation's
-// length. Turns, summaries, facts and profiles are limited to the viewer's view.
+// Reads the material of a context with a few statements. The number of turns read depends on the budget, not on the
+// conversation's length. Turns, summaries, facts and profiles are limited to the viewer's view.
 
 import { InvalidInput, NotFound } from '../../errors.ts'
 import { readKeptTurns, readRecentTurns } from '../../store/sql/context/context-turns.ts'
@@ -17,7 +17,7 @@ import { hasContent, matchCalls } from './perspective.ts'
 
 export type MaterialRequest = {
   conversationId: string
-  /** The participant whose perspective the context takes; null leaves each turn its own role. */
+  /** The participant whose perspective the context takes; null keeps each turn's own role. */
   as: string | null
   tokenBudget: number
   /** Maximum number of turns in the window; null for as many as fit. */
@@ -42,7 +42,7 @@ const CALL_REACH = 256
 const MAX_SEQ = 2 ** 31 - 1
 
 /**
- * Reads the conversation's newest turns after a root seq, as far back as they may fit; returns them oldest first.
+ * Reads the conversation's newest turns after a root seq, as many as may fit; returns them oldest first.
  * `complete`: whether all turns after that root seq were read. The page size is estimated from the average token count,
  * so that one page usually suffices.
  */

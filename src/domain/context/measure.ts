@@ -51,16 +51,16 @@ function unansweredIn(turns: readonly ContextTurn[], { callTurns }: CallMatches)
     const { callId } = turns[position!]!.parts![part!] as { callId: string }
     answers.set(`${caller} ${callId}`, (answers.get(`${caller} ${callId}`) ?? 0) + 1)
   }
-  const open = new Map<number, Set<string>>()
+  const unanswered = new Map<number, Set<string>>()
   for (const [position, { parts }] of turns.entries()) {
     for (const part of (parts ?? []) as { type: string; callId: string }[]) {
       if (part.type !== 'toolCall') continue
       const available = answers.get(`${position} ${part.callId}`) ?? 0
       if (available > 0) answers.set(`${position} ${part.callId}`, available - 1)
-      else open.set(position, (open.get(position) ?? new Set()).add(part.callId))
+      else unanswered.set(position, (unanswered.get(position) ?? new Set()).add(part.callId))
     }
   }
-  return open
+  return unanswered
 }
 
 /** A turn that is considered regardless of age: an instruction, a pinned turn, or one that summaries never cover. */
@@ -95,8 +95,8 @@ export async function measureTurns(
   const isAlone = (position: number) =>
     !isNewest.has(position) && matches.groups.get(position)!.some((member) => keptIds.has(recent[member]!.id))
   const asText = (turn: ContextTurn) => renderFrom(perspective, [turn], { tools: false })[0]!
-  const open = unansweredIn(recent, matches)
-  const seen = renderFrom(perspective, recent, { matches })
+  const unanswered = unansweredIn(recent, matches)
+  const rendered = renderFrom(perspective, recent, { matches })
   const turns: MeasuredMessage[] = []
   for (const [position, turn] of recent.entries()) {
     const reason = isNewest.has(position)
@@ -107,8 +107,8 @@ export async function measureTurns(
     turns.push(
       await measureMessage(
         tokens,
-        { kind: 'RECENT', reason, ...(isAlone(position) ? asText(turn) : seen[position]!) },
-        isAlone(position) ? undefined : open.get(position),
+        { kind: 'RECENT', reason, ...(isAlone(position) ? asText(turn) : rendered[position]!) },
+        isAlone(position) ? undefined : unanswered.get(position),
       ),
     )
   }

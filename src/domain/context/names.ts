@@ -1,5 +1,5 @@
-// Chooses the names under which a context shows actors, so that a model can tell any two of them apart. A display name
-// is free text: two participants may choose the same one, or one that another rendering makes the same.
+// Chooses the names under which a context shows actors, so that a model can distinguish the actors. A display name
+// is free text: two participants may choose the same one, or two names that become equal in a rendering.
 
 import { createHash } from 'node:crypto'
 import { oneLine } from './perspective.ts'
@@ -16,7 +16,7 @@ const formsOf = (name: string): string[] => [
   `name ${openAiName(name).toLowerCase()}`,
 ]
 
-/** An actor short and plain enough to be a readable suffix. */
+/** Matches an actor that is readable as a suffix. */
 const PLAIN = /^[\w-]{1,32}$/
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 8)
@@ -30,19 +30,21 @@ function candidatesOf({ actor, displayName }: Named): string[] {
 }
 
 /**
- * Returns a name of one line for each actor: its display name, or the actor without one. Actors whose names are equal without
- * regard to case, width and punctuation get a suffix: "Ada (u-2)". `known` names keep their form.
+ * Returns a name of one line for each actor: its display name, or the actor without one. Actors whose names differ only
+ * in case, width and punctuation get a suffix: "Ada (u-2)". Actors in `assigned` keep the name they have there.
  */
 export function tellApart(
   people: readonly Named[],
-  known: ReadonlyMap<string, string> = new Map(),
+  assigned: ReadonlyMap<string, string> = new Map(),
 ): Map<string, string> {
-  const fresh = [...new Map(people.filter(({ actor }) => !known.has(actor)).map((each) => [each.actor, each])).values()]
-  const choices = fresh.map((each) => ({ actor: each.actor, candidates: candidatesOf(each), level: 0 }))
-  const fixed = new Set([...RESERVED, ...known.values()].flatMap(formsOf))
-  // Quotes from other conversations show actors, so no actor is shown under another one's id.
+  const unassigned = [
+    ...new Map(people.filter(({ actor }) => !assigned.has(actor)).map((each) => [each.actor, each])).values(),
+  ]
+  const choices = unassigned.map((each) => ({ actor: each.actor, candidates: candidatesOf(each), level: 0 }))
+  const fixed = new Set([...RESERVED, ...assigned.values()].flatMap(formsOf))
+  // Quotes from other conversations show actors, so no name may equal another actor.
   const actors = new Map(
-    [...known.keys(), ...fresh.map(({ actor }) => actor)].flatMap((a) => formsOf(a).map((f) => [f, a])),
+    [...assigned.keys(), ...unassigned.map(({ actor }) => actor)].flatMap((a) => formsOf(a).map((f) => [f, a])),
   )
   for (let changed = true; changed;) {
     changed = false
@@ -58,5 +60,5 @@ export function tellApart(
       changed = true
     }
   }
-  return new Map([...known, ...choices.map(({ actor, candidates, level }) => [actor, candidates[level]!] as const)])
+  return new Map([...assigned, ...choices.map(({ actor, candidates, level }) => [actor, candidates[level]!] as const)])
 }

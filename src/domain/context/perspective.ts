@@ -1,5 +1,5 @@
-// Renders turns from one participant's perspective: its own turns become assistant messages, the turns of others become
-// user messages with a name. The participant's own tool calls stay tool calls; those of others become text.
+// Renders turns from one participant's perspective: its own turns become assistant messages, other participants'
+// turns become user messages with a name. The participant's own tool calls stay tool calls; other calls become text.
 //
 // Invariants: a tool result stays a result only if its call stays a call; the same turns give the same messages.
 
@@ -20,7 +20,7 @@ export type ContextTurn = {
 }
 
 export type Perspective = {
-  /** The participant; null leaves each turn its own role. */
+  /** The participant; null keeps each turn's own role. */
   as: string | null
   /** Display names by actor; a missing display name is replaced by the actor. */
   names: ReadonlyMap<string, string>
@@ -54,7 +54,7 @@ const partsIn = (turn: ContextTurn) => partsOf(turn as { text: string; parts: Co
 export const hasContent = (turn: ContextTurn) =>
   turn.status === 'ABORTED' || (turn.status === 'COMMITTED' && partsIn(turn).some((part) => !isBlank(part)))
 
-/** Groups of turns that are linked by tool calls and results. A position is an index in that list. */
+/** Groups of turns that are linked by tool calls and results. A position is an index in the list of turns. */
 export type CallMatches = {
   /** By position: ascending positions of the turns to include or leave out together with that turn, itself included. */
   groups: Map<number, number[]>
@@ -62,7 +62,7 @@ export type CallMatches = {
   callTurns: Map<string, number>
 }
 
-/** Matches each result with the latest earlier call of its id that has no result yet. Ignores results in SYSTEM turns. */
+/** Matches each result with the latest earlier call that has its id and no result. Ignores results in SYSTEM turns. */
 export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
   const open = new Map<string, number[]>()
   const parent = turns.map((_, position) => position)
@@ -131,7 +131,7 @@ export function renderFrom(
           return [tools && role === 'ASSISTANT' ? part : asText.toolCall(part)]
         case 'toolResult':
           return [staysResult(`${position}:${index}`) ? part : asText.toolResult(part)]
-        // A participant's reasoning is not shown to others.
+        // A participant's reasoning is not shown to other participants.
         case 'reasoning':
           return role === 'ASSISTANT' ? [part] : []
         default:

@@ -14,7 +14,7 @@ import { factLine, type QuotedFact, type QuotedProfile } from './quote.ts'
 const MAX_FACTS = 500
 /** Maximum number of profiles in a context. */
 const MAX_PROFILES = 10
-/** Usual maximum of the tokens that a line adds to a fact's sentence, and that fences and header add to a profile. */
+/** Usual maximum number of added tokens: by the rest of its line to a fact, by fences and header to a profile. */
 const ADDED_TOKENS = { fact: 12, profile: 20 }
 
 export type ProfilesAndFacts = {
@@ -24,7 +24,7 @@ export type ProfilesAndFacts = {
   facts: QuotedFact[]
   /** Whether `facts` contains all facts; false if there are more than MAX_FACTS. */
   areAllFacts: boolean
-  /** Sums of the stored token counts and of ADDED_TOKENS for each. */
+  /** Sums of the stored token counts, plus ADDED_TOKENS for each item. */
   tokens: { profiles: number; facts: number }
 }
 

@@ -35,8 +35,8 @@ export function windowStart({ rootSeqs, complete, fill, turns, inSteps }: Window
   let earliest = end
   while (earliest > end - maxTurns && fill(earliest - 1) <= 1) earliest -= 1
   if (!inSteps || (earliest === 0 && complete)) return earliest
-  // The latest start that includes `turns` turns or, if `turns` is null or too many, fills at least MIN_FILL of the
-  // space.
+  // The latest start that includes `turns` turns or, if `turns` is null or more than fit, fills at least MIN_FILL of
+  // the space.
   let latest = end
   if (turns !== null && end - earliest >= turns) latest = end - turns
   else while (latest > earliest && fill(latest) < MIN_FILL) latest -= 1

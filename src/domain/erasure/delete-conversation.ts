@@ -24,7 +24,8 @@ export type ErasureReceipt = {
 
 /**
  * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations that
- * its facts superseded become active again; conversations found before the transaction get a FactsChanged event.
+ * its facts superseded become active again. Each such conversation found before the transaction gets a FactsChanged
+ * event.
  * Subscriptions to the deleted conversation end.
  * @throws NotFound
  */

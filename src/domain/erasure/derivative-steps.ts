@@ -52,9 +52,9 @@ export const revokeCoverage: UpdateDerivatives = async (tx, { conversationId, is
 }
 
 /**
- * Takes the older version back as a source of facts, and supersedes the facts that have no other source. Duplicates from
- * other turns that these had replaced become active again. If the newer version states the facts too, extraction writes
- * them again.
+ * Removes the older version from the sources of its facts, and supersedes the facts that have no other source.
+ * Duplicates from other turns that these facts superseded become active again. If the newer version states the facts
+ * too, extraction writes them again.
  */
 export const supersedeFactsOfTurn: UpdateDerivatives = async (tx, { older }) => {
   const source = { turnId: older.id }
@@ -84,8 +84,8 @@ export const countSummaries: PrepareDelete = async (tx, { conversationId }) => (
 })
 
 /**
- * Takes the conversation back as a source of facts. Facts that have no other source are deleted with it, and the facts
- * that these superseded become active again. The caller has locked the journals of their conversations.
+ * Removes the conversation from the sources of facts. Facts that have no other source are deleted with it, and the
+ * facts that these superseded become active again. The caller has locked the journals of their conversations.
  */
 export const takeBackFacts: PrepareDelete = async (tx, { conversationId }) => {
   const facts = await lockFactsOfConversation(tx, conversationId)
@@ -96,8 +96,9 @@ export const takeBackFacts: PrepareDelete = async (tx, { conversationId }) => {
 }
 
 /**
- * Deletes the profiles made from the conversation's facts. Skipped if it has no facts, because the statement reads
- * every profile of the tenant. Runs after `takeBackFacts`, so that it finds only facts that are deleted.
+ * Deletes the profiles made from the conversation's facts. Skipped if the conversation has no facts, because the
+ * statement reads every profile of the tenant. Runs after `takeBackFacts`, so that it finds only facts that are
+ * deleted.
  */
 export const deleteProfiles: PrepareDelete = async (tx, { tenant, conversationId }) => {
   const fact = await tx.fact.findFirst({ where: { conversationId }, select: { id: true } })

@@ -1,14 +1,14 @@
-// A budget of bytes that readers share while they hold data that their clients have not taken yet. A request waits until
-// it fits into the budget, the share of its tenant and the share of its viewer; waiting viewers take turns.
+// A budget of bytes that readers share while they buffer data for their clients. A request waits until it fits into the
+// budget, the share of its tenant and the share of its viewer; waiting viewers are served in rotation.
 
 import type { Viewer } from '../view.ts'
 
 export type ByteShare = {
   /** Resolves when the bytes are granted, or after `release`. */
   readonly granted: Promise<void>
-  /** Replaces the number of bytes with the actual one, once it is known. */
+  /** Replaces the requested number of bytes with the actual number. */
   resize(bytes: number): void
-  /** Returns the bytes, or withdraws the request. Releasing twice has no effect. */
+  /** Returns the bytes to the budget, or withdraws the request. Releasing twice has no effect. */
   release(): void
 }
 
@@ -20,29 +20,32 @@ export type ByteBudget = {
   take(viewer: Viewer, bytes: number): ByteShare
 }
 
-/** Part of the budget that one tenant may hold. */
+/** Maximum part of the budget that one tenant may use. */
 const TENANT_SHARE = 1 / 2
-/** Part of the budget that one viewer may hold. */
+/** Maximum part of the budget that one viewer may use. */
 const VIEWER_SHARE = 1 / 8
 
 type Request = { viewer: Viewer; bytes: number; state: 'waiting' | 'granted' | 'released'; grant(): void }
 
-/** Bytes held by each key. */
+/** Counts the bytes in use by key. */
 function createTally() {
-  const held = new Map<string, number>()
+  const bytesByKey = new Map<string, number>()
   return {
-    of: (key: string) => held.get(key) ?? 0,
+    of: (key: string) => bytesByKey.get(key) ?? 0,
     add(key: string, bytes: number): void {
-      const sum = (held.get(key) ?? 0) + bytes
-      if (sum === 0) held.delete(key)
-      else held.set(key, sum)
+      const sum = (bytesByKey.get(key) ?? 0) + bytes
+      if (sum === 0) bytesByKey.delete(key)
+      else bytesByKey.set(key, sum)
     },
   }
 }
 
 const keyOf = ({ tenant, actor }: Viewer) => JSON.stringify([tenant, actor])
 
-/** @param total maximum number of bytes. A request for more than its share is granted while nothing else holds bytes. */
+/**
+ * @param total maximum number of bytes. A request above the total or above a share is granted while no bytes of that
+ * total or share are in use.
+ */
 export function createByteBudget(total: number): ByteBudget {
   let used = 0
   const tenants = createTally()
@@ -55,7 +58,7 @@ export function createByteBudget(total: number): ByteBudget {
     && (tenants.of(viewer.tenant) === 0 || tenants.of(viewer.tenant) + bytes <= total * TENANT_SHARE)
     && (viewers.of(keyOf(viewer)) === 0 || viewers.of(keyOf(viewer)) + bytes <= total * VIEWER_SHARE)
 
-  function hold({ viewer }: Request, bytes: number): void {
+  function addUsed({ viewer }: Request, bytes: number): void {
     used += bytes
     tenants.add(viewer.tenant, bytes)
     viewers.add(keyOf(viewer), bytes)
@@ -63,7 +66,7 @@ export function createByteBudget(total: number): ByteBudget {
 
   function grant(request: Request): void {
     request.state = 'granted'
-    hold(request, request.bytes)
+    addUsed(request, request.bytes)
     request.grant()
   }
 
@@ -110,7 +113,7 @@ export function createByteBudget(total: number): ByteBudget {
         granted,
         resize(actual) {
           if (request.state !== 'granted') return
-          hold(request, actual - request.bytes)
+          addUsed(request, actual - request.bytes)
           request.bytes = actual
           grantNext()
         },
@@ -119,7 +122,7 @@ export function createByteBudget(total: number): ByteBudget {
           request.state = 'released'
           if (state === 'waiting') withdraw(request)
           if (state !== 'granted') return
-          hold(request, -request.bytes)
+          addUsed(request, -request.bytes)
           grantNext()
         },
       }

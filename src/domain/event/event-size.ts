@@ -1,4 +1,4 @@
-// Estimates how much memory an event takes, before it is rendered. Buffers of events are bounded by this estimate.
+// Estimates the memory that an event takes, before it is rendered. Buffers of events are bounded by this estimate.
 
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import type { ConversationEvent } from './event.ts'
@@ -22,7 +22,9 @@ const turnSize = ({ text, parts, metadata, sources }: TurnRow) =>
   + (metadata ? jsonSize(metadata) : 0)
   + (sources ? jsonSize(sources) : 0)
 
-/** Returns the approximate size of the event in bytes: exact to a factor of 2 for text in the Basic Multilingual Plane. */
+/**
+ * Returns the approximate size of the event in bytes, exact to a factor of 2 for text in the Basic Multilingual Plane.
+ */
 export function sizeOfEvent(event: Pick<ConversationEvent, 'type'>): number {
   const given = event as ConversationEvent
   switch (given.type) {

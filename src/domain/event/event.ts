@@ -134,8 +134,8 @@ export function projectEvent(view: View, event: ConversationEvent): VisibleEvent
     }
     case 'FactsChanged': {
       const { facts, ...rest } = event
-      const seen = facts.filter((fact) => sees(view, fact)).map(({ id }) => id)
-      return { ...rest, factIds: [...new Set(seen)] }
+      const visibleIds = facts.filter((fact) => sees(view, fact)).map(({ id }) => id)
+      return { ...rest, factIds: [...new Set(visibleIds)] }
     }
     case 'TurnDelta': {
       const { of, ...rest } = event
@@ -187,7 +187,7 @@ export type JournalPage = {
   last: number
   /** Whether the page ends at the journal's end. */
   complete: boolean
-  /** Approximate size of the page. */
+  /** Approximate size of the page, in bytes. */
   bytes: number
 }
 

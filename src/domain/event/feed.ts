@@ -59,7 +59,7 @@ export type Feed = {
   unfollow(follower: Follower): void
 }
 
-/** A running feed. */
+/** The state of a running feed. */
 type FeedRun = {
   readonly deps: Platform
   readonly tenant: string
@@ -116,7 +116,7 @@ async function handleDelta(run: FeedRun, delta: Extract<FeedTask, { type: 'delta
   apply(run, { ...delta, at: new Date() })
 }
 
-/** Emits the text of an open turn with an audience. Several announcements that wait are read by one statement. */
+/** Emits the text of an open turn with an audience. One statement reads the text of all announcements that wait. */
 async function handleText(run: FeedRun, { turnId, end }: Extract<FeedTask, { type: 'text' }>): Promise<void> {
   if (!run.state.open.has(turnId)) await readEntries(run)
   const from = run.state.open.get(turnId)?.text.length

@@ -1,5 +1,5 @@
-// The feeds of this process, and what their readers share: the number of subscriptions of each viewer, and the memory of
-// readers that catch up.
+// The feeds of this process, and the limits that their readers share: the number of subscriptions of each viewer, and
+// the memory of readers that catch up.
 
 import { LimitReached, NotFound } from '../../errors.ts'
 import type { Platform } from '../platform.ts'
@@ -8,7 +8,7 @@ import { createByteBudget, type ByteBudget } from './byte-budget.ts'
 import { startFeed, type Feed, type StartedFeed } from './feed.ts'
 import { createTally } from './tally.ts'
 
-/** Maximum number of bytes that the readers of this process hold while they catch up. */
+/** Maximum number of bytes that the readers of this process buffer while they catch up. */
 export const CATCH_UP_BYTES = 32 * 1024 * 1024
 
 /** Maximum number of open subscriptions of one viewer, over all connections to this process. */
@@ -17,11 +17,11 @@ export const VIEWER_SUBSCRIPTIONS = 1_000
 export type Feeds = {
   /** Counts a subscription of the viewer, and returns a function that ends it. @throws LimitReached */
   enter(viewer: Viewer): () => void
-  /** The memory of readers that read the journal. */
+  /** The memory budget of readers that catch up. */
   readonly catchUp: ByteBudget
   /**
-   * Returns the conversation's feed, and starts it if it is not running. The feed stops once each `acquire` was
-   * followed by a `release`.
+   * Returns the conversation's feed, and starts it if it is not running. The feed stops once each `acquire` has
+   * been followed by a `release`.
    * @throws NotFound
    */
   acquire(tenant: string, conversationId: string): Promise<Feed>

@@ -22,7 +22,7 @@ import {
 
 /** The destination of a reader's events. */
 export type Sink = {
-  /** Adds the event, to be delivered to that view. */
+  /** Adds the event, for delivery in the given view. */
   push(event: ConversationEvent, view: View): void
   /** Whether no event may be pushed until `drained` resolves. */
   isFull(): boolean
@@ -34,7 +34,7 @@ export type Sink = {
 
 /** The source of a reader's entries while it is behind the feed. */
 export type ReaderSource = {
-  /** Requests the memory for a page. The reader holds it until its sink has taken the page. */
+  /** Requests the memory for a page. The reader releases it once its sink has taken the page. */
   reserve(): ByteShare
   /** Returns at most `limit` entries after `after`, as events; `last` is the seq of the last entry, or `after`. */
   read(after: number, limit: number): Promise<{ events: readonly JournalEvent[]; last: number; bytes: number }>
@@ -61,7 +61,7 @@ type ReaderRun = {
   stopped: boolean
   /** Ends the wait of a reader that follows the feed; null while it catches up. */
   resume: (() => void) | null
-  /** The memory of the page that the reader waits for or holds; null for none. */
+  /** The memory requested or granted for the current page; null for none. */
   share: ByteShare | null
 }
 
@@ -94,15 +94,13 @@ function push({ state, sink }: ReaderRun, event: ConversationEvent): void {
 }
 
 function receive(run: ReaderRun, event: ConversationEvent): void {
-  // Other readers may have filled a sink that they share. The reader reads the event from the journal later. A deletion
-  // is pushed at once, because the reader ends after it.
+  // This or another reader has filled the sink: the reader reads the event from the journal later. A deletion is pushed
+  // at once, because the reader ends after it.
   if (run.sink.isFull() && event.type !== 'ConversationDeleted') return leave(run, event)
-  if (!moveTo(run.state, event)) return
-  push(run, event)
-  if (run.sink.isFull()) leave(run, null)
+  if (moveTo(run.state, event)) push(run, event)
 }
 
-/** Leaves the feed, before `skipped` if given. The reader catches up once the sink accepts events again. */
+/** Leaves the feed; the reader catches up once the sink accepts events. `skipped`: the event not received, or null. */
 function leave(run: ReaderRun, skipped: ConversationEvent | null): void {
   run.feed.unfollow(run.follower)
   leaveFeed(run.state, run.feed.open.values(), skipped)
@@ -141,7 +139,10 @@ async function readPage(run: ReaderRun): ReturnType<ReaderSource['read']> {
   }
 }
 
-/** Pushes the next page of the journal. Returns false if it is empty, because the conversation is being deleted. */
+/**
+ * Pushes the next page of the journal. Returns false if the reader is stopped, or if the page is empty because the
+ * conversation is being deleted.
+ */
 async function pushPage(run: ReaderRun): Promise<boolean> {
   const { feed, state, follower } = run
   const share = run.source.reserve()
@@ -173,8 +174,8 @@ async function pushPage(run: ReaderRun): Promise<boolean> {
 }
 
 /**
- * Pushes the texts of open turns that the reader has not received. Returns false if the sink became full: the reader must
- * then wait, and the feed may advance meanwhile.
+ * Pushes the texts of open turns that the reader has not received. Returns false if the sink became full: the reader
+ * must then wait, and the feed may advance meanwhile.
  */
 function pushTexts(run: ReaderRun): boolean {
   const { feed, state, follower } = run

@@ -1,6 +1,6 @@
 // The inbox: notifies an actor of changes in its list of conversations, with the reason. Past changes are not
-// delivered. A process has one bus subscription per tenant with open inboxes, and reads the entries of GATHER_MS
-// together for all of them.
+// delivered. A process has one bus subscription per tenant with open inboxes, and reads the entries announced
+// within GATHER_MS once for all of them.
 
 import { z } from 'zod'
 import { readParticipations } from '../../store/sql/participant/read-participations.ts'
@@ -89,7 +89,7 @@ async function readAnnounced(
   for (const [conversationId, participants] of participations) {
     const { first, last } = announced.get(conversationId)!
     const from = Math.max(first - 1, last - PAGE)
-    // Pages are read one at a time, because 500 entries may be large; the entries of all pages give each reason once.
+    // Pages are read one at a time, because PAGE entries may be large; each reason is given once for all pages.
     const newest = participants.map(() => new Map<InboxReason, Date>())
     for (let after = from; after < last;) {
       const page = await readEvents(deps, tenant, conversationId, after, last - after)

@@ -58,7 +58,7 @@ export function accept(state: ReaderState, event: ConversationEvent): boolean {
 
 /**
  * Records the end of the text of each open turn in view, for a reader that leaves the feed.
- * @param skipped the event during which it leaves, if it has not received that event; the text in `open` contains it
+ * @param skipped the event before which the reader leaves, or null; the text in `open` already contains its text
  */
 export function leaveFeed(state: ReaderState, open: Iterable<OpenTurn>, skipped: ConversationEvent | null): void {
   for (const { turn, text } of open) if (isTextVisible(state.view, turn)) state.received.set(turn.id, text.length)
@@ -89,7 +89,10 @@ export function replay(state: ReaderState, event: JournalEvent): TurnDelta | nul
   return start === undefined ? null : textFrom(state, { turn, text: turn.text }, start)
 }
 
-/** Returns the text in that view of open turns that the reader has not received. The caller records what it delivers. */
+/**
+ * Sets the view. Returns the text of open turns in view that the reader has not received; the caller records the
+ * delivered part in `received`.
+ */
 export function missingTexts(state: ReaderState, view: View, open: Iterable<OpenTurn>): TurnDelta[] {
   state.view = view
   const deltas: TurnDelta[] = []

@@ -71,7 +71,7 @@ const BUFFER_BYTES = 256 * 1024
 
 /**
  * Like `readInto`, but returns the events as an iterable for one consumer. Ending the iteration stops the reader.
- * @throws InvalidInput @throws NotFound
+ * @throws InvalidInput @throws NotFound @throws LimitReached
  */
 export async function readEventsOf(
   deps: EventDeps,

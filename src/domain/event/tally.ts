@@ -1,12 +1,12 @@
-// Counts what is open, in total and by key, such as the sockets of each viewer.
+// Counts open resources in total and by key, for example the sockets of each viewer.
 
 export type Tally = {
   readonly total: number
-  /** Counts one for the key, and returns a function that takes it back once; null if a maximum is reached. */
+  /** Adds 1 to the key's count and returns a function that subtracts it, once; null if a maximum is reached. */
   enter(key: string): (() => void) | null
 }
 
-/** @param maximum per key, and of all keys together */
+/** @param maximum per key, and of all keys together; `total` defaults to no limit */
 export function createTally(maximum: { perKey: number; total?: number }): Tally {
   const counts = new Map<string, number>()
   let total = 0

@@ -25,7 +25,7 @@ export type MemoryAudit = {
   supersededFacts: number
   /** Exact duplicates without an audience that were not stored, in the whole tenant. */
   exactDuplicatesSkipped: number
-  /** Skipped exact duplicates, as a share of these and the visible facts without an audience. */
+  /** Share of skipped exact duplicates in the sum of these and the visible facts without an audience. */
   exactDuplicateRate: number | null
   /** Share of the sampled facts that have a duplicate in the sample. */
   nearDuplicateRate: number | null
@@ -63,7 +63,7 @@ function* compareFacts(facts: readonly ActiveFact[]): Generator<void, Comparison
   return { facts: facts.length, nearDuplicates, contradictions: disputed.length + contradicted.length }
 }
 
-/** Audits the facts that the viewer sees. Near duplicates and contradictions are counted in a sample of them. */
+/** Audits the facts that the viewer sees. Near duplicates and contradictions are counted in a sample. */
 export async function auditMemory(
   { db, embedding }: Pick<FactDeps, 'db' | 'embedding'>,
   viewer: Viewer,

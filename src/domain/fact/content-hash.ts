@@ -11,7 +11,7 @@ export type Statement = { subject: string; predicate: string; object: string }
 /** Maximum length of each text after normalising, in UTF-16 units. */
 export const MAX_LENGTHS: Readonly<Record<keyof Statement, number>> = { subject: 200, predicate: 200, object: 2_000 }
 
-/** Maximum length before normalising, in UTF-16 units, so that a megabyte of spaces is rejected cheaply. */
+/** Maximum length before normalising, in code points, so that a megabyte of spaces is rejected cheaply. */
 const READ_UNITS = 16 * 1024
 
 /** Number of hex digits of the SHA-256 that are kept. */

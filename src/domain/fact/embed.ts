@@ -35,7 +35,7 @@ const SWEEP_MS = 10_000
 const BATCH_TIMEOUT_MS = 10_000
 
 /**
- * Embeds those facts that need vectors, and marks all given facts as processed by the embedder. Returns the number of
+ * Embeds the facts that need vectors, and marks all given facts as processed by the embedder. Returns the number of
  * marked facts, and the object vectors of all facts embedded here, marked or not. A vector is all zeros if its text
  * could not be embedded.
  */

@@ -1,7 +1,7 @@
 // Extracts facts from turns, each turn exactly once: the watermark advances in the transaction that writes the facts,
 // so concurrent or repeated runs neither lose facts nor write them twice. Turns with different viewers are never in one
-// request, so no answer of a model can show a private turn to others. Facts that agents and tools merely repeat are
-// dropped.
+// request, so no reply of a model can show a private turn to other viewers. Facts that agents and tools merely repeat
+// are dropped.
 
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
@@ -50,7 +50,7 @@ const extractedFact = z.object({ ...statementShape, confidence: z.number().min(0
 
 /**
  * Splits turns into sets that exactly the same viewers see: turns with one audience, between the same boundaries of
- * history windows. In the order of each set's first turn.
+ * history windows. The sets are in the order of their first turns.
  */
 function visibilitySets<T extends VisibilityFields>(
   turns: readonly T[],
@@ -67,8 +67,9 @@ function visibilitySets<T extends VisibilityFields>(
 }
 
 /**
- * Returns the facts that the extractor finds in the turns, which must be one visibility set: the extractor decides which
- * of them states a fact, and the turn decides who sees the fact. Drops facts of other turns. @throws ProviderFailed
+ * Returns the facts that the extractor finds in the turns. The turns must be one visibility set, because the extractor
+ * chooses the source turn of each fact, and the source turn determines who sees the fact. Drops facts of other turns.
+ * @throws ProviderFailed
  */
 async function extract(
   { factServices: { extractor }, log }: FactDeps,
@@ -115,7 +116,7 @@ function toCandidate(
     observedAt: turn.createdAt,
     importedAt: turn.importedAt,
     author: turn.actor,
-    // A person's statement about somebody outside the conversation is stored with the author's facts.
+    // A person's statement about a person outside the conversation is stored with the author's facts.
     userId: userOf(data.subject, people) ?? (saidBy === 'HUMAN' ? turn.actor : null),
     origin: { conversationId, turn },
   }
@@ -241,20 +242,26 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
-    // A streamed turn is read through the entry that completed it, whose seq may be higher.
+    // A streaming turn is extracted up to its COMMITTED entry, whose seq is higher than the turn's seq.
     end = (await findCompletion(deps.db, conversationId, through, turn.seq)) ?? turn.seq
   }
   const ids: string[] = []
   const repeated: FactCandidate[] = []
   for (;;) {
-    const now = await readExtractionProgress(deps.db, conversationId)
-    if (!now || now.through >= end) break
-    const next = await findNthTurn(deps.db, conversationId, now.through, BATCH_TURNS)
-    const written = await extractRange(deps, viewer.tenant, conversationId, now.through, Math.min(next ?? end, end))
+    const progress = await readExtractionProgress(deps.db, conversationId)
+    if (!progress || progress.through >= end) break
+    const next = await findNthTurn(deps.db, conversationId, progress.through, BATCH_TURNS)
+    const written = await extractRange(
+      deps,
+      viewer.tenant,
+      conversationId,
+      progress.through,
+      Math.min(next ?? end, end),
+    )
     ids.push(...(written?.facts ?? []).map((fact) => fact.id))
     repeated.push(...(written?.repeated ?? []))
   }
-  const [facts, seen] = await Promise.all([
+  const [facts, visibleTurns] = await Promise.all([
     getFacts(deps, viewer, ids),
     getTurns(
       deps,
@@ -264,7 +271,7 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
   ])
   return {
     facts: ids.flatMap((each) => facts.get(each) ?? []),
-    exactDuplicatesSkipped: repeated.filter(({ origin }) => seen.has(origin!.turn!.id)).length,
+    exactDuplicatesSkipped: repeated.filter(({ origin }) => visibleTurns.has(origin!.turn!.id)).length,
   }
 }
 

@@ -96,7 +96,7 @@ async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: Ab
 async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promise<FactRow[]> {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const ids = new Map<string, string>()
-  // A merged fact has the sources of the original whose words it takes over, and hence its visibility.
+  // A merged fact has the sources of the original whose words it takes over, and hence the same visibility.
   const merged = plan.merged.map(({ into, originals }) => {
     const latest = originals
       .map((id) => byId.get(id)!)
@@ -232,8 +232,8 @@ export async function reconcileFacts(
 }
 
 /**
- * Runs one automatic reconciliation of the newest facts about a user, DEFAULT_FACTS of each set, if a run is due: one
- * for every `every` turns by the user. Returns false if none is due, or if another process ran it.
+ * Runs one automatic reconciliation of the newest facts about a user, DEFAULT_FACTS of each set, if a run is due; one
+ * run becomes due per `every` turns by the user. Returns false if none is due, or if another process ran it.
  * @throws ProviderFailed, or the reason of the signal
  */
 export async function reconcileDue(

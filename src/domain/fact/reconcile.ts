@@ -2,10 +2,10 @@
 // exactly once; the winner over a contradicted fact is always kept or merged, so there are no chains and no cycles; the
 // plan does not depend on the order of the facts; a second pass changes nothing.
 //
-// Duplicates (same.ts) become one fact. It takes the words of the clearest, the latest time and the greatest confidence
-// among the most trusted of them; repetition does not raise confidence. Of two contradictory facts, the later observed
-// wins, then the more confident, then the one with the lower hash. A less trusted fact never supersedes a more trusted
-// one: if the less trusted fact is newer, both are kept and reported as disputed.
+// Duplicates (same.ts) become one fact. It has the words of the clearest of the most trusted duplicates, and their
+// latest time and greatest confidence; repetition does not raise confidence. Of two contradictory facts, the later
+// observed wins, then the more confident, then the one with the lower hash. A less trusted fact never supersedes a more
+// trusted one: if the less trusted fact is newer, both are kept and reported as disputed.
 
 import { runSteps } from '../../yield.ts'
 import type { Verdict } from '../../providers/ports/fact-judge.ts'
@@ -32,7 +32,7 @@ type MergedFact = Statement & {
   observedAt: Date
   contentHash: string
   trust: number
-  /** Id of the original whose words, vectors and source turn it takes over. */
+  /** Id of the original whose words, vectors and sources it takes over. */
   from: string
 }
 
@@ -72,7 +72,7 @@ const byWinning = (a: FactCluster, b: FactCluster) =>
   || byText(a.lead.contentHash, b.lead.contentHash)
   || byText(a.lead.id, b.lead.id)
 
-/** Number of words above which an object counts as no clearer. */
+/** Number of words beyond which more words do not make an object clearer. */
 const CLEAR_WORDS = 12
 
 /** Most trusted first, then clearest: more words up to CLEAR_WORDS, shorter, more confident, lower hash, lower id. */
@@ -149,7 +149,7 @@ function toFactCluster(members: ComparedActiveFact[]): FactCluster {
   }
 }
 
-/** The facts that verdicts relate to each fact, by id and relation. */
+/** By relation and fact id, the ids of the facts to which verdicts relate the fact. */
 function partnersOf(followed: ReadonlyMap<string, Verdict['relation']>) {
   const partners = { SAME: new Map<string, Set<string>>(), CONTRADICTORY: new Map<string, Set<string>>() }
   for (const [key, relation] of followed) {

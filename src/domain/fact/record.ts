@@ -200,7 +200,7 @@ export async function retractFact(deps: FactDeps, viewer: Viewer, input: Retract
     const [fact] = await readFacts(deps.db, viewer, [factId])
     if (!fact) throw new NotFound('fact', factId)
     if (isOwn(fact) && viewer.actor !== fact.userId) {
-      throw new NotAllowed('This is a statement by the person it is about, and only that person may retract it.')
+      throw new NotAllowed('A person stated this fact about itself, so only that person may retract it.')
     }
     if (fact.supersededAt) return toFact(fact)
     await withTransaction(deps.db, async (tx, afterCommit) => {

@@ -1,4 +1,4 @@
-// Decides whether two facts are duplicates and whether they contradict each other. Conservative in both: similar
+// Decides whether two facts are duplicates and whether they contradict each other. Both rules are conservative: similar
 // vectors do not make facts duplicates if their numbers, names or negations differ; facts are contradictory only if one
 // denies the other or if their predicate allows one object, or one of a kind, at a time.
 
@@ -28,7 +28,7 @@ export type ComparedFact = {
   slot: string
   /** The object's words, lower case, without articles. */
   words: string[]
-  /** The same words, joined and as a set. A comparison must not build them: 500 facts make 124,750 pairs. */
+  /** The same words, joined and as a set. Stored, because n facts make about n²/2 comparisons. */
   phrase: string
   wordSet: ReadonlySet<string>
   /** The object, lower case. */

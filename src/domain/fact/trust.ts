@@ -1,6 +1,6 @@
 // Defines the trust of facts. A person is trusted most about itself, then other people, then agents, then tools. A
-// derived fact is never more trusted than the facts it was made from. A less trusted fact never supersedes a more trusted
-// one: both are kept, and the less trusted one is quoted as a claim.
+// derived fact is never more trusted than the facts it was made from. A less trusted fact never supersedes a more
+// trusted one: both are kept, and the less trusted one is quoted as a claim.
 
 /** The kind of participant who stated a fact. */
 export type Source = 'HUMAN' | 'AGENT' | 'TOOL'
@@ -26,8 +26,8 @@ export const trustOf = ({ userId, saidBy, assertedBy }: Assertion): number =>
 export const isOwn = (fact: Assertion): boolean => trustOf(fact) === OWN
 
 /**
- * Whether a fact is stated as true: a person's statement about itself or about no user. Other facts are quoted as claims
- * by their authors.
+ * Whether a fact is stated as true: a person's statement about itself or about no user. Other facts are quoted as
+ * claims by their authors.
  */
 export const isStated = (fact: Assertion): boolean => (fact.userId === null ? fact.saidBy === 'HUMAN' : isOwn(fact))
 

@@ -1,6 +1,6 @@
 // Writes facts, all or none in one transaction. Exact duplicates are stored once per user (per conversation if the fact
-// has no user) and visibility: a repetition adds a source to the stored fact and moves nothing. The fact's assertion is
-// the most trusted one, and of equally trusted ones the newest.
+// has no user) and visibility: a repetition adds a source to the stored fact and changes at most its assertion. The
+// assertion is the most trusted one, and of equally trusted ones the newest.
 
 import { createHash } from 'node:crypto'
 import { terms } from '../../text/words.ts'
@@ -143,8 +143,8 @@ const keyOf = ({ userId, conversationId, visibility, contentHash: hash }: FactKe
   [userId ?? conversationId ?? '', visibility, hash].join('\n')
 
 /**
- * Returns the change that a repetition makes to the assertion of a stored fact; null for none. A more trusted repetition
- * replaces all of it; an equally trusted, newer one replaces all but the confidence.
+ * Returns the change that a repetition makes to the assertion of a stored fact; null for none. A more trusted
+ * repetition replaces all of it; an equally trusted, newer one replaces all but the confidence.
  */
 function renewal(active: ActiveRow, fact: NewFact): Renewal | null {
   const { userId, saidBy, assertedBy, observedAt, importedAt } = fact

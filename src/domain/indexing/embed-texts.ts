@@ -1,5 +1,5 @@
-// Embeds a batch of texts. A text that the embedder refuses gets no vector and does not fail the others; a failure of
-// the embedder itself is thrown.
+// Embeds a batch of texts. A text that the embedder refuses gets no vector and does not affect the others; a failure
+// of the embedder itself is thrown.
 
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import { type Embedder } from '../../providers/ports/embedder.ts'

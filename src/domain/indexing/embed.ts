@@ -132,7 +132,7 @@ export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder
     release: backlog.release,
     gatherMs: GATHER_MS,
     sweepMs: null,
-    messages: { failing: 'could not embed turns; retrying', recovered: 'turns are embedded again' },
+    messages: { failing: 'could not embed turns; retrying', recovered: 'embedding turns succeeds again' },
     details: { embedder: name },
   })
 

@@ -6,7 +6,7 @@ import type { Log } from '../platform.ts'
 type Pace = {
   /** Number of entries of all journals that the embedder has read. */
   done: number
-  /** Number of entries that it has not read. */
+  /** Number of entries that the embedder has not read. */
   remaining: number
   /** Entries read per second over `WINDOW_MS`, to one decimal; 0 when none remain or none were read. */
   perSecond: number

@@ -1,7 +1,7 @@
 // Determines the embedders in use, and the embedder that serves searches. An embedder is complete once it has read
 // every conversation. Until the configured embedder is complete, searches use the newest complete one, and both embed
-// new turns. Then the vectors of older embedders are deleted. Progress is stored in tables, so any process continues
-// where another stopped.
+// new turns. After that, the vectors of older embedders are deleted. Progress is stored in tables, so any process can
+// continue where another stopped.
 
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import { type Embedder } from '../../providers/ports/embedder.ts'
@@ -46,7 +46,7 @@ type EmbeddingOptions = {
 
 type EmbeddingPlatform = Pick<Platform, 'db' | 'pool' | 'vectors' | 'embedder' | 'log'>
 
-/** Default interval of sweeps, ms. */
+/** Default interval of sweeps, in milliseconds. */
 const SWEEP_MS = 10_000
 
 /** Caches previously configured embedders; creates each at most once. */
@@ -94,7 +94,7 @@ export function createEmbedding(platform: EmbeddingPlatform, options: EmbeddingO
   let serving = configured
   let isFilled = false
   let stopSweeping = async () => {}
-  /** The running maintenance. It takes long, so sweeps do not wait for it. */
+  /** The maintenance in progress; null for none. Sweeps do not wait for it, because it may take long. */
   let maintenance: Promise<void> | null = null
 
   const logFailure = (err: unknown) => {

@@ -12,7 +12,7 @@ type IndexEntry = { terms: number[]; cues: number }
 
 /**
  * Computes the index entry. `terms` are the hashes of the stems of the actor and the text, in order and with
- * repetitions; their number is the turn's length for ranking. Only the first READ units of the text are indexed.
+ * repetitions; their number is the turn's length for ranking. Only the first MAX_INDEXED_UNITS of the text are indexed.
  */
 export function indexEntry(actor: string, text: string): IndexEntry {
   const indexed = text.slice(0, MAX_INDEXED_UNITS)

@@ -19,8 +19,8 @@ type MaintenancePlatform = Pick<Platform, 'db' | 'log'> & {
 /** Minimum number of turns for which an index is created; with fewer, searches would not use it. */
 const INDEXED_TURNS = 10_000
 /**
- * Maximum share of journal entries that the embedder has yet to read when an index is created. Vectors that are inserted
- * into an existing index take about ten times as long, so an import is indexed when it is nearly embedded. Until then,
+ * Maximum share of journal entries that the embedder has not read when an index is created. Inserting vectors into an
+ * existing index takes about ten times as long, so the index is created when most of an import is embedded. Until then,
  * searches compare all vectors in scope.
  */
 const MAX_UNREAD_SHARE = 0.1

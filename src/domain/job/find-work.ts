@@ -13,7 +13,7 @@ type Counter = {
   /** Returns at most `limit` ids of conversations with uncounted turns, ascending, after the given id. */
   uncounted(after: string, limit: number): Promise<string[]>
   /**
-   * Counts the turns of the conversations. Returns the users who wrote them, and as `busy` the conversations
+   * Counts the turns of the conversations. Returns the users who wrote them, and in `busy` the conversations
    * that another process is counting.
    */
   count(conversationIds: readonly string[]): Promise<{ users: Subject[]; busy: string[] }>

@@ -1,7 +1,7 @@
 // Writes a user's profile by rules, without a model: merges new facts into the previous profile and removes superseded
 // ones. Each line contains the wording of one fact, so the line of a superseded fact can be found and removed.
-// Deterministic. A profile never exceeds its token budget; facts that others assert about the user appear as quoted
-// claims.
+// Deterministic. A profile never exceeds its token budget; facts that other actors assert about the user appear
+// as quoted claims.
 
 import { normaliseText, type Statement } from '../fact/content-hash.ts'
 import { classify, type Section } from '../fact/predicate.ts'
@@ -54,7 +54,7 @@ function wording({ subject, predicate, object }: Statement, names: ReadonlySet<s
 const quoted = (text: string) => `"${text.replaceAll('"', "'")}"`
 const claimed = (text: string, author: string) => `Claimed by ${quoted(normaliseText(author))}: ${quoted(text)}`
 
-/** Returns the same key for a line and for the same line as a claim, so that only one of them is written. */
+/** Returns one key for a line and for its form as a claim, so that only one of them is written. */
 const keyOf = (line: string) => (CLAIM.exec(line)?.[1] ?? line).replaceAll('"', "'").toLowerCase()
 
 /** Matches predicates about family, pets and the like, which belong to ABOUT but are not in the predicate table. */

@@ -120,7 +120,7 @@ async function refresh(
     const madeOf = [...included].filter((id) => !removedIds.has(id))
     const tokenCount = await deps.tokens.count(newProfile.content)
     const result = await withTransaction(deps.db, async (tx) => {
-      // Lock order: facts before the user's progress, as everywhere.
+      // Lock order: facts before the user's progress; see count-user-turns.ts.
       const written = await writeProfile(tx, tenant, userId, previous?.updatedAt ?? null, {
         ...newProfile,
         madeOf,
@@ -167,8 +167,8 @@ export async function refreshUserProfile(
 }
 
 /**
- * Runs one automatic refresh if one is due: one for every `every` turns by the user. Returns false if none is due, or
- * if another process ran it.
+ * Runs one automatic refresh if one is due; one becomes due per `every` turns by the user. Returns false if none is
+ * due, or if another process ran it.
  * @throws ProviderFailed, or the reason of the signal
  */
 export async function refreshProfileDue(

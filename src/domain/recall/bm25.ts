@@ -42,7 +42,7 @@ export function averageLengthWithNeighbours(averageLength: number): number {
   return weights * averageLength
 }
 
-/** Returns the share of the query, weighted by inverse document frequency, that some of its terms make up: 0 to 1. */
+/** Returns the share of the query that the terms make up, weighted by inverse document frequency: 0 to 1. */
 export function queryShare(idf: readonly number[], terms: ReadonlySet<number>): number {
   const all = idf.reduce((sum, weight) => sum + weight, 0)
   let part = 0

@@ -71,21 +71,21 @@ export function isReadWhole(
 export const gather = (
   deps: Platform,
   viewer: Viewer,
-  conversationIds: readonly ScopeConversation[],
+  conversations: readonly ScopeConversation[],
   request: SearchRequest,
   whole = WHOLE_TURNS,
 ): Promise<GatheredTurns> =>
-  isReadWhole(conversationIds, whole)
+  isReadWhole(conversations, whole)
     ? gatherWhole(
         deps,
         viewer,
-        conversationIds.map(({ id }) => id),
+        conversations.map(({ id }) => id),
         request,
       )
     : gatherWide(
         deps,
         viewer,
-        conversationIds.map(({ id }) => id),
+        conversations.map(({ id }) => id),
         request,
       )
 

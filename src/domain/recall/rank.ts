@@ -19,9 +19,9 @@ export type RankCandidate = {
   length: number
   /** Cosine of the query and the candidate; null if it has no vector (yet). */
   similarity: number | null
-  /** Cosines of the turns directly before and after it in the same sitting. */
+  /** Cosines of the query and the previous and next turn of the same sitting. */
   beside: readonly number[]
-  /** Whether the turn before it, in the same sitting, ends with a question. */
+  /** Whether the previous turn of the same sitting ends with a question. */
   answers: boolean
 }
 

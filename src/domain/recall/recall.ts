@@ -66,7 +66,7 @@ export type RecallHit = {
   memory: Memory
   /** Relevance; hits are sorted by it, highest first. */
   score: number
-  /** Cosine of query and memory, for a fact the greater of its two; null if the memory has no vector (yet). */
+  /** Cosine of query and memory; for a fact, the greater of its two cosines. Null if the memory has no vector (yet). */
   similarity: number | null
   /** Word score, 0 to 1, relative to the best match among the candidates of its kind; null if no word matches. */
   textScore: number | null
@@ -95,12 +95,12 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
     throw InvalidInput.at('conversationId', 'is required for scope CONVERSATION; or set scope to OWNER or TENANT')
   }
   const kinds = new Set(given.kinds ?? DEFAULT_KINDS)
-  const [conversationIds, vector] = await Promise.all([
+  const [conversations, vector] = await Promise.all([
     findConversations(deps, viewer, scope, conversationId),
     kinds.has('TURN') || kinds.has('FACT') ? embedQuery(deps, query) : null,
   ])
   // Skip the fact search if the conversation has no facts. The other scopes also contain facts without a conversation.
-  const mayHaveFacts = scope !== 'CONVERSATION' || conversationIds.some(({ hasFacts }) => hasFacts)
+  const mayHaveFacts = scope !== 'CONVERSATION' || conversations.some(({ hasFacts }) => hasFacts)
   const k = given.k ?? DEFAULT_HITS
   const request: SearchRequest = {
     terms: termsOf(query),
@@ -117,10 +117,10 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
   if (request.terms.size === 0 && vector === null) return { hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } }
   const [turns, facts, summaries] = await Promise.all([
     kinds.has('TURN')
-      ? recallTurns(deps, viewer, conversationIds, query, request)
+      ? recallTurns(deps, viewer, conversations, query, request)
       : { found: [], vectorSearch: 'NONE' as const },
     kinds.has('FACT') && mayHaveFacts ? recallFacts(deps, viewer, { scope, conversationId }, query, request) : [],
-    kinds.has('SUMMARY') ? recallSummaries(deps, viewer, conversationIds, query, request) : [],
+    kinds.has('SUMMARY') ? recallSummaries(deps, viewer, conversations, query, request) : [],
   ])
   const ranked = merge(turns.found, facts, summaries)
   const aboveThreshold = ranked.filter(
@@ -144,9 +144,9 @@ async function findConversations(
     const [conversation] = await readScope(pool, viewer, 'CONVERSATION', conversationId)
     if (!conversation) throw new NotFound('conversation', conversationId)
   }
-  const conversationIds = await readScope(pool, viewer, scope, conversationId)
-  if (scope === 'CONVERSATION' && conversationIds.length === 0) throw new NotFound('conversation', conversationId!)
-  return conversationIds
+  const conversations = await readScope(pool, viewer, scope, conversationId)
+  if (scope === 'CONVERSATION' && conversations.length === 0) throw new NotFound('conversation', conversationId!)
+  return conversations
 }
 
 /** Embeds the query. Null if its vector is all zeros or the embedder fails: the search then uses words only. */

@@ -1,5 +1,5 @@
-// Scores facts and summaries, which have no neighbouring turns, by the same sum as turns, so that all kinds share one
-// ranking. Each fact or summary is a sitting of its own and has full `substance` (rank.ts). Pure.
+// Scores facts and summaries, which have no neighbouring turns, by the same weighted sum as turns, so that all kinds
+// share one ranking. Each fact or summary is a sitting of its own and has full `substance` (rank.ts). Pure.
 
 import { bm25, queryShare, inverseDocumentFrequencies, type Statistics } from './bm25.ts'
 import type { QueryTerms } from './gather.ts'

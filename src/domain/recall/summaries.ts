@@ -44,7 +44,7 @@ async function newestOf(
 export async function recallSummaries(
   deps: RecallDeps,
   viewer: Viewer,
-  conversationIds: readonly ScopeConversation[],
+  conversations: readonly ScopeConversation[],
   query: string,
   { terms, filter }: SearchRequest,
 ): Promise<RankedMemory[]> {
@@ -53,7 +53,7 @@ export async function recallSummaries(
   const summaries = await newestOf(
     deps,
     viewer,
-    conversationIds.map(({ id }) => id),
+    conversations.map(({ id }) => id),
     ({ createdAt }) => (!since || createdAt >= since) && (!until || createdAt < until),
   )
   const searched: { summary: Summary; terms: number[] }[] = []
@@ -71,7 +71,7 @@ export async function recallSummaries(
     ),
     averageLength: matching.reduce((sum, each) => sum + each.terms.length, 0) / (matching.length || 1) || 1,
   }
-  // Ignore named periods: a summary's creation time does not tell when its turns were created.
+  // Ignore named periods: a summary's creation time does not show when its turns were created.
   const question = { ...readQuestion(query, []), periods: [] }
   return rankStandalone(
     question,

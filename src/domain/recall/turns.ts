@@ -16,12 +16,12 @@ import { rank, type Ranked } from './rank.ts'
 export async function recallTurns(
   deps: RecallDeps,
   viewer: Viewer,
-  conversationIds: readonly ScopeConversation[],
+  conversations: readonly ScopeConversation[],
   query: string,
   request: SearchRequest,
 ): Promise<{ found: RankedMemory[]; vectorSearch: GatheredTurns['vectorSearch'] }> {
-  if (conversationIds.length === 0) return { found: [], vectorSearch: 'NONE' }
-  const gathered = await gather(deps, viewer, conversationIds, request)
+  if (conversations.length === 0) return { found: [], vectorSearch: 'NONE' }
+  const gathered = await gather(deps, viewer, conversations, request)
   return {
     found: rankGathered(query, gathered).map((ranked) => ({ kind: 'TURN', ...ranked })),
     vectorSearch: gathered.vectorSearch,
@@ -40,7 +40,7 @@ function rankGathered(
   query: string,
   { sequences, candidates, participants, statistics, similarity }: GatheredTurns,
 ): Ranked<TurnCandidate>[] {
-  // A turn may be a candidate in two sequences. Either sequence contains enough of its neighbours.
+  // A neighbour of found turns may be a candidate in two sequences. Either sequence contains enough of its neighbours.
   const chosen = new Map(
     sequences.flatMap((sequence, i) =>
       candidates[i]!.map((index) => [versionKey(sequence[index]!), { sequence, index }] as const),

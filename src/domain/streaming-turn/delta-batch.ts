@@ -1,15 +1,16 @@
-// Merges the waiting deltas of a turn into one chunk, and computes the end of each. Pure: delta-queue.ts writes them.
+// Merges the waiting deltas of a turn into one chunk, and computes the end of each delta. Pure: delta-queue.ts writes
+// the chunks.
 
 import type { ChunkRow, Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
 import { isFirstHalf, startsWithSecondHalf } from './state.ts'
 
-/** A delta of the writer with this token's hash, to write at UTF-16 offset `start`; null for the turn's end. */
+/** A delta to write at UTF-16 offset `start`; null for the turn's end. `writer` is the hash of the writer's token. */
 export type DeltaWrite = { tenant: string; turnId: string; writer: string; start: number | null; text: string }
 
 /** A waiting delta. `alone` prevents merging; it is set when a delta is queued again. */
 export type WaitingDelta = { readonly delta: DeltaWrite; readonly alone: boolean }
 
-/** Names who writes the delta to which turn. Deltas are merged only with deltas of the same writer. */
+/** Identifies the writer and the turn. Deltas are merged only with deltas of the same writer. */
 export const writerOf = ({ turnId, tenant, writer }: DeltaWrite): string => `${turnId} ${writer} ${tenant}`
 
 /** Separates the surrogate halves at the ends from the text. appendDelta has already rejected halves in the middle. */
@@ -21,7 +22,7 @@ function toChunk({ turnId, tenant, writer, start, text }: DeltaWrite): Delta {
   return { turn: turnId, tenant, writer, start, second, text: whole, units: whole.length, half }
 }
 
-/** Whether joining the texts leaves no surrogate half without its other half at the joint. */
+/** Whether no surrogate half is unpaired where the texts join. */
 const fits = (before: string, after: string) =>
   isFirstHalf(before.charCodeAt(before.length - 1)) === startsWithSecondHalf(after)
 

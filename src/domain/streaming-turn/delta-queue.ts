@@ -32,7 +32,7 @@ type QueuedDelta = WaitingDelta & { resolve(written: Written): void; reject(erro
 type WaitingDeltas = Map<string, QueuedDelta[]>
 type DeltaBatch = { writer: string; chunk: Delta; deltas: QueuedDelta[] }
 
-/** Called after the commit with each range of text written. `isPrivate` if the turn has an audience. */
+/** Called after the commit with each range of text written. `isPrivate`: whether the turn has an audience. */
 type OnWritten = (conversationId: string, turnId: string, start: number, text: string, isPrivate: boolean) => void
 
 /**
@@ -88,7 +88,8 @@ function takeBatches(waiting: WaitingDeltas): DeltaBatch[] {
 }
 
 /**
- * Resolves a chunk's deltas, or queues them again: unmerged if the chunk was refused, or without text already stored.
+ * Resolves a chunk's deltas, or queues them again: unmerged if a merged chunk was refused; a delta that repeats stored
+ * text, without that text.
  */
 async function settle(
   pool: Pool,

@@ -1,6 +1,6 @@
 // Writes streaming turns: deltas, then commit or abort. A writer needs the turn's id and the token that opened it. A
 // delta may be sent again: text that is already stored is dropped if it is equal; otherwise the delta fails with
-// Conflict. A refusal says no more than the viewer sees: for a turn outside its view, every call fails with NotFound.
+// Conflict. A refusal reveals nothing outside the viewer's view: for a turn outside it, a call fails with NotFound.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotAllowed, NotFound, StreamClosed, type DomainError } from '../../errors.ts'
@@ -153,7 +153,7 @@ async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string
 
 /**
  * Stores the streamed text in the turn and closes its stream; retries if a delta was written concurrently.
- * @param by the hash of the writer's token; for the sweep, how long the writer must have been silent, in ms
+ * @param by the hash of the writer's token; for the sweep, the minimum silence of the writer in ms
  * @param end returns the turn's final content for the streamed parts
  */
 async function closeStream(
@@ -204,7 +204,7 @@ async function close(
 const SWEEP_BATCH = 100
 
 /**
- * Aborts all open turns whose lease has expired, in turns among the tenants, and returns their number. Any number of
+ * Aborts all open turns whose lease has expired, alternating between tenants, and returns their number. Any number of
  * processes may run it. Reads again after each batch, so a turn that expires meanwhile waits for one batch only.
  * @throws the first error, after all other turns have been tried
  */

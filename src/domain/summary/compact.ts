@@ -15,7 +15,7 @@ import { coverSpan, findSpan, foldLevel, PASS_TOKENS, readCompactionState, type 
 import { getCoveringSummaries, getSummaries, type Summary } from './summary.ts'
 import type { SpanMeasure } from './span.ts'
 
-/** Number of failed steps that end a run. A step fails if the conversation changes concurrently. */
+/** Number of failed steps after which a run ends. A step fails if the conversation changes concurrently. */
 const ATTEMPTS = 4
 
 /** Whether the uncovered turns exceed the policy. A single turn never does. */
@@ -44,7 +44,7 @@ const oldest = (count: number): SpanMeasure => ({
   tokens: Infinity,
 })
 
-/** Returns the first step whose strategy is not NEVER and that can cover a turn, with these turns; null if none can. */
+/** Returns the first step that can cover turns and whose strategy is not NEVER, with these turns; null if none can. */
 async function firstPossible(deps: Platform, state: CompactionState, steps: readonly CompactionStep[]) {
   for (const { measure, policy } of steps) {
     const { strategy, summarizerModel } = policy
@@ -55,8 +55,8 @@ async function firstPossible(deps: Platform, state: CompactionState, steps: read
 }
 
 /**
- * Runs steps until `plan` returns no possible step, ATTEMPTS steps failed, or `halt` ends the run. Returns the ids of
- * the written summaries, in order.
+ * Runs steps until `plan` returns no possible step, ATTEMPTS steps have failed, or `halt` ends the run. Returns the ids
+ * of the written summaries, in order.
  * @throws ProviderFailed, or the reason of `halt.stop`; summaries written before are kept
  */
 async function run(
@@ -83,8 +83,8 @@ async function run(
     else if (++attempts >= ATTEMPTS) return written
     if (summaryId && strategy === 'HIERARCHICAL') {
       for (let folding = true; folding && mayContinue();) {
-        const now = await readCompactionState(deps, conversationId)
-        const folded = now && (await foldLevel(deps, now, summarizer, halt.stop))
+        const latest = await readCompactionState(deps, conversationId)
+        const folded = latest && (await foldLevel(deps, latest, summarizer, halt.stop))
         if (folded) written.push(folded)
         folding = folded !== null
       }
@@ -123,7 +123,7 @@ export type Compaction = {
   summaries: Summary[]
   /** Number of turns covered by this compaction. Null if the viewer does not see all turns without an audience. */
   turnsCovered: number | null
-  /** Token count of the current summaries and the uncovered turns, before and after. Null like `turnsCovered`. */
+  /** Token count of the current summaries and the uncovered turns, before and after. Null if `turnsCovered` is. */
   tokensBefore: number | null
   tokensAfter: number | null
 }

@@ -17,8 +17,8 @@ const rootSeqOf = (item: Turn | Summary) => (isSummary(item) ? item.fromSeq : it
 
 /**
  * Returns each conversation's newest turns and summaries, at most `limit` in all, oldest first. A summary replaces
- * the turns it covers, at the position of the first. `before`: only turns with a lower root seq, and summaries with a
- * lower fromSeq; null for all. Default and maximum of `limit`: see historyPage.
+ * the turns it covers, at the position of the first of them. `before`: only turns with a lower root seq, and summaries
+ * with a lower fromSeq; null for all. Default and maximum of `limit`: see historyPage.
  * @throws InvalidInput
  */
 export async function historyWithSummaries(

@@ -62,7 +62,7 @@ export function unanswered(turns: readonly SpanCandidate[]): string[] {
 }
 
 /**
- * Returns how many of the turns, from the first on, the next summary covers; 0 for none.
+ * Returns the number of turns, counted from the first, that the next summary covers; 0 for none.
  * @param turns the oldest uncovered turns, in order
  * @param answeredLater ids of calls whose results are in turns after these
  */

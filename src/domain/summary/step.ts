@@ -28,8 +28,8 @@ const SPAN_TOKENS = 400
 export const FOLD_AT = 8
 
 /**
- * Maximum number of turns and of tokens read for one step. Each is multiplied by the next factor if no turn can be
- * covered because a call's result follows the turns read.
+ * Maximum number of turns and of tokens read for one step. Both are multiplied by the next of READ_FACTORS if no turn
+ * can be covered because a call's result follows the turns read.
  */
 const READ_TURNS = 1_000
 const READ_TOKENS = 2 * PASS_TOKENS
@@ -163,8 +163,8 @@ export async function coverSpan(
 }
 
 /**
- * Folds the oldest FOLD_AT / 2 summaries of a level that has FOLD_AT into one. Returns its id; null if no level has
- * that many, or if the conversation changed meanwhile.
+ * If a level has FOLD_AT summaries, folds the oldest FOLD_AT / 2 of them into one. Returns the id of the new summary;
+ * null if no level has that many, or if the conversation changed meanwhile.
  * @throws ProviderFailed
  */
 export async function foldLevel(
@@ -179,8 +179,8 @@ export async function foldLevel(
     if (all.length < FOLD_AT) continue
     const oldest = all.slice(0, FOLD_AT / 2)
     const indexes = oldest.map((each) => state.current.indexOf(each))
-    // Fold only adjacent summaries. Those of a level are adjacent, because levels descend from the oldest to the newest
-    // summary, unless the strategy has changed.
+    // Fold only adjacent summaries. Summaries of a level are adjacent, because levels descend from the oldest to the
+    // newest summary, unless the strategy has changed.
     if (indexes.at(-1)! - indexes[0]! !== oldest.length - 1) continue
     const maxTokens = Math.min(SUMMARY_TOKENS, SPAN_TOKENS * 2 ** (level + 1))
     const summary = await summarizePass(deps, summarizer, joined(oldest), [], maxTokens, stop)

@@ -12,7 +12,7 @@ import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
 import { seesNoneOf, seesAllOf, type Viewer } from '../view.ts'
 
-/** A summary that a viewer sees, without the columns that decide who sees it. */
+/** A summary that a viewer sees, without the columns that determine its visibility. */
 export type Summary = Omit<SummaryRow, 'newestSeq' | 'turns'>
 
 const toSummary = ({ windows, newestSeq, turns, ...summary }: SeenSummary): Summary => summary

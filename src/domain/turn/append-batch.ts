@@ -11,7 +11,7 @@ export type BatchLimits = { turns: number; text: number }
 
 const LIMITS: BatchLimits = { turns: 512, text: 4 * 1024 * 1024 }
 
-/** A call's place in the queue: its conversation, as its tenant names it. Conversation ids contain no space. */
+/** Returns the key of the queue in which a call waits: one per conversation and tenant. Ids contain no space. */
 export const placeOf = ({ conversationId, tenant }: Pick<AppendCall, 'conversationId' | 'tenant'>): string =>
   `${conversationId} ${tenant}`
 
@@ -30,9 +30,9 @@ function isExcluded(batch: readonly WaitingAppend[], from: number, call: AppendC
 }
 
 /**
- * Returns the calls to write next, grouped by place; none if every waiting place is busy.
- * @param waiting calls by `placeOf`, both in order of arrival
- * @param busy places to skip, because another statement writes or will retry their calls
+ * Returns the calls to write next, grouped by queue; none if every queue is busy.
+ * @param waiting queues by `placeOf`; queues and their calls are in order of arrival
+ * @param busy keys of queues to skip, because another statement writes or will retry their calls
  */
 export function chooseBatch<Append extends WaitingAppend>(
   waiting: ReadonlyMap<string, readonly Append[]>,
@@ -42,8 +42,8 @@ export function chooseBatch<Append extends WaitingAppend>(
   const batch: Append[] = []
   let turns = 0
   let text = 0
-  for (const [place, appends] of waiting) {
-    if (busy.has(place)) continue
+  for (const [key, appends] of waiting) {
+    if (busy.has(key)) continue
     const first = batch.length
     for (const append of appends) {
       const fits = turns + append.call.turns.length <= limits.turns && text + append.text <= limits.text

@@ -1,6 +1,6 @@
 // Batches appends: the calls that arrive while a statement runs are written together by the next statement. Within a
 // process, a tenant's conversation is in one statement at a time, so its calls keep their order; between processes, the
-// conversation's lock orders them. Calls of another tenant that name the same conversation have a place of their own:
+// conversation's lock orders them. Calls of another tenant that name the same conversation have a queue of their own:
 // they fail, and must not delay the conversation's calls.
 
 import type { Platform } from '../platform.ts'
@@ -30,9 +30,9 @@ type QueueState = {
   readonly pool: Pool
   readonly concurrency: number
   readonly onWritten: OnWritten
-  /** Waiting calls by `placeOf`, in order of arrival; places in the order of their oldest call. */
+  /** Queues by `placeOf`, in the order of their oldest call; the calls of a queue are in order of arrival. */
   readonly waiting: Map<string, QueuedAppend[]>
-  /** Places in a statement, or waiting for a retry. */
+  /** Keys of queues whose calls are in a statement or wait for a retry. */
   readonly busy: Set<string>
   /** Number of running statements, at most `concurrency`. Excludes `waiters`. */
   running: number
@@ -58,10 +58,10 @@ export function createAppendQueue(pool: Pool, concurrency: number, onWritten: On
       return new Promise((resolve, reject) => {
         const text = call.turns.reduce((sum, turn) => sum + turn.text.length, 0)
         const append = { call, text, resolve, reject }
-        const place = placeOf(call)
-        const appends = queue.waiting.get(place)
+        const key = placeOf(call)
+        const appends = queue.waiting.get(key)
         if (appends) appends.push(append)
-        else queue.waiting.set(place, [append])
+        else queue.waiting.set(key, [append])
         schedule(queue)
       })
     },
@@ -90,11 +90,11 @@ function schedule(queue: QueueState): void {
 function take({ waiting, busy }: QueueState): QueuedAppend[] {
   const batch = chooseBatch(waiting, busy)
   for (const { call } of batch) {
-    const place = placeOf(call)
-    const appends = waiting.get(place)!
+    const key = placeOf(call)
+    const appends = waiting.get(key)!
     appends.shift()
-    if (appends.length === 0) waiting.delete(place)
-    busy.add(place)
+    if (appends.length === 0) waiting.delete(key)
+    busy.add(key)
   }
   return batch
 }
@@ -106,7 +106,8 @@ async function run(queue: QueueState, batch: QueuedAppend[], wait: boolean): Pro
 }
 
 /**
- * Whether the database refused the statement, so that nothing was written. After a lost connection, that is unknown.
+ * Whether the database refused the statement, so that nothing was written. False after a lost connection, when the
+ * outcome is unknown.
  */
 const wasRefused = (error: unknown): boolean =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Error & { code?: string }).code ?? '')
@@ -126,7 +127,7 @@ async function execute(
     rows = await appendTurns(queue.pool, calls, wait)
   } catch (error) {
     if (batch.length > 1 && wasRefused(error)) {
-      // An invalid call must not fail the others: send each alone, in order.
+      // An invalid call must not make the others fail: send each alone, in order.
       for (const append of batch) await execute(queue, [append], true)
     } else {
       for (const append of batch) append.reject(error)
@@ -147,19 +148,19 @@ async function execute(
   return []
 }
 
-/** Retries each skipped conversation in its own statement, which waits for the lock. Its place stays busy. */
+/** Retries each skipped conversation in its own statement, which waits for the lock. Its queue stays busy. */
 function retrySkipped(queue: QueueState, skipped: readonly QueuedAppend[]): void {
-  const byPlace = new Map<string, QueuedAppend[]>()
+  const byKey = new Map<string, QueuedAppend[]>()
   for (const append of skipped) {
-    const place = placeOf(append.call)
-    const appends = byPlace.get(place)
+    const key = placeOf(append.call)
+    const appends = byKey.get(key)
     if (appends) appends.push(append)
-    else byPlace.set(place, [append])
+    else byKey.set(key, [append])
   }
-  for (const [place, appends] of byPlace) {
+  for (const [key, appends] of byKey) {
     if (queue.waiters < MAX_WAITERS) sendWaiting(queue, appends)
-    // Conversations that stay locked must neither delay one whose lock is released soon, nor query in a tight loop.
-    else setTimeout(() => requeue(queue, place, appends), RETRY_MS)
+    // Conversations that stay locked must neither delay other conversations nor be queried in a tight loop.
+    else setTimeout(() => requeue(queue, key, appends), RETRY_MS)
   }
 }
 
@@ -171,10 +172,10 @@ function sendWaiting(queue: QueueState, appends: QueuedAppend[]): void {
   })
 }
 
-/** Queues the calls again, before later calls of their place. */
-function requeue(queue: QueueState, place: string, appends: QueuedAppend[]): void {
-  queue.busy.delete(place)
-  queue.waiting.set(place, [...appends, ...(queue.waiting.get(place) ?? [])])
+/** Queues the calls again, before later calls of their queue. */
+function requeue(queue: QueueState, key: string, appends: QueuedAppend[]): void {
+  queue.busy.delete(key)
+  queue.waiting.set(key, [...appends, ...(queue.waiting.get(key) ?? [])])
   schedule(queue)
 }
 

@@ -23,7 +23,7 @@ const source = z.object({
   score: z.number().nullish(),
 })
 
-/** The maximum numbers of open turns and participants; see docs/operations.md. */
+/** Maximum numbers of open turns and participants; see docs/operations.md. */
 export const APPEND_LIMITS: AppendLimits = {
   participants: MAX_PARTICIPANTS,
   openInConversation: 100,
@@ -140,7 +140,7 @@ function refusalOf({ outcome, detail, index }: AppendRow, path: (index: number) 
       )
     case 'open_by_viewer':
       return new LimitReached(
-        `You have opened ${APPEND_LIMITS.openByViewer} turns that are still open, the maximum. Commit or abort one first.`,
+        `You have ${APPEND_LIMITS.openByViewer} open turns, the maximum. Commit or abort one first.`,
         APPEND_LIMITS.openByViewer,
       )
     case 'written':
@@ -271,7 +271,7 @@ const openTurnInput = z.object({ conversationId: id('conversation'), turn: turnI
 export type OpenTurnInput = z.input<typeof openTurnInput>
 
 /**
- * Opens a streaming turn and returns it. Its seq is assigned now; appendDelta adds its text, with the same writerToken.
+ * Opens a streaming turn and returns it. Its seq is assigned at once; appendDelta adds text, with the same writerToken.
  * If its clientId was already used with the same content and writerToken, returns the existing turn.
  * @throws InvalidInput if the turn has content @throws NotFound @throws NotAllowed @throws LimitReached
  * @throws Conflict if the clientId was used with other content or another writerToken

@@ -24,7 +24,7 @@ export type TurnFilter = z.input<typeof turnFilter>
 export type TurnsArgs = Paging & { filter?: TurnFilter | null; includeSuperseded?: boolean | null }
 
 type Position = { rootSeq: number; seq: number }
-/** A seq after every version of a turn. */
+/** Greater than every seq. */
 const MAX_SEQ = 2 ** 31 - 1
 
 const CURSOR = cursorFormat<Position>(

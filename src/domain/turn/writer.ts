@@ -1,11 +1,12 @@
-// The writer of a streaming turn: a client that knows the token with which it opened the turn. The client makes the
-// token, so a lost answer does not lose it. Only a hash is stored, so the database does not contain what a writer needs.
+// The writer of a streaming turn: a client that knows the token with which it opened the turn. The client generates the
+// token, so a lost response does not lose it. Only a hash of the token is stored, so readers of the database cannot
+// write to the turn.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { text } from '../input.ts'
 
-/** Minimum and maximum length of a writer's token, in UTF-16 units. */
+/** Minimum and maximum length of a writer's token, in characters. */
 export const WRITER_TOKEN = { min: 16, max: 200 }
 
 export const writerToken = text(WRITER_TOKEN.max).pipe(

@@ -37,7 +37,7 @@ const PAGE_SIZES = ['first', 'last', 'limit', 'k', 'n']
 const INPUT_LISTS = ['turns', 'facts', 'ids']
 /** Assumed number of items of a list without a page size. */
 export const LIST_SIZE = 10
-/** The same for lists of the introspection types, of which few are long. */
+/** Assumed number of items of a list of an introspection type; few of these lists are long. */
 const INTROSPECTION_LIST_SIZE = 5
 
 type Variables = Readonly<Record<string, unknown>>
@@ -137,7 +137,7 @@ function addSelections(
     if (!fragment) continue
     const condition = fragment.typeCondition && context.schema.getType(fragment.typeCondition.name.value)
     const narrowed = condition && isCompositeType(condition) ? condition : type
-    // The selected type cannot apply below this one, so it costs nothing.
+    // An object of this type never has the fragment's type, so the fragment costs nothing.
     if (!isAbstractType(type) && !isAbstractType(narrowed) && narrowed !== type) continue
     addSelections(context, cost, narrowed, fragment.selectionSet, pending)
   }
@@ -198,7 +198,7 @@ function sizeOf(context: Context, node: FieldNode, field: GraphQLField<unknown, 
 
 type Definitions = Readonly<Record<string, Pick<GraphQLInputField, 'defaultValue'>>>
 
-/** Returns the page size of a field without a given one; null if none of the definitions is a page size. */
+/** Returns the page size of a field whose arguments omit it; null if none of the definitions is a page size. */
 function defaultAmong(definitions: Definitions): number | null {
   const names = PAGE_SIZES.filter((name) => name in definitions)
   if (names.length === 0) return null

@@ -1,17 +1,17 @@
 // The limits of a document that need no schema, checked after parsing and before validation, because the validation of
-// many repeated fields takes quadratic time. Pure; the result is kept with the document.
+// many repeated fields takes quadratic time. Pure; the result is cached per document.
 
 import { Kind, type DocumentNode, type FragmentDefinitionNode, type GraphQLError, type SelectionSetNode } from 'graphql'
 import { introspectionDisabled, tooCostly, type OperationLimits } from './limits.ts'
 
-/** What a document contains, as the limits of the same names count it. */
+/** The counts of a document, one for each limit of the same name. */
 export type DocumentShape = {
   depth: number
   fields: number
   aliases: number
   directives: number
   repeats: number
-  /** The first field that queries the schema; null without one. */
+  /** The first field that queries the schema; null if there is none. */
   introspection: string | null
 }
 
@@ -35,8 +35,8 @@ function computeShape(document: DocumentNode): DocumentShape {
   // A fragment counts as empty while its own selections are counted: validation then rejects the cycle.
   const extents = new Map<string, Extent>()
   const extentOfFragment = (name: string): Extent => {
-    const known = extents.get(name)
-    if (known) return known
+    const cached = extents.get(name)
+    if (cached) return cached
     extents.set(name, { depth: 0, fields: 0 })
     const fragment = fragments.get(name)
     const extent = fragment ? extentOf(fragment.selectionSet, new Set()) : { depth: 0, fields: 0 }

@@ -1,4 +1,5 @@
-// The gate of an operation: refuses one that is too costly, and executes the others within their limits.
+// Rejects operations that are too costly or whose viewer has too few points left, and executes the events of
+// subscriptions within the limits.
 
 import { execute } from '@graphql-tools/executor'
 import {
@@ -46,12 +47,12 @@ function estimate({ schema, document, operationName, variableValues }: Operation
 export function admit(
   { rates }: Pick<Deps, 'rates'>,
   viewer: Viewer,
-  asked: Operation,
+  requested: Operation,
   limits: OperationLimits,
 ): GraphQLError | null | Promise<GraphQLError | null> {
-  const { operation, values, error } = estimate(asked, limits)
+  const { operation, values, error } = estimate(requested, limits)
   if (error || !operation || !rates) return error
-  const points = rootFieldsOf(asked.document, operation) + Math.floor(values / VALUES_PER_POINT)
+  const points = rootFieldsOf(requested.document, operation) + Math.floor(values / VALUES_PER_POINT)
   return rates
     .take(`${viewer.tenant}\0${viewer.actor}`, points)
     .then((retryAfterMs) => (retryAfterMs === null ? null : rateLimited(rates.points, Math.ceil(retryAfterMs / 1000))))

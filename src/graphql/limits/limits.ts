@@ -18,15 +18,15 @@ export type OperationLimits = {
   repeats: number
   /** Maximum number of values (objects, list items and leaves) of one answer. */
   values: number
-  /** Maximum size of the texts and numbers of one answer, in bytes; a UTF-16 unit counts as one byte. */
+  /** Maximum size of the values of one answer, in bytes; a UTF-16 unit of a text counts as one byte. */
   answerBytes: number
-  /** Maximum time of a query, ms. Mutations are not stopped. */
+  /** Maximum time of a query, ms. Mutations have no time limit. */
   timeMs: number
   /** Whether documents may query the schema, and errors may suggest names of the schema. */
   introspection: boolean
 }
 
-/** The limits that are numbers of something in a document or an answer, with the name of what they count. */
+/** The limits on counts, each with the name of the counted items for the error text. */
 const COUNTED = {
   tokens: 'tokens in the document',
   depth: 'nested levels of fields',
@@ -47,35 +47,35 @@ export type CountedLimit = keyof typeof COUNTED
  */
 export function tooCostly(limit: CountedLimit, maximum: number, actual: number | null, note = ''): GraphQLError {
   const number = actual === null ? `more than ${maximum}` : String(actual)
-  const message = `The operation has ${number} ${COUNTED[limit]}; at most ${maximum} are allowed. Ask for less at once.`
+  const message = `The operation has ${number} ${COUNTED[limit]}; at most ${maximum} are allowed. Request less data.`
   return new GraphQLError(note ? `${message} ${note}` : message, {
     extensions: { code: 'QUERY_TOO_COSTLY', limit, maximum, ...(actual !== null && { actual }) },
   })
 }
 
-/** Returns the error of a query that has run for too long. */
+/** Returns the error of a query that exceeded the time limit. */
 export const timedOut = (timeMs: number): GraphQLError =>
-  new GraphQLError(`The query has run for ${timeMs / 1000} seconds, the limit. Ask for less at once.`, {
+  new GraphQLError(`The query exceeded the time limit of ${timeMs / 1000} seconds. Request less data.`, {
     extensions: { code: 'QUERY_TIMEOUT', limit: 'timeMs', maximum: timeMs },
   })
 
-/** Returns the result of a query whose client has disconnected. It is never sent. */
+/** Returns the error of a query whose client has disconnected. It stops the query and is never sent. */
 export const clientGone = (): GraphQLError =>
   new GraphQLError('The client has disconnected.', { extensions: { code: 'CLIENT_GONE' } })
 
 export const introspectionDisabled = (field: string): GraphQLError =>
-  new GraphQLError(`${field} is not available: introspection is switched off on this server.`, {
+  new GraphQLError(`${field} is not available: introspection is disabled on this server.`, {
     extensions: { code: 'INTROSPECTION_DISABLED' },
   })
 
 /**
- * Returns the error of a viewer who has used up the points of the current minute. Over HTTP the response has the status
+ * Returns the error of a viewer with too few points left in the current minute. Over HTTP the response has the status
  * 429 and the header Retry-After.
  */
 export function rateLimited(points: number, retryAfterSeconds: number): GraphQLError {
-  const message = `You have used the ${points} points of this minute; try again in ${retryAfterSeconds} seconds.`
+  const message = `At most ${points} points per minute are allowed; try again in ${retryAfterSeconds} seconds.`
   const extensions = { code: 'RATE_LIMITED', limit: 'points', maximum: points, retryAfterSeconds }
-  // For yoga. It is not enumerable, because it must not be sent over WebSocket.
+  // Yoga reads it. It is not enumerable, because it must not be sent over WebSocket.
   const http = { status: 429, headers: { 'retry-after': String(retryAfterSeconds) } }
   Object.defineProperty(extensions, 'http', { value: http, enumerable: false })
   return new GraphQLError(message, { extensions })

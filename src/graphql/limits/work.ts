@@ -12,7 +12,7 @@ const CONCURRENT_READS = 4
 const CHECKS_PER_VALUE = 2
 /** Number of list items after which the executor completes the next list in a new turn of the event loop. */
 const ITEMS_PER_TURN = 1_000
-/** Appended to the error of a mutation, because the client must not repeat it without thought. */
+/** Appended to the error of a mutation, because a client that repeats it may execute its mutations twice. */
 const EXECUTED = 'Mutations of this operation may have been executed.'
 
 type PromiseOrValue<T> = Promise<T> | T
@@ -28,7 +28,7 @@ const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const isPromise = <T>(value: PromiseOrValue<T>): value is Promise<T> => value instanceof Promise
 
-/** The work of one operation, or of one subscription event after the other. Creating it is cheap. */
+/** The work of one query or mutation, or of the current event of a subscription. Creating an instance is cheap. */
 export class Work implements WorkSignal {
   readonly #limits: OperationLimits
   readonly #isGone: (() => boolean) | undefined
@@ -58,17 +58,19 @@ export class Work implements WorkSignal {
   get reason(): GraphQLError | null {
     return this.#failure
   }
-  /** Called for each field. Counts the calls, and throws once the operation is stopped. */
+  /** Called for each field. Counts the calls, and throws if the operation is stopped. */
   throwIfAborted(): void {
     this.#checks += 1
     if (this.#checks > this.#limits.values * CHECKS_PER_VALUE) this.#exceed('values')
     if (this.#failure !== null) throw this.#failure
   }
-  /** There are no events, because `within` responds to a stop. */
+  /** Adds no listener: there are no events, because `within` responds to a stop. */
   addEventListener(): void {}
   removeEventListener(): void {}
 
-  /** Reads data: waits for a free place, and counts what was read. Rejects if the operation is stopped. */
+  /**
+   * Reads data: waits until a further read may start, and counts the bytes read. Rejects if the operation is stopped.
+   */
   async read<T>(load: () => PromiseOrValue<T>): Promise<T> {
     while (!this.#mayRead() && this.#failure === null) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
@@ -78,9 +80,10 @@ export class Work implements WorkSignal {
     this.#reading += 1
     try {
       const loaded = await load()
-      // Only the bytes: most values of a row are not selected, and those that are count when they complete.
-      const left = this.#limits.answerBytes - this.#bytesRead
-      const { bytes } = extentOf(loaded, { values: Infinity, bytes: left })
+      // Counts only the bytes: most values of a row are not selected, and a selected value is counted when it
+      // completes.
+      const remaining = this.#limits.answerBytes - this.#bytesRead
+      const { bytes } = extentOf(loaded, { values: Infinity, bytes: remaining })
       this.#bytesRead += bytes
       this.#largestRead = Math.max(this.#largestRead ?? 0, bytes)
       if (this.#bytesRead > this.#limits.answerBytes) this.#exceed('answerBytes')
@@ -127,7 +130,7 @@ export class Work implements WorkSignal {
       return failed(error)
     }
     if (!isPromise(result)) return this.checked(result)
-    const finished = result.then((each) => this.checked(each), failed)
+    const finished = result.then((value) => this.checked(value), failed)
     return this.#isMutation ? finished : this.#limitTime(finished)
   }
 
@@ -142,7 +145,7 @@ export class Work implements WorkSignal {
     return this.#failure === null ? result : { errors: [this.#failure] }
   }
 
-  /** Starts to count from 0: each event of a subscription has all limits for itself. */
+  /** Resets the counts and the failure, because the limits apply to each event of a subscription separately. */
   renew(): void {
     this.#checks = 0
     this.#bytesRead = 0

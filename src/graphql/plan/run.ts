@@ -48,7 +48,7 @@ export type Field = { name: string; parent: GraphQLObjectType; type: GraphQLOutp
 /** Converts a resolved value to its part of the result, or a promise of it. Throws or rejects on a field error. */
 export type Complete = (value: unknown, run: Run, path: Path | undefined) => unknown
 
-/** How to complete values of one type. */
+/** Completes values of one type. */
 export type Completion = { complete: Complete; isLeaf: boolean; isRequired: boolean }
 
 /** One field of a selection set. */
@@ -141,7 +141,10 @@ function fieldOf(step: Step, source: unknown, run: Run, parent: Path | undefined
   }
 }
 
-/** Returns a function that completes an object. The fields have the order of the selection, whenever they resolve. */
+/**
+ * Returns a function that completes an object. The result lists the fields in the order of the selection, regardless of
+ * when they resolve.
+ */
 export const objectOf =
   (steps: readonly Step[]): Complete =>
   (source, run, path) => {

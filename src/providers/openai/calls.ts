@@ -8,7 +8,7 @@ import { explain, Unreachable, type ErrorContext } from './failure.ts'
 
 /** A server and the key for it. */
 export type Endpoint = {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   baseUrl: string
   /** Undefined for servers that require no key. */
   apiKey: string | undefined
@@ -79,7 +79,7 @@ export type Calls = {
    * @throws CallFailed, or the reason of `stop`, or an error of `send` that is unrelated to the request
    */
   request<T>(send: (client: OpenAI, signal: AbortSignal) => Promise<T>, stop: AbortSignal): Promise<T>
-  /** Ends running calls. Later calls of `check` throw, and of `run` reject. Idempotent. */
+  /** Ends running calls. Later calls of `check` throw, and later calls of `run` reject. Idempotent. */
   close(): void
 }
 

@@ -1,5 +1,5 @@
-// Embeds with any server that has OpenAI's POST /embeddings: OpenAI, Ollama, vLLM, LM Studio … A call either returns
-// vectors that satisfy the port's contract, or fails with the cause and the next step. No message contains the key.
+// Embeds texts with any server that has OpenAI's POST /embeddings: OpenAI, Ollama, vLLM, LM Studio … A call returns
+// vectors that satisfy the port's contract or fails with the cause and the next step. No message contains the key.
 
 import { CallFailed } from '../ports/call-failed.ts'
 import { unit, type Embedder } from '../ports/embedder.ts'

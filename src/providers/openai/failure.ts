@@ -1,6 +1,6 @@
-// Explains failed requests to OpenAI-compatible servers: whether the failure is transient, how long to wait, and a
-// message with the cause and the next step. Messages reach clients, jobs and logs, so they contain no text and no address
-// of the server: it may quote turns, or a part of the key.
+// Explains failed requests to OpenAI-compatible servers: whether the failure is transient, the pause before a retry,
+// and a message with the cause and the next step. Messages reach clients, jobs and logs, so they contain neither the
+// address of the server nor text that it sent, which may quote turns or a part of the key.
 
 import { APIConnectionError, APIError } from 'openai'
 import { CallFailed } from '../ports/call-failed.ts'
@@ -55,13 +55,13 @@ const nextStep = (status: number, { modelVariable, advice }: ErrorContext): stri
         ? CHECK_URL
         : advice
 
-/** Identifiers that the server chose. Others are left out of messages, because they could be sentences. */
+/** Matches identifiers chosen by the server. Other values are left out of messages, because they could be sentences. */
 const IDENTIFIER = /^[\w.:-]{1,64}$/
 
-/** For example " (code model_not_found, request req_42)". */
+/** Formats an error's identifiers, for example " (code model_not_found, request req_42)"; empty for none. */
 function identifiersOf({ code, requestID }: APIError): string {
-  const known = Object.entries({ code, request: requestID }).filter(([, value]) => value && IDENTIFIER.test(value))
-  return known.length > 0 ? ` (${known.map(([name, value]) => `${name} ${value}`).join(', ')})` : ''
+  const valid = Object.entries({ code, request: requestID }).filter(([, value]) => value && IDENTIFIER.test(value))
+  return valid.length > 0 ? ` (${valid.map(([name, value]) => `${name} ${value}`).join(', ')})` : ''
 }
 
 /** Explains an error that a request threw. Rethrows an error that is unrelated to the request. */

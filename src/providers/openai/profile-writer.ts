@@ -83,7 +83,7 @@ function dataOf({ userId, names }: ProfileRequest, profile: string, { added, rem
   return parts.map(([title, text]) => `${title}\n${fenced(text)}`).join('\n\n')
 }
 
-/** Returns a parser of the profile, which throws BadReply, also if facts were added and the profile is empty */
+/** Returns a parser of the profile. @throws BadReply from the parser, also if facts were added and it is empty */
 const readReplyOn =
   ({ added }: Change) =>
   (value: unknown): string => {
@@ -96,7 +96,7 @@ const readReplyOn =
 
 /**
  * Cuts the profile to `maxTokens` at the end of a line, because half a line may mean the opposite. If the first line
- * does not fit, cuts within it. Removes a heading at the end, which has no lines.
+ * does not fit, cuts within it. Removes a trailing heading, because it has no lines.
  */
 async function fit(profile: string, maxTokens: number, count: TokenCounter['count']): Promise<string> {
   const cut = await truncateToTokens(profile, maxTokens, count)

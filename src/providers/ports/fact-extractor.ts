@@ -8,7 +8,7 @@ export type ExtractorTurn = {
   displayName: string
   kind: 'HUMAN' | 'AGENT' | 'TOOL'
   text: string
-  /** When the turn was created. */
+  /** Creation time of the turn. */
   at: Date
 }
 

@@ -8,7 +8,7 @@ export type JudgedFact = {
   subject: string
   predicate: string
   object: string
-  /** When the fact was last asserted, in ISO 8601. */
+  /** Time at which the fact was last asserted, in ISO 8601. */
   observedAt: string
 }
 

@@ -6,7 +6,7 @@ type FactText = { subject: string; predicate: string; object: string }
 
 /** A fact that the profile must include. */
 export type AddedFact = FactText & {
-  /** When the fact was last asserted: ISO 8601, in UTC. */
+  /** Time at which the fact was last asserted: ISO 8601, in UTC. */
   observedAt: string
   /** The author of an unconfirmed claim, which the profile must mark as a claim; null for any other fact. */
   claimedBy: string | null
@@ -21,8 +21,8 @@ export type ProfileRequest = {
   /** Facts to add. They may include facts that the previous profile contains. */
   added: readonly AddedFact[]
   /**
-   * Facts that were superseded or retracted since. A model may fail to remove one. Erased facts are therefore never
-   * passed: after an erasure, `previous` is null and the profile is rewritten from the remaining facts.
+   * Facts superseded or retracted since the previous profile. A model may fail to remove one. Erased facts are
+   * therefore never passed: after an erasure, `previous` is null and the profile is rewritten from the remaining facts.
    */
   removed: readonly FactText[]
   /** Maximum token count of the new profile, counted by the server. */

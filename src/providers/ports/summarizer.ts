@@ -1,7 +1,7 @@
 // The port for summarizers. A summarizer writes a text that replaces turns, from their texts, speakers and times. The
 // caller passes only turns that the readers of the summary may see.
 
-/** A turn, as a summarizer gets it. `at` is when the turn was created. */
+/** A turn, as a summarizer gets it. `at` is the creation time of the turn. */
 export type SummarizerTurn = { speaker: string; at: Date; text: string }
 
 export type SummaryRequest = {

@@ -1,4 +1,4 @@
-// Reads a name, a place or a thing from the text that a rule matched. Cuts the text where the next thought begins, and
+// Reads a name, a place or a thing from the text that a rule matched. Cuts the text where the next clause begins, and
 // returns null for text that needs its context ("it", "there", "the same").
 
 import { CUT } from './clauses.ts'
@@ -17,7 +17,7 @@ const NO_NAME = new RegExp(
   'i',
 )
 
-/** Matches the next thought, to the end of the text. */
+/** Matches the next clause, to the end of the text. */
 const STOP = new RegExp(
   '(?:[,;:(\\[]|\\s[-–—]\\s|—|-+\\s|\\s(?:because|since|but|so|which|who|whom|when|where|while|whereas|although|'
     + "though|as|until|till|that|thanks|'cause|cuz|to be|especially|even|like when|just|"
@@ -47,7 +47,7 @@ const DANGLING = new RegExp(
   'iu',
 )
 
-/** Endings of an incomplete thought. */
+/** Endings of an incomplete phrase. */
 const UNFINISHED = new RegExp(
   String.raw`\b(?:and|or|with|for|to|of|in|at|on|by|from|a|an|the|my|not|very|so|really|been|is|are|was|were|few|`
     + String.raw`several|couple)$`,
@@ -68,7 +68,7 @@ const MAX_WORDS = 10
 const PEOPLE =
   /\b(?:help|helping|with|support|supporting|inspire|inspiring|teach|teaching|for) others\b|\beach other\b/gi
 
-/** Uses of "myself" as an object. The others are only emphasis. */
+/** Uses of "myself" as an object. Other uses are only emphasis. */
 const SELF = new RegExp(
   '\\b((?:express|expressing|accept|accepting|understand|understanding|push|pushing|challenge|challenging|to|of|for|'
     + 'with|in|be|being) )(?:myself|ourselves)\\b',

@@ -1,5 +1,5 @@
-// The rules for past events. One with a date must be worth remembering. One without a date must have a lasting
-// effect: joining a choir has one, watching a film has none. The object is never "it" or "there".
+// The rules for past events. An event with a date must be worth remembering. An event without a date must have a
+// lasting effect: joining a choir has such an effect, watching a film does not. The object is never "it" or "there".
 
 import { thing } from './objects.ts'
 import type { Statement } from './rule.ts'
@@ -43,7 +43,7 @@ const TAKING = new RegExp(
   'i',
 )
 /** Objects of "ran into" that are people. */
-const SOMEBODY = /^an? (?!(?:\w+ )?(?:problem|issue|trouble|snag|wall|tree|bug|error|roadblock|bit|lot|few)\b)/i
+const PERSON = /^an? (?!(?:\w+ )?(?:problem|issue|trouble|snag|wall|tree|bug|error|roadblock|bit|lot|few)\b)/i
 /** Objects of "spent" that are worth remembering. */
 const SPENT = /^(?:time|(?:the|a) (?:whole )?(?:day|weekend|week|afternoon|evening|month|summer)) (?:with|at|in|on) /i
 /** "had" with a place or an occasion: "had a great time at the fair". */
@@ -61,7 +61,7 @@ const CHANGES = new RegExp(
 
 /** Verbs of making or finding things that last. */
 const MAKES = /^(?:made|painted|drew|built|wrote|designed|created|composed|baked|knitted|sewed|done|found|read)$/i
-/** Objects of those verbs that are idioms or do not last. */
+/** Objects of these verbs that are idioms or do not last. */
 const IDIOM = new RegExp(
   String.raw`^(?:(?:an?|the|my|some|this|that|our(?: own)?) )?(?:\w+ )?(?:decisions?|difference|mistakes?|points?|`
     + String.raw`choices?|lists?|fix(?:es)?|calls?|deal|mess|wish(?:es)?|promises?|`
@@ -139,7 +139,7 @@ function change(clause: string, when: string, name: string): Statement | null {
   return { predicate: verb!.toLowerCase(), object: `${state}${where} ${when}`.trim(), confidence: 0.8 }
 }
 
-/** Reads a past event of the speaker, or one in the speaker's life; null for none. */
+/** Reads a past event that the speaker reports; null for none. */
 export function pastEvent(clause: string, name: string, at: Date): Statement | null {
   const time = readTime(clause, at, true)
   const identified = time ? byEvent(clause, name, at) : null
@@ -160,7 +160,7 @@ function isWorthRemembering(verb: string, what: string): boolean {
   if (/^(?:had|took|gave)$/i.test(verb)) return HAD.test(what) || TAKING.test(what)
   if (/^went /i.test(verb)) return !DAILY.test(what)
   if (/^ran$/i.test(verb)) return !/^(?:out|late|away|over|around|across|off|back|home|through)\b/i.test(what)
-  if (/^ran into$/i.test(verb)) return SOMEBODY.test(what)
+  if (/^ran into$/i.test(verb)) return PERSON.test(what)
   if (/^got$/i.test(verb)) return /^(?:an?|two|three|my|some new) /i.test(what)
   if (/^spent$/i.test(verb)) return SPENT.test(what)
   if (MAKES.test(verb)) return !IDIOM.test(what)
@@ -210,7 +210,7 @@ function undated(clause: string, name: string): Statement | null {
   const [, verb, what] = LASTING.exec(clause) ?? lastingIf.map((one) => one.exec(clause)).find(Boolean) ?? []
   if (!verb || !what || VAGUE.test(what) || (/^went /i.test(verb) && DAILY.test(what))) return null
   if (DESK_WORK.test(what) || (MAKES.test(verb) && IDIOM.test(what))) return null
-  if (/^ran into$/i.test(verb) && !SOMEBODY.test(what)) return null
+  if (/^ran into$/i.test(verb) && !PERSON.test(what)) return null
   if (/^went on$/i.test(verb) && !OUTING.test(what)) return null
   const object = thing(withArticle(what.replace(RECENTLY, '')), name)
   return { predicate: verb.toLowerCase().replace(/^done$/, 'has done'), object, confidence: 0.7 }

@@ -1,5 +1,5 @@
 // The main extraction rules, for lasting statements that need no context. A rule has a pattern for clauses in the first
-// person, and returns the statements of a match. The first rule that matches and finds an object decides.
+// person, and returns the statements of a match. The first rule that matches and finds an object is used.
 
 import { LIKES } from './likes.ts'
 import { organisation, place, properName, thing, wholeName } from './objects.ts'

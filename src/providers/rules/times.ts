@@ -95,7 +95,7 @@ const YEAR = '((?:19|20)\\d\\d)'
 /** Maximum number of years between two days 29 February: 1896 to 1904. */
 const LEAP_GAP = 8
 
-/** Returns a day of a month; without a year, the last one (`isPast`) or the next. Null for 30 February. */
+/** Returns a day of a month; without a year, the last one (`isPast`) or the next. Null for an invalid day. */
 function dated(day: string, name: string, year: string | undefined, isPast: boolean, today: Date): Found | null {
   const thisYear = today.getUTCFullYear()
   const years = year ? [Number(year)] : Array.from({ length: LEAP_GAP + 1 }, (_, n) => thisYear + (isPast ? -n : n))

@@ -27,7 +27,7 @@ function topic(text: string, name: string): string | null {
 const VERY = '(?: also| all| always| just| really| so| very| super| incredibly| extremely| especially| such)*'
 const IS = "(?:'s|'re| is| are)"
 const TO_ME = '(?:to|for) me'
-/** The end of the clause, with another thought that may follow. */
+/** The end of the clause, with another clause that may follow. */
 const REST = "(?:$|,.*| (?:and (?:it|they|i)|as|because|so|'cause)\\b.*|-+ .*)"
 /** Feelings, as a closed list that excludes "gives me a headache". */
 const FEELINGS =

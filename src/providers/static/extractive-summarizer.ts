@@ -11,7 +11,7 @@ const EXTRACTIVE = 'extractive'
 
 /** Weight of a line of the previous summary, which represents many sentences. A new sentence has weight 1. */
 const PREVIOUS_WEIGHT = 4
-/** Fraction of its centrality that a candidate at similarity 1 to a selected one loses (maximal marginal relevance). */
+/** Fraction of centrality lost by a candidate whose similarity to a selected one is 1 (maximal marginal relevance). */
 const SIMILARITY_PENALTY = 0.7
 /** Number of words below which a sentence has a lower centrality, because short sentences are less informative. */
 const FULL_WORDS = 8

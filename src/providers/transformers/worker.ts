@@ -35,7 +35,7 @@ let loading: Promise<Extractor> | null = null
 
 async function load(): Promise<Extractor> {
   const { pipeline } = (await import(library)) as Library
-  // The vectors of quantised weights depend on the processor; those of fp32 weights hardly do.
+  // With quantised weights, the vectors depend on the processor; with fp32 weights, they are nearly independent of it.
   return pipeline('feature-extraction', model, { dtype: 'fp32', local_files_only: isLocal })
 }
 

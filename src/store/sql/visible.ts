@@ -10,8 +10,8 @@ export type BoundViewer = { tenant: Bound<string>; actor: Bound<string> }
 export const VIEWER: BoundViewer = { tenant: parameter(1), actor: parameter(2) }
 
 /**
- * One view for each conversation: `v (id, tenant, actor, windows, addressed)`. Unknown conversations and those of other
- * tenants have no row. `actor` is null if the viewer was never a participant.
+ * One view for each conversation: `v (id, tenant, actor, windows, addressed)`. Unknown conversations and conversations
+ * of other tenants have no row. `actor` is null if the viewer was never a participant.
  *
  * @param conversations a condition on `c.id`
  */

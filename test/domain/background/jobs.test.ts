@@ -1,5 +1,5 @@
-// Automatic jobs on real databases: each crossed threshold causes exactly one run, however many processes append and
-// work, and whatever fails. Fact and profile handlers are replaced by fakes that only store progress.
+// Automatic jobs on real databases: each crossed threshold causes exactly one run, regardless of failures and of the
+// number of processes. Fact and profile handlers are replaced by fakes that only store progress.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -138,7 +138,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     expect([...errors]).toEqual(['The provider is down.', 'Unexpected error (TypeError): see the log.'])
   }, 90_000)
 
-  it('skip conversations that disable facts or summaries, and turns without a person as author', async () => {
+  it('skip conversations that disable facts or summaries, and turns not written by a person', async () => {
     const deps = await process(ALL)
     const viewer = newViewer()
     const [extracting, other] = [await newConversation(deps, viewer), await newConversation(deps, viewer, false)]

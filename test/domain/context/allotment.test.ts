@@ -31,7 +31,7 @@ describe('section limits', () => {
     })
   })
 
-  it('divide the space beside the fixed messages, and reserve space for the newest turn except in the window', () => {
+  it('divide the space left by the fixed messages, and reserve space for the newest turn except in the window', () => {
     const limits = allot({ ...defaults, fixed: size(200, 2), newest: size(700, 1) })
     expect(tokensAndMessages(limits)).toEqual({
       profile: [80, 17],

@@ -1,5 +1,5 @@
 // Invariants of every context (see faults in cases.ts) over random conversations with Unicode, tool calls, pinned turns
-// and budgets from one token.
+// and budgets as small as one token.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
 // Prompt caching by providers, over 200 turns with recall: the prefix that two successive contexts share, as a fraction
-// of the earlier one without its recalled text.
+// of the earlier context without its recalled text.
 
 import { describe, expect, it } from 'vitest'
 import { buildContext } from '../../../src/domain/context/build.ts'
@@ -27,7 +27,10 @@ const tokens = (messages: unknown[]) =>
 
 type Budget = { tokenBudget: number; recentTurns?: number }
 
-/** Tokens of the messages that both contexts start with, divided by those of the earlier one without recalled ones. */
+/**
+ * Tokens of the leading messages that both contexts share, divided by the tokens of `earlier` without recalled
+ * messages.
+ */
 function sharedPrefix(earlier: Context, later: Context): number {
   const [earlierMessages, laterMessages] = [render(earlier.messages, 'OPENAI'), render(later.messages, 'OPENAI')].map(
     (messages) => messages.map((message) => JSON.stringify(message)),
@@ -41,7 +44,7 @@ function sharedPrefix(earlier: Context, later: Context): number {
 describe('the prompt cache of a provider', () => {
   const world = useWorld(backends[0]!)
 
-  const budgets: [what: string, input: Budget, system: string | null][] = [
+  const budgets: [title: string, input: Budget, system: string | null][] = [
     ['a budget of 4,000', { tokenBudget: 4_000 }, null],
     ['a budget of 4,000 and a system prompt', { tokenBudget: 4_000 }, 'You help with house and garden. '.repeat(10)],
     ['a budget of 2,500 and a system prompt', { tokenBudget: 2_500 }, 'You help with house and garden. '.repeat(20)],

@@ -24,7 +24,7 @@ describe.each(backends)('a context on $name', (backend) => {
 
   const build = (tenant: Tenant, conversationId: string, more: Partial<BuildContextInput> = {}, actor = 'owner') =>
     buildContext(world.deps, tenant.as(actor), { conversationId, tokenBudget: 8_000, ...more })
-  const failing = (promise: Promise<unknown>) =>
+  const errorOf = (promise: Promise<unknown>) =>
     promise.then(
       () => null,
       (error: unknown) => error,
@@ -102,11 +102,11 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(context.tokens).toBeLessThanOrEqual(700)
   })
 
-  it('fails if the mandatory parts exceed the budget, and names a budget that is enough', async () => {
+  it('fails if the mandatory parts exceed the budget, and names a sufficient budget', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 4)
-    const error = (await failing(build(tenant, conversationId, { tokenBudget: 10 }))) as BudgetTooSmall
+    const error = (await errorOf(build(tenant, conversationId, { tokenBudget: 10 }))) as BudgetTooSmall
     expect(error).toBeInstanceOf(BudgetTooSmall)
     expect(texts(await build(tenant, conversationId, { tokenBudget: error.required }))).toEqual([
       'Be kind.',
@@ -133,7 +133,7 @@ describe.each(backends)('a context on $name', (backend) => {
       { kind: 'PINNED', sourceIds: [long.id], reason: expect.stringMatching(/^instructions take at most 50 %/) },
     ])
     expect(context.truncated).toBe(true)
-    const error = (await failing(build(tenant, conversationId, { tokenBudget: 10 }))) as BudgetTooSmall
+    const error = (await errorOf(build(tenant, conversationId, { tokenBudget: 10 }))) as BudgetTooSmall
     expect(texts(await build(tenant, conversationId, { tokenBudget: error.required })).at(-1)).toContain('number 5')
     const whole = await build(tenant, conversationId, { tokenBudget: 400_000 })
     expect(whole.messages.map(({ sources }) => sources[0])).toContain(long.id)
@@ -392,7 +392,7 @@ describe.each(backends)('a context on $name', (backend) => {
     )
   })
 
-  it.each<[what: string, input: Partial<BuildContextInput>, path: string]>([
+  it.each<[title: string, input: Partial<BuildContextInput>, path: string]>([
     ['a budget of zero', { tokenBudget: 0 }, 'tokenBudget'],
     ['a budget above 2,000,000', { tokenBudget: 2_000_001 }, 'tokenBudget'],
     ['a fractional budget', { tokenBudget: 0.5 }, 'tokenBudget'],
@@ -412,7 +412,7 @@ describe.each(backends)('a context on $name', (backend) => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
     await fill(tenant, conversationId, 1, 2)
-    const error = (await failing(build(tenant, conversationId, input))) as InvalidInput
+    const error = (await errorOf(build(tenant, conversationId, input))) as InvalidInput
     expect(error).toBeInstanceOf(InvalidInput)
     expect(error.issues.map((issue) => issue.path.join('.'))).toEqual([path])
   })

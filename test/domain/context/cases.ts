@@ -17,7 +17,10 @@ export type Case = {
   request: Omit<AssemblyRequest, 'recall' | 'shares'> & { k: number | null }
 }
 
-/** Words of many kinds: prose, code, other scripts, long runs, and text that looks like a fence or a control token. */
+/**
+ * Texts of many kinds: prose, code, other scripts, runs of one letter, and text that looks like a fence or a control
+ * token.
+ */
 const words = fc
   .oneof(
     { weight: 4, arbitrary: fc.lorem({ maxCount: 30 }) },
@@ -64,7 +67,7 @@ const turn = fc.record({
   pinned: fc.nat({ max: 9 }).map((n) => n === 0),
 })
 
-/** A tool result may come without its call, because the call may precede all turns read. */
+/** A tool result may occur without its call, because the call may precede all turns read. */
 export const cases: fc.Arbitrary<Case> = fc
   .record({
     turns: fc.array(turn, { maxLength: 25 }),
@@ -131,8 +134,8 @@ export const cases: fc.Arbitrary<Case> = fc
 const tokens = { count: countInline }
 
 /**
- * Builds the context of a case, or returns the error if its limits are too small. Recall returns the turns of the case
- * itself, every other one under a different id.
+ * Builds the context of a case, or returns the error if its limits are too small. Recall returns the turns of the case,
+ * every second one under a different id.
  */
 export async function contextOf({
   material,
@@ -164,25 +167,25 @@ export async function contextOf({
 
 /** Token count of a rendering as sent, including the provider's overhead per message. */
 export function tokensSent(context: Context, format: Format): number {
-  const made = render(context.messages, format)
-  const messages: unknown[] = 'system' in made ? [...made.system, ...made.messages] : made
+  const rendered = render(context.messages, format)
+  const messages: unknown[] = 'system' in rendered ? [...rendered.system, ...rendered.messages] : rendered
   return messages.reduce<number>((sum, each) => sum + countInline(JSON.stringify(each)) + TOKENS_PER_MESSAGE, 0)
 }
 
-/** Yields the errors in the tool calls of the OpenAI rendering. OpenAI rejects a request for each of them. */
+/** Yields the errors in the tool calls of the OpenAI rendering. OpenAI rejects a request that contains any of them. */
 export function* toolFaults(context: Context): Generator<string> {
   const messages = render(context.messages, 'OPENAI')
-  let waiting: string[] = []
+  let pending: string[] = []
   for (const message of messages) {
     if (message.role === 'tool') {
-      if (!waiting.includes(message.tool_call_id)) yield `${message.tool_call_id} answers no pending call`
-      waiting = waiting.toSpliced(waiting.indexOf(message.tool_call_id), 1)
+      if (!pending.includes(message.tool_call_id)) yield `${message.tool_call_id} answers no pending call`
+      pending = pending.toSpliced(pending.indexOf(message.tool_call_id), 1)
     } else {
-      if (waiting.length) yield `${waiting.join()} has no result directly after the call`
-      waiting = message.role === 'assistant' ? (message.tool_calls ?? []).map(({ id }) => id) : []
+      if (pending.length) yield `${pending.join()} has no result directly after the call`
+      pending = message.role === 'assistant' ? (message.tool_calls ?? []).map(({ id }) => id) : []
     }
   }
-  if (waiting.length) yield `${waiting.join()} has no result`
+  if (pending.length) yield `${pending.join()} has no result`
 }
 
 /** Yields the errors in profiles and facts: position, fences, share, order, and the report of omissions. */

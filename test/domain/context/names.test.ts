@@ -1,4 +1,4 @@
-// Two actors never have one name in a context, in any rendering.
+// Two actors never share a name in a context, in any rendering.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -31,7 +31,7 @@ describe('the names of actors', () => {
     expect(new Set(Object.values(three)).size).toBe(3)
   })
 
-  it('keep the names that are already used', () => {
+  it('keep names assigned earlier, and do not assign them again', () => {
     expect(tellApart([{ actor: 'u-2', displayName: 'Ada' }], new Map([['u-1', 'Ada']]))).toEqual(
       new Map([
         ['u-1', 'Ada'],

@@ -48,10 +48,10 @@ describe('a rendering', () => {
       Pick<Anthropic.MessageCreateParams, 'messages'> & { system: Anthropic.TextBlockParam[] }
     >()
     expectTypeOf<Rendered['AI_SDK']>().toExtend<ModelMessage[]>()
-    const taken: ChatCompletionMessageParam[] = render([], 'OPENAI')
-    const prompt: Pick<Anthropic.MessageCreateParams, 'messages' | 'system'> = render([], 'ANTHROPIC')
-    const models: ModelMessage[] = render([], 'AI_SDK')
-    expect([taken, prompt, models]).toEqual([[], { system: [], messages: [] }, []])
+    const openAi: ChatCompletionMessageParam[] = render([], 'OPENAI')
+    const anthropic: Pick<Anthropic.MessageCreateParams, 'messages' | 'system'> = render([], 'ANTHROPIC')
+    const aiSdk: ModelMessage[] = render([], 'AI_SDK')
+    expect([openAi, anthropic, aiSdk]).toEqual([[], { system: [], messages: [] }, []])
   })
 
   it('passes the message validation of the AI SDK for any conversation', async () => {
@@ -220,7 +220,7 @@ describe('a rendering', () => {
     ['bot-1', 'bot-1'],
     ['李雷', /^speaker_[0-9a-f]{8}$/],
     ['x'.repeat(99), 'x'.repeat(64)],
-  ])('maps %s to a name that OpenAI accepts', (name, taken) => {
-    expect(openAiName(name)).toMatch(taken)
+  ])('maps %s to a name that OpenAI accepts', (name, expected) => {
+    expect(openAiName(name)).toMatch(expected)
   })
 })

@@ -1,5 +1,5 @@
-// The budget of bytes that readers share: what is granted at once, what waits, and in which order waiting requests are
-// granted.
+// The byte budget that readers share: which requests are granted immediately, which wait, and the order in which
+// waiting requests are granted.
 
 import { describe, expect, it } from 'vitest'
 import { createByteBudget, type ByteShare } from '../../../src/domain/event/byte-budget.ts'
@@ -36,7 +36,7 @@ describe('a byte budget', () => {
     expect(budget.waiting).toBe(3 * 6 * 3 - 16)
   })
 
-  it('grants a request above every share while its viewer holds nothing', async () => {
+  it('grants a request larger than every share if its viewer uses no bytes', async () => {
     const budget = createByteBudget(100)
     const large = budget.take(viewer('ada'), 1_000)
     await large.granted
@@ -50,7 +50,7 @@ describe('a byte budget', () => {
     expect(granted).toEqual(['bob'])
   })
 
-  it('serves waiting viewers in turn, whatever the number of their requests', async () => {
+  it('serves waiting viewers in turn, regardless of the number of their requests', async () => {
     const budget = createByteBudget(100)
     const { granted, watch, settled } = recorder()
     const held = [budget.take(viewer('eve', 'other'), 100)]
@@ -76,7 +76,7 @@ describe('a byte budget', () => {
     expect(budget.used).toBe(100)
   })
 
-  it('withdraws a waiting request on release, and holds nothing after all releases', async () => {
+  it('withdraws a waiting request on release, and uses no bytes after all releases', async () => {
     const budget = createByteBudget(100)
     const shares = Array.from({ length: 50 }, (_, n) => budget.take(viewer(`${n % 5}`), 30))
     expect(budget.waiting).toBeGreaterThan(40)

@@ -28,7 +28,7 @@ describe.each(backends)('a page of the journal, on $name,', (backend) => {
     }
   }
 
-  it('ends with the entry that reaches the number of bytes', async () => {
+  it('ends with the entry that reaches the byte limit', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
     const turns = Array.from({ length: 10 }, () => ({ role: 'USER' as const, content: LARGE }))
@@ -55,7 +55,7 @@ describe.each(backends)('a page of the journal, on $name,', (backend) => {
     expect([first, ...rest].flat()).toEqual(range(1, 11))
   })
 
-  it('has an entry that is larger than a page alone', async () => {
+  it('is complete if it has fewer entries than the limit', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
     const { events, complete } = await readEvents(world.deps, tenant.name, conversationId, 0, 1)

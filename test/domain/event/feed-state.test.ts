@@ -61,13 +61,13 @@ const cases: Record<string, Case> = {
     events: ['6 TurnOpened'],
     head: 6,
   },
-  'a committed turn, with the text it lacked': {
+  'a committed turn, after a delta with its missing text': {
     input: closed('TurnCommitted', 6, 't4', 'abcde'),
     events: ['3-5 de', '6 TurnCommitted'],
     head: 6,
     open: 't5:',
   },
-  'an aborted turn, with the text it lacked': {
+  'an aborted turn, after a delta with its missing text': {
     input: closed('TurnAborted', 6, 't4', 'abcd'),
     events: ['3-4 d', '6 TurnAborted'],
     head: 6,
@@ -79,7 +79,7 @@ const cases: Record<string, Case> = {
     head: 6,
     open: 't5:',
   },
-  'a committed turn that the feed never saw open': {
+  'a committed turn that is not open in the feed': {
     input: closed('TurnCommitted', 6, 't9', 'abc'),
     events: ['6 TurnCommitted'],
     head: 6,
@@ -202,7 +202,7 @@ describe('the views of a feed', () => {
   })
 })
 
-it('the feed emits deltas that join to the text, whatever the bus loses, repeats or reorders', () => {
+it('the feed emits deltas that join to the text, although the bus loses, repeats and reorders messages', () => {
   const message = fc.oneof(
     fc.record({ type: fc.constant('delta' as const), from: fc.nat(40), length: fc.nat(15) }),
     fc.record({ type: fc.constant('text' as const), length: fc.nat(40) }),

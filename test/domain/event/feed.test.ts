@@ -63,14 +63,14 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   it('stops when the last listener leaves', async () => {
     const readings = [await as('bob'), await as('bob')]
     for (const reading of readings) await reading.stop()
-    const lose = vi.fn<Process['wire']['drop']>(() => false)
-    other.wire.drop = lose
+    const drop = vi.fn<Process['wire']['drop']>(() => false)
+    other.wire.drop = drop
     await append('to nobody')
     // A later event has arrived over the same bus, so the earlier one would have arrived, too.
     const reading = await as('bob')
     const { seq } = await append('to somebody')
     await reading.until('the turn', sawSeq(seq))
-    expect(lose.mock.calls.filter(([message]) => 'seq' in message && message.seq === seq - 1)).toEqual([])
+    expect(drop.mock.calls.filter(([message]) => 'seq' in message && message.seq === seq - 1)).toEqual([])
     await reading.stop()
   })
 
@@ -187,7 +187,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     for (const { deps } of [one, other]) await expect(as('bob', deps)).rejects.toThrow(NotFound)
   })
 
-  it('shows a participant who joins with SINCE_JOINED the turns opened since, and none from before', async () => {
+  it('shows a participant who joins with SINCE_JOINED the turns opened since, and none opened before', async () => {
     const early = await open()
     await write(early, 'early ')
     const carl = await as('carl')

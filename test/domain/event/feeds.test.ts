@@ -1,4 +1,4 @@
-// What the readers of a process share: the number of subscriptions of each viewer.
+// Limits that the readers of a process share: the bytes of catch-up reads, and the subscriptions of each viewer.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
@@ -13,7 +13,7 @@ import { useWorld } from '../../support/world.ts'
 describe('a subscription whose consumer reads nothing', () => {
   const world = useWorld(backends[0]!)
 
-  it('holds one page of a large conversation, and nothing once it ends', async () => {
+  it('buffers one page of a large conversation, and nothing after it ends', async () => {
     const tenant = world.tenant()
     const { deps } = world
     const conversationId = await tenant.newConversation('ada')
@@ -35,7 +35,7 @@ describe('a subscription whose consumer reads nothing', () => {
 describe('the subscriptions of a viewer', () => {
   const world = useWorld(backends[0]!)
 
-  it('are limited, over conversations and inboxes together; another viewer is served', async () => {
+  it('are limited, over conversations and inboxes together; another viewer can still subscribe', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
     const { deps } = world

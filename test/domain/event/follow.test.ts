@@ -1,5 +1,5 @@
-// The runner of a reader on an in-memory feed and journal. Whatever happens during a read or a slow delivery, the
-// reader gets every entry once and in order, and deltas that join to the text of each turn.
+// The runner of a reader on an in-memory feed and journal. Regardless of slow reads and deliveries, the reader gets
+// every entry once and in order, and deltas that join to the text of each turn.
 
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -180,7 +180,7 @@ describe('a reader of a feed', () => {
     vi.useRealTimers()
   })
 
-  it('gets every entry once and in order, and every text, however slow its sink and its reads are', async () => {
+  it('gets every entry once and in order, and every text, even if its sink and reads are slow', async () => {
     await fc.assert(
       fc.asyncProperty(schedule, async ({ before, after, capacity, during }) => {
         const model = createModel()
@@ -218,7 +218,7 @@ describe('a reader of a feed', () => {
     )
   })
 
-  it('gets the deletion even if its journal is deleted before the feed is', async () => {
+  it('gets the deletion even if the journal is deleted before the feed ends', async () => {
     const model = createModel()
     for (let n = 0; n < 5; n++) model.append()
     model.read = (after) => ({ events: [], last: after, bytes: 0 })

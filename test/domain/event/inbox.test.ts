@@ -1,5 +1,5 @@
-// The inbox: the changes in a participant's list of conversations that it delivers, with their reasons, and those that
-// it must not deliver.
+// The inbox: which changes of a participant's list of conversations it delivers, with their reasons, and which it must
+// not deliver.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -108,7 +108,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     })
   })
 
-  it('delivers each change once, whatever change follows', async () => {
+  it('delivers each change once, not again with later changes', async () => {
     const eve = await listen('eve')
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve' } })
     expect(await eve.reasons()).toEqual(['ADDED'])
@@ -245,7 +245,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(event!.at.getTime()).toBeLessThanOrEqual(Date.now())
   })
 
-  it("is the viewer's own without `as`, and refuses invalid names", async () => {
+  it("is the viewer's own without `as`, and rejects invalid names", async () => {
     const iterable = await readInbox(other.deps, ada, {})
     inboxes.push(iterable)
     await append('bob')

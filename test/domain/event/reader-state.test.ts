@@ -79,7 +79,7 @@ describe('a reader at entry 5', () => {
     ])
   })
 
-  it('delivers the skipped event during which it left', () => {
+  it('delivers the event that it skipped when it left the feed', () => {
     const skipped = missingTexts(state, OPEN_VIEW, [open('t1', 'abcde')])[0]!
     leaveFeed(state, [open('t1', 'abcde')], { ...skipped, start: 3, text: 'de' })
     expect(lines(missingTexts(state, OPEN_VIEW, [open('t1', 'abcdef')]))).toEqual(['3-6 def'])
@@ -131,7 +131,7 @@ describe('a reader at entry 5', () => {
     leaveFeed(state, [open('t1', 'abc')], null)
     expect(skipTo(state, 20_000)).toMatchObject({ type: 'Gap', seq: null, resumeAfter: 20_000 })
     expect(state.cursor).toBe(20_000)
-    // It no longer has the text before the gap, so the text of an open turn starts again at 0.
+    // The reader no longer has the text before the gap, so the text of an open turn starts again at 0.
     expect(lines(missingTexts(state, OPEN_VIEW, [open('t1', 'abcde')]))).toEqual(['0-5 abcde'])
   })
 })

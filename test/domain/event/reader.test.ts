@@ -1,5 +1,5 @@
-// One reader of a conversation: the missed entries, then live events, without a gap or a repeat, however slowly it
-// reads.
+// One reader of a conversation: the missed entries, then live events, without a gap or a repeat, even if it reads
+// slowly.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createConversation, updateConversation } from '../../../src/domain/conversation.ts'
@@ -28,7 +28,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
 
   const append = (content: string, deps: Deps = one.deps) =>
     appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content } })
-  const sayMany = (from: number, to: number) =>
+  const appendMany = (from: number, to: number) =>
     appendTurns(one.deps, ada, {
       conversationId,
       turns: range(from, to).map((n) => ({ role: 'USER' as const, content: `turn ${n}` })),
@@ -74,7 +74,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
   })
 
   it('gets only live events without a cursor', async () => {
-    await sayMany(1, 5)
+    await appendMany(1, 5)
     const readings = [await from(), await from(null, other.deps)]
     const { seq } = await append('next')
     for (const reading of readings) {
@@ -201,7 +201,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       for (const n of range(1, 6)) {
         await write(turnId, `${n} `)
         text += `${n} `
-        await sayMany(1, 100)
+        await appendMany(1, 100)
       }
       await quick.until('the last turn', sawSeq(602))
       slow.resume()
@@ -223,10 +223,10 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       await write(turnId, 'seen, ')
       await slow.until('some text', (each) => textOf(each, turnId) !== '')
       slow.pause()
-      await sayMany(1, 300)
+      await appendMany(1, 300)
       await write(turnId, 'unseen')
       await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
-      await sayMany(1, 300)
+      await appendMany(1, 300)
       slow.resume()
       await slow.until('all', sawSeq(603))
       expect(textOf(slow, turnId)).toBe('seen, unseen')
@@ -244,7 +244,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       // The read in progress still takes this event; later events stay queued.
       await append('taken')
       await slow.until('the turn', sawSeq(2))
-      await sayMany(1, turns)
+      await appendMany(1, turns)
       await quick.until('the last turn', sawSeq(turns + 2))
       await deleteConversation(one.deps, ada, conversationId)
       await quick.until('the end', ({ end }) => end)
@@ -260,7 +260,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       await write(turnId, 'before')
       await slow.until('the text', (each) => textOf(each, turnId) === 'before')
       slow.pause()
-      for (const n of range(0, 10)) await sayMany(n * 1000, n * 1000 + 999)
+      for (const n of range(0, 10)) await appendMany(n * 1000, n * 1000 + 999)
       const whole = await from(0, other.deps)
       await whole.until('all', sawSeq(11_002))
       expect(seqsOf(whole)).toEqual(range(1, 11_002))
@@ -277,7 +277,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
   })
 
   it('is rejected with a cursor beyond the head, in an unknown conversation, and with invalid arguments', async () => {
-    await sayMany(1, 3)
+    await appendMany(1, 3)
     const error = await from(5).catch((error: Error) => error)
     expect(error).toBeInstanceOf(InvalidInput)
     expect((error as Error).message).toMatch(/5.* 4/)

@@ -1,9 +1,9 @@
-// Counts of open things, and their maximums.
+// Counts of open items per key and in total, and their maximums.
 
 import { expect, test } from 'vitest'
 import { createTally } from '../../../src/domain/event/tally.ts'
 
-test('refuses a key at its maximum, and every key at the maximum of all', () => {
+test('rejects a key at its maximum, and every key at the maximum total', () => {
   const tally = createTally({ perKey: 2, total: 3 })
   const leaves = ['a', 'a', 'a', 'b', 'b', 'c'].map((key) => tally.enter(key))
   expect(leaves.map((leave) => leave !== null)).toEqual([true, true, false, true, false, false])

@@ -48,7 +48,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     await world.deps.factEmbedding.stop()
   })
 
-  it('runs immediately on request, and returns no vector for a text that has no direction', async () => {
+  it('runs immediately on request, and returns no vector for a text whose vector is zero', async () => {
     const embedder = fakeEmbedder()
     const platform = await platformWith(embedder)
     const [withVector, withoutVector] = (await record(world.tenant(), 'kittens', 'nothing')) as [string, string]
@@ -87,7 +87,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     expect(await countEmbeddedBy(embedder.name, ids)).toBe(2)
   })
 
-  it('gives each fact one vector if several calls run at the same time', async () => {
+  it('gives each fact one pair of vectors if several calls run at the same time', async () => {
     const platform = await platformWith(fakeEmbedder())
     const ids = await record(world.tenant(), ...Array.from({ length: 20 }, (_, n) => `a thing of number ${n}`))
     await Promise.all([embedFacts(platform, ids), embedFacts(platform, ids), embedFacts(platform, ids.toReversed())])
@@ -95,7 +95,7 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     expect(await vectorsOf(platform.embedding.serving().name, ids)).toBe(20)
   })
 
-  it('continues after a refused fact', async () => {
+  it('continues after a fact that the embedder rejects', async () => {
     const embedder = fakeEmbedder()
     embedder.before = (texts) => {
       if (texts.some((text) => text.includes('poison'))) throw rejected()

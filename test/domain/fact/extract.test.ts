@@ -84,7 +84,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const requests: string[][] = []
     const spied = withExtractor((turns) => {
       requests.push(turns.map(({ text }) => text))
-      // A model that was told to publish what it reads.
+      // A model that was instructed to publish the turns it reads.
       return [{ subject: 'Ada', predicate: 'whispers', object: turns[0]!.text, confidence: 1, turnId: hello.id }]
     })
     await extractFacts(spied, tenant.as('ada'), { conversationId })
@@ -175,7 +175,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(await skipped('carl')).toBe(0)
   })
 
-  it('takes no facts from instructions and tools, and marks facts from agents', async () => {
+  it('extracts no facts from instructions and tools, and marks facts from agents', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada, helper, { actor: 'clock', kind: 'TOOL' })
@@ -187,7 +187,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(facts).toMatchObject([{ object: 'Lima', saidBy: 'AGENT', userId: 'ada' }])
   })
 
-  it('takes no facts that agents repeat, and reactivates no superseded facts that they repeat', async () => {
+  it('extracts no facts that agents repeat, and reactivates no superseded facts that they repeat', async () => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
     const conversationId = await tenant.newConversation(ada, helper)
@@ -205,7 +205,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect((await extractFacts(deps, viewer, { conversationId })).facts).toHaveLength(1)
   })
 
-  it('takes no facts that agents repeat in private turns from public ones', async () => {
+  it('extracts no facts that agents repeat in private turns from public ones', async () => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
     const conversationId = await tenant.newConversation(ada, 'bob', helper)
@@ -230,7 +230,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect((await extract()).facts).toMatchObject([{ predicate: 'possesses', saidBy: 'AGENT' }])
   })
 
-  it('accepts from a hostile extractor only valid facts of the turns it was given', async () => {
+  it('accepts only valid facts of the given turns from a hostile extractor', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
     const turn = await tenant.append(conversationId, 'ada', 'Hello.')
@@ -297,7 +297,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
   it.each([
     [{ conversationId: 'conv_0123456789ABCDEFGHJKMNPQRS' }, 'There is no conversation'],
     [{ conversationId: 'conversation' }, 'is not the id of a conversation'],
-  ])('refuses %j', async (input, message) => {
+  ])('rejects %j', async (input, message) => {
     await expect(extractFacts(world.deps, world.tenant().as('ada'), input)).rejects.toThrow(message)
   })
 })

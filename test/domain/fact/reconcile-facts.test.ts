@@ -263,7 +263,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     [{ userId: 'ada', n: 0 }, 'n: must be 1 to 500'],
     [{ userId: 'ada', n: 501 }, 'n: must be 1 to 500'],
     [{ conversationId: 'conv_0123456789ABCDEFGHJKMNPQRS' }, 'There is no conversation'],
-  ])('refuses %j', async (input, message) => {
+  ])('rejects %j', async (input, message) => {
     await expect(reconcileFacts(world.deps, world.tenant().as('ada'), input)).rejects.toThrow(message)
   })
 })

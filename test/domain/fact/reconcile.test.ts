@@ -123,7 +123,7 @@ describe('of two contradictory facts', () => {
     expect(plan.kept).toEqual([])
   })
 
-  it('a value that is stated again after another one is active again', () => {
+  it('a value that is stated again after another value is active again', () => {
     const plan = reconcile(
       facts(['a', 'Ada | lives in | Rome', 1], ['b', 'Ada | lives in | Oslo', 2], ['c', 'Ada | resides in | Rome', 3]),
     )
@@ -214,7 +214,7 @@ const someVerdicts = fc.array(
   { maxLength: 8 },
 )
 
-/** The active facts after the plan, merged ones under ids in arbitrary order. */
+/** The active facts after the plan. The ids of merged facts sort in arbitrary order. */
 function applied(before: ActiveFact[], { kept, merged }: ReconciliationPlan): ActiveFact[] {
   return [
     ...before.filter(({ id }) => kept.includes(id)),
@@ -269,7 +269,7 @@ describe('for any facts', () => {
     )
   })
 
-  it('a second pass over the outcome changes nothing', () => {
+  it('a second pass over the result changes nothing', () => {
     fc.assert(
       fc.property(someFacts, someVerdicts, (list, verdicts) => {
         const once = applied(list, reconcile(list, verdicts))

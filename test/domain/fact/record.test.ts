@@ -21,7 +21,7 @@ const at = (day: number) => new Date(Date.UTC(2026, 0, day))
 describe.each(backends)('facts on $name', (backend) => {
   const world = useWorld(backend)
 
-  it('are stored once, whatever their case and spaces', async () => {
+  it('are stored once, regardless of case and spaces', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation({ actor: 'ada', displayName: 'Ada' })
@@ -77,7 +77,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(all.items).toMatchObject([{ id: fact!.id, supersedeReason: 'UPDATE' }])
   })
 
-  it('cannot be taken from a superseded or incomplete turn', async () => {
+  it('cannot have a superseded or streaming turn as source', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
@@ -149,7 +149,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect((await recording).facts).toHaveLength(50)
   })
 
-  it('recorded by an agent are marked AGENT, whatever conversation they name', async () => {
+  it('recorded by an agent are marked AGENT, with any conversation or none', async () => {
     const { deps } = world
     const tenant = world.tenant()
     await tenant.newConversation('ada', { actor: 'bot', kind: 'AGENT' })
@@ -242,7 +242,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect([await tenant.lastSeq(conversationIds[0]), await tenant.lastSeq(conversationIds[1])]).toEqual([4, 3])
     })
 
-    it('end with the edit of their last source turn, and survive the edit of another', async () => {
+    it('are superseded when their last source turn is edited, not when another one is', async () => {
       const { deps } = world
       const tenant = world.tenant()
       const ada = tenant.as('ada')
@@ -296,7 +296,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(await sees()).toBe(1)
     })
 
-    it('in the future are refused, and so are turns', async () => {
+    it('with a time in the future are rejected, and so are turns', async () => {
       const { deps } = world
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ada')
@@ -349,7 +349,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(await seen('late')).toEqual(['Oslo'])
   })
 
-  it('are found whatever their case and spaces, and for many conversations at once', async () => {
+  it('are found regardless of case and spaces, and for many conversations at once', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const ada = tenant.as('ada')

@@ -1,4 +1,5 @@
-// What a person says about itself outranks what others say about it: in facts, profiles and contexts.
+// A person's statement about itself outranks the statements of other actors about that person, in facts, profiles and
+// contexts.
 
 import { describe, expect, it } from 'vitest'
 import { buildContext } from '../../../src/domain/context/build.ts'
@@ -32,7 +33,7 @@ describe('the trust of a fact', () => {
     expect(trustOf(assertion({ assertedBy: null }))).toBe(trustOf(assertion({ assertedBy: 'eve' })))
   })
 
-  it('decides whether the fact is stated as true: by the person itself, or by a person about no user', () => {
+  it('decides whether the fact is stated as true: its user states it, or a person if it has no user', () => {
     expect(isStated(assertion())).toBe(true)
     expect(isStated(assertion({ userId: null, assertedBy: 'eve' }))).toBe(true)
     expect(isStated(assertion({ assertedBy: 'eve' }))).toBe(false)
@@ -51,7 +52,7 @@ describe.each(backends)('a claim by a stranger on $name', (backend) => {
     await tenant.append(own, 'ada', 'I live in Oslo.')
     await extractFacts(deps, tenant.as('ada'), { conversationId: own })
 
-    // The stranger opens a conversation, lists Ada as a participant, and speaks about her, later and repeatedly.
+    // The stranger opens a conversation, lists Ada as a participant, and appends later, repeated turns about her.
     const trap = await tenant.newConversation('eve', ada)
     for (const text of ['Ada lives in Moscow.', 'Ada does not live in Oslo.', 'Ada lives in Moscow.']) {
       await tenant.append(trap, 'eve', text)

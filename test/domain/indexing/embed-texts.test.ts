@@ -1,4 +1,4 @@
-// Embedding of a batch: one vector or null per text. A refused text is skipped and does not affect the others.
+// Embedding of a batch: one vector or null per text. A rejected text is skipped and does not affect the others.
 
 import { describe, expect, it, vi } from 'vitest'
 import { embedTexts } from '../../../src/domain/indexing/embed-texts.ts'
@@ -18,21 +18,21 @@ describe('embedding a batch of texts', () => {
     expect(embedder.calls).toHaveLength(1)
   })
 
-  it('skips refused texts, and embeds all others in few calls', async () => {
+  it('skips rejected texts, and embeds all others with fewer calls than texts', async () => {
     const embedder = fakeEmbedder()
     let calls = 0
     embedder.before = (given) => {
       calls += 1
       if (given.some((text) => text === 'text 5' || text === 'text 6')) throw rejected()
     }
-    const refused = vi.fn()
-    const vectors = await embedTexts(embedder, texts, signal, refused)
+    const onRejected = vi.fn()
+    const vectors = await embedTexts(embedder, texts, signal, onRejected)
     expect(vectors.flatMap((vector, index) => (vector ? [] : [index]))).toEqual([5, 6])
-    expect(refused.mock.calls.map(([index]) => index)).toEqual([5, 6])
+    expect(onRejected.mock.calls.map(([index]) => index)).toEqual([5, 6])
     expect(calls).toBeLessThan(texts.length)
   })
 
-  it('fails if the embedder refuses all texts', async () => {
+  it('fails if the embedder rejects all texts', async () => {
     const embedder = fakeEmbedder()
     embedder.before = () => {
       throw rejected()

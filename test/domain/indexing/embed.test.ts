@@ -189,7 +189,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     embedder.before = () => {}
     await untilRead(embedder, one, 4_000)
     expect(await seqs(embedder, one)).toHaveLength(10)
-    expect(log.info).toHaveBeenCalledWith({ embedder: embedder.name }, 'turns are embedded again')
+    expect(log.info).toHaveBeenCalledWith({ embedder: embedder.name }, 'embedding turns succeeds again')
   })
 
   it('continues after a turn that cannot be embedded', async () => {

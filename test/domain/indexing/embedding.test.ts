@@ -58,7 +58,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     const progress = await after.progress()
     expect(progress).toMatchObject({ embedder: newer.name, serving: older.name, done: 0 })
     expect(progress.remaining).toBeGreaterThan(1)
-    // Meanwhile, the new process also gives appended turns vectors of the previous embedder.
+    // Meanwhile, the new process also embeds appended turns with the previous embedder.
     await before.stop()
     await append(one, 'ada', 'said meanwhile')
     after.nudge([one])
@@ -120,7 +120,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     expect(first.calls.length + again.calls.length).toBe(callCount)
   })
 
-  it('refuses an embedder whose vectors have another length than those stored under its name', async () => {
+  it('rejects an embedder whose vectors differ in length from those stored under its name', async () => {
     const embedder = fakeEmbedder()
     await boot(embedder)
     await expect(boot(fakeEmbedder(embedder.name, { dimension: 5 }))).rejects.toThrow(

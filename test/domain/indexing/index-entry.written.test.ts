@@ -1,5 +1,5 @@
-// However a turn is written, the word index contains exactly its entry from the commit on, salted by the conversation's
-// owner. Streaming and aborted turns are not indexed.
+// Each operation that writes a turn adds its entry to the word index on commit, salted by the conversation's owner.
+// Streaming and aborted turns are not indexed.
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -77,7 +77,7 @@ describe.each(backends)('a turn is added to the word index on $name', (backend) 
       expect(found[2]!.terms).toEqual([])
     })
 
-    it('by its text parts, ignoring all other parts', async () => {
+    it('with its text parts only', async () => {
       const parts = [
         { text: 'Look: ' },
         { toolCall: { callId: `c-${owner}`, name: 'search', arguments: { q: 'hedgehog' } } },
@@ -86,7 +86,7 @@ describe.each(backends)('a turn is added to the word index on $name', (backend) 
       expect(await stored(id)).toEqual(entry(owner, 'ada', 'Look: '))
     })
 
-    it('by supersedeTurn, including the older version', async () => {
+    it('by supersedeTurn, and the older version stays indexed', async () => {
       const older = await tenant.append(conversationId, 'ada', 'The key is here.')
       const newer = await supersedeTurn(world.deps, tenant.as('ada'), {
         turnId: older.id,
@@ -103,7 +103,7 @@ describe.each(backends)('a turn is added to the word index on $name', (backend) 
       expect(await stored(id)).toEqual(entry(owner, 'ada', TEXT))
     })
 
-    it('but never by abortTurn', async () => {
+    it('but not by abortTurn', async () => {
       const id = await open(TEXT)
       await abortTurn(world.deps, tenant.as('ada'), { writerToken: WRITER, turnId: id })
       expect(await stored(id)).toEqual(NOTHING)

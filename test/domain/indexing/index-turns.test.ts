@@ -1,5 +1,5 @@
 // Backfill of the word index: turns without an entry get the entry that they would get if they were written now. Each
-// turn is indexed once, however many processes run.
+// turn is indexed once, even if several processes run.
 
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { indexTurns } from '../../../src/domain/indexing/index-turns.ts'
@@ -86,7 +86,7 @@ describe.each(backends)('the backfill of the word index on $name', (backend) => 
     expect(await indexed()).toEqual(before)
   })
 
-  it('keeps an entry that is written between its read and its write', async () => {
+  it('keeps an entry that is written between the read and the write of the backfill', async () => {
     const [first] = await query('SELECT id, terms, cues FROM turn ORDER BY id LIMIT 1')
     const { id, terms, cues } = first!
     await query('UPDATE turn SET terms = NULL WHERE id = $1', [id])

@@ -18,10 +18,10 @@ async function createsIndex(progress: { done: number; remaining: number; turns: 
 }
 
 it.each([
-  ['too few turns', { turns: 9_999, done: 10_000, remaining: 0 }, false],
-  ['enough turns, all embedded', { turns: 10_000, done: 10_000, remaining: 0 }, true],
-  ['an import of which a tenth is embedded', { turns: 100_000, done: 10_000, remaining: 90_000 }, false],
-  ['an import of which a tenth is missing', { turns: 100_000, done: 90_000, remaining: 10_000 }, true],
-])('with %s, the index is created or not', async (_, progress, expected) => {
+  ['is not created for too few turns', { turns: 9_999, done: 10_000, remaining: 0 }, false],
+  ['is created for enough turns, all embedded', { turns: 10_000, done: 10_000, remaining: 0 }, true],
+  ['is not created while a tenth of an import is embedded', { turns: 100_000, done: 10_000, remaining: 90_000 }, false],
+  ['is created while a tenth of an import is missing', { turns: 100_000, done: 90_000, remaining: 10_000 }, true],
+])('the index %s', async (_, progress, expected) => {
   expect(await createsIndex(progress)).toBe(expected)
 })

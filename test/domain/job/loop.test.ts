@@ -46,9 +46,9 @@ describe('a worker loop', () => {
     return { loop, log, began }
   }
   const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms)
-  const stepOf = (ms: number, isMore: boolean) => async () => {
+  const stepOf = (ms: number, hasMore: boolean) => async () => {
     await new Promise((resolve) => setTimeout(resolve, ms))
-    return isMore
+    return hasMore
   }
 
   it('begins with a step, and sleeps once no work is left', async () => {
@@ -83,7 +83,7 @@ describe('a worker loop', () => {
     expect(began).toEqual([0, 10_100, 20_200])
   })
 
-  it("pauses after a step for the step's duration, at most 50 ms, however often it is nudged", async () => {
+  it("pauses after a step for the step's duration, at most 50 ms, regardless of nudges", async () => {
     const { loop, began } = start([stepOf(20, true), stepOf(700, true)])
     await advance(30)
     loop.nudge()
@@ -91,7 +91,7 @@ describe('a worker loop', () => {
     expect(began).toEqual([0, 40, 790])
   })
 
-  it('retries a failing step after 1, 2, 4 … seconds, at most 60, however often it is nudged', async () => {
+  it('retries a failing step after 1, 2, 4 … seconds, at most 60, regardless of nudges', async () => {
     const { loop, began } = start(Array.from({ length: 9 }, () => new Error('no')))
     for (let n = 0; n < 240; n++) {
       loop.nudge()
@@ -132,7 +132,7 @@ describe('a worker loop', () => {
     expect(release).toHaveBeenCalledTimes(2)
   })
 
-  it('stops at once while it sleeps, pauses or waits for a retry', async () => {
+  it('stops immediately while it sleeps, pauses or waits for a retry', async () => {
     for (const answers of [[], [stepOf(10, true)], [new Error('no')]]) {
       const { loop, began } = start(answers)
       await advance(10)

@@ -8,7 +8,8 @@ import { TRUST } from '../../../src/domain/fact/trust.ts'
 import { countInline } from '../../../src/text/tokens.ts'
 
 /**
- * The fact in "predicate | object" about Ada, or in "subject | predicate | object"; observed on that day of May 2026.
+ * Parses a fact about Ada from "predicate | object", or a fact from "subject | predicate | object". It was observed on
+ * that day of May 2026.
  */
 function fact(text: string, day = 1, claimedBy: string | null = null): ProfileFact {
   const parts = text.split(' | ')
@@ -67,7 +68,7 @@ const TEXT = `## About
 - Bob likes beer`
 
 describe('a profile', () => {
-  it('lists its sections, newest facts first, whatever the order of the input', async () => {
+  it('lists its sections, newest facts first, regardless of the order of the input', async () => {
     const text = await profile(FACTS)
     const sorted = (whole: string) => whole.split('\n\n').map((part) => part.split('\n').sort())
     expect(sorted(text)).toEqual(sorted(TEXT))

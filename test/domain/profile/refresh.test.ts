@@ -22,7 +22,7 @@ const factOf = (text: string, day = 1) => {
 describe.each(backends)('profiles on $name', (backend) => {
   const world = useWorld(backend)
 
-  it('contain the active facts about a user, and follow changes', async () => {
+  it('contain the active facts about a user, and are updated when facts change', async () => {
     const { deps } = world
     const viewer = world.tenant().as('ada')
     await recordFacts(deps, viewer, {
@@ -116,7 +116,7 @@ describe.each(backends)('profiles on $name', (backend) => {
       factServices: { ...world.deps.factServices, profileWriter: { name: 'test', write, close: async () => {} } },
     })
 
-    it('send it only new and removed facts, and do not call it without any', async () => {
+    it('send the model only new and removed facts, and do not call it if there are none', async () => {
       const viewer = world.tenant().as('ada')
       const requests: ProfileRequest[] = []
       const deps = withWriter(async (request) => {

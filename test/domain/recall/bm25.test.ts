@@ -55,7 +55,7 @@ it('a turn with neighbours is 1 + 2 (1/2 + 1/3 + 1/4) times as long as one witho
   expect(averageLengthWithNeighbours(12)).toBeCloseTo(12 * (1 + 2 * (1 / 2 + 1 / 3 + 1 / 4)), 10)
 })
 
-describe('coverage', () => {
+describe('the query share', () => {
   it('is the matched share of the query, weighted by inverse document frequency', () => {
     expect(queryShare(idf, new Set())).toBe(0)
     expect(queryShare(idf, new Set([CAT, DAY]))).toBe(1)

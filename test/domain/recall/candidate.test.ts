@@ -34,7 +34,7 @@ const turn = (seq: number, terms: number[], more: Partial<IndexedTurn> = {}): In
   counts: countsOf(terms),
   ...more,
 })
-const stretchOf = (...turns: IndexedTurn[]) => turns
+const sequenceOf = (...turns: IndexedTurn[]) => turns
 
 const scope = { texts: 100, documentFrequencies: [2, 60], averageLength: 4 }
 const idf = inverseDocumentFrequencies(scope)
@@ -42,7 +42,7 @@ const search: TurnSearch = { idf, averageLength: 4, namesActor: () => false, sim
 
 describe('statistics', () => {
   it('sum up a scope: the turns that contain a term, and the length of the matching turns', () => {
-    expect(statisticsOf(2, stretchOf(turn(1, [7, 7, 1]), turn(2, [7, 8, 1, 1, 1]), turn(3, [1, 1, 1])))).toEqual({
+    expect(statisticsOf(2, sequenceOf(turn(1, [7, 7, 1]), turn(2, [7, 8, 1, 1, 1]), turn(3, [1, 1, 1])))).toEqual({
       texts: 3,
       documentFrequencies: [2, 1],
       averageLength: 4,
@@ -54,14 +54,14 @@ describe('statistics', () => {
 })
 
 describe('the neighbours read with a match', () => {
-  const sequence = stretchOf(...Array.from({ length: 9 }, (_, i) => turn(i, [1], { eligible: i !== 3 })))
+  const sequence = sequenceOf(...Array.from({ length: 9 }, (_, i) => turn(i, [1], { eligible: i !== 3 })))
   it('are at most three turns on each side, only those that may be hits', () => {
     expect(withNeighbours(sequence, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4, 5, 6, 7])
   })
   it('are in the same sitting', () => {
     const later = [
       ...sequence.slice(0, 5),
-      ...stretchOf(...[5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE }))),
+      ...sequenceOf(...[5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE }))),
     ]
     expect(withNeighbours(later, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4])
   })
@@ -75,7 +75,7 @@ describe('a candidate', () => {
     toTurnCandidate({ ...search, ...more }, sequence, index)
 
   it('counts its own words, and those of its neighbours at a half, a third and a quarter', () => {
-    const sequence = stretchOf(
+    const sequence = sequenceOf(
       turn(1, [7]),
       turn(2, [8, 1]),
       turn(3, [1]),
@@ -93,7 +93,7 @@ describe('a candidate', () => {
     expect(at(sequence, 3).text).toBeCloseTo(bm25(idf, counts, length, 4 * (1 + 2 * (1 / 2 + 1 / 3 + 1 / 4))), 10)
   })
   it('ignores turns of another sitting', () => {
-    const sequence = stretchOf(
+    const sequence = sequenceOf(
       turn(1, [7], { cues: Cue.ASKS }),
       turn(2, [1], { at: 62 * MINUTE }),
       turn(3, [8], { at: 200 * MINUTE }),
@@ -106,23 +106,23 @@ describe('a candidate', () => {
     })
   })
   it('shares a sitting with turns less than an hour before', () => {
-    const sequence = stretchOf(turn(1, [7], { at: 0 }), turn(2, [1], { at: 60 * MINUTE - 1 }))
+    const sequence = sequenceOf(turn(1, [7], { at: 0 }), turn(2, [1], { at: 60 * MINUTE - 1 }))
     expect(at(sequence, 1).text).toBeGreaterThan(0)
   })
-  it('has the share of the query that its sitting contains, 20 turns away at most', () => {
-    const long = stretchOf(...Array.from({ length: 60 }, (_, i) => turn(i, i === 0 ? [7] : i === 59 ? [8] : [1])))
+  it(`has the share of the query that its sitting contains, at most ${SITTING_REACH} turns away`, () => {
+    const long = sequenceOf(...Array.from({ length: 60 }, (_, i) => turn(i, i === 0 ? [7] : i === 59 ? [8] : [1])))
     expect(at(long, SITTING_REACH).sitting).toBeCloseTo(idf[0]! / (idf[0]! + idf[1]!), 10)
     expect(at(long, SITTING_REACH + 1).sitting).toBe(0)
-    expect(at(stretchOf(turn(1, [7]), turn(2, [8])), 0).sitting).toBe(1)
+    expect(at(sequenceOf(turn(1, [7]), turn(2, [8])), 0).sitting).toBe(1)
   })
   it('has the similarities of its adjacent turns that have a vector', () => {
-    const sequence = stretchOf(turn(1, []), turn(2, []), turn(3, []))
+    const sequence = sequenceOf(turn(1, []), turn(2, []), turn(3, []))
     const similarity = ({ seq }: IndexedTurn) => (seq === 3 ? null : seq / 10)
     expect(at(sequence, 1, { similarity })).toMatchObject({ similarity: 0.2, beside: [0.1] })
     expect(at(sequence, 2, { similarity })).toMatchObject({ similarity: null, beside: [0.2] })
   })
   it('is an answer if the turn before it asks a question', () => {
-    const sequence = stretchOf(turn(1, [], { cues: Cue.ASKS }), turn(2, []), turn(3, []))
+    const sequence = sequenceOf(turn(1, [], { cues: Cue.ASKS }), turn(2, []), turn(3, []))
     expect([0, 1, 2].map((index) => at(sequence, index).answers)).toEqual([false, true, false])
   })
 })

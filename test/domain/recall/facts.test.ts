@@ -1,5 +1,5 @@
-// Recall of facts and summaries: they are found by words at once, facts also by meaning soon after, within the viewer's
-// view, and are ranked together with turns.
+// Recall of facts and summaries: they are found by words immediately, facts also by meaning soon after, within the
+// viewer's view, and are ranked together with turns.
 
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -87,16 +87,16 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(hits[0]!.similarity).toBeCloseTo(Math.max(cosine(dog!, puppy!), cosine(dog!, sentence!)), 4)
     expect(hits[0]!).toMatchObject({ textScore: null, neighbours: [] })
     expect(plan).toEqual({ vectorSearch: 'EXACT', candidates: 2 })
-    const least = hits[0]!.similarity! - 1e-6
-    expect(await found('dog', { kinds: ['FACT'], threshold: least })).toEqual(['Ada owns a puppy'])
+    const minSimilarity = hits[0]!.similarity! - 1e-6
+    expect(await found('dog', { kinds: ['FACT'], threshold: minSimilarity })).toEqual(['Ada owns a puppy'])
   })
 
   it('finds facts by words if the query cannot be embedded', async () => {
     await embeddedFacts(world.deps, await record(['Ada | likes | papayas']))
     const { deps } = world
-    const down = { ...deps.embedding.serving(), embed: () => Promise.reject(new CallFailed('down', true)) }
-    const without = { ...deps, embedding: { ...deps.embedding, serving: () => down } }
-    const { hits, plan } = await recall(without, tenant.as('eve'), { query: 'a papaya', conversationId })
+    const failing = { ...deps.embedding.serving(), embed: () => Promise.reject(new CallFailed('down', true)) }
+    const depsWithoutEmbedder = { ...deps, embedding: { ...deps.embedding, serving: () => failing } }
+    const { hits, plan } = await recall(depsWithoutEmbedder, tenant.as('eve'), { query: 'a papaya', conversationId })
     expect(hits).toMatchObject([{ similarity: null, textScore: 1, memory: { kind: 'FACT' } }])
     expect(plan).toEqual({ vectorSearch: 'NONE', candidates: 1 })
   })
@@ -152,7 +152,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
 
   it("neither returns facts outside the viewer's view nor lets them affect scores", async () => {
     const answers = []
-    for (const whispering of [false, true]) {
+    for (const withPrivate of [false, true]) {
       const each = world.tenant()
       const here = await each.newConversation('ada', 'bob', 'eve')
       const record = (facts: RecordFactsInput['facts']) =>
@@ -167,7 +167,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
           })),
         )
       ).facts
-      const psst = whispering ? await each.append(here, 'ada', 'psst', { audience: ['bob'] }) : null
+      const psst = withPrivate ? await each.append(here, 'ada', 'psst', { audience: ['bob'] }) : null
       await tenant.append(conversationId, 'ada', 'elsewhere')
       if (psst) {
         facts.push(
@@ -202,7 +202,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
         }
       }
       const { hits } = await recall(world.deps, each.as('bob'), { query: 'secret', conversationId: here, k: 100 })
-      expect(hits.some(({ memory }) => textOf(memory).includes('secretly'))).toBe(whispering)
+      expect(hits.some(({ memory }) => textOf(memory).includes('secretly'))).toBe(withPrivate)
     }
     const half = answers.length / 2
     expect(answers[0]!.hits.length).toBe(20)

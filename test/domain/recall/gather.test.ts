@@ -34,7 +34,7 @@ function randomFrom(seed: number): () => number {
 const START = Date.UTC(2024, 0, 1)
 
 describe('the choice between reading a scope whole and using its indexes', () => {
-  it('depends on public turns only, up to twice as many entries', () => {
+  it('reads it whole up to the limit of public turns and twice as many entries', () => {
     const scope = (publicTurns: number, lastSeq: number) => [{ publicTurns, lastSeq }]
     expect(isReadWhole(scope(10, 10), 10)).toBe(true)
     expect(isReadWhole(scope(10, 20), 10)).toBe(true)

@@ -17,9 +17,9 @@ const plain: RankCandidate = {
   beside: [],
   answers: false,
 }
-const ask = (query: string) => readQuestion(query, ['ann', 'bob'])
+const toQuestion = (query: string) => readQuestion(query, ['ann', 'bob'])
 const first = (query: string, other: Partial<RankCandidate>) =>
-  rank(ask(query), [
+  rank(toQuestion(query), [
     { ...plain, id: 'plain' },
     { ...plain, at: plain.at - 1, id: 'other', ...other },
   ])[0]!.candidate.id
@@ -45,14 +45,14 @@ describe('of two turns that differ in one property, the first is the one that', 
 })
 
 describe('the score breakdown', () => {
-  const [best, second, third] = rank(ask('x'), [
+  const [best, second, third] = rank(toQuestion('x'), [
     { ...plain, id: 'a', text: 8 },
     { ...plain, id: 'b', text: 2, similarity: null },
     { ...plain, id: 'c', text: 0, similarity: -0.5 },
   ])
   const rest = WEIGHTS.sitting * 0.5 + WEIGHTS.substance * 0.5
 
-  it('shows the word score relative to the best, and null if no word matches', () => {
+  it('shows the word score relative to the best score, and null if no word matches', () => {
     expect([best!.textScore, second!.textScore, third!.textScore]).toEqual([1, 0.25, null])
   })
   it('shows the similarity unchanged', () => {
@@ -65,4 +65,4 @@ describe('the score breakdown', () => {
   })
 })
 
-it('ranking no candidates returns none', () => expect(rank(ask('x'), [])).toEqual([]))
+it('ranking no candidates returns none', () => expect(rank(toQuestion('x'), [])).toEqual([]))

@@ -1,5 +1,5 @@
-// Recall as clients use it: turns are found by words at once and by meaning soon after, within the requested scope and
-// the viewer's view; invalid queries fail with clear errors.
+// Recall as clients use it: turns are found by words immediately and by meaning soon after, within the requested scope
+// and the viewer's view; invalid queries fail with clear errors.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
@@ -55,7 +55,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(plan).toEqual({ vectorSearch: 'EXACT', candidates: 2 })
     })
 
-    it('a streamed turn once it is committed', async () => {
+    it('a streaming turn once it is committed', async () => {
       const open = await openTurn(world.deps, tenant.as('bob'), {
         writerToken: WRITER,
         conversationId,
@@ -106,7 +106,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await actorOf('Does Alan like the compiler?')).toBe('u2')
     })
 
-    it('k turns if there are k, whatever their text', async () => {
+    it('k turns if there are k, regardless of their text', async () => {
       const turns = []
       for (let i = 1; i <= 12; i++) turns.push(await append(`Meeting number ${i}`, { createdAt: day(i) }))
       await embedded(world.deps, turns)
@@ -230,7 +230,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     expect(await found('melon', { scope: 'TENANT', conversationId: null })).toEqual([])
   })
 
-  describe('refuses', () => {
+  describe('rejects', () => {
     it.each<[string, Partial<RecallInput>, string]>([
       ['an empty query', { query: ' \n' }, 'query: must not be empty'],
       ['1 MB of query', { query: 'x'.repeat(2 ** 20) }, 'query: has 1048576 characters; at most 10000 are allowed'],

@@ -30,8 +30,16 @@ const cases: Record<string, { waiting: WaitingDelta[]; count: number; text: stri
   'no delta with a start after one without': { waiting: [delta('ab'), delta('c', 2)], count: 1, text: 'ab' },
   'a heartbeat alone': { waiting: [delta(''), delta('a')], count: 1, text: '' },
   'no heartbeat after text': { waiting: [delta('a'), delta('')], count: 1, text: 'a' },
-  'a delta alone if it was refused with others': { waiting: [delta('a', null, true), delta('b')], count: 1, text: 'a' },
-  'no later delta that was refused with others': { waiting: [delta('a'), delta('b', null, true)], count: 1, text: 'a' },
+  'a delta alone if it was rejected with others': {
+    waiting: [delta('a', null, true), delta('b')],
+    count: 1,
+    text: 'a',
+  },
+  'no later delta that was rejected with others': {
+    waiting: [delta('a'), delta('b', null, true)],
+    count: 1,
+    text: 'a',
+  },
   'both halves of a pair': {
     waiting: [delta(`a${FIRST}`), delta(`${SECOND}b`)],
     count: 2,
@@ -81,7 +89,7 @@ describe('the new part of a repeated delta', () => {
     expect(unwrittenText({ start: 0, text: 'abc' }, row, 'ab')).toBeNull()
   })
 
-  it('joins with the stored text to the whole text, wherever it starts', () => {
+  it('joins with the stored text to the whole text, at any start', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.nat(), fc.nat(), (whole, a, b) => {
         const end = a % (whole.length + 1)

@@ -23,7 +23,7 @@ export type Step =
   /** Several deltas sent without waiting for each other. */
   | { type: 'burst'; by: number; turn: number; pieces: Piece[]; withStarts: boolean }
   | { type: 'heartbeat'; by: number; turn: number }
-  | { type: 'say'; by: number; count: number }
+  | { type: 'append'; by: number; count: number }
   /** `after` is a fraction of the journal. */
   | { type: 'join'; by: number; after: number | null; bound: number }
   | { type: 'leave' | 'pause' | 'resume'; reader: number }
@@ -60,7 +60,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ type: kind('burst'), by: anyIndex, turn: anyIndex, pieces, withStarts: fc.boolean() }),
   },
   { weight: 1, arbitrary: fc.record({ type: kind('heartbeat'), by: anyIndex, turn: anyIndex }) },
-  { weight: 2, arbitrary: fc.record({ type: kind('say'), by: anyIndex, count: fc.constantFrom(1, 1, 2, 9) }) },
+  { weight: 2, arbitrary: fc.record({ type: kind('append'), by: anyIndex, count: fc.constantFrom(1, 1, 2, 9) }) },
   {
     weight: 6,
     arbitrary: fc.record({
@@ -105,22 +105,22 @@ export async function play(processes: readonly Process[], script: readonly Step[
   const closedTurns: typeof open = []
   const readers: Witness[] = []
   const head = async () => (await readLastSeq(first.deps.pool, viewer.tenant, conversationId))!
-  type Writing = (typeof open)[number]
+  type OpenTurn = (typeof open)[number]
 
-  async function write({ deps }: Process, turn: Writing, text: string, start: number | null): Promise<void> {
+  async function write({ deps }: Process, turn: OpenTurn, text: string, start: number | null): Promise<void> {
     const { end } = await appendDelta(deps, viewer, { writerToken: WRITER, turnId: turn.id, text, start })
     expect(end).toBeLessThanOrEqual(turn.sent.length)
   }
 
   /** Returns the text of the next delta and its start, and records the text as sent. */
-  function nextDelta(turn: Writing, piece: Piece): [text: string, at: number] {
+  function nextDelta(turn: OpenTurn, piece: Piece): [text: string, at: number] {
     const at = turn.sent.length
     const text = fit(turn.sent, piece)
     turn.sent += text
     return [text, at]
   }
 
-  async function burst(by: Process, turn: Writing, pieces: Piece[], withStarts: boolean): Promise<void> {
+  async function burst(by: Process, turn: OpenTurn, pieces: Piece[], withStarts: boolean): Promise<void> {
     await Promise.all(
       pieces.map((piece) => {
         const [text, at] = nextDelta(turn, piece)
@@ -129,7 +129,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
     )
   }
 
-  async function end(by: Process, turn: Writing, how: Ending, meanwhile: Piece | null): Promise<void> {
+  async function end(by: Process, turn: OpenTurn, how: Ending, meanwhile: Piece | null): Promise<void> {
     const turnId = turn.id
     const { deps } = by
     const ending = async () => {
@@ -183,7 +183,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
         return turn && burst(by, turn, step.pieces, step.withStarts)
       case 'heartbeat':
         return turn && write(by, turn, '', null)
-      case 'say':
+      case 'append':
         for (let n = 0; n < step.count; n++) {
           await appendTurn(by.deps, viewer, { conversationId, turn: { role: 'USER', content: 'x' } })
         }
@@ -231,7 +231,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
       wire.restore()
     }
     for (const reader of readers) reader.resume()
-    await run({ type: 'say', by: 0, count: 1 })
+    await run({ type: 'append', by: 0, count: 1 })
 
     const { rows } = await first.deps.pool.query<Stored>(
       `SELECT t.id, t.text, (SELECT max(e.seq) FROM entry e WHERE e.turn_id = t.id) AS ended FROM turn t

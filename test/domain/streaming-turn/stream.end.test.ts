@@ -196,7 +196,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       expect(await stored()).toMatchObject({ status: 'ABORTED', text })
     })
 
-    it('keeps a text of any length that can be written', async () => {
+    it('keeps a text just below the limit of bytes', async () => {
       await write('漢'.repeat(333))
       expect((await abort()).text).toBe('漢'.repeat(333))
     })
@@ -290,7 +290,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       await abort()
     })
 
-    it('happens once, however many processes check', async () => {
+    it('happens once, even if several processes sweep', async () => {
       const turns = [turnId, await open(), await open(), await open()]
       await advance(LEASE + 1)
       const before = await head()

@@ -1,4 +1,4 @@
-// The sweep of expired turns is fair by tenant, and the numbers of open turns and of participants are bounded.
+// The sweep of expired turns is fair by tenant, and the numbers of open turns and of participants are limited.
 
 import type { QueryConfig } from 'pg'
 import { describe, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ import { WRITER } from '../../support/writer.ts'
 describe.each(backends)('open turns on $name', (backend) => {
   const world = useWorld(backend)
 
-  /** Opens turns at once. Returns the id of each, and null for each that was refused by a limit. */
+  /** Opens turns at once. Returns the id of each, and null for each that a limit rejected. */
   const openMany = (tenant: Tenant, conversationId: string, count: number, actor = 'bot') =>
     Promise.all(
       Array.from({ length: count }, () =>
@@ -34,7 +34,7 @@ describe.each(backends)('open turns on $name', (backend) => {
   const silence = (tenant: Tenant, ago: string) =>
     world.deps.pool.query('UPDATE stream SET renewed_at = now() - $2::interval WHERE tenant = $1', [tenant.name, ago])
 
-  it('are aborted in turns among the tenants, all of them in one sweep', async () => {
+  it('are aborted round-robin across tenants, all of them in one sweep', async () => {
     const [many, few] = [world.tenant(), world.tenant()]
     for (let i = 0; i < 3; i++) await openMany(many, await many.newConversation('bot'), 80)
     const [late] = await openMany(few, await few.newConversation('bot'), 1)
@@ -47,7 +47,7 @@ describe.each(backends)('open turns on $name', (backend) => {
     expect(await abortSilentTurns(world.deps)).toBe(0)
   })
 
-  it('are aborted even if one of them cannot be', async () => {
+  it('are aborted even if aborting one of them fails', async () => {
     const tenant = world.tenant()
     const [first] = await openMany(tenant, await tenant.newConversation('bot'), 3)
     await silence(tenant, '1 hour')
@@ -91,7 +91,7 @@ describe.each(backends)('open turns on $name', (backend) => {
     expect(await openMany(other, await other.newConversation('bot'), 1)).not.toContain(null)
   })
 
-  it('and other turns let no actor join a conversation with the maximum of participants', async () => {
+  it('and other turns add no participant to a conversation that has the maximum', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('bot')
     await world.deps.pool.query(

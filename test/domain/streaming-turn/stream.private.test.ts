@@ -57,14 +57,14 @@ describe.each(backends)('a streaming turn with an audience, on $name,', (backend
     return { turnId, bob: bob!, eve: eve!, messages, text }
   }
 
-  it('reaches its audience whole, and nobody else', async () => {
+  it('reaches its audience whole, and no other participant', async () => {
     const { turnId, bob, eve, text } = await stream(['bob'])
     expect(textOf(bob, turnId)).toBe(text)
     expect(deltasOf(eve, turnId)).toEqual([])
     expect(JSON.stringify(eve.events)).not.toContain('canary')
   })
 
-  it('is not in any message on the bus, which only says that the text has grown', async () => {
+  it('is not in any message on the bus, which reports only that the text has grown', async () => {
     const { messages } = await stream(['bob'])
     expect(messages.filter((message) => message.includes('"text"')).length).toBeGreaterThan(5)
     expect(messages.join()).not.toContain('canary')

@@ -208,7 +208,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     })
   })
 
-  it('of two writers with the same start and other text: one succeeds, the other fails with Conflict', async () => {
+  it('of two writers with equal starts but different texts: one succeeds, the other fails with Conflict', async () => {
     for (let round = 0; round < 10; round++) {
       turnId = await open()
       await write('base ')
@@ -241,7 +241,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     )
   })
 
-  it('fail with StreamClosed and the status after the commit, whatever their text', async () => {
+  it('fail with StreamClosed and the status after the commit, with any text', async () => {
     await write('hello')
     await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
     for (const [text, start] of [

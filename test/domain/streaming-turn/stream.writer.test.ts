@@ -1,5 +1,5 @@
-// The writer of a streaming turn: only the client with the token that opened the turn may write, commit or abort it, and
-// a refused call tells no more than its viewer sees.
+// The writer of a streaming turn: only the client with the token that opened the turn may write, commit or abort it.
+// The error of a rejected call reveals no turn that its viewer cannot see.
 
 import { describe, expect, it } from 'vitest'
 import { removeParticipant } from '../../../src/domain/participant.ts'
@@ -24,7 +24,7 @@ describe.each(backends)('the writer of a streaming turn on $name', (backend) => 
     writerToken = MINE,
   ) => openTurn(world.deps, viewer, { conversationId, turn: { role: 'ASSISTANT', ...turn }, writerToken })
 
-  /** Every call about the open turn, with a token. */
+  /** All calls on the streaming turn, with a token. */
   const calls = (viewer: Viewer, turnId: string, writerToken: string) => ({
     appendDelta: () => appendDelta(world.deps, viewer, { turnId, writerToken, text: 'x' }),
     heartbeat: () => appendDelta(world.deps, viewer, { turnId, writerToken, text: '' }),
@@ -46,7 +46,7 @@ describe.each(backends)('the writer of a streaming turn on $name', (backend) => 
   const stored = async (tenant: Tenant, actor: string, turnId: string) =>
     (await getTurns(world.deps, tenant.as(actor), [turnId])).get(turnId)!
 
-  it('is refused with NotAllowed if its token is another one, and the turn does not change', async () => {
+  it('is rejected with NotAllowed if its token differs, and the turn does not change', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('bot', 'ann')
     const { id } = await open(tenant.as('bot'), conversationId)
@@ -60,7 +60,7 @@ describe.each(backends)('the writer of a streaming turn on $name', (backend) => 
     expect((await calls(tenant.as('bot'), id, MINE).commitTurn()).text).toBe('x')
   })
 
-  it('does not share a chunk with deltas of another token that wait beside its own', async () => {
+  it('does not share a chunk with deltas of another token that wait at the same time', async () => {
     const tenant = world.tenant()
     const { id: turnId } = await open(tenant.as('bot'), await tenant.newConversation('bot'))
     const sent = await Promise.allSettled(
@@ -72,7 +72,7 @@ describe.each(backends)('the writer of a streaming turn on $name', (backend) => 
     expect((await stored(tenant, 'bot', turnId)).text).toBe('02')
   })
 
-  it('is told the same about a whisper as about a turn that does not exist', async () => {
+  it('gets the same errors for a private turn that it cannot see as for an unknown turn', async () => {
     const [tenant, stranger] = [world.tenant(), world.tenant()]
     const conversationId = await tenant.newConversation('bot', 'ann', 'eve')
     const { id } = await open(tenant.as('bot'), conversationId, { audience: ['ann'] })
@@ -97,7 +97,7 @@ describe.each(backends)('the writer of a streaming turn on $name', (backend) => 
     await expect(open(bot, conversationId, { clientId: 'k' }, OTHER)).rejects.toThrow(Conflict)
   })
 
-  it('cannot write on after its author has left the conversation; the lease ends the turn', async () => {
+  it('cannot continue after its author has left the conversation; the expired lease ends the turn', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('bot', 'ann')
     const { id } = await open(tenant.as('bot'), conversationId)
@@ -125,7 +125,7 @@ describe.each(backends)('the writer of a streaming turn on $name', (backend) => 
     expect(JSON.stringify(rows)).not.toContain(MINE)
   })
 
-  it('cannot be a stream that was open before there were tokens, which only its lease ends', async () => {
+  it('cannot continue a stream opened before writer tokens existed; only its expired lease ends it', async () => {
     const tenant = world.tenant()
     const { id } = await open(tenant.as('bot'), await tenant.newConversation('bot'))
     await world.deps.pool.query(
@@ -136,7 +136,7 @@ describe.each(backends)('the writer of a streaming turn on $name', (backend) => 
     expect(await abortSilentTurns(world.deps)).toBe(1)
   })
 
-  it('is not found by an id that is unknown', async () => {
+  it('gets NotFound for an unknown turn id', async () => {
     await expect(calls(world.tenant().as('bot'), `turn_${'0'.repeat(26)}`, MINE).commitTurn()).rejects.toThrow(NotFound)
   })
 })

@@ -18,9 +18,9 @@ const CONVERSATIONS = isLong ? 20 : 5
 /** Number of operations per backend; smaller for the embedded database, which is slower. */
 const OPERATIONS: Record<string, number> = { postgres: casesOf(10_000), embedded: casesOf(3_000) }
 /** Each kind of result must occur more often than this for the run to be meaningful. */
-const OCCURRENCES = isLong ? 50 : 0
+const MIN_OCCURRENCES = isLong ? 50 : 0
 /** Number of concurrent operations in one conversation. */
-const TOGETHER = 5
+const CONCURRENCY = 5
 /** Number of rounds of concurrent operations between two checks of the invariant. */
 const CHECKED_EVERY = 20
 
@@ -53,15 +53,19 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
       const newest = new Set<string>()
       const open = new Set<string>()
       const calls = new Set<string>()
-      let made = 0
-      const user = (more = {}) => ({ role: 'USER' as const, content: `${made++} ${'word '.repeat(upTo(20))}`, ...more })
+      let counter = 0
+      const user = (more = {}) => ({
+        role: 'USER' as const,
+        content: `${counter++} ${'word '.repeat(upTo(20))}`,
+        ...more,
+      })
 
       const append = async () => {
         const turns = Array.from({ length: 1 + upTo(3) }, () => user(random() < 0.15 ? { audience: ['bob'] } : {}))
         for (const { id } of await appendTurns(deps, ada, { conversationId, turns })) newest.add(id)
       }
       const call = async () => {
-        const callId = `call-${made++}`
+        const callId = `call-${counter++}`
         await appendTurns(deps, ada, {
           conversationId,
           turns: [{ role: 'ASSISTANT', parts: [{ toolCall: { callId, name: 'f', arguments: {} } }] }],
@@ -85,7 +89,7 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
         if (!turnId) return append()
         open.delete(turnId)
         if (random() < 0.3) await abortTurn(deps, ada, { writerToken: WRITER, turnId })
-        else await commitTurn(deps, ada, { writerToken: WRITER, turnId, parts: [{ data: made++ }] })
+        else await commitTurn(deps, ada, { writerToken: WRITER, turnId, parts: [{ data: counter++ }] })
         newest.add(turnId)
       }
       const edit = async () => {
@@ -102,7 +106,7 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
       const compactNow = () => compact(deps, ada, { conversationId, policy: policy() })
       const summarizeSome = () =>
         summarize(deps, ada, { conversationId, through: random() < 0.3 ? null : pick([...newest]) })
-      const chosen = () => {
+      const chooseOperation = () => {
         const at = random()
         return at < 0.4
           ? append
@@ -122,14 +126,14 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
                         ? summarizeSome
                         : () => compactDue(deps, conversationId)
       }
-      for (let done = 0; done < operations / CONVERSATIONS; done += TOGETHER) {
-        const results = await Promise.allSettled(Array.from({ length: TOGETHER }, () => chosen()()))
+      for (let done = 0; done < operations / CONVERSATIONS; done += CONCURRENCY) {
+        const results = await Promise.allSettled(Array.from({ length: CONCURRENCY }, () => chooseOperation()()))
         for (const result of results) {
           if (result.status === 'fulfilled') continue
           if (!(result.reason instanceof DomainError) && !/crash/.test(String(result.reason))) throw result.reason
           totals.failed += 1
         }
-        if ((done / TOGETHER) % CHECKED_EVERY === 0) await expectCovering(deps, conversationId)
+        if ((done / CONCURRENCY) % CHECKED_EVERY === 0) await expectCovering(deps, conversationId)
       }
       const { covered, uncovered } = await expectCovering(deps, conversationId)
       totals.covered += covered.length
@@ -146,6 +150,6 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
       if (at < 0.4) await new Promise((resolve) => setTimeout(resolve, 3))
     }
     await Promise.all(Array.from({ length: CONVERSATIONS }, (_, n) => runConversation(n + 1)))
-    for (const [kind, count] of Object.entries(totals)) expect(count, kind).toBeGreaterThan(OCCURRENCES)
+    for (const [kind, count] of Object.entries(totals)) expect(count, kind).toBeGreaterThan(MIN_OCCURRENCES)
   }, 180_000)
 })

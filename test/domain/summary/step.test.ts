@@ -1,5 +1,5 @@
-// Concurrent writes of summaries: each writer bases its step on the conversation as it read it, and the step is written
-// only if nothing relevant has changed since.
+// Concurrent writes of summaries: each writer plans its step from the state it has read, and the step is written only
+// if nothing relevant has changed since.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Deps } from '../../../src/domain/deps.ts'

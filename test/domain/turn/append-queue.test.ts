@@ -45,7 +45,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
       },
     ],
   })
-  /** A role for which Postgres refuses the whole statement. */
+  /** A role for which Postgres rejects the whole statement. */
   const POISON = { role: 'KING' }
 
   it('assigns consecutive seqs to 64 concurrent appends to one conversation, in order of arrival', async () => {
@@ -89,7 +89,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
     expect(answers.map(([row]) => row!.seq)).toEqual(upTo(1_201).slice(1))
   })
 
-  it('fails only the call that the database refuses', async () => {
+  it('fails only the call that the database rejects', async () => {
     const tenant = world.tenant()
     const conversationIds = await Promise.all(upTo(4).map(() => tenant.newConversation('ann')))
     const calls = upTo(64).map((n) => call(tenant, conversationIds[n % 4]!, `${n}`, n === 30 ? POISON : {}))
@@ -102,7 +102,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
     }
   })
 
-  it('keeps the order of a conversation while a refused statement is retried call by call', async () => {
+  it('keeps the order of a conversation while a rejected statement is retried call by call', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const { appends } = world.deps

@@ -138,12 +138,12 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
     'x'.repeat(99),
   ])('rejects the conversation id %j', async (conversationId) => {
     const turn: TurnInput = { role: 'USER', content: 'a' }
-    for (const refused of [
+    for (const operation of [
       () => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn }),
       () => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns: [turn] }),
       () => openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn: { role: 'USER' } }),
     ]) {
-      expect((await faultOf(refused)).message).toBe('conversationId: is not the id of a conversation')
+      expect((await faultOf(operation)).message).toBe('conversationId: is not the id of a conversation')
     }
   })
 
@@ -200,7 +200,7 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
       await appendTurn(world.deps, tenant.as('ann'), { conversationId: other, turn: { role: 'USER', ...turn } })
     }
     const turns = Array(LIMITS.batchTurns).fill({ role: 'USER', content: 'a' }) as TurnInput[]
-    const said = await appendTurns(world.deps, tenant.as('ann'), { conversationId: other, turns })
-    expect(said.at(-1)!.seq).toBe(await tenant.lastSeq(other))
+    const appended = await appendTurns(world.deps, tenant.as('ann'), { conversationId: other, turns })
+    expect(appended.at(-1)!.seq).toBe(await tenant.lastSeq(other))
   })
 })

@@ -81,18 +81,18 @@ describe.each(backends)('appending on $name', (backend) => {
           { file: { mediaType: 'image/png', url: 'https://a.example/b.png', fileName: 'b.png' } },
         ],
       }
-      const said = [await appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: everything })]
-      for (let i = 0; i < 12; i++) said.push(await tenant.append(conversationId, 'ann', `plain ${i}`))
+      const appended = [await appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: everything })]
+      for (let i = 0; i < 12; i++) appended.push(await tenant.append(conversationId, 'ann', `plain ${i}`))
       const read = await getTurns(
         world.deps,
         tenant.as('ann'),
-        said.map(({ id }) => id),
+        appended.map(({ id }) => id),
       )
-      expect(said.map(({ id }) => read.get(id))).toEqual(said)
-      expect(said[0]).toMatchObject({ text: 'see this', audience: ['ann', 'bob'], promptTokens: 3, pinned: true })
+      expect(appended.map(({ id }) => read.get(id))).toEqual(appended)
+      expect(appended[0]).toMatchObject({ text: 'see this', audience: ['ann', 'bob'], promptTokens: 3, pinned: true })
     })
 
-    it('keeps the times of an import, whatever their order', async () => {
+    it('keeps the times of an import, in any order', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
       const times = ['2023-05-08T13:56:00.000Z', '1970-01-01T00:00:00.000Z', '2023-05-08T13:55:59.999Z']
@@ -193,23 +193,23 @@ describe.each(backends)('appending on $name', (backend) => {
     it('keeps the clientIds of different actors and conversations apart', async () => {
       const tenant = world.tenant()
       const [conversationId, other] = [await tenant.newConversation('ann', 'bob'), await tenant.newConversation('ann')]
-      const said = await Promise.all([
+      const appended = await Promise.all([
         tenant.append(conversationId, 'ann', 'a', { clientId: 'c' }),
         tenant.append(conversationId, 'bob', 'b', { clientId: 'c' }),
         tenant.append(other, 'ann', 'c', { clientId: 'c' }),
       ])
-      expect(new Set(said.map(({ id }) => id)).size).toBe(3)
+      expect(new Set(appended.map(({ id }) => id)).size).toBe(3)
     })
 
     it('writes one turn for 32 concurrent duplicates among other turns', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
-      const said = await Promise.all(
+      const appended = await Promise.all(
         Array.from({ length: 64 }, (_, i) =>
           tenant.append(conversationId, 'ann', i % 2 ? 'twin' : `t${i}`, i % 2 ? { clientId: 'twin' } : {}),
         ),
       )
-      expect(new Set(said.filter(({ text }) => text === 'twin').map(({ id }) => id)).size).toBe(1)
+      expect(new Set(appended.filter(({ text }) => text === 'twin').map(({ id }) => id)).size).toBe(1)
       expect((await textsOf(tenant, conversationId)).filter((text) => text === 'twin')).toHaveLength(1)
       expect(await tenant.lastSeq(conversationId)).toBe(1 + 32 + 1)
     })
@@ -231,7 +231,7 @@ describe.each(backends)('appending on $name', (backend) => {
   })
 
   describe('with expectedLastSeq', () => {
-    it('lets exactly one of two racing agents succeed, and gives the other the current seq', async () => {
+    it('lets exactly one of two racing agents succeed, and reports the current seq to the other', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('a', 'b')
       for (let round = 0; round < 10; round++) {

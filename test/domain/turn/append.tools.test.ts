@@ -95,17 +95,19 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
   describe('a batch', () => {
     const text = (content: string): PartInput[] => [{ text: content }]
 
-    it('is written whole or not at all, whatever the error', async () => {
+    it('is written as a whole or not at all', async () => {
       const { tenant, conversationId, batch } = await conversationOf('agent', 'bob')
       await tenant.append(conversationId, 'agent', 'first', { clientId: 'used' })
       const last = await tenant.lastSeq(conversationId)
-      const refused = [
+      const rejectedBatches = [
         batch(['newcomer', text('a')], ['agent', text('b'), { audience: ['mallory'] }]),
         batch(['newcomer', text('a')], ['agent', text('other'), { clientId: 'used' }]),
         batch(['newcomer', [call('k')]], ['agent', [result('k2')]]),
         batch(['newcomer', [call('k')]], ['agent', text('\0')]),
       ]
-      const reasons = (await Promise.allSettled(refused)).map((each) => each.status === 'rejected' && each.reason)
+      const reasons = (await Promise.allSettled(rejectedBatches)).map(
+        (each) => each.status === 'rejected' && each.reason,
+      )
       expect(reasons.map((reason) => reason instanceof Conflict)).toEqual([false, true, false, false])
       expect(reasons.filter((reason) => reason instanceof InvalidInput)).toHaveLength(3)
       expect(await tenant.lastSeq(conversationId)).toBe(last)
@@ -131,7 +133,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       expect(seen.items.map(({ text }) => text)).toEqual(['hello', 'psst'])
     })
 
-    it('does not delay other calls if it is refused', async () => {
+    it('does not affect other calls if it is rejected', async () => {
       const { tenant, conversationId, batch } = await conversationOf('agent')
       const sent = await Promise.allSettled([
         tenant.append(conversationId, 'agent', 'before'),

@@ -147,7 +147,7 @@ describe('the content of a turn', () => {
     )
   })
 
-  it('is read back as parts, however it is stored', async () => {
+  it('is read back as parts, whether stored as text or as parts', async () => {
     for (const all of [read({ text: 'a' }), read({ text: 'a' }, { data: 1 }), read({ data: 1 })]) {
       expect(partsOf(await contentOf(all, deps))).toEqual(all)
     }

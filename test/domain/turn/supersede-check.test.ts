@@ -1,4 +1,4 @@
-// Allowed and refused edits and their errors, as a table over the superseded version and the request.
+// Allowed and rejected edits and their errors, as a table over the superseded version and the request.
 
 import { describe, expect, it } from 'vitest'
 import { refusalOf, type OlderVersion, type RequestedEdit } from '../../../src/domain/turn/supersede-check.ts'
@@ -20,7 +20,7 @@ describe('an edit is allowed', () => {
   })
 })
 
-describe('an edit is refused', () => {
+describe('an edit is rejected', () => {
   it.each<[string, Partial<OlderVersion>, Partial<RequestedEdit>, new (...given: never[]) => Error, string]>([
     ['by an actor outside the audience', { audience: PRIVATE }, { actor: 'eve' }, NotFound, 'no turn "turn_1"'],
     ['by another actor', {}, { actor: 'bob' }, NotAllowed, 'written by "ann"'],

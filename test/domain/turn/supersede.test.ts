@@ -75,7 +75,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     ])
   })
 
-  it('is one entry, and counts the new version instead of the old one', async () => {
+  it('writes one entry, and counts the new version instead of the old one', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const first = await tenant.append(conversationId, 'ann', 'one two three')
@@ -199,20 +199,20 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     })
     const parts = (callId: string) => [{ toolResult: { callId, name: 'n', result: 1 } }]
     await appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: { ...call('k'), audience: ['bob'] } })
-    const said = {
+    const turns = {
       bob: await tenant.append(conversationId, 'bob', 'b'),
       eve: await tenant.append(conversationId, 'eve', 'e'),
     }
     const answer = (actor: 'bob' | 'eve', callId: string) =>
       supersedeTurn(world.deps, tenant.as(actor), {
-        turnId: said[actor].id,
+        turnId: turns[actor].id,
         turn: { role: 'TOOL', parts: parts(callId) },
       })
     await expect(answer('eve', 'k')).rejects.toThrow('answers tool call "k"')
     await expect(answer('bob', 'k2')).rejects.toThrow(InvalidInput)
     expect((await answer('bob', 'k')).parts).toHaveLength(1)
     // A call in an edit can be answered, too.
-    await supersedeTurn(world.deps, tenant.as('eve'), { turnId: said.eve.id, turn: call('k3') })
+    await supersedeTurn(world.deps, tenant.as('eve'), { turnId: turns.eve.id, turn: call('k3') })
     await appendTurn(world.deps, tenant.as('bob'), { conversationId, turn: { role: 'TOOL', parts: parts('k3') } })
   })
 

@@ -18,7 +18,7 @@ function cost(text: string, variables: Record<string, unknown> = {}): number {
 }
 
 const HISTORY = 'history(limit: 200) { ... on Turn { conversation {'
-/** The query that ended the process: 8 million turns, in 193 bytes. */
+/** A query that crashed the process before costs were limited: it selects 8 million turns in less than 200 bytes. */
 const NESTED = `{conversation(id:"conv_x"){${HISTORY.repeat(3)} id ${'}}}'.repeat(3)}}}`.replaceAll(/\s+/g, ' ')
 
 describe('costOf', () => {

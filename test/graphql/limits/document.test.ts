@@ -46,7 +46,7 @@ describe('shapeOf', () => {
       '{ a { ...F } } fragment F on T { __schema { types { name } } }',
       { introspection: '__schema' },
     ],
-    ['__typename, which is no query of the schema', '{ __typename }', { introspection: null }],
+    ['__typename, which is not a query of the schema', '{ __typename }', { introspection: null }],
   ])('counts %s', (_, text, shape) => {
     expect(shapeOf(parse(text))).toMatchObject(shape)
   })
@@ -77,7 +77,7 @@ describe('documentError', () => {
     expect(errorOf(text)).toBeUndefined()
   })
 
-  it('refuses queries of the schema if introspection is off', () => {
+  it('rejects queries of the schema if introspection is off', () => {
     expect(errorOf('{ __schema { types { name } } }', { introspection: false })).toEqual({
       code: 'INTROSPECTION_DISABLED',
     })

@@ -27,7 +27,7 @@ describe('an answer', () => {
     expect(await workOf().within('query', () => ({ data }))).toEqual({ data })
   })
 
-  it('of a mutation says that the mutation may have been executed', async () => {
+  it('of a mutation reports that the mutation may have been executed', async () => {
     const { errors } = await workOf({ values: 1 }).within('mutation', () => ({ data: { a: 1 } }))
     expect(errors![0]!.message).toContain('may have been executed')
   })
@@ -37,9 +37,9 @@ describe('reads', () => {
   it('start one at a time while they are large, and none starts after too many bytes were read', async () => {
     const work = workOf({ answerBytes: 1_000 })
     let running = 0
-    let most = 0
+    let peak = 0
     const load = vi.fn(async () => {
-      most = Math.max(most, ++running)
+      peak = Math.max(peak, ++running)
       await new Promise((resolve) => setTimeout(resolve, 5))
       running -= 1
       return ['x'.repeat(300)]
@@ -50,7 +50,7 @@ describe('reads', () => {
     })
     expect(codeOf(result)).toEqual(exceeded('answerBytes', 1_000))
     // Four reads together would exceed the limit, so they run one at a time, and the fourth one exceeds it.
-    expect(most).toBe(1)
+    expect(peak).toBe(1)
     expect(load).toHaveBeenCalledTimes(4)
   })
 
@@ -79,7 +79,7 @@ describe('reads', () => {
     expect(await read('mutation')).toEqual({ data: { read: 'x' } })
   })
 
-  it('release their place when they fail', async () => {
+  it('release their slot when they fail', async () => {
     const work = workOf()
     for (let at = 0; at < 10; at++) await expect(work.read(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
     expect(await work.read(() => 'x')).toBe('x')
@@ -87,7 +87,7 @@ describe('reads', () => {
 })
 
 describe('every field of Query', () => {
-  /** Its arguments; null for a field that reads nothing. */
+  /** The arguments and selection of each field; null for a field that reads nothing. */
   const fields: Record<string, string | null> = {
     buildContext: '(input: { conversationId: "conv_x", tokenBudget: 100 }) { __typename }',
     conversation: '(id: "conv_x") { id }',
@@ -120,7 +120,7 @@ describe('lists that were read at the same time', () => {
   it('are completed in several turns of the event loop', async () => {
     const work = workOf()
     let itemsInTurn = 0
-    let most = 0
+    let peak = 0
     let isDone = false
     const watch = () => {
       itemsInTurn = 0
@@ -134,11 +134,11 @@ describe('lists that were read at the same time', () => {
       await read
       await work.pace(each)
       itemsInTurn += 200
-      most = Math.max(most, itemsInTurn)
+      peak = Math.max(peak, itemsInTurn)
     })
     await Promise.all(completed)
     isDone = true
-    expect(most).toBe(1_000)
+    expect(peak).toBe(1_000)
   })
 })
 
@@ -169,7 +169,7 @@ describe('an unexpected error', () => {
 })
 
 describe('each event of a subscription', () => {
-  it('has all limits for itself', async () => {
+  it('has limits of its own', async () => {
     const work = workOf({ answerBytes: 10 })
     for (let event = 0; event < 5; event++) {
       expect(await work.read(() => 'xxxxxxxx')).toBe('xxxxxxxx')

@@ -1,4 +1,5 @@
-// Yoga with the plans plugin: queries that run by a plan, the log and the counters for the others, and masked errors.
+// Yoga with the plans plugin: queries that run by a plan, the log and the counters for other queries, and masked
+// errors.
 
 import { buildSchema, GraphQLError, type GraphQLObjectType, type GraphQLFieldResolver } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'

@@ -121,7 +121,7 @@ describe('an embedding response', () => {
     expectVectors(await client().embed(texts), texts)
   })
 
-  it.each<[string, (proper: { data: { index: number; embedding: unknown }[] }) => unknown, RegExp, boolean]>([
+  it.each<[string, (regular: { data: { index: number; embedding: unknown }[] }) => unknown, RegExp, boolean]>([
     ['too few vectors', ({ data }) => ({ data: data.slice(1) }), /returned 2 vectors for 3 texts/, true],
     ['too many vectors', ({ data }) => ({ data: [...data, data[0]] }), /returned 4 vectors for 3 texts/, true],
     ['one index twice', ({ data }) => ({ data: data.map((item) => ({ ...item, index: 0 })) }), /numbered them/, true],
@@ -193,7 +193,7 @@ describe('a rejected request', () => {
     },
   )
 
-  it('to a URL without /v1 fails with a hint at /v1', async () => {
+  it('to a URL without /v1 fails with a hint that it must end in /v1', async () => {
     const failure = await failureOf(client({ baseUrl: server.url.replace('/v1', '') }).embed(['one']))
     expect(failure).toMatchObject({ retryable: false, message: expect.stringMatching(/404\. .*it ends in \/v1\.$/) })
   })
@@ -241,7 +241,7 @@ describe('a failed request', () => {
   it.each([
     ['a requested delay that is too long', fails(429, 'slow down', { 'retry-after': '3600' })],
     ['an exhausted quota', fails(429, 'You exceeded your current quota', {}, 'insufficient_quota')],
-  ])('with %s is a retryable failure, and is not retried at once', async (_, fault) => {
+  ])('with %s is a retryable failure, and is not retried immediately', async (_, fault) => {
     server.next(fault)
     expect((await failureOf(client().embed(['one']))).retryable).toBe(true)
     expect(server.requests).toHaveLength(1)

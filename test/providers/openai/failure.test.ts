@@ -59,14 +59,17 @@ describe('the retry delay', () => {
 
 describe('the error message', () => {
   it('names the status, the code and the request, but repeats no text of the server', () => {
-    const said = { message: 'Ada said: my PIN is 4711. Key sk-a***9 at http://10.0.0.5', code: 'model_not_found' }
+    const serverError = {
+      message: 'Ada said: my PIN is 4711. Key sk-a***9 at http://10.0.0.5',
+      code: 'model_not_found',
+    }
     const headers = new Headers({ 'x-request-id': 'req_42' })
-    expect(explain(APIError.generate(502, { error: said }, undefined, headers), context).failure.message).toBe(
+    expect(explain(APIError.generate(502, { error: serverError }, undefined, headers), context).failure.message).toBe(
       'It answered with status 502 (code model_not_found, request req_42).',
     )
   })
 
-  it('leaves out identifiers that could be text', () => {
+  it('omits identifiers that could be text', () => {
     const error = APIError.generate(502, { error: { code: 'Ada said 4711' } }, undefined, new Headers())
     expect(explain(error, context).failure.message).toBe('It answered with status 502.')
   })

@@ -75,13 +75,13 @@ describe('the request for a profile', () => {
     const endless = `- one\n- ${'x'.repeat(50_000)}`
     world.chat.next(answers({ profile: endless }), answers({ profile: '- two' }), answers({ profile: '- three' }))
     expect(await world.provider.write({ ...REQUEST, added: many })).toBe('- three')
-    const asked = world.chat.requests.map(({ messages }) => quotedIn(messages[1]!.content))
-    expect(asked.map(([, before]) => before)).toEqual([
+    const sent = world.chat.requests.map(({ messages }) => quotedIn(messages[1]!.content))
+    expect(sent.map(([, before]) => before)).toEqual([
       [{ profile: '' }],
       [{ profile: '- one' }],
       [{ profile: '- two' }],
     ])
-    expect(asked.flatMap(([, , facts]) => facts)).toEqual(many)
+    expect(sent.flatMap(([, , facts]) => facts)).toEqual(many)
   })
 })
 

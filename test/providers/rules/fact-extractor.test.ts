@@ -132,7 +132,7 @@ describe('a turn of 256 KiB', () => {
     'gonna ',
     'last ',
   ])(
-    'of repeated %j is processed in time, and yields at most 16 facts',
+    'of repeated %j is processed within the time limit, and yields at most 16 facts',
     async (part) => {
       const { facts } = await extractor.extract([turn(part.repeat(Math.ceil(262_144 / part.length)))])
       expect(facts.length).toBeLessThanOrEqual(16)

@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest'
 import { readTime } from '../../../src/providers/rules/times.ts'
 
-const SAID_AT = new Date('2023-05-08T23:59:00Z')
-const when = (text: string, isPast: boolean) => readTime(text, SAID_AT, isPast)?.when ?? null
+const TURN_TIME = new Date('2023-05-08T23:59:00Z')
+const when = (text: string, isPast: boolean) => readTime(text, TURN_TIME, isPast)?.when ?? null
 
 describe('a time expression', () => {
   it.each([
@@ -31,7 +31,10 @@ describe('a time expression', () => {
     ['on 2021-12-24', 'on 2021-12-24'],
   ])('in the past: %s is %s', (text, expected) => {
     expect(when(`we met ${text}`, true)).toBe(expected)
-    expect(readTime(`we met ${text} at noon`, SAID_AT, true)).toMatchObject({ rest: 'we met at noon', isFuture: false })
+    expect(readTime(`we met ${text} at noon`, TURN_TIME, true)).toMatchObject({
+      rest: 'we met at noon',
+      isFuture: false,
+    })
   })
 
   it.each([
@@ -47,7 +50,7 @@ describe('a time expression', () => {
     ['on 3 May', 'on 2024-05-03'],
     ['on June 3', 'on 2023-06-03'],
   ])('in the future: %s is %s', (text, expected) => {
-    expect(readTime(`we meet ${text}`, SAID_AT, false)).toMatchObject({ when: expected, isFuture: true })
+    expect(readTime(`we meet ${text}`, TURN_TIME, false)).toMatchObject({ when: expected, isFuture: true })
   })
 
   it.each([

@@ -40,7 +40,7 @@ describe('the static embedder', () => {
     expect((await embedder.embed([text]))[0]).toEqual(new Float32Array(100))
   })
 
-  it('weighs rare words more than frequent ones, and stop words not at all', async () => {
+  it('gives rare words more weight than frequent ones, and stop words none', async () => {
     expect(await similarity('kitten', 'the kitten is here')).toBeCloseTo(1, 4)
     expect(await similarity('good violin', 'violin')).toBeGreaterThan(await similarity('good violin', 'good'))
   })

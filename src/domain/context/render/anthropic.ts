@@ -1,5 +1,6 @@
 // Renders messages for Anthropic: instructions in `system`, then messages with alternating roles, starting with a user
-// message. The name of a labelled message precedes its text. Reasoning without a signature is left out: Anthropic requires one.
+// message. The name of a labelled message precedes its text. Reasoning without a signature is left out, because
+// Anthropic requires one.
 
 import { blocks, toText, labelled, resultText, type Part, type RenderStep } from './step.ts'
 

@@ -9,7 +9,8 @@ import type { Subject } from '../../job-queue.ts'
 export type UserMark = 'profiled_turns' | 'reconciled_turns'
 
 /**
- * Whether a multiple of `every` is above the mark and at most the count. Same rule as in src/domain/job/automatic.ts.
+ * Whether a multiple of `every` is above the mark and at most the count. Same rule as `runsDue` in
+ * domain/automatic-thresholds.ts.
  */
 const due = (mark: UserMark, every: number) => sql`u.turns / ${every}::bigint > u.${raw(mark)} / ${every}::bigint`
 

@@ -1,5 +1,5 @@
-// Reads a user's number of turns, and moves the marks that record how many of them automatic work has processed. A run
-// moves its mark in the transaction that writes its result, so that both happen or neither.
+// Reads a user's number of turns, and moves the marks that record the number of turns processed by automatic work. A
+// run moves its mark in the transaction that writes its result, so that both happen or neither.
 
 import type { Db, Tx } from '../../db.ts'
 

@@ -26,7 +26,7 @@ const RECENT = {
 
 /**
  * Committed and aborted turns with root seq strictly between `after` and `before`, newest first, at most `limit`. If
- * `actors` are given, only their turns and those with role TOOL.
+ * `actors` are given, only their turns and turns with role TOOL.
  */
 export async function readRecentTurns(
   pool: Pool,

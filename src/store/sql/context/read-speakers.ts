@@ -1,15 +1,15 @@
 // Reads the display names of the speakers in a context. Also counts the participants, because messages need names only
-// if several participants must be told apart.
+// if several participants must be distinguished.
 
 import type { Db } from '../../db.ts'
 import { named } from '../sql.ts'
 
 type Speakers = {
-  /** The given actors who are or were participants. A null display name is not set. */
+  /** The given actors who are or were participants. `displayName` is null if not set. */
   participants: { actor: string; displayName: string | null }[]
   /**
-   * Number of current and former participants, without `as` and without tools. If `as` is null, number of humans. 2 if
-   * there are more.
+   * Number of current and former participants, without `as` and without tools; if `as` is null, number of humans. At
+   * most 2: counting stops there.
    */
   otherCount: number
 }

@@ -76,7 +76,7 @@ export async function findConversation(db: Db, tenant: string, key: string): Pro
 export type ConversationOrder = 'CREATED' | 'ACTIVE'
 
 /** A position in a list of conversations: the time by which the list is ordered, and the id. */
-type ConversationPlace = { at: Date; id: string }
+type ConversationPosition = { at: Date; id: string }
 
 type ConversationList = {
   limit: number
@@ -84,8 +84,8 @@ type ConversationList = {
   /** The end of the list to start from. */
   from: 'newest' | 'oldest'
   /** Only conversations older than `after` and newer than `before`. */
-  after?: ConversationPlace | null
-  before?: ConversationPlace | null
+  after?: ConversationPosition | null
+  before?: ConversationPosition | null
   owner?: string | null
   agentName?: string | null
   /** Only conversations with this current participant. */
@@ -110,7 +110,7 @@ export async function listConversations(
   list: ConversationList,
 ): Promise<ConversationRow[]> {
   const byCreation = list.order === 'CREATED'
-  const place = byCreation ? raw('c.created_at, c.id') : raw('j.updated_at, j.conversation_id')
+  const position = byCreation ? raw('c.created_at, c.id') : raw('j.updated_at, j.conversation_id')
   const [newestFirst, tenant] = byCreation
     ? [raw('c.created_at DESC, c.id DESC'), raw('c.tenant')]
     : [raw('j.updated_at DESC, j.conversation_id DESC'), raw('j.tenant')]
@@ -119,8 +119,8 @@ export async function listConversations(
   const given = <T>(value: T | null | undefined, condition: (value: T) => Sql) => {
     if (value != null) conditions.push(condition(value))
   }
-  given(list.after, ({ at, id }) => sql`(${place}) < (${at}::timestamptz, ${id}::text)`)
-  given(list.before, ({ at, id }) => sql`(${place}) > (${at}::timestamptz, ${id}::text)`)
+  given(list.after, ({ at, id }) => sql`(${position}) < (${at}::timestamptz, ${id}::text)`)
+  given(list.before, ({ at, id }) => sql`(${position}) > (${at}::timestamptz, ${id}::text)`)
   given(list.owner, (owner) => sql`c.owner = ${owner}::text`)
   given(list.agentName, (agentName) => sql`c.agent_name = ${agentName}::text`)
   given(

@@ -1,6 +1,5 @@
 // Statements for the facts of a conversation, in the transaction that deletes it: lock the facts, reactivate facts that
-// they superseded, and delete profiles that were made from them. The caller holds the lock on the conversation's
-// journal.
+// they superseded, and delete profiles that were made from them. The caller has locked the conversation's journal.
 
 import type { Db, Tx } from '../../db.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
@@ -18,7 +17,7 @@ export async function readConversationsSupersededBy(db: Db, conversationId: stri
 
 /**
  * Locks the facts with a source in a conversation, superseded or not, and the facts that they superseded, in the lock
- * order of write-facts.ts. Returns the ids of the former.
+ * order of write-facts.ts. Returns the ids of the facts with a source in the conversation.
  */
 export async function lockFactsOfConversation(tx: Tx, conversationId: string): Promise<string[]> {
   const rows = await tx.$queryRaw<{ id: string; isOfConversation: boolean }[]>`

@@ -9,7 +9,7 @@ type Viewer = { tenant: string; actor: string }
 type FactCounts = {
   active: number
   superseded: number
-  /** Active facts that recall never returned. */
+  /** Active facts that no recall or context has returned. */
   neverRecalled: number
   /** Active and superseded facts without audience that the viewer sees. */
   forEveryone: number
@@ -30,7 +30,7 @@ export async function countFacts(db: Db, { tenant, actor }: Viewer): Promise<Fac
   return rows[0]!
 }
 
-/** Users about whom the viewer sees active facts, the one with the newest fact first, at most `limit`. */
+/** Users about whom the viewer sees active facts, at most `limit`, in order of the newest fact, newest first. */
 export async function readUsersWithFacts(db: Db, { tenant, actor }: Viewer, limit: number): Promise<string[]> {
   const rows = await db.$queryRaw<{ user: string }[]>`
       SELECT f.user_id AS user FROM fact f

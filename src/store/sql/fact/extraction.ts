@@ -17,7 +17,7 @@ export async function readExtractionProgress(db: Db, conversationId: string): Pr
   return rows[0] ?? null
 }
 
-/** Seq of the entry that completed the `n`th turn after `after`; null if there are fewer. */
+/** Seq of the `n`th entry after `after` that completed a turn (APPENDED or COMMITTED); null if there are fewer. */
 export async function findNthTurn(db: Db, conversationId: string, after: number, n: number): Promise<number | null> {
   const rows = await db.$queryRaw<{ seq: number }[]>`SELECT e.seq FROM entry e
            WHERE e.conversation_id = ${conversationId}::text AND e.seq > ${after}::integer AND e.kind IN ('APPENDED', 'COMMITTED')
@@ -25,7 +25,7 @@ export async function findNthTurn(db: Db, conversationId: string, after: number,
   return rows[0]?.seq ?? null
 }
 
-/** Seq of the entry that completed the turn version with the given id and seq; null if it is not complete. */
+/** Seq of the entry that completed the turn version with the given id and seq; null if it was not completed. */
 export async function findCompletion(
   db: Db,
   conversationId: string,
@@ -77,8 +77,8 @@ export async function readUnreadTurns(
 }
 
 /**
- * Moves the watermark and counts the extraction; false if the watermark is no longer at `from`. The caller holds the
- * conversation's lock.
+ * Moves the watermark and counts the extraction; false if the watermark is no longer at `from`. The caller has locked
+ * the conversation.
  */
 export async function advanceExtraction(tx: Tx, conversationId: string, from: number, to: number): Promise<boolean> {
   const moved = await tx.$executeRaw`

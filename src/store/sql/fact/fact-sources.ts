@@ -1,11 +1,11 @@
-// Writes the sources of facts and takes them back. A fact names its first remaining source, and its most trusted
-// assertion among the remaining sources. The caller has locked the facts, in the lock order of write-facts.ts.
+// Adds and removes the sources of facts. A fact's row contains its first remaining source, and the most trusted
+// assertion of the remaining sources. The caller has locked the facts, in the lock order of write-facts.ts.
 
 import type { Tx } from '../../db.ts'
 import type { FactRow } from './fact-columns.ts'
 import { sql, type Sql } from '../sql.ts'
 
-/** Maximum number of sources of one fact in one conversation. Further repetitions there are not kept. */
+/** Maximum number of sources of one fact in one conversation. Further repetitions there add no source. */
 export const MAX_SOURCES = 100
 
 /** A source of the fact `id`. */
@@ -29,8 +29,8 @@ const sourceOf = ({ sourceTurnId, conversationId, seq }: NewSource): string =>
   sourceTurnId ?? (conversationId === null ? 'tenant' : `${conversationId} ${seq}`)
 
 /**
- * Adds sources and returns the new ones. An existing source keeps its place and gets the later time. Uses the primary
- * key.
+ * Adds sources and returns the new ones. An existing source keeps its creation time and gets the later observation
+ * time. Uses the primary key.
  */
 export async function addSources(
   tx: Tx,
@@ -69,23 +69,24 @@ export async function copySources(tx: Tx, copies: readonly { from: string; to: s
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact_source s ON s.fact_id = c.from_id`
 }
 
-/** What is taken back: every source in a conversation, or those of a turn version. */
+/** The sources to remove: all sources in a conversation, or all sources in a turn version. */
 export type TakenBack = { conversationId: string } | { turnId: string }
 
-const isTaken = (taken: TakenBack, s: Sql): Sql =>
-  'turnId' in taken
-    ? sql`${s}.turn_id IS NOT DISTINCT FROM ${taken.turnId}::text`
-    : sql`${s}.conversation_id IS NOT DISTINCT FROM ${taken.conversationId}::text`
+const isRemoved = (removed: TakenBack, s: Sql): Sql =>
+  'turnId' in removed
+    ? sql`${s}.turn_id IS NOT DISTINCT FROM ${removed.turnId}::text`
+    : sql`${s}.conversation_id IS NOT DISTINCT FROM ${removed.conversationId}::text`
 
 /**
- * Takes sources back from those of the facts that have others. Each then names its first remaining source, and the most
- * trusted assertion among these: by the user itself, then by type of actor, then the latest.
+ * Removes the sources from the facts that have other sources. Such a fact's row then contains its first remaining
+ * source, and the most trusted assertion of the remaining sources: by the user itself, then by type of actor, then the
+ * latest.
  */
-export async function takeBackSources(tx: Tx, factIds: readonly string[], taken: TakenBack): Promise<void> {
+export async function takeBackSources(tx: Tx, factIds: readonly string[], removed: TakenBack): Promise<void> {
   if (factIds.length === 0) return
-  const keeps = sql`EXISTS (SELECT FROM fact_source o WHERE o.fact_id = s.fact_id AND NOT ${isTaken(taken, sql`o`)})`
+  const keeps = sql`EXISTS (SELECT FROM fact_source o WHERE o.fact_id = s.fact_id AND NOT ${isRemoved(removed, sql`o`)})`
   await tx.$executeRaw`
-    DELETE FROM fact_source s WHERE s.fact_id = ANY (${factIds}::text[]) AND ${isTaken(taken, sql`s`)} AND ${keeps}`
+    DELETE FROM fact_source s WHERE s.fact_id = ANY (${factIds}::text[]) AND ${isRemoved(removed, sql`s`)} AND ${keeps}`
   await tx.$executeRaw`
     UPDATE fact f
     SET conversation_id = p.conversation_id, root_seq = p.root_seq, seq = p.seq, audience = p.audience,
@@ -100,7 +101,10 @@ export async function takeBackSources(tx: Tx, factIds: readonly string[], taken:
     WHERE f.id = a.id`
 }
 
-/** Locks the facts with a source in the turn version, and the duplicates that they superseded. Returns the former. */
+/**
+ * Locks the facts with a source in the turn version, and the duplicates that they superseded. Returns the ids of the
+ * active facts with a source in the turn version.
+ */
 export async function lockFactsOfTurn(tx: Tx, turnId: string): Promise<string[]> {
   const rows = await tx.$queryRaw<{ id: string; isOfTurn: boolean }[]>`
     WITH mine AS MATERIALIZED (SELECT s.fact_id AS id FROM fact_source s WHERE s.turn_id = ${turnId}::text)
@@ -112,15 +116,18 @@ export async function lockFactsOfTurn(tx: Tx, turnId: string): Promise<string[]>
   return rows.filter(({ isOfTurn }) => isOfTurn).map(({ id }) => id)
 }
 
-/** The facts among the ids that still have a source of these; after `takeBackSources`, those with no other source. */
-export async function readFactsFrom(tx: Tx, factIds: readonly string[], taken: TakenBack): Promise<string[]> {
+/**
+ * Ids of the given facts that have one of the sources. After `takeBackSources`, these are the facts that have no other
+ * source.
+ */
+export async function readFactsFrom(tx: Tx, factIds: readonly string[], removed: TakenBack): Promise<string[]> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT DISTINCT s.fact_id AS id FROM fact_source s
-    WHERE s.fact_id = ANY (${factIds}::text[]) AND ${isTaken(taken, sql`s`)}`
+    WHERE s.fact_id = ANY (${factIds}::text[]) AND ${isRemoved(removed, sql`s`)}`
   return rows.map(({ id }) => id)
 }
 
-/** The facts that the given facts superseded, without the given ones, in no order. Uses the index fact_superseded_by. */
+/** Other facts that the given facts superseded, in no order. Uses the index fact_superseded_by. */
 export async function readSupersededBy(
   tx: Tx,
   factIds: readonly string[],

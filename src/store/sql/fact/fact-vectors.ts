@@ -23,7 +23,7 @@ const columns = (embedder: string): Sql => sql`
  * Up to `limit` facts of any tenant that this embedder did not process last, in no order. Uses the index fact_embedded.
  */
 export function findUnembeddedFacts(db: Db, embedder: string, limit: number): Promise<EmbeddableFact[]> {
-  // Equals IS DISTINCT FROM, which could not use the index.
+  // Equivalent to IS DISTINCT FROM, which could not use the index.
   const branch = (condition: Sql) =>
     sql`(SELECT ${columns(embedder)} FROM fact f WHERE f.embedded_by ${condition} LIMIT ${limit}::integer)`
   return db.$queryRaw<EmbeddableFact[]>`

@@ -1,4 +1,4 @@
-// Records when recall first returned a fact.
+// Records the time at which a recall or a context first returned a fact.
 
 import type { Db } from '../../db.ts'
 import { named } from '../sql.ts'

@@ -20,7 +20,7 @@ export type FactScope = {
 const MAX_READ = 5_000
 
 /**
- * The newest active facts in scope: up to `limit` of each set and MAX_READ of all, the newest of each set first. Uses
+ * The newest active facts in scope: up to `limit` of each set and MAX_READ in total, the newest of each set first. Uses
  * the index fact_user or fact_conversation.
  */
 export async function readActiveFacts(

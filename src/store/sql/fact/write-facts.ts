@@ -96,8 +96,8 @@ type Supersession = {
 }
 
 /**
- * Supersedes the active ones among the facts and returns their ids. If there are several, the caller must lock them
- * first, in lock order.
+ * Supersedes the given facts that are active, and returns their ids. If there are several facts, the caller must lock
+ * them first, in lock order.
  */
 export async function supersedeFacts(tx: Tx, superseded: readonly Supersession[]): Promise<string[]> {
   if (superseded.length === 0) return []

@@ -7,7 +7,7 @@ import { raw } from '../sql.ts'
 export type EmbedderRow = {
   name: string
   dimension: number
-  /** When the embedder had first processed every conversation; null until then. */
+  /** Time at which the embedder had processed every conversation for the first time; null until then. */
   filledAt: Date | null
   /** Whether a newer embedder was filled more than GRACE ago. */
   isOutdated: boolean
@@ -47,7 +47,7 @@ export async function readEmbedders(db: Db): Promise<EmbedderRow[]> {
 /**
  * Marks the embedder as filled if it has processed every entry that was written before it was registered. Later entries
  * are ignored, so that constant traffic does not delay this. Reads all journal heads.
- * @returns whether it was marked now
+ * @returns whether this call marked it
  */
 export async function markFilled(db: Db, name: string): Promise<boolean> {
   const rowCount = await db.$executeRaw`

@@ -64,7 +64,7 @@ export async function claimConversations(
 /**
  * Moves the cursors of claimed conversations and renews the claims. Releases a conversation when its cursor reaches the
  * journal head.
- * @returns the conversations that were released, and those that no longer exist
+ * @returns the conversations that were released, and conversations that no longer exist
  */
 export async function advanceConversations(
   pool: Pool,

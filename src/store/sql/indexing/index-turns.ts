@@ -1,5 +1,5 @@
-// Reads the turns that are not in the term index and writes their terms. Such turns are older than the index; after a
-// migration that changes the tokenizer, they are all turns. The terms are computed between the two statements.
+// Reads the turns that are not in the term index and writes their terms. Such turns are older than the index; a
+// migration that changes the tokenizer removes all turns from it. The terms are computed between the two statements.
 
 import type { Db } from '../../db.ts'
 
@@ -12,8 +12,8 @@ type UnindexedTurn = {
 }
 
 /**
- * At most `limit` turns of any tenant without terms, in order of id, with at most `characters` of their text. By the
- * partial index turn_unindexed, which is empty when every turn is indexed.
+ * At most `limit` turns of any tenant without terms, in order of id, with at most `characters` of their text. Uses
+ * the partial index turn_unindexed, which is empty when every turn is indexed.
  */
 export async function readUnindexedTurns(db: Db, limit: number, characters: number): Promise<UnindexedTurn[]> {
   const rows = await db.$queryRaw<

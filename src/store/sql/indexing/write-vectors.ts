@@ -6,7 +6,7 @@ import { vectorValue } from '../../vector.ts'
 import type { TurnVersionId } from '../../vector-search.ts'
 import { named } from '../sql.ts'
 
-/** Writes the vectors of turns that have none of the embedder, and returns these turns. */
+/** Writes the vectors of turns that have no vector of the embedder, and returns these turns. */
 export async function writeVectors(
   db: Db,
   embedder: string,

@@ -13,7 +13,7 @@ export type ParticipantRow = {
   joinedAt: Date
   leftAt: Date | null
   lastReadSeq: number
-  /** Journal numbers at which the view opens, closes, opens again …, ascending. */
+  /** Seqs at which the view opens, closes, opens again …, ascending. */
   windows: number[]
   /** Whether any turn's audience has ever included the participant. */
   addressed: boolean

@@ -1,5 +1,5 @@
-// Statements for the refresh of a profile: read the current profile and the facts of it that were superseded since, and
-// write the new profile. Also used by jobs, so not limited to a view.
+// Statements for the refresh of a profile: read the current profile and its facts that were superseded since, and write
+// the new profile. Also used by jobs, so not limited to a view.
 
 import type { Db, Tx } from '../../db.ts'
 
@@ -25,7 +25,7 @@ export async function readProfileRow(db: Db, tenant: string, userId: string): Pr
 
 export type SupersededFact = { id: string; subject: string; predicate: string; object: string }
 
-/** The superseded ones among the facts, in order of id. Uses the primary key. */
+/** The given facts that are superseded, in order of id. Uses the primary key. */
 export async function readSupersededAmong(db: Db, ids: readonly string[]): Promise<SupersededFact[]> {
   const rows = await db.$queryRaw<SupersededFact[]>`SELECT f.id, f.subject, f.predicate, f.object FROM fact f
            WHERE f.id = ANY (${ids}::text[]) AND f.superseded_at IS NOT NULL ORDER BY f.id`

@@ -1,5 +1,5 @@
 // Finds candidate facts for a search: facts that contain terms of the query, and facts whose vectors are nearest to it.
-// Also computes the term statistics for ranking. Both consider only active facts that the viewer sees.
+// Also computes the term statistics for ranking. Considers only active facts that the viewer sees.
 
 import type { Db } from '../../db.ts'
 import type { SearchFilter } from '../../vector-search.ts'
@@ -111,9 +111,9 @@ function statement(
  * tenant. The filter's times apply to `observedAt`; its actors, roles and metadata apply to the fact's source turns,
  * so a fact without a source turn does not match them.
  *
- * Always exact: reads all facts in scope, by the index fact_source_conversation or by tenant, and compares all vectors. With
- * vectors of 100 dimensions, 2,000 facts take 20 ms on Postgres and 25 to 50 ms embedded; 100,000 facts take 0.3 s on
- * Postgres and 0.45 s embedded.
+ * Always exact: reads all facts in scope, by the index fact_source_conversation or by tenant, and compares all vectors.
+ * With vectors of 100 dimensions, 2,000 facts take 20 ms on Postgres and 25 to 50 ms embedded; 100,000 facts take 0.3 s
+ * on Postgres and 0.45 s embedded.
  */
 export async function findFacts(
   db: Db,

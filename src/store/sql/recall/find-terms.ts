@@ -47,7 +47,7 @@ const STATEMENT = sql`
 
 /**
  * For each term, returns the turns visible to the viewer that contain it, in no particular order. Reads at most `limit`
- * turns per term; a few of these may be dropped, because their terms have the same hash.
+ * turns per term; a few of these may be dropped, because they match only under another conversation's salt.
  */
 export async function findTerms(
   pool: Pool,

@@ -1,4 +1,4 @@
-// Selects, from given turns, those that a search may return to a viewer. Looks up each turn by the index turn_place.
+// Selects the given turns that a search may return to a viewer. Looks up each turn by the index turn_place.
 
 import type { Db } from '../../db.ts'
 import { versionKey, type TurnVersionId, type SearchFilter } from '../../vector-search.ts'

@@ -70,8 +70,8 @@ export const nearestOfAll = (db: Db, search: Nearest): Promise<FoundTurn[]> =>
  *
  * The embedder's name is a literal in the SQL, so that the planner can use the embedder's partial index. The subquery
  * that selects the query vector also changes the HNSW settings: it runs once, before the index is read, and its changes
- * apply to this statement only. The CASE prevents the planner from estimating how few rows the conversations have, so
- * that it looks up their ids in a hash.
+ * apply to this statement only. The CASE hides the number of rows of the conversations from the planner, so that it
+ * looks up their ids in a hash.
  */
 export function nearestByIndex(db: Db, search: Nearest): Promise<FoundTurn[]> {
   const { embedder, viewer, conversationIds, query, limit, filter } = search

@@ -36,7 +36,7 @@ export type IndexedTurn = {
 
 const NONE: ReadonlyMap<number, number> = new Map()
 
-/** A bit beyond those of Cue; set if the turn matches the filter. */
+/** A bit that Cue does not use; set if the turn matches the filter. */
 const ELIGIBLE = 256
 
 // The CASE makes the planner read the index only until enough turns are found; see page-turns.ts.
@@ -102,8 +102,8 @@ export async function readIndex(
 /** The origin of Postgres' timestamps, which are in microseconds. */
 const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
 /**
- * The format of array_send, in bytes: size of the header, offset of the length, size of an empty array, of an element's
- * header.
+ * The format of array_send, in bytes: size of the header, offset of the length, size of an empty array, and size of an
+ * element's header.
  */
 const ARRAY_HEADER = 20
 const ARRAY_LENGTH = 12

@@ -29,8 +29,8 @@ const ONE_HAS_FACTS = `EXISTS (
 const HAS_FACTS: Record<Scope, string> = { CONVERSATION: ONE_HAS_FACTS, OWNER: 'true', TENANT: 'true' }
 
 /**
- * Conversations of the tenant, in no order. CONVERSATION: the given one. OWNER: all of the given one's owner, or of the
- * viewer if none is given. TENANT: all.
+ * Conversations of the tenant, in no order. CONVERSATION: the given conversation. OWNER: all conversations of its
+ * owner, or of the viewer if none is given. TENANT: all conversations.
  */
 export async function readScope(
   pool: Pool,

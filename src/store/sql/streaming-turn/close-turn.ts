@@ -1,5 +1,5 @@
 // Calls the SQL function close_turn (prisma/functions/close_turn.sql), which commits or aborts an open turn. A named
-// statement of pg: it ends every stream (`npm run bench -- fan-out`).
+// statement of pg: it runs at the end of every stream (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 import type { TurnStatus } from '../../generated/enums.ts'
@@ -26,7 +26,7 @@ export type ClosedTurn = {
   calls?: string[]
   /** Ids of the tool calls that the turn answers. */
   answers?: string[]
-  /** Closes the turn only if its writer has been silent for this long, in ms. Default: closes it in any case. */
+  /** Minimum silence of the writer in ms, else the turn stays open; null or omitted closes the turn in any case. */
   silentMs?: number | null
 }
 

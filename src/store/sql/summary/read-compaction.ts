@@ -31,7 +31,7 @@ const SELECT = raw(`
 
 /**
  * Condition that the policy allows compaction and either more than one turn is uncovered and a trigger of the policy is
- * exceeded, or at least `every` turns are uncovered. `every` is 0 for the policy's triggers only.
+ * exceeded, or at least `every` turns are uncovered. If `every` is 0, only the policy's triggers count.
  */
 const due = (every: number) => sql`
   c.compaction_strategy <> 'NEVER' AND (

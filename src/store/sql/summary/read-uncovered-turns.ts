@@ -8,7 +8,10 @@ export type UncoveredTurn = Pick<
   TurnRow,
   'id' | 'rootSeq' | 'actor' | 'status' | 'text' | 'parts' | 'tokenCount' | 'createdAt'
 > & {
-  /** When the entry of the turn's first version was written. `createdAt` of an imported turn may be much earlier. */
+  /**
+   * Time at which the entry of the turn's first version was written. `createdAt` of an imported turn may be much
+   * earlier.
+   */
   writtenAt: Date
 }
 
@@ -43,7 +46,10 @@ export async function readUncoveredTurns(
   return rows
 }
 
-/** The tool calls that a turn without audience with root seq above `after` answers. Reads all turns above `after`. */
+/**
+ * Ids of the given tool calls that a turn without audience and with root seq above `after` answers. Reads all turns
+ * above `after`.
+ */
 export async function readLaterAnswers(
   db: Db,
   conversationId: string,

@@ -18,7 +18,7 @@ type WrittenSummary = {
   current: readonly string[]
   /** Ids of the current summaries that the new summary replaces. */
   replaces: readonly string[]
-  /** Ids of the turns that it covers besides, in order; empty for a summary of summaries. */
+  /** Ids of the turns to cover that no current summary covers, in order; empty for a summary of summaries. */
   turns: readonly string[]
 }
 
@@ -39,8 +39,8 @@ export async function writeSummary(db: Db, summary: WrittenSummary): Promise<Sum
 
 /**
  * Marks summaries that cover the changed turn or a later one as stale. Summaries that they replaced become current
- * again if they end before the changed turn. The caller runs this in the transaction that changes the turn, and holds
- * the lock on the conversation.
+ * again if they end before the changed turn. The caller has locked the conversation in the transaction that
+ * changes the turn.
  */
 export async function revokeSummaries(tx: Tx, conversationId: string, rootSeq: number): Promise<void> {
   await tx.$executeRaw`SELECT take_back_summaries(${conversationId}::text, ${rootSeq}::integer)`

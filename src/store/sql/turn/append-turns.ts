@@ -4,7 +4,7 @@
 
 import type { Pool } from 'pg'
 
-/** A turn in the input of append_turns; the names are those of its JSON record. */
+/** A turn in the input of append_turns, with the field names of the JSON record. */
 export type AppendedTurn = {
   id: string
   actor: string
@@ -31,7 +31,7 @@ export type AppendedTurn = {
   createdAt?: Date | null
   /** Required if `createdAt` is given: when the server received the turn. */
   importedAt?: Date | null
-  /** Index entry for recall (domain/recall/index-entry.ts); if omitted, the turn is indexed later. */
+  /** Index entry for recall (domain/indexing/index-entry.ts); if omitted, the turn is indexed later. */
   terms?: number[]
   cues?: number
   /** Ids of the tool calls that the turn makes. */
@@ -63,11 +63,11 @@ export type AppendLimits = {
 }
 
 /**
- * 'written': the turn was stored. 'repeated': its clientId was stored before, with the same content. The others refuse
- * the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
+ * 'written': the turn was stored. 'repeated': its clientId was stored before, with the same content. All other outcomes
+ * refuse the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
  * content; 'stranger': an actor in the audience is not a participant; 'no_call': the turn answers an unknown tool call;
- * 'removed': another actor removed the author from the conversation;
- * 'participants', 'open_in_conversation', 'open_by_viewer': a limit is reached.
+ * 'removed': another actor removed the author from the conversation; 'participants', 'open_in_conversation',
+ * 'open_by_viewer': a limit is reached.
  */
 type AppendOutcome =
   | 'written'
@@ -87,8 +87,8 @@ export type AppendRow = {
   index: number
   outcome: AppendOutcome
   /**
-   * For a refused call, the newest seq, the clientId, the actor or the id of the tool call; null for a limit. For a written turn,
-   * 'joined' if the turn made the actor join; otherwise null.
+   * For a refused call, the newest seq, the clientId, the actor or the id of the tool call; null for a limit. For a
+   * written turn, 'joined' if the turn made the actor join; otherwise null.
    */
   detail: string | null
   id: string

@@ -51,8 +51,7 @@ const COUNT_UNREAD = sql`
 
 /**
  * For each participant, the number of committed turns by other actors after the participant's read mark that both the
- * participant and the viewer see. Keyed by `participantKey`. Actors who were never participants have no
- * key.
+ * participant and the viewer see. Keyed by `participantKey`. Actors who were never participants have no key.
  */
 export async function countUnread(
   pool: Pool,

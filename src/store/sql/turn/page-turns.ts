@@ -9,7 +9,7 @@ import { parameter, raw, sql } from '../sql.ts'
 import { among, howMany, newest, VIEWER, views, visible, type HowMany } from '../visible.ts'
 
 /** A position in a transcript: the seq of the turn's first version, then the seq of the version. */
-type TurnPlace = { rootSeq: number; seq: number }
+type TurnPosition = { rootSeq: number; seq: number }
 
 type TurnPage = {
   /** Maximum number of turns per conversation. */
@@ -17,8 +17,8 @@ type TurnPage = {
   /** The end of the transcript to start from. */
   from: 'oldest' | 'newest'
   /** Only turns strictly between these positions. */
-  after?: TurnPlace | null
-  before?: TurnPlace | null
+  after?: TurnPosition | null
+  before?: TurnPosition | null
   includeSuperseded?: boolean
   actors?: readonly string[] | null
   roles?: readonly Role[] | null
