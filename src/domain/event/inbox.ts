@@ -109,18 +109,27 @@ async function startTenant(deps: Platform, tenant: string): Promise<TenantInboxe
   const listeners = new Map<string, Set<InboxListener>>()
   let announced: Announced = new Map()
   let gathering: NodeJS.Timeout | null = null
+  /** Whether entries are being read. The next ones wait, because changes must be delivered in their order. */
+  let isReading = false
 
   const notify = (actor: string, conversationId: string, reason: InboxReason, at: Date) => {
     for (const listener of listeners.get(actor) ?? []) listener.notify(conversationId, reason, at)
   }
 
-  function flush(): void {
+  async function flush(): Promise<void> {
     gathering = null
     const due = announced
     announced = new Map()
-    readAnnounced(deps, tenant, due, [...listeners.keys()], notify).catch((error) =>
+    isReading = true
+    await readAnnounced(deps, tenant, due, [...listeners.keys()], notify).catch((error) =>
       deps.log.warn({ err: error, tenant }, 'could not read the changes for the inboxes'),
     )
+    isReading = false
+    if (announced.size > 0) gather()
+  }
+
+  function gather(): void {
+    if (!isReading) gathering ??= setTimeout(() => void flush(), GATHER_MS)
   }
 
   function receive(message: TenantMessage): void {
@@ -136,7 +145,7 @@ async function startTenant(deps: Platform, tenant: string): Promise<TenantInboxe
         last: Math.max(last, range?.last ?? last),
       })
     }
-    gathering ??= setTimeout(flush, GATHER_MS)
+    gather()
   }
 
   const unsubscribe = await deps.bus.subscribe(tenantTopic(tenant), (text) =>
