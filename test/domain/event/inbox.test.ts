@@ -146,14 +146,14 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       const { pool } = other.deps
       const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
       let isDelayed = false
-      const spy = vi.spyOn(pool, 'query').mockImplementation((async (...args: unknown[]) => {
+      const spy = vi.spyOn(pool, 'query').mockImplementation(async (...args: unknown[]) => {
         const { name, values } = args[0] as { name?: string; values?: unknown[] }
         if (name === 'read-journal' && values?.includes(conversationId) && !isDelayed) {
           isDelayed = true
           await new Promise((resolve) => setTimeout(resolve, 500))
         }
         return query(...args)
-      }) as never)
+      })
       await append('ada')
       await vi.waitFor(() => expect(isDelayed).toBe(true))
       await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
