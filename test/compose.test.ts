@@ -137,7 +137,7 @@ describe('docker-compose.yml', () => {
   })
 
   it('creates a role without superuser rights for the server, once', () => {
-    const script = './docker/application-role.sql'
+    const script = './scripts/compose/application-role.sql'
     expect(postgres.volumes).toContain(`${script}:/docker-entrypoint-initdb.d/application-role.sql:ro`)
     const sql = read(script)
     expect(sql).toContain('`cat /run/secrets/database_password`')
@@ -159,14 +159,14 @@ describe('docker-compose.yml', () => {
 describe('the secrets of docker-compose.yml', () => {
   let directory: string
   const secret = (name: string) => readFileSync(join(directory, name), 'utf8').trim()
-  const make = () => execFileSync(join(root, 'docker/make-secrets'), [directory])
+  const make = () => execFileSync(join(root, 'scripts/compose/make-secrets'), [directory])
   beforeAll(() => {
     directory = join(mkdtempSync(join(tmpdir(), 'colloquy-test-')), 'secrets')
     make()
   })
   afterAll(() => rmSync(join(directory, '..'), { recursive: true }))
 
-  it('are created by docker/make-secrets, with random passwords', () => {
+  it('are created by scripts/compose/make-secrets, with random passwords', () => {
     expect(readdirSync(directory).sort()).toEqual(Object.keys(secrets).sort())
     const passwords = ['postgres_password', 'database_password'].map(secret)
     for (const password of passwords) expect(password).toMatch(/^[\da-f]{64}$/)
@@ -215,8 +215,8 @@ describe('the secrets of docker-compose.yml', () => {
   })
 })
 
-describe('docker-compose.test.yml', () => {
-  const test = (parse(read('docker-compose.test.yml')) as Compose).services
+describe('test/docker-compose.yml', () => {
+  const test = (parse(read('test/docker-compose.yml')) as Compose).services
 
   it('runs the images of docker-compose.yml for the tests, without stored data', () => {
     for (const name of ['postgres', 'redis'] as const) {

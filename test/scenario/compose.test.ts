@@ -42,9 +42,9 @@ function roleUrl(database = 'colloquy'): string {
   return Object.assign(url, { host, pathname: `/${database}` }).href
 }
 
-/** Runs docker/application-role.sql as psql does; psql itself may not be installed here. */
+/** Runs scripts/compose/application-role.sql as psql does; psql itself may not be installed here. */
 async function createRole(): Promise<void> {
-  const [before, after] = readFileSync(join(root, 'docker/application-role.sql'), 'utf8')
+  const [before, after] = readFileSync(join(root, 'scripts/compose/application-role.sql'), 'utf8')
     .replace(/^(--|\\set password ).*$/gm, '')
     .replace(":'password'", `'${secret('database_password')}'`)
     .split(/^\\connect colloquy$/m)
@@ -73,7 +73,7 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
   let redisPassword: string
 
   beforeAll(async () => {
-    execFileSync(join(root, 'docker/make-secrets'), [directory])
+    execFileSync(join(root, 'scripts/compose/make-secrets'), [directory])
     const exports = await services('up')
     superuser = /TEST_DATABASE_URL=(\S+)/.exec(exports)![1]!
     redisUrl = /TEST_REDIS_URL=(\S+)/.exec(exports)![1]!
