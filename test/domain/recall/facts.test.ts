@@ -109,6 +109,8 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(await found('mangos', { kinds: ['FACT'] })).toEqual(['Bob likes mangos'])
     expect(await found('mangos', { kinds: ['TURN'] })).toEqual(['mangos for all'])
     expect((await ask('mangos', { kinds: ['SUMMARY'] })).plan).toEqual({ vectorSearch: 'NONE', candidates: 0 })
+    const empty: Partial<RecallInput> = { kinds: ['FACT'], conversationId: await tenant.newConversation('ada') }
+    expect((await ask('a dog', empty)).plan).toEqual({ vectorSearch: 'NONE', candidates: 0 })
   })
 
   it('applies the filters of time, actor, role and metadata, and the token budget', async () => {

@@ -89,7 +89,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect((await ask('walrus')).hits.every(({ textScore }) => textScore === null)).toBe(true)
     })
 
-    it('the turns of a speaker named in the query, by display name too', async () => {
+    it('the turns of an actor named in the query, by display name too', async () => {
       conversationId = (
         await createConversation(world.deps, tenant.as('ann'), {
           participants: [
@@ -120,6 +120,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await ask('xqzzyv qqqqx')).toEqual({ hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } })
       expect(await ask('who is it?')).toEqual({ hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } })
       expect(await ask('🦑')).toMatchObject({ hits: [] })
+      expect(await ask('🦑'.repeat(10_000))).toMatchObject({ hits: [] })
     })
 
     it('nothing in an empty conversation', async () => expect(await found('anything')).toEqual([]))
@@ -233,7 +234,8 @@ describe.each(backends)('recall, on $name', (backend) => {
   describe('rejects', () => {
     it.each<[string, Partial<RecallInput>, string]>([
       ['an empty query', { query: ' \n' }, 'query: must not be empty'],
-      ['1 MB of query', { query: 'x'.repeat(2 ** 20) }, 'query: has 1048576 characters; at most 10000 are allowed'],
+      ['1 MB of query', { query: 'x'.repeat(2 ** 20) }, 'query: must be at most 10000 characters'],
+      ['10,001 characters of query', { query: '🦑'.repeat(10_001) }, 'query: must be at most 10000 characters'],
       ['a query that cannot be stored', { query: 'a\0b' }, 'query: must not contain U+0000'],
       ['k of 0', { k: 0 }, 'k: must be 1 to 100'],
       ['k above 100', { k: 101 }, 'k: must be 1 to 100'],
