@@ -97,8 +97,8 @@ export async function dropVectorIndex(databaseUrl: string, embedder: string): Pr
 }
 
 /**
- * Runs `work` on a separate connection without a statement timeout, under the lock of the index. Returns false if
- * another session has the lock. An abort of `signal` cancels the running statement.
+ * Runs `work` on a separate connection without a statement timeout, under the lock of the index. Returns its result, or
+ * false if another session has the lock. An abort of `signal` cancels the running statement.
  */
 async function withLockedClient(
   databaseUrl: string,
@@ -117,12 +117,15 @@ async function withLockedClient(
   // Ignored, because the running statement rejects if the connection breaks.
   client.on('error', () => {})
   await client.connect()
-  const {
-    rows: [self],
-  } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-  const cancel = () => void cancelBackend(databaseUrl, self!.pid)
-  signal?.addEventListener('abort', cancel, { once: true })
+  let cancel = () => {}
   try {
+    const {
+      rows: [self],
+    } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    cancel = () => void cancelBackend(databaseUrl, self!.pid)
+    signal?.addEventListener('abort', cancel, { once: true })
+    // The signal may have been aborted during the connect, when it had no listener.
+    signal?.throwIfAborted()
     const {
       rows: [lock],
     } = await client.query<{ taken: boolean }>(

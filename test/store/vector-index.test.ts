@@ -60,4 +60,12 @@ describe.runIf(backends.length > 1)('the vector index (needs TEST_DATABASE_URL)'
     )
     expect(await read()).toBe(null)
   })
+
+  it('is not created if the signal is aborted while the connection is being opened', async () => {
+    const controller = new AbortController()
+    const built = makeVectorIndex(opened.url!, EMBEDDER, 500, controller.signal)
+    controller.abort(new Error('stop'))
+    await expect(built).rejects.toThrow('stop')
+    expect(await read()).toBe(null)
+  })
 })
