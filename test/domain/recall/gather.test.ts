@@ -78,11 +78,11 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
   /** Matches cosines to five decimals only, because batches are summed in another order. */
   const nearly = ({ statistics, candidates }: ReturnType<typeof rankingInput>) => ({
     statistics,
-    candidates: candidates.map(([key, { similarity, beside, ...signals }]) => [
+    candidates: candidates.map(([key, { similarity, neighbourSimilarities, ...signals }]) => [
       key,
       {
         ...signals,
-        beside: beside.map((each) => expect.closeTo(each, 5)),
+        neighbourSimilarities: neighbourSimilarities.map((each) => expect.closeTo(each, 5)),
         similarity: similarity === null ? null : expect.closeTo(similarity, 5),
       },
     ]),
