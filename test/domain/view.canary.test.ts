@@ -207,7 +207,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     }
   })
 
-  it('is delivered only to its audience: live, on replay and in inboxes', async () => {
+  it('is delivered only to its audience, live and on replay, and is in no inbox', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)
