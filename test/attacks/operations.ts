@@ -19,7 +19,7 @@ const rejectionOf = (reply: Reply) => {
 const expectRejected = async (target: Target, query: string, variables: object = {}) =>
   rejectionOf(await target.post(query, variables))
 
-/** Returns a selection that nests `conversation { history }` in a turn `depth` times, with up to 200 turns per level. */
+/** Returns a selection that nests `conversation { history }` in a turn `depth` times, with 200 turns per level. */
 function nested(depth: number): string {
   const inner = depth === 0 ? 'seq' : `conversation { history(limit: 200) { ... on Turn { ${nested(depth - 1)} } } }`
   return inner

@@ -8,7 +8,9 @@ import type { ParticipantKind } from '../../store/generated/enums.ts'
 export const kindOfRole = (role: 'SYSTEM' | 'USER' | 'ASSISTANT' | 'TOOL'): ParticipantKind | null =>
   role === 'ASSISTANT' ? 'AGENT' : role === 'TOOL' ? 'TOOL' : null
 
-/** Trust by kind of author; greater is more trusted. A tool may return text by anyone, and an agent may repeat that text. */
+/**
+ * Trust by kind of author; greater is more trusted. A tool may return text by anyone, and an agent may repeat that text.
+ */
 export const TRUST: Readonly<Record<ParticipantKind, number>> = { TOOL: 0, AGENT: 1, HUMAN: 2 }
 
 /** Trust of a person's statement about themselves. */

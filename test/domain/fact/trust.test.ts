@@ -1,4 +1,4 @@
-// A person's statement about themselves outranks the statements of other actors about that person, in facts, profiles and
+// A person's statement about themselves outranks other actors' statements about that person, in facts, profiles and
 // contexts.
 
 import { describe, expect, it } from 'vitest'
