@@ -16,7 +16,7 @@ import type { Viewer } from '../../../src/domain/view.ts'
 import { terms } from '../../../src/text/words.ts'
 import { readScope } from '../../../src/store/sql/recall/read-scope.ts'
 import { backends } from '../../support/backend.ts'
-import { embedded } from '../../support/recall.ts'
+import { waitForTurnVectors } from '../../support/recall.ts'
 import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
 
@@ -154,7 +154,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
         turns[turns.length - 1] = newer
       }
     }
-    await embedded(world.deps, turns)
+    await waitForTurnVectors(world.deps, turns)
     return { bob, turns }
   }
   async function newestVersion(conversation: string) {

@@ -12,7 +12,7 @@ import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { InvalidInput, NotFound } from '../../../src/errors.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { backends } from '../../support/backend.ts'
-import { embedded, textOf } from '../../support/recall.ts'
+import { waitForTurnVectors, textOf } from '../../support/recall.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
 
@@ -44,7 +44,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
 
     it('a turn by its meaning once it has a vector', async () => {
-      await embedded(world.deps, [
+      await waitForTurnVectors(world.deps, [
         await append('Our puppy was ill and went to the vet', { createdAt: day(1) }),
         await append('The invoice was paid in full', { createdAt: day(3) }),
       ])
@@ -109,7 +109,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     it('k turns if there are k, regardless of their text', async () => {
       const turns = []
       for (let i = 1; i <= 12; i++) turns.push(await append(`Meeting number ${i}`, { createdAt: day(i) }))
-      await embedded(world.deps, turns)
+      await waitForTurnVectors(world.deps, turns)
       expect(await found('elephants in the river')).toHaveLength(10)
       expect(await found('elephants in the river', { k: 12 })).toHaveLength(12)
       expect(await found('elephants in the river', { k: 3 })).toHaveLength(3)
@@ -141,7 +141,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
 
     it('the requested minimum similarity, which turns without a vector never reach', async () => {
-      await embedded(world.deps, [
+      await waitForTurnVectors(world.deps, [
         await append('Our puppy was ill', { createdAt: day(1) }),
         await append('The bank was closed', { createdAt: day(3) }),
       ])
@@ -206,7 +206,7 @@ describe.each(backends)('recall, on $name', (backend) => {
   })
 
   it('searches by words only if the query cannot be embedded, and logs a warning', async () => {
-    await embedded(world.deps, [await append('the papaya is ripe')])
+    await waitForTurnVectors(world.deps, [await append('the papaya is ripe')])
     const { deps } = world
     const failing = {
       ...deps.embedding.serving(),
@@ -225,7 +225,7 @@ describe.each(backends)('recall, on $name', (backend) => {
   })
 
   it('finds nothing in a deleted conversation', async () => {
-    await embedded(world.deps, [await append('a melon')])
+    await waitForTurnVectors(world.deps, [await append('a melon')])
     await deleteConversation(world.deps, tenant.as('ann'), conversationId)
     await expect(ask('melon')).rejects.toThrow(NotFound)
     expect(await found('melon', { scope: 'TENANT', conversationId: null })).toEqual([])
