@@ -53,7 +53,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'presence-state',
     'publisher',
     'push-iterator',
-    'journal-growth',
+    'journal-notifier',
     'automatic-thresholds',
     'ask-provider',
     'platform',
