@@ -32,16 +32,16 @@ export async function readVectorIndex(db: Db, embedder: string): Promise<VectorI
   return rows[0] ?? null
 }
 
-/** The operations of `readVectorIndex`, `makeVectorIndex` and `dropVectorIndex`, for the periodic maintenance. */
+/** The operations of `readVectorIndex`, `buildVectorIndex` and `dropVectorIndex`, for the periodic maintenance. */
 export type VectorIndexes = {
   read(embedder: string): Promise<VectorIndex | null>
-  make(embedder: { name: string; dimension: number }, count: number, signal: AbortSignal): Promise<boolean>
+  build(embedder: { name: string; dimension: number }, count: number, signal: AbortSignal): Promise<boolean>
   drop(embedder: string): Promise<void>
 }
 
 export const vectorIndexes = (db: Db, databaseUrl: string): VectorIndexes => ({
   read: (embedder) => readVectorIndex(db, embedder),
-  make: (embedder, count, signal) => makeVectorIndex(databaseUrl, embedder, count, signal),
+  build: (embedder, count, signal) => buildVectorIndex(databaseUrl, embedder, count, signal),
   drop: (embedder) => dropVectorIndex(databaseUrl, embedder),
 })
 
@@ -51,7 +51,7 @@ export const vectorIndexes = (db: Db, databaseUrl: string): VectorIndexes => ({
  * @param count approximate number of vectors, which determines the memory to use
  * @returns whether this call built the index
  */
-export function makeVectorIndex(
+export function buildVectorIndex(
   databaseUrl: string,
   { name, dimension }: { name: string; dimension: number },
   count: number,

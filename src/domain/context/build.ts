@@ -9,7 +9,7 @@ import { actAs, type Viewer } from '../view.ts'
 import { assemble } from './assemble.ts'
 import { DEFAULT_SHARES } from './budget.ts'
 import { readMaterial } from './material.ts'
-import { tellApart } from './names.ts'
+import { distinctNames } from './names.ts'
 import type { Context } from './message.ts'
 import type { RecalledTurn } from './quote.ts'
 
@@ -126,7 +126,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
     shares: DEFAULT_SHARES,
     recall: recallOptions ? { k: recallOptions.k ?? 5, find } : null,
   })
-  deps.recalledFacts.note(context.messages.flatMap(({ kind, sources }) => (kind === 'FACT' ? sources : [])))
+  deps.recalledFacts.add(context.messages.flatMap(({ kind, sources }) => (kind === 'FACT' ? sources : [])))
   return context
 }
 
@@ -142,5 +142,5 @@ async function namesOf(
   const unnamed = new Set(actors.filter((actor) => !names.has(actor)))
   if (unnamed.size === 0) return names
   const rows = await readParticipants(pool, tenant, [conversationId], [...unnamed])
-  return tellApart(rows, names)
+  return distinctNames(rows, names)
 }

@@ -123,7 +123,7 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
     ({ candidate: { similarity } }) => given.threshold == null || (similarity ?? -1) >= given.threshold,
   )
   const chosen = choose(aboveThreshold, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
-  deps.recalledFacts.note(chosen.flatMap(({ hit }) => (hit.kind === 'FACT' ? [hit.fact.id] : [])))
+  deps.recalledFacts.add(chosen.flatMap(({ hit }) => (hit.kind === 'FACT' ? [hit.fact.id] : [])))
   // The vectors of facts are always searched exactly.
   const vectorSearch = turns.vectorSearch === 'NONE' && searchesFacts && vector ? 'EXACT' : turns.vectorSearch
   return { hits: await toHits(deps, viewer, chosen), plan: { vectorSearch, candidates: ranked.length } }

@@ -39,7 +39,12 @@ export async function readUsersWithFacts(db: Db, { tenant, actor }: Viewer, limi
 }
 
 /** The newest active facts about a user that the viewer sees, at most `limit`. Uses the index fact_user. */
-export const readAudited = (db: Db, { tenant, actor }: Viewer, userId: string, limit: number): Promise<FactRow[]> =>
+export const readFactsToAudit = (
+  db: Db,
+  { tenant, actor }: Viewer,
+  userId: string,
+  limit: number,
+): Promise<FactRow[]> =>
   db.$queryRaw<FactRow[]>`
     SELECT ${FACT_COLUMNS} FROM fact f
     WHERE f.user_id = ${userId}::text AND f.superseded_at IS NULL AND ${factVisible({ tenant, actor })}

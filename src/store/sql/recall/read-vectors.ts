@@ -52,7 +52,7 @@ export async function readVectors(
 }
 
 /** The seq of each conversation's newest entry, by conversation. Unknown conversations have no key. */
-export async function readHeads(db: Db, conversationIds: readonly string[]): Promise<Map<string, number>> {
+export async function readLastSeqs(db: Db, conversationIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await db.journal.findMany({
     where: { conversationId: { in: [...conversationIds] } },
     select: { conversationId: true, lastSeq: true },
