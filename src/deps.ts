@@ -13,7 +13,7 @@ import type { Config } from './config/config.ts'
 import type { Deps } from './domain/deps.ts'
 import type { Health, Platform } from './domain/platform.ts'
 import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
-import { createJournalGrowth } from './domain/journal-growth.ts'
+import { createJournalNotifier } from './domain/journal-notifier.ts'
 import { updateDerivatives } from './domain/erasure/derivatives.ts'
 import { createFeeds } from './domain/event/feeds.ts'
 import { createInboxes } from './domain/event/inbox.ts'
@@ -230,7 +230,7 @@ export async function createDeps(
     cleanup.add(() => jobs.close())
     const { vectors, embedding, factEmbedding, recalledFacts } = createIndexing(config, store, embedder, log, cleanup)
 
-    const journalGrowth = createJournalGrowth()
+    const journalNotifier = createJournalNotifier()
     const platform: Platform = {
       ...settingsOf(config),
       ...providers,
@@ -242,11 +242,11 @@ export async function createDeps(
       embedder,
       vectors,
       jobs,
-      journalGrowth,
+      journalNotifier,
       log,
-      onJournalGrowth(ranges) {
+      notifyWorkers(ranges) {
         embedding.nudge(ranges.map(({ conversationId }) => conversationId))
-        for (const { conversationId } of ranges) journalGrowth.notify(conversationId)
+        for (const { conversationId } of ranges) journalNotifier.notify(conversationId)
       },
     }
     const state = createDomainState(platform, appendPool, embedded ? 1 : APPEND_CONCURRENCY, cleanup)

@@ -1,4 +1,4 @@
-// Tests when a long loop yields to the event loop, on a fake clock.
+// Tests when a long loop yields to the event loop. The intervals are measured on a fake clock.
 
 import { describe, expect, it } from 'vitest'
 import { createYield, yieldToEventLoop } from '../src/yield.ts'

@@ -12,7 +12,7 @@ import type { Db } from '../store/db.ts'
 import type { JobQueue } from '../store/job-queue.ts'
 import type { VectorSearch } from '../store/vector-search.ts'
 import type { JournalRange } from './publisher.ts'
-import type { JournalGrowth } from './journal-growth.ts'
+import type { JournalNotifier } from './journal-notifier.ts'
 import type { CustomDetector } from '../text/redact.ts'
 import type { AutomaticThresholds } from './automatic-thresholds.ts'
 
@@ -51,9 +51,9 @@ export type Platform = {
   automatic: AutomaticThresholds
   vectors: VectorSearch
   /** Called after each commit with the journal ranges that it wrote. Wakes this process's workers. */
-  onJournalGrowth: (ranges: readonly JournalRange[]) => void
+  notifyWorkers: (ranges: readonly JournalRange[]) => void
   /** Passes these notifications to the background jobs. */
-  journalGrowth: JournalGrowth
+  journalNotifier: JournalNotifier
   limits: Limits
   /** Lease of a streaming turn's writer in ms: a turn that gets no delta for longer is aborted. */
   streamLeaseMs: number

@@ -53,7 +53,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'presence-state',
     'publisher',
     'push-iterator',
-    'journal-growth',
+    'journal-notifier',
     'automatic-thresholds',
     'ask-provider',
     'platform',
@@ -207,13 +207,13 @@ export const withoutHeader = (files: readonly SourceFile[]): string[] =>
   files.filter(({ text }) => !/^(#!.*\n)?\/\/ \S.{20,}/.test(text)).map(({ path }) => path)
 
 /** Files with a meaningless name. */
-export const emptyNames = (files: readonly SourceFile[]): string[] =>
+export const meaninglessNames = (files: readonly SourceFile[]): string[] =>
   files
     .map(({ path }) => path)
     .filter((path) => /(^|\/|-)(utils?|helpers?|common|misc|shared|stuff|lib)(\.|\/|-)/i.test(path))
 
 /** Imports of files outside src. */
-export const leavesSource = (files: readonly SourceFile[]): string[] =>
+export const importsOutsideSource = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) =>
     innerImports(file)
       .filter(({ to }) => !to.startsWith('src/'))

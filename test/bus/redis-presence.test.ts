@@ -67,7 +67,7 @@ describe.skipIf(!server)('presence on Redis (needs TEST_REDIS_URL)', () => {
     await vi.waitFor(() => expect(store.states(['conversation'])).rejects.toThrow('offline'), WAIT_OPTIONS)
     await allReject('offline')
 
-    await proxy.mend()
+    await proxy.restore()
     await vi.waitFor(() => store.set(mark, 'TYPING', 60_000), WAIT_OPTIONS)
     expect(await store.states(['conversation'])).toEqual(new Map([['conversation', new Map([['ada', 'TYPING']])]]))
     expect(log.warn).toHaveBeenCalledOnce()

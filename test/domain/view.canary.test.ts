@@ -21,7 +21,7 @@ import { getNextVersions, getPreviousVersions, getTurns } from '../../src/domain
 import type { Viewer } from '../../src/domain/view.ts'
 import { DomainError, NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
-import { embeddedFacts, textOf } from '../support/recall.ts'
+import { waitForFactVectors, textOf } from '../support/recall.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
 
@@ -39,7 +39,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     await retractFact(world.deps, viewer, { factId: ids[1]!, reason: subject })
     const again = await recordFacts(world.deps, viewer, { userId: 'ann', facts })
     // Wait for the embeddings, so that recall can find the facts by similarity.
-    await embeddedFacts(world.deps, [recorded.facts[0]!, ...again.facts])
+    await waitForFactVectors(world.deps, [recorded.facts[0]!, ...again.facts])
     return ids
   }
 
@@ -210,7 +210,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     }
   })
 
-  it('is delivered only to its audience: live, on replay and in inboxes', async () => {
+  it('is delivered only to its audience, live and on replay, and is in no inbox', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)

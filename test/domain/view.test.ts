@@ -213,7 +213,7 @@ describe.each(backends)('views on $name', (backend) => {
     const viewer = tenant.as(op.actor)
     const input = { conversationId, actor: op.actor }
     const content = 'word '.repeat(1 + (index % 7))
-    const present = op.audience?.filter((each) => oracle.isIn(each)) ?? []
+    const present = op.audience?.filter((each) => oracle.isParticipant(each)) ?? []
     const turnAudience = present.length ? present : null
     switch (op.op) {
       case 'join': {
@@ -222,12 +222,12 @@ describe.each(backends)('views on $name', (backend) => {
         return oracle.join(op.actor, op.history)
       }
       case 'leave': {
-        if (!oracle.isIn(op.actor)) return
+        if (!oracle.isParticipant(op.actor)) return
         await removeParticipant(deps, viewer, input)
         return oracle.leave(op.actor)
       }
       case 'remove': {
-        if (!oracle.isIn(op.actor)) return
+        if (!oracle.isParticipant(op.actor)) return
         await removeParticipant(deps, tenant.as('owner'), input)
         return oracle.leave(op.actor, true)
       }
@@ -251,14 +251,14 @@ describe.each(backends)('views on $name', (backend) => {
         const turn = open[op.pick % open.length]
         if (!turn) return
         // An author who has left could not see the result, so the step is skipped.
-        if (!oracle.isIn(turn.actor)) return
+        if (!oracle.isParticipant(turn.actor)) return
         const close = op.op === 'commit' ? commitTurn : abortTurn
         const { tokenCount } = await close(deps, tenant.as(turn.actor), { writerToken: WRITER, turnId: turn.id })
         return oracle.close(turn, op.op === 'commit' ? 'COMMITTED' : 'ABORTED', tokenCount)
       }
       case 'supersede': {
         const newest = oracle.turns.filter(
-          (turn) => turn.status !== 'STREAMING' && !oracle.isSuperseded(turn) && oracle.isIn(turn.actor),
+          (turn) => turn.status !== 'STREAMING' && !oracle.isSuperseded(turn) && oracle.isParticipant(turn.actor),
         )
         const turn = newest[op.pick % newest.length]
         if (!turn) return
@@ -269,7 +269,7 @@ describe.each(backends)('views on $name', (backend) => {
         return oracle.supersede(turn, id, tokenCount)
       }
       case 'read': {
-        if (!oracle.isIn(op.actor)) return
+        if (!oracle.isParticipant(op.actor)) return
         const seq = op.pick % (oracle.head + 1)
         await markRead(deps, viewer, { conversationId, seq })
         return oracle.markRead(op.actor, seq)

@@ -40,7 +40,7 @@ describe.each(backends)('facts on $name', (backend) => {
   const ofConversation = async (id: string, variables: object = {}, as = ada) =>
     (await as(CONVERSATION, { id, ...variables })).conversation.facts
 
-  it('are returned as recorded, by the mutation, by id and in lists', async () => {
+  it('are returned with normalised texts, by the mutation, by id and in lists', async () => {
     const conversationId = await clients.newConversation(['ada', 'bob'], { title: 'Hall' })
     const turn = await append(conversationId, 'I like tea.', { createdAt: '2026-01-02T03:04:05.678Z' })
     const given = likes(' green   tea ', { confidence: 0.25, sourceTurnId: turn.id })
@@ -135,7 +135,7 @@ describe.each(backends)('facts on $name', (backend) => {
     await expect(page({ first: 1000 })).rejects.toThrow('it must be 0 to 200')
   })
 
-  it('have the kind of their author in saidBy', async () => {
+  it("have in saidBy the less trusted kind of the source turn's actor and the recording actor", async () => {
     const conversationId = await clients.newConversation([], {
       participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
     })
@@ -363,7 +363,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(counted).toEqual({ conversation: { turnCount: 1, lastSeq: 7 } })
     })
 
-    it('are extracted only if factExtraction is set, which updates keep unless they change it', async () => {
+    it('have a conversation with factExtraction false by default, kept by updates that omit it', async () => {
       const extracts = async (id: string) =>
         (await ada('query ($id: ID!) { conversation(id: $id) { factExtraction } }', { id })).conversation.factExtraction
       const update = (input: object) =>

@@ -3,13 +3,13 @@
 import { z } from 'zod'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import type { RecallDeps } from '../recall/deps.ts'
-import { between, count, id, name, parse, share, storable } from '../input.ts'
-import { recall } from '../recall/recall.ts'
+import { between, count, id, name, parse, share, text } from '../input.ts'
+import { MAX_QUERY, recall } from '../recall/recall.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { assemble } from './assemble.ts'
 import { DEFAULT_SHARES } from './budget.ts'
 import { readMaterial } from './material.ts'
-import { tellApart } from './names.ts'
+import { distinctNames } from './names.ts'
 import type { Context } from './message.ts'
 import type { RecalledTurn } from './quote.ts'
 
@@ -24,8 +24,6 @@ const MAX_HITS = 100
  * than `k` other hits, the search is repeated with a greater `k`.
  */
 const SPARE_HITS = 5
-/** Maximum length of a query, in code points; recall.ts applies the same limit in UTF-16 units. */
-const MAX_QUERY = 10_000
 
 const buildContextInput = z
   .object({
@@ -48,15 +46,7 @@ const buildContextInput = z
       .nullish(),
     as: name.nullish(),
     sinceSeq: count.nullish(),
-    query: z
-      .string()
-      .min(1, 'must not be empty')
-      .max(MAX_QUERY, `must be at most ${MAX_QUERY} characters`)
-      .superRefine((query, context) => {
-        const problem = storable(query)
-        if (problem) context.addIssue({ code: 'custom', message: problem })
-      })
-      .nullish(),
+    query: text(MAX_QUERY).min(1, 'must not be empty').nullish(),
     strategy: z.enum(STRATEGIES).nullish(),
     maxMessages: between(1, 1_000_000).nullish(),
     maxChars: between(1, 100_000_000).nullish(),
@@ -136,7 +126,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
     shares: DEFAULT_SHARES,
     recall: recallOptions ? { k: recallOptions.k ?? 5, find } : null,
   })
-  deps.recalledFacts.note(context.messages.flatMap(({ kind, sources }) => (kind === 'FACT' ? sources : [])))
+  deps.recalledFacts.add(context.messages.flatMap(({ kind, sources }) => (kind === 'FACT' ? sources : [])))
   return context
 }
 
@@ -152,5 +142,5 @@ async function namesOf(
   const unnamed = new Set(actors.filter((actor) => !names.has(actor)))
   if (unnamed.size === 0) return names
   const rows = await readParticipants(pool, tenant, [conversationId], [...unnamed])
-  return tellApart(rows, names)
+  return distinctNames(rows, names)
 }

@@ -11,7 +11,7 @@ import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import type { ContextMaterial } from './assemble.ts'
 import { DEFAULT_SHARES, OVERHEAD, summariesThatFit } from './budget.ts'
-import { tellApart } from './names.ts'
+import { distinctNames } from './names.ts'
 import { readProfilesAndFacts } from './profiles-and-facts.ts'
 import { hasContent, matchCalls } from './perspective.ts'
 
@@ -149,7 +149,7 @@ export async function readMaterial(
   const missing = (actors ?? []).findIndex((actor) => !speakers.some((each) => each.actor === actor))
   if (missing >= 0) throw InvalidInput.at(`filterParticipants.${missing}`, unknownActor(actors![missing]!))
 
-  const names = tellApart([...memory.people, ...speakers])
+  const names = distinctNames([...memory.people, ...speakers])
   const users = new Set(recent.filter(({ role, actor }) => role === 'USER' && actor !== as).map(({ actor }) => actor))
   return {
     systemPrompt: conversation.systemPrompt,

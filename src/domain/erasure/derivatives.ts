@@ -11,7 +11,7 @@ import {
   countTurns,
   deleteProfiles,
   recount,
-  takeBackFacts,
+  removeConversationSources,
   supersedeFactsOfTurn,
   revokeCoverage,
   type ChangedFact,
@@ -156,7 +156,7 @@ export const DERIVATIVES: readonly Derivative[] = [
         'Facts without a source in another conversation are deleted with the conversation; facts of other conversations '
         + 'that they superseded become active again.',
       by: 'CASCADE',
-      prepare: takeBackFacts,
+      prepare: removeConversationSources,
     },
   },
   {

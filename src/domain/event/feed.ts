@@ -4,7 +4,7 @@
 // they reach the feed's head.
 
 import { NotFound } from '../../errors.ts'
-import { FEW, readLastSeq } from '../../store/sql/event/read-journal.ts'
+import { SMALL_PAGE, readLastSeq } from '../../store/sql/event/read-journal.ts'
 import { readOpenTurns } from '../../store/sql/streaming-turn/read-open-turns.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { readTextFrom } from '../../store/sql/streaming-turn/read-text-from.ts'
@@ -93,7 +93,7 @@ async function loadParticipants(run: FeedRun): Promise<void> {
 /** Emits the entries after the head: usually few. */
 async function readEntries(run: FeedRun): Promise<void> {
   const { deps, tenant, conversationId } = run
-  for (let limit = FEW; ; limit = PAGE) {
+  for (let limit = SMALL_PAGE; ; limit = PAGE) {
     const { events, last, complete } = await readEvents(deps, tenant, conversationId, run.state.head, limit)
     if (events.some((event) => changesViews(run.state, event))) await loadParticipants(run)
     const at = new Date()

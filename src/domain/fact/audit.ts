@@ -1,7 +1,7 @@
 // Measures the quality of the stored facts without calling a model: duplicates, contradictions, facts never recalled,
 // and the backlog of background jobs. Read-only.
 
-import { countFacts, readAudited, readUsersWithFacts } from '../../store/sql/fact/audit-facts.ts'
+import { countFacts, readFactsToAudit, readUsersWithFacts } from '../../store/sql/fact/audit-facts.ts'
 import { readObjectVectors } from '../../store/sql/fact/fact-vectors.ts'
 import { readQueue } from '../../store/sql/job/read-jobs.ts'
 import { runStepsYielding } from '../../yield.ts'
@@ -72,7 +72,7 @@ export async function auditMemory(
   const { waiting, ageSeconds } = await readQueue(db, viewer.tenant, Object.values(QUEUES))
   const sum: Comparison = { facts: 0, nearDuplicates: 0, contradictions: 0 }
   for (const user of await readUsersWithFacts(db, viewer, MAX_USERS)) {
-    const rows = await readAudited(db, viewer, user, Math.min(MAX_FACTS, MAX_SAMPLE - sum.facts))
+    const rows = await readFactsToAudit(db, viewer, user, Math.min(MAX_FACTS, MAX_SAMPLE - sum.facts))
     const ids = rows.map(({ id }) => id)
     const vectors = await readObjectVectors(db, embedding.serving().name, ids)
     const sets = new Map<string, ActiveFact[]>()

@@ -118,7 +118,7 @@ function toCandidate(
     author: turn.actor,
     // A person's statement about a person outside the conversation is stored with the author's facts.
     userId: userOf(data.subject, people) ?? (saidBy === 'HUMAN' ? turn.actor : null),
-    origin: { conversationId, turn },
+    source: { conversationId, turn },
   }
 }
 
@@ -151,7 +151,7 @@ async function withoutRepetitions(
     if (candidate.saidBy === 'HUMAN') return true
     const { userId, author } = candidate
     const compared = compare(candidate)
-    const { audience } = candidate.origin!.turn!
+    const { audience } = candidate.source!.turn!
     const visibility = visibilityOf(audience)
     const matches = stored.filter(
       ({ fact, compared: other }) =>
@@ -216,13 +216,13 @@ async function extractRange(
 
 /** Drops candidates whose turn was edited or deleted during the extraction. A newer version is extracted later. */
 async function withCurrentSources<C extends FactCandidate>(tx: Tx, candidates: readonly C[]): Promise<C[]> {
-  const ids = [...new Set(candidates.map(({ origin }) => origin!.turn!.id))]
+  const ids = [...new Set(candidates.map(({ source }) => source!.turn!.id))]
   const turns = await tx.turn.findMany({
     where: { id: { in: ids }, status: 'COMMITTED', supersededBy: null },
     select: { id: true },
   })
   const current = new Set(turns.map((turn) => turn.id))
-  return candidates.filter(({ origin }) => current.has(origin!.turn!.id))
+  return candidates.filter(({ source }) => current.has(source!.turn!.id))
 }
 
 const extractFactsInput = z.object({ conversationId: id('conversation'), through: id('turn').nullish() })
@@ -246,7 +246,7 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
     end = (await findCompletion(deps.db, conversationId, through, turn.seq)) ?? turn.seq
   }
   const ids: string[] = []
-  const repeated: FactCandidate[] = []
+  const duplicates: FactCandidate[] = []
   for (;;) {
     const progress = await readExtractionProgress(deps.db, conversationId)
     if (!progress || progress.through >= end) break
@@ -259,19 +259,19 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
       Math.min(next ?? end, end),
     )
     ids.push(...(written?.facts ?? []).map((fact) => fact.id))
-    repeated.push(...(written?.repeated ?? []))
+    duplicates.push(...(written?.duplicates ?? []))
   }
   const [facts, visibleTurns] = await Promise.all([
     getFacts(deps, viewer, ids),
     getTurns(
       deps,
       viewer,
-      repeated.map(({ origin }) => origin!.turn!.id),
+      duplicates.map(({ source }) => source!.turn!.id),
     ),
   ])
   return {
     facts: ids.flatMap((each) => facts.get(each) ?? []),
-    exactDuplicatesSkipped: repeated.filter(({ origin }) => visibleTurns.has(origin!.turn!.id)).length,
+    exactDuplicatesSkipped: duplicates.filter(({ source }) => visibleTurns.has(source!.turn!.id)).length,
   }
 }
 

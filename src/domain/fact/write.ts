@@ -1,6 +1,6 @@
 // Writes facts, all or none in one transaction. Exact duplicates are stored once per user (per conversation if the fact
-// has no user) and visibility: a repetition adds a source to the stored fact and changes at most its assertion. The
-// assertion is the most trusted one, and of equally trusted ones the newest.
+// has no user) and visibility: a duplicate adds a source to the stored fact and changes at most its assertion. A stored
+// fact has the assertion with the highest trust; among assertions of equal trust, the newest.
 
 import { createHash } from 'node:crypto'
 import { terms } from '../../text/words.ts'
@@ -31,7 +31,7 @@ import { contentHash, type Statement } from './content-hash.ts'
 import { trustOf } from './trust.ts'
 
 /** The source of a fact, which determines who sees it: a turn, or only the conversation it was recorded in. */
-export type FactOrigin = {
+export type CandidateSource = {
   conversationId: string
   /** Null if the fact has no source turn. */
   turn: { id: string; rootSeq: number; seq: number; audience: readonly string[] | null } | null
@@ -50,7 +50,7 @@ export type FactCandidate = Statement & {
   /** When the server received the assertion, if `observedAt` was claimed; null if the server set `observedAt`. */
   importedAt: Date | null
   /** Null if the fact belongs to no conversation. */
-  origin: FactOrigin | null
+  source: CandidateSource | null
 }
 
 /** A candidate with its token count, hash and index terms. */
@@ -109,17 +109,18 @@ export const factTerms = (tenant: string, statement: Statement): number[] =>
   salted(terms(sentenceOf(statement)).map(hashTerm), saltOf(tenant, ''))
 
 function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
-  const { origin, userId, saidBy, assertedBy, subject, predicate, object, confidence, observedAt, importedAt } =
+  const { source, userId, saidBy, assertedBy, subject, predicate, object, confidence, observedAt, importedAt } =
     candidate
-  const turn = origin?.turn ?? null
+  const turn = source?.turn ?? null
   // A fact without a source turn takes the seq of its own journal entry: the next one, because the journal is locked.
-  // Repetitions append an entry too: otherwise a participant could join at that seq and see a fact recorded earlier.
-  const next = origin ? heads.get(origin.conversationId)! + 1 : null
+  // Exact duplicates append an entry too: otherwise a participant could join at that seq and see a fact recorded
+  // earlier.
+  const next = source ? heads.get(source.conversationId)! + 1 : null
   const audience = turn?.audience ? [...new Set(turn.audience)].sort() : null
   return {
     id: newId('fact'),
     userId,
-    conversationId: origin?.conversationId ?? null,
+    conversationId: source?.conversationId ?? null,
     rootSeq: turn?.rootSeq ?? next,
     seq: turn?.seq ?? next,
     audience,
@@ -143,8 +144,8 @@ const keyOf = ({ userId, conversationId, visibility, contentHash: hash }: FactKe
   [userId ?? conversationId ?? '', visibility, hash].join('\n')
 
 /**
- * Returns the change that a repetition makes to the assertion of a stored fact; null for none. A more trusted
- * repetition replaces all of it; an equally trusted, newer one replaces all but the confidence.
+ * Returns the change that an exact duplicate makes to the assertion of a stored fact; null for none. A more trusted
+ * duplicate replaces all of it; an equally trusted, newer one replaces all but the confidence.
  */
 function renewal(active: ActiveRow, fact: NewFact): Renewal | null {
   const { userId, saidBy, assertedBy, observedAt, importedAt } = fact
@@ -157,10 +158,10 @@ function renewal(active: ActiveRow, fact: NewFact): Renewal | null {
 export type WrittenFacts = {
   /** The new facts, in the order of the candidates. */
   facts: NewFact[]
-  /** Stored facts that got a source or a newer assertion, with the conversation of the source. */
+  /** Stored facts that got a source or another assertion, with the conversation of the source. */
   renewed: Pick<FactRow, 'id' | 'conversationId'>[]
   /** Candidates that are exact duplicates of stored facts or of other candidates. */
-  repeated: FactCandidate[]
+  duplicates: FactCandidate[]
 }
 
 /** Inserts the facts that are not stored yet, and locks the stored duplicates of the others (`active`, by key). */
@@ -178,8 +179,9 @@ async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
 }
 
 /**
- * Writes the candidates and adds the exact duplicates without an audience to the tenant's count. The journals of their
- * conversations must be locked. The caller must call `appendFactsChanged` right after.
+ * Writes the candidates. Increases the tenant's count of skipped facts by the number of exact duplicates without an
+ * audience. The journals of the candidates' conversations must be locked. The caller must call `appendFactsChanged`
+ * right after.
  */
 export async function writeFacts(
   tx: Tx,
@@ -188,10 +190,10 @@ export async function writeFacts(
   candidates: readonly PreparedFact[],
 ): Promise<WrittenFacts> {
   const facts = candidates.map((candidate) => toNewFact(heads, candidate))
-  const { inserted, duplicates, active } = await insertOrLock(tx, tenant, facts)
+  const { inserted, duplicates: duplicateFacts, active } = await insertOrLock(tx, tenant, facts)
   const renewals = new Map<string, Renewal>()
   const renewedIn: Pick<FactRow, 'id' | 'conversationId'>[] = []
-  for (const fact of duplicates) {
+  for (const fact of duplicateFacts) {
     const row = active.get(keyOf(fact))!
     const renewed = renewal(row, fact)
     if (!renewed) continue
@@ -205,13 +207,13 @@ export async function writeFacts(
     tx,
     facts.map((fact) => ({ ...fact, id: idOf(fact) })),
   )
-  const repeated = candidates.filter((_, i) => !inserted.has(facts[i]!.id))
-  await countSkipped(tx, tenant, repeated.filter(({ origin }) => !origin?.turn?.audience).length)
+  const duplicates = candidates.filter((_, i) => !inserted.has(facts[i]!.id))
+  await countSkipped(tx, tenant, duplicates.filter(({ source }) => !source?.turn?.audience).length)
   return {
-    // Another candidate may repeat a new fact; the fact then includes that renewal.
+    // Another candidate may be a duplicate of a new fact; the fact then includes that renewal.
     facts: facts.filter(({ id }) => inserted.has(id)).map((fact) => ({ ...fact, ...renewals.get(fact.id) })),
     renewed: [...added, ...renewedIn].filter(({ id }) => !inserted.has(id)),
-    repeated,
+    duplicates,
   }
 }
 

@@ -29,7 +29,7 @@ const MAX_POSTINGS = 10_000
 /** Greater than every root seq. */
 const MAX_SEQ = 2 ** 31 - 1
 
-/** Term numbers by term hash (term-hash.ts). */
+/** Index of each query term, by the term's hash (term-hash.ts). */
 export type QueryTerms = ReadonlyMap<number, number>
 
 /** A search by words and by vectors. */

@@ -59,7 +59,7 @@ function rankGathered(
     idf: inverseDocumentFrequencies(statistics),
     averageLength: statistics.averageLength,
     namesActor: ({ conversationId, actor }: { conversationId: string; actor: string }) =>
-      (names.get(keyOf(conversationId, actor)) ?? []).some((each) => question.speakers.has(each)),
+      (names.get(keyOf(conversationId, actor)) ?? []).some((each) => question.names.has(each)),
   }
   return rank(
     question,

@@ -7,8 +7,8 @@ import { isFirstHalf, startsWithSecondHalf } from './state.ts'
 /** A delta to write at UTF-16 offset `start`; null for the turn's end. `writer` is the hash of the writer's token. */
 export type DeltaWrite = { tenant: string; turnId: string; writer: string; start: number | null; text: string }
 
-/** A waiting delta. `alone` prevents merging; it is set when a delta is queued again. */
-export type WaitingDelta = { readonly delta: DeltaWrite; readonly alone: boolean }
+/** A waiting delta. `isUnmergeable` is set when a delta is queued again. */
+export type WaitingDelta = { readonly delta: DeltaWrite; readonly isUnmergeable: boolean }
 
 /** Identifies the writer and the turn. Deltas are merged only with deltas of the same writer. */
 export const writerOf = ({ turnId, tenant, writer }: DeltaWrite): string => `${turnId} ${writer} ${tenant}`
@@ -31,10 +31,11 @@ export function mergeDeltas(waiting: readonly WaitingDelta[]): { chunk: Delta; c
   const first = waiting[0]!
   let { text } = first.delta
   let count = 1
-  for (; text !== '' && count < waiting.length && !first.alone; count++) {
-    const { delta, alone } = waiting[count]!
+  for (; text !== '' && count < waiting.length && !first.isUnmergeable; count++) {
+    const { delta, isUnmergeable } = waiting[count]!
     const end = first.delta.start === null ? null : first.delta.start + text.length
-    if (alone || delta.text === '' || (delta.start !== null && delta.start !== end) || !fits(text, delta.text)) break
+    if (isUnmergeable || delta.text === '' || (delta.start !== null && delta.start !== end) || !fits(text, delta.text))
+      break
     text += delta.text
   }
   return { chunk: toChunk({ ...first.delta, text }), count }

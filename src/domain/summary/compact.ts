@@ -67,7 +67,7 @@ async function run(
 ): Promise<string[]> {
   const written: string[] = []
   let attempts = 0
-  const mayContinue = () => !halt.stop?.aborted && !halt.enough?.()
+  const mayContinue = () => !halt.stop?.aborted && !halt.shouldEnd?.()
   while (mayContinue()) {
     const state = await readCompactionState(deps, conversationId)
     if (!state) return written

@@ -12,7 +12,7 @@ export type BatchLimits = { turns: number; text: number }
 const LIMITS: BatchLimits = { turns: 512, text: 4 * 1024 * 1024 }
 
 /** Returns the key of the queue in which a call waits: one per conversation and tenant. Ids contain no space. */
-export const placeOf = ({ conversationId, tenant }: Pick<AppendCall, 'conversationId' | 'tenant'>): string =>
+export const queueKeyOf = ({ conversationId, tenant }: Pick<AppendCall, 'conversationId' | 'tenant'>): string =>
   `${conversationId} ${tenant}`
 
 /** Whether two calls must not share a statement: they share an idempotency key, or one of them expects a seq. */
@@ -31,7 +31,7 @@ function isExcluded(batch: readonly WaitingAppend[], from: number, call: AppendC
 
 /**
  * Returns the calls to write next, grouped by queue; none if every queue is busy.
- * @param waiting queues by `placeOf`; queues and their calls are in order of arrival
+ * @param waiting queues by `queueKeyOf`; queues and their calls are in order of arrival
  * @param busy keys of queues to skip, because another statement writes or will retry their calls
  */
 export function chooseBatch<Append extends WaitingAppend>(

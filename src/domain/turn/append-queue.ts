@@ -6,7 +6,7 @@
 import type { Platform } from '../platform.ts'
 import type { Pool } from 'pg'
 import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/turn/append-turns.ts'
-import { chooseBatch, placeOf, rowsByCall, type WaitingAppend } from './append-batch.ts'
+import { chooseBatch, queueKeyOf, rowsByCall, type WaitingAppend } from './append-batch.ts'
 
 export type AppendQueue = {
   /**
@@ -30,7 +30,7 @@ type QueueState = {
   readonly pool: Pool
   readonly concurrency: number
   readonly onWritten: OnWritten
-  /** Queues by `placeOf`, in the order of their oldest call; the calls of a queue are in order of arrival. */
+  /** Queues by `queueKeyOf`, in the order of their oldest call; the calls of a queue are in order of arrival. */
   readonly waiting: Map<string, QueuedAppend[]>
   /** Keys of queues whose calls are in a statement or wait for a retry. */
   readonly busy: Set<string>
@@ -58,7 +58,7 @@ export function createAppendQueue(pool: Pool, concurrency: number, onWritten: On
       return new Promise((resolve, reject) => {
         const text = call.turns.reduce((sum, turn) => sum + turn.text.length, 0)
         const append = { call, text, resolve, reject }
-        const key = placeOf(call)
+        const key = queueKeyOf(call)
         const appends = queue.waiting.get(key)
         if (appends) appends.push(append)
         else queue.waiting.set(key, [append])
@@ -90,7 +90,7 @@ function schedule(queue: QueueState): void {
 function take({ waiting, busy }: QueueState): QueuedAppend[] {
   const batch = chooseBatch(waiting, busy)
   for (const { call } of batch) {
-    const key = placeOf(call)
+    const key = queueKeyOf(call)
     const appends = waiting.get(key)!
     appends.shift()
     if (appends.length === 0) waiting.delete(key)
@@ -101,7 +101,7 @@ function take({ waiting, busy }: QueueState): QueuedAppend[] {
 
 async function run(queue: QueueState, batch: QueuedAppend[], wait: boolean): Promise<void> {
   const skipped = await execute(queue, batch, wait)
-  for (const append of batch) if (!skipped.includes(append)) queue.busy.delete(placeOf(append.call))
+  for (const append of batch) if (!skipped.includes(append)) queue.busy.delete(queueKeyOf(append.call))
   retrySkipped(queue, skipped)
 }
 
@@ -152,7 +152,7 @@ async function execute(
 function retrySkipped(queue: QueueState, skipped: readonly QueuedAppend[]): void {
   const byKey = new Map<string, QueuedAppend[]>()
   for (const append of skipped) {
-    const key = placeOf(append.call)
+    const key = queueKeyOf(append.call)
     const appends = byKey.get(key)
     if (appends) appends.push(append)
     else byKey.set(key, [append])

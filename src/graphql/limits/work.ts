@@ -10,8 +10,8 @@ import { clientGone, timedOut, tooCostly, type OperationLimits } from './limits.
 const CONCURRENT_READS = 4
 /** Number of checks of the signal per value: yoga's executor checks twice for each field, a plan once. */
 const CHECKS_PER_VALUE = 2
-/** Number of list items after which the executor completes the next list in a new turn of the event loop. */
-const ITEMS_PER_TURN = 1_000
+/** Number of list items after which the executor completes the next list in a new iteration of the event loop. */
+const ITEMS_PER_ITERATION = 1_000
 /** Appended to the error of a mutation, because a client that repeats it may execute its mutations twice. */
 const EXECUTED = 'Mutations of this operation may have been executed.'
 
@@ -24,7 +24,7 @@ type WorkSignal = Pick<
   'throwIfAborted' | 'aborted' | 'reason' | 'addEventListener' | 'removeEventListener'
 >
 
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+const nextIteration = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const isPromise = <T>(value: PromiseOrValue<T>): value is Promise<T> => value instanceof Promise
 
@@ -42,9 +42,9 @@ export class Work implements WorkSignal {
   /** Bytes of the largest read so far; null before the first one has finished. */
   #largestRead: number | null = null
   #waiting: (() => void)[] = []
-  #itemsInTurn = 0
-  /** Resolves in the last turn that was requested; null if no turn is pending. */
-  #turn: Promise<void> | null = null
+  #itemsInIteration = 0
+  /** Resolves in the last iteration that was requested; null if none is pending. */
+  #iteration: Promise<void> | null = null
 
   /** @param isGone whether the client has disconnected; queries then stop at the next read */
   constructor(limits: OperationLimits, isGone?: () => boolean) {
@@ -98,22 +98,22 @@ export class Work implements WorkSignal {
   }
 
   /**
-   * Returns data that the executor is about to complete: in a new turn of the event loop if it has been given many list
-   * items since the last one, so that other requests are served meanwhile.
+   * Returns data that the executor is about to complete: in a new iteration of the event loop if it has been given many
+   * list items since the last one, so that other requests are served meanwhile.
    */
   pace<T>(data: T): PromiseOrValue<T> {
     const list = Array.isArray(data) ? data : (data as { items?: unknown } | null)?.items
     const items = Array.isArray(list) ? list.length : 1
-    this.#itemsInTurn += items
-    if (this.#itemsInTurn > ITEMS_PER_TURN) {
-      this.#itemsInTurn = items
-      const turn = (this.#turn ?? Promise.resolve()).then(nextTurn)
-      this.#turn = turn
-      void turn.then(() => {
-        if (this.#turn === turn) this.#turn = null
+    this.#itemsInIteration += items
+    if (this.#itemsInIteration > ITEMS_PER_ITERATION) {
+      this.#itemsInIteration = items
+      const iteration = (this.#iteration ?? Promise.resolve()).then(nextIteration)
+      this.#iteration = iteration
+      void iteration.then(() => {
+        if (this.#iteration === iteration) this.#iteration = null
       })
     }
-    return this.#turn === null ? data : this.#turn.then(() => data)
+    return this.#iteration === null ? data : this.#iteration.then(() => data)
   }
 
   /** Executes the operation. Returns its result, or the error that stopped it. A mutation has no time limit. */

@@ -117,13 +117,13 @@ describe('every field of Query', () => {
 })
 
 describe('lists that were read at the same time', () => {
-  it('are completed in several turns of the event loop', async () => {
+  it('are completed in several iterations of the event loop', async () => {
     const work = workOf()
-    let itemsInTurn = 0
+    let itemsInIteration = 0
     let peak = 0
     let isDone = false
     const watch = () => {
-      itemsInTurn = 0
+      itemsInIteration = 0
       if (!isDone) setImmediate(watch)
     }
     watch()
@@ -133,8 +133,8 @@ describe('lists that were read at the same time', () => {
     const completed = lists.map(async (each) => {
       await read
       await work.pace(each)
-      itemsInTurn += 200
-      peak = Math.max(peak, itemsInTurn)
+      itemsInIteration += 200
+      peak = Math.max(peak, itemsInIteration)
     })
     await Promise.all(completed)
     isDone = true
@@ -145,7 +145,7 @@ describe('lists that were read at the same time', () => {
 describe('the time limit', () => {
   const never = () => new Promise<never>(() => {})
 
-  it('ends a query that waits, and starts no more reads', async () => {
+  it('ends a waiting query and prevents further reads', async () => {
     const work = workOf({ timeMs: 20 })
     expect(codeOf(await work.within('query', never))).toEqual([{ code: 'QUERY_TIMEOUT', limit: 'timeMs', maximum: 20 }])
     await expect(work.read(() => 'x')).rejects.toThrow(/0\.02 seconds/)

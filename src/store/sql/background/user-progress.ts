@@ -1,5 +1,5 @@
-// Reads a user's number of turns, and moves the marks that record the number of turns processed by automatic work. A
-// run moves its mark in the transaction that writes its result, so that both happen or neither.
+// Reads a user's number of turns, and advances the marks that record the number of turns processed by automatic work. A
+// run advances its mark in the transaction that writes its result, so that both happen or neither.
 
 import type { Db, Tx } from '../../db.ts'
 
@@ -17,7 +17,7 @@ export async function readProgressOf(db: Db, tenant: string, userId: string): Pr
   )
 }
 
-/** Moves the reconciliation mark from `from` by `turns`; false if it is no longer at `from`. */
+/** Advances the reconciliation mark by `turns`. Returns false if the mark no longer equals `from`. */
 export async function advanceReconciliation(
   tx: Tx,
   tenant: string,
@@ -34,7 +34,7 @@ export async function advanceReconciliation(
   )
 }
 
-/** Moves the profile mark from `from` by `turns`; false if it is no longer at `from`. */
+/** Advances the profile mark by `turns`. Returns false if the mark no longer equals `from`. */
 export async function advanceProfiling(
   tx: Tx,
   tenant: string,

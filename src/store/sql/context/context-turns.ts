@@ -5,8 +5,7 @@ import type { Pool } from 'pg'
 import { TURN_COLUMNS, turnOf, type TurnRow } from '../turn/turn-columns.ts'
 import { raw, sql } from '../sql.ts'
 import { newest, VIEWER, views, visible } from '../visible.ts'
-
-type Viewer = { tenant: string; actor: string }
+import type { Viewer } from '../../viewer.ts'
 
 const conversation = sql`(${views(VIEWER, raw('c.id = $3::text'))}) v`
 

@@ -6,8 +6,7 @@ import type { CompactionStrategy } from '../../generated/enums.ts'
 import type { Db } from '../../db.ts'
 import { join, parameter, raw, sql, type Sql } from '../sql.ts'
 import { among, howMany, VIEWER, views, type HowMany } from '../visible.ts'
-
-type Viewer = { tenant: string; actor: string }
+import type { Viewer } from '../../viewer.ts'
 
 export type ConversationRow = {
   id: string

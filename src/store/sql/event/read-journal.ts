@@ -12,7 +12,7 @@ import { TURN_COLUMNS, type TurnRow } from '../turn/turn-columns.ts'
 /** Number of bytes at which a page of the journal ends. A page exceeds it by at most one entry. */
 export const JOURNAL_PAGE_BYTES = 512 * 1024
 /** Maximum number of entries in a page that is limited by number only, not by size. */
-export const FEW = 4
+export const SMALL_PAGE = 4
 
 export type JournalRow = {
   seq: number
@@ -47,7 +47,7 @@ const ENTRIES = raw(`FROM entry e LEFT JOIN turn t ON t.id = e.turn_id
     AND (SELECT true FROM conversation c WHERE c.id = $2::text AND c.tenant = $1::text)
   ORDER BY e.seq LIMIT $4::integer`)
 
-const FEW_ENTRIES = sql`SELECT ${ENTRY_COLUMNS}, ${TURN_COLUMNS} ${ENTRIES}`.text
+const SMALL_PAGE_ENTRIES = sql`SELECT ${ENTRY_COLUMNS}, ${TURN_COLUMNS} ${ENTRIES}`.text
 
 // The sums are computed on references to large values. Only the rows that are returned are read in full.
 const PAGE = sql`
@@ -68,8 +68,8 @@ const PAGE = sql`
 
 /**
  * Up to `limit` entries with seq above `after`, in order. The page ends with the entry that reaches JOURNAL_PAGE_BYTES,
- * so it exceeds that by at most one entry. Up to FEW entries are read without computing their sizes, in half the time
- * (0.45 ms instead of 0.8 ms for one entry). Empty if the tenant has no such conversation.
+ * so it exceeds that by at most one entry. Up to SMALL_PAGE entries are read without computing their sizes, in half the
+ * time (0.45 ms instead of 0.8 ms for one entry). Empty if the tenant has no such conversation.
  */
 export async function readJournal(
   pool: Pool,
@@ -91,8 +91,8 @@ export async function readJournal(
   }
   const values = [tenant, conversationId, after, limit]
   const { rows } = await pool.query<Flat>(
-    limit <= FEW
-      ? { name: 'read-journal', text: FEW_ENTRIES, values }
+    limit <= SMALL_PAGE
+      ? { name: 'read-journal', text: SMALL_PAGE_ENTRIES, values }
       : { name: 'read-journal-page', text: PAGE, values: [...values, JOURNAL_PAGE_BYTES] },
   )
   const replacedIds = rows.filter((row) => row.kind === 'SUPERSEDED').map((row) => row.supersedes)
@@ -111,7 +111,7 @@ export async function readJournal(
       replaced: replaced?.get(supersedes) ?? null,
       summary: summaries?.get(summaryId) ?? null,
       facts: (factIds ?? []).flatMap((id) => facts?.get(id) ?? []),
-      pageBytes: pageBytes ?? ((index + 1) * JOURNAL_PAGE_BYTES) / FEW,
+      pageBytes: pageBytes ?? ((index + 1) * JOURNAL_PAGE_BYTES) / SMALL_PAGE,
     }),
   )
 }

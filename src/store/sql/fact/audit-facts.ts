@@ -3,8 +3,7 @@
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
 import { factVisible } from '../visible.ts'
-
-type Viewer = { tenant: string; actor: string }
+import type { Viewer } from '../../viewer.ts'
 
 type FactCounts = {
   active: number
@@ -30,7 +29,7 @@ export async function countFacts(db: Db, { tenant, actor }: Viewer): Promise<Fac
   return rows[0]!
 }
 
-/** Users about whom the viewer sees active facts, at most `limit`, in order of the newest fact, newest first. */
+/** Ids of users with active facts that the viewer sees, at most `limit`, ordered by newest fact, newest first. */
 export async function readUsersWithFacts(db: Db, { tenant, actor }: Viewer, limit: number): Promise<string[]> {
   const rows = await db.$queryRaw<{ user: string }[]>`
       SELECT f.user_id AS user FROM fact f
@@ -40,7 +39,12 @@ export async function readUsersWithFacts(db: Db, { tenant, actor }: Viewer, limi
 }
 
 /** The newest active facts about a user that the viewer sees, at most `limit`. Uses the index fact_user. */
-export const readAudited = (db: Db, { tenant, actor }: Viewer, userId: string, limit: number): Promise<FactRow[]> =>
+export const readFactsToAudit = (
+  db: Db,
+  { tenant, actor }: Viewer,
+  userId: string,
+  limit: number,
+): Promise<FactRow[]> =>
   db.$queryRaw<FactRow[]>`
     SELECT ${FACT_COLUMNS} FROM fact f
     WHERE f.user_id = ${userId}::text AND f.superseded_at IS NULL AND ${factVisible({ tenant, actor })}

@@ -70,9 +70,9 @@ export async function copySources(tx: Tx, copies: readonly { from: string; to: s
 }
 
 /** The sources to remove: all sources in a conversation, or all sources in a turn version. */
-export type TakenBack = { conversationId: string } | { turnId: string }
+export type RemovedSources = { conversationId: string } | { turnId: string }
 
-const isRemoved = (removed: TakenBack, s: Sql): Sql =>
+const isRemoved = (removed: RemovedSources, s: Sql): Sql =>
   'turnId' in removed
     ? sql`${s}.turn_id IS NOT DISTINCT FROM ${removed.turnId}::text`
     : sql`${s}.conversation_id IS NOT DISTINCT FROM ${removed.conversationId}::text`
@@ -82,7 +82,7 @@ const isRemoved = (removed: TakenBack, s: Sql): Sql =>
  * source, and the most trusted assertion of the remaining sources: by the user itself, then by type of actor, then the
  * latest.
  */
-export async function takeBackSources(tx: Tx, factIds: readonly string[], removed: TakenBack): Promise<void> {
+export async function removeSources(tx: Tx, factIds: readonly string[], removed: RemovedSources): Promise<void> {
   if (factIds.length === 0) return
   const keeps = sql`EXISTS (SELECT FROM fact_source o WHERE o.fact_id = s.fact_id AND NOT ${isRemoved(removed, sql`o`)})`
   await tx.$executeRaw`
@@ -117,10 +117,10 @@ export async function lockFactsOfTurn(tx: Tx, turnId: string): Promise<string[]>
 }
 
 /**
- * Ids of the given facts that have one of the sources. After `takeBackSources`, these are the facts that have no other
+ * Ids of the given facts that have one of the sources. After `removeSources`, these are the facts that have no other
  * source.
  */
-export async function readFactsFrom(tx: Tx, factIds: readonly string[], removed: TakenBack): Promise<string[]> {
+export async function readFactsFrom(tx: Tx, factIds: readonly string[], removed: RemovedSources): Promise<string[]> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT DISTINCT s.fact_id AS id FROM fact_source s
     WHERE s.fact_id = ANY (${factIds}::text[]) AND ${isRemoved(removed, sql`s`)}`
