@@ -2,8 +2,7 @@
 // because nearly every request makes one, and Prisma takes 10 µs more per row of a list (`npm run bench -- http`).
 
 import type { Pool } from 'pg'
-import type { CompactionStrategy } from '../../generated/enums.ts'
-import type { Db } from '../../db.ts'
+import type { CompactionStrategy, ConversationVisibility } from '../../generated/enums.ts'
 import { join, parameter, raw, sql, type Sql } from '../sql.ts'
 import { among, howMany, VIEWER, views, type HowMany } from '../visible.ts'
 
@@ -25,6 +24,8 @@ export type ConversationRow = {
   strategy: CompactionStrategy
   /** Whether the server extracts facts from the conversation's turns automatically. */
   factExtraction: boolean
+  /** Who sees that the conversation exists. */
+  visibility: ConversationVisibility
   createdAt: Date
   updatedAt: Date
   lastSeq: number
@@ -41,7 +42,7 @@ const SELECT = raw(`
   SELECT c.id, c.tenant, c.key, c.owner, c.agent_name AS "agentName", c.title, c.system_prompt AS "systemPrompt",
          c.metadata, c.trigger_turns AS "triggerTurns", c.trigger_tokens AS "triggerTokens",
          c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy,
-         c.fact_extraction AS "factExtraction", c.created_at AS "createdAt", j.updated_at AS "updatedAt",
+         c.fact_extraction AS "factExtraction", c.visibility, c.created_at AS "createdAt", j.updated_at AS "updatedAt",
          j.last_seq AS "lastSeq",
          j.turn_count AS "publicTurnCount", j.token_count::double precision AS "publicTokenCount", v.actor AS "viewActor", v.windows,
          v.addressed
@@ -67,10 +68,21 @@ export async function readConversations(
   return rows
 }
 
-/** Id of the conversation with the key; null if there is none. */
-export async function findConversation(db: Db, tenant: string, key: string): Promise<string | null> {
-  const found = await db.conversation.findUnique({ where: { tenant_key: { tenant, key } }, select: { id: true } })
-  return found?.id ?? null
+const BY_KEY = sql`
+  SELECT c.id FROM (${views(VIEWER, raw('c.key = $3::text'))}) v JOIN conversation c ON c.id = v.id
+  ORDER BY c.created_at, c.id LIMIT 1`.text
+
+/**
+ * Id of the conversation with the key that the viewer sees, the oldest one if several MEMBERS conversations have it; null
+ * if there is none. Uses the unique index conversation_key.
+ */
+export async function findConversation(pool: Pool, { tenant, actor }: Viewer, key: string): Promise<string | null> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: 'find-conversation',
+    text: BY_KEY,
+    values: [tenant, actor, key],
+  })
+  return rows[0]?.id ?? null
 }
 
 export type ConversationOrder = 'CREATED' | 'ACTIVE'

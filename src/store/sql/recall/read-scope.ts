@@ -3,6 +3,8 @@
 // (`npm run bench -- recall`).
 
 import type { Pool } from 'pg'
+import { raw, sql } from '../sql.ts'
+import { VIEWER, views } from '../visible.ts'
 
 export type Scope = 'CONVERSATION' | 'OWNER' | 'TENANT'
 
@@ -16,20 +18,31 @@ export type ScopeConversation = {
   hasFacts: boolean
 }
 
-/** Each condition uses $2 and $3, because Postgres must infer the types of all parameters. */
+/** Each condition uses $3, because Postgres must infer the types of all parameters. */
 const IN_SCOPE: Record<Scope, string> = {
-  CONVERSATION: 'c.id = $2::text AND $3::text IS NOT NULL',
+  CONVERSATION: 'c.id = $3::text',
   OWNER: `c.owner = coalesce(
-    (SELECT o.owner FROM conversation o WHERE o.id = $2::text AND o.tenant = $1::text), $3::text)`,
-  TENANT: '($2::text IS NULL OR true) AND $3::text IS NOT NULL',
+    (SELECT o.owner FROM conversation o WHERE o.id = $3::text AND o.tenant = $1::text), $2::text)`,
+  TENANT: '($3::text IS NULL OR true)',
 }
 
 const ONE_HAS_FACTS = `EXISTS (
   SELECT FROM fact_source s JOIN fact f ON f.id = s.fact_id WHERE s.conversation_id = c.id AND f.superseded_at IS NULL)`
 const HAS_FACTS: Record<Scope, string> = { CONVERSATION: ONE_HAS_FACTS, OWNER: 'true', TENANT: 'true' }
 
+const statement = (scope: Scope) =>
+  sql`
+  SELECT c.id, j.last_seq AS "lastSeq", j.turn_count AS "publicTurns", ${raw(HAS_FACTS[scope])} AS "hasFacts"
+  FROM (${views(VIEWER, raw(IN_SCOPE[scope]))}) c JOIN journal j ON j.conversation_id = c.id`.text
+
+const STATEMENTS: Record<Scope, string> = {
+  CONVERSATION: statement('CONVERSATION'),
+  OWNER: statement('OWNER'),
+  TENANT: statement('TENANT'),
+}
+
 /**
- * Conversations of the tenant, in no order. CONVERSATION: the given one. OWNER: all of the given one's owner, or of the
+ * Conversations that the viewer sees, in no order. CONVERSATION: the given one. OWNER: all of the given one's owner, or of the
  * viewer if none is given. TENANT: all.
  */
 export async function readScope(
@@ -40,10 +53,8 @@ export async function readScope(
 ): Promise<ScopeConversation[]> {
   const { rows } = await pool.query<ScopeConversation>({
     name: `read-scope-${scope.toLowerCase()}`,
-    text: `SELECT c.id, j.last_seq AS "lastSeq", j.turn_count AS "publicTurns", ${HAS_FACTS[scope]} AS "hasFacts"
-           FROM conversation c JOIN journal j ON j.conversation_id = c.id
-           WHERE c.tenant = $1::text AND ${IN_SCOPE[scope]}`,
-    values: [tenant, conversationId, actor],
+    text: STATEMENTS[scope],
+    values: [tenant, actor, conversationId],
   })
   return rows
 }

@@ -64,7 +64,8 @@ export type AppendLimits = {
  * 'written': the turn was stored. 'repeated': its clientId was stored before, with the same content. The others refuse
  * the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
  * content; 'stranger': an actor in the audience is not a participant; 'no_call': the turn answers an unknown tool call;
- * 'removed': another actor removed the author from the conversation;
+ * 'removed': another actor removed the author from the conversation; 'left': the author has left it, and it is a MEMBERS
+ * conversation; 'unknown': it is a MEMBERS conversation in which an author was never a participant;
  * 'participants', 'open_in_conversation', 'open_by_viewer': a limit is reached.
  */
 type AppendOutcome =
@@ -75,6 +76,8 @@ type AppendOutcome =
   | 'stranger'
   | 'no_call'
   | 'removed'
+  | 'left'
+  | 'unknown'
   | 'participants'
   | 'open_in_conversation'
   | 'open_by_viewer'
@@ -95,7 +98,8 @@ export type AppendRow = {
 }
 
 /**
- * Runs the calls and returns their outcomes, in no order. A call for an unknown conversation has no row. If `wait` is
+ * Runs the calls and returns their outcomes, in no order. A call for an unknown conversation, or a MEMBERS conversation
+ * in which an author was never a participant, has no row, or the row 'unknown'. If `wait` is
  * false, a call for a locked conversation has no row either. A conversation may occur in several calls only if none of
  * them has `expected`.
  */
