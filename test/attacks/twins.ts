@@ -88,7 +88,7 @@ async function createWorld(target: Target, tenant: string, secret: string, seed:
 }
 
 /** Stand for the ids of the conversations in a question. */
-const ID = 'CONVERSATION'
+const ID = 'CONVERSATION_ID'
 const MEMBERS_ID = 'MEMBERS_ID'
 
 /** A question about the tenant, the conversation ID or the conversation MEMBERS_ID, as a GraphQL document. */

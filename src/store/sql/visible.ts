@@ -16,11 +16,21 @@ export const VIEWER: BoundViewer = { tenant: parameter(1), actor: parameter(2) }
  *
  * @param conversations a condition on `c.id`
  */
-export const views = ({ tenant, actor }: BoundViewer, conversations: Sql): Sql => sql`
-  SELECT c.id, c.tenant, p.actor, coalesce(p.windows, '{1}') AS windows, coalesce(p.addressed, false) AS addressed
-  FROM conversation c
-  LEFT JOIN participant p ON p.conversation_id = c.id AND p.actor = ${actor}::text
-  WHERE c.tenant = ${tenant}::text AND (c.visibility = 'OPEN' OR p.actor IS NOT NULL) AND ${conversations}`
+export const views = (viewer: BoundViewer, conversations: Sql): Sql => sql`
+  SELECT c.id, c.tenant, ${viewColumns('actor')} FROM conversation c ${joinViewer(viewer)}
+  WHERE ${conversationVisible(viewer)} AND ${conversations}`
+
+/** The columns of the view of conversation `c`, after `joinViewer`. */
+export const viewColumns = (actor: string): Sql =>
+  raw(`p.actor AS "${actor}", coalesce(p.windows, '{1}') AS windows, coalesce(p.addressed, false) AS addressed`)
+
+/** Joins the viewer's participation `p` to conversation `c`. */
+export const joinViewer = ({ actor }: BoundViewer): Sql =>
+  sql`LEFT JOIN participant p ON p.conversation_id = c.id AND p.actor = ${actor}::text`
+
+/** Whether the viewer sees that conversation `c` exists, after `joinViewer`. */
+export const conversationVisible = ({ tenant }: BoundViewer): Sql =>
+  sql`c.tenant = ${tenant}::text AND (c.visibility = 'OPEN' OR p.actor IS NOT NULL)`
 
 /**
  * Whether the viewer sees that the conversation of journal `j` exists. Reads the journal's copy of the visibility, so that
