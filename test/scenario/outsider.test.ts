@@ -5,16 +5,19 @@
 import { buildSchema, isInterfaceType, isObjectType } from 'graphql'
 import { readFileSync } from 'node:fs'
 import { expect, describe, it } from 'vitest'
-import { createConversation } from '../../src/domain/conversation.ts'
+import pg from 'pg'
+import { createConversation, updateConversation } from '../../src/domain/conversation.ts'
+import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { recordFacts } from '../../src/domain/fact/record.ts'
 import { newId, type Kind } from '../../src/domain/id.ts'
 import { addParticipant, removeParticipant } from '../../src/domain/participant.ts'
 import { appendDelta } from '../../src/domain/streaming-turn/stream.ts'
 import { summarize } from '../../src/domain/summary/compact.ts'
 import { openTurn } from '../../src/domain/turn/append.ts'
+import { NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
-import type { Tenant } from '../support/world.ts'
+import { useWorld, type Tenant } from '../support/world.ts'
 import { rowsOf } from '../support/rows.ts'
 import { WRITER } from '../support/writer.ts'
 
@@ -347,5 +350,64 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     expect(await ask(tenant, 'eve', mutation('appendTurn', turn))).toContain('"Turn"')
     await addParticipant(server.deps, tenant.as('eve'), { conversationId: conversation, participant: { actor: 'bob' } })
     expect(await ask(tenant, 'bob', mutation('appendTurn', turn))).toContain('"Turn"')
+  })
+
+  it('is not reached by calls of outsiders that one statement writes together with calls of participants', async () => {
+    const tenant = server.tenant()
+    const { conversation } = await hiddenConversation(tenant)
+    const open = await tenant.newConversation('eve')
+    const before = await tenant.lastSeq(conversation)
+    const calls = Array.from({ length: 20 }, (_, n) => [
+      tenant.append(conversation, 'ann', `mine ${n}`),
+      tenant.append(conversation, 'eve', `theirs ${n}`, { audience: ['ann'] }),
+      tenant.append(open, 'eve', `elsewhere ${n}`),
+    ]).flat()
+    const outcomes = (await Promise.allSettled(calls)).map(({ status }) => status)
+    expect(outcomes).toEqual(Array.from({ length: 20 }, () => ['fulfilled', 'rejected', 'fulfilled']).flat())
+    for (const call of calls.filter((_, index) => index % 3 === 1)) await expect(call).rejects.toThrow(NotFound)
+    expect(await tenant.lastSeq(conversation)).toBe(before! + 20)
+    const { rows } = await server.deps.pool.query('SELECT actor FROM participant WHERE conversation_id = $1', [
+      conversation,
+    ])
+    expect(rows.map(({ actor }) => actor).sort()).toEqual(['ann', 'bob', 'gone'])
+  })
+})
+
+// The embedded database has no other clients.
+describe.each(backends.filter(({ name }) => name === 'postgres'))('a locked conversation on $name', (backend) => {
+  const world = useWorld(backend)
+
+  it('is not reached by calls that waited while it became MEMBERS', async () => {
+    const tenant = world.tenant()
+    const id = await tenant.newConversation('ann')
+    const client = new pg.Client(world.url)
+    await client.connect()
+    await client.query('BEGIN')
+    await client.query('SELECT FROM journal WHERE conversation_id = $1 FOR UPDATE', [id])
+    const calls = [
+      tenant.append(id, 'eve', 'hello'),
+      updateConversation(world.deps, tenant.as('eve'), { id, title: 'taken' }),
+      addParticipant(world.deps, tenant.as('eve'), { conversationId: id, participant: { actor: 'eve' } }),
+      recordFacts(world.deps, tenant.as('eve'), {
+        conversationId: id,
+        facts: [{ subject: 'ann', predicate: 'likes', object: 'tea' }],
+      }),
+      deleteConversation(world.deps, tenant.as('eve'), id),
+    ].map((call) => call.catch((error: unknown) => error))
+    await expect
+      .poll(
+        async () => {
+          const text = `SELECT count(*)::integer AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+          return (await world.deps.pool.query(text)).rows[0].n
+        },
+        { timeout: 15_000 },
+      )
+      .toBe(calls.length)
+    await client.query(`UPDATE journal SET visibility = 'MEMBERS' WHERE conversation_id = $1`, [id])
+    await client.query(`UPDATE conversation SET visibility = 'MEMBERS' WHERE id = $1`, [id])
+    await client.query('COMMIT')
+    await client.end()
+    for (const outcome of await Promise.all(calls)) expect(outcome).toBeInstanceOf(NotFound)
+    expect(await tenant.lastSeq(id)).toBe(1)
   })
 })

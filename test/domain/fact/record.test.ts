@@ -348,6 +348,31 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(await seen('late')).toEqual(['Oslo'])
   })
 
+  it.each([0, 3])(
+    'that were stored %i times before a participant joined are new to it, and in no count',
+    async (before) => {
+      const { deps } = world
+      const tenant = world.tenant()
+      const conversationId = await tenant.newConversation('ada')
+      for (let n = 0; n < before; n++) await recordFacts(deps, tenant.as('ada'), { conversationId, facts: [rome] })
+      const participant = { actor: 'late', history: 'SINCE_JOINED' as const }
+      await addParticipant(deps, tenant.as('ada'), { conversationId, participant })
+      const record = async () => {
+        const { facts, exactDuplicatesSkipped } = await recordFacts(deps, tenant.as('late'), {
+          conversationId,
+          facts: [rome, rome],
+        })
+        return [facts.map(({ object }) => object), exactDuplicatesSkipped]
+      }
+      expect([await record(), await record()]).toEqual([
+        [['Rome'], 1],
+        [[], 2],
+      ])
+      const skipped = async (actor: string) => (await auditMemory(deps, tenant.as(actor))).exactDuplicatesSkipped
+      expect([await skipped('late'), await skipped('ada')]).toEqual([3, before + 3])
+    },
+  )
+
   it('are found whatever their case and spaces, and for many conversations at once', async () => {
     const { deps } = world
     const tenant = world.tenant()
