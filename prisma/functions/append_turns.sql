@@ -31,7 +31,12 @@ BEGIN
             FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
       CROSS JOIN LATERAL (SELECT j.conversation_id FROM journal j
                           WHERE j.conversation_id = a.id AND j.tenant = a.tenant
-                            AND (j.visibility = 'OPEN' OR is_by_participants(p_calls, a.id, a.tenant))
+                            AND (j.visibility = 'OPEN' OR EXISTS (
+                              SELECT FROM jsonb_array_elements(p_calls) c
+                              WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
+                                SELECT FROM jsonb_array_elements(c->'turns') t
+                                WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
+                                         AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
                           LIMIT 1 FOR UPDATE) j);
   ELSE
     locked := ARRAY(
@@ -40,7 +45,12 @@ BEGIN
             FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
       CROSS JOIN LATERAL (SELECT j.conversation_id FROM journal j
                           WHERE j.conversation_id = a.id AND j.tenant = a.tenant
-                            AND (j.visibility = 'OPEN' OR is_by_participants(p_calls, a.id, a.tenant))
+                            AND (j.visibility = 'OPEN' OR EXISTS (
+                              SELECT FROM jsonb_array_elements(p_calls) c
+                              WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
+                                SELECT FROM jsonb_array_elements(c->'turns') t
+                                WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
+                                         AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
                           LIMIT 1 FOR UPDATE SKIP LOCKED) j);
   END IF;
 

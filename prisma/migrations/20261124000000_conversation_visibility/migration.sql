@@ -8,18 +8,6 @@ ALTER TABLE conversation DROP CONSTRAINT conversation_tenant_key_key;
 CREATE UNIQUE INDEX conversation_key ON conversation (tenant, key, key_scope);
 ALTER TABLE journal ADD COLUMN visibility conversation_visibility NOT NULL DEFAULT 'OPEN';
 
--- Whether the calls for a conversation include one whose authors all are or were participants. Called by append_turns for
--- MEMBERS conversations.
-CREATE OR REPLACE FUNCTION is_by_participants(p_calls jsonb, p_conversation text, p_tenant text) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-  SELECT EXISTS (
-    SELECT FROM jsonb_array_elements(p_calls) c
-    WHERE c->>'conversationId' = p_conversation AND c->>'tenant' = p_tenant AND NOT EXISTS (
-      SELECT FROM jsonb_array_elements(c->'turns') t
-      WHERE (SELECT true FROM participant p
-             WHERE p.conversation_id = p_conversation AND p.actor = t->>'actor' LIMIT 1) IS NULL))
-$$;
-
 -- Appends or opens turns: any number of calls, each atomic and for one conversation. Called by
 -- src/store/sql/turn/append-turns.ts.
 --
@@ -53,7 +41,12 @@ BEGIN
             FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
       CROSS JOIN LATERAL (SELECT j.conversation_id FROM journal j
                           WHERE j.conversation_id = a.id AND j.tenant = a.tenant
-                            AND (j.visibility = 'OPEN' OR is_by_participants(p_calls, a.id, a.tenant))
+                            AND (j.visibility = 'OPEN' OR EXISTS (
+                              SELECT FROM jsonb_array_elements(p_calls) c
+                              WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
+                                SELECT FROM jsonb_array_elements(c->'turns') t
+                                WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
+                                         AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
                           LIMIT 1 FOR UPDATE) j);
   ELSE
     locked := ARRAY(
@@ -62,7 +55,12 @@ BEGIN
             FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
       CROSS JOIN LATERAL (SELECT j.conversation_id FROM journal j
                           WHERE j.conversation_id = a.id AND j.tenant = a.tenant
-                            AND (j.visibility = 'OPEN' OR is_by_participants(p_calls, a.id, a.tenant))
+                            AND (j.visibility = 'OPEN' OR EXISTS (
+                              SELECT FROM jsonb_array_elements(p_calls) c
+                              WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
+                                SELECT FROM jsonb_array_elements(c->'turns') t
+                                WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
+                                         AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
                           LIMIT 1 FOR UPDATE SKIP LOCKED) j);
   END IF;
 
