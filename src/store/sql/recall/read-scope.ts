@@ -30,15 +30,18 @@ const ONE_HAS_FACTS = `EXISTS (
   SELECT FROM fact_source s JOIN fact f ON f.id = s.fact_id WHERE s.conversation_id = c.id AND f.superseded_at IS NULL)`
 const HAS_FACTS: Record<Scope, string> = { CONVERSATION: ONE_HAS_FACTS, OWNER: 'true', TENANT: 'true' }
 
-/** OPEN and MEMBERS conversations apart, so that the planner need not pass over the MEMBERS conversations of others. */
-const bothIn = (scope: Scope) => sql`
-  ${views(VIEWER, raw(`c.visibility = 'OPEN' AND ${IN_SCOPE[scope]}`))} UNION ALL
-  ${views(VIEWER, raw(`c.visibility = 'MEMBERS' AND p.actor IS NOT NULL AND ${IN_SCOPE[scope]}`))}`
+/**
+ * OPEN and MEMBERS conversations of the tenant apart, so that the planner need not pass over the MEMBERS conversations of
+ * others. The conversations of an owner are fewer, and those of an agent that takes part in all of them are many.
+ */
+const inTenant = sql`
+  ${views(VIEWER, raw(`c.visibility = 'OPEN' AND ${IN_SCOPE.TENANT}`))} UNION ALL
+  ${views(VIEWER, raw(`c.visibility = 'MEMBERS' AND p.actor IS NOT NULL AND ${IN_SCOPE.TENANT}`))}`
 
 const statement = (scope: Scope) =>
   sql`
   SELECT c.id, j.last_seq AS "lastSeq", j.turn_count AS "publicTurns", ${raw(HAS_FACTS[scope])} AS "hasFacts"
-  FROM (${scope === 'CONVERSATION' ? views(VIEWER, raw(IN_SCOPE[scope])) : bothIn(scope)}) c
+  FROM (${scope === 'TENANT' ? inTenant : views(VIEWER, raw(IN_SCOPE[scope]))}) c
   JOIN journal j ON j.conversation_id = c.id`.text
 
 const STATEMENTS: Record<Scope, string> = {
