@@ -118,6 +118,13 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     await expect(tenant.append(id, 'eve', 'hello')).rejects.toThrow(NotFound)
     expect(await update('ann', 'OPEN')).toMatchObject({ visibility: 'OPEN' })
     expect(await tenant.append(id, 'eve', 'hello')).toMatchObject({ actor: 'eve' })
+    // Writers check the copy in the journal, which is the row that they lock.
+    const created = await createConversation(world.deps, tenant.as('ann'), { visibility: 'MEMBERS' })
+    await update('ann', 'MEMBERS')
+    for (const each of [id, created.id]) {
+      const found = await world.deps.db.conversation.findUnique({ where: { id: each }, include: { journal: true } })
+      expect([found?.visibility, found?.journal?.visibility]).toEqual(['MEMBERS', 'MEMBERS'])
+    }
   })
 
   it('to MEMBERS frees the key for others, who get a conversation of their own', async () => {
