@@ -14,6 +14,7 @@ import type { Deps } from './domain/deps.ts'
 import type { Health, Platform } from './domain/platform.ts'
 import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
 import { createJournalNotifier } from './domain/journal-notifier.ts'
+import { moveFacts } from './domain/erasure/change-visibility.ts'
 import { updateDerivatives } from './domain/erasure/derivatives.ts'
 import { createFeeds } from './domain/event/feeds.ts'
 import { createInboxes } from './domain/event/inbox.ts'
@@ -77,6 +78,8 @@ export type DepsConfig = Pick<
 > & {
   /** Directory of the embedded database; null keeps it in memory. */
   dataDir: string | null
+  /** Visibility of conversations that are created without one; OPEN by default. */
+  conversationVisibility?: Config['conversationVisibility']
   /** Detectors for the redaction of facts, in addition to the built-in ones; used if redactFacts is set. */
   detectors?: readonly CustomDetector[]
 }
@@ -188,6 +191,7 @@ const settingsOf = (config: DepsConfig) => ({
   detectors: config.detectors ?? [],
   automatic: config.automatic,
   limits: config.limits,
+  conversationVisibility: config.conversationVisibility ?? 'OPEN',
   streamLeaseMs: config.streamLeaseMs,
   presenceTtlMs: config.presenceTtlMs,
 })
@@ -198,6 +202,7 @@ function createDomainState(platform: Platform, appendPool: Pool, appendConcurren
   cleanup.add(() => feeds.close())
   return {
     updateDerivatives,
+    changeVisibility: moveFacts,
     feeds,
     inboxes: createInboxes(platform),
     appends: createAppendQueue(appendPool, appendConcurrency, (calls) =>

@@ -53,6 +53,11 @@ const environment = z.object({
     'Whether to serve callers without credentials on addresses other than loopback.',
   ),
   ALLOWED_ORIGINS: origins.describe('Web origins whose pages may call the server, separated by commas.'),
+  CONVERSATION_VISIBILITY: oneOf('OPEN', 'MEMBERS')
+    .prefault('OPEN')
+    .describe(
+      'Who sees a conversation that is created without `visibility`: every actor of its tenant, or only its participants.',
+    ),
   MAX_TURN_BYTES: whole(1, 64 * MiB, 262144).describe('Maximum content of one turn, in bytes of UTF-8.'),
   MAX_BATCH_TURNS: whole(1, 10000, 1000).describe('Maximum number of turns appended by one call.'),
   MAX_PAGE_SIZE: whole(1, 10000, 200).describe('Maximum number of items on one page of a list.'),
@@ -122,6 +127,7 @@ const schema = providerChecks
     logLevel: env.LOG_LEVEL,
     allowUnauthenticated: env.ALLOW_UNAUTHENTICATED,
     allowedOrigins: env.ALLOWED_ORIGINS,
+    conversationVisibility: env.CONVERSATION_VISIBILITY,
     databasePoolSize: env.DATABASE_POOL_SIZE,
     limits: {
       turnBytes: env.MAX_TURN_BYTES,

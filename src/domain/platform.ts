@@ -9,6 +9,7 @@ import type { FactServices } from '../providers/ports/fact-services.ts'
 import type { Summarizers } from '../providers/ports/summarizer.ts'
 import type { TokenCounter } from '../text/tokens.ts'
 import type { Db } from '../store/db.ts'
+import type { ConversationVisibility } from '../store/generated/enums.ts'
 import type { JobQueue } from '../store/job-queue.ts'
 import type { VectorSearch } from '../store/vector-search.ts'
 import type { JournalRange } from './publisher.ts'
@@ -55,6 +56,8 @@ export type Platform = {
   /** Passes these notifications to the background jobs. */
   journalNotifier: JournalNotifier
   limits: Limits
+  /** Visibility of a conversation that is created without one. */
+  conversationVisibility: ConversationVisibility
   /** Lease of a streaming turn's writer in ms: a turn that gets no delta for longer is aborted. */
   streamLeaseMs: number
   /** Milliseconds after which presence expires unless it is renewed. */

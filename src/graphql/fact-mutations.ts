@@ -1,7 +1,8 @@
 // The mutations that record, extract, retract and reconcile facts.
 
 import { extractFacts } from '../domain/fact/extract.ts'
-import { recordFacts, retractFact, type FactExtraction as Extracted } from '../domain/fact/record.ts'
+import type { FactExtraction as Extracted } from '../domain/fact/fact-extraction.ts'
+import { recordFacts, retractFact } from '../domain/fact/record.ts'
 import { reconcileFacts, type Reconciliation as Reconciled } from '../domain/fact/reconcile-facts.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { builder } from './builder.ts'
@@ -14,11 +15,12 @@ const FactExtraction = builder
     fields: (t) => ({
       facts: t.field({
         type: ['Fact'],
-        description: 'Those that were new, in the order given.',
+        description: 'The facts that are new to the viewer, in the order given.',
         resolve: ({ facts }) => facts,
       }),
       exactDuplicatesSkipped: t.exposeInt('exactDuplicatesSkipped', {
-        description: 'How many were known to the letter, among the same people. Each adds a source to the known fact.',
+        description:
+          'Number of facts that repeat one which the viewer already sees. Each adds a source to the stored fact.',
       }),
     }),
   })

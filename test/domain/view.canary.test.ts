@@ -1,7 +1,8 @@
 // A marker in private turns (appended, streamed, edited, aborted) must not reach any other viewer through any read.
 
 import { describe, expect, it } from 'vitest'
-import { getConversationPage, getConversations, updateConversation } from '../../src/domain/conversation.ts'
+import { getConversations, updateConversation } from '../../src/domain/conversation.ts'
+import { getConversationPage } from '../../src/domain/conversation-page.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
 import { readInbox } from '../../src/domain/event/inbox.ts'

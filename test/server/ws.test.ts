@@ -64,15 +64,16 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const readings = actors.map((as, i) =>
       take(follow(client, { conversationId, after: i % 2 ? 21 : null, as }, WITH_CONVERSATION), 1),
     )
-    // Each subscription reads the last seq when it starts, and so does the feed: after that, all of them are
-    // subscribed.
-    const heads = () =>
+    // Each subscription reads the last seq when it starts; the feed reads its participants last. After that, all of them
+    // are subscribed.
+    const settled = (name: string) =>
       query.mock.calls.filter(
         ([each], call) =>
-          (each as unknown as { name?: string }).name === 'read-last-seq'
-          && query.mock.settledResults[call]?.type === 'fulfilled',
-      )
-    await expect.poll(() => heads().length, { timeout: 20_000 }).toBe(actors.length + 1)
+          (each as unknown as { name?: string }).name === name && query.mock.settledResults[call]?.type === 'fulfilled',
+      ).length
+    await expect
+      .poll(() => [settled('read-last-seq'), settled('read-all-participants')], { timeout: 20_000 })
+      .toEqual([actors.length, 1])
     query.mockClear()
     await tenant.append(conversationId, 'ada', 'to all')
     const events = await Promise.all(readings)

@@ -26,12 +26,15 @@ export function createConversationOracle() {
   const entries: Entry[] = []
   const turns: OracleTurn[] = []
   const members = new Map<string, Member>()
+  let isMembersOnly = false
 
   const write = (type: string, turn?: OracleTurn) => entries.push({ seq: entries.length + 1, type, turn })
   const isParticipant = (actor: string) => members.get(actor)?.isParticipant === true
-  /** An actor who was never a participant sees the whole journal. */
+  const seesConversation = (actor: string) => !isMembersOnly || members.has(actor)
+  /** An actor who was never a participant sees the whole journal of an OPEN conversation. */
   const isInWindow = (actor: string, seq: number) =>
-    (members.get(actor)?.windows ?? [{ from: 1, to: Infinity }]).some(({ from, to }) => from <= seq && seq <= to)
+    seesConversation(actor)
+    && (members.get(actor)?.windows ?? [{ from: 1, to: Infinity }]).some(({ from, to }) => from <= seq && seq <= to)
   const sees = (actor: string, turn: OracleTurn) =>
     isInWindow(actor, turn.seq) && isInWindow(actor, turn.rootSeq) && (!turn.audience || turn.audience.includes(actor))
   const isNewest = (turn: OracleTurn, seen: OracleTurn[]) =>
@@ -39,6 +42,16 @@ export function createConversationOracle() {
 
   return {
     isParticipant,
+    seesConversation,
+    get isMembersOnly() {
+      return isMembersOnly
+    },
+    setMembersOnly(value: boolean) {
+      isMembersOnly = value
+      write('ConversationUpdated')
+    },
+    /** Actors who are in the conversation, in the order in which they joined first. */
+    present: () => [...members].filter(([, { isParticipant: isPresent }]) => isPresent).map(([actor]) => actor),
     isRemoved: (actor: string) => members.get(actor)?.removed === true,
     wasParticipant: (actor: string) => members.has(actor),
     get head() {

@@ -10,7 +10,7 @@ import type { Deps } from '../../src/domain/deps.ts'
 import { appendTurn, type TurnInput } from '../../src/domain/turn/append.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../src/domain/view.ts'
-import { readLastSeq } from '../../src/store/sql/event/read-journal.ts'
+import { readJournalHead } from '../../src/store/sql/event/read-journal.ts'
 import { OFFLINE } from './offline.ts'
 import { newDataDir, type Backend, type Opened } from './backend.ts'
 
@@ -90,7 +90,8 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
         },
         append: (conversationId, actor, content, more = {}) =>
           appendTurn(world.deps, as(actor), { conversationId, turn: { role: 'USER', content, ...more } }),
-        lastSeq: (conversationId) => readLastSeq(world.deps.pool, name, conversationId),
+        lastSeq: (conversationId) =>
+          readJournalHead(world.deps.pool, name, conversationId).then((head) => head?.lastSeq ?? null),
       }
     },
   }

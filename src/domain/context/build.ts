@@ -133,7 +133,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
 /** Returns `names`, plus the names of the actors of the turns that are in the conversation. */
 async function namesOf(
   { pool }: RecallDeps,
-  { tenant }: Viewer,
+  viewer: Viewer,
   names: ReadonlyMap<string, string>,
   conversationId: string,
   turns: readonly { actor: string; conversationId: string }[],
@@ -141,6 +141,6 @@ async function namesOf(
   const actors = turns.filter((turn) => turn.conversationId === conversationId).map(({ actor }) => actor)
   const unnamed = new Set(actors.filter((actor) => !names.has(actor)))
   if (unnamed.size === 0) return names
-  const rows = await readParticipants(pool, tenant, [conversationId], [...unnamed])
+  const rows = await readParticipants(pool, viewer, [conversationId], [...unnamed])
   return distinctNames(rows, names)
 }

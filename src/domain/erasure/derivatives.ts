@@ -161,7 +161,7 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'fact_source',
-    data: 'The turns and conversations that assert a fact, with their audience, author and time.',
+    data: 'The turns and conversations that assert a fact, with their audience, author and time, and how often they do.',
     onEdit: { how: 'The older version is removed from the sources of facts that have others.' },
     onErase: 'Every version is removed from the sources of facts that have others; the other facts are deleted.',
     onDelete: CASCADE,
@@ -193,13 +193,6 @@ export const DERIVATIVES: readonly Derivative[] = [
       how: 'Kept: the numbers determine when background work runs next, and name no conversation.',
       by: 'KEPT',
     },
-  },
-  {
-    table: 'fact_tally',
-    data: "The number of a tenant's facts without an audience that were not written because they were exact duplicates.",
-    onEdit: { how: 'Kept: it counts past calls, not present facts.' },
-    onErase: 'Kept: it is a number that names no turn.',
-    onDelete: { how: 'Kept: it is a number that names no conversation.', by: 'KEPT' },
   },
 ]
 

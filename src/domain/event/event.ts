@@ -14,7 +14,7 @@ import { readParticipants } from '../../store/sql/participant/read-participants.
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import { toParticipant, type Participant } from '../participant.ts'
-import { isOpenAt, sees, seesAllOf, type VisibilityFields, type View } from '../view.ts'
+import { isOpenAt, sees, seesAllOf, seesConversation, type VisibilityFields, type View } from '../view.ts'
 
 type Common = { conversationId: string; at: Date }
 
@@ -127,7 +127,7 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
       return isOpenAt(view.windows, Infinity)
     case 'ConversationDeleted':
     case 'Gap':
-      return true
+      return seesConversation(view)
   }
 }
 
@@ -215,7 +215,9 @@ export async function readEvents(
 ): Promise<JournalPage> {
   const rows = await readJournal(pool, tenant, conversationId, after, limit)
   const actors = [...new Set(rows.flatMap((row) => row.actor ?? []))]
-  const participants = actors.length ? await readParticipants(pool, tenant, [conversationId], actors) : []
+  const participants = actors.length
+    ? await readParticipants(pool, { tenant, actor: null }, [conversationId], actors)
+    : []
   const byActor = new Map(participants.map((row) => [row.actor, toParticipant(row)]))
   const bytes = rows.at(-1)?.pageBytes ?? 0
   return {

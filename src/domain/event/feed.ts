@@ -4,7 +4,7 @@
 // they reach the feed's head.
 
 import { NotFound } from '../../errors.ts'
-import { SMALL_PAGE, readLastSeq } from '../../store/sql/event/read-journal.ts'
+import { SMALL_PAGE, readJournalHead } from '../../store/sql/event/read-journal.ts'
 import { readOpenTurns } from '../../store/sql/streaming-turn/read-open-turns.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { readTextFrom } from '../../store/sql/streaming-turn/read-text-from.ts'
@@ -20,7 +20,7 @@ import {
   missingFor,
   reduceFeed,
   startFeedState,
-  viewIn,
+  viewOf,
   type FeedInput,
   type FeedState,
   type OpenTurn,
@@ -39,7 +39,7 @@ export type Follower = {
   actor: string
   /** Called with each event, whether or not the actor's view contains it. */
   deliver(event: ConversationEvent): void
-  /** Called when the actor's view has changed; `open` are the open turns. */
+  /** Called when the actor's view has changed, or has ended; `open` are the open turns. */
   changeView(view: View, open: Iterable<OpenTurn>): void
   /** Called when the conversation has been deleted. */
   end(): void
@@ -81,9 +81,11 @@ function apply(run: FeedRun, input: FeedInput): void {
 }
 
 async function loadParticipants(run: FeedRun): Promise<void> {
-  const participants = await readParticipants(run.deps.pool, run.tenant, [run.conversationId])
+  const { deps, tenant, conversationId } = run
+  const participants = await readParticipants(deps.pool, { tenant, actor: null }, [conversationId])
+  const head = await readJournalHead(deps.pool, tenant, conversationId)
   const before = run.state
-  apply(run, { type: 'participants', participants })
+  apply(run, { type: 'participants', participants, visibility: head?.visibility ?? before.visibility })
   for (const follower of run.followers) {
     const view = changedView(before, run.state, follower.actor)
     if (view) follower.changeView(view, run.state.open.values())
@@ -126,7 +128,7 @@ async function handleText(run: FeedRun, { turnId, end }: Extract<FeedTask, { typ
 }
 
 async function checkDatabase(run: FeedRun): Promise<void> {
-  if ((await readLastSeq(run.deps.pool, run.tenant, run.conversationId)) === null) return end(run)
+  if ((await readJournalHead(run.deps.pool, run.tenant, run.conversationId)) === null) return end(run)
   await readEntries(run)
   await readTexts(run, [...run.state.open.keys()])
   run.checkTimer.refresh()
@@ -163,7 +165,8 @@ async function handle(run: FeedRun, task: FeedTask): Promise<void> {
     case 'read':
     case 'presence': {
       const at = new Date()
-      const [row] = await readParticipants(run.deps.pool, run.tenant, [run.conversationId], [task.actor])
+      const all = { tenant: run.tenant, actor: null }
+      const [row] = await readParticipants(run.deps.pool, all, [run.conversationId], [task.actor])
       if (row) apply(run, { ...task, participant: toParticipant(row), at })
       return
     }
@@ -175,10 +178,11 @@ async function handle(run: FeedRun, task: FeedTask): Promise<void> {
 }
 
 async function loadState({ deps, tenant, conversationId }: FeedRun): Promise<FeedState> {
-  const head = await readLastSeq(deps.pool, tenant, conversationId)
+  const head = await readJournalHead(deps.pool, tenant, conversationId)
   if (head === null) throw new NotFound('conversation', conversationId)
   const open = await readOpenTurns(deps.pool, conversationId)
-  return startFeedState(conversationId, head, open, await readParticipants(deps.pool, tenant, [conversationId]))
+  const participants = await readParticipants(deps.pool, { tenant, actor: null }, [conversationId])
+  return startFeedState(conversationId, head.lastSeq, open, participants, head.visibility)
 }
 
 function createFeedRun(deps: Platform, tenant: string, conversationId: string): FeedRun {
@@ -190,7 +194,7 @@ function createFeedRun(deps: Platform, tenant: string, conversationId: string): 
     if (!tasks.isFailing) tasks.add({ type: 'check' })
   }, CHECK_MS)
   checkTimer.unref()
-  const state = startFeedState(conversationId, 0, [], [])
+  const state = startFeedState(conversationId, 0, [], [], 'MEMBERS')
   const run: FeedRun = { deps, tenant, conversationId, state, followers: new Set(), tasks, checkTimer }
   return run
 }
@@ -207,7 +211,7 @@ const feedOf = (run: FeedRun): Feed => ({
   get deleted() {
     return run.state.deleted
   },
-  viewOf: (actor) => viewIn(run.state, actor),
+  viewOf: (actor) => viewOf(run.state, actor),
   reach: (seq) =>
     new Promise((resolve) => {
       if (seq <= run.state.head || run.tasks.stopped) resolve()

@@ -2,7 +2,7 @@
 // reader whose sink is full leaves the feed and catches up from its own cursor, so it does not delay other readers. It
 // skips entries only if it is too far behind, and then gets a Gap. reader-state.ts decides which events it receives.
 
-import type { View } from '../view.ts'
+import { seesConversation, type View } from '../view.ts'
 import type { ByteShare } from './byte-budget.ts'
 import type { ConversationEvent, JournalEvent } from './event.ts'
 import type { Feed, Follower } from './feed.ts'
@@ -28,7 +28,10 @@ export type Sink = {
   isFull(): boolean
   /** Resolves when the sink accepts events again, or its client is gone. */
   drained(): Promise<void>
-  /** Called after the last event: the conversation was deleted, the reader was stopped, or it failed with `error`. */
+  /**
+   * Called after the last event: the conversation was deleted or is no longer visible to the reader, the reader was
+   * stopped, or it failed with `error`.
+   */
   end(error?: unknown): void
 }
 
@@ -75,6 +78,7 @@ export function follow(feed: FollowedFeed, source: ReaderSource, actor: string, 
       actor,
       deliver: (event) => receive(run, event),
       changeView(view, open) {
+        if (!seesConversation(view)) return stop(run)
         if (sink.isFull()) return leave(run, null)
         for (const delta of changeView(run.state, view, open)) push(run, delta)
       },
@@ -195,6 +199,7 @@ async function readUntilStopped(run: ReaderRun): Promise<void> {
     if (isTooFarBehind(state, feed.head)) push(run, skipTo(state, feed.head))
     while (state.cursor < feed.head && !run.stopped) if (!(await pushPage(run))) break
     if (run.stopped) return
+    if (!seesConversation(feed.viewOf(follower.actor))) return stop(run)
     // No await between the comparison with the head and `follow`: the feed must not advance in between.
     if (!feed.deleted && !pushTexts(run)) continue
     joinFeed(state, feed.viewOf(follower.actor))

@@ -12,10 +12,12 @@ import { readFacts } from '../../store/sql/fact/read-facts.ts'
 import { lockFacts, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { FactDeps } from './deps.ts'
+import { requireChange, requireConversation } from '../authorize.ts'
 import { id, name, parse, pastTime, share, text } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { statementShape } from './content-hash.ts'
-import { getFacts, toFact, type Fact } from './fact.ts'
+import { toFact, type Fact } from './fact.ts'
+import { extractionOf, type FactExtraction } from './fact-extraction.ts'
 import { redactStatement } from './redact-statement.ts'
 import { isOwn, kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
@@ -44,14 +46,6 @@ const recordFactsInput = z.object({
 })
 export type RecordFactsInput = z.input<typeof recordFactsInput>
 
-/** Result of recording or extracting facts. */
-export type FactExtraction = {
-  /** The new facts. */
-  facts: Fact[]
-  /** Number of exact duplicates that were not stored. Excludes facts from turns that the viewer does not see. */
-  exactDuplicatesSkipped: number
-}
-
 /** A source turn, with the times and the kind of actor that its facts inherit. */
 type SourceTurn = CandidateSource & { at: Date; importedAt: Date | null; saidBy: ParticipantKind | null }
 
@@ -66,7 +60,7 @@ async function findSourceTurns(
   const turns = new Map((await readTurns(pool, viewer, ids)).map((turn) => [turn.id, turn]))
   const conversationIds = [...new Set([...turns.values()].map(({ conversationId }) => conversationId))]
   const actors = [...new Set([...turns.values()].map(({ actor }) => actor))]
-  const participants = await readParticipants(pool, viewer.tenant, conversationIds, actors)
+  const participants = await readParticipants(pool, viewer, conversationIds, actors)
   const kinds = new Map(participants.map(({ conversationId, actor, kind }) => [`${conversationId} ${actor}`, kind]))
   for (const [i, { sourceTurnId }] of facts.entries()) {
     if (sourceTurnId == null) continue
@@ -105,6 +99,7 @@ async function nonHumanKindOf({ db }: FactDeps, { tenant, actor }: Viewer): Prom
  * is one in any other conversation, and as a person otherwise. `confidence` defaults to 1; `observedAt` to the time of
  * the source turn, or to now without one.
  * @throws InvalidInput @throws NotFound for the conversation or a source turn
+ * @throws NotAllowed for a MEMBERS conversation that the viewer has left
  */
 export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
   const { redactFacts, detectors } = deps
@@ -114,11 +109,12 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
     facts: redactFacts ? parsed.facts.map((fact) => redactStatement(fact, detectors)) : parsed.facts,
   }
   const conversationId = given.conversationId ?? null
+  if (conversationId !== null) await requireConversation(deps, viewer, conversationId)
   const sourceTurns = await findSourceTurns(deps, viewer, conversationId, given.facts)
   const conversationIds = [
     ...new Set([...sourceTurns.values()].map(({ conversationId }) => conversationId).concat(conversationId ?? [])),
   ]
-  const allParticipants = await readParticipants(deps.pool, viewer.tenant, conversationIds)
+  const allParticipants = await readParticipants(deps.pool, viewer, conversationIds)
   const kindElsewhere = await nonHumanKindOf(deps, viewer)
   const now = new Date()
 
@@ -173,18 +169,25 @@ async function writeCandidates(
 ): Promise<FactExtraction> {
   const { tenant } = viewer
   const prepared = await prepareFacts(deps, tenant, candidates)
-  const { ids, duplicates } = await withTransaction(deps.db, async (tx, afterCommit) => {
+  const { assertions, known } = await withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, conversationIds)
-    const missing = conversationIds.find((each) => !heads.has(each))
-    if (missing !== undefined) throw new NotFound('conversation', missing)
+    for (const each of conversationIds) {
+      const head = heads.get(each)
+      if (!head) throw new NotFound('conversation', each)
+      await requireChange(tx, viewer, each, head)
+    }
     await checkSources(tx, candidates)
-    const written = await writeFacts(tx, tenant, heads, prepared)
+    const written = await writeFacts(tx, viewer, heads, prepared)
     await appendFactsChanged(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
-    return { ids: written.facts.map((fact) => fact.id), duplicates: written.duplicates }
+    return written
   })
-  const facts = await getFacts(deps, viewer, ids)
-  return { facts: ids.flatMap((each) => facts.get(each) ?? []), exactDuplicatesSkipped: duplicates.length }
+  return extractionOf(
+    deps,
+    viewer,
+    assertions.map(({ factId }) => factId),
+    known,
+  )
 }
 
 const retractFactInput = z.object({ factId: z.string(), reason: text(1000).nullish() })
@@ -193,7 +196,8 @@ export type RetractFactInput = z.input<typeof retractFactInput>
 /**
  * Retracts a fact: supersedes it and stores the reason. A fact that is already superseded does not change.
  * @throws NotFound
- * @throws NotAllowed if a person stated the fact about themselves and the viewer is not that person
+ * @throws NotAllowed if a person stated the fact about themselves and the viewer is not that person; and for a fact of a
+ * MEMBERS conversation that the viewer has left
  */
 export async function retractFact(deps: FactDeps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {
   const { factId, reason } = parse(retractFactInput, input)
@@ -205,7 +209,12 @@ export async function retractFact(deps: FactDeps, viewer: Viewer, input: Retract
     }
     if (fact.supersededAt) return toFact(fact)
     await withTransaction(deps.db, async (tx, afterCommit) => {
-      await lockConversations(tx, viewer.tenant, fact.conversationId === null ? [] : [fact.conversationId])
+      const heads = await lockConversations(
+        tx,
+        viewer.tenant,
+        fact.conversationId === null ? [] : [fact.conversationId],
+      )
+      for (const [conversationId, head] of heads) await requireChange(tx, viewer, conversationId, head)
       // If the fact changed meanwhile, the next round reads and checks it again.
       if ((await lockFacts(tx, [fact])).length === 0) return
       await supersedeFacts(tx, [{ id: factId, by: null, reason: 'RETRACTED', note: reason ?? null }])

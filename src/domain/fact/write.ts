@@ -2,16 +2,14 @@
 // has no user) and visibility: a duplicate adds a source to the stored fact and changes at most its assertion. A stored
 // fact has the assertion with the highest trust; among assertions of equal trust, the newest.
 
-import { createHash } from 'node:crypto'
 import { terms } from '../../text/words.ts'
 import { createYield } from '../../yield.ts'
 import type { Tx } from '../../store/db.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
-import { lockJournal, writeEntry } from '../../store/sql/event/write-entry.ts'
+import { lockJournal, writeEntry, type LockedJournal } from '../../store/sql/event/write-entry.ts'
 import {
   rollbackToSavepoint,
-  countSkipped,
   insertFacts,
   lockFactsByKey,
   setSavepoint,
@@ -22,6 +20,7 @@ import {
   type Renewal,
 } from '../../store/sql/fact/write-facts.ts'
 import { addSources } from '../../store/sql/fact/fact-sources.ts'
+import { readFacts } from '../../store/sql/fact/read-facts.ts'
 import type { AfterCommit } from '../../store/tx.ts'
 import type { Platform } from '../platform.ts'
 import { announceEntries, type JournalRange, type JournalPublisher } from '../publisher.ts'
@@ -29,6 +28,7 @@ import { newId } from '../id.ts'
 import { hashTerm, salted, saltOf } from '../../text/term-hash.ts'
 import { contentHash, type Statement } from './content-hash.ts'
 import { trustOf } from './trust.ts'
+import { visibilityOf } from './visibility-set.ts'
 
 /** The source of a fact, which determines who sees it: a turn, or only the conversation it was recorded in. */
 export type CandidateSource = {
@@ -76,30 +76,25 @@ export async function prepareFacts(
   return prepared
 }
 
-/** The last seq of each conversation whose journal is locked. */
-type JournalHeads = ReadonlyMap<string, number>
+/** The locked journal of each conversation, by id. */
+type JournalHeads = ReadonlyMap<string, LockedJournal>
 
-/** Locks the journals of the conversations in the order of their ids. Ignores conversations not in the tenant. */
+/**
+ * Locks the journals of the conversations in the order of their ids. Ignores conversations not in the tenant. Does not
+ * check any view: the caller has, before and with `requireChange` after.
+ */
 export async function lockConversations(
   tx: Tx,
   tenant: string,
   conversationIds: Iterable<string>,
 ): Promise<JournalHeads> {
-  const heads = new Map<string, number>()
+  const heads = new Map<string, LockedJournal>()
   for (const conversationId of [...new Set(conversationIds)].sort()) {
-    const head = await lockJournal(tx, tenant, conversationId)
-    if (head) heads.set(conversationId, head.lastSeq)
+    const head = await lockJournal(tx, { tenant, actor: null }, conversationId)
+    if (head) heads.set(conversationId, head)
   }
   return heads
 }
-
-/** Returns a digest of the audience; empty for everyone. Facts with equal digests form one visibility set. */
-export const visibilityOf = (audience: readonly string[] | null): string =>
-  audience === null
-    ? ''
-    : createHash('sha256')
-        .update(JSON.stringify([...new Set(audience)].sort()))
-        .digest('hex')
 
 /** Returns a fact as one sentence. */
 export const sentenceOf = ({ subject, predicate, object }: Statement): string => `${subject} ${predicate} ${object}`
@@ -115,7 +110,9 @@ function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
   // A fact without a source turn takes the seq of its own journal entry: the next one, because the journal is locked.
   // Exact duplicates append an entry too: otherwise a participant could join at that seq and see a fact recorded
   // earlier.
-  const next = source ? heads.get(source.conversationId)! + 1 : null
+  const head = source && heads.get(source.conversationId)!
+  const next = head && head.lastSeq + 1
+  const members = head?.visibility === 'MEMBERS' ? source!.conversationId : null
   const audience = turn?.audience ? [...new Set(turn.audience)].sort() : null
   return {
     id: newId('fact'),
@@ -124,7 +121,7 @@ function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
     rootSeq: turn?.rootSeq ?? next,
     seq: turn?.seq ?? next,
     audience,
-    visibility: visibilityOf(audience),
+    visibility: visibilityOf(audience, members),
     sourceTurnId: turn?.id ?? null,
     saidBy,
     assertedBy,
@@ -160,8 +157,10 @@ export type WrittenFacts = {
   facts: NewFact[]
   /** Stored facts that got a source or another assertion, with the conversation of the source. */
   renewed: Pick<FactRow, 'id' | 'conversationId'>[]
-  /** Candidates that are exact duplicates of stored facts or of other candidates. */
-  duplicates: FactCandidate[]
+  /** The fact that each candidate asserts, in the order of the candidates. */
+  assertions: { factId: string; candidate: FactCandidate }[]
+  /** The stored facts among them that the viewer saw before; empty without a viewer. */
+  known: Set<string>
 }
 
 /** Inserts the facts that are not stored yet, and locks the stored duplicates of the others (`active`, by key). */
@@ -179,21 +178,20 @@ async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
 }
 
 /**
- * Writes the candidates. Increases the tenant's count of skipped facts by the number of exact duplicates without an
- * audience. The journals of the candidates' conversations must be locked. The caller must call `appendFactsChanged`
- * right after.
+ * Writes the candidates. The journals of their conversations must be locked. The caller must call `appendFactsChanged`
+ * right after. `viewer` is null for a job.
  */
 export async function writeFacts(
   tx: Tx,
-  tenant: string,
+  { tenant, actor }: { tenant: string; actor: string | null },
   heads: JournalHeads,
   candidates: readonly PreparedFact[],
 ): Promise<WrittenFacts> {
   const facts = candidates.map((candidate) => toNewFact(heads, candidate))
-  const { inserted, duplicates: duplicateFacts, active } = await insertOrLock(tx, tenant, facts)
+  const { inserted, duplicates, active } = await insertOrLock(tx, tenant, facts)
   const renewals = new Map<string, Renewal>()
   const renewedIn: Pick<FactRow, 'id' | 'conversationId'>[] = []
-  for (const fact of duplicateFacts) {
+  for (const fact of duplicates) {
     const row = active.get(keyOf(fact))!
     const renewed = renewal(row, fact)
     if (!renewed) continue
@@ -202,18 +200,19 @@ export async function writeFacts(
     active.set(keyOf(fact), { ...row, ...renewed })
   }
   await renewFacts(tx, [...renewals.values()])
+  const stored = [...new Set(duplicates.map((fact) => active.get(keyOf(fact))!.id))].filter((id) => !inserted.has(id))
+  const known = actor === null || stored.length === 0 ? [] : await readFacts(tx, { tenant, actor }, stored)
   const idOf = (fact: NewFact) => (inserted.has(fact.id) ? fact.id : active.get(keyOf(fact))!.id)
   const added = await addSources(
     tx,
     facts.map((fact) => ({ ...fact, id: idOf(fact) })),
   )
-  const duplicates = candidates.filter((_, i) => !inserted.has(facts[i]!.id))
-  await countSkipped(tx, tenant, duplicates.filter(({ source }) => !source?.turn?.audience).length)
   return {
     // Another candidate may be a duplicate of a new fact; the fact then includes that renewal.
     facts: facts.filter(({ id }) => inserted.has(id)).map((fact) => ({ ...fact, ...renewals.get(fact.id) })),
     renewed: [...added, ...renewedIn].filter(({ id }) => !inserted.has(id)),
-    duplicates,
+    assertions: candidates.map((candidate, i) => ({ factId: idOf(facts[i]!), candidate })),
+    known: new Set(known.map(({ id }) => id)),
   }
 }
 

@@ -114,7 +114,7 @@ async function gatherWhole(
       terms,
     ),
     vector && vectors.scan(vector.embedder, conversationIds, vector.query),
-    readParticipants(pool, viewer.tenant, conversationIds),
+    readParticipants(pool, viewer, conversationIds),
   ])
   const scope = sequences.flat()
   const statistics = statisticsOf(terms.size, scope)
@@ -169,7 +169,7 @@ async function gatherWide(
   })
   const [similarities, participants] = await Promise.all([
     vector && compared.length ? vectors.compare(vector.embedder, compared, vector.query) : null,
-    readParticipants(pool, viewer.tenant, [...new Set(ranges.map(({ conversationId }) => conversationId))]),
+    readParticipants(pool, viewer, [...new Set(ranges.map(({ conversationId }) => conversationId))]),
   ])
   return {
     sequences,

@@ -106,8 +106,18 @@ function toRow(
 }
 
 /** Returns the error for a refused call, given its first row; null if the call was not refused. */
-function refusalOf({ outcome, detail, index }: AppendRow, path: (index: number) => string): Error | null {
+function refusalOf(
+  conversationId: string,
+  { outcome, detail, index }: AppendRow,
+  path: (index: number) => string,
+): Error | null {
   switch (outcome) {
+    case 'unknown':
+      return new NotFound('conversation', conversationId)
+    case 'left':
+      return new NotAllowed(
+        `${JSON.stringify(detail)} has left the conversation. A participant must add the actor again.`,
+      )
     case 'moved_on':
       return new Conflict(
         `expectedLastSeq does not match: the newest journal entry is ${detail}. Read the new entries, then try again.`,
@@ -166,7 +176,7 @@ async function append(
   })
   const [first] = rows
   if (!first) throw new NotFound('conversation', conversationId)
-  const refusal = refusalOf(first, path)
+  const refusal = refusalOf(conversationId, first, path)
   if (refusal) throw refusal
   // A turn that an earlier call wrote may have changed, so it is read again, in its author's view.
   const repeated = rows.filter(({ outcome }) => outcome === 'repeated')
@@ -218,8 +228,10 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
 
 /**
  * Appends a turn and returns it. If its clientId was already used for the same content, returns the existing turn.
- * An actor who is not a participant joins in the same transaction, unless another actor has removed it.
- * @throws InvalidInput @throws NotFound @throws NotAllowed if the actor was removed from the conversation
+ * An actor who is not a participant joins an OPEN conversation in the same transaction, unless another actor has removed
+ * it.
+ * @throws InvalidInput @throws NotFound
+ * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation
  * @throws Conflict when the journal is not at expectedLastSeq, or the clientId was already used for different content
  * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS
  */

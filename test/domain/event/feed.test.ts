@@ -2,7 +2,11 @@
 // and ends for all readers when the conversation is deleted.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createConversation, type CreateConversationInput } from '../../../src/domain/conversation.ts'
+import {
+  createConversation,
+  updateConversation,
+  type CreateConversationInput,
+} from '../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
 import { createFeeds } from '../../../src/domain/event/feeds.ts'
@@ -72,6 +76,25 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await reading.until('the turn', sawSeq(seq))
     expect(drop.mock.calls.filter(([message]) => 'seq' in message && message.seq === seq - 1)).toEqual([])
     await reading.stop()
+  })
+
+  it('ends for actors who no longer see the conversation, in every process and while they catch up', async () => {
+    const readings = [await as('eve'), await as('eve', one.deps), await as('bob')]
+    const behind = await read(other.deps, ada, { conversationId, as: 'eve', after: 0 })
+    await updateConversation(one.deps, ada, { id: conversationId, visibility: 'MEMBERS' })
+    const { seq } = await append('for members')
+    const [eve, eveAtOne, bob] = readings as [Reading, Reading, Reading]
+    await bob.until('the turn', sawSeq(seq))
+    for (const reading of [eve, eveAtOne, behind]) {
+      await reading.until('the end', ({ end }) => end === 'complete')
+      expect(linesOf(reading).join()).not.toMatch(/TurnAppended|Deleted/)
+    }
+    await expect(read(other.deps, ada, { conversationId, as: 'eve' })).rejects.toThrow(NotFound)
+    await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve' } })
+    const again = await as('eve')
+    const { seq: next } = await append('for eve, too')
+    await again.until('the turn', sawSeq(next))
+    await Promise.all([again.stop(), bob.stop()])
   })
 
   it('reads missed entries and text as soon as the bus is restored', async () => {

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createByteBudget } from '../../../src/domain/event/byte-budget.ts'
 import type { ConversationEvent, JournalEvent, TurnEvent } from '../../../src/domain/event/event.ts'
 import type { Follower } from '../../../src/domain/event/feed.ts'
-import { reduceFeed, startFeedState, viewIn, type FeedInput } from '../../../src/domain/event/feed-state.ts'
+import { reduceFeed, startFeedState, viewOf, type FeedInput } from '../../../src/domain/event/feed-state.ts'
 import { follow, type FollowedFeed, type ReaderSource } from '../../../src/domain/event/follow.ts'
 import { lines, range } from '../../support/reading.ts'
 import { AT, CONVERSATION, entry, turnRow } from '../../support/entries.ts'
@@ -19,7 +19,7 @@ function createModel() {
   /** The current versions of the turns. */
   const turns = new Map<string, TurnEvent['turn']>()
   const followers = new Set<Follower>()
-  let state = startFeedState(CONVERSATION, 0, [], [])
+  let state = startFeedState(CONVERSATION, 0, [], [], 'OPEN')
 
   function apply(input: FeedInput): void {
     const step = reduceFeed(state, input)
@@ -42,7 +42,7 @@ function createModel() {
     get deleted() {
       return state.deleted
     },
-    viewOf: (actor) => viewIn(state, actor),
+    viewOf: (actor) => viewOf(state, actor),
     follow: (follower) => void followers.add(follower),
     unfollow: (follower) => void followers.delete(follower),
   }

@@ -13,6 +13,7 @@ import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { type ExtractedFact, type ExtractorTurn } from '../../../src/providers/ports/fact-extractor.ts'
+import { pageOfTurns } from '../../../src/domain/turn/history.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
@@ -173,6 +174,33 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const skipped = async (actor: string) =>
       (await extractFacts(deps, tenant.as(actor), { conversationId })).exactDuplicatesSkipped
     expect(await skipped('carl')).toBe(0)
+  })
+
+  it('tells a participant nothing of facts and turns from before it joined', async () => {
+    const { deps } = world
+    const results = []
+    for (const before of [[], ['I live in Rome.'], ['I live in Rome.', 'I live in Rome.', 'I like tea.']]) {
+      const tenant = world.tenant()
+      const conversationId = await tenant.newConversation(ada)
+      for (const text of before) await tenant.append(conversationId, 'ada', text)
+      // With three turns, some are extracted before, and some in the call of the participant.
+      if (before.length === 3) {
+        const [first] = (await pageOfTurns(deps, tenant.as('ada'), [conversationId], { first: 1 })).get(
+          conversationId,
+        )!.items
+        await extractFacts(deps, tenant.as('ada'), { conversationId, through: first!.id })
+      }
+      const participant = { actor: 'late', history: 'SINCE_JOINED' as const }
+      await addParticipant(deps, tenant.as('ada'), { conversationId, participant })
+      for (let n = 0; n < 2; n++) await tenant.append(conversationId, 'ada', 'I live in Rome.')
+      const { facts, exactDuplicatesSkipped } = await extractFacts(deps, tenant.as('late'), { conversationId })
+      results.push([facts.map(({ object }) => object), exactDuplicatesSkipped])
+    }
+    expect(results).toEqual([
+      [['Rome'], 1],
+      [['Rome'], 1],
+      [['Rome'], 1],
+    ])
   })
 
   it('extracts no facts from instructions and tools, and marks facts from agents', async () => {

@@ -104,7 +104,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
   let open: { id: string; sent: string }[] = []
   const closedTurns: typeof open = []
   const readers: Witness[] = []
-  const head = async () => (await readLastSeq(first.deps.pool, viewer.tenant, conversationId))!
+  const head = async () => (await readLastSeq(first.deps.pool, viewer, conversationId))!
   type OpenTurn = (typeof open)[number]
 
   async function write({ deps }: Process, turn: OpenTurn, text: string, start: number | null): Promise<void> {

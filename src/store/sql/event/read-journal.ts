@@ -3,9 +3,10 @@
 // the journal after each wake-up (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
-import type { EntryKind } from '../../generated/enums.ts'
+import type { ConversationVisibility, EntryKind } from '../../generated/enums.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
 import { raw, sql } from '../sql.ts'
+import { journalVisible, VIEWER } from '../visible.ts'
 import { SUMMARY_COLUMNS, type SummaryRow } from '../summary/read-summaries.ts'
 import { TURN_COLUMNS, type TurnRow } from '../turn/turn-columns.ts'
 
@@ -151,12 +152,31 @@ async function factsById(
   return facts
 }
 
-/** The seq of the newest entry; 0 without entries, null if the tenant has no such conversation. */
-export async function readLastSeq(pool: Pool, tenant: string, conversationId: string): Promise<number | null> {
+const LAST_SEQ = sql`SELECT j.last_seq AS seq FROM journal j
+  WHERE j.conversation_id = $3::text AND ${journalVisible(VIEWER)}`.text
+
+/** The seq of the newest entry; 0 without entries, null if the viewer sees no such conversation. */
+export async function readLastSeq(
+  pool: Pool,
+  { tenant, actor }: { tenant: string; actor: string },
+  conversationId: string,
+): Promise<number | null> {
   const { rows } = await pool.query<{ seq: number }>({
     name: 'read-last-seq',
-    text: 'SELECT last_seq AS seq FROM journal WHERE conversation_id = $2 AND tenant = $1',
-    values: [tenant, conversationId],
+    text: LAST_SEQ,
+    values: [tenant, actor, conversationId],
   })
   return rows[0]?.seq ?? null
+}
+
+export type JournalHead = { lastSeq: number; visibility: ConversationVisibility }
+
+/** The seq of the newest entry, and who sees the conversation; null if the tenant has no such conversation. For feeds. */
+export async function readJournalHead(pool: Pool, tenant: string, conversationId: string): Promise<JournalHead | null> {
+  const { rows } = await pool.query<JournalHead>({
+    name: 'read-journal-head',
+    text: 'SELECT last_seq AS "lastSeq", visibility FROM journal WHERE conversation_id = $2 AND tenant = $1',
+    values: [tenant, conversationId],
+  })
+  return rows[0] ?? null
 }

@@ -149,11 +149,3 @@ export async function copyFactVectors(tx: Tx, copies: readonly { from: string; t
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact o ON o.id = c.from_id
     WHERE f.id = c.to_id`
 }
-
-/** Adds to the tenant's count of facts without audience that were skipped as exact duplicates. */
-export async function countSkipped(tx: Tx, tenant: string, skipped: number): Promise<void> {
-  if (skipped === 0) return
-  await tx.$executeRaw`
-    INSERT INTO fact_tally AS t (tenant, exact_duplicates_skipped) VALUES (${tenant}::text, ${skipped}::bigint)
-    ON CONFLICT (tenant) DO UPDATE SET exact_duplicates_skipped = t.exact_duplicates_skipped + ${skipped}::bigint`
-}

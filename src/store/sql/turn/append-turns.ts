@@ -66,8 +66,9 @@ export type AppendLimits = {
  * 'written': the turn was stored. 'repeated': its clientId was stored before, with the same content. All other outcomes
  * refuse the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
  * content; 'stranger': an actor in the audience is not a participant; 'no_call': the turn answers an unknown tool call;
- * 'removed': another actor removed the author from the conversation; 'participants', 'open_in_conversation',
- * 'open_by_viewer': a limit is reached.
+ * 'removed': another actor removed the author from the conversation; 'left': the author has left it, and it is a MEMBERS
+ * conversation; 'unknown': it is a MEMBERS conversation in which an author was never a participant;
+ * 'participants', 'open_in_conversation', 'open_by_viewer': a limit is reached.
  */
 type AppendOutcome =
   | 'written'
@@ -77,6 +78,8 @@ type AppendOutcome =
   | 'stranger'
   | 'no_call'
   | 'removed'
+  | 'left'
+  | 'unknown'
   | 'participants'
   | 'open_in_conversation'
   | 'open_by_viewer'
@@ -97,7 +100,8 @@ export type AppendRow = {
 }
 
 /**
- * Runs the calls and returns their outcomes, in no order. A call for an unknown conversation has no row. If `wait` is
+ * Runs the calls and returns their outcomes, in no order. A call for an unknown conversation, or a MEMBERS conversation
+ * in which an author was never a participant, has no row, or the row 'unknown'. If `wait` is
  * false, a call for a locked conversation has no row either. A conversation may occur in several calls only if none of
  * them has `expected`.
  */
