@@ -83,3 +83,8 @@ export class ProviderFailed extends DomainError {
     this.retryable = retryable
   }
 }
+
+/** A service that the server needs, such as Redis, cannot be reached. Its adapter has logged this. */
+export class Unavailable extends DomainError {
+  readonly code = 'UNAVAILABLE'
+}
