@@ -111,7 +111,7 @@ export function openSocket(
     extra.leaveUnconnected()
     extra.leaveViewer()
     protocol.closed()
-    extra.holder.end().catch((error) => deps.log.warn({ err: error }, 'ending presence failed'))
+    void extra.holder.end()
   })
 }
 

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { LimitReached } from '../../src/errors.ts'
+import { LimitReached, Unavailable } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
 
@@ -305,6 +305,22 @@ describe.each(backends)('a failure on $name', (backend) => {
       expect(answer).toMatchObject({ how: transport === 'events' ? 429 : 'next', code: 'LIMIT_REACHED' })
     },
   )
+
+  test('of Redis has a code, and is not logged again', async () => {
+    const error = vi.spyOn(server.deps.log, 'error')
+    const down = () => Promise.reject(new Unavailable('Redis cannot be reached. Try again later.'))
+    const set = vi.spyOn(server.deps.presence, 'set').mockImplementation(down)
+    const tenant = server.tenant()
+    const id = await tenant.newConversation('ada')
+    const headers = { 'x-tenant': tenant.name, 'x-actor': 'ada' }
+    const query = `mutation { setPresence(input: { conversationId: "${id}", state: TYPING }) { __typename } }`
+    for (const transport of ['json', 'socket'] as const) {
+      const answer = await send(transport, { query, headers })
+      expect(answer).toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('Try again later') })
+    }
+    set.mockRestore()
+    expect(error).not.toHaveBeenCalled()
+  })
 
   test('of the origin is logged once, with the setting that accepts the page', async () => {
     warn.mockClear()
