@@ -21,14 +21,30 @@ function includes(accepted: string, type: string): boolean {
 }
 
 /** Returns the media types of responses that the Accept header includes. Like yoga, this ignores weights. */
-function acceptedTypes(accept: string | null | undefined): string[] {
-  const ranges = (accept || '*/*').replaceAll(/\s/g, '').toLowerCase().split(',')
+function parseAccept(accept: string): string[] {
+  const ranges = accept.replaceAll(/\s/g, '').toLowerCase().split(',')
   const accepted = ranges.flatMap((range) => {
     const [type = '', ...parameters] = range.split(';')
     const charset = parameters.find((each) => each.startsWith('charset='))
     return charset === undefined || charset === 'charset=utf-8' ? [type] : []
   })
   return RESPONSE_TYPES.filter((type) => accepted.some((each) => includes(each, type)))
+}
+
+/** Results of `parseAccept`, because clients send few different headers: at most MAX_CACHED of MAX_CACHED_LENGTH each. */
+const cached = new Map<string, string[]>()
+const MAX_CACHED = 100
+/** Maximum length of a cached Accept header, in characters. */
+const MAX_CACHED_LENGTH = 200
+
+function acceptedTypes(header: string | null | undefined): string[] {
+  const accept = header || '*/*'
+  let types = cached.get(accept)
+  if (!types) {
+    types = parseAccept(accept)
+    if (cached.size < MAX_CACHED && accept.length <= MAX_CACHED_LENGTH) cached.set(accept, types)
+  }
+  return types
 }
 
 /** Whether the result of a subscription can be sent as a stream. */
