@@ -2,11 +2,12 @@
 // bus, and the providers. It also creates the domain's state in this process.
 
 import type { Pool } from 'pg'
-import { pino, type Logger } from 'pino'
+import type { Logger } from 'pino'
 import { createMemoryBus } from './bus/memory.ts'
 import { createMemoryPresence } from './bus/memory-presence.ts'
 import { createMemoryRateLimit } from './bus/memory-rate-limit.ts'
 import { createRedisBus } from './bus/redis.ts'
+import { redisConnector } from './bus/redis-client.ts'
 import { createRedisPresence } from './bus/redis-presence.ts'
 import { createRedisRateLimit } from './bus/redis-rate-limit.ts'
 import type { Config } from './config/config.ts'
@@ -27,8 +28,9 @@ import { createAppendQueue } from './domain/turn/append-queue.ts'
 import type { Embedder } from './providers/ports/embedder.ts'
 import { createEmbedder, createFactServices, createSummarizers, findEmbedder } from './providers/registry.ts'
 import { createStaticEmbedder } from './providers/static/embedder.ts'
+import { createLog } from './log.ts'
 import { createTokenCounter } from './text/tokens.ts'
-import { createPool, createPrisma, ping } from './store/db.ts'
+import { checkConnection, createPool, createPrisma, ping } from './store/db.ts'
 import { startEmbedded, type Embedded } from './store/embedded.ts'
 import { createEmbeddedVectors } from './store/embedded-vectors.ts'
 import { createJobQueue } from './store/job-queue.ts'
@@ -37,6 +39,7 @@ import { createPostgresVectors } from './store/postgres-vectors.ts'
 import { vectorIndexes } from './store/vector-index.ts'
 
 // Errors that createDeps throws, exported for users of the library.
+export { DatabaseUnreachable } from './store/db.ts'
 export { DataDirInUse } from './store/embedded.ts'
 export { MigrationError } from './store/migrate.ts'
 
@@ -122,6 +125,7 @@ async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
   if (appendPool !== pool) cleanup.add(() => appendPool.end())
   const db = createPrisma(pool)
   cleanup.add(() => db.$disconnect())
+  if (config.databaseUrl) await checkConnection(pool, config.databaseUrl)
   for (const name of await migrate(pool)) log.info({ name }, 'migrated')
   return { embedded, pool, appendPool, db }
 }
@@ -130,17 +134,20 @@ type OpenStore = Awaited<ReturnType<typeof openStore>>
 
 /** Connects to Redis, or creates the in-process bus, presence store and rate limit. */
 async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Logger, cleanup: Cleanup) {
-  const bus = redisUrl
-    ? await createRedisBus(redisUrl, log)
-    : createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed'))
-  cleanup.add(() => bus.close())
-  const presence = redisUrl ? await createRedisPresence(redisUrl, log) : createMemoryPresence()
-  cleanup.add(() => presence.close())
-  if (rateLimitPoints === 0) return { bus, presence, rates: null }
-  const rates = redisUrl
-    ? await createRedisRateLimit(redisUrl, rateLimitPoints, log)
-    : createMemoryRateLimit(rateLimitPoints)
-  cleanup.add(() => rates.close())
+  const connect = redisUrl ? redisConnector(redisUrl, log) : null
+  // Together, because each waits for Redis before it starts without Redis.
+  const [bus, presence, rates] = await Promise.all([
+    connect
+      ? createRedisBus(connect, log)
+      : createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed')),
+    connect ? createRedisPresence(connect) : createMemoryPresence(),
+    rateLimitPoints === 0
+      ? null
+      : connect
+        ? createRedisRateLimit(connect, rateLimitPoints)
+        : createMemoryRateLimit(rateLimitPoints),
+  ])
+  for (const each of [bus, presence, rates]) if (each) cleanup.add(() => each.close())
   return { bus, presence, rates }
 }
 
@@ -216,12 +223,9 @@ function createDomainState(platform: Platform, appendPool: Pool, appendConcurren
 
 /**
  * Opens the database, applies missing migrations, and creates every dependency of the domain.
- * @throws CallFailed, DataDirInUse, MigrationError, or the database's own error
+ * @throws CallFailed, DatabaseUnreachable, DataDirInUse, MigrationError, or the database's own error
  */
-export async function createDeps(
-  config: DepsConfig,
-  log: Logger = pino({ level: config.logLevel }),
-): Promise<OpenDeps> {
+export async function createDeps(config: DepsConfig, log: Logger = createLog(config.logLevel)): Promise<OpenDeps> {
   const cleanup = createCleanup()
   try {
     // First, because it finds configuration errors before any data is touched.

@@ -83,3 +83,11 @@ export class ProviderFailed extends DomainError {
     this.retryable = retryable
   }
 }
+
+/**
+ * A service that the server needs, such as Redis, cannot be reached. Its adapter has logged this. It is a member of no
+ * result, because any field may fail with it.
+ */
+export class Unavailable extends DomainError {
+  readonly code = 'UNAVAILABLE'
+}

@@ -9,7 +9,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { getOperationAST, OperationTypeNode, type ExecutionResult, type GraphQLError } from 'graphql'
-import { viewerFrom } from './auth.ts'
+import type { Viewer } from '../domain/view.ts'
 import type { WithResult, KnownDocuments } from './known-documents.ts'
 import type { Yoga } from './yoga.ts'
 
@@ -34,14 +34,8 @@ function mediaTypeOf({ url, headers }: IncomingMessage): string | undefined {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns a function that executes the request; null if yoga must handle it. @throws InvalidInput or SyntaxError */
-function prepare(
-  yoga: Yoga,
-  documents: KnownDocuments,
-  { headers }: IncomingMessage,
-  response: ServerResponse,
-  body: string,
-) {
+/** Returns a function that executes the request; null if yoga must handle it. @throws SyntaxError */
+function prepare(yoga: Yoga, documents: KnownDocuments, viewer: Viewer, response: ServerResponse, body: string) {
   const params: unknown = JSON.parse(body)
   if (!isObject(params)) return null
   for (const name in params) if (!PARAMETERS.has(name)) return null
@@ -51,7 +45,6 @@ function prepare(
   const document = documents.get(query)
   const operation = document && getOperationAST(document, operationName)
   if (!operation || operation.operation === OperationTypeNode.SUBSCRIPTION) return null
-  const viewer = viewerFrom((header) => headers[header])
   return async (): Promise<ExecutionResult> => {
     const { schema, contextFactory, execute } = yoga.getEnveloped({ viewer, params, res: response })
     return execute({
@@ -69,24 +62,25 @@ export function answerPost(
   yoga: Yoga,
   documents: KnownDocuments,
   mask: (error: unknown) => GraphQLError,
+  viewer: Viewer,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
   const type = mediaTypeOf(request)
-  if (!type) return void yoga(request, response)
+  if (!type) return void yoga(request, response, { viewer })
   const parts: Buffer[] = []
 
   /** Passes the request to yoga, with the body in `body`, because the stream was already read. */
   const passToYoga = (context: WithResult) =>
-    void yoga(Object.assign(request, { body: Readable.from([Buffer.concat(parts)]) }), response, context)
+    void yoga(Object.assign(request, { body: Readable.from([Buffer.concat(parts)]) }), response, { viewer, ...context })
 
   async function answer(): Promise<void> {
     let execute: ReturnType<typeof prepare> = null
     try {
       const body = String(parts.length === 1 ? parts[0] : Buffer.concat(parts))
-      execute = prepare(yoga, documents, request, response, body)
+      execute = prepare(yoga, documents, viewer, response, body)
     } catch {
-      // The JSON or a header is invalid: yoga reports the error.
+      // The JSON is invalid: yoga reports the error.
     }
     if (!execute) return passToYoga({})
     let result: ExecutionResult

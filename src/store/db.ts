@@ -3,6 +3,7 @@
 
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
+import { reasonOf } from '../log.ts'
 import type { Embedded } from './embedded.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { nameOf } from './sql/sql.ts'
@@ -108,6 +109,24 @@ function embeddedPool({ connection }: Embedded, onError: (error: Error) => void)
  */
 export function createPrisma(pool: pg.Pool): Db {
   return new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: (query) => nameOf(query.sql) }) })
+}
+
+/** Postgres accepted no connection when the process started. The message contains no credentials. */
+export class DatabaseUnreachable extends Error {
+  override readonly name = 'DatabaseUnreachable'
+}
+
+/** Opens a connection of the pool, or returns an open one to it. @throws DatabaseUnreachable */
+export async function checkConnection(pool: pg.Pool, databaseUrl: string): Promise<void> {
+  try {
+    const client = await pool.connect()
+    client.release()
+  } catch (cause) {
+    const { host, pathname } = new URL(databaseUrl)
+    const subject = `Postgres at ${host || 'the default host'}, database ${JSON.stringify(pathname.slice(1))}`
+    const nextStep = 'Check DATABASE_URL, and that Postgres is running and accepts this user.'
+    throw new DatabaseUnreachable(`${subject}, cannot be used: ${reasonOf(cause as Error)}. ${nextStep}`, { cause })
+  }
 }
 
 /** Rejects if the database does not respond within TIMEOUT_MS. */

@@ -7,7 +7,7 @@ import { innerImports, packageImports, type SourceFile } from './source.ts'
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
 /** The layers that store, providers and bus may import. They import no layers but each other. */
-const LEAVES = ['errors', 'thread', 'yield', 'fields', 'text']
+const LEAVES = ['errors', 'thread', 'yield', 'fields', 'log', 'text']
 
 /** The layers that each layer may import; those of `types` only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
@@ -15,6 +15,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   thread: { all: [] },
   yield: { all: [] },
   fields: { all: [] },
+  log: { all: [] },
   text: { all: ['text', 'thread'] },
   config: { all: ['config', 'providers', 'fields'] },
   store: { all: ['store', ...LEAVES] },
@@ -24,8 +25,8 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   graphql: { all: ['graphql', 'domain', 'errors'], types: ['store'] },
   server: { all: ['server', 'graphql', 'domain', 'errors'], types: ['config'] },
   bin: { all: ['main', 'config'] },
-  deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors'], types: ['config'] },
-  main: { all: ['server', 'deps', 'domain', 'store', 'providers', 'config', 'errors'] },
+  deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors', 'log'], types: ['config'] },
+  main: { all: ['server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
   index: { all: ['server', 'deps', 'domain', 'store', 'text', 'config', 'errors'] },
 }
 

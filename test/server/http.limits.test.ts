@@ -110,10 +110,7 @@ describe.each(backends)('HTTP, on $name:', (backend) => {
   test('an absolute target is served by its path, and its host replaces the Host header', async () => {
     const query = encodeURIComponent('{ __typename }')
     const get = (target: string) =>
-      send(
-        server.url,
-        `GET ${target} HTTP/1.1\r\nHost: localhost\r\nx-graphql-yoga-csrf: 1\r\nConnection: close\r\n\r\n`,
-      )
+      send(server.url, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nx-actor: ada\r\nConnection: close\r\n\r\n`)
     const served = await get(`http://localhost/graphql?query=${query}`)
     expect(served.status).toBe(200)
     expect(served.body).toContain('{"data":{"__typename":"Query"}}')
