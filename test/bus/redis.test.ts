@@ -255,7 +255,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
         await expect(presence.takeExpired(1)).rejects.toBeInstanceOf(Unavailable)
         await rates.take('ada', 1)
       }
-      await proxy.mend()
+      await proxy.restore()
       await vi.waitFor(() => presence.states([]), WAIT_OPTIONS)
       await vi.waitFor(() => expect(log.info).toHaveBeenCalled(), WAIT_OPTIONS)
       await vi.waitFor(() => bus.ping(), WAIT_OPTIONS)
