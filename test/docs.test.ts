@@ -64,6 +64,8 @@ describe('docs/concepts.md', () => {
       new errors.StreamClosed('x', 'y'),
       new errors.ProviderFailed('x', true),
       new errors.BudgetTooSmall(1, 2),
+      new errors.ServerBusy(1),
+      new errors.ReadTimeout(1),
     ]
     const classes = instances.map((error) => error.constructor.name)
     const exported = Object.keys(errors).filter((name) => name !== 'DomainError')

@@ -27,12 +27,12 @@ export function paging(args: Paging, maxSize: number): PageRequest {
 export type Page<T> = { items: T[]; hasNextPage: boolean; hasPreviousPage: boolean }
 
 /**
- * Cuts a page from `rows`. They are in the direction of paging, with one row beyond the page if there is one. On the
+ * Cuts a page from `rows`. `isCut`: more rows exist although `rows` is not full. They are in the direction of paging, with one row beyond the page if there is one. On the
  * other side, a page is assumed to exist if a cursor was given.
  */
-export function slice<T>(rows: T[], { size, backwards, after, before }: PageRequest): Page<T> {
-  const isMore = rows.length > size
-  const items = isMore ? rows.slice(0, size) : rows
+export function slice<T>(rows: T[], { size, backwards, after, before }: PageRequest, isCut = false): Page<T> {
+  const isMore = rows.length > size || isCut
+  const items = rows.slice(0, size)
   return backwards
     ? { items: items.toReversed(), hasNextPage: before !== null, hasPreviousPage: isMore }
     : { items, hasNextPage: isMore, hasPreviousPage: after !== null }

@@ -1,6 +1,6 @@
 // Contexts, the messages to send to a model: their types, and the query that builds one.
 
-import { buildContext } from '../domain/context/build.ts'
+import { buildContext, MAX_RECENT_TURNS } from '../domain/context/build.ts'
 import type {
   Context as Built,
   ContextItem as Item,
@@ -14,6 +14,9 @@ import { ContentPart } from './content.ts'
 import { RecallScopeEnum } from './recall.ts'
 import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
+
+/** Maximum `tokenBudget` of a context that does not wait for other contexts of the tenant. */
+const UNGATED_TOKENS = 100_000
 
 const ContextStrategyEnum = builder.enumType('ContextStrategy', {
   description:
@@ -191,8 +194,8 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     recentTurns: t.int({
       description:
         'How many of the newest turns to keep in their own words, if they fit. So that the beginning of the context '
-        + 'stays the same from call to call, up to twice as many may stand; never more with SIMPLE. As many as fit '
-        + 'when left out.',
+        + 'stays the same from call to call, up to twice as many may stand; never more with SIMPLE. '
+        + `Defaults to ${MAX_RECENT_TURNS}, which is also the maximum.`,
     }),
     semanticRecall: t.field({
       type: SemanticRecallInput,
@@ -257,6 +260,9 @@ builder.queryField('buildContext', (t) =>
         description: 'Of which conversation, for whom, how large.',
       }),
     },
-    resolve: (_, { input }, { deps, viewer, work }) => work.read(() => buildContext(deps, viewer, input)),
+    resolve(_, { input }, { reading, viewer, work }) {
+      const build = () => work.read(() => buildContext(reading, viewer, input))
+      return input.tokenBudget > UNGATED_TOKENS ? reading.gates.contexts.run(viewer.tenant, build) : build()
+    },
   }),
 )

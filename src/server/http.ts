@@ -79,6 +79,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const mask = maskWith(deps)
   const documents = createDocumentCache()
   const yoga = createYogaServer(deps, config, mask, documents)
+  const posts = { yoga, documents, mask, bodies: deps.gates.bodies }
   const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes })
   let draining = false
   const services: Services = {
@@ -87,7 +88,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     bodies,
     isDraining: () => draining,
     answer(request, response) {
-      if (request.method === 'POST' && config.fastPost) answerPost(yoga, documents, mask, request, response)
+      if (request.method === 'POST' && config.fastPost) answerPost(posts, request, response)
       else void yoga(request, response)
     },
   }

@@ -9,8 +9,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { getOperationAST, OperationTypeNode, type ExecutionResult, type GraphQLError } from 'graphql'
+import type { TenantGate } from '../domain/tenant-gate.ts'
+import { ServerBusy } from '../errors.ts'
+import type { RequestContext } from '../graphql/request.ts'
+import { stringifyInSteps } from '../json-steps.ts'
 import { viewerFrom } from './auth.ts'
 import type { WithResult, KnownDocuments } from './known-documents.ts'
+import { refuse } from './refuse.ts'
 import type { Yoga } from './yoga.ts'
 
 /** Accepted values of Content-Type. */
@@ -52,23 +57,40 @@ function prepare(
   const operation = document && getOperationAST(document, operationName)
   if (!operation || operation.operation === OperationTypeNode.SUBSCRIPTION) return null
   const viewer = viewerFrom((header) => headers[header])
-  return async (): Promise<ExecutionResult> => {
+  return async (): Promise<{ result: ExecutionResult; bytes: number }> => {
     const { schema, contextFactory, execute } = yoga.getEnveloped({ viewer, params, res: response })
-    return execute({
-      schema,
-      document,
-      operationName,
-      variableValues: variables,
-      contextValue: await contextFactory(),
-    }) as Promise<ExecutionResult>
+    const contextValue = (await contextFactory()) as RequestContext
+    const args = { schema, document, operationName, variableValues: variables, contextValue }
+    const result = (await execute(args)) as ExecutionResult
+    return { result, bytes: contextValue.work.bytesAnswered }
   }
+}
+
+/** Minimum size of a body, in bytes, that is parsed and answered only while few others of its tenant are. */
+const LARGE_BODY_BYTES = 32 * 1024
+/** Minimum size of an answer, in bytes, that is printed in steps. */
+const LARGE_ANSWER_BYTES = 256 * 1024
+
+/** Sends the result as JSON. */
+async function sendResult(response: ServerResponse, type: string, result: ExecutionResult, bytes: number) {
+  const pieces = bytes < LARGE_ANSWER_BYTES ? [Buffer.from(JSON.stringify(result))] : await stringifyInSteps(result)
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  response.writeHead(200, { 'content-type': type, 'content-length': length })
+  for (const piece of pieces.slice(0, -1)) response.write(piece)
+  response.end(pieces.at(-1))
+}
+
+export type PostServices = {
+  yoga: Yoga
+  documents: KnownDocuments
+  mask(error: unknown): GraphQLError
+  /** Bounds the large bodies that are answered at the same time. */
+  bodies: TenantGate
 }
 
 /** Responds to a POST whose Content-Length is within the limit. Node never reads more than Content-Length. */
 export function answerPost(
-  yoga: Yoga,
-  documents: KnownDocuments,
-  mask: (error: unknown) => GraphQLError,
+  { yoga, documents, mask, bodies }: PostServices,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -77,10 +99,11 @@ export function answerPost(
   const parts: Buffer[] = []
 
   /** Passes the request to yoga, with the body in `body`, because the stream was already read. */
-  const passToYoga = (context: WithResult) =>
-    void yoga(Object.assign(request, { body: Readable.from([Buffer.concat(parts)]) }), response, context)
+  const passToYoga = async (context: WithResult) =>
+    void (await yoga(Object.assign(request, { body: Readable.from([Buffer.concat(parts)]) }), response, context))
 
-  async function answer(): Promise<void> {
+  const answer = async (): Promise<void> => {
+    if (response.destroyed) return
     let execute: ReturnType<typeof prepare> = null
     try {
       const body = String(parts.length === 1 ? parts[0] : Buffer.concat(parts))
@@ -90,15 +113,25 @@ export function answerPost(
     }
     if (!execute) return passToYoga({})
     let result: ExecutionResult
+    let bytes = 0
     try {
-      result = await execute()
+      ;({ result, bytes } = await execute())
     } catch (error) {
       result = { errors: [mask(error)] }
     }
     if (!result.data || result.errors || result.extensions) return passToYoga({ result })
-    const bytes = Buffer.from(JSON.stringify(result))
-    response.writeHead(200, { 'content-type': type, 'content-length': bytes.length }).end(bytes)
+    return sendResult(response, type, result, bytes)
   }
   request.on('data', (part: Buffer) => void parts.push(part))
-  request.on('end', () => void answer())
+  request.on('end', () => {
+    if (Number(request.headers['content-length']) < LARGE_BODY_BYTES) return void answer()
+    // Only a key: `prepare` validates the name of the tenant.
+    const tenant = String(request.headers['x-tenant'])
+    bodies.run(tenant, answer).catch((error: unknown) => {
+      const { message, extensions } = mask(error)
+      const code = String(extensions.code)
+      const isBusy = error instanceof ServerBusy
+      refuse(response, { status: isBusy ? 503 : 500, code, message, ...(isBusy && { retryAfter: 1 }) })
+    })
+  })
 }

@@ -13,6 +13,7 @@ import { useLimits } from '../graphql/limits/plugin.ts'
 import { usePlans } from '../graphql/plan/plugin.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { schema } from '../graphql/schema.ts'
+import { useBatchBodies } from './batch-body.ts'
 import { viewerFrom } from './auth.ts'
 import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
 
@@ -63,6 +64,7 @@ export function createYogaServer(
       useCSRFPrevention(),
       useKnownDocuments(documents),
       ...(config.queryPlans ? [usePlans(deps.log)] : []),
+      useBatchBodies(config.limits.bodyBytes),
       useLimits(deps, config.operationLimits),
     ],
     context: ({ request, res, viewer, holder, isGone = () => res?.destroyed === true && !res.writableFinished }) =>

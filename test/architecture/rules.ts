@@ -7,13 +7,14 @@ import { innerImports, packageImports, type SourceFile } from './source.ts'
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
 /** The layers that store, providers and bus may import. They import no layers but each other. */
-const LEAVES = ['errors', 'thread', 'yield', 'fields', 'text']
+const LEAVES = ['errors', 'thread', 'yield', 'json-steps', 'fields', 'text']
 
 /** The layers that each layer may import; those of `types` only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   errors: { all: [] },
   thread: { all: [] },
   yield: { all: [] },
+  'json-steps': { all: ['yield'] },
   fields: { all: [] },
   text: { all: ['text', 'thread'] },
   config: { all: ['config', 'providers', 'fields'] },
@@ -22,7 +23,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   bus: { all: ['bus', ...LEAVES] },
   domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'yield', 'errors'] },
   graphql: { all: ['graphql', 'domain', 'errors'], types: ['store'] },
-  server: { all: ['server', 'graphql', 'domain', 'errors'], types: ['config'] },
+  server: { all: ['server', 'graphql', 'domain', 'json-steps', 'errors'], types: ['config'] },
   bin: { all: ['main', 'config'] },
   deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors'], types: ['config'] },
   main: { all: ['server', 'deps', 'domain', 'store', 'providers', 'config', 'errors'] },
@@ -56,6 +57,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'journal-growth',
     'automatic-thresholds',
     'ask-provider',
+    'tenant-gate',
     'platform',
   ],
   ['job'],

@@ -58,7 +58,9 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
         return Reflect.apply(target, self, args)
       },
     })
-    ports.fast = await serve((request, response) => answerPost(counted, documents, mask, request, response))
+    ports.fast = await serve((request, response) =>
+      answerPost({ yoga: counted, documents, mask, bodies: world.deps.gates.bodies }, request, response),
+    )
   })
   afterAll(() => {
     for (const each of close) each()

@@ -65,7 +65,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
 
   test('a short query of nested pages is refused before it reads anything', async () => {
     const ways = waysInto(server, {})
-    const read = vi.spyOn(server.deps.pool, 'query')
+    const read = vi.spyOn(server.deps.reads.pool, 'query')
     const literal = { query: `{conversation(id:"x"){${NESTED.replaceAll('$n', '200').replaceAll(/\s+/g, ' ')}}}` }
     expect(literal.query.length).toBeLessThan(200)
     const sent = [
@@ -116,7 +116,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
       query: `query ($id: ID!) { conversation(id: $id) { ${aliases.join(' ')} } }`,
       variables: { id: conversationId },
     })
-    const read = vi.spyOn(server.deps.pool, 'query')
+    const read = vi.spyOn(server.deps.reads.pool, 'query')
     const expected = { code: 'QUERY_TOO_COSTLY', limit: 'answerBytes', maximum: 1_048_576 }
     // Yoga's executor, then the fast path, then a plan.
     for (const send of [ways.post, ways.post, ways.post, ways.socket]) {
@@ -140,7 +140,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
       query: `query ($id: ID!) { conversation(id: $id) { ${aliases.join(' ')} } }`,
       variables: { id },
     }
-    const { pool } = server.deps
+    const { pool } = server.deps.reads
     const { query } = pool
     let reads = 0
     const slowly = async (...args: unknown[]) => {

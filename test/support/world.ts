@@ -54,6 +54,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
         redisUrl: opened?.redisUrl,
         dataDir,
         databasePoolSize: 10,
+        readTimeoutMs: 10_000,
         logLevel: 'warn',
         ...OFFLINE,
         limits: { ...LIMITS, bodyBytes: 16 * 2 ** 20, frameBytes: 2 ** 20 },

@@ -42,6 +42,8 @@ import {
 
 /** Maximum number of turns per extractor call in `extractFacts`. */
 const BATCH_TURNS = 50
+/** Maximum number of turns that one `extractFacts` reads. */
+export const MAX_EXTRACTED_TURNS = 1000
 /** Maximum number of existing facts, newest first, that candidates from agents and tools are compared with. */
 const COMPARED_FACTS = 1000
 
@@ -227,8 +229,9 @@ const extractFactsInput = z.object({ conversationId: id('conversation'), through
 export type ExtractFactsInput = z.input<typeof extractFactsInput>
 
 /**
- * Extracts and writes the facts of all unread turns up to and including `through` (default: the newest). The result
- * omits facts from turns that the viewer does not see.
+ * Extracts and writes the facts of the oldest MAX_EXTRACTED_TURNS unread turns up to and including `through` (default:
+ * the newest). `hasMore`: whether unread turns are left; the same call continues with them. The result omits facts from
+ * turns that the viewer does not see.
  * @throws InvalidInput @throws NotFound
  * @throws ProviderFailed; turns extracted before the failure stay extracted
  */
@@ -245,9 +248,11 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
   }
   const ids: string[] = []
   const repeated: FactCandidate[] = []
-  for (;;) {
+  let hasMore = false
+  for (let batch = 0; ; batch++) {
     const now = await readExtractionProgress(deps.db, conversationId)
-    if (!now || now.through >= end) break
+    hasMore = now !== null && now.through < end
+    if (!now || !hasMore || batch === MAX_EXTRACTED_TURNS / BATCH_TURNS) break
     const next = await findNthTurn(deps.db, conversationId, now.through, BATCH_TURNS)
     const written = await extractRange(deps, viewer.tenant, conversationId, now.through, Math.min(next ?? end, end))
     ids.push(...(written?.facts ?? []).map((fact) => fact.id))
@@ -262,6 +267,7 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
     ),
   ])
   return {
+    hasMore,
     facts: ids.flatMap((each) => facts.get(each) ?? []),
     exactDuplicatesSkipped: repeated.filter(({ origin }) => seen.has(origin!.turn!.id)).length,
   }

@@ -49,6 +49,8 @@ export type FactExtraction = {
   facts: Fact[]
   /** Number of facts not stored because they exist already; without facts from turns that the viewer does not see. */
   exactDuplicatesSkipped: number
+  /** Whether an extraction left unread turns; the same call continues with them. */
+  hasMore: boolean
 }
 
 /** A source turn: the origin, time and trust that its facts inherit. */
@@ -181,7 +183,11 @@ async function writeCandidates(
     return { ids: written.facts.map((fact) => fact.id), repeated: written.repeated }
   })
   const facts = await getFacts(deps, viewer, ids)
-  return { facts: ids.flatMap((each) => facts.get(each) ?? []), exactDuplicatesSkipped: repeated.length }
+  return {
+    facts: ids.flatMap((each) => facts.get(each) ?? []),
+    exactDuplicatesSkipped: repeated.length,
+    hasMore: false,
+  }
 }
 
 const retractFactInput = z.object({ factId: z.string(), reason: text(1000).nullish() })

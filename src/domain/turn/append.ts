@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound } from '../../errors.ts'
 import type { AppendedTurn, AppendLimits, AppendRow } from '../../store/sql/turn/append-turns.ts'
 import { Role } from '../../store/generated/enums.ts'
+import { createYield } from '../../yield.ts'
 import type { Platform } from '../platform.ts'
 import type { AppendDeps } from './append-queue.ts'
 import { count, id, metadata, name, parse, storable, pastTime, text } from '../input.ts'
@@ -246,6 +247,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   /** The actors who may answer each tool call made earlier in the batch, by call id; null for every actor. */
   const answerers = new Map<string, string[] | null>()
   const keys = new Set<string>()
+  const yieldIfDue = createYield()
   for (const [index, turn] of parsed.entries()) {
     const content = await contentGiven(deps, turn, `turns.${index}`)
     const row = toRow(viewer, turn, 'COMMITTED', content)
@@ -258,6 +260,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
     }
     if (key !== null) keys.add(key)
     rows.push(row)
+    await yieldIfDue()
   }
   return append(deps, viewer, conversationId, rows, { path: (index) => `turns.${index}` })
 }

@@ -3,6 +3,8 @@
 // no further fields. A read that is already running is not interrupted; its result is dropped.
 
 import type { ExecutionResult, GraphQLError } from 'graphql'
+import { ReadTimeout } from '../../errors.ts'
+import type { Platform } from '../../domain/platform.ts'
 import { extentOf } from './extent.ts'
 import { clientGone, timedOut, tooCostly, type OperationLimits } from './limits.ts'
 
@@ -24,6 +26,9 @@ type WorkSignal = Pick<
   'throwIfAborted' | 'aborted' | 'reason' | 'addEventListener' | 'removeEventListener'
 >
 
+/** What the operations of a tenant share. */
+type Shared = Pick<Platform, 'gates' | 'reads'> & { tenant: string }
+
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const isPromise = <T>(value: PromiseOrValue<T>): value is Promise<T> => value instanceof Promise
@@ -32,12 +37,14 @@ const isPromise = <T>(value: PromiseOrValue<T>): value is Promise<T> => value in
 export class Work implements WorkSignal {
   readonly #limits: OperationLimits
   readonly #isGone: (() => boolean) | undefined
+  readonly #shared: Shared | undefined
   #isMutation = false
   #failure: GraphQLError | null = null
   /** Resolves the result of `within` with the failure. */
   #interrupt: (() => void) | null = null
   #checks = 0
   #bytesRead = 0
+  #bytesAnswered = 0
   #reading = 0
   /** Bytes of the largest read so far; null before the first one has finished. */
   #largestRead: number | null = null
@@ -46,10 +53,14 @@ export class Work implements WorkSignal {
   /** Resolves in the last turn that was requested; null if no turn is pending. */
   #turn: Promise<void> | null = null
 
-  /** @param isGone whether the client has disconnected; queries then stop at the next read */
-  constructor(limits: OperationLimits, isGone?: () => boolean) {
+  /**
+   * @param isGone whether the client has disconnected; queries then stop at the next read
+   * @param shared what the operations of a tenant share; absent in tests
+   */
+  constructor(limits: OperationLimits, isGone?: () => boolean, shared?: Shared) {
     this.#limits = limits
     this.#isGone = isGone
+    this.#shared = shared
   }
 
   get aborted(): boolean {
@@ -57,6 +68,10 @@ export class Work implements WorkSignal {
   }
   get reason(): GraphQLError | null {
     return this.#failure
+  }
+  /** Size of the last answer that was checked, in bytes. */
+  get bytesAnswered(): number {
+    return this.#bytesAnswered
   }
   /** Called for each field. Counts the calls, and throws once the operation is stopped. */
   throwIfAborted(): void {
@@ -73,11 +88,11 @@ export class Work implements WorkSignal {
     while (!this.#mayRead() && this.#failure === null) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
-    if (!this.#isMutation && this.#isGone?.()) this.#stop(clientGone())
+    this.#stopIfGone()
     if (this.#failure !== null) throw this.#failure
     this.#reading += 1
     try {
-      const loaded = await load()
+      const loaded = await this.#load(load)
       // Only the bytes: most values of a row are not selected, and those that are count when they complete.
       const left = this.#limits.answerBytes - this.#bytesRead
       const { bytes } = extentOf(loaded, { values: Infinity, bytes: left })
@@ -92,6 +107,26 @@ export class Work implements WorkSignal {
       this.#reading -= 1
       for (const resume of this.#waiting.splice(0, CONCURRENT_READS)) resume()
     }
+  }
+
+  /** Loads when a read of the tenant may run. @throws ReadTimeout @throws ServerBusy */
+  async #load<T>(load: () => PromiseOrValue<T>): Promise<T> {
+    if (!this.#shared) return load()
+    const { gates, tenant, reads } = this.#shared
+    try {
+      return await gates.reads.run(tenant, () => {
+        // The operation may have been stopped while it waited.
+        this.#stopIfGone()
+        if (this.#failure !== null) throw this.#failure
+        return load()
+      })
+    } catch (error) {
+      throw reads.isTimeout(error) ? new ReadTimeout(reads.timeoutMs) : error
+    }
+  }
+
+  #stopIfGone(): void {
+    if (!this.#isMutation && this.#isGone?.()) this.#stop(clientGone())
   }
 
   /**
@@ -136,6 +171,7 @@ export class Work implements WorkSignal {
     if (this.#failure === null) {
       const { values, answerBytes } = this.#limits
       const extent = extentOf(result.data, { values, bytes: answerBytes })
+      this.#bytesAnswered = extent.bytes
       if (extent.values > values) this.#exceed('values')
       else if (extent.bytes > answerBytes) this.#exceed('answerBytes')
     }

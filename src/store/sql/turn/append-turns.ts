@@ -3,6 +3,7 @@
 // take about twice as long (`npm run bench -- append`).
 
 import type { Pool } from 'pg'
+import { stringifyInSteps } from '../../../json-steps.ts'
 
 /** A turn in the input of append_turns; the names are those of its JSON record. */
 export type AppendedTurn = {
@@ -94,6 +95,19 @@ export type AppendRow = {
   createdAt: Date
 }
 
+/** Minimum number of UTF-16 units of text for which the parameter is printed in steps. */
+const LARGE_UNITS = 128 * 1024
+/** The version at the beginning of jsonb in binary format, in which pg sends a Buffer. */
+const JSONB_VERSION = Buffer.from([1])
+
+async function toJsonb(calls: readonly AppendCall[]): Promise<string | Buffer> {
+  let units = 0
+  for (const { turns } of calls) for (const { text } of turns) units += text.length
+  return units < LARGE_UNITS
+    ? JSON.stringify(calls)
+    : Buffer.concat([JSONB_VERSION, ...(await stringifyInSteps(calls))])
+}
+
 /**
  * Runs the calls and returns their outcomes, in no order. A call for an unknown conversation has no row. If `wait` is
  * false, a call for a locked conversation has no row either. A conversation may occur in several calls only if none of
@@ -104,7 +118,7 @@ export async function appendTurns(pool: Pool, calls: readonly AppendCall[], wait
     name: 'append-turns',
     text: `SELECT call, place AS index, outcome, detail, id, seq, created_at AS "createdAt"
            FROM append_turns($1::jsonb, $2::boolean)`,
-    values: [JSON.stringify(calls), wait],
+    values: [await toJsonb(calls), wait],
   })
   return rows
 }
