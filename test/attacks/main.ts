@@ -1,4 +1,4 @@
-// `npm run check:attacks [-- words] [--short] [--seed N]`: attacks servers of this checkout, on the embedded database and, with
+// `npm run check:attacks [-- words] [--short] [--store embedded|postgres] [--seed N]`: attacks servers of this checkout, on the embedded database and, with
 // TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and Redis. Prints one line per attack. Fails if a server ends, answers
 // with status 500, or takes more memory than allowed. `--short` sends a tenth of the random requests.
 
@@ -11,6 +11,7 @@ import { findServices, withDatabase } from '../bench/services.ts'
 import { sleep, type Attack } from './attack.ts'
 import { fuzz } from './fuzz.ts'
 import { operationAttacks } from './operations.ts'
+import { stallAttack } from './stalls.ts'
 import { startTarget, type Target } from './target.ts'
 import { transportAttacks } from './transports.ts'
 import { compareTwins } from './twins.ts'
@@ -18,7 +19,7 @@ import { compareTwins } from './twins.ts'
 /** Memory above the idle server that an attack may take, MB. */
 const ALLOWED_MB = 600
 const { values: options, positionals } = parseArgs({
-  options: { short: { type: 'boolean' }, seed: { type: 'string' } },
+  options: { short: { type: 'boolean' }, store: { type: 'string' }, seed: { type: 'string' } },
   allowPositionals: true,
 })
 const SHARE = options.short ? 0.1 : 1
@@ -30,6 +31,7 @@ const seed = Number(options.seed ?? Math.floor(Math.random() * 2 ** 31))
 const attacks: Attack[] = [
   ...operationAttacks,
   ...transportAttacks,
+  stallAttack(SHARE),
   {
     section: 'canary',
     name: `${TWIN_PAIRS} questions in twin worlds`,
@@ -82,12 +84,13 @@ const words = positionals.join(' ')
 const services = findServices(process.env)
 const directory = mkdtempSync(join(tmpdir(), 'colloquy-attacks-'))
 let started = 0
-const results = await attackAll(
-  'embedded',
-  async () => ({ DATA_DIR: join(directory, String(++started)), DATABASE_URL: '', REDIS_URL: '' }),
-  words,
-)
-if (Array.isArray(services)) console.error(`Not run on Postgres and Redis: set ${services.join(', and ')}.`)
+const results: Awaited<ReturnType<typeof attack>>[] = []
+if (options.store !== 'postgres') {
+  const env = async () => ({ DATA_DIR: join(directory, String(++started)), DATABASE_URL: '', REDIS_URL: '' })
+  results.push(...(await attackAll('embedded', env, words)))
+}
+if (options.store === 'embedded') console.error('Not run on Postgres and Redis.')
+else if (Array.isArray(services)) console.error(`Not run on Postgres and Redis: set ${services.join(', and ')}.`)
 else {
   const { databaseUrl, redisUrl } = services
   results.push(

@@ -1,8 +1,11 @@
 // A server under attack: a process of its own, a client that counts its server errors, and its memory.
 
+import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { Agent, request } from 'node:http'
-import { startCheckout, type ServerProcess } from '../bench/process.ts'
+import { Agent, get, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startServer, type ServerProcess } from '../bench/process.ts'
 
 /** Largest part of a response that is kept, in bytes; the rest is read and dropped. */
 const KEPT_BYTES = 1024 * 1024
@@ -12,6 +15,7 @@ export type Reply = { status: number; headers: Record<string, unknown>; bytes: n
 export type Target = {
   readonly port: number
   readonly pid: number
+  readonly isPostgres: boolean
   /** Number of responses with a status of 500 or more, except 503. */
   serverErrors: number
   /**
@@ -27,13 +31,13 @@ export type Target = {
   memory(): Promise<number>
   /** Largest memory since the last call, MB. */
   peakMemory(): Promise<number>
+  /** Longest stall of the server's event loop since the last call, ms. */
+  longestStall(): Promise<number>
   isAlive(): Promise<boolean>
   stop(): Promise<void>
 }
 
-export type PostOptions = { tenant?: string; actor?: string; signal?: AbortSignal }
-
-const root = new URL('../..', import.meta.url).pathname
+export type PostOptions = { tenant?: string; actor?: string; signal?: AbortSignal; isBatch?: boolean; agent?: Agent }
 
 /** Reads a field of /proc/PID/status, in MB. */
 async function statusOf(pid: number, field: string): Promise<number> {
@@ -42,14 +46,23 @@ async function statusOf(pid: number, field: string): Promise<number> {
 }
 
 export async function startTarget(env: Record<string, string>): Promise<Target> {
-  const server: ServerProcess = await startCheckout(root, env)
+  const socketPath = join(tmpdir(), `colloquy-probe-${randomBytes(6).toString('hex')}.sock`)
+  const server: ServerProcess = await startServer('test/attacks/probed-server.ts', { ...env, PROBE_SOCKET: socketPath })
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const { port, pid } = server
 
-  function send(body: string, { tenant = 'attacked', actor = 'mallory', signal }: PostOptions = {}): Promise<Reply> {
+  function send(body: string, options: PostOptions = {}): Promise<Reply> {
+    const { tenant = 'attacked', actor = 'mallory', signal, isBatch = false } = options
     return new Promise((resolve, reject) => {
-      const headers = { 'content-type': 'application/json', 'x-tenant': tenant, 'x-actor': actor }
-      const sent = request({ port, path: '/graphql', method: 'POST', agent, headers, signal }, (response) => {
+      const headers = {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'x-tenant': tenant,
+        'x-actor': actor,
+        ...(isBatch && { 'x-batch': '1' }),
+      }
+      const to = { port, path: '/graphql', method: 'POST', agent: options.agent ?? agent, headers, signal }
+      const sent = request(to, (response) => {
         const parts: Buffer[] = []
         let bytes = 0
         response.on('data', (part: Buffer) => {
@@ -75,6 +88,7 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
   const target: Target = {
     port,
     pid,
+    isPostgres: Boolean(env.DATABASE_URL),
     serverErrors: 0,
     send,
     post: (query, variables = {}, options = {}) => send(JSON.stringify({ query, variables }), options),
@@ -92,6 +106,14 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
       await writeFile(`/proc/${pid}/clear_refs`, '5').catch(() => {})
       return peak
     },
+    longestStall: () =>
+      new Promise((resolve, reject) => {
+        get({ socketPath }, async (response) => {
+          let text = ''
+          for await (const part of response) text += String(part)
+          resolve(Number(text))
+        }).once('error', reject)
+      }),
     async isAlive() {
       try {
         return (await fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(30_000) })).ok
