@@ -16,6 +16,8 @@ export type TenantGate = {
 
 /** The bounds of one process, by kind of work. Work of one kind may start work of a kind further down, but not up. */
 export type TenantGates = {
+  /** Parsing and answering requests with the largest bodies: one at a time, because they take the most memory. */
+  batches: TenantGate
   /** Parsing and answering requests with a large body. */
   bodies: TenantGate
   /** Building large contexts. */
@@ -33,6 +35,7 @@ const HEAVY_CONCURRENCY = 2
 
 /** @param readConnections number of connections for reads; a tenant uses all but one of them */
 export const createTenantGates = (readConnections: number): TenantGates => ({
+  batches: createTenantGate(1),
   bodies: createTenantGate(HEAVY_CONCURRENCY),
   contexts: createTenantGate(HEAVY_CONCURRENCY),
   memory: createTenantGate(HEAVY_CONCURRENCY),

@@ -79,7 +79,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const mask = maskWith(deps)
   const documents = createDocumentCache()
   const yoga = createYogaServer(deps, config, mask, documents)
-  const posts = { yoga, documents, mask, bodies: deps.gates.bodies }
+  const posts = { yoga, documents, mask, gates: deps.gates }
   const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes })
   let draining = false
   const services: Services = {

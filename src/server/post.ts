@@ -9,10 +9,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { getOperationAST, OperationTypeNode, type ExecutionResult, type GraphQLError } from 'graphql'
-import type { TenantGate } from '../domain/tenant-gate.ts'
+import type { TenantGates } from '../domain/tenant-gate.ts'
 import { ServerBusy } from '../errors.ts'
 import type { RequestContext } from '../graphql/request.ts'
 import { stringifyInSteps } from '../json-steps.ts'
+import { yieldToEventLoop } from '../yield.ts'
 import { viewerFrom } from './auth.ts'
 import type { WithResult, KnownDocuments } from './known-documents.ts'
 import { refuse } from './refuse.ts'
@@ -68,6 +69,8 @@ function prepare(
 
 /** Minimum size of a body, in bytes, that is parsed and answered only while few others of its tenant are. */
 const LARGE_BODY_BYTES = 32 * 1024
+/** Minimum size of a body, in bytes, that is answered only while no other such body of its tenant is. */
+const BATCH_BODY_BYTES = 1024 * 1024
 /** Minimum size of an answer, in bytes, that is printed in steps. */
 const LARGE_ANSWER_BYTES = 256 * 1024
 
@@ -76,8 +79,20 @@ async function sendResult(response: ServerResponse, type: string, result: Execut
   const pieces = bytes < LARGE_ANSWER_BYTES ? [Buffer.from(JSON.stringify(result))] : await stringifyInSteps(result)
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   response.writeHead(200, { 'content-type': type, 'content-length': length })
-  for (const piece of pieces.slice(0, -1)) response.write(piece)
-  response.end(pieces.at(-1))
+  if (pieces.length === 1) response.end(pieces[0])
+  // Not awaited: a client that reads slowly must not delay other requests of its tenant.
+  else void sendPieces(response, pieces)
+}
+
+/** Sends one piece in each iteration of the event loop, because sending many at once would block it. */
+async function sendPieces(response: ServerResponse, pieces: readonly Buffer[]): Promise<void> {
+  const closed = new Promise<void>((resolve) => response.once('close', resolve))
+  for (const piece of pieces) {
+    if (response.destroyed) return
+    if (!response.write(piece)) await Promise.race([new Promise((resolve) => response.once('drain', resolve)), closed])
+    await yieldToEventLoop()
+  }
+  response.end()
 }
 
 export type PostServices = {
@@ -85,12 +100,12 @@ export type PostServices = {
   documents: KnownDocuments
   mask(error: unknown): GraphQLError
   /** Bounds the large bodies that are answered at the same time. */
-  bodies: TenantGate
+  gates: Pick<TenantGates, 'batches' | 'bodies'>
 }
 
 /** Responds to a POST whose Content-Length is within the limit. Node never reads more than Content-Length. */
 export function answerPost(
-  { yoga, documents, mask, bodies }: PostServices,
+  { yoga, documents, mask, gates }: PostServices,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -124,10 +139,12 @@ export function answerPost(
   }
   request.on('data', (part: Buffer) => void parts.push(part))
   request.on('end', () => {
-    if (Number(request.headers['content-length']) < LARGE_BODY_BYTES) return void answer()
+    const length = Number(request.headers['content-length'])
+    if (length < LARGE_BODY_BYTES) return void answer()
+    const gate = length < BATCH_BODY_BYTES ? gates.bodies : gates.batches
     // Only a key: `prepare` validates the name of the tenant.
     const tenant = String(request.headers['x-tenant'])
-    bodies.run(tenant, answer).catch((error: unknown) => {
+    gate.run(tenant, answer).catch((error: unknown) => {
       const { message, extensions } = mask(error)
       const code = String(extensions.code)
       const isBusy = error instanceof ServerBusy

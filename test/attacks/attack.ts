@@ -2,10 +2,15 @@
 
 import type { Target } from './target.ts'
 
+/** Memory above the idle server that an attack may take, MB. */
+export const ALLOWED_MB = 600
+
 export type Attack = {
   /** The line of the issue or document that it belongs to, for example "A1". */
   section: string
   name: string
+  /** Settings of the attacked server, besides its services. */
+  env?: Record<string, string>
   /** Attacks the server. Returns what happened, in a few words. Throws if the server failed the attack. */
   run(target: Target): Promise<string>
 }

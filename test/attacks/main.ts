@@ -8,16 +8,15 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { table } from '../bench/figures.ts'
 import { findServices, withDatabase } from '../bench/services.ts'
-import { sleep, type Attack } from './attack.ts'
+import { ALLOWED_MB, sleep, type Attack } from './attack.ts'
 import { fuzz } from './fuzz.ts'
+import { leaseAttack } from './leases.ts'
 import { operationAttacks } from './operations.ts'
 import { stallAttack } from './stalls.ts'
 import { startTarget, type Target } from './target.ts'
 import { transportAttacks } from './transports.ts'
 import { compareTwins } from './twins.ts'
 
-/** Memory above the idle server that an attack may take, MB. */
-const ALLOWED_MB = 600
 const { values: options, positionals } = parseArgs({
   options: { short: { type: 'boolean' }, store: { type: 'string' }, seed: { type: 'string' } },
   allowPositionals: true,
@@ -31,6 +30,7 @@ const seed = Number(options.seed ?? Math.floor(Math.random() * 2 ** 31))
 const attacks: Attack[] = [
   ...operationAttacks,
   ...transportAttacks,
+  leaseAttack,
   stallAttack(SHARE),
   {
     section: 'canary',
@@ -41,8 +41,8 @@ const attacks: Attack[] = [
 ]
 
 /** Runs one attack on a server of its own. Returns a row of the table, and whether the server resisted. */
-async function attack(store: string, env: Record<string, string>, { section, name, run }: Attack) {
-  const target: Target = await startTarget(env)
+async function attack(store: string, env: Record<string, string>, { section, name, env: settings, run }: Attack) {
+  const target: Target = await startTarget({ ...env, ...settings })
   try {
     await sleep(1_000)
     await target.peakMemory()

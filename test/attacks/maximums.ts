@@ -64,7 +64,7 @@ export type MaximumData = {
 /** Writes the data; with `share` below 1, fewer turns. */
 export async function prepareMaximums(target: Target, share: number): Promise<MaximumData> {
   const wide = await filled(target, 'walter', 200, (n) => words(78 * KB, n))
-  const whole = await filled(target, 'wanda', 4_900 * share, (n) => words(200, n))
+  const whole = await filled(target, 'wanda', 4_900, (n) => words(200, n))
   const facts = await filled(target, 'fanny', 20_000 * share, (n) => `I live in Berlin number ${n}. ${words(60, n)}`)
   const long = await filled(target, 'mallory', 100_000 * share, (n) => `${n} ${words(60, n)}`)
   const participants = list(1_000, (n) => ({ actor: `member ${n}` }))

@@ -5,7 +5,7 @@
 
 import { Agent } from 'node:http'
 import { median, table } from '../bench/figures.ts'
-import { check, newConversation, sleep, APPEND, errorOf, type Attack } from './attack.ts'
+import { ALLOWED_MB, check, newConversation, sleep, APPEND, errorOf, type Attack } from './attack.ts'
 import { maximumMutations, maximumQueries, prepareMaximums, type Maximum } from './maximums.ts'
 import type { Target } from './target.ts'
 
@@ -43,7 +43,16 @@ async function createNeighbour(target: Target): Promise<Neighbour> {
   }
 }
 
-type Row = { name: string; answer: string; ms: number; stall: number; alone: number; beside: number; faults: string[] }
+type Row = {
+  name: string
+  answer: string
+  ms: number
+  stall: number
+  alone: number
+  beside: number
+  megabytes: number
+  faults: string[]
+}
 
 async function measureStall(target: Target, { next, options }: Maximum) {
   let stall = Infinity
@@ -83,18 +92,20 @@ async function measureNeighbour(target: Target, neighbour: Neighbour, { next, op
   return { alone, beside: times.length > 0 ? median(times) : alone }
 }
 
-async function measure(target: Target, neighbour: Neighbour, maximum: Maximum, isPostgres: boolean): Promise<Row> {
+async function measure(target: Target, neighbour: Neighbour, maximum: Maximum, idleMB: number): Promise<Row> {
   const stalled = await measureStall(target, maximum)
   const appended = await measureNeighbour(target, neighbour, maximum)
+  const megabytes = (await target.peakMemory()) - idleMB
   const faults = [
     ...(stalled.stall > ALLOWED_STALL_MS ? ['stall'] : []),
-    ...(isPostgres && appended.beside > ALLOWED_RATIO * appended.alone ? ['neighbour'] : []),
+    ...(target.isPostgres && appended.beside > ALLOWED_RATIO * appended.alone ? ['neighbour'] : []),
+    ...(megabytes > ALLOWED_MB ? ['memory'] : []),
   ]
-  return { name: maximum.name, ...stalled, ...appended, faults }
+  return { name: maximum.name, ...stalled, ...appended, megabytes, faults }
 }
 
-const HEADER = ['operation', 'answer', 'ms', 'stall, ms', 'append alone', 'beside 10', 'ratio', 'result']
-const toCells = ({ name, answer, ms, stall, alone, beside, faults }: Row): string[] => [
+const HEADER = ['operation', 'answer', 'ms', 'stall, ms', 'append alone', 'beside 10', 'ratio', 'MB', 'result']
+const toCells = ({ name, answer, ms, stall, alone, beside, megabytes, faults }: Row): string[] => [
   name,
   answer.slice(0, 40),
   ms.toFixed(0),
@@ -102,6 +113,7 @@ const toCells = ({ name, answer, ms, stall, alone, beside, faults }: Row): strin
   alone.toFixed(1),
   beside.toFixed(1),
   (beside / alone).toFixed(2),
+  megabytes.toFixed(0),
   faults.join(', ') || 'ok',
 ]
 
@@ -110,6 +122,7 @@ export const stallAttack = (share: number): Attack => ({
   section: 'A8',
   name: 'every operation at its maximum: longest stall, time of a neighbour',
   async run(target) {
+    const idleMB = await target.memory()
     const data = await prepareMaximums(target, share)
     const neighbour = await createNeighbour(target)
     const only = process.env.STALL_OPERATIONS ?? ''
@@ -118,17 +131,18 @@ export const stallAttack = (share: number): Attack => ({
     )
     await newConversation(target)
     await sleep(2_000)
+    await target.peakMemory()
     await target.longestStall()
     await sleep(3_000)
     const idle = await target.longestStall()
     const rows: Row[] = []
     for (const maximum of maximums) {
-      const row = await measure(target, neighbour, maximum, target.isPostgres)
+      const row = await measure(target, neighbour, maximum, idleMB)
       console.error(`  ${toCells(row).join('  ')}`)
       rows.push(row)
     }
     neighbour.close()
-    console.log(table(HEADER, rows.map(toCells), (column) => column > 1 && column < 7).join('\n'))
+    console.log(table(HEADER, rows.map(toCells), (column) => column > 1 && column < 8).join('\n'))
     const failed = rows.filter(({ faults }) => faults.length > 0)
     const longest = Math.max(...rows.map(({ stall }) => stall))
     const summary = `${rows.length} operations, longest stall ${longest.toFixed(0)} ms, idle ${idle.toFixed(0)} ms`

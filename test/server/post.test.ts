@@ -59,7 +59,7 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
       },
     })
     ports.fast = await serve((request, response) =>
-      answerPost({ yoga: counted, documents, mask, bodies: world.deps.gates.bodies }, request, response),
+      answerPost({ yoga: counted, documents, mask, gates: world.deps.gates }, request, response),
     )
   })
   afterAll(() => {

@@ -5,6 +5,7 @@
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import { ReadTimeout } from '../../errors.ts'
 import type { Platform } from '../../domain/platform.ts'
+import { yieldToEventLoop } from '../../yield.ts'
 import { extentOf } from './extent.ts'
 import { clientGone, timedOut, tooCostly, type OperationLimits } from './limits.ts'
 
@@ -16,6 +17,12 @@ const CHECKS_PER_VALUE = 2
 const ITEMS_PER_TURN = 1_000
 /** Appended to the error of a mutation, because the client must not repeat it without thought. */
 const EXECUTED = 'Mutations of this operation may have been executed.'
+
+/**
+ * Size of a read, in bytes, above which its fields are completed in an iteration of the event loop in which no other
+ * large read is.
+ */
+const LARGE_READ_BYTES = 32 * 1024
 
 type PromiseOrValue<T> = Promise<T> | T
 type OperationKind = 'query' | 'mutation' | 'subscription'
@@ -102,6 +109,7 @@ export class Work implements WorkSignal {
       // An assertion, because TypeScript does not know that the field can change during the read.
       const failure = this.#failure as GraphQLError | null
       if (failure !== null) throw failure
+      if (bytes > LARGE_READ_BYTES) await yieldToEventLoop()
       return loaded
     } finally {
       this.#reading -= 1
