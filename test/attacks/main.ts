@@ -46,10 +46,10 @@ async function attack(store: string, env: Record<string, string>, { section, nam
   try {
     await sleep(1_000)
     await target.peakMemory()
-    const idle = await target.memory()
+    target.idleMB = await target.memory()
     const outcome = await run(target).catch((error: Error) => `FAILED: ${error.message.slice(0, 20_000)}`)
     const isAlive = await target.isAlive()
-    const megabytes = isAlive ? (await target.peakMemory()) - idle : NaN
+    const megabytes = isAlive ? (await target.peakMemory()) - target.idleMB : NaN
     const faults = [
       ...(isAlive ? [] : ['the process ended']),
       ...(target.serverErrors > 0 ? [`${target.serverErrors} server errors`] : []),

@@ -55,7 +55,7 @@ export type MaximumData = {
   facts: string
   /** 4,900 turns: recall reads it whole. */
   whole: string
-  /** 200 turns, together just below the limit of an answer. */
+  /** 200 turns of 78 KB: a page ends after 1 MiB, and 50 of them are just below the limit of a history. */
   wide: string
   /** 2,000 participants. */
   crowd: string
@@ -101,12 +101,12 @@ export function maximumQueries(data: MaximumData): Maximum[] {
   const context = { conversationId: data.long, tokenBudget: 2_000_000, includeFacts: true, includeProfile: true }
   const queries: Maximum[] = [
     {
-      name: 'turns: 200 turns, 16 MB',
+      name: 'turns: 200 turns of 78 KB',
       next: () => body(CONVERSATION('turns(last: 200) { edges { node { id text } } }'), { id: data.wide }),
     },
     {
-      name: 'history: 200 turns, 16 MB',
-      next: () => body(CONVERSATION('history(limit: 200) { ... on Turn { id text } }'), { id: data.wide }),
+      name: 'history: 50 turns, 4 MB',
+      next: () => body(CONVERSATION('history(limit: 50) { ... on Turn { id text } }'), { id: data.wide }),
     },
     {
       name: 'turns: 200 turns with every field',

@@ -92,10 +92,10 @@ async function measureNeighbour(target: Target, neighbour: Neighbour, { next, op
   return { alone, beside: times.length > 0 ? median(times) : alone }
 }
 
-async function measure(target: Target, neighbour: Neighbour, maximum: Maximum, idleMB: number): Promise<Row> {
+async function measure(target: Target, neighbour: Neighbour, maximum: Maximum): Promise<Row> {
   const stalled = await measureStall(target, maximum)
   const appended = await measureNeighbour(target, neighbour, maximum)
-  const megabytes = (await target.peakMemory()) - idleMB
+  const megabytes = (await target.peakMemory()) - target.idleMB
   const faults = [
     ...(stalled.stall > ALLOWED_STALL_MS ? ['stall'] : []),
     ...(target.isPostgres && appended.beside > ALLOWED_RATIO * appended.alone ? ['neighbour'] : []),
@@ -122,7 +122,6 @@ export const stallAttack = (share: number): Attack => ({
   section: 'A8',
   name: 'every operation at its maximum: longest stall, time of a neighbour',
   async run(target) {
-    const idleMB = await target.memory()
     const data = await prepareMaximums(target, share)
     const neighbour = await createNeighbour(target)
     const only = process.env.STALL_OPERATIONS ?? ''
@@ -132,12 +131,19 @@ export const stallAttack = (share: number): Attack => ({
     await newConversation(target)
     await sleep(2_000)
     await target.peakMemory()
+    if (!target.isPostgres) target.idleMB = await target.memory()
     await target.longestStall()
     await sleep(3_000)
     const idle = await target.longestStall()
     const rows: Row[] = []
+    // The smallest query: what ten requests cost on this machine now, whatever they do.
+    const control = await measureNeighbour(target, neighbour, {
+      name: '',
+      next: () => '{"query":"{viewer{actor}}"}',
+      isQuery: true,
+    })
     for (const maximum of maximums) {
-      const row = await measure(target, neighbour, maximum, idleMB)
+      const row = await measure(target, neighbour, maximum)
       console.error(`  ${toCells(row).join('  ')}`)
       rows.push(row)
     }
@@ -145,7 +151,7 @@ export const stallAttack = (share: number): Attack => ({
     console.log(table(HEADER, rows.map(toCells), (column) => column > 1 && column < 8).join('\n'))
     const failed = rows.filter(({ faults }) => faults.length > 0)
     const longest = Math.max(...rows.map(({ stall }) => stall))
-    const summary = `${rows.length} operations, longest stall ${longest.toFixed(0)} ms, idle ${idle.toFixed(0)} ms`
+    const summary = `${rows.length} operations, longest stall ${longest.toFixed(0)} ms, idle ${idle.toFixed(0)} ms, ratio beside the smallest query ${(control.beside / control.alone).toFixed(2)}`
     check(
       failed.length === 0,
       `${summary}; ${failed.map(({ name, faults }) => `${name}: ${faults.join(', ')}`).join('; ')}`,

@@ -25,6 +25,8 @@ export type Target = {
   send(body: string, options?: PostOptions): Promise<Reply>
   /** Sends a GraphQL operation; see `send`. */
   post(query: string, variables?: object, options?: PostOptions): Promise<Reply>
+  /** Memory of the idle server, MB. An attack sets it again after it has filled the embedded database, which is in memory. */
+  idleMB: number
   /** Sends an operation with one field and returns its value. Throws on errors and on error members of unions. */
   get<T>(query: string, variables?: object, options?: PostOptions): Promise<T>
   /** Memory of the process, MB. */
@@ -90,6 +92,7 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
     pid,
     isPostgres: Boolean(env.DATABASE_URL),
     serverErrors: 0,
+    idleMB: 0,
     send,
     post: (query, variables = {}, options = {}) => send(JSON.stringify({ query, variables }), options),
     async get<T>(query: string, variables: object = {}, options: PostOptions = {}) {

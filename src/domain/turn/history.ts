@@ -40,9 +40,9 @@ const CURSOR = cursorFormat<Position>(
 export const turnCursor = (turn: Position): string => CURSOR.encode(turn)
 
 /** Maximum size of the turns on a page, in bytes. A page that would be larger ends earlier. */
-export const PAGE_BYTES = 4 * 1024 * 1024
+export const PAGE_BYTES = 1024 * 1024
 /** Maximum size of the turns in one `history`, in bytes. */
-export const HISTORY_BYTES = 16 * 1024 * 1024
+export const HISTORY_BYTES = 4 * 1024 * 1024
 /** Minimum share of such a maximum for each of several conversations, in bytes. */
 export const MIN_SHARE_BYTES = 256 * 1024
 

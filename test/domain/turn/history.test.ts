@@ -52,16 +52,16 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     const numbers = (turns: readonly { text: string }[]) => turns.map(({ text }) => parseInt(text, 10))
 
     it('end a page before its maximum size; the next page continues after them', async () => {
-      const { tenant, conversationId } = await largeConversation(25)
+      const { tenant, conversationId } = await largeConversation(8)
       const fit = Math.floor(PAGE_BYTES / LARGE)
       const first = await pageOf(tenant, conversationId, { first: 200 })
       expect(numbers(first.items)).toEqual(upTo(fit))
       expect(first.hasNextPage).toBe(true)
       const next = await pageOf(tenant, conversationId, { first: 200, after: turnCursor(first.items.at(-1)!) })
-      expect(numbers(next.items)).toEqual(upTo(25).slice(fit))
+      expect(numbers(next.items)).toEqual(upTo(8).slice(fit))
       expect(next.hasNextPage).toBe(false)
       const last = await pageOf(tenant, conversationId, { last: 200 })
-      expect(numbers(last.items)).toEqual(upTo(25).slice(-fit))
+      expect(numbers(last.items)).toEqual(upTo(8).slice(-fit))
       expect(last).toMatchObject({ hasPreviousPage: true, hasNextPage: false })
     })
 
