@@ -4,8 +4,11 @@
 
 import { ServerBusy } from '../errors.ts'
 
-/** Maximum number of pieces of work of one kind that wait in one tenant. */
-export const MAX_WAITING = 1_000
+/**
+ * Maximum number of pieces of work of one kind that wait in one tenant. As many sockets may be open, and one event may be
+ * rendered for each of them.
+ */
+export const MAX_WAITING = 10_000
 
 type Place = { running: number; waiting: (() => void)[] }
 
