@@ -9,6 +9,7 @@ import type {
 } from '../domain/context/message.ts'
 import { render } from '../domain/context/render.ts'
 import { BudgetTooSmall, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { yieldToEventLoop } from '../yield.ts'
 import { builder } from './builder.ts'
 import { ContentPart } from './content.ts'
 import { RecallScopeEnum } from './recall.ts'
@@ -17,6 +18,9 @@ import { RoleEnum } from './turn.ts'
 
 /** Maximum `tokenBudget` of a context that does not wait for other contexts of the tenant. */
 const UNGATED_TOKENS = 100_000
+
+/** Maximum number of messages that are rendered in the iteration of the event loop that completes the other fields. */
+const RENDERED_AT_ONCE = 500
 
 const ContextStrategyEnum = builder.enumType('ContextStrategy', {
   description:
@@ -118,54 +122,55 @@ const ContextItem = builder
     }),
   })
 
-const Context = builder
-  .objectRef<Built>('Context')
-  .implement({
-    description: 'What a model is given of a conversation: as much as fits, and an account of it.',
-    fields: (t) => ({
-      messages: t.field({
-        type: [ContextMessage],
-        description:
-          "In the order of the sections: the conversation's system prompt, profiles, facts, summaries, instructions, pinned "
-          + 'and recent turns, what was recalled, the newest turn.',
-        resolve: ({ messages }) => messages,
-      }),
-      rendered: t.field({
-        type: 'JSON',
-        description:
-          "The messages, ready for a provider's API. Tool results stand right after their calls, and a call that "
-          + 'nobody answered is answered so. Summaries stand before profiles and facts, so that what is the '
-          + "system's stands first.",
-        args: {
-          format: t.arg({
-            type: MessageFormatEnum,
-            defaultValue: 'OPENAI',
-            description: 'The provider or library that will take them.',
-          }),
-        },
-        resolve: ({ messages }, { format }) => render(messages, format ?? 'OPENAI'),
-      }),
-      tokens: t.exposeInt('tokens', {
-        description:
-          'Of the rendering that takes most, counted as the JSON that is sent and 4 for each message. Never above the '
-          + 'budget.',
-      }),
-      tokenBudget: t.exposeInt('tokenBudget', { description: 'What was asked for.' }),
-      truncated: t.exposeBoolean('truncated', {
-        description: 'Whether anything was left out that is in view and was asked for. `items` says what, and why.',
-      }),
-      items: t.field({
-        type: [ContextItem],
-        description: 'The manifest: one for each message, in their order, then one for each group that was left out.',
-        resolve: ({ items }) => items,
-      }),
-      stablePrefixTokens: t.exposeInt('stablePrefixTokens', {
-        description:
-          "Tokens of the messages that the next call is expected to begin with, unchanged: what a provider's cache "
-          + 'holds.',
-      }),
+const Context = builder.objectRef<Built>('Context').implement({
+  description: 'What a model is given of a conversation: as much as fits, and an account of it.',
+  fields: (t) => ({
+    messages: t.field({
+      type: [ContextMessage],
+      description:
+        "In the order of the sections: the conversation's system prompt, profiles, facts, summaries, instructions, pinned "
+        + 'and recent turns, what was recalled, the newest turn.',
+      resolve: ({ messages }) => messages,
     }),
-  })
+    rendered: t.field({
+      type: 'JSON',
+      description:
+        "The messages, ready for a provider's API. Tool results stand right after their calls, and a call that "
+        + 'nobody answered is answered so. Summaries stand before profiles and facts, so that what is the '
+        + "system's stands first.",
+      args: {
+        format: t.arg({
+          type: MessageFormatEnum,
+          defaultValue: 'OPENAI',
+          description: 'The provider or library that will take them.',
+        }),
+      },
+      resolve({ messages }, { format }) {
+        const rendered = () => render(messages, format ?? 'OPENAI')
+        return messages.length > RENDERED_AT_ONCE ? yieldToEventLoop().then(rendered) : rendered()
+      },
+    }),
+    tokens: t.exposeInt('tokens', {
+      description:
+        'Of the rendering that takes most, counted as the JSON that is sent and 4 for each message. Never above the '
+        + 'budget.',
+    }),
+    tokenBudget: t.exposeInt('tokenBudget', { description: 'What was asked for.' }),
+    truncated: t.exposeBoolean('truncated', {
+      description: 'Whether anything was left out that is in view and was asked for. `items` says what, and why.',
+    }),
+    items: t.field({
+      type: [ContextItem],
+      description: 'The manifest: one for each message, in their order, then one for each group that was left out.',
+      resolve: ({ items }) => items,
+    }),
+    stablePrefixTokens: t.exposeInt('stablePrefixTokens', {
+      description:
+        "Tokens of the messages that the next call is expected to begin with, unchanged: what a provider's cache "
+        + 'holds.',
+    }),
+  }),
+})
 
 const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
   description: 'What to recall for a context, beside the turns that are in it anyway.',

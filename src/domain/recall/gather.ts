@@ -94,14 +94,20 @@ export const gather = (
         ),
       )
 
-/** Returns the elements with positive scores, best first, at most `max`. */
-const best = <T>(all: readonly T[], scoreOf: (each: T) => number, max: number): T[] =>
-  all
-    .map((each) => ({ each, score: scoreOf(each) }))
-    .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score)
-    .slice(0, max)
-    .map(({ each }) => each)
+/** Returns the elements with positive scores, best first, at most `max`. Of equal scores, the first ones are kept. */
+function best<T>(all: readonly T[], scoreOf: (each: T) => number, max: number): T[] {
+  // Insertion, because sorting all elements of a wide scope would take tens of milliseconds.
+  const top: { each: T; score: number }[] = []
+  for (const each of all) {
+    const score = scoreOf(each)
+    if (score <= 0 || (top.length === max && score <= top[max - 1]!.score)) continue
+    let at = top.length
+    while (at > 0 && top[at - 1]!.score < score) at -= 1
+    top.splice(at, 0, { each, score })
+    if (top.length > max) top.pop()
+  }
+  return top.map(({ each }) => each)
+}
 
 async function gatherWhole(
   { pool, vectors }: Platform,
