@@ -1,6 +1,8 @@
-// `npm run check:attacks [-- words] [--short] [--store embedded|postgres] [--seed N]`: attacks servers of this checkout, on the embedded database and, with
-// TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and Redis. Prints one line per attack. Fails if a server ends, answers
-// with status 500, or takes more memory than allowed. `--short` sends a tenth of the random requests.
+// `npm run check:attacks [-- words] [--short] [--store embedded|postgres] [--operations NAME] [--seed N]`: attacks
+// servers of this checkout, on the embedded database and, with TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and
+// Redis. Prints one line per attack. Fails if a server ends, answers with status 500, or takes more memory than allowed.
+// `--short` sends a tenth of the random requests, and writes a tenth of the largest data. `--operations` selects those
+// of the attack that measures stalls.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +20,12 @@ import { transportAttacks } from './transports.ts'
 import { compareTwins } from './twins.ts'
 
 const { values: options, positionals } = parseArgs({
-  options: { short: { type: 'boolean' }, store: { type: 'string' }, seed: { type: 'string' } },
+  options: {
+    short: { type: 'boolean' },
+    store: { type: 'string' },
+    operations: { type: 'string' },
+    seed: { type: 'string' },
+  },
   allowPositionals: true,
 })
 const SHARE = options.short ? 0.1 : 1
@@ -31,7 +38,7 @@ const attacks: Attack[] = [
   ...operationAttacks,
   ...transportAttacks,
   leaseAttack,
-  stallAttack(SHARE),
+  stallAttack(SHARE, options.operations ?? ''),
   {
     section: 'canary',
     name: `${TWIN_PAIRS} questions in twin worlds`,

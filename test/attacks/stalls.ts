@@ -65,7 +65,6 @@ async function measureStall(target: Target, { next, options }: Maximum) {
     const reply = await target.send(body, options)
     ms = performance.now() - startedAt
     const stalled = await target.longestStall()
-    if (process.env.STALLS) console.error('   ', stalled.toFixed(0))
     stall = Math.min(stall, stalled)
     answer = errorOf(reply.body.slice(0, 2_000)) ?? /"message":"([^"]*)"/.exec(reply.body.slice(0, 2_000))?.[1] ?? 'ok'
     if (answer.startsWith('not JSON')) answer = 'ok'
@@ -117,16 +116,18 @@ const toCells = ({ name, answer, ms, stall, alone, beside, megabytes, faults }: 
   faults.join(', ') || 'ok',
 ]
 
-/** @param share part of the largest data; 1 for the documented maximums */
-export const stallAttack = (share: number): Attack => ({
+/**
+ * @param share part of the largest data; 1 for the documented maximums
+ * @param operations only the operations whose name contains this text
+ */
+export const stallAttack = (share: number, operations: string): Attack => ({
   section: 'A8',
   name: 'every operation at its maximum: longest stall, time of a neighbour',
   async run(target) {
     const data = await prepareMaximums(target, share)
     const neighbour = await createNeighbour(target)
-    const only = process.env.STALL_OPERATIONS ?? ''
     const maximums = [...maximumQueries(data), ...maximumMutations(target, data)].filter(({ name }) =>
-      name.includes(only),
+      name.includes(operations),
     )
     await newConversation(target)
     await sleep(2_000)
