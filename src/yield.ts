@@ -2,7 +2,7 @@
 // time take turns: one of them runs in each iteration of the event loop, so that ten block it no longer than one does.
 
 /** Milliseconds that a loop runs before it yields. */
-const SHARE_MS = 2
+const SHARE_MS = 1
 
 const waiting: (() => void)[] = []
 

@@ -32,28 +32,28 @@ describe('yielding to the event loop', () => {
     expect(events.join('')).toBe('a|b|a|b')
   })
 
-  it('is due each time the loop has run for 2 ms, and not before', async () => {
+  it('is due each time the loop has run for 1 ms, and not before', async () => {
     let now = 100
     const yieldIfDue = createYield(() => now)
     const yielded: number[] = []
-    for (; now < 108; now += 1) {
+    for (; now < 104; now += 0.5) {
       const yielding = yieldIfDue()
       if (yielding) yielded.push(now)
       await yielding
     }
-    expect(yielded).toEqual([102, 104, 106])
+    expect(yielded).toEqual([101, 102, 103])
   })
 
-  it('counts the 2 ms from the moment the loop resumes, not from the moment it yielded', async () => {
+  it('counts the 1 ms from the moment the loop resumes, not from the moment it yielded', async () => {
     let now = 0
     const yieldIfDue = createYield(() => now)
     now = 5
     const yielding = yieldIfDue()
     now = 25
     await yielding
-    now = 26
+    now = 25.5
     expect(yieldIfDue()).toBe(undefined)
-    now = 27
+    now = 26
     expect(yieldIfDue()).toBeInstanceOf(Promise)
   })
 })
