@@ -16,6 +16,7 @@ import type { Health, Platform } from './domain/platform.ts'
 import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
 import { createJournalNotifier } from './domain/journal-notifier.ts'
 import { moveFacts } from './domain/erasure/change-visibility.ts'
+import { createTenantGates } from './domain/tenant-gate.ts'
 import { updateDerivatives } from './domain/erasure/derivatives.ts'
 import { createFeeds } from './domain/event/feeds.ts'
 import { createInboxes } from './domain/event/inbox.ts'
@@ -30,8 +31,9 @@ import { createEmbedder, createFactServices, createSummarizers, findEmbedder } f
 import { createStaticEmbedder } from './providers/static/embedder.ts'
 import { createLog } from './log.ts'
 import { createTokenCounter } from './text/tokens.ts'
-import { checkConnection, createPool, createPrisma, ping } from './store/db.ts'
-import { startEmbedded, type Embedded } from './store/embedded.ts'
+import { openConnections } from './store/connections.ts'
+import { checkConnection, ping } from './store/db.ts'
+import { startEmbedded } from './store/embedded.ts'
 import { createEmbeddedVectors } from './store/embedded-vectors.ts'
 import { createJobQueue } from './store/job-queue.ts'
 import { migrate } from './store/migrate.ts'
@@ -74,6 +76,7 @@ export type DepsConfig = Pick<
   | 'redactFacts'
   | 'automatic'
   | 'limits'
+  | 'readTimeoutMs'
   | 'rateLimitPoints'
   | 'streamLeaseMs'
   | 'presenceTtlMs'
@@ -100,34 +103,17 @@ function createCleanup(): Cleanup {
   }
 }
 
-/**
- * The connections of the process. On Postgres a third of them is reserved for appends and deltas, so that slow reads
- * cannot delay them. The embedded database has one connection for all statements.
- */
-function sourcesOf({ databaseUrl, databasePoolSize }: DepsConfig, embedded: Embedded | null) {
-  if (embedded) return { source: { embedded }, reserved: { embedded } }
-  const appendConnections = Math.max(1, Math.floor(databasePoolSize / 3))
-  return {
-    source: { databaseUrl: databaseUrl!, poolSize: databasePoolSize - appendConnections },
-    reserved: { databaseUrl: databaseUrl!, poolSize: appendConnections },
-  }
-}
-
 /** Opens the database and applies missing migrations. `embedded` is null on Postgres. */
 async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
   const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
   if (embedded) cleanup.add(() => embedded.close())
-  const { source, reserved } = sourcesOf(config, embedded)
   const onError = (err: Error) => log.warn({ err }, 'a database connection failed')
-  const pool = createPool(source, onError)
-  cleanup.add(() => pool.end())
-  const appendPool = 'poolSize' in reserved ? createPool(reserved, onError) : pool
-  if (appendPool !== pool) cleanup.add(() => appendPool.end())
-  const db = createPrisma(pool)
-  cleanup.add(() => db.$disconnect())
+  const connections = openConnections(config, embedded, onError)
+  cleanup.add(() => connections.close())
+  const { pool } = connections
   if (config.databaseUrl) await checkConnection(pool, config.databaseUrl)
   for (const name of await migrate(pool)) log.info({ name }, 'migrated')
-  return { embedded, pool, appendPool, db }
+  return { embedded, ...connections }
 }
 
 type OpenStore = Awaited<ReturnType<typeof openStore>>
@@ -171,12 +157,12 @@ async function createProviders(config: DepsConfig, embedder: Embedder, cleanup: 
  */
 function createIndexing(
   config: DepsConfig,
-  { embedded, pool, db }: OpenStore,
+  { embedded, pool, db, reads }: OpenStore,
   embedder: Embedder,
   log: Logger,
   cleanup: Cleanup,
 ) {
-  const vectors = embedded ? createEmbeddedVectors(db) : createPostgresVectors(db)
+  const vectors = embedded ? createEmbeddedVectors(db) : createPostgresVectors(db, { reads: reads.db })
   const embedding = createEmbedding(
     { db, pool, vectors, embedder, log },
     {
@@ -232,7 +218,7 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
     const embedder = await createEmbedder(config.embedder, log)
     cleanup.add(() => embedder.close())
     const store = await openStore(config, log, cleanup)
-    const { embedded, pool, appendPool, db } = store
+    const { embedded, pool, appendPool, db, reads } = store
     const { bus, presence, rates } = await openBus(config, log, cleanup)
     const providers = await createProviders(config, embedder, cleanup)
     const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'a job queue operation failed and will be retried'))
@@ -245,6 +231,8 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
       ...providers,
       pool,
       db,
+      reads,
+      gates: createTenantGates(store.readConnections),
       bus,
       presence,
       rates,

@@ -7,6 +7,11 @@ import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { secretFileVariables, variables } from '../src/config/config.ts'
 import { CATCH_UP_BYTES, VIEWER_SUBSCRIPTIONS } from '../src/domain/event/feeds.ts'
+import { MAX_RECENT_TURNS } from '../src/domain/context/build.ts'
+import { MAX_EXTRACTED_TURNS } from '../src/domain/fact/extract.ts'
+import { MAX_UNREAD } from '../src/domain/participant.ts'
+import { MAX_WAITING } from '../src/domain/tenant-gate.ts'
+import { HISTORY_BYTES, MIN_SHARE_BYTES, PAGE_BYTES } from '../src/domain/turn/history.ts'
 import * as errors from '../src/errors.ts'
 import { ADDRESS_BODY_BYTES, TOTAL_BODY_BYTES } from '../src/server/body-gate.ts'
 import { MAX_CONNECTIONS } from '../src/server/http.ts'
@@ -69,6 +74,8 @@ describe('docs/concepts.md', () => {
       new errors.StreamClosed('x', 'y'),
       new errors.ProviderFailed('x', true),
       new errors.BudgetTooSmall(1, 2),
+      new errors.ServerBusy(1),
+      new errors.ReadTimeout(1),
     ]
     const classes = instances.map((error) => error.constructor.name)
     // No result contains Unavailable, because any field may fail with it.
@@ -106,6 +113,19 @@ describe('docs/operations.md', () => {
     expect(rows.get('data that all WebSocket clients have not read')).toContain(MiB(TOTAL_WAITING_BYTES))
     expect(rows.get('pages that readers hold while they catch up')).toContain(MiB(CATCH_UP_BYTES))
     expect(rows.get('page of the journal for a reader that catches up')).toContain(`${JOURNAL_PAGE_BYTES / 1024} KiB`)
+  })
+
+  it('gives the limits of each tenant', () => {
+    const rows = new Map(table(document('docs/operations.md'), '| Work |').map(([what, limit]) => [what, limit]))
+    const whole = (count: number) => count.toLocaleString('en-US')
+    expect(rows.get('work of one of these kinds that waits')).toBe(whole(MAX_WAITING))
+    expect(rows.get('turns that one `extractFacts` reads')).toContain(whole(MAX_EXTRACTED_TURNS))
+    expect(rows.get('recent turns of a context')).toContain(whole(MAX_RECENT_TURNS))
+    expect(rows.get('unread turns that are counted for a participant')).toBe(whole(MAX_UNREAD))
+    const sizes = new Map(table(document('docs/operations.md'), '| Limit |').map(([what, limit]) => [what, limit]))
+    expect(sizes.get('turns on one page')).toContain(`${PAGE_BYTES / 2 ** 20} MiB`)
+    expect(sizes.get('turns on one page')).toContain(`${MIN_SHARE_BYTES / 1024} KiB`)
+    expect(sizes.get('turns in one `history`')).toContain(`${HISTORY_BYTES / 2 ** 20} MiB`)
   })
 
   it('states the default of every threshold', () => {

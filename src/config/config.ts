@@ -31,8 +31,11 @@ const environment = z.object({
     .describe('Address to listen on. Addresses other than loopback require `ALLOW_UNAUTHENTICATED=1`.'),
   DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
   DATABASE_URL: url('postgres', 'postgresql').describe('URL of Postgres. Unset: the embedded database.'),
-  DATABASE_POOL_SIZE: whole(2, 200, 10).describe(
-    'Maximum number of connections to Postgres from this process. A third is reserved for appends and deltas.',
+  DATABASE_POOL_SIZE: whole(3, 200, 10).describe(
+    'Maximum number of connections to Postgres from this process. A third is reserved for appends and deltas, and a third for other writes and background work.',
+  ),
+  READ_TIMEOUT_SECONDS: whole(1, 600, 10).describe(
+    'Seconds after which Postgres cancels a statement that a request reads with. Writes, background work and migrations have other limits; the embedded database has none.',
   ),
   REDIS_URL: url('redis', 'rediss').describe(
     'URL of the Redis that connects several processes. Unset: there is only one process.',
@@ -129,6 +132,7 @@ const schema = providerChecks
     allowedOrigins: env.ALLOWED_ORIGINS,
     conversationVisibility: env.CONVERSATION_VISIBILITY,
     databasePoolSize: env.DATABASE_POOL_SIZE,
+    readTimeoutMs: env.READ_TIMEOUT_SECONDS * 1000,
     limits: {
       turnBytes: env.MAX_TURN_BYTES,
       batchTurns: env.MAX_BATCH_TURNS,

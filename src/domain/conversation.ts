@@ -12,6 +12,7 @@ import {
 import type { TurnCount } from '../store/sql/turn/count-turns.ts'
 import { writeEntry } from '../store/sql/event/write-entry.ts'
 import type { Tx } from '../store/db.ts'
+import { writeFirstParticipants } from '../store/sql/participant/write-first-participants.ts'
 import { withTransaction } from '../store/tx.ts'
 import type { Platform } from './platform.ts'
 import { announceEntries } from './publisher.ts'
@@ -122,24 +123,17 @@ export async function createConversation(
         updatedAt: createdAt,
       },
     })
-    await tx.participant.createMany({
-      data: participants.map(({ actor, kind, displayName, history }, index) => ({
-        conversationId: created,
+    await writeFirstParticipants(
+      tx,
+      created,
+      participants.map(({ actor, kind, displayName, history }, index) => ({
         actor,
         kind: kind ?? 'HUMAN',
-        displayName,
+        displayName: displayName ?? null,
         history: history ?? 'ALL',
-        windows: windowsAfterJoining([], history ?? 'ALL', index + 1),
+        windowStart: windowsAfterJoining([], history ?? 'ALL', index + 1)[0]!,
       })),
-    })
-    await tx.entry.createMany({
-      data: participants.map(({ actor }, index) => ({
-        conversationId: created,
-        seq: index + 1,
-        kind: 'JOINED' as const,
-        actor,
-      })),
-    })
+    )
     if (last > 0) afterCommit(() => announceEntries(deps, [{ tenant, conversationId: created, first: 1, last }]))
     return true
   })

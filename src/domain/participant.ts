@@ -73,17 +73,25 @@ async function participantNow(
   return participant
 }
 
-/** For each participant, counts the unread committed turns by other actors that both it and the viewer see. */
+/** Largest unread count: of more unread turns, only so many are counted. */
+export const MAX_UNREAD = 1000
+/** Number of participants whose unread turns one statement counts, so that the statement is short. */
+const COUNTED_AT_ONCE = 100
+
+/**
+ * For each participant, counts the unread committed turns by other actors that both it and the viewer see, up to
+ * MAX_UNREAD.
+ */
 export async function getUnreadCounts(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   participants: readonly { conversationId: string; actor: string }[],
 ): Promise<number[]> {
-  const counts = await countUnread(
-    pool,
-    viewer,
-    participants.map((p) => ({ conversationId: p.conversationId, actor: p.actor })),
-  )
+  const counts = new Map<string, number>()
+  for (let at = 0; at < participants.length; at += COUNTED_AT_ONCE) {
+    const counted = await countUnread(pool, viewer, participants.slice(at, at + COUNTED_AT_ONCE), MAX_UNREAD)
+    for (const [key, count] of counted) counts.set(key, count)
+  }
   return participants.map((p) => counts.get(participantKey(p.conversationId, p.actor)) ?? 0)
 }
 

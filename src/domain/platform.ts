@@ -14,6 +14,7 @@ import type { JobQueue } from '../store/job-queue.ts'
 import type { VectorSearch } from '../store/vector-search.ts'
 import type { JournalRange } from './publisher.ts'
 import type { JournalNotifier } from './journal-notifier.ts'
+import type { TenantGates } from './tenant-gate.ts'
 import type { CustomDetector } from '../text/redact.ts'
 import type { AutomaticThresholds } from './automatic-thresholds.ts'
 
@@ -30,10 +31,19 @@ export type Limits = {
 export type Log = Record<'debug' | 'info' | 'warn' | 'error', (details: object, message: string) => void>
 
 export type Platform = {
-  /** The shared connection pool; hot verbs use it with named statements. */
+  /** The connection pool of writes and background work; hot verbs use pools with named statements. */
   pool: Pool
   /** Prisma on the same pool. */
   db: Db
+  /** Connections for the reads of requests. On Postgres, `timeoutMs` limits each of their statements. */
+  reads: {
+    pool: Pool
+    db: Db
+    timeoutMs: number
+    /** Whether the error says that a statement exceeded `timeoutMs`. */
+    isTimeout(error: unknown): boolean
+  }
+  gates: TenantGates
   bus: Bus
   presence: PresenceStore
   /** Limits the operations of each viewer; null without a limit. */

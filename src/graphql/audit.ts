@@ -50,6 +50,7 @@ builder.queryField('memoryAudit', (t) =>
   t.field({
     type: MemoryAudit,
     description: 'Whether facts are kept in order: duplicates, contradictions, use, and the work that is behind.',
-    resolve: (_, __, { deps, viewer, work }) => work.read(() => auditMemory(deps, viewer)),
+    resolve: (_, __, { reading, viewer, work }) =>
+      reading.gates.memory.run(viewer.tenant, () => work.read(() => auditMemory(reading, viewer))),
   }),
 )

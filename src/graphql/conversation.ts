@@ -102,7 +102,7 @@ builder.queryField('conversation', (t) =>
     resolve(_, { id, key }, context) {
       if (id != null && key == null) return loadConversation(context, context.viewer, id)
       if (id == null && key != null) {
-        return context.work.read(() => getConversationByKey(context.deps, context.viewer, key))
+        return context.work.read(() => getConversationByKey(context.reading, context.viewer, key))
       }
       throw InvalidInput.at('', 'give id or key, exactly one of them')
     },
@@ -174,8 +174,8 @@ builder.queryField('conversations', (t) =>
         description: 'What decides the order. Cursors only fit the order they come from.',
       }),
     },
-    async resolve(_, args, { deps, viewer, work }): Promise<ConversationPage> {
-      const page = await work.read(() => getConversationPage(deps, viewer, args))
+    async resolve(_, args, { reading, viewer, work }): Promise<ConversationPage> {
+      const page = await work.read(() => getConversationPage(reading, viewer, args))
       return { ...page, order: args.orderBy ?? 'CREATED' }
     },
   }),

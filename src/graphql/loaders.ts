@@ -39,7 +39,7 @@ function inOrder<Key, Args, Value>(
   keyOf: (key: Key) => string,
 ): Load<Key, Args, Value> {
   return (context, viewer, key, args) => {
-    const { deps, loaders } = context
+    const { reading, loaders } = context
     // No part contains U+0000 (domain/input.ts), so different parts never give the same group.
     const group = `${name}\0${viewer.tenant}\0${viewer.actor}\0${args === undefined ? '' : JSON.stringify(args)}`
     let loader = loaders.get(group) as DataLoader<Key, Value, string> | undefined
@@ -47,7 +47,7 @@ function inOrder<Key, Args, Value>(
       const created: DataLoader<Key, Value, string> = new DataLoader<Key, Value, string>(
         async (keys) => {
           created.clearAll()
-          const values = await context.work.read(() => load(deps, viewer, keys, args))
+          const values = await context.work.read(() => load(reading, viewer, keys, args))
           return readFor(context, viewer, values, (all) => all.flatMap(objectsOf))
         },
         { cacheKeyFn: keyOf },

@@ -111,6 +111,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const mask = maskWith(deps)
   const documents = createDocumentCache()
   const yoga = createYogaServer(deps, config, mask, documents)
+  const posts = { yoga, documents, mask, gates: deps.gates }
   const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes })
   let draining = false
   const services: Services = {
@@ -119,7 +120,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     bodies,
     isDraining: () => draining,
     answer(request, response, viewer) {
-      if (request.method === 'POST' && config.fastPost) answerPost(yoga, documents, mask, viewer, request, response)
+      if (request.method === 'POST' && config.fastPost) answerPost(posts, viewer, request, response)
       else void yoga(request, response, { viewer })
     },
     logRejection: createRejectionLog(deps.log, config),

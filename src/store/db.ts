@@ -14,10 +14,10 @@ export type Db = PrismaClient
 /** Prisma inside a transaction. */
 export type Tx = Prisma.TransactionClient
 
-/** The database to connect to. */
-export type Source = { databaseUrl: string; poolSize: number } | { embedded: Embedded }
+/** The database to connect to. `statementMs`: time limit of a statement; the embedded database has none. */
+export type Source = { databaseUrl: string; poolSize: number; statementMs?: number } | { embedded: Embedded }
 
-/** Time limit of a statement, of the wait for a connection, and of idleness in a transaction, in ms. */
+/** Default time limit of a statement, and of the wait for a connection, and of idleness in a transaction, in ms. */
 const TIMEOUT_MS = 30_000
 /** Interval of the embedded database's maintenance, in ms. */
 const UPKEEP_MS = 30_000
@@ -67,7 +67,9 @@ export function createPool(source: Source, onError: (error: Error) => void): pg.
   return pool
 }
 
-function serverPool({ databaseUrl, poolSize }: { databaseUrl: string; poolSize: number }): pg.Pool {
+type ServerSource = Exclude<Source, { embedded: Embedded }>
+
+function serverPool({ databaseUrl, poolSize, statementMs = TIMEOUT_MS }: ServerSource): pg.Pool {
   return new pg.Pool({
     ...common,
     connectionString: databaseUrl,
@@ -76,7 +78,7 @@ function serverPool({ databaseUrl, poolSize }: { databaseUrl: string; poolSize: 
     keepAlive: true,
     // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
     onConnect: async (client) => void (await client.query(SETTINGS)),
-    statement_timeout: TIMEOUT_MS,
+    statement_timeout: statementMs,
     // A process that hangs in a transaction must not keep its conversations locked.
     idle_in_transaction_session_timeout: TIMEOUT_MS,
   })
@@ -131,3 +133,14 @@ export async function checkConnection(pool: pg.Pool, databaseUrl: string): Promi
 
 /** Rejects if the database does not respond within TIMEOUT_MS. */
 export const ping = (pool: pg.Pool): Promise<unknown> => pool.query('SELECT 1')
+
+/** Postgres' code of a statement that was cancelled, by its time limit or on request. */
+const QUERY_CANCELED = '57014'
+
+/** Whether the database cancelled a statement because it exceeded its time limit. */
+export function isStatementTimeout(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, meta } = error as Error & { code?: string; meta?: unknown }
+  // Prisma has codes of its own and describes the database's error in `meta`.
+  return code === QUERY_CANCELED || (meta !== undefined && JSON.stringify(meta).includes(QUERY_CANCELED))
+}

@@ -7,13 +7,14 @@ import { innerImports, packageImports, type SourceFile } from './source.ts'
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
 /** The layers that store, providers and bus may import. They import no layers but each other. */
-const LEAVES = ['errors', 'thread', 'yield', 'fields', 'log', 'text']
+const LEAVES = ['errors', 'thread', 'yield', 'json-steps', 'fields', 'log', 'text']
 
 /** The layers that each layer may import; those of `types` only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   errors: { all: [] },
   thread: { all: [] },
   yield: { all: [] },
+  'json-steps': { all: ['yield'] },
   fields: { all: [] },
   log: { all: [] },
   text: { all: ['text', 'thread'] },
@@ -22,8 +23,8 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   providers: { all: ['providers', ...LEAVES] },
   bus: { all: ['bus', ...LEAVES] },
   domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'yield', 'errors'] },
-  graphql: { all: ['graphql', 'domain', 'errors'], types: ['store'] },
-  server: { all: ['server', 'graphql', 'domain', 'errors'], types: ['config'] },
+  graphql: { all: ['graphql', 'domain', 'yield', 'errors'], types: ['store'] },
+  server: { all: ['server', 'graphql', 'domain', 'json-steps', 'yield', 'errors'], types: ['config'] },
   bin: { all: ['main', 'config'] },
   deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors', 'log'], types: ['config'] },
   main: { all: ['server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
@@ -57,6 +58,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'journal-notifier',
     'automatic-thresholds',
     'ask-provider',
+    'tenant-gate',
     'platform',
     'authorize',
   ],

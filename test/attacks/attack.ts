@@ -2,10 +2,15 @@
 
 import type { Target } from './target.ts'
 
+/** Memory above the idle server that an attack may take, MB. */
+export const ALLOWED_MB = 600
+
 export type Attack = {
   /** The item of the issue or document that describes the attack, for example "A1". */
   section: string
   name: string
+  /** Settings of the attacked server, besides its services. */
+  env?: Record<string, string>
   /** Starts what the attack needs before the server. Defaults to nothing. */
   prepare?(): Promise<Prepared>
   /** Attacks the server. Returns the outcome in a few words. Throws if the server did not resist. */

@@ -55,9 +55,13 @@ async function startArguments(root: string): Promise<string[]> {
  * Starts a server from a file of this repository, with the node options of `npm start`, and resolves when it has
  * printed its URL. BENCH_PROFILE names a directory for a CPU profile of each server.
  */
-export async function startServer(path: string, env: Record<string, string>): Promise<ServerProcess> {
+export async function startServer(
+  path: string,
+  env: Record<string, string>,
+  onLine?: (line: string) => void,
+): Promise<ServerProcess> {
   const options = (await startArguments(fileOf('.'))).slice(0, -1)
-  return startProcess(path, fileOf('.'), [...options, fileOf(path)], env)
+  return startProcess(path, fileOf('.'), [...options, fileOf(path)], env, onLine)
 }
 
 /**

@@ -68,7 +68,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
 
   test('a short query of nested pages is rejected before it reads anything', async () => {
     const transports = transportsOf(server, {})
-    const read = vi.spyOn(server.deps.pool, 'query')
+    const read = vi.spyOn(server.deps.reads.pool, 'query')
     const literal = { query: `{conversation(id:"x"){${NESTED.replaceAll('$n', '200').replaceAll(/\s+/g, ' ')}}}` }
     expect(literal.query.length).toBeLessThan(200)
     const sent = [
@@ -119,7 +119,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
       query: `query ($id: ID!) { conversation(id: $id) { ${aliases.join(' ')} } }`,
       variables: { id: conversationId },
     })
-    const read = vi.spyOn(server.deps.pool, 'query')
+    const read = vi.spyOn(server.deps.reads.pool, 'query')
     const expected = { code: 'QUERY_TOO_COSTLY', limit: 'answerBytes', maximum: 1_048_576 }
     // Yoga's executor, then the fast path, then a plan.
     for (const send of [transports.post, transports.post, transports.post, transports.socket]) {
@@ -143,7 +143,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
       query: `query ($id: ID!) { conversation(id: $id) { ${aliases.join(' ')} } }`,
       variables: { id },
     }
-    const { pool } = server.deps
+    const { pool } = server.deps.reads
     const { query } = pool
     let reads = 0
     const slowly = async (...args: unknown[]) => {

@@ -7,7 +7,8 @@ import { afterAll, beforeAll } from 'vitest'
 import { createDeps, type DepsConfig, type OpenDeps } from '../../src/deps.ts'
 import { createConversation, type CreateConversationInput } from '../../src/domain/conversation.ts'
 import type { Deps } from '../../src/domain/deps.ts'
-import { appendTurn, type TurnInput } from '../../src/domain/turn/append.ts'
+import { appendTurn } from '../../src/domain/turn/append.ts'
+import type { TurnInput } from '../../src/domain/turn/turn-input.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import { readJournalHead } from '../../src/store/sql/event/read-journal.ts'
@@ -54,6 +55,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
         redisUrl: opened?.redisUrl,
         dataDir,
         databasePoolSize: 10,
+        readTimeoutMs: 10_000,
         logLevel: 'warn',
         ...OFFLINE,
         limits: { ...LIMITS, bodyBytes: 16 * 2 ** 20, frameBytes: 2 ** 20 },

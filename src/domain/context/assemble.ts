@@ -7,6 +7,7 @@
 // material and recalled turns give the same context.
 
 import { BudgetTooSmall, InvalidInput } from '../../errors.ts'
+import { createYield } from '../../yield.ts'
 import { allot } from './allotment.ts'
 import {
   INSTRUCTION_SHARE,
@@ -95,8 +96,10 @@ export type AssemblyRequest = {
  */
 export async function assemble(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Context> {
   const { shares, recall } = request
+  const yieldIfDue = createYield()
   const all = spaceOf(request.tokenBudget, request.maxMessages ?? Infinity, request.maxChars ?? Infinity)
   const measured = await measureTurns(tokens, material.perspective, material.recent, material.kept)
+  await yieldIfDue()
   const { turns, kept } = measured
   const newest = measured.newest.map((index) => turns[index]!)
   const newestSize = sizesOf(newest)
@@ -127,6 +130,7 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
     { ...request, rootSeqs: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete },
     minus(limits.window, spent),
   )
+  await yieldIfDue()
 
   const prefix = [
     ...systemPrompt,
@@ -141,6 +145,7 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
   const recalled = recall
     ? await fitRecalled(tokens, await recall.find(newestText(turns), included), recall.k, included, space)
     : { messages: [], omitted: [] }
+  await yieldIfDue()
   return toContext(request.tokenBudget, { prefix, recalled: recalled.messages, newest }, opening, [
     ...profiles.omitted,
     ...facts.omitted,

@@ -17,6 +17,11 @@ const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 
 /** Maximum `tokenBudget`, in tokens. */
 const MAX_TOKENS = 2_000_000
+/**
+ * Maximum `recentTurns`, and its default. A window that is trimmed in steps has up to twice as many turns. It bounds
+ * the work for a large budget and short turns.
+ */
+export const MAX_RECENT_TURNS = 2_500
 /** Maximum number of hits of one recall. */
 const MAX_HITS = 100
 /**
@@ -29,7 +34,7 @@ const buildContextInput = z
   .object({
     conversationId: id('conversation'),
     tokenBudget: between(1, MAX_TOKENS),
-    recentTurns: count.nullish(),
+    recentTurns: between(0, MAX_RECENT_TURNS).nullish(),
     semanticRecall: z
       .object({
         k: between(1, MAX_HITS).nullish(),
@@ -71,7 +76,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
   const viewer = actAs(principal, given.as)
   const strategy = given.strategy ?? 'HYBRID'
   const inSteps = strategy !== 'SIMPLE'
-  const recentTurns = given.recentTurns ?? null
+  const recentTurns = given.recentTurns ?? MAX_RECENT_TURNS
   const actors = given.filterParticipants ?? null
   const { conversationId } = given
   const material = await readMaterial(deps, viewer, {
@@ -80,7 +85,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
     tokenBudget: given.tokenBudget,
     sinceSeq: given.sinceSeq ?? null,
     actors,
-    windowTurns: recentTurns === null ? null : recentTurns * (inSteps ? 2 : 1),
+    windowTurns: recentTurns * (inSteps ? 2 : 1),
     withSummaries: strategy !== 'SIMPLE',
     withRecall: given.semanticRecall != null,
     withProfiles: given.includeProfile ?? false,

@@ -20,8 +20,8 @@ export type MaterialRequest = {
   /** The participant whose perspective the context takes; null keeps each turn's own role. */
   as: string | null
   tokenBudget: number
-  /** Maximum number of turns in the window; null for as many as fit. */
-  windowTurns: number | null
+  /** Maximum number of turns in the window. */
+  windowTurns: number
   withSummaries: boolean
   withProfiles: boolean
   withFacts: boolean
@@ -36,6 +36,11 @@ export type MaterialRequest = {
 /** Minimum and maximum number of turns per read. */
 const MIN_TURNS = 16
 const MAX_TURNS = 1000
+/**
+ * Minimum number of tokens after which a read ends; otherwise it ends after the budget's tokens. Long turns then need
+ * few reads.
+ */
+const MIN_TOKENS = 100_000
 /** Maximum number of turns to search for the tool call that the newest turn answers. */
 const CALL_REACH = 256
 /** Greater than every root seq. */
@@ -54,8 +59,9 @@ async function readRecent(
   { tokenBudget, windowTurns, actors }: MaterialRequest,
 ): Promise<{ recent: Turn[]; complete: boolean }> {
   const average = conversation.publicTurnCount > 0 ? conversation.publicTokenCount / conversation.publicTurnCount : 0
-  const estimate = Math.min((windowTurns ?? MAX_TURNS) + 1, Math.ceil(tokenBudget / (average + OVERHEAD.min)) + 1)
+  const estimate = Math.min(windowTurns + 1, Math.ceil(tokenBudget / (average + OVERHEAD.min)) + 1)
   let limit = Math.max(MIN_TURNS, Math.min(MAX_TURNS, estimate))
+  const maxTokens = Math.max(MIN_TOKENS, tokenBudget)
   const read: Turn[] = []
   let tokens = 0
   for (;;) {
@@ -64,24 +70,32 @@ async function readRecent(
       before: read.at(-1)?.rootSeq ?? MAX_SEQ,
       actors,
       limit,
+      tokens: maxTokens,
     })
     read.push(...page)
     tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + OVERHEAD.min, 0)
-    const complete = page.length < limit
+    const pageTokens = page.reduce((sum, { tokenCount }) => sum + tokenCount, 0)
+    const complete = page.length < limit && pageTokens <= maxTokens
     const recent = ofActors(read.filter(hasContent).toReversed(), actors)
-    const isFull = tokens > tokenBudget || (windowTurns !== null && recent.length > windowTurns)
+    const isFull = tokens > tokenBudget || recent.length > windowTurns
     if (complete || (isFull && !lacksCall(recent, read.length))) return { recent, complete }
     limit = Math.min(MAX_TURNS, limit * 2)
   }
 }
 
 /** Reads the conversation's newest turn; if it answers a tool call, also the call and the call's other results. */
-async function readNewest(deps: RecallDeps, viewer: Viewer, conversationId: string): Promise<Turn[]> {
+async function readNewest(
+  deps: RecallDeps,
+  viewer: Viewer,
+  conversationId: string,
+  tokenBudget: number,
+): Promise<Turn[]> {
   const page = await readRecentTurns(deps.pool, viewer, conversationId, {
     after: 0,
     before: MAX_SEQ,
     actors: null,
     limit: CALL_REACH,
+    tokens: Math.max(MIN_TOKENS, tokenBudget),
   })
   const turns = page.filter(hasContent).toReversed()
   const group = matchCalls(turns).groups.get(turns.length - 1) ?? []
@@ -131,10 +145,11 @@ export async function readMaterial(
   const coveredThrough = fitting.taken.at(-1)?.toSeq ?? 0
   const [{ recent, complete }, candidates] = await Promise.all([
     readRecent(deps, viewer, conversation, sinceSeq ?? coveredThrough, request),
-    readKeptTurns(deps.pool, viewer, conversation.id, coveredThrough),
+    readKeptTurns(deps.pool, viewer, conversation.id, coveredThrough, request.tokenBudget),
   ])
   // The newest turn is included even if a summary covers it.
-  if (recent.length === 0 && coveredThrough > 0) recent.push(...(await readNewest(deps, viewer, conversation.id)))
+  if (recent.length === 0 && coveredThrough > 0)
+    recent.push(...(await readNewest(deps, viewer, conversation.id, request.tokenBudget)))
   const kept = candidates.filter(
     (turn) => hasContent(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
   )

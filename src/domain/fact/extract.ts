@@ -43,6 +43,8 @@ import {
 
 /** Maximum number of turns per extractor call in `extractFacts`. */
 const BATCH_TURNS = 50
+/** Maximum number of turns that one `extractFacts` reads. */
+export const MAX_EXTRACTED_TURNS = 1000
 /** Maximum number of existing facts, newest first, that candidates from agents and tools are compared with. */
 const COMPARED_FACTS = 1000
 
@@ -240,8 +242,9 @@ const extractFactsInput = z.object({ conversationId: id('conversation'), through
 export type ExtractFactsInput = z.input<typeof extractFactsInput>
 
 /**
- * Extracts and writes the facts of all unread turns up to and including `through` (default: the newest). The result
- * tells only of turns and facts that the viewer sees.
+ * Extracts and writes the facts of the oldest MAX_EXTRACTED_TURNS unread turns up to and including `through` (default:
+ * the newest). `hasMore`: whether unread turns are left; the same call continues with them. The result contains only
+ * facts, and counts only duplicates, of turns that the viewer sees.
  * @throws InvalidInput @throws NotFound
  * @throws ProviderFailed; turns extracted before the failure stay extracted
  */
@@ -256,9 +259,11 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
   }
   const assertions: WrittenFacts['assertions'] = []
   const known = new Set<string>()
-  for (;;) {
+  let hasMore = false
+  for (let batch = 0; ; batch++) {
     const progress = await readExtractionProgress(deps.db, conversationId)
-    if (!progress || progress.through >= end) break
+    hasMore = progress !== null && progress.through < end
+    if (!progress || !hasMore || batch === MAX_EXTRACTED_TURNS / BATCH_TURNS) break
     const next = await findNthTurn(deps.db, conversationId, progress.through, BATCH_TURNS)
     const written = await extractRange(deps, viewer, conversationId, progress.through, Math.min(next ?? end, end))
     // Facts that an earlier range asserted are not known from before this call.
@@ -269,7 +274,7 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
   const turnOf = ({ candidate }: (typeof assertions)[number]) => candidate.source!.turn!.id
   const seen = await getTurns(deps, viewer, assertions.map(turnOf))
   const asserted = assertions.filter((each) => seen.has(turnOf(each))).map(({ factId }) => factId)
-  return extractionOf(deps, viewer, asserted, known)
+  return extractionOf(deps, viewer, asserted, known, hasMore)
 }
 
 /**

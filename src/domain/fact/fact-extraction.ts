@@ -11,6 +11,8 @@ export type FactExtraction = {
   facts: Fact[]
   /** Number of assertions that repeat a fact which the viewer sees; assertions that the viewer does not see are omitted. */
   exactDuplicatesSkipped: number
+  /** Whether an extraction left unread turns; the same call continues with them. */
+  hasMore: boolean
 }
 
 /**
@@ -26,14 +28,15 @@ export function newAndRepeated(
   return { ids, repetitions: asserted.length - ids.length }
 }
 
-/** Returns the result for the viewer; arguments as in `newAndRepeated`. */
+/** Returns the result for the viewer; arguments as in `newAndRepeated` and `FactExtraction`. */
 export async function extractionOf(
   deps: Pick<Platform, 'db'>,
   viewer: Viewer,
   asserted: readonly string[],
   known: ReadonlySet<string>,
+  hasMore: boolean,
 ): Promise<FactExtraction> {
   const { ids, repetitions } = newAndRepeated(asserted, known)
   const facts = await getFacts(deps, viewer, ids)
-  return { facts: ids.flatMap((id) => facts.get(id) ?? []), exactDuplicatesSkipped: repetitions }
+  return { facts: ids.flatMap((id) => facts.get(id) ?? []), exactDuplicatesSkipped: repetitions, hasMore }
 }

@@ -187,6 +187,7 @@ async function writeCandidates(
     viewer,
     assertions.map(({ factId }) => factId),
     known,
+    false,
   )
 }
 

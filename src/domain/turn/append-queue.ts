@@ -6,7 +6,7 @@
 import type { Platform } from '../platform.ts'
 import type { Pool } from 'pg'
 import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/turn/append-turns.ts'
-import { chooseBatch, queueKeyOf, rowsByCall, type WaitingAppend } from './append-batch.ts'
+import { chooseBatch, isLarge, queueKeyOf, rowsByCall, type WaitingAppend } from './append-batch.ts'
 
 export type AppendQueue = {
   /**
@@ -36,6 +36,8 @@ type QueueState = {
   readonly busy: Set<string>
   /** Number of running statements, at most `concurrency`. Excludes `waiters`. */
   running: number
+  /** Number of them that write large calls: fewer than `concurrency`, unless that is 1. */
+  runningLarge: number
   /** Number of statements that wait for a lock, at most MAX_WAITERS. */
   waiters: number
   isScheduled: boolean
@@ -50,6 +52,7 @@ export function createAppendQueue(pool: Pool, concurrency: number, onWritten: On
     waiting: new Map(),
     busy: new Set(),
     running: 0,
+    runningLarge: 0,
     waiters: 0,
     isScheduled: false,
   }
@@ -77,9 +80,12 @@ function schedule(queue: QueueState): void {
     while (queue.running < queue.concurrency) {
       const batch = take(queue)
       if (batch.length === 0) return
+      const large = Number(isLarge(batch[0]!))
       queue.running += 1
+      queue.runningLarge += large
       void run(queue, batch, false).finally(() => {
         queue.running -= 1
+        queue.runningLarge -= large
         schedule(queue)
       })
     }
@@ -87,8 +93,9 @@ function schedule(queue: QueueState): void {
 }
 
 /** Removes the next batch from the waiting calls and marks its conversations busy. */
-function take({ waiting, busy }: QueueState): QueuedAppend[] {
-  const batch = chooseBatch(waiting, busy)
+function take(queue: QueueState): QueuedAppend[] {
+  const { waiting, busy } = queue
+  const batch = chooseBatch(waiting, busy, queue.concurrency === 1 || queue.runningLarge < queue.concurrency - 1)
   for (const { call } of batch) {
     const key = queueKeyOf(call)
     const appends = waiting.get(key)!

@@ -4,24 +4,19 @@
 import { z } from 'zod'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound } from '../../errors.ts'
 import type { AppendedTurn, AppendLimits, AppendRow } from '../../store/sql/turn/append-turns.ts'
-import { Role } from '../../store/generated/enums.ts'
+import type { Role } from '../../store/generated/enums.ts'
+import { createYield } from '../../yield.ts'
 import type { Platform } from '../platform.ts'
 import type { AppendDeps } from './append-queue.ts'
-import { count, id, metadata, name, parse, storable, pastTime, text } from '../input.ts'
+import { count, id, parse, storable } from '../input.ts'
 import { newId } from '../id.ts'
 import { MAX_PARTICIPANTS, tooManyParticipants } from '../participant.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { hashOfWriter, writerToken } from './writer.ts'
-import { contentOf, digest, parts, toParts, type Content } from './content.ts'
+import { contentOf, digest, toParts, type Content } from './content.ts'
 import { getTurns, type Turn } from './turn.ts'
-
-const source = z.object({
-  documentId: text(1000).nullish(),
-  documentName: text(1000).nullish(),
-  chunk: text(65_536).nullish(),
-  score: z.number().nullish(),
-})
+import { turnInput, type ParsedTurn, type TurnInput } from './turn-input.ts'
 
 /** Maximum numbers of open turns and participants; see docs/operations.md. */
 export const APPEND_LIMITS: AppendLimits = {
@@ -29,28 +24,6 @@ export const APPEND_LIMITS: AppendLimits = {
   openInConversation: 100,
   openByViewer: 1000,
 }
-
-/** Maximum number of actors in an audience. */
-const MAX_AUDIENCE = 1000
-
-export const turnInput = z.object({
-  actor: name.nullish(),
-  role: z.enum(Role),
-  content: z.string().nullish(),
-  parts: parts.nullish(),
-  clientId: name.nullish(),
-  audience: z.array(name).min(1, 'must not be empty; omit it to include every participant').max(MAX_AUDIENCE).nullish(),
-  pinned: z.boolean().nullish(),
-  tokens: z.object({ prompt: count, completion: count }).nullish(),
-  model: name.nullish(),
-  adapter: name.nullish(),
-  traceId: name.nullish(),
-  sources: z.array(source).max(100).nullish(),
-  metadata: metadata.nullish(),
-  createdAt: pastTime.nullish(),
-})
-export type TurnInput = z.input<typeof turnInput>
-type ParsedTurn = z.output<typeof turnInput>
 
 /** The kind of a participant that joins automatically, by the role of its first turn. */
 const KINDS: Record<Role, string> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }
@@ -263,6 +236,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   /** The actors who may answer each tool call made earlier in the batch, by call id; null for every actor. */
   const answerers = new Map<string, string[] | null>()
   const keys = new Set<string>()
+  const yieldIfDue = createYield()
   for (const [index, turn] of parsed.entries()) {
     const content = await contentGiven(deps, turn, `turns.${index}`)
     const row = toRow(viewer, turn, 'COMMITTED', content)
@@ -275,6 +249,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
     }
     if (key !== null) keys.add(key)
     rows.push(row)
+    await yieldIfDue()
   }
   return append(deps, viewer, conversationId, rows, { path: (index) => `turns.${index}` })
 }

@@ -2,13 +2,13 @@
 // repetitions by agents yield nothing; facts of private turns stay private.
 
 import { describe, expect, it } from 'vitest'
-import { extractFacts, extractNext } from '../../../src/domain/fact/extract.ts'
+import { extractFacts, extractNext, MAX_EXTRACTED_TURNS } from '../../../src/domain/fact/extract.ts'
 import { getFactPage } from '../../../src/domain/fact/fact.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { retractFact } from '../../../src/domain/fact/record.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
 import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
-import { openTurn } from '../../../src/domain/turn/append.ts'
+import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
@@ -95,6 +95,18 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     }
   })
 
+  it('reads at most 1,000 turns, and says whether unread turns are left', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation(ada)
+    const turns = Array.from({ length: MAX_EXTRACTED_TURNS }, () => ({ role: 'USER' as const, content: 'Hello.' }))
+    await appendTurns(deps, tenant.as('ada'), { conversationId, turns })
+    await tenant.append(conversationId, 'ada', 'I live in Rome.')
+    const extract = () => extractFacts(deps, tenant.as('ada'), { conversationId })
+    expect(await extract()).toMatchObject({ facts: [], hasMore: true })
+    expect(await extract()).toMatchObject({ facts: [{ object: 'Rome' }], hasMore: false })
+  })
+
   it('reads each turn once: up to the given turn, then the rest, then nothing', async () => {
     const { deps } = world
     const tenant = world.tenant()
@@ -110,6 +122,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(await extractFacts(deps, tenant.as('ada'), { conversationId })).toEqual({
       facts: [],
       exactDuplicatesSkipped: 1,
+      hasMore: false,
     })
   })
 
@@ -228,7 +241,11 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     for (const text of texts) {
       await tenant.append(conversationId, 'helper', text, { role: 'ASSISTANT' })
     }
-    expect(await extractFacts(deps, viewer, { conversationId })).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
+    expect(await extractFacts(deps, viewer, { conversationId })).toEqual({
+      facts: [],
+      exactDuplicatesSkipped: 1,
+      hasMore: false,
+    })
     await tenant.append(conversationId, 'ada', 'Ada | resides in | Rome')
     expect((await extractFacts(deps, viewer, { conversationId })).facts).toHaveLength(1)
   })

@@ -1,7 +1,8 @@
 // Appending rejects invalid input with a typed error that names the path, the reason and the limit, and writes nothing.
 
 import { describe, expect, it } from 'vitest'
-import { appendTurn, appendTurns, openTurn, type TurnInput } from '../../../src/domain/turn/append.ts'
+import { appendTurn, appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
+import type { TurnInput } from '../../../src/domain/turn/turn-input.ts'
 import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { LIMITS, useWorld } from '../../support/world.ts'

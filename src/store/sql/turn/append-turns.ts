@@ -3,6 +3,7 @@
 // take about twice as long (`npm run bench -- append`).
 
 import type { Pool } from 'pg'
+import { stringifyInSteps } from '../../../json-steps.ts'
 
 /** A turn in the input of append_turns, with the field names of the JSON record. */
 export type AppendedTurn = {
@@ -99,6 +100,19 @@ export type AppendRow = {
   createdAt: Date
 }
 
+/** Minimum number of UTF-16 units of text for which the parameter is printed in steps. */
+const LARGE_UNITS = 128 * 1024
+/** The version at the beginning of jsonb in binary format, in which pg sends a Buffer. */
+const JSONB_VERSION = Buffer.from([1])
+
+async function toJsonb(calls: readonly AppendCall[]): Promise<string | Buffer> {
+  let units = 0
+  for (const { turns } of calls) for (const { text } of turns) units += text.length
+  return units < LARGE_UNITS
+    ? JSON.stringify(calls)
+    : Buffer.concat([JSONB_VERSION, ...(await stringifyInSteps(calls))])
+}
+
 /**
  * Runs the calls and returns their outcomes, in no order. A call for an unknown conversation, or a MEMBERS conversation
  * in which an author was never a participant, has no row, or the row 'unknown'. If `wait` is
@@ -110,7 +124,7 @@ export async function appendTurns(pool: Pool, calls: readonly AppendCall[], wait
     name: 'append-turns',
     text: `SELECT call, place AS index, outcome, detail, id, seq, created_at AS "createdAt"
            FROM append_turns($1::jsonb, $2::boolean)`,
-    values: [JSON.stringify(calls), wait],
+    values: [await toJsonb(calls), wait],
   })
   return rows
 }
