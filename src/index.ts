@@ -2,7 +2,14 @@
 // Contains only re-exports.
 
 export { loadConfig, type Config } from './config/config.ts'
-export { createDeps, DataDirInUse, MigrationError, type DepsConfig, type OpenDeps } from './deps.ts'
+export {
+  createDeps,
+  DatabaseUnreachable,
+  DataDirInUse,
+  MigrationError,
+  type DepsConfig,
+  type OpenDeps,
+} from './deps.ts'
 export * from './errors.ts'
 export type { Deps } from './domain/deps.ts'
 export type { Viewer } from './domain/view.ts'
