@@ -19,7 +19,7 @@ import {
 import { sizeOfEvent } from '../domain/event/event-size.ts'
 import { projectEvent, type ConversationEvent, type VisibleEvent } from '../domain/event/event.ts'
 import { viewClass, type View, type Viewer } from '../domain/view.ts'
-import { executeEvent } from '../graphql/limits/execute.ts'
+import { costError, executeEvent } from '../graphql/limits/execute.ts'
 import type { OperationLimits } from '../graphql/limits/limits.ts'
 import type { RequestContext } from '../graphql/request.ts'
 import { selectsOnlyShareable } from '../graphql/sharing.ts'
@@ -118,13 +118,15 @@ export function rendering(
   mask: Rendering['mask'],
   limits: OperationLimits,
 ): Rendering {
+  const error = costError(args, limits)
   const variables = Object.entries(args.variableValues ?? {}).filter(([name]) => !shared.positional.has(name))
   const masked = (result: ExecutionResult) => (result.errors ? { ...result, errors: result.errors.map(mask) } : result)
   return {
     key: `${shared.key} ${JSON.stringify(variables)}`,
     isShareable: shared.isShareable,
     run(event, reader) {
-      const result = executeEvent({ ...args, rootValue: event, contextValue: contextOf(reader) }, limits)
+      if (error) return masked({ errors: [error] })
+      const result = executeEvent({ ...args, rootValue: event, contextValue: contextOf(reader) })
       return result instanceof Promise ? result.then(masked) : masked(result)
     },
     mask,
@@ -143,20 +145,24 @@ function classOf(view: View): string {
   return cached
 }
 
+/** The last payload that was returned: the readers of an event follow one another, and most have the same payload. */
+let last: { event: ConversationEvent; key: string; viewKey: string; payload: Payload } | null = null
+
 /** Returns the event, rendered for a reader with that view of the conversation. Never throws. */
 export function payloadOf(event: ConversationEvent, view: View, reader: Viewer, rendering: Rendering): Payload {
-  // Runs for every reader of every event. For all but the first reader of a rendering, it is a lookup.
   const { key, isShareable } = rendering
+  const viewKey = isShareable ? classOf(view) : reader.actor
+  if (last?.event === event && last.viewKey === viewKey && last.key === key) return last.payload
   let byKey = payloads.get(event)
   if (!byKey) payloads.set(event, (byKey = new Map()))
   let byClass = byKey.get(key)
   if (!byClass) byKey.set(key, (byClass = new Map()))
-  const viewKey = isShareable ? classOf(view) : reader.actor
   let payload = byClass.get(viewKey)
   if (!payload) {
     byClass.set(viewKey, (payload = { bytes: null, ready: null, estimate: sizeOfEvent(event) }))
     fill(payload, rendering, () => rendering.run(projectEvent(view, event), reader))
   }
+  last = { event, key, viewKey, payload }
   return payload
 }
 
