@@ -228,6 +228,19 @@ export async function reconcileFacts(
 }
 
 /**
+ * Reconciles the newest facts about a user that the actor sees (null: all facts), DEFAULT_FACTS of each set.
+ * @throws ProviderFailed
+ */
+export async function reconcileFactsAbout(
+  deps: FactDeps,
+  { tenant, userId, actor }: Pick<FactScope, 'tenant' | 'actor'> & { userId: string },
+  signal?: AbortSignal,
+): Promise<void> {
+  const scope = { tenant, userId, actor, conversationId: null }
+  await reconcileScope(deps, scope, DEFAULT_FACTS, async () => true, signal)
+}
+
+/**
  * Runs one automatic reconciliation of the newest facts about a user, DEFAULT_FACTS of each set, if a run is due; one
  * run becomes due per `every` turns by the user. Returns false if none is due, or if another process ran it.
  * @throws ProviderFailed, or the reason of the signal
