@@ -66,7 +66,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     async (strategy) => {
       await updateConversation(deps, tenant.as('ada'), {
         id: conversationId,
-        compaction: { strategy, triggerTurns: 20, summarizerModel: 'extractive' },
+        compaction: { strategy, triggerTurns: 20 },
       })
       const TEXTS = [
         'Hey Bob! Good to see you!',
@@ -81,7 +81,7 @@ describe.each(backends)('compaction on $name', (backend) => {
             turn(`${TEXTS[n % 4]!} The sailmaker wrote letter ${21 * round + n} to the harbour.`),
           ),
         })
-        const { tokensBefore, tokensAfter, summaries } = await compact(deps, tenant.as('ada'), { conversationId })
+        const { tokensBefore, tokensAfter, summaries } = await compact(world.deps, tenant.as('ada'), { conversationId })
         expect(tokensAfter).toBeLessThan(tokensBefore!)
         expect(summaries.length).toBeGreaterThan(0)
         const { current, covered } = await check()
