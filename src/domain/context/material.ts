@@ -96,6 +96,12 @@ function ofActors(turns: Turn[], actors: readonly string[] | null): Turn[] {
   return turns.filter(({ actor }, position) => actors.includes(actor) || answers.has(position))
 }
 
+/** Whether the whole conversation may fit into the budget, at the lowest estimate, and no smaller window is requested. */
+const mayFit = (
+  { publicTokenCount, publicTurnCount }: ConversationRow,
+  { tokenBudget, windowTurns }: Pick<MaterialRequest, 'tokenBudget' | 'windowTurns'>,
+) => windowTurns === null && publicTokenCount + publicTurnCount * OVERHEAD.min <= tokenBudget
+
 /** Whether the newest turn answers a call that has not been read yet, and fewer than CALL_REACH turns were read. */
 function lacksCall(recent: readonly Turn[], read: number): boolean {
   const last = recent.length - 1
@@ -129,8 +135,9 @@ export async function readMaterial(
   const memory = await readProfilesAndFacts(deps, viewer, conversation, request)
   const fitting = summariesThatFit(summaries, request.tokenBudget, DEFAULT_SHARES, request.withRecall, memory.tokens)
   const coveredThrough = fitting.taken.at(-1)?.toSeq ?? 0
+  const readsAll = coveredThrough > 0 && mayFit(conversation, request)
   const [{ recent, complete }, candidates] = await Promise.all([
-    readRecent(deps, viewer, conversation, sinceSeq ?? coveredThrough, request),
+    readRecent(deps, viewer, conversation, sinceSeq ?? (readsAll ? 0 : coveredThrough), request),
     readKeptTurns(deps.pool, viewer, conversation.id, coveredThrough),
   ])
   // The newest turn is included even if a summary covers it.
@@ -161,6 +168,7 @@ export async function readMaterial(
     kept,
     recent,
     complete,
+    isWhole: readsAll && complete,
     names,
     perspective: { as, names, needsNames: otherCount > 1 || users.size > 1 },
   }
