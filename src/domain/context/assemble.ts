@@ -69,6 +69,8 @@ export type ContextMaterial = {
    * Whether `recent` contains all turns, or all after the last summary in `summaries`; false if older ones were not read.
    */
   complete: boolean
+  /** Ids of turns that are left out because their stored content cannot be read. */
+  damaged: string[]
   /** Whether `recent` contains all turns, those that `summaries` cover included. */
   isWhole: boolean
   perspective: Perspective
@@ -127,10 +129,17 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
     ? await fitRecalled(tokens, await recall.find(sections.newestText, included), recall.k, included, space)
     : { messages: [], omitted: [] }
   return toContext(request.tokenBudget, { prefix, recalled: recalled.messages, newest }, opening, [
+    ...damagedItems(material),
     ...omitted,
     ...recalled.omitted,
   ])
 }
+
+/** Returns the manifest item of the turns whose content cannot be read. Their size is unknown. */
+const damagedItems = ({ damaged }: ContextMaterial): ContextItem[] =>
+  damaged.length === 0
+    ? []
+    : [{ kind: 'RECENT', sourceIds: damaged, tokens: 0, included: false, reason: 'the stored content is damaged' }]
 
 /** Returns the turns after a root seq; if there are none, the newest turn with its tool call and results. */
 function uncovered(recent: readonly ContextTurn[], through: number): ContextTurn[] {

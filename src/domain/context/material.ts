@@ -7,6 +7,7 @@ import { readConversations, type ConversationRow } from '../../store/sql/convers
 import { readSpeakers } from '../../store/sql/context/read-speakers.ts'
 import type { RecallDeps } from '../recall/deps.ts'
 import { getCoveringSummaries } from '../summary/summary.ts'
+import { isDamaged } from '../turn/content.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import type { ContextMaterial } from './assemble.ts'
@@ -52,7 +53,7 @@ async function readRecent(
   conversation: ConversationRow,
   after: number,
   { tokenBudget, windowTurns, actors }: MaterialRequest,
-): Promise<{ recent: Turn[]; complete: boolean }> {
+): Promise<{ recent: Turn[]; complete: boolean; damaged: Turn[] }> {
   const average = conversation.publicTurnCount > 0 ? conversation.publicTokenCount / conversation.publicTurnCount : 0
   const estimate = Math.min((windowTurns ?? MAX_TURNS) + 1, Math.ceil(tokenBudget / (average + OVERHEAD.min)) + 1)
   let limit = Math.max(MIN_TURNS, Math.min(MAX_TURNS, estimate))
@@ -70,7 +71,9 @@ async function readRecent(
     const complete = page.length < limit
     const recent = ofActors(read.filter(hasContent).toReversed(), actors)
     const isFull = tokens > tokenBudget || (windowTurns !== null && recent.length > windowTurns)
-    if (complete || (isFull && !lacksCall(recent, read.length))) return { recent, complete }
+    if (complete || (isFull && !lacksCall(recent, read.length))) {
+      return { recent, complete, damaged: read.filter(isDamaged) }
+    }
     limit = Math.min(MAX_TURNS, limit * 2)
   }
 }
@@ -136,12 +139,14 @@ export async function readMaterial(
   const fitting = summariesThatFit(summaries, request.tokenBudget, DEFAULT_SHARES, request.withRecall, memory.tokens)
   const coveredThrough = fitting.taken.at(-1)?.toSeq ?? 0
   const readsAll = coveredThrough > 0 && mayFit(conversation, request)
-  const [{ recent, complete }, candidates] = await Promise.all([
+  const [{ recent, complete, damaged: damagedRecent }, candidates] = await Promise.all([
     readRecent(deps, viewer, conversation, sinceSeq ?? (readsAll ? 0 : coveredThrough), request),
     readKeptTurns(deps.pool, viewer, conversation.id, coveredThrough),
   ])
   // The newest turn is included even if a summary covers it.
   if (recent.length === 0 && coveredThrough > 0) recent.push(...(await readNewest(deps, viewer, conversation.id)))
+  const damaged = [...new Set([...damagedRecent, ...candidates.filter(isDamaged)].map(({ id }) => id))]
+  if (damaged.length > 0) deps.log.warn({ conversationId, turnIds: damaged }, 'left out turns with damaged content')
   const kept = candidates.filter(
     (turn) => hasContent(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
   )
@@ -167,6 +172,7 @@ export async function readMaterial(
     tooLong: fitting.omitted,
     kept,
     recent,
+    damaged,
     complete,
     isWhole: readsAll && complete,
     names,

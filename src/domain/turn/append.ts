@@ -14,6 +14,7 @@ import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { hashOfWriter, writerToken } from './writer.ts'
 import { contentOf, digest, parts, toParts, type Content } from './content.ts'
+import { checkResultNames, type GivenTurn } from './result-names.ts'
 import { getTurns, type Turn } from './turn.ts'
 
 const source = z.object({
@@ -220,7 +221,10 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
  */
 export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Turn> {
   const { conversationId, turn, expectedLastSeq } = parse(appendTurnInput, input)
-  const row = toRow(viewer, turn, 'COMMITTED', await contentGiven(deps, turn, 'turn'))
+  const content = await contentGiven(deps, turn, 'turn')
+  const row = toRow(viewer, turn, 'COMMITTED', content)
+  const { actor } = row
+  await checkResultNames(deps, viewer.tenant, conversationId, [{ actor, parts: content.parts, path: 'turn.parts' }])
   return (await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))[0]!
 }
 
@@ -243,6 +247,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   }
   const parsed = parse(z.object({ turns: z.array(turnInput) }), { turns }).turns
   const rows: AppendedTurn[] = []
+  const given: GivenTurn[] = []
   /** The actors who may answer each tool call made earlier in the batch, by call id; null for every actor. */
   const answerers = new Map<string, string[] | null>()
   const keys = new Set<string>()
@@ -258,7 +263,9 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
     }
     if (key !== null) keys.add(key)
     rows.push(row)
+    given.push({ actor: row.actor, parts: content.parts, path: `turns.${index}.parts` })
   }
+  await checkResultNames(deps, viewer.tenant, conversationId, given)
   return append(deps, viewer, conversationId, rows, { path: (index) => `turns.${index}` })
 }
 

@@ -72,6 +72,46 @@ describe.each(backends)('a context on $name', (backend) => {
     ])
   })
 
+  it.each([
+    ['no list', { oops: 1 }],
+    ['a part of an unknown version', [{ type: 'text', text: 'x' }, { type: 'hologram' }]],
+  ])('leaves out turns with damaged content and says so: %s', async (_, parts) => {
+    const tenant = world.tenant()
+    const conversationId = await conversationWith(tenant)
+    await fill(tenant, conversationId, 1, 2)
+    const damaged = [
+      await tenant.append(conversationId, 'ada', 'Damaged and pinned.', { pinned: true }),
+      await tenant.append(conversationId, 'bot', 'Damaged.'),
+    ].map(({ id }) => id)
+    await world.deps.pool.query('UPDATE turn SET parts = $2 WHERE id = ANY ($1)', [damaged, JSON.stringify(parts)])
+    const context = await build(tenant, conversationId, { as: 'bot' })
+    expect(texts(context)).toEqual(['Be kind.', ...[1, 2].map((n) => `This is what was said as number ${n}.`)])
+    expect(context.truncated).toBe(true)
+    const [item] = omitted(context)
+    expect(item).toMatchObject({ kind: 'RECENT', tokens: 0, reason: 'the stored content is damaged' })
+    expect([...item!.sourceIds].sort()).toEqual([...damaged].sort())
+    expect(await summarize(world.deps, tenant.as('owner'), { conversationId })).toMatchObject({ fromSeq: 4 })
+  })
+
+  it.each(['recall', 'facts', 'profile', 'Summary'])(
+    'shows a participant named %s under another name',
+    async (name) => {
+      const tenant = world.tenant()
+      const { id: conversationId } = await createConversation(world.deps, tenant.as('owner'), {
+        participants: [{ actor: name }, { actor: 'u-1', displayName: name }, { actor: 'bot', kind: 'AGENT' }],
+      })
+      await tenant.append(conversationId, name, 'Ada owes eve money.')
+      await tenant.append(conversationId, 'u-1', 'Indeed.')
+      const context = await build(tenant, conversationId, { as: 'bot' })
+      for (const message of context.messages) {
+        expect(message.name!.toLowerCase()).not.toBe(name.toLowerCase())
+        expect(message.labelled).toBe(true)
+      }
+      expect(JSON.stringify(render(context.messages, 'OPENAI'))).not.toContain(`"name":"${name}"`)
+      expect(JSON.stringify(render(context.messages, 'ANTHROPIC'))).not.toContain(`"${name}: `)
+    },
+  )
+
   it('is empty except for the system prompt if the conversation is empty', async () => {
     const tenant = world.tenant()
     expect(await build(tenant, await tenant.newConversation('ada'))).toEqual({

@@ -133,6 +133,7 @@ export const cases: fc.Arbitrary<Case> = fc
         material: {
           systemPrompt,
           isWhole,
+          damaged: [],
           complete: unread === 0,
           perspective: { as, needsNames, names: new Map([['ada', 'Ada "the first"\nL.']]) },
           tooLong: [],
