@@ -180,17 +180,24 @@ async function reconcileScope(
         ),
       )
       if (locked.size < required.size && attempt < ATTEMPTS) return 'changed'
-      if (!(await advance(tx))) return 'alreadyRun'
       const writable = planned.map((set) => restrictToLocked(set, locked))
       const written: FactRow[] = []
       for (const set of writable) written.push(...(await write(tx, scope.tenant, set)))
+      // Lock order: facts before the users' progress; see count-user-turns.ts.
+      if (!(await advance(tx))) throw new AlreadyRun()
       await appendFactsChanged(deps, tx, afterCommit, scope.tenant, written)
       return countChanges(writable)
+    }).catch((error) => {
+      if (error instanceof AlreadyRun) return 'alreadyRun' as const
+      throw error
     })
     if (result === 'alreadyRun') return null
     if (result !== 'changed') return result
   }
 }
+
+/** Thrown to roll back the transaction when `advance` returned false. */
+class AlreadyRun extends Error {}
 
 const countChanges = (sets: readonly PlannedSet[]): Reconciliation => {
   const sum = (count: (plan: ReconciliationPlan) => number) => sets.reduce((total, { plan }) => total + count(plan), 0)

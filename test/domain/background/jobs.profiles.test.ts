@@ -110,4 +110,34 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
     const runs = await deps.db.userProgress.findFirstOrThrow({ where: { tenant: tenant.name, userId: 'ada' } })
     expect(runs).toMatchObject({ profilings: 0, profiledTurns: 0n, profiledChanges: runs.factChanges })
   }, 60_000)
+
+  it('work on one person in many conversations at once without deadlocks, and account for every fact', async () => {
+    const { tenant, viewer, newConversation } = await tenantWithConversation()
+    const warnings: unknown[] = []
+    const log = { ...world.deps.log, warn: (...given: unknown[]) => void warnings.push(given) } as typeof world.deps.log
+    stop = await startJobs({ ...world.deps, log, automatic: { ...DEFAULTS, userSummaryEvery: 1, dedupEvery: 1 } })
+    const conversationIds = await Promise.all(Array.from({ length: 6 }, newConversation))
+    const FOODS = ['apples', 'bread', 'cheese', 'dates', 'eggs', 'figs', 'grapes', 'honey']
+    await Promise.all(
+      conversationIds.map(async (conversationId, n) => {
+        // Every food is named in two conversations, and every conversation names another home.
+        for (const food of [...FOODS.slice(n), ...FOODS.slice(0, n)].slice(0, 4)) {
+          await tenant.append(conversationId, 'ada', `I like ${food}.`)
+        }
+        await tenant.append(conversationId, 'ada', `I live in ${['Rome', 'Oslo', 'Bern', 'Lima', 'Cork', 'Nice'][n]}.`)
+      }),
+    )
+    await vi.waitFor(
+      async () => {
+        const lines = (await getProfiles(world.deps, viewer, ['ada'])).get('ada')?.content.split('\n') ?? []
+        expect(lines.filter((line) => line.startsWith('- likes')).sort()).toEqual(
+          FOODS.map((food) => `- likes ${food}`),
+        )
+        expect(lines.filter((line) => line.startsWith('- lives'))).toHaveLength(1)
+      },
+      { timeout: 30_000, interval: 100 },
+    )
+    expect(JSON.stringify(warnings)).not.toMatch(/deadlock/i)
+    expect(warnings).toEqual([])
+  }, 60_000)
 })

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurn, appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
+import type { PartInput } from '../../../src/domain/turn/content.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
@@ -19,8 +20,8 @@ describe.each(backends)('the name of a tool result on $name', (backend) => {
     const tenant = world.tenant()
     const viewer = tenant.as('bot')
     const conversationId = await tenant.newConversation('ada', { actor: 'bot', kind: 'AGENT' })
-    const append = (...parts: object[]) =>
-      appendTurn(world.deps, viewer, { conversationId, turn: { role: 'ASSISTANT', parts: parts as never } })
+    const append = (...parts: PartInput[]) =>
+      appendTurn(world.deps, viewer, { conversationId, turn: { role: 'ASSISTANT', parts } })
     return { tenant, viewer, conversationId, append }
   }
 
