@@ -1,6 +1,6 @@
 # The server as an image: the package is built and packed in one stage, and installed as any user would in the other.
 # Without DATABASE_URL the data is in /data (embedded database, one process).
-FROM node:24-slim AS build
+FROM node:24.11.1-bookworm-slim AS build
 
 WORKDIR /source
 COPY package.json package-lock.json prisma.config.ts tsconfig.json tsconfig.build.json ./
@@ -9,7 +9,7 @@ COPY scripts ./scripts
 COPY src ./src
 RUN npm ci --no-audit --no-fund && mkdir /package && npm pack --pack-destination /package
 
-FROM node:24-slim
+FROM node:24.11.1-bookworm-slim
 
 ENV HOST=0.0.0.0 PORT=4000 DATA_DIR=/data
 WORKDIR /app

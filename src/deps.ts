@@ -2,18 +2,21 @@
 // bus, and the providers. It also creates the domain's state in this process.
 
 import type { Pool } from 'pg'
-import { pino, type Logger } from 'pino'
+import type { Logger } from 'pino'
 import { createMemoryBus } from './bus/memory.ts'
 import { createMemoryPresence } from './bus/memory-presence.ts'
 import { createMemoryRateLimit } from './bus/memory-rate-limit.ts'
 import { createRedisBus } from './bus/redis.ts'
+import { redisConnector } from './bus/redis-client.ts'
 import { createRedisPresence } from './bus/redis-presence.ts'
 import { createRedisRateLimit } from './bus/redis-rate-limit.ts'
 import type { Config } from './config/config.ts'
 import type { Deps } from './domain/deps.ts'
 import type { Health, Platform } from './domain/platform.ts'
 import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
-import { createJournalGrowth } from './domain/journal-growth.ts'
+import { createJournalNotifier } from './domain/journal-notifier.ts'
+import { moveFacts } from './domain/erasure/change-visibility.ts'
+import { createTenantGates } from './domain/tenant-gate.ts'
 import { updateDerivatives } from './domain/erasure/derivatives.ts'
 import { createFeeds } from './domain/event/feeds.ts'
 import { createInboxes } from './domain/event/inbox.ts'
@@ -26,9 +29,11 @@ import { createAppendQueue } from './domain/turn/append-queue.ts'
 import type { Embedder } from './providers/ports/embedder.ts'
 import { createEmbedder, createFactServices, createSummarizers, findEmbedder } from './providers/registry.ts'
 import { createStaticEmbedder } from './providers/static/embedder.ts'
+import { createLog } from './log.ts'
 import { createTokenCounter } from './text/tokens.ts'
-import { createPool, createPrisma, ping } from './store/db.ts'
-import { startEmbedded, type Embedded } from './store/embedded.ts'
+import { openConnections } from './store/connections.ts'
+import { checkConnection, ping } from './store/db.ts'
+import { startEmbedded } from './store/embedded.ts'
 import { createEmbeddedVectors } from './store/embedded-vectors.ts'
 import { createJobQueue } from './store/job-queue.ts'
 import { migrate } from './store/migrate.ts'
@@ -36,6 +41,7 @@ import { createPostgresVectors } from './store/postgres-vectors.ts'
 import { vectorIndexes } from './store/vector-index.ts'
 
 // Errors that createDeps throws, exported for users of the library.
+export { DatabaseUnreachable } from './store/db.ts'
 export { DataDirInUse } from './store/embedded.ts'
 export { MigrationError } from './store/migrate.ts'
 
@@ -70,6 +76,7 @@ export type DepsConfig = Pick<
   | 'redactFacts'
   | 'automatic'
   | 'limits'
+  | 'readTimeoutMs'
   | 'rateLimitPoints'
   | 'streamLeaseMs'
   | 'presenceTtlMs'
@@ -77,6 +84,8 @@ export type DepsConfig = Pick<
 > & {
   /** Directory of the embedded database; null keeps it in memory. */
   dataDir: string | null
+  /** Visibility of conversations that are created without one; OPEN by default. */
+  conversationVisibility?: Config['conversationVisibility']
   /** Detectors for the redaction of facts, in addition to the built-in ones; used if redactFacts is set. */
   detectors?: readonly CustomDetector[]
 }
@@ -94,50 +103,37 @@ function createCleanup(): Cleanup {
   }
 }
 
-/**
- * The connections of the process. On Postgres a third of them is reserved for appends and deltas, so that slow reads
- * cannot delay them. The embedded database has one connection for all statements.
- */
-function sourcesOf({ databaseUrl, databasePoolSize }: DepsConfig, embedded: Embedded | null) {
-  if (embedded) return { source: { embedded }, reserved: { embedded } }
-  const appendConnections = Math.max(1, Math.floor(databasePoolSize / 3))
-  return {
-    source: { databaseUrl: databaseUrl!, poolSize: databasePoolSize - appendConnections },
-    reserved: { databaseUrl: databaseUrl!, poolSize: appendConnections },
-  }
-}
-
 /** Opens the database and applies missing migrations. `embedded` is null on Postgres. */
 async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
   const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
   if (embedded) cleanup.add(() => embedded.close())
-  const { source, reserved } = sourcesOf(config, embedded)
   const onError = (err: Error) => log.warn({ err }, 'a database connection failed')
-  const pool = createPool(source, onError)
-  cleanup.add(() => pool.end())
-  const appendPool = 'poolSize' in reserved ? createPool(reserved, onError) : pool
-  if (appendPool !== pool) cleanup.add(() => appendPool.end())
-  const db = createPrisma(pool)
-  cleanup.add(() => db.$disconnect())
+  const connections = openConnections(config, embedded, onError)
+  cleanup.add(() => connections.close())
+  const { pool } = connections
+  if (config.databaseUrl) await checkConnection(pool, config.databaseUrl)
   for (const name of await migrate(pool)) log.info({ name }, 'migrated')
-  return { embedded, pool, appendPool, db }
+  return { embedded, ...connections }
 }
 
 type OpenStore = Awaited<ReturnType<typeof openStore>>
 
 /** Connects to Redis, or creates the in-process bus, presence store and rate limit. */
 async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Logger, cleanup: Cleanup) {
-  const bus = redisUrl
-    ? await createRedisBus(redisUrl, log)
-    : createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed'))
-  cleanup.add(() => bus.close())
-  const presence = redisUrl ? await createRedisPresence(redisUrl, log) : createMemoryPresence()
-  cleanup.add(() => presence.close())
-  if (rateLimitPoints === 0) return { bus, presence, rates: null }
-  const rates = redisUrl
-    ? await createRedisRateLimit(redisUrl, rateLimitPoints, log)
-    : createMemoryRateLimit(rateLimitPoints)
-  cleanup.add(() => rates.close())
+  const connect = redisUrl ? redisConnector(redisUrl, log) : null
+  // Together, because each waits for Redis before it starts without Redis.
+  const [bus, presence, rates] = await Promise.all([
+    connect
+      ? createRedisBus(connect, log)
+      : createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed')),
+    connect ? createRedisPresence(connect) : createMemoryPresence(),
+    rateLimitPoints === 0
+      ? null
+      : connect
+        ? createRedisRateLimit(connect, rateLimitPoints)
+        : createMemoryRateLimit(rateLimitPoints),
+  ])
+  for (const each of [bus, presence, rates]) if (each) cleanup.add(() => each.close())
   return { bus, presence, rates }
 }
 
@@ -161,12 +157,12 @@ async function createProviders(config: DepsConfig, embedder: Embedder, cleanup: 
  */
 function createIndexing(
   config: DepsConfig,
-  { embedded, pool, db }: OpenStore,
+  { embedded, pool, db, reads }: OpenStore,
   embedder: Embedder,
   log: Logger,
   cleanup: Cleanup,
 ) {
-  const vectors = embedded ? createEmbeddedVectors(db) : createPostgresVectors(db)
+  const vectors = embedded ? createEmbeddedVectors(db) : createPostgresVectors(db, { reads: reads.db })
   const embedding = createEmbedding(
     { db, pool, vectors, embedder, log },
     {
@@ -188,6 +184,7 @@ const settingsOf = (config: DepsConfig) => ({
   detectors: config.detectors ?? [],
   automatic: config.automatic,
   limits: config.limits,
+  conversationVisibility: config.conversationVisibility ?? 'OPEN',
   streamLeaseMs: config.streamLeaseMs,
   presenceTtlMs: config.presenceTtlMs,
 })
@@ -198,6 +195,7 @@ function createDomainState(platform: Platform, appendPool: Pool, appendConcurren
   cleanup.add(() => feeds.close())
   return {
     updateDerivatives,
+    changeVisibility: moveFacts,
     feeds,
     inboxes: createInboxes(platform),
     appends: createAppendQueue(appendPool, appendConcurrency, (calls) =>
@@ -211,42 +209,41 @@ function createDomainState(platform: Platform, appendPool: Pool, appendConcurren
 
 /**
  * Opens the database, applies missing migrations, and creates every dependency of the domain.
- * @throws CallFailed, DataDirInUse, MigrationError, or the database's own error
+ * @throws CallFailed, DatabaseUnreachable, DataDirInUse, MigrationError, or the database's own error
  */
-export async function createDeps(
-  config: DepsConfig,
-  log: Logger = pino({ level: config.logLevel }),
-): Promise<OpenDeps> {
+export async function createDeps(config: DepsConfig, log: Logger = createLog(config.logLevel)): Promise<OpenDeps> {
   const cleanup = createCleanup()
   try {
     // First, because it finds configuration errors before any data is touched.
     const embedder = await createEmbedder(config.embedder, log)
     cleanup.add(() => embedder.close())
     const store = await openStore(config, log, cleanup)
-    const { embedded, pool, appendPool, db } = store
+    const { embedded, pool, appendPool, db, reads } = store
     const { bus, presence, rates } = await openBus(config, log, cleanup)
     const providers = await createProviders(config, embedder, cleanup)
     const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'a job queue operation failed and will be retried'))
     cleanup.add(() => jobs.close())
     const { vectors, embedding, factEmbedding, recalledFacts } = createIndexing(config, store, embedder, log, cleanup)
 
-    const journalGrowth = createJournalGrowth()
+    const journalNotifier = createJournalNotifier()
     const platform: Platform = {
       ...settingsOf(config),
       ...providers,
       pool,
       db,
+      reads,
+      gates: createTenantGates(store.readConnections),
       bus,
       presence,
       rates,
       embedder,
       vectors,
       jobs,
-      journalGrowth,
+      journalNotifier,
       log,
-      onJournalGrowth(ranges) {
+      notifyWorkers(ranges) {
         embedding.nudge(ranges.map(({ conversationId }) => conversationId))
-        for (const { conversationId } of ranges) journalGrowth.notify(conversationId)
+        for (const { conversationId } of ranges) journalNotifier.notify(conversationId)
       },
     }
     const state = createDomainState(platform, appendPool, embedded ? 1 : APPEND_CONCURRENCY, cleanup)

@@ -51,6 +51,24 @@ export class LimitReached extends DomainError {
   }
 }
 
+/** As much of this work is waiting in the tenant as may wait. Nothing was read or written. */
+export class ServerBusy extends DomainError {
+  readonly code = 'SERVER_BUSY'
+  constructor(limit: number) {
+    super(`${limit} requests of your tenant are already waiting for this kind of work, the maximum. Try again later.`)
+  }
+}
+
+/** A read took longer than the database may spend on one. Nothing was written. */
+export class ReadTimeout extends DomainError {
+  readonly code = 'READ_TIMEOUT'
+  constructor(limitMs: number) {
+    super(
+      `A read of the database took longer than ${limitMs / 1000} seconds, the limit. Try again, or ask for less at once.`,
+    )
+  }
+}
+
 /** The streaming turn has already been committed, aborted or erased. */
 export class StreamClosed extends DomainError {
   readonly code = 'STREAM_CLOSED'
@@ -82,4 +100,12 @@ export class ProviderFailed extends DomainError {
     super(message)
     this.retryable = retryable
   }
+}
+
+/**
+ * A service that the server needs, such as Redis, cannot be reached. Its adapter has logged this. It is a member of no
+ * result, because any field may fail with it.
+ */
+export class Unavailable extends DomainError {
+  readonly code = 'UNAVAILABLE'
 }

@@ -2,23 +2,32 @@
 // Contains only re-exports.
 
 export { loadConfig, type Config } from './config/config.ts'
-export { createDeps, DataDirInUse, MigrationError, type DepsConfig, type OpenDeps } from './deps.ts'
+export {
+  createDeps,
+  DatabaseUnreachable,
+  DataDirInUse,
+  MigrationError,
+  type DepsConfig,
+  type OpenDeps,
+} from './deps.ts'
 export * from './errors.ts'
 export type { Deps } from './domain/deps.ts'
 export type { Viewer } from './domain/view.ts'
 export {
   createConversation,
   getConversationByKey,
-  getConversationPage,
   getConversations,
   updateConversation,
   type Conversation,
 } from './domain/conversation.ts'
+export { getConversationPage } from './domain/conversation-page.ts'
 export { deleteConversation, type ErasureReceipt } from './domain/erasure/delete-conversation.ts'
 export { factCursor, getFactPage, getFactPages, getFacts, type Fact } from './domain/fact/fact.ts'
+export { factSourceCursor, getFactSourcePages, type FactSource } from './domain/fact/source.ts'
 export { extractFacts } from './domain/fact/extract.ts'
 export { reconcileFacts, type Reconciliation } from './domain/fact/reconcile-facts.ts'
-export { recordFacts, retractFact, type FactExtraction } from './domain/fact/record.ts'
+export type { FactExtraction } from './domain/fact/fact-extraction.ts'
+export { recordFacts, retractFact } from './domain/fact/record.ts'
 export { addParticipant, getParticipants, markRead, removeParticipant, type Participant } from './domain/participant.ts'
 export { getPresence, setPresence } from './domain/presence.ts'
 export { compact, summarize, type Compaction } from './domain/summary/compact.ts'

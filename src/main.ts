@@ -1,18 +1,18 @@
 // The server process. Starts dependencies, the server and background work. A signal stops the server first, then
 // background work, then the dependencies that both use.
 
-import { pino } from 'pino'
+import { inspect } from 'node:util'
 import { ConfigError, loadConfig, type Config } from './config/config.ts'
-import { createDeps } from './deps.ts'
+import { createDeps, DatabaseUnreachable, DataDirInUse, MigrationError } from './deps.ts'
 import { startBackground } from './domain/background/start-background.ts'
+import { createLog, maskCredentials } from './log.ts'
 import { CallFailed } from './providers/ports/call-failed.ts'
-import { DataDirInUse } from './store/embedded.ts'
 
 /** Time after SHUTDOWN_SECONDS at which the process exits even if something still runs, ms. */
 const FORCED_EXIT_MS = 2_000
 
 async function run(config: Config): Promise<void> {
-  const log = pino({ level: config.logLevel })
+  const log = createLog(config.logLevel)
   // The embedded database starts in its own thread while this thread loads the rest of the code.
   const [{ deps, health, failed, close }, { createServer }] = await Promise.all([
     createDeps(config, log),
@@ -56,6 +56,15 @@ async function run(config: Config): Promise<void> {
   log.info({ url: `http://${host}:${port}/graphql` }, `ready on http://${host}:${port}/graphql`)
 }
 
+/** Errors that the operator can fix. Their message says how, so their stack is not printed. */
+const OPERATOR_ERRORS = [ConfigError, DatabaseUnreachable, DataDirInUse, MigrationError, CallFailed]
+
+/** Returns the text to print when the process cannot start. */
+function textOf(error: Error & { syscall?: string }): string {
+  if (error.syscall === 'listen') return `${error.message}: set HOST and PORT.`
+  return OPERATOR_ERRORS.some((kind) => error instanceof kind) ? error.message : inspect(error)
+}
+
 /**
  * Runs the server, configured by the environment, until a signal stops it. If it cannot start, prints the reason and
  * exits with code 1.
@@ -64,11 +73,7 @@ export async function main(): Promise<void> {
   try {
     await run(loadConfig())
   } catch (error) {
-    // Errors that the operator can fix are printed without a stack.
-    const isOperatorError = [ConfigError, DataDirInUse, CallFailed].some((kind) => error instanceof kind)
-    const isPortTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-    const { message } = error as Error
-    console.error(isPortTaken ? `${message}: set PORT.` : isOperatorError ? message : error)
+    console.error(maskCredentials(textOf(error as Error)))
     process.exit(1)
   }
 }

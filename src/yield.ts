@@ -1,12 +1,24 @@
-// Lets requests and timers run during long loops, which would otherwise block the event loop.
-
-import { setImmediate } from 'node:timers/promises'
+// Lets requests and timers run during long loops, which would otherwise block the event loop. Loops that run at the same
+// time take turns: one of them runs in each iteration of the event loop, so that ten block it no longer than one does.
 
 /** Milliseconds that a loop runs before it yields. */
-const SHARE_MS = 5
+const SHARE_MS = 1
 
-/** Resolves in the next iteration of the event loop, after pending I/O. */
-export const yieldToEventLoop = (): Promise<void> => setImmediate()
+const waiting: (() => void)[] = []
+
+/** Resumes the loop that has waited longest, then lets pending I/O run before the next one. */
+function resumeNext(): void {
+  waiting.shift()!()
+  if (waiting.length > 0) setImmediate(resumeNext)
+}
+
+/** Resolves in a later iteration of the event loop, after pending I/O, when no other loop runs in it. */
+export function yieldToEventLoop(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve)
+    if (waiting.length === 1) setImmediate(resumeNext)
+  })
+}
 
 /**
  * Returns a function that a loop calls and awaits after each item. It yields if `SHARE_MS` have passed since the loop

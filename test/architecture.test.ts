@@ -5,10 +5,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
-  emptyNames,
+  meaninglessNames,
   fileCycles,
   folderCycles,
-  leavesSource,
+  importsOutsideSource,
   longFiles,
   misplacedEnvironment,
   misplacedGraphQL,
@@ -141,7 +141,7 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
   ],
   [
     'a file has a meaningful name',
-    emptyNames,
+    meaninglessNames,
     [
       [
         { 'src/bus/redis-utils.ts': '', 'test/helpers/wait.ts': '' },
@@ -151,7 +151,7 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
   ],
   [
     'src imports nothing outside src',
-    leavesSource,
+    importsOutsideSource,
     [
       [
         { 'src/bus/bus.ts': `import { fake } from '../../test/support/fake.ts'` },
@@ -174,7 +174,7 @@ describe('the source tree', () => {
   })
 
   it('has tests with meaningful file names', () => {
-    expect(emptyNames(tests)).toEqual([])
+    expect(meaninglessNames(tests)).toEqual([])
   })
 
   it('has each test at the path of the file that it tests', () => {

@@ -1,4 +1,4 @@
-// Checks the Docker files as text, because the tests run without a Docker engine.
+// Checks the Dockerfile as text, because the tests run without a Docker engine. compose.test.ts checks the services.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,80 +7,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { parse } from 'yaml'
-import { loadConfig, variables } from '../src/config/config.ts'
+import { loadConfig } from '../src/config/config.ts'
 
 const path = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 const read = (name: string) => readFileSync(path(name), 'utf8')
-
-type Service = {
-  image?: string
-  build?: string
-  command?: string[]
-  environment?: Record<string, string>
-  ports?: string[]
-  volumes?: string[]
-  healthcheck?: { test: string[]; interval: string; timeout: string; retries: number }
-  depends_on?: Record<string, { condition: string }>
-  stop_grace_period?: string
-}
-type Compose = { services: Record<'postgres' | 'redis' | 'server', Service>; volumes: Record<string, unknown> }
-
-describe('docker-compose.yml', () => {
-  const { services, volumes } = parse(read('docker-compose.yml')) as Compose
-  const { postgres, redis, server } = services
-
-  it('defines the server, Postgres with pgvector, and Redis', () => {
-    expect(Object.keys(services).sort()).toEqual(['postgres', 'redis', 'server'])
-    expect(postgres.image).toBe('pgvector/pgvector:pg17')
-    expect(redis.image).toBe('redis:8')
-    expect(server.build).toBe('.')
-  })
-
-  it("publishes ports on the host's loopback only", () => {
-    const ports = Object.values(services).flatMap((service) => service.ports ?? [])
-    expect(ports).toHaveLength(3)
-    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/)
-    expect(server.ports).toEqual(['127.0.0.1:4000:4000'])
-  })
-
-  it('starts the server once both services are healthy', () => {
-    expect(server.depends_on).toEqual({
-      postgres: { condition: 'service_healthy' },
-      redis: { condition: 'service_healthy' },
-    })
-    for (const { healthcheck } of [postgres, redis]) {
-      expect(healthcheck).toMatchObject({ interval: expect.stringMatching(/^\d+s$/), retries: expect.any(Number) })
-      expect(healthcheck!.test[0]).toBe('CMD')
-    }
-    expect(postgres.healthcheck!.test).toContain('pg_isready')
-    expect(redis.healthcheck!.test).toEqual(['CMD', 'redis-cli', 'ping'])
-  })
-
-  it('gives the server only known settings, with valid values', () => {
-    const names = new Set(variables.map(({ name }) => name))
-    expect(Object.keys(server.environment!).filter((name) => !names.has(name))).toEqual([])
-    // YAML may change the text of an unquoted number or boolean.
-    expect(Object.values(server.environment!).every((value) => typeof value === 'string')).toBe(true)
-    const config = loadConfig(server.environment)
-    expect(config).toMatchObject({ host: '0.0.0.0', port: 4000, allowUnauthenticated: true })
-    // Longer than the server's own limit plus the time after which main.ts forces the exit (FORCED_EXIT_MS, 2 s).
-    expect(parseInt(server.stop_grace_period!)).toBeGreaterThan(config.shutdownMs / 1000 + 2)
-  })
-
-  it("uses the services' names in the URLs", () => {
-    const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = postgres.environment!
-    const { DATABASE_URL, REDIS_URL } = server.environment!
-    expect(DATABASE_URL).toBe(`postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@postgres:5432/${POSTGRES_DB}`)
-    expect(REDIS_URL).toBe('redis://redis:6379')
-  })
-
-  it('stores data in declared volumes', () => {
-    const mounted = Object.values(services).flatMap((service) => service.volumes ?? [])
-    expect(mounted.map((volume) => volume.split(':')[0]).sort()).toEqual(Object.keys(volumes).sort())
-    expect(postgres.volumes).toEqual(['postgres:/var/lib/postgresql/data'])
-  })
-})
 
 describe('Dockerfile', () => {
   /** The instructions in order, with continued lines joined. */
@@ -99,8 +29,8 @@ describe('Dockerfile', () => {
       .map((pair) => pair.split('=') as [string, string]),
   )
 
-  it('starts from Node 24, which package.json allows', () => {
-    expect(all('FROM')).toEqual(['node:24-slim AS build', 'node:24-slim'])
+  it('starts from an exact version of Node 24, which package.json allows', () => {
+    expect(all('FROM')).toEqual(['node:24.11.1-bookworm-slim AS build', 'node:24.11.1-bookworm-slim'])
     expect(JSON.parse(read('package.json')).engines.node).toBe('>=20.19')
   })
 

@@ -142,7 +142,7 @@ describe('the client of docs/streaming-and-subscriptions.md', () => {
         turn += 1
         // About as long as a server restart, during which new connections are refused.
         await new Promise((resolve) => setTimeout(resolve, 1_200))
-        await proxy.mend()
+        await proxy.restore()
       }
       await received(10)
       expect(seqs).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])

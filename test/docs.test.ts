@@ -5,8 +5,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
-import { variables } from '../src/config/config.ts'
+import { secretFileVariables, variables } from '../src/config/config.ts'
 import { CATCH_UP_BYTES, VIEWER_SUBSCRIPTIONS } from '../src/domain/event/feeds.ts'
+import { MAX_RECENT_TURNS } from '../src/domain/context/build.ts'
+import { MAX_EXTRACTED_TURNS } from '../src/domain/fact/extract.ts'
+import { MAX_UNREAD } from '../src/domain/participant.ts'
+import { MAX_WAITING } from '../src/domain/tenant-gate.ts'
+import { HISTORY_BYTES, MIN_SHARE_BYTES, PAGE_BYTES } from '../src/domain/turn/history.ts'
 import * as errors from '../src/errors.ts'
 import { ADDRESS_BODY_BYTES, TOTAL_BODY_BYTES } from '../src/server/body-gate.ts'
 import { MAX_CONNECTIONS } from '../src/server/http.ts'
@@ -51,6 +56,11 @@ describe('docs/configuration.md', () => {
     }))
     expect(rows).toEqual(variables)
   })
+
+  it('lists every variable that names the file of a secret', () => {
+    const [line] = document('docs/configuration.md').text.match(/^Secrets may be read from files: [^.]*\./m)!
+    expect([...line.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(secretFileVariables)
+  })
 })
 
 describe('docs/concepts.md', () => {
@@ -64,9 +74,12 @@ describe('docs/concepts.md', () => {
       new errors.StreamClosed('x', 'y'),
       new errors.ProviderFailed('x', true),
       new errors.BudgetTooSmall(1, 2),
+      new errors.ServerBusy(1),
+      new errors.ReadTimeout(1),
     ]
     const classes = instances.map((error) => error.constructor.name)
-    const exported = Object.keys(errors).filter((name) => name !== 'DomainError')
+    // No result contains Unavailable, because any field may fail with it.
+    const exported = Object.keys(errors).filter((name) => name !== 'DomainError' && name !== 'Unavailable')
     expect(classes.toSorted()).toEqual(exported.sort())
     const rows = table(document('docs/concepts.md'), '| Code |').map(([code, type]) => [
       unquoted(code!),
@@ -100,6 +113,19 @@ describe('docs/operations.md', () => {
     expect(rows.get('data that all WebSocket clients have not read')).toContain(MiB(TOTAL_WAITING_BYTES))
     expect(rows.get('pages that readers hold while they catch up')).toContain(MiB(CATCH_UP_BYTES))
     expect(rows.get('page of the journal for a reader that catches up')).toContain(`${JOURNAL_PAGE_BYTES / 1024} KiB`)
+  })
+
+  it('gives the limits of each tenant', () => {
+    const rows = new Map(table(document('docs/operations.md'), '| Work |').map(([what, limit]) => [what, limit]))
+    const whole = (count: number) => count.toLocaleString('en-US')
+    expect(rows.get('work of one of these kinds that waits')).toBe(whole(MAX_WAITING))
+    expect(rows.get('turns that one `extractFacts` reads')).toContain(whole(MAX_EXTRACTED_TURNS))
+    expect(rows.get('recent turns of a context')).toContain(whole(MAX_RECENT_TURNS))
+    expect(rows.get('unread turns that are counted for a participant')).toBe(whole(MAX_UNREAD))
+    const sizes = new Map(table(document('docs/operations.md'), '| Limit |').map(([what, limit]) => [what, limit]))
+    expect(sizes.get('turns on one page')).toContain(`${PAGE_BYTES / 2 ** 20} MiB`)
+    expect(sizes.get('turns on one page')).toContain(`${MIN_SHARE_BYTES / 1024} KiB`)
+    expect(sizes.get('turns in one `history`')).toContain(`${HISTORY_BYTES / 2 ** 20} MiB`)
   })
 
   it('states the default of every threshold', () => {
@@ -197,7 +223,7 @@ describe.each(documents)('$path', (page) => {
   })
 
   it('names only existing settings', () => {
-    const names = new Set(variables.map(({ name }) => name))
+    const names = new Set([...variables.map(({ name }) => name), ...secretFileVariables])
     const external = /^(NODE_ENV|TEST_DATABASE_URL|TEST_REDIS_URL)$/
     const named = [...page.text.matchAll(/(?<![\w.])([A-Z][A-Z\d]*(?:_[A-Z\d]+)+)=/g)].map(([, name]) => name!)
     expect(named.filter((name) => !names.has(name) && !external.test(name))).toEqual([])

@@ -1,4 +1,4 @@
-// Tests when a long loop yields to the event loop, on a fake clock.
+// Tests when a long loop yields to the event loop. The intervals are measured on a fake clock.
 
 import { describe, expect, it } from 'vitest'
 import { createYield, yieldToEventLoop } from '../src/yield.ts'
@@ -11,28 +11,49 @@ describe('yielding to the event loop', () => {
     expect(ran).toBe(true)
   })
 
-  it('is due each time the loop has run for 5 ms, and not before', async () => {
+  it('runs one waiting loop in each iteration of the event loop, the one that waits longest first', async () => {
+    const events: string[] = []
+    const loop = async (name: string) => {
+      for (let n = 0; n < 2; n++) {
+        await yieldToEventLoop()
+        events.push(name)
+      }
+    }
+    let isDone = false
+    const countIterations = () => {
+      if (isDone) return
+      events.push('|')
+      setImmediate(countIterations)
+    }
+    const loops = Promise.all([loop('a'), loop('b')])
+    setImmediate(countIterations)
+    await loops
+    isDone = true
+    expect(events.join('')).toBe('a|b|a|b')
+  })
+
+  it('is due each time the loop has run for 1 ms, and not before', async () => {
     let now = 100
     const yieldIfDue = createYield(() => now)
     const yielded: number[] = []
-    for (; now < 120; now += 2) {
+    for (; now < 104; now += 0.5) {
       const yielding = yieldIfDue()
       if (yielding) yielded.push(now)
       await yielding
     }
-    expect(yielded).toEqual([106, 112, 118])
+    expect(yielded).toEqual([101, 102, 103])
   })
 
-  it('counts the 5 ms from the moment the loop resumes, not from the moment it yielded', async () => {
+  it('counts the 1 ms from the moment the loop resumes, not from the moment it yielded', async () => {
     let now = 0
     const yieldIfDue = createYield(() => now)
     now = 5
     const yielding = yieldIfDue()
     now = 25
     await yielding
-    now = 29
+    now = 25.5
     expect(yieldIfDue()).toBe(undefined)
-    now = 30
+    now = 26
     expect(yieldIfDue()).toBeInstanceOf(Promise)
   })
 })

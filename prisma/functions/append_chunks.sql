@@ -1,6 +1,7 @@
 -- Appends deltas to open turns and renews their leases. Called by src/store/sql/streaming-turn/append-chunks.ts.
 --
--- p_deltas  [{turn, tenant, writer, start, text, units, second, half}], for one turn in order. Turns are locked in id order.
+-- p_deltas  [{turn, tenant, viewer, writer, start, text, units, second, half}], for one turn in order. Turns are locked in id order.
+--           viewer  the actor who sends the delta
 --           writer  hash of the writer's token
 --           start   UTF-16 offset where the delta begins; null for the end of the turn
 --           text    whole characters; `units` is their length in UTF-16 units
@@ -11,7 +12,8 @@
 -- One row a delta. outcome: 'written' with the stored text and the new end; 'renewed' for an empty delta; 'half' when a
 -- surrogate would stay unpaired; 'elsewhere' when start is not the end; 'full' beyond p_limit; 'closed' with the turn's
 -- status; 'other_writer' when the hash is not that of the stream; 'left' when the author has left the conversation;
--- 'missing' when the tenant has no such turn. The last three lock nothing.
+-- 'missing' when the tenant has no such turn, or the viewer neither opened it nor sees its conversation. The last three
+-- lock nothing.
 CREATE OR REPLACE FUNCTION append_chunks(p_deltas jsonb, p_limit integer)
 RETURNS TABLE (place integer, outcome text, conversation_id text, start integer, text text, "end" integer, half integer,
                status turn_status)
@@ -28,7 +30,7 @@ BEGIN
   FOR d IN
     SELECT (x.o - 1)::integer AS place, r.*
     FROM jsonb_array_elements(p_deltas) WITH ORDINALITY AS x(v, o)
-    CROSS JOIN LATERAL jsonb_to_record(x.v) AS r(turn text, tenant text, writer text, start integer, text text, units integer,
+    CROSS JOIN LATERAL jsonb_to_record(x.v) AS r(turn text, tenant text, viewer text, writer text, start integer, text text, units integer,
                                                  second integer, half integer)
     ORDER BY r.turn, x.o
   LOOP
@@ -36,7 +38,9 @@ BEGIN
            EXISTS (SELECT FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor
                                                AND p.left_at IS NULL) AS present INTO s
     FROM turn t JOIN conversation c ON c.id = t.conversation_id AND c.tenant = d.tenant
-    LEFT JOIN stream w ON w.turn_id = t.id WHERE t.id = d.turn;
+    LEFT JOIN stream w ON w.turn_id = t.id
+    WHERE t.id = d.turn AND (c.visibility = 'OPEN' OR w.viewer = d.viewer OR EXISTS (
+      SELECT FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = d.viewer));
     IF NOT FOUND THEN
       RETURN QUERY SELECT d.place, 'missing', NULL, NULL::integer, NULL, NULL::integer, NULL::integer, NULL::turn_status;
       CONTINUE;

@@ -7,9 +7,10 @@
 --                  counts former participants too. openByViewer may be exceeded by calls that run at the same time.
 -- p_wait   false skips conversations that another transaction has locked: their calls have no row in the result.
 --
--- A call for a conversation that its tenant does not have has no row, locks nothing and waits for nothing. Otherwise the call has one row a turn ('written', with the detail
+-- A call reaches a conversation of its tenant; a MEMBERS conversation only if every author is or was a participant. Any
+-- other call has no row, or one row 'unknown', locks nothing and waits for nothing. Otherwise the call has one row a turn ('written', with the detail
 -- 'joined' when the actor joined one entry before; or 'repeated', with the turn that its clientId already wrote), or one
--- row that names the fault ('moved_on', 'other_content', 'stranger', 'no_call', 'removed',
+-- row that names the fault ('moved_on', 'other_content', 'stranger', 'no_call', 'removed', 'left',
 -- 'participants', 'open_in_conversation', 'open_by_viewer') and nothing is written.
 --
 -- Invariant: numbers are assigned after the conversations are locked, by a second statement with its own snapshot, so
@@ -21,27 +22,42 @@ LANGUAGE plpgsql AS $$
 DECLARE
   locked text[];
 BEGIN
-  -- In id order, so that two batches cannot wait for each other. The tenant is compared before the row is locked.
+  -- In id order, so that two batches cannot wait for each other. Tenant and visibility are compared before the row is
+  -- locked, and again after a wait for it: the journal's copy of the visibility is then the newest one.
   IF p_wait THEN
     locked := ARRAY(
       SELECT j.conversation_id
       FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
             FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
       CROSS JOIN LATERAL (SELECT j.conversation_id FROM journal j
-                          WHERE j.conversation_id = a.id AND j.tenant = a.tenant LIMIT 1 FOR UPDATE) j);
+                          WHERE j.conversation_id = a.id AND j.tenant = a.tenant
+                            AND (j.visibility = 'OPEN' OR EXISTS (
+                              SELECT FROM jsonb_array_elements(p_calls) c
+                              WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
+                                SELECT FROM jsonb_array_elements(c->'turns') t
+                                WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
+                                         AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
+                          LIMIT 1 FOR UPDATE) j);
   ELSE
     locked := ARRAY(
       SELECT j.conversation_id
       FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
             FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
       CROSS JOIN LATERAL (SELECT j.conversation_id FROM journal j
-                          WHERE j.conversation_id = a.id AND j.tenant = a.tenant LIMIT 1 FOR UPDATE SKIP LOCKED) j);
+                          WHERE j.conversation_id = a.id AND j.tenant = a.tenant
+                            AND (j.visibility = 'OPEN' OR EXISTS (
+                              SELECT FROM jsonb_array_elements(p_calls) c
+                              WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
+                                SELECT FROM jsonb_array_elements(c->'turns') t
+                                WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
+                                         AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
+                          LIMIT 1 FOR UPDATE SKIP LOCKED) j);
   END IF;
 
   RETURN QUERY
   -- The scalar and LIMIT 1 look-ups keep the planner on the primary keys, whatever it thinks of the batch's size.
   WITH said AS MATERIALIZED (
-    SELECT (c.o - 1)::integer AS call, (t.o - 1)::integer AS place, j.conversation_id, j.last_seq, j.salt,
+    SELECT (c.o - 1)::integer AS call, (t.o - 1)::integer AS place, j.conversation_id, j.last_seq, j.salt, j.visibility,
            (c.v->>'expected')::integer AS expected, c.v->>'tenant' AS tenant, c.v->>'viewer' AS viewer,
            (c.v->'limits'->>'participants')::integer AS max_participants,
            (c.v->'limits'->>'openInConversation')::integer AS max_in_conversation,
@@ -56,7 +72,7 @@ BEGIN
       id text, actor text, kind participant_kind, role role, status turn_status, text text, parts jsonb,
       audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
       "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
-      "writerHash" text, "createdAt" timestamptz, calls text[], answers text[], terms integer[], cues smallint)
+      "writerHash" text, "createdAt" timestamptz, "importedAt" timestamptz, calls text[], answers text[], terms integer[], cues smallint)
     LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
                          AND x.client_id = r."clientId" LIMIT 1) twin ON true
@@ -66,13 +82,18 @@ BEGIN
   ), fault AS MATERIALIZED (
     SELECT DISTINCT ON (f.call) f.call, f.place, f.outcome, f.detail
     FROM (
-      SELECT s.call, s.place, 'moved_on' AS outcome, s.last_seq::text AS detail
+      -- Before every other fault: the others would tell that the conversation exists.
+      SELECT s.call, -1 AS place, 'unknown' AS outcome, NULL AS detail
+      FROM said s WHERE s.visibility = 'MEMBERS' AND s.present IS NULL
+      UNION ALL
+      SELECT s.call, s.place, 'moved_on', s.last_seq::text
       FROM said s WHERE s.expected <> s.last_seq AND s.twin_id IS NULL
       UNION ALL
       SELECT s.call, s.place, 'other_content', s."clientId"
       FROM said s WHERE s.twin_hash <> s."clientHash"
       UNION ALL
-      SELECT s.call, s.place, 'removed', s.actor FROM said s WHERE s.twin_id IS NULL AND s.removed
+      SELECT s.call, s.place, CASE WHEN s.removed THEN 'removed' ELSE 'left' END, s.actor
+      FROM said s WHERE s.twin_id IS NULL AND (s.removed OR s.visibility = 'MEMBERS' AND NOT s.present)
       UNION ALL
       SELECT s.call, s.place, 'stranger', a.actor
       FROM said s CROSS JOIN LATERAL unnest(s.audience) AS a(actor)
@@ -125,11 +146,11 @@ BEGIN
   ), wrote AS (
     INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, parts, audience, token_count,
                       prompt_tokens, completion_tokens, model, adapter, trace_id, sources, pinned, metadata,
-                      client_id, client_hash, created_at, terms, cues)
+                      client_id, client_hash, created_at, imported_at, terms, cues)
     SELECT f.id, f.conversation_id, f.seq, f.seq, f.actor, f.role, f.status, f.text, f.parts, f.audience, f.tokens,
            f."promptTokens", f."completionTokens", f.model, f.adapter, f."traceId", f.sources,
            coalesce(f.pinned, false), f.metadata, f."clientId", f."clientHash", coalesce(f."createdAt", now()),
-           salted(f.terms, f.salt), f.cues
+           f."importedAt", salted(f.terms, f.salt), f.cues
     FROM fresh f
   ), recorded AS (
     INSERT INTO entry (conversation_id, seq, kind, turn_id, actor)

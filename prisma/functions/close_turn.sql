@@ -1,16 +1,17 @@
 -- Commits or aborts an open turn: stores its final text, ends its stream, writes the entry and updates the counters.
 -- Called by src/store/sql/streaming-turn/close-turn.ts.
 --
+-- p_viewer     the actor who closes the turn; null for the sweep
 -- p_writer     hash of the writer's token; null for the sweep, which must give p_silent_ms
 -- p_end        end of the text that the caller read, in UTF-16 units; another end means that a delta arrived since
 -- p_silent_ms  abort only if the writer has been silent for this long, in ms; null for any
 --
 -- One row. outcome: 'written' with the entry's seq; 'closed' with the turn's status; 'grown' when a delta arrived since;
 -- 'alive' when the writer was not silent for long enough; 'no_call' with the id of the unknown tool call; 'other_writer'
--- when p_writer is not the hash of the stream; 'left' when the author has left the conversation; 'missing'. The last
--- three lock nothing.
+-- when p_writer is not the hash of the stream; 'left' when the author has left the conversation; 'missing' when the tenant
+-- has no such turn, or the viewer neither opened it nor sees its conversation. The last three lock nothing.
 CREATE OR REPLACE FUNCTION close_turn(
-  p_tenant text, p_turn text, p_writer text, p_status turn_status, p_end integer, p_text text, p_parts jsonb, p_tokens integer,
+  p_tenant text, p_viewer text, p_turn text, p_writer text, p_status turn_status, p_end integer, p_text text, p_parts jsonb, p_tokens integer,
   p_prompt_tokens integer, p_completion_tokens integer, p_model text, p_metadata jsonb, p_reason text,
   p_calls text[], p_answers text[], p_silent_ms integer, p_terms integer[], p_cues smallint)
 RETURNS TABLE (outcome text, detail text, conversation_id text, actor text, seq integer, status turn_status)
@@ -25,13 +26,19 @@ DECLARE
   stray text;
 BEGIN
   SELECT x.* INTO t FROM turn x JOIN conversation c ON c.id = x.conversation_id AND c.tenant = p_tenant
-  WHERE x.id = p_turn;
+  WHERE x.id = p_turn AND (p_viewer IS NULL OR c.visibility = 'OPEN'
+    OR EXISTS (SELECT FROM stream s WHERE s.turn_id = x.id AND s.viewer = p_viewer)
+    OR EXISTS (SELECT FROM participant p WHERE p.conversation_id = x.conversation_id AND p.actor = p_viewer));
   IF NOT FOUND THEN
     RETURN QUERY SELECT 'missing', NULL, NULL, NULL, NULL::integer, NULL::turn_status;
     RETURN;
   END IF;
   IF p_writer IS NULL AND p_silent_ms IS NULL THEN RAISE 'close_turn needs p_writer or p_silent_ms'; END IF;
   SELECT s.writer_hash INTO writer FROM stream s WHERE s.turn_id = p_turn;
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT 'closed', NULL, t.conversation_id, t.actor, NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
+    RETURN;
+  END IF;
   IF writer <> p_writer THEN
     RETURN QUERY SELECT 'other_writer', NULL, t.conversation_id, t.actor, NULL::integer, t.status;
     RETURN;

@@ -2,9 +2,13 @@
 // once, so no caller waits for an outage to end and memory does not grow. A connection that stops replying is replaced.
 
 import { createClient, ErrorReply } from 'redis'
+import { Unavailable } from '../errors.ts'
+import { reasonOf } from '../log.ts'
 
 export type RedisLog = Record<'info' | 'warn' | 'error', (details: object, message: string) => void>
-type RedisClient = ReturnType<typeof open>
+export type RedisClient = ReturnType<typeof open>
+/** Opens a connection. See `redisConnector`. */
+export type RedisConnect = () => Promise<RedisClient>
 
 /** Default time limit of a reply, ms. */
 const REPLY_MS = 1_500
@@ -29,36 +33,55 @@ const open = (url: string) =>
     maintNotifications: 'disabled',
   })
 
-/** Returns the reply. Rejects after `ms` milliseconds, because a stopped Redis never replies. */
+/**
+ * Returns the reply.
+ * @throws Unavailable after `ms` milliseconds, because a stopped Redis never replies, or if the connection is lost
+ * @throws ErrorReply
+ */
 export async function withReplyTimeout<T>(reply: Promise<T>, ms = REPLY_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {
-    const fail = () => reject(new Error(`Redis did not answer within ${ms} ms.`))
+    const fail = () => reject(new Unavailable(`Redis did not answer within ${ms} ms. Try again later.`))
     // Reads the socket once more first, because this process may have been too busy to read the reply.
     timer = setTimeout(() => setImmediate(fail), ms)
   })
-  return Promise.race([reply, timeout]).finally(() => clearTimeout(timer))
+  try {
+    return await Promise.race([reply, timeout])
+  } catch (error) {
+    if (error instanceof ErrorReply || error instanceof Unavailable) throw error
+    throw new Unavailable('Redis cannot be reached. Try again later.', { cause: error })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Returns the URL without credentials and options. */
+const addressOf = (url: string) => {
+  const { protocol, host, pathname } = new URL(url)
+  return `${protocol}//${host}${pathname}`
 }
 
 /**
  * Returns a function that opens a connection. It resolves with a ready client or, if Redis cannot be reached within
- * FIRST_CONNECT_MS, with a client that keeps reconnecting. The connections of one connector log each outage once, and
- * its end once; `purpose` names them in the log.
+ * FIRST_CONNECT_MS, with a client that keeps reconnecting. All connections of one connector log an outage once, and its
+ * end once, so a process has one connector.
  */
-export function redisConnector(url: string, purpose: string, log: RedisLog): () => Promise<RedisClient> {
+export function redisConnector(url: string, log: Pick<RedisLog, 'info' | 'warn'>): RedisConnect {
   const disconnected = new Set<RedisClient>()
+  const redis = addressOf(url)
 
   return async () => {
     const client = open(url)
     client.on('error', (err: Error) => {
       if (!client.isOpen) return
-      if (disconnected.size === 0) log.warn({ err, purpose }, 'Redis cannot be reached; reconnecting')
+      // The stack of a network error shows no cause, so only its text is logged.
+      if (disconnected.size === 0) log.warn({ redis, reason: reasonOf(err) }, 'Redis cannot be reached; reconnecting')
       disconnected.add(client)
     })
     client.on('ready', () => {
       // If the client was closed during an attempt, node-redis still finishes the attempt and would keep the socket.
       if (!client.isOpen) return client.destroy()
-      if (disconnected.delete(client) && disconnected.size === 0) log.info({ purpose }, 'Redis is connected again')
+      if (disconnected.delete(client) && disconnected.size === 0) log.info({ redis }, 'Redis is connected again')
     })
     await withReplyTimeout(client.connect(), FIRST_CONNECT_MS).catch(() => {})
     watch(client)
@@ -76,7 +99,7 @@ function watch(client: RedisClient): void {
     )
     // An error reply shows that Redis responds. A connection that broke during the ping is already reconnecting.
     if (!error || error instanceof ErrorReply || !client.isReady) return
-    client.emit('error', error)
+    client.emit('error', new Error(`no answer to a ping within ${HEARTBEAT_MS} ms`))
     client.destroy()
     client.connect().catch(() => {})
   }

@@ -4,7 +4,7 @@
 // Redis may have replicas but must not be a cluster.
 
 import type { PresenceMark, PresenceStore } from './presence.ts'
-import { withReplyTimeout, disconnect, type RedisLog, redisConnector } from './redis-client.ts'
+import { disconnect, withReplyTimeout, type RedisConnect } from './redis-client.ts'
 
 /** Key of the sorted set. Members are `conversationId \0 actor \0 holder`, scored by expiry time in ms. */
 const EXPIRIES = 'colloquy:presence'
@@ -52,9 +52,9 @@ const TAKE = `${NOW}
   end
   return members`
 
-/** Calls reject immediately while Redis is disconnected, and after REPLY_MS (redis-client.ts) without a reply. */
-export async function createRedisPresence(url: string, log: RedisLog): Promise<PresenceStore> {
-  const client = await redisConnector(url, 'presence', log)()
+/** Calls reject with Unavailable, immediately if Redis is disconnected, or after REPLY_MS (redis-client.ts). */
+export async function createRedisPresence(connect: RedisConnect): Promise<PresenceStore> {
+  const client = await connect()
 
   const run = (script: string, keys: string[], ...args: (string | number)[]) =>
     withReplyTimeout(client.eval(script, { keys, arguments: args.map(String) }))

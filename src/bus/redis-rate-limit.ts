@@ -3,7 +3,7 @@
 
 import { createMemoryRateLimit } from './memory-rate-limit.ts'
 import { RATE_PERIOD_MS, type RateLimit } from './rate-limit.ts'
-import { disconnect, redisConnector, withReplyTimeout, type RedisLog } from './redis-client.ts'
+import { disconnect, withReplyTimeout, type RedisConnect } from './redis-client.ts'
 
 /** Key prefix of the points that a key has taken; it expires with the period. */
 const TAKEN = 'colloquy:rate:'
@@ -18,8 +18,8 @@ const TAKE = `
   if taken == 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
   return 0`
 
-export async function createRedisRateLimit(url: string, points: number, log: RedisLog): Promise<RateLimit> {
-  const client = await redisConnector(url, 'rate limits', log)()
+export async function createRedisRateLimit(connect: RedisConnect, points: number): Promise<RateLimit> {
+  const client = await connect()
   const own = createMemoryRateLimit(points)
   return {
     points,

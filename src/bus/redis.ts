@@ -4,7 +4,7 @@
 import { ErrorReply } from 'redis'
 import type { Bus } from './bus.ts'
 import { createMemoryBus } from './memory.ts'
-import { withReplyTimeout, disconnect, type RedisLog, redisConnector } from './redis-client.ts'
+import { disconnect, withReplyTimeout, type RedisClient, type RedisConnect, type RedisLog } from './redis-client.ts'
 
 const PREFIX = 'colloquy:'
 /** Maximum number of characters sent and not yet confirmed. Above this limit, messages are dropped. */
@@ -12,7 +12,6 @@ const UNCONFIRMED_LIMIT = 32 * 1024 * 1024
 /** Characters added to the length of each message: about the memory that node-redis allocates for a command. */
 const COMMAND_OVERHEAD = 256
 
-type RedisClient = Awaited<ReturnType<ReturnType<typeof redisConnector>>>
 type Refusal = { log(err: unknown): void; reset(): void }
 
 /**
@@ -111,9 +110,8 @@ function createPublish(publisher: RedisClient, refusal: Refusal): Bus['publish']
 }
 
 /** @throws ErrorReply from `subscribe` if Redis refuses the subscription, for example by an ACL */
-export async function createRedisBus(url: string, log: RedisLog): Promise<Bus> {
+export async function createRedisBus(connect: RedisConnect, log: RedisLog): Promise<Bus> {
   const local = createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed'))
-  const connect = redisConnector(url, 'bus', log)
   const [publisher, subscriber] = await Promise.all([connect(), connect()])
   const clients = [publisher, subscriber]
 

@@ -7,6 +7,7 @@ import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
 import { operationLimitsOf, operationVariables } from './operation-limits.ts'
 import { directory, flag, isLoopback, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
+import { fileVariable, isSecret, readSecretFiles } from './secret-files.ts'
 
 /** Thrown if variables are invalid; lists all of them. */
 export class ConfigError extends Error {
@@ -30,8 +31,11 @@ const environment = z.object({
     .describe('Address to listen on. Addresses other than loopback require `ALLOW_UNAUTHENTICATED=1`.'),
   DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
   DATABASE_URL: url('postgres', 'postgresql').describe('URL of Postgres. Unset: the embedded database.'),
-  DATABASE_POOL_SIZE: whole(2, 200, 10).describe(
-    'Maximum number of connections to Postgres from this process. A third is reserved for appends and deltas.',
+  DATABASE_POOL_SIZE: whole(3, 200, 10).describe(
+    'Maximum number of connections to Postgres from this process. A third is reserved for appends and deltas, and a third for other writes and background work.',
+  ),
+  READ_TIMEOUT_SECONDS: whole(1, 600, 10).describe(
+    'Seconds after which Postgres cancels a statement that a request reads with. Writes, background work and migrations have other limits; the embedded database has none.',
   ),
   REDIS_URL: url('redis', 'rediss').describe(
     'URL of the Redis that connects several processes. Unset: there is only one process.',
@@ -52,6 +56,11 @@ const environment = z.object({
     'Whether to serve callers without credentials on addresses other than loopback.',
   ),
   ALLOWED_ORIGINS: origins.describe('Web origins whose pages may call the server, separated by commas.'),
+  CONVERSATION_VISIBILITY: oneOf('OPEN', 'MEMBERS')
+    .prefault('OPEN')
+    .describe(
+      'Who sees a conversation that is created without `visibility`: every actor of its tenant, or only its participants.',
+    ),
   MAX_TURN_BYTES: whole(1, 64 * MiB, 262144).describe('Maximum content of one turn, in bytes of UTF-8.'),
   MAX_BATCH_TURNS: whole(1, 10000, 1000).describe('Maximum number of turns appended by one call.'),
   MAX_PAGE_SIZE: whole(1, 10000, 200).describe('Maximum number of items on one page of a list.'),
@@ -121,7 +130,9 @@ const schema = providerChecks
     logLevel: env.LOG_LEVEL,
     allowUnauthenticated: env.ALLOW_UNAUTHENTICATED,
     allowedOrigins: env.ALLOWED_ORIGINS,
+    conversationVisibility: env.CONVERSATION_VISIBILITY,
     databasePoolSize: env.DATABASE_POOL_SIZE,
+    readTimeoutMs: env.READ_TIMEOUT_SECONDS * 1000,
     limits: {
       turnBytes: env.MAX_TURN_BYTES,
       batchTurns: env.MAX_BATCH_TURNS,
@@ -159,20 +170,26 @@ export const variables = Object.entries(environment.shape).map(([name, field]) =
   meaning: field.description ?? '',
 }))
 
-/** Parses the environment. An empty variable counts as unset. @throws ConfigError */
+/** The variables that name the files of secrets. */
+export const secretFileVariables = variables.filter(({ name }) => isSecret(name)).map(({ name }) => fileVariable(name))
+
+/**
+ * Parses the environment, with the secrets that files contain. An empty variable counts as unset. @throws ConfigError
+ */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
-  const { data, error } = schema.safeParse(set)
-  if (error) {
-    const problems = error.issues.map(({ path, message }) => {
+  const secrets = readSecretFiles(set, Object.keys(environment.shape))
+  const { data, error } = schema.safeParse(secrets.env)
+  if (error || secrets.problems.size > 0) {
+    const problems = (error?.issues ?? []).flatMap(({ path, message }) => {
       const name = String(path[0])
-      // A key is a secret and a URL may contain a password, so neither is quoted.
-      const isSecret = /_(URL|KEY)$/.test(name)
-      return isSecret || set[name] === undefined
+      if (secrets.problems.has(name)) return []
+      if (set[fileVariable(name)] !== undefined && isSecret(name)) return `${name}, read from a file: ${message}`
+      return isSecret(name) || set[name] === undefined
         ? `${name}: ${message}`
         : `${name} is ${JSON.stringify(set[name])}: ${message}`
     })
-    throw new ConfigError([...new Set(problems)])
+    throw new ConfigError([...new Set([...secrets.problems.values(), ...problems])])
   }
   const { limits, allowedOrigins, embedder, summarizer, extractor, automatic } = data
   for (const part of [limits, allowedOrigins, embedder, summarizer, extractor, automatic]) Object.freeze(part)

@@ -1,24 +1,24 @@
-// Conversations: creating, reading, listing and updating them.
+// Conversations: creating, reading and updating them. conversation-page.ts lists them.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../errors.ts'
 import type { Prisma } from '../store/generated/client.ts'
+import { ConversationVisibility } from '../store/generated/enums.ts'
 import {
   findConversation,
-  listConversations,
   readConversations,
-  type ConversationOrder,
   type ConversationRow,
 } from '../store/sql/conversation/read-conversations.ts'
 import type { TurnCount } from '../store/sql/turn/count-turns.ts'
-import { lockJournal, writeEntry } from '../store/sql/event/write-entry.ts'
+import { writeEntry } from '../store/sql/event/write-entry.ts'
+import type { Tx } from '../store/db.ts'
+import { writeFirstParticipants } from '../store/sql/participant/write-first-participants.ts'
 import { withTransaction } from '../store/tx.ts'
-import { cursorFormat, type CursorFormat } from './cursor.ts'
 import type { Platform } from './platform.ts'
 import { announceEntries } from './publisher.ts'
+import { lockConversation, requirePresence } from './authorize.ts'
 import { kindOf, newId } from './id.ts'
-import { id, metadata, name, parse, storable, text, time } from './input.ts'
-import { paging, slice, type Page, type Paging } from './page.ts'
+import { id, metadata, name, parse, storable, text } from './input.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
 import { saltOf } from '../text/term-hash.ts'
 import { policyColumns, policyInput } from './compaction-policy.ts'
@@ -34,7 +34,7 @@ export type Conversation = Omit<
 }
 
 /** The stored counters cover the turns without an audience, so they apply only to a view of exactly these turns. */
-function toConversation(row: ConversationRow): Conversation {
+export function toConversation(row: ConversationRow): Conversation {
   const { publicTurnCount, publicTokenCount, viewActor, windows, addressed, ...conversation } = row
   const isCounted = seesAllPublic({ actor: viewActor, windows, addressed }) && !addressed
   return { ...conversation, counts: isCounted ? { turnCount: publicTurnCount, tokenCount: publicTokenCount } : null }
@@ -52,14 +52,28 @@ const createConversationInput = z.object({
   metadata: metadata.nullish(),
   factExtraction: z.boolean().nullish(),
   compaction: policyInput.nullish(),
+  visibility: z.enum(ConversationVisibility).nullish(),
   participants: z.array(participantInput).max(PARTICIPANTS).nullish(),
 })
 export type CreateConversationInput = z.input<typeof createConversationInput>
 
+/** Returns the participants to create: in a MEMBERS conversation, the creator is one of them. */
+function participantsOf(
+  { participants }: z.output<typeof createConversationInput>,
+  visibility: ConversationVisibility,
+  creator: string,
+): z.output<typeof participantInput>[] {
+  const given = participants ?? []
+  if (new Set(given.map(({ actor }) => actor)).size < given.length) {
+    throw InvalidInput.at('participants', 'must name each actor only once')
+  }
+  return visibility === 'OPEN' || given.some(({ actor }) => actor === creator) ? given : [{ actor: creator }, ...given]
+}
+
 /**
- * Creates a conversation and returns it. If the tenant already has a conversation with the given key, returns that
- * conversation unchanged.
- * @throws InvalidInput @throws Conflict if the existing conversation is deleted concurrently
+ * Creates a conversation and returns it. If the viewer sees a conversation with the given key, returns that conversation
+ * unchanged. The creator of a MEMBERS conversation is one of its participants.
+ * @throws InvalidInput @throws Conflict if the existing conversation is changed or deleted concurrently
  */
 export async function createConversation(
   deps: Platform,
@@ -67,15 +81,15 @@ export async function createConversation(
   input: CreateConversationInput,
 ): Promise<Conversation> {
   const given = parse(createConversationInput, input)
-  const participants = given.participants ?? []
-  if (new Set(participants.map(({ actor }) => actor)).size < participants.length) {
-    throw InvalidInput.at('participants', 'must name each actor only once')
-  }
+  const visibility = given.visibility ?? deps.conversationVisibility
+  const participants = participantsOf(given, visibility, viewer.actor)
   const policy = policyColumns(deps, given.compaction)
   const created = newId('conversation')
   const createdAt = new Date()
   const { tenant } = viewer
   const owner = given.owner ?? viewer.actor
+  const existing = given.key == null ? null : await getConversationByKey(deps, viewer, given.key)
+  if (existing) return existing
   const isNew = await withTransaction(deps.db, async (tx, afterCommit) => {
     const { count } = await tx.conversation.createMany({
       data: [
@@ -90,6 +104,8 @@ export async function createConversation(
           metadata: (given.metadata ?? {}) as Prisma.InputJsonObject,
           factExtraction: given.factExtraction ?? false,
           ...policy,
+          visibility,
+          keyScope: visibility === 'OPEN' ? '' : viewer.actor,
           createdAt,
         },
       ],
@@ -98,32 +114,33 @@ export async function createConversation(
     if (count === 0) return false
     const last = participants.length
     await tx.journal.create({
-      data: { conversationId: created, tenant, lastSeq: last, salt: saltOf(tenant, owner), updatedAt: createdAt },
-    })
-    await tx.participant.createMany({
-      data: participants.map(({ actor, kind, displayName, history }, index) => ({
+      data: {
         conversationId: created,
+        tenant,
+        visibility,
+        lastSeq: last,
+        salt: saltOf(tenant, owner),
+        updatedAt: createdAt,
+      },
+    })
+    await writeFirstParticipants(
+      tx,
+      created,
+      participants.map(({ actor, kind, displayName, history }, index) => ({
         actor,
         kind: kind ?? 'HUMAN',
-        displayName,
+        displayName: displayName ?? null,
         history: history ?? 'ALL',
-        windows: windowsAfterJoining([], history ?? 'ALL', index + 1),
+        windowStart: windowsAfterJoining([], history ?? 'ALL', index + 1)[0]!,
       })),
-    })
-    await tx.entry.createMany({
-      data: participants.map(({ actor }, index) => ({
-        conversationId: created,
-        seq: index + 1,
-        kind: 'JOINED' as const,
-        actor,
-      })),
-    })
+    )
     if (last > 0) afterCommit(() => announceEntries(deps, [{ tenant, conversationId: created, first: 1, last }]))
     return true
   })
-  const conversationId = isNew ? created : await findConversation(deps.db, tenant, given.key!)
-  const conversation = conversationId && (await getConversations(deps, viewer, [conversationId])).get(conversationId)
-  if (!conversation) throw new Conflict('The conversation was deleted concurrently. Try again.')
+  const conversation = isNew
+    ? (await getConversations(deps, viewer, [created])).get(created)
+    : await getConversationByKey(deps, viewer, given.key!)
+  if (!conversation) throw new Conflict('The conversation was changed or deleted concurrently. Try again.')
   return conversation
 }
 
@@ -141,69 +158,53 @@ export async function getConversations(
   return new Map(rows.map((row) => [row.id, toConversation(row)]))
 }
 
-/** Returns the conversation with the key in the viewer's tenant, or null. */
-export async function getConversationByKey(deps: Platform, viewer: Viewer, key: string): Promise<Conversation | null> {
-  const conversationId = storable(key) ? null : await findConversation(deps.db, viewer.tenant, key)
+/** Returns the conversation with the key that the viewer sees, the oldest if there are several; null if there is none. */
+export async function getConversationByKey(
+  deps: Pick<Platform, 'pool'>,
+  viewer: Viewer,
+  key: string,
+): Promise<Conversation | null> {
+  const conversationId = storable(key) ? null : await findConversation(deps.pool, viewer, key)
   return (conversationId && (await getConversations(deps, viewer, [conversationId])).get(conversationId)) || null
 }
 
-const conversationFilter = z.object({
-  owner: name.nullish(),
-  agentName: name.nullish(),
-  participant: name.nullish(),
-  metadata: metadata.nullish(),
-  updatedBefore: time.nullish(),
-  search: text(200).nullish(),
-})
-export type ConversationFilter = z.input<typeof conversationFilter>
+/**
+ * Moves what is derived from a conversation's turns when its visibility changes. src/deps.ts injects it, because this file
+ * must not import domain/erasure.
+ */
+export type ChangeVisibility = (
+  tx: Tx,
+  change: { tenant: string; conversationId: string; visibility: ConversationVisibility },
+) => Promise<void>
 
-/** `orderBy` defaults to CREATED. */
-export type ConversationsArgs = Paging & { filter?: ConversationFilter | null; orderBy?: ConversationOrder | null }
-
-/** `at` is the time by which the list is ordered. */
-type Position = { at: Date; id: string }
-
-const cursorIn = (order: ConversationOrder) =>
-  cursorFormat<Position>(
-    ({ at, id: conversationId }) => `${order}:${at.getTime()}:${conversationId}`,
-    new RegExp(`^${order}:(\\d{1,15}):(conv_\\w{26})$`),
-    (at, conversationId) => ({ at: new Date(Number(at)), id: conversationId }),
-    'this list in this order',
-  )
-const CURSORS: Record<ConversationOrder, CursorFormat<Position>> = {
-  CREATED: cursorIn('CREATED'),
-  ACTIVE: cursorIn('ACTIVE'),
-}
-
-/** Returns the cursor of a conversation in a list in the given order. */
-export function conversationCursor(conversation: Conversation, order: ConversationOrder): string {
-  const at = order === 'CREATED' ? conversation.createdAt : conversation.updatedAt
-  return CURSORS[order].encode({ at, id: conversation.id })
-}
+export type UpdateDeps = Platform & { changeVisibility: ChangeVisibility }
 
 /**
- * Returns a page of the tenant's conversations that match the filter, newest first. In CREATED order, concurrent writes
- * cannot make a page repeat or miss a conversation. In ACTIVE order, a conversation with a new entry moves to the
- * front.
- * @throws InvalidInput
+ * Changes who sees the conversation, which the transaction has locked. The key of a conversation that was OPEN becomes
+ * free for others, who must not learn from it that the conversation exists.
+ * @throws NotAllowed @throws Conflict
  */
-export async function getConversationPage(
-  deps: Platform,
+async function changeVisibility(
+  deps: UpdateDeps,
+  tx: Tx,
   viewer: Viewer,
-  args: ConversationsArgs,
-): Promise<Page<Conversation>> {
-  const page = paging(args, deps.limits.pageSize)
-  const filter = parse(conversationFilter, args.filter ?? {})
-  const order = args.orderBy ?? 'CREATED'
-  const rows = await listConversations(deps.pool, viewer, {
-    ...filter,
-    order,
-    limit: page.size + 1,
-    from: page.backwards ? 'oldest' : 'newest',
-    after: page.after == null ? null : CURSORS[order].decode(page.after, 'after'),
-    before: page.before == null ? null : CURSORS[order].decode(page.before, 'before'),
-  })
-  return slice(rows.map(toConversation), page)
+  conversationId: string,
+  visibility: ConversationVisibility,
+): Promise<void> {
+  await requirePresence(tx, viewer.actor, conversationId)
+  const keyScope = visibility === 'OPEN' ? '' : conversationId
+  if (visibility === 'OPEN' && (await isKeyTaken(tx, conversationId))) {
+    throw new Conflict('Another OPEN conversation has the same key, so this one must stay MEMBERS.')
+  }
+  await tx.conversation.update({ where: { id: conversationId }, data: { visibility, keyScope } })
+  await tx.journal.update({ where: { conversationId }, data: { visibility } })
+  await deps.changeVisibility(tx, { tenant: viewer.tenant, conversationId, visibility })
+}
+
+/** Whether an OPEN conversation has the key of this one. */
+async function isKeyTaken(tx: Tx, conversationId: string): Promise<boolean> {
+  const { tenant, key } = await tx.conversation.findUniqueOrThrow({ where: { id: conversationId } })
+  return key !== null && (await tx.conversation.findFirst({ where: { tenant, key, keyScope: '' } })) !== null
 }
 
 const updateConversationInput = z.object({
@@ -213,16 +214,19 @@ const updateConversationInput = z.object({
   metadata: metadata.nullish(),
   factExtraction: z.boolean().nullish(),
   compaction: policyInput.nullish(),
+  visibility: z.enum(ConversationVisibility).nullish(),
 })
 export type UpdateConversationInput = z.input<typeof updateConversationInput>
 
 /**
  * Updates the given fields and returns the conversation. Null clears a field or restores its default; metadata is
- * replaced as a whole.
+ * replaced as a whole. Subscriptions of viewers who no longer see the conversation end.
  * @throws InvalidInput @throws NotFound
+ * @throws NotAllowed if a viewer who is not in the conversation changes its visibility, or has left a MEMBERS conversation
+ * @throws Conflict if the conversation would become OPEN and another OPEN conversation has its key
  */
 export async function updateConversation(
-  deps: Platform,
+  deps: UpdateDeps,
   viewer: Viewer,
   input: UpdateConversationInput,
 ): Promise<Conversation> {
@@ -231,12 +235,14 @@ export async function updateConversation(
     metadata: data,
     factExtraction,
     compaction,
+    visibility: givenVisibility,
     ...texts
   } = parse(updateConversationInput, input)
   const policy = policyColumns(deps, compaction)
   await withTransaction(deps.db, async (tx, afterCommit) => {
-    if ((await lockJournal(tx, viewer.tenant, conversationId)) === null)
-      throw new NotFound('conversation', conversationId)
+    const before = await lockConversation(tx, viewer, conversationId)
+    const visibility = givenVisibility === null ? deps.conversationVisibility : (givenVisibility ?? before.visibility)
+    if (visibility !== before.visibility) await changeVisibility(deps, tx, viewer, conversationId, visibility)
     await tx.conversation.update({
       where: { id: conversationId },
       data: {

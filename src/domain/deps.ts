@@ -1,6 +1,7 @@
 // All dependencies of the domain's verbs: the platform, and the domain's state in this process. Only code outside the
 // domain imports this type: each verb declares a smaller type.
 
+import type { ChangeVisibility } from './conversation.ts'
 import type { Feeds } from './event/feeds.ts'
 import type { Inboxes } from './event/inbox.ts'
 import type { FactEmbedding } from './fact/embed.ts'
@@ -15,6 +16,7 @@ export type Deps = Platform & {
   appends: AppendQueue
   deltas: DeltaQueue
   updateDerivatives: UpdateDerivatives
+  changeVisibility: ChangeVisibility
   feeds: Feeds
   inboxes: Inboxes
   embedding: Embedding

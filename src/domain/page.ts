@@ -29,10 +29,11 @@ export type Page<T> = { items: T[]; hasNextPage: boolean; hasPreviousPage: boole
 /**
  * Cuts a page from `rows`, which are in the direction of paging and include one row beyond the page if there is one.
  * In the other direction, another page is assumed to exist if a cursor was given.
+ * `isCut`: more rows exist although `rows` is not full.
  */
-export function slice<T>(rows: T[], { size, backwards, after, before }: PageRequest): Page<T> {
-  const isMore = rows.length > size
-  const items = isMore ? rows.slice(0, size) : rows
+export function slice<T>(rows: T[], { size, backwards, after, before }: PageRequest, isCut = false): Page<T> {
+  const isMore = rows.length > size || isCut
+  const items = rows.slice(0, size)
   return backwards
     ? { items: items.toReversed(), hasNextPage: before !== null, hasPreviousPage: isMore }
     : { items, hasNextPage: isMore, hasPreviousPage: after !== null }

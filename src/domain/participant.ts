@@ -1,13 +1,13 @@
 // Participants of a conversation: adding, removing, history windows and read marks.
 
 import { z } from 'zod'
-import { InvalidInput, LimitReached, NotAllowed, NotFound } from '../errors.ts'
+import { InvalidInput, LimitReached, NotFound } from '../errors.ts'
 import { HistoryVisibility, ParticipantKind } from '../store/generated/enums.ts'
 import { countUnread, participantKey } from '../store/sql/turn/count-turns.ts'
-import { readLastSeq } from '../store/sql/event/read-journal.ts'
 import { readParticipants, type ParticipantRow } from '../store/sql/participant/read-participants.ts'
-import { lockJournal, writeEntry } from '../store/sql/event/write-entry.ts'
+import { writeEntry } from '../store/sql/event/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
+import { lockConversation, notPresent, requireConversation } from './authorize.ts'
 import type { Platform } from './platform.ts'
 import { announceEntries, announceRead } from './publisher.ts'
 import { count, id, name, parse, text } from './input.ts'
@@ -44,7 +44,7 @@ export async function getParticipants(
   conversationIds: readonly string[],
 ): Promise<Map<string, Participant[]>> {
   const byConversation = new Map<string, Participant[]>(conversationIds.map((conversationId) => [conversationId, []]))
-  for (const row of await readParticipants(deps.pool, viewer.tenant, conversationIds)) {
+  for (const row of await readParticipants(deps.pool, viewer, conversationIds)) {
     byConversation.get(row.conversationId)?.push(toParticipant(row))
   }
   return byConversation
@@ -57,21 +57,41 @@ async function getParticipant(
   conversationId: string,
   actor: string,
 ): Promise<Participant | null> {
-  const [row] = await readParticipants(deps.pool, viewer.tenant, [conversationId], [actor])
+  const [row] = await readParticipants(deps.pool, viewer, [conversationId], [actor])
   return row ? toParticipant(row) : null
 }
 
-/** For each participant, counts the unread committed turns by other actors that both it and the viewer see. */
+/** Returns a participant that a call has just changed. @throws NotFound if the conversation was deleted meanwhile */
+async function participantNow(
+  deps: Platform,
+  tenant: string,
+  conversationId: string,
+  actor: string,
+): Promise<Participant> {
+  const participant = await getParticipant(deps, { tenant, actor }, conversationId, actor)
+  if (!participant) throw new NotFound('conversation', conversationId)
+  return participant
+}
+
+/** Largest unread count: of more unread turns, only so many are counted. */
+export const MAX_UNREAD = 1000
+/** Number of participants whose unread turns one statement counts, so that the statement is short. */
+const COUNTED_AT_ONCE = 100
+
+/**
+ * For each participant, counts the unread committed turns by other actors that both it and the viewer see, up to
+ * MAX_UNREAD.
+ */
 export async function getUnreadCounts(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   participants: readonly { conversationId: string; actor: string }[],
 ): Promise<number[]> {
-  const counts = await countUnread(
-    pool,
-    viewer,
-    participants.map((p) => ({ conversationId: p.conversationId, actor: p.actor })),
-  )
+  const counts = new Map<string, number>()
+  for (let at = 0; at < participants.length; at += COUNTED_AT_ONCE) {
+    const counted = await countUnread(pool, viewer, participants.slice(at, at + COUNTED_AT_ONCE), MAX_UNREAD)
+    for (const [key, count] of counted) counts.set(key, count)
+  }
   return participants.map((p) => counts.get(participantKey(p.conversationId, p.actor)) ?? 0)
 }
 
@@ -90,14 +110,13 @@ export type AddParticipantInput = z.input<typeof addParticipantInput>
  * Adds the actor to the conversation and returns the participant. For an actor who is already a participant, only
  * displayName is updated, if given.
  * @throws InvalidInput @throws NotFound @throws LimitReached if the conversation has MAX_PARTICIPANTS
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
  */
 export async function addParticipant(deps: Platform, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
   const { conversationId, participant: given } = parse(addParticipantInput, input)
   const key = { conversationId_actor: { conversationId, actor: given.actor } }
   await withTransaction(deps.db, async (tx, afterCommit) => {
-    if ((await lockJournal(tx, viewer.tenant, conversationId)) === null) {
-      throw new NotFound('conversation', conversationId)
-    }
+    await lockConversation(tx, viewer, conversationId)
     const existing = await tx.participant.findUnique({ where: key })
     if (existing === null && (await tx.participant.count({ where: { conversationId } })) >= MAX_PARTICIPANTS) {
       throw tooManyParticipants()
@@ -122,16 +141,16 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
     })
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
-  return (await getParticipant(deps, viewer, conversationId, given.actor))!
+  return participantNow(deps, viewer.tenant, conversationId, given.actor)
 }
 
 const removeParticipantInput = z.object({ conversationId: id('conversation'), actor: name })
 export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
 
 /**
- * Removes the participant and returns it. Its view ends with the LEFT entry. A participant who removes itself joins
+ * Removes the participant and returns it. Its view ends with the LEFT entry. A participant who removes itself may join
  * again by appending a turn; one removed by another actor must be added again.
- * @throws InvalidInput @throws NotFound
+ * @throws InvalidInput @throws NotFound @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
  */
 export async function removeParticipant(
   deps: Platform,
@@ -141,9 +160,7 @@ export async function removeParticipant(
   const { conversationId, actor } = parse(removeParticipantInput, input)
   const key = { conversationId_actor: { conversationId, actor } }
   await withTransaction(deps.db, async (tx, afterCommit) => {
-    if ((await lockJournal(tx, viewer.tenant, conversationId)) === null) {
-      throw new NotFound('conversation', conversationId)
-    }
+    await lockConversation(tx, viewer, conversationId)
     const existing = await tx.participant.findUnique({ where: key })
     if (!existing || existing.leftAt !== null) throw new NotFound('participant', actor)
     const seq = await writeEntry(tx, conversationId, 'LEFT', { actor })
@@ -157,7 +174,7 @@ export async function removeParticipant(
     })
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
-  return (await getParticipant(deps, viewer, conversationId, actor))!
+  return participantNow(deps, viewer.tenant, conversationId, actor)
 }
 
 /**
@@ -167,9 +184,8 @@ export async function removeParticipant(
 export async function participantIn(deps: Platform, viewer: Viewer, conversationId: string): Promise<Participant> {
   const participant = await getParticipant(deps, viewer, conversationId, viewer.actor)
   if (participant && participant.leftAt === null) return participant
-  if ((await readLastSeq(deps.pool, viewer.tenant, conversationId)) === null)
-    throw new NotFound('conversation', conversationId)
-  throw new NotAllowed(`${JSON.stringify(viewer.actor)} is not in the conversation: add it as a participant first.`)
+  await requireConversation(deps, viewer, conversationId)
+  throw notPresent(viewer.actor)
 }
 
 const markReadInput = z.object({ conversationId: id('conversation'), seq: count, as: name.nullish() })
@@ -183,7 +199,7 @@ export async function markRead(deps: Platform, viewer: Viewer, input: MarkReadIn
   const { conversationId, seq, as } = parse(markReadInput, input)
   const reader = actAs(viewer, as)
   const participant = await participantIn(deps, reader, conversationId)
-  const last = (await readLastSeq(deps.pool, viewer.tenant, conversationId)) ?? 0
+  const last = await requireConversation(deps, reader, conversationId)
   if (seq > last) throw InvalidInput.at('seq', `is ${seq}, but the newest entry of the conversation is ${last}`)
   const { count: moved } = await deps.db.participant.updateMany({
     where: { conversationId, actor: reader.actor, lastReadSeq: { lt: seq } },

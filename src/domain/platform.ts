@@ -9,10 +9,12 @@ import type { FactServices } from '../providers/ports/fact-services.ts'
 import type { Summarizers } from '../providers/ports/summarizer.ts'
 import type { TokenCounter } from '../text/tokens.ts'
 import type { Db } from '../store/db.ts'
+import type { ConversationVisibility } from '../store/generated/enums.ts'
 import type { JobQueue } from '../store/job-queue.ts'
 import type { VectorSearch } from '../store/vector-search.ts'
 import type { JournalRange } from './publisher.ts'
-import type { JournalGrowth } from './journal-growth.ts'
+import type { JournalNotifier } from './journal-notifier.ts'
+import type { TenantGates } from './tenant-gate.ts'
 import type { CustomDetector } from '../text/redact.ts'
 import type { AutomaticThresholds } from './automatic-thresholds.ts'
 
@@ -29,10 +31,19 @@ export type Limits = {
 export type Log = Record<'debug' | 'info' | 'warn' | 'error', (details: object, message: string) => void>
 
 export type Platform = {
-  /** The shared connection pool; hot verbs use it with named statements. */
+  /** The connection pool of writes and background work; hot verbs use pools with named statements. */
   pool: Pool
   /** Prisma on the same pool. */
   db: Db
+  /** Connections for the reads of requests. On Postgres, `timeoutMs` limits each of their statements. */
+  reads: {
+    pool: Pool
+    db: Db
+    timeoutMs: number
+    /** Whether the error says that a statement exceeded `timeoutMs`. */
+    isTimeout(error: unknown): boolean
+  }
+  gates: TenantGates
   bus: Bus
   presence: PresenceStore
   /** Limits the operations of each viewer; null without a limit. */
@@ -51,10 +62,12 @@ export type Platform = {
   automatic: AutomaticThresholds
   vectors: VectorSearch
   /** Called after each commit with the journal ranges that it wrote. Wakes this process's workers. */
-  onJournalGrowth: (ranges: readonly JournalRange[]) => void
+  notifyWorkers: (ranges: readonly JournalRange[]) => void
   /** Passes these notifications to the background jobs. */
-  journalGrowth: JournalGrowth
+  journalNotifier: JournalNotifier
   limits: Limits
+  /** Visibility of a conversation that is created without one. */
+  conversationVisibility: ConversationVisibility
   /** Lease of a streaming turn's writer in ms: a turn that gets no delta for longer is aborted. */
   streamLeaseMs: number
   /** Milliseconds after which presence expires unless it is renewed. */

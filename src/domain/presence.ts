@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { PresenceMark } from '../bus/presence.ts'
+import { Unavailable } from '../errors.ts'
 import type { Platform } from './platform.ts'
 import { announcePresence } from './publisher.ts'
 import { PRESENCE_STATES, type PresenceState } from './presence-state.ts'
@@ -23,7 +24,7 @@ export type PresenceHolder = {
   /** Renews the mark until `end` is called. OFFLINE stops renewing it. */
   keep(mark: PresenceMark, state: PresenceState): void
   readonly id: string
-  /** Removes all marks of this holder and announces the resulting states. */
+  /** Removes all marks of this holder and announces the resulting states. If this fails, the marks expire. */
   end(): Promise<void>
 }
 
@@ -58,14 +59,19 @@ async function announce(deps: Platform, { conversationId, actor }: PresenceMark)
   announcePresence(deps, conversationId, actor, (states.get(conversationId)?.get(actor) ?? 'OFFLINE') as PresenceState)
 }
 
+/** Logs the error, unless the store has logged that it cannot be reached. */
+function report({ log }: Platform, error: unknown, message: string): void {
+  if (!(error instanceof Unavailable)) log.warn({ err: error }, message)
+}
+
 /** Returns the presence of each participant, in the given order; OFFLINE for all if it cannot be read. */
 export async function getPresence(
   deps: Platform,
   participants: readonly { conversationId: string; actor: string }[],
 ): Promise<PresenceState[]> {
   const conversationIds = [...new Set(participants.map((p) => p.conversationId))]
-  const states = await deps.presence.states(conversationIds).catch((error) => {
-    deps.log.warn({ err: error }, 'could not read presence')
+  const states = await deps.presence.states(conversationIds).catch((error: unknown) => {
+    report(deps, error, 'could not read presence')
     return new Map<string, Map<string, string>>()
   })
   return participants.map((p) => (states.get(p.conversationId)?.get(p.actor) ?? 'OFFLINE') as PresenceState)
@@ -76,9 +82,9 @@ export function createPresenceHolder(deps: Platform): PresenceHolder {
   const kept = new Map<string, { mark: PresenceMark; state: PresenceState }>()
   const renew = setInterval(() => {
     for (const { mark, state } of kept.values()) {
-      deps.presence.set(mark, state, deps.presenceTtlMs).catch((error) => {
-        deps.log.warn({ err: error }, 'could not renew presence')
-      })
+      deps.presence
+        .set(mark, state, deps.presenceTtlMs)
+        .catch((error: unknown) => report(deps, error, 'could not renew presence'))
     }
   }, deps.presenceTtlMs / 3)
   renew.unref()
@@ -93,7 +99,11 @@ export function createPresenceHolder(deps: Platform): PresenceHolder {
       clearInterval(renew)
       const marks = [...kept.values()].map(({ mark }) => mark)
       kept.clear()
-      for (const mark of marks) if (await deps.presence.remove(mark)) await announce(deps, mark)
+      try {
+        for (const mark of marks) if (await deps.presence.remove(mark)) await announce(deps, mark)
+      } catch (error) {
+        report(deps, error, 'ending presence failed')
+      }
     },
   }
 }

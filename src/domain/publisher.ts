@@ -35,8 +35,8 @@ const toTenant = ({ bus }: Publisher, tenant: string, message: TenantMessage) =>
 /** Entries `first` to `last` of one journal, both included. */
 export type JournalRange = { tenant: string; conversationId: string; first: number; last: number }
 
-/** Dependencies for announcing journal entries. `onJournalGrowth` receives the announced ranges within this process. */
-export type JournalPublisher = Publisher & { onJournalGrowth: (ranges: readonly JournalRange[]) => void }
+/** Dependencies for announcing journal entries. `notifyWorkers` receives the announced ranges within this process. */
+export type JournalPublisher = Publisher & { notifyWorkers: (ranges: readonly JournalRange[]) => void }
 
 /** Announces entries, after the commit that wrote them. The ranges of one conversation are merged into one message. */
 export function announceEntries(publisher: JournalPublisher, written: readonly JournalRange[]): void {
@@ -57,7 +57,7 @@ export function announceEntries(publisher: JournalPublisher, written: readonly J
     else tenants.set(tenant, [[conversationId, first, last]])
   }
   for (const [tenant, list] of tenants) toTenant(publisher, tenant, { type: 'entries', ranges: list })
-  publisher.onJournalGrowth(written)
+  publisher.notifyWorkers(written)
 }
 
 /** Announces text of an open turn, after the commit. The text of a turn with an audience is not published. */

@@ -1,12 +1,13 @@
 // Decides which turns, summaries and events a view contains. A participant's view is its history windows, minus turns
 // limited to other participants. store/sql/visible.ts has the same rule in SQL; a property test compares the two.
 
+import type { ConversationVisibility } from '../store/generated/enums.ts'
 import type { Viewer } from '../store/viewer.ts'
 
 export type { Viewer } from '../store/viewer.ts'
 
 export type View = {
-  /** Null for an actor who was never a participant, who sees all turns without an audience. */
+  /** Null for an actor who was never a participant, who sees all turns without an audience of an OPEN conversation. */
   actor: string | null
   /** Seqs at which the view opens, closes, opens again …, ascending. */
   windows: readonly number[]
@@ -14,8 +15,20 @@ export type View = {
   addressed: boolean
 }
 
-/** The view of an actor who was never a participant. */
+/** The view of an OPEN conversation by an actor who was never a participant. */
 export const OPEN_VIEW: View = { actor: null, windows: [1], addressed: false }
+
+/** The view of a MEMBERS conversation by an actor who was never a participant: the conversation does not exist. */
+export const NO_VIEW: View = { actor: null, windows: [], addressed: false }
+
+/** Returns the actor's view; `participant` is null or undefined for an actor who was never a participant. */
+export const viewIn = <V extends View>(
+  visibility: ConversationVisibility,
+  participant: V | null | undefined,
+): V | View => participant ?? (visibility === 'OPEN' ? OPEN_VIEW : NO_VIEW)
+
+/** Whether the conversation exists in the view. A participant's view always has a window, which may be closed. */
+export const seesConversation = ({ windows }: Pick<View, 'windows'>): boolean => windows.length > 0
 
 /** The fields of a turn or fact that determine its visibility. A null audience includes every participant. */
 export type VisibilityFields = { seq: number; rootSeq: number; audience: readonly string[] | null }

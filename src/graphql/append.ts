@@ -65,7 +65,7 @@ export const TurnInput = builder.inputType('TurnInput', {
       type: 'DateTime',
       description:
         'When the turn was written, for imported turns; defaults to now, and must not be in the future. It does not '
-        + 'change the order of turns.',
+        + 'change the order of turns. A turn with this field has `importedAt`.',
     }),
   }),
 })
@@ -87,7 +87,7 @@ builder.mutationField('appendTurn', (t) =>
     type: 'Turn',
     description:
       'Says something. What is answered is committed: it has its place in the conversation, and will not be lost.',
-    errors: orErrors('AppendTurn', 'The turn as it stands in the conversation, or why nothing was written.', [
+    errors: orErrors('AppendTurn', 'The appended turn, or an error.', [
       InvalidInput,
       NotFound,
       NotAllowed,
@@ -131,7 +131,7 @@ builder.mutationField('appendTurns', (t) =>
   t.field({
     type: AppendTurnsPayload,
     description: 'Says several things in one conversation: all of them, with nothing in between, or none.',
-    errors: orErrors('AppendTurns', 'The turns as they stand in the conversation, or why none was written.', [
+    errors: orErrors('AppendTurns', 'The appended turns, or an error.', [
       InvalidInput,
       NotFound,
       NotAllowed,
@@ -172,12 +172,7 @@ builder.mutationField('supersedeTurn', (t) =>
   t.field({
     type: 'Turn',
     description: 'Edits or regenerates a turn: a newer version stands in its place, the older ones can still be read.',
-    errors: orErrors('SupersedeTurn', 'The newer version, or why the older one still stands.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      Conflict,
-    ]),
+    errors: orErrors('SupersedeTurn', 'The new version, or an error.', [InvalidInput, NotFound, NotAllowed, Conflict]),
     args: {
       input: t.arg({ type: SupersedeTurnInput, required: true, description: 'The turn, and what takes its place.' }),
     },

@@ -16,12 +16,13 @@ const MemoryAudit = builder
         description: 'What was merged, contradicted, edited or taken back; it is kept with the reason.',
       }),
       exactDuplicatesSkipped: t.exposeInt('exactDuplicatesSkipped', {
-        description: 'Facts for everyone in the tenant that were not written, because they were known to the letter.',
+        description:
+          'Number of times that facts in view were asserted again without a change, by turns and recordings in view.',
       }),
       exactDuplicateRate: t.exposeFloat('exactDuplicateRate', {
         nullable: true,
         description:
-          'The share of those in all facts for everyone that were to be written: how often the same is learned.',
+          'Share of `exactDuplicatesSkipped` in the sum of it, `activeFacts` and `supersededFacts`; null if the sum is 0.',
       }),
       nearDuplicateRate: t.exposeFloat('nearDuplicateRate', {
         nullable: true,
@@ -49,6 +50,7 @@ builder.queryField('memoryAudit', (t) =>
   t.field({
     type: MemoryAudit,
     description: 'Whether facts are kept in order: duplicates, contradictions, use, and the work that is behind.',
-    resolve: (_, __, { deps, viewer, work }) => work.read(() => auditMemory(deps, viewer)),
+    resolve: (_, __, { reading, viewer, work }) =>
+      reading.gates.memory.run(viewer.tenant, () => work.read(() => auditMemory(reading, viewer))),
   }),
 )

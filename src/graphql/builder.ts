@@ -7,6 +7,7 @@ import type { Conversation } from '../domain/conversation.ts'
 import type { ErasureReceipt } from '../domain/erasure/delete-conversation.ts'
 import type { InboxEvent } from '../domain/event/inbox.ts'
 import type { Fact } from '../domain/fact/fact.ts'
+import type { FactSource } from '../domain/fact/source.ts'
 import type { EmbeddingProgress } from '../domain/indexing/embedding-progress.ts'
 import type { Participant } from '../domain/participant.ts'
 import type { DeltaReceipt } from '../domain/streaming-turn/stream.ts'
@@ -25,6 +26,7 @@ export const builder = new SchemaBuilder<{
     EmbeddingProgress: EmbeddingProgress
     ErasureReceipt: ErasureReceipt
     Fact: Fact
+    FactSource: FactSource
     InboxEvent: InboxEvent
     Participant: Participant
     Summary: Summary

@@ -42,7 +42,7 @@ type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unkno
 
 /** Defines `<name>Connection` and `<name>Edge` for pages of the object type; `items` is its plural in descriptions. */
 export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
-  name: 'Conversation' | 'Fact' | 'Turn',
+  name: 'Conversation' | 'Fact' | 'FactSource' | 'Turn',
   items: string,
   cursorOf: (item: Item, page: Of) => string,
 ): ObjectRef<(typeof builder)['$inferSchemaTypes'], Of> {
@@ -57,7 +57,10 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
           extensions: SHAREABLE,
           resolve: ({ node, page }) => cursorOf(node, page),
         }),
-        node: t.expose('node' as never, { type: name, description: `The ${name.toLowerCase()} at this place.` }),
+        node: t.expose('node' as never, {
+          type: name,
+          description: `The ${name.replace(/\B[A-Z]/g, ' $&').toLowerCase()} at this place.`,
+        }),
       }),
     })
   return builder

@@ -1,6 +1,6 @@
 // Contexts, the messages to send to a model: their types, and the query that builds one.
 
-import { buildContext } from '../domain/context/build.ts'
+import { buildContext, MAX_RECENT_TURNS } from '../domain/context/build.ts'
 import type {
   Context as Built,
   ContextItem as Item,
@@ -9,11 +9,18 @@ import type {
 } from '../domain/context/message.ts'
 import { render } from '../domain/context/render.ts'
 import { BudgetTooSmall, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { yieldToEventLoop } from '../yield.ts'
 import { builder } from './builder.ts'
 import { ContentPart } from './content.ts'
 import { RecallScopeEnum } from './recall.ts'
 import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
+
+/** Maximum `tokenBudget` of a context that does not wait for other contexts of the tenant. */
+const UNGATED_TOKENS = 100_000
+
+/** Maximum number of messages that are rendered in the iteration of the event loop that completes the other fields. */
+const RENDERED_AT_ONCE = 500
 
 const ContextStrategyEnum = builder.enumType('ContextStrategy', {
   description:
@@ -115,54 +122,55 @@ const ContextItem = builder
     }),
   })
 
-const Context = builder
-  .objectRef<Built>('Context')
-  .implement({
-    description: 'What a model is given of a conversation: as much as fits, and an account of it.',
-    fields: (t) => ({
-      messages: t.field({
-        type: [ContextMessage],
-        description:
-          "In the order of the sections: the conversation's system prompt, profiles, facts, summaries, instructions, pinned "
-          + 'and recent turns, what was recalled, the newest turn.',
-        resolve: ({ messages }) => messages,
-      }),
-      rendered: t.field({
-        type: 'JSON',
-        description:
-          "The messages, ready for a provider's API. Tool results stand right after their calls, and a call that "
-          + 'nobody answered is answered so. Summaries stand before profiles and facts, so that what is the '
-          + "system's stands first.",
-        args: {
-          format: t.arg({
-            type: MessageFormatEnum,
-            defaultValue: 'OPENAI',
-            description: 'The provider or library that will take them.',
-          }),
-        },
-        resolve: ({ messages }, { format }) => render(messages, format ?? 'OPENAI'),
-      }),
-      tokens: t.exposeInt('tokens', {
-        description:
-          'Of the rendering that takes most, counted as the JSON that is sent and 4 for each message. Never above the '
-          + 'budget.',
-      }),
-      tokenBudget: t.exposeInt('tokenBudget', { description: 'What was asked for.' }),
-      truncated: t.exposeBoolean('truncated', {
-        description: 'Whether anything was left out that is in view and was asked for. `items` says what, and why.',
-      }),
-      items: t.field({
-        type: [ContextItem],
-        description: 'The manifest: one for each message, in their order, then one for each group that was left out.',
-        resolve: ({ items }) => items,
-      }),
-      stablePrefixTokens: t.exposeInt('stablePrefixTokens', {
-        description:
-          "Tokens of the messages that the next call is expected to begin with, unchanged: what a provider's cache "
-          + 'holds.',
-      }),
+const Context = builder.objectRef<Built>('Context').implement({
+  description: 'What a model is given of a conversation: as much as fits, and an account of it.',
+  fields: (t) => ({
+    messages: t.field({
+      type: [ContextMessage],
+      description:
+        "In the order of the sections: the conversation's system prompt, profiles, facts, summaries, instructions, pinned "
+        + 'and recent turns, what was recalled, the newest turn.',
+      resolve: ({ messages }) => messages,
     }),
-  })
+    rendered: t.field({
+      type: 'JSON',
+      description:
+        "The messages, ready for a provider's API. Tool results stand right after their calls, and a call that "
+        + 'nobody answered is answered so. Summaries stand before profiles and facts, so that what is the '
+        + "system's stands first.",
+      args: {
+        format: t.arg({
+          type: MessageFormatEnum,
+          defaultValue: 'OPENAI',
+          description: 'The provider or library that will take them.',
+        }),
+      },
+      resolve({ messages }, { format }) {
+        const rendered = () => render(messages, format ?? 'OPENAI')
+        return messages.length > RENDERED_AT_ONCE ? yieldToEventLoop().then(rendered) : rendered()
+      },
+    }),
+    tokens: t.exposeInt('tokens', {
+      description:
+        'Of the rendering that takes most, counted as the JSON that is sent and 4 for each message. Never above the '
+        + 'budget.',
+    }),
+    tokenBudget: t.exposeInt('tokenBudget', { description: 'What was asked for.' }),
+    truncated: t.exposeBoolean('truncated', {
+      description: 'Whether anything was left out that is in view and was asked for. `items` says what, and why.',
+    }),
+    items: t.field({
+      type: [ContextItem],
+      description: 'The manifest: one for each message, in their order, then one for each group that was left out.',
+      resolve: ({ items }) => items,
+    }),
+    stablePrefixTokens: t.exposeInt('stablePrefixTokens', {
+      description:
+        "Tokens of the messages that the next call is expected to begin with, unchanged: what a provider's cache "
+        + 'holds.',
+    }),
+  }),
+})
 
 const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
   description: 'What to recall for a context, beside the turns that are in it anyway.',
@@ -191,8 +199,8 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     recentTurns: t.int({
       description:
         'How many of the newest turns to keep in their own words, if they fit. So that the beginning of the context '
-        + 'stays the same from call to call, up to twice as many may stand; never more with SIMPLE. As many as fit '
-        + 'when left out.',
+        + 'stays the same from call to call, up to twice as many may stand; never more with SIMPLE. '
+        + `Defaults to ${MAX_RECENT_TURNS}, which is also the maximum.`,
     }),
     semanticRecall: t.field({
       type: SemanticRecallInput,
@@ -257,6 +265,9 @@ builder.queryField('buildContext', (t) =>
         description: 'Of which conversation, for whom, how large.',
       }),
     },
-    resolve: (_, { input }, { deps, viewer, work }) => work.read(() => buildContext(deps, viewer, input)),
+    resolve(_, { input }, { reading, viewer, work }) {
+      const build = () => work.read(() => buildContext(reading, viewer, input))
+      return input.tokenBudget > UNGATED_TOKENS ? reading.gates.contexts.run(viewer.tenant, build) : build()
+    },
   }),
 )

@@ -1,19 +1,18 @@
 // Conversations: the type, the queries that find and list them, and the mutations that create and update them.
 
 import {
-  conversationCursor,
   createConversation,
   getConversationByKey,
-  getConversationPage,
   updateConversation,
   type Conversation,
-  type ConversationsArgs,
 } from '../domain/conversation.ts'
+import { conversationCursor, getConversationPage, type ConversationsArgs } from '../domain/conversation-page.ts'
 import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import type { Page } from '../domain/page.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
 import { connectionOf } from './connection.ts'
+import { ConversationVisibilityEnum } from './conversation-visibility.ts'
 import { loadConversation, loadTurnCount } from './loaders.ts'
 import { Node } from './node.ts'
 import { ParticipantInput } from './participant.ts'
@@ -34,7 +33,8 @@ builder.objectType('Conversation', {
     key: t.exposeString('key', {
       nullable: true,
       description:
-        "The caller's own name for the conversation, unique in the tenant; null for a conversation that was given none.",
+        'Key given by createConversation, unique among the OPEN conversations of the tenant; a MEMBERS conversation may have '
+        + 'the same key. Null without one.',
     }),
     tenant: t.exposeString('tenant', {
       description: 'The space the conversation lies in. Viewers of other tenants never see it.',
@@ -78,6 +78,10 @@ builder.objectType('Conversation', {
       description:
         'Whether facts are extracted from the turns automatically. `extractFacts` and `recordFacts` work in any case.',
     }),
+    visibility: t.expose('visibility', {
+      type: ConversationVisibilityEnum,
+      description: 'Who sees that the conversation exists.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the conversation was made.' }),
     updatedAt: t.expose('updatedAt', {
       type: 'DateTime',
@@ -98,7 +102,7 @@ builder.queryField('conversation', (t) =>
     resolve(_, { id, key }, context) {
       if (id != null && key == null) return loadConversation(context, context.viewer, id)
       if (id == null && key != null) {
-        return context.work.read(() => getConversationByKey(context.deps, context.viewer, key))
+        return context.work.read(() => getConversationByKey(context.reading, context.viewer, key))
       }
       throw InvalidInput.at('', 'give id or key, exactly one of them')
     },
@@ -170,8 +174,8 @@ builder.queryField('conversations', (t) =>
         description: 'What decides the order. Cursors only fit the order they come from.',
       }),
     },
-    async resolve(_, args, { deps, viewer, work }): Promise<ConversationPage> {
-      const page = await work.read(() => getConversationPage(deps, viewer, args))
+    async resolve(_, args, { reading, viewer, work }): Promise<ConversationPage> {
+      const page = await work.read(() => getConversationPage(reading, viewer, args))
       return { ...page, order: args.orderBy ?? 'CREATED' }
     },
   }),
@@ -182,7 +186,8 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
   fields: (t) => ({
     key: t.string({
       description:
-        "The caller's own name for the conversation, 1 to 200 characters. Given a second time it returns the conversation as it is.",
+        'Idempotency key, 1 to 200 characters. If the viewer sees a conversation with this key, that conversation is returned '
+        + 'unchanged. MEMBERS conversations that the viewer does not see never conflict with the key.',
     }),
     owner: t.string({ description: 'Whom the conversation belongs to; the viewer when left out.' }),
     agentName: t.string({ description: 'Which agent handles the conversation.' }),
@@ -201,11 +206,17 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
       type: CompactionPolicyInput,
       description: 'When and how old turns are summarised; the defaults when left out.',
     }),
+    visibility: t.field({
+      type: ConversationVisibilityEnum,
+      description:
+        'Who sees the conversation. Defaults to the server setting CONVERSATION_VISIBILITY, which is OPEN unless set. The '
+        + 'viewer becomes a participant of a MEMBERS conversation, as HUMAN unless listed in `participants`.',
+    }),
     participants: t.field({
       type: [ParticipantInput],
       description:
-        'Who is in the conversation from the start, at most 1,000, each actor once. Nobody is added unasked, the owner '
-        + 'included.',
+        'Participants from the start, at most 1,000, each actor once. Nobody else is added, not even the owner; the viewer '
+        + 'is added to a MEMBERS conversation.',
     }),
   }),
 })
@@ -214,7 +225,7 @@ builder.mutationField('createConversation', (t) =>
   t.field({
     type: 'Conversation',
     description:
-      'Makes a conversation. With a key that the tenant has used before it makes none, and answers with the conversation that has it.',
+      'Creates a conversation. If the viewer sees a conversation with the given key, returns that one instead.',
     errors: orErrors('CreateConversation', 'The conversation, new or found by its key, or why none was made.', [
       InvalidInput,
       Conflict,
@@ -248,6 +259,12 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
       type: CompactionPolicyInput,
       description: 'When and how old turns are summarised; null sets the defaults again.',
     }),
+    visibility: t.field({
+      type: ConversationVisibilityEnum,
+      description:
+        'Who sees the conversation; null sets the default of createConversation. Only a present participant changes it. '
+        + 'Subscriptions of viewers who no longer see the conversation end.',
+    }),
   }),
 })
 
@@ -259,6 +276,7 @@ builder.mutationField('updateConversation', (t) =>
       InvalidInput,
       NotFound,
       NotAllowed,
+      Conflict,
     ]),
     args: {
       input: t.arg({

@@ -30,6 +30,6 @@ builder.queryField('embedding', (t) =>
   t.field({
     type: 'EmbeddingProgress',
     description: 'How far turns can be found by what they mean, over all conversations of the server.',
-    resolve: (_, __, { deps, work }) => work.read(() => deps.embedding.progress()),
+    resolve: (_, __, { reading, work }) => work.read(() => reading.embedding.progress()),
   }),
 )

@@ -1,7 +1,8 @@
 // The mutations that record, extract, retract and reconcile facts.
 
-import { extractFacts } from '../domain/fact/extract.ts'
-import { recordFacts, retractFact, type FactExtraction as Extracted } from '../domain/fact/record.ts'
+import { extractFacts, MAX_EXTRACTED_TURNS } from '../domain/fact/extract.ts'
+import type { FactExtraction as Extracted } from '../domain/fact/fact-extraction.ts'
+import { recordFacts, retractFact } from '../domain/fact/record.ts'
 import { reconcileFacts, type Reconciliation as Reconciled } from '../domain/fact/reconcile-facts.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { builder } from './builder.ts'
@@ -14,11 +15,16 @@ const FactExtraction = builder
     fields: (t) => ({
       facts: t.field({
         type: ['Fact'],
-        description: 'Those that were new, in the order given.',
+        description: 'The facts that are new to the viewer, in the order given.',
         resolve: ({ facts }) => facts,
       }),
       exactDuplicatesSkipped: t.exposeInt('exactDuplicatesSkipped', {
-        description: 'How many were known to the letter, among the same people. Each adds a source to the known fact.',
+        description:
+          'Number of facts that repeat one which the viewer already sees. Each adds a source to the stored fact.',
+      }),
+      hasMore: t.exposeBoolean('hasMore', {
+        description:
+          'Whether `extractFacts` left unread turns. Call it again to read on. Always false for `recordFacts`.',
       }),
     }),
   })
@@ -71,7 +77,8 @@ builder.mutationField('recordFacts', (t) =>
       NotAllowed,
     ]),
     args: { input: t.arg({ type: RecordFactsInput, required: true, description: 'What is to be remembered.' }) },
-    resolve: (_, { input }, { deps, viewer }) => recordFacts(deps, viewer, input),
+    resolve: (_, { input }, { deps, viewer }) =>
+      deps.gates.memory.run(viewer.tenant, () => recordFacts(deps, viewer, input)),
   }),
 )
 
@@ -111,7 +118,8 @@ builder.mutationField('extractFacts', (t) =>
   t.field({
     type: FactExtraction,
     description:
-      'Reads the turns of a conversation that were not read before, and writes down the facts they tell. Questions, '
+      'Reads the turns of a conversation that were not read before, and writes down the facts they tell. '
+      + `One call reads at most ${MAX_EXTRACTED_TURNS} turns, the oldest first. Questions, `
       + 'quotations and what tools answer tell none; what agents only repeat is not learned again.',
     errors: orErrors('ExtractFacts', 'What was learned, or why not all was read. What was read stays read.', [
       InvalidInput,
@@ -122,7 +130,8 @@ builder.mutationField('extractFacts', (t) =>
     args: {
       input: t.arg({ type: ExtractFactsInput, required: true, description: 'Which conversation, and how far.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) => extractFacts(deps, viewer, input),
+    resolve: (_, { input }, { deps, viewer }) =>
+      deps.gates.memory.run(viewer.tenant, () => extractFacts(deps, viewer, input)),
   }),
 )
 
@@ -161,6 +170,7 @@ builder.mutationField('reconcileFacts', (t) =>
       ProviderFailed,
     ]),
     args: { input: t.arg({ type: ReconcileFactsInput, required: true, description: 'Which facts are compared.' }) },
-    resolve: (_, { input }, { deps, viewer }) => reconcileFacts(deps, viewer, input),
+    resolve: (_, { input }, { deps, viewer }) =>
+      deps.gates.memory.run(viewer.tenant, () => reconcileFacts(deps, viewer, input)),
   }),
 )

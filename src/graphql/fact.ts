@@ -140,7 +140,7 @@ builder.queryField('facts', (t) =>
       first: t.arg.int({ description: "Facts at most; up to the server's page size, 200 by default." }),
       after: t.arg.string({ description: 'A cursor of this list: only what follows it.' }),
     },
-    resolve: (_, args, { deps, viewer, work }) => work.read(() => getFactPage(deps, viewer, args)),
+    resolve: (_, args, { reading, viewer, work }) => work.read(() => getFactPage(reading, viewer, args)),
   }),
 )
 

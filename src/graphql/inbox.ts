@@ -1,5 +1,6 @@
 // The subscription inbox: changes in a participant's list of conversations.
 
+import { MAX_UNREAD } from '../domain/participant.ts'
 import { readInbox } from '../domain/event/inbox.ts'
 import { builder } from './builder.ts'
 import { readFor, viewerOf } from './inherited-view.ts'
@@ -31,7 +32,9 @@ builder.objectType('InboxEvent', {
       resolve: (event, _, context) => loadConversation(context, viewerOf(context, event), event.conversationId),
     }),
     unreadCount: t.int({
-      description: 'Turns by others that the participant has not read, as of now; 0 once the conversation is deleted.',
+      description:
+        `Turns by others that the participant has not read, as of now, at most ${MAX_UNREAD}; 0 once the conversation is `
+        + 'deleted.',
       resolve(event, _, context) {
         const viewer = viewerOf(context, event)
         return loadUnreadCount(context, viewer, { conversationId: event.conversationId, actor: viewer.actor })

@@ -74,6 +74,6 @@ builder.queryField('jobs', (t) =>
       first: t.arg.int({ defaultValue: 50, description: 'So many at most.' }),
       state: t.arg({ type: JobStateEnum, description: 'Only jobs that are so far; all of them when left out.' }),
     },
-    resolve: (_, args, { deps, viewer, work }) => work.read(() => getJobs(deps, viewer, args)),
+    resolve: (_, args, { reading, viewer, work }) => work.read(() => getJobs(reading, viewer, args)),
   }),
 )

@@ -9,6 +9,7 @@ import type { Deps } from '../domain/deps.ts'
 import type { PresenceState } from '../domain/presence-state.ts'
 import type { Page } from '../domain/page.ts'
 import { getFactPages, getFacts, type Fact, type FactsOfConversationArgs } from '../domain/fact/fact.ts'
+import { getFactSourcePages, type FactSource, type FactSourcesArgs } from '../domain/fact/source.ts'
 import { getParticipants, getUnreadCounts, type Participant } from '../domain/participant.ts'
 import { getPresence } from '../domain/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../domain/summary/history.ts'
@@ -38,7 +39,7 @@ function inOrder<Key, Args, Value>(
   keyOf: (key: Key) => string,
 ): Load<Key, Args, Value> {
   return (context, viewer, key, args) => {
-    const { deps, loaders } = context
+    const { reading, loaders } = context
     // No part contains U+0000 (domain/input.ts), so different parts never give the same group.
     const group = `${name}\0${viewer.tenant}\0${viewer.actor}\0${args === undefined ? '' : JSON.stringify(args)}`
     let loader = loaders.get(group) as DataLoader<Key, Value, string> | undefined
@@ -46,7 +47,7 @@ function inOrder<Key, Args, Value>(
       const created: DataLoader<Key, Value, string> = new DataLoader<Key, Value, string>(
         async (keys) => {
           created.clearAll()
-          const values = await context.work.read(() => load(deps, viewer, keys, args))
+          const values = await context.work.read(() => load(reading, viewer, keys, args))
           return readFor(context, viewer, values, (all) => all.flatMap(objectsOf))
         },
         { cacheKeyFn: keyOf },
@@ -136,6 +137,14 @@ export const loadFact = withoutArgs<Fact | null>(byId('fact', getFacts, itself, 
 export const loadPageOfFacts: Load<string, FactsOfConversationArgs, Page<Fact>> = byId(
   'page of facts',
   getFactPages,
+  items,
+  NONE,
+)
+
+/** A page of the fact's sources in the viewer's view, in the order in which they were stored. */
+export const loadPageOfSources: Load<string, FactSourcesArgs, Page<FactSource>> = byId(
+  'page of sources',
+  getFactSourcePages,
   items,
   NONE,
 )

@@ -1,6 +1,6 @@
 // Participants of a conversation: the type, their read positions, and the mutations that change them.
 
-import { addParticipant, markRead, removeParticipant } from '../domain/participant.ts'
+import { addParticipant, MAX_UNREAD, markRead, removeParticipant } from '../domain/participant.ts'
 import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
 import { builder } from './builder.ts'
@@ -54,7 +54,9 @@ builder.objectType('Participant', {
       description: 'They have read up to this journal entry, by `markRead`; 0 when they never said so.',
     }),
     unreadCount: t.int({
-      description: 'Committed turns by others that came after `lastReadSeq`: those that both they and the viewer see.',
+      description:
+        'Committed turns by others that came after `lastReadSeq`: those that both they and the viewer see. At most '
+        + `${MAX_UNREAD}: further ones are not counted.`,
       extensions: PER_VIEWER,
       resolve: (participant, _, context) => loadUnreadCount(context, viewerOf(context, participant), participant),
     }),

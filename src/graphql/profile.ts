@@ -30,8 +30,8 @@ builder.queryField('userProfile', (t) =>
       'The profile of a user; null where none was made, or it tells of a fact that the viewer does not see. It is '
       + 'made by `refreshUserProfile`, or by itself where the server is set to do so.',
     args: { userId: t.arg.string({ required: true, description: 'The user, as participants are called by.' }) },
-    resolve: async (_, { userId }, { deps, viewer, work }) =>
-      (await work.read(() => getProfiles(deps, viewer, [userId]))).get(userId) ?? null,
+    resolve: async (_, { userId }, { reading, viewer, work }) =>
+      (await work.read(() => getProfiles(reading, viewer, [userId]))).get(userId) ?? null,
   }),
 )
 
@@ -57,6 +57,7 @@ builder.mutationField('refreshUserProfile', (t) =>
       ProviderFailed,
     ]),
     args: { input: t.arg({ type: RefreshUserProfileInput, required: true, description: 'Whose profile.' }) },
-    resolve: (_, { input }, { deps, viewer }) => refreshUserProfile(deps, viewer, input),
+    resolve: (_, { input }, { deps, viewer }) =>
+      deps.gates.memory.run(viewer.tenant, () => refreshUserProfile(deps, viewer, input)),
   }),
 )

@@ -201,8 +201,8 @@ builder.queryField('recall', (t) =>
     ]),
     args: { input: t.arg({ type: RecallInput, required: true, description: 'What to recall, and where.' }) },
     async resolve(_, { input }, context) {
-      const { deps, viewer, work } = context
-      const found = await work.read(() => recall(deps, viewer, input))
+      const { reading, viewer, work } = context
+      const found = await work.read(() => recall(reading, viewer, input))
       return readFor(context, actAs(viewer, input.as), found, ({ hits }) =>
         hits.flatMap(({ memory, neighbours }) => [recalled(memory), ...neighbours]),
       )

@@ -12,6 +12,8 @@ type Loaders = Map<string, DataLoader<never, unknown, string>>
 
 export type RequestContext = {
   deps: Deps
+  /** `deps` with connections whose statements have the time limit of reads. */
+  reading: Deps
   /** The viewer from the transport. For fields below a field with `as`, inherited-view.ts returns another viewer. */
   viewer: Viewer
   /** Owner of the presence states that the socket sets; they end when the socket closes. Null over HTTP. */
@@ -21,6 +23,17 @@ export type RequestContext = {
    * Counts and limits the work of the operation. Every read that may return a large amount of data uses `work.read`.
    */
   work: Work
+}
+
+const readings = new WeakMap<Deps, Deps>()
+
+function readingOf(deps: Deps): Deps {
+  const existing = readings.get(deps)
+  if (existing) return existing
+  const { pool, db } = deps.reads
+  const reading = { ...deps, pool, db }
+  readings.set(deps, reading)
+  return reading
 }
 
 /**
@@ -34,5 +47,6 @@ export function createRequestContext(
   limits: OperationLimits,
   isGone?: () => boolean,
 ): RequestContext {
-  return { deps, viewer, holder, loaders: new Map(), work: new Work(limits, isGone) }
+  const work = new Work(limits, isGone, { gates: deps.gates, reads: deps.reads, tenant: viewer.tenant })
+  return { deps, reading: readingOf(deps), viewer, holder, loaders: new Map(), work }
 }

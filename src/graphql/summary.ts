@@ -141,7 +141,8 @@ builder.mutationField('summarize', (t) =>
       ProviderFailed,
     ]),
     args: { input: t.arg({ type: SummarizeInput, required: true, description: 'Which conversation, and how far.' }) },
-    resolve: (_, { input }, { deps, viewer }) => summarize(deps, viewer, input),
+    resolve: (_, { input }, { deps, viewer }) =>
+      deps.gates.memory.run(viewer.tenant, () => summarize(deps, viewer, input)),
   }),
 )
 
@@ -200,6 +201,7 @@ builder.mutationField('compact', (t) =>
     args: {
       input: t.arg({ type: CompactInput, required: true, description: 'Which conversation, and by which policy.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) => compact(deps, viewer, input),
+    resolve: (_, { input }, { deps, viewer }) =>
+      deps.gates.memory.run(viewer.tenant, () => compact(deps, viewer, input)),
   }),
 )

@@ -159,7 +159,7 @@ builder.objectType('Turn', {
     }),
     createdAt: t.expose('createdAt', {
       type: 'DateTime',
-      description: 'When it was said; imported turns keep the time they bring.',
+      description: 'When it was written. For an imported turn, the time that the client gave; see `importedAt`.',
     }),
   }),
 })

@@ -1,28 +1,68 @@
-// Determines the viewer of a request from two headers (over a WebSocket, from connectionParams of the same names).
-// There is no authentication: any client may act as any actor of any tenant. guard.ts only rejects web pages of other
-// origins.
+// Determines the viewer of a request from two names, x-tenant and x-actor: headers over HTTP; over a WebSocket,
+// connectionParams, or else headers of the upgrade. There is no authentication: any client may act as any actor of any
+// tenant. guard.ts only rejects web pages of other origins.
+//
+// A name is percent-encoded UTF-8 on every transport, so equal texts are equal names everywhere. Other characters than
+// ASCII are accepted only in connectionParams, because in a header they would arrive as Latin-1 or not at all.
 
+import type { IncomingHttpHeaders } from 'node:http'
 import { InvalidInput } from '../errors.ts'
 import { name, parse } from '../domain/input.ts'
 import type { Viewer } from '../domain/view.ts'
 
-const TENANT = 'x-tenant'
-const ACTOR = 'x-actor'
+export const TENANT = 'x-tenant'
+export const ACTOR = 'x-actor'
 
-/**
- * Returns the viewer. The tenant defaults to 'default', the actor to 'anonymous'.
- * @param get returns a header or connection parameter by its lower-case name; null or undefined if it is absent
- * @throws InvalidInput for an invalid tenant or actor name
- */
-export function viewerFrom(get: (header: string) => unknown): Viewer {
-  const read = (header: string, fallback: string) => {
-    const value = get(header)
-    if (value == null || value === '') return fallback
+const EXAMPLE = 'for example "Zo%C3%AB" for "Zoë"'
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw InvalidInput.at('', `is not valid percent-encoded UTF-8: percent-encode the name, "%" as "%25", ${EXAMPLE}`)
+  }
+}
+
+/** Node reads the bytes of a header as Latin-1, so the characters that the client meant are unknown. */
+function fromHeader(text: string): string {
+  if (/[^\t\x20-\x7e]/.test(text)) {
+    throw InvalidInput.at('', `has characters other than ASCII: percent-encode the name as UTF-8, ${EXAMPLE}`)
+  }
+  return decoded(text)
+}
+
+const fromParameter = (value: unknown): string => decoded(parse(name, value))
+
+/** Returns the viewer. The tenant defaults to 'default', the actor to 'anonymous'. */
+function viewerOf(read: (header: string) => string | null): Viewer {
+  const nameOf = (header: string, fallback: string) => {
     try {
-      return parse(name, value)
+      const given = read(header)
+      return given === null ? fallback : parse(name, given)
     } catch (error) {
       throw error instanceof InvalidInput ? InvalidInput.at(header, error.message) : error
     }
   }
-  return { tenant: read(TENANT, 'default'), actor: read(ACTOR, 'anonymous') }
+  return { tenant: nameOf(TENANT, 'default'), actor: nameOf(ACTOR, 'anonymous') }
+}
+
+const headerOf = (headers: IncomingHttpHeaders, header: string) => {
+  const value = headers[header]
+  return value ? fromHeader(String(value)) : null
+}
+
+/** Returns the viewer of an HTTP request. @throws InvalidInput for an invalid name */
+export const viewerOfRequest = (headers: IncomingHttpHeaders): Viewer => viewerOf((header) => headerOf(headers, header))
+
+/**
+ * Returns the viewer of a WebSocket. For each of the two names, connectionParams replace the header of the upgrade.
+ * @param parameters connectionParams; case is ignored in their names, as in those of headers
+ * @throws InvalidInput for an invalid name
+ */
+export function viewerOfConnection(parameters: Record<string, unknown>, headers: IncomingHttpHeaders): Viewer {
+  const given = new Map(Object.entries(parameters).map(([key, value]) => [key.toLowerCase(), value]))
+  return viewerOf((header) => {
+    const value = given.get(header)
+    return value == null || value === '' ? headerOf(headers, header) : fromParameter(value)
+  })
 }

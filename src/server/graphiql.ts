@@ -10,6 +10,7 @@ export const tabs = [
   tab(`
 # 1. Create a conversation. Run it (Ctrl-Enter), and copy its id.
 # Run it again: the key returns the same conversation.
+# The tab "Headers" names the actor, percent-encoded: Zo%C3%AB for Zoë.
 mutation CreateConversation {
   createConversation(input: {
     key: "welcome"

@@ -1,10 +1,16 @@
-// Rejects requests from web pages of other origins, and from pages whose host name resolves to this server's address
-// (DNS rebinding). Applies to HTTP requests and WebSocket upgrades.
+// Rejects requests that a web page could send without the server's consent: from pages of other origins, from pages
+// whose host name resolves to this server's address (DNS rebinding), and requests that browsers send to any server
+// without a CORS preflight (CSRF). The first two rules also apply to WebSocket upgrades.
 
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
+import { ACTOR, TENANT } from './auth.ts'
+import type { Refusal } from './refuse.ts'
 
 type GuardConfig = { host: string; allowedOrigins: readonly string[] }
+
+/** `origin` is the value to add to ALLOWED_ORIGINS to accept the request; null if no setting accepts it. */
+export type Rejection = Refusal & { origin: string | null }
 
 /** Returns the host name of a Host header, without port and brackets; null if there is none. */
 function hostName(header: string | undefined): string | null {
@@ -12,11 +18,19 @@ function hostName(header: string | undefined): string | null {
   return new URL(`http://${header}`).hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
+/** Whether the text is an origin, as ALLOWED_ORIGINS accepts it. 'null' is none: many unrelated pages send it. */
+const isOrigin = (text: string) => URL.canParse(text) && new URL(text).host !== '' && !/[,\s]/.test(text)
+
+function rejection(code: string, subject: string, origin: string | null, hint: string): Rejection {
+  const nextStep = origin === null ? hint : 'Add its origin to ALLOWED_ORIGINS.'
+  return { status: 403, code, message: `${subject} is not allowed. ${nextStep}`, origin }
+}
+
 /**
- * Returns the reason to reject the request, or null. Any IP address is accepted as Host, because an address cannot be
- * rebound; a name must be localhost, a subdomain of it, HOST, or the host of an allowed origin.
+ * Returns the reason to reject the request by its Host and Origin, or null. Any IP address is accepted as Host, because
+ * an address cannot be rebound; a name must be localhost, a subdomain of it, HOST, or the host of an allowed origin.
  */
-export function rejectionReason(headers: IncomingHttpHeaders, { host, allowedOrigins }: GuardConfig): string | null {
+export function rejectionOf(headers: IncomingHttpHeaders, { host, allowedOrigins }: GuardConfig): Rejection | null {
   const name = hostName(headers.host)
   const isAllowed =
     name !== null
@@ -26,10 +40,54 @@ export function rejectionReason(headers: IncomingHttpHeaders, { host, allowedOri
       || name === host
       || allowedOrigins.some((origin) => new URL(origin).hostname === name))
   if (!isAllowed) {
-    return `Host ${JSON.stringify(headers.host ?? '')} is not allowed: add its origin to ALLOWED_ORIGINS.`
+    const own = name === null ? null : `http://${headers.host}`
+    const subject = `Host ${JSON.stringify(headers.host ?? '')}`
+    return rejection('HOST_NOT_ALLOWED', subject, own, 'Send the name or address of the server.')
   }
   const { origin } = headers
   if (origin === undefined || allowedOrigins.includes(origin)) return null
   if (origin === `http://${headers.host}` || origin === `https://${headers.host}`) return null
-  return `Origin ${JSON.stringify(origin)} is not allowed: add it to ALLOWED_ORIGINS.`
+  const subject = `Origin ${JSON.stringify(origin)}`
+  const hint = 'Serve the page by a web server, because a page from a file has no origin.'
+  return rejection('ORIGIN_NOT_ALLOWED', subject, isOrigin(origin) ? origin : null, hint)
+}
+
+/** Content types that browsers send to other origins without a preflight. */
+const SIMPLE_TYPES = /^\s*(application\/x-www-form-urlencoded|multipart\/form-data|text\/plain)/i
+/** Headers that browsers send to other origins only after a preflight. */
+const PREFLIGHTED = [ACTOR, TENANT, 'apollo-require-preflight']
+
+/**
+ * Returns the refusal of a request that a page of another origin could have sent without a preflight, or null.
+ * Authorization counts with a bearer token only, because browsers add other credentials, such as a stored password, by
+ * themselves.
+ */
+export function forgeryRefusal(headers: IncomingHttpHeaders): Refusal | null {
+  const type = headers['content-type']
+  if (type && !SIMPLE_TYPES.test(type)) return null
+  if (PREFLIGHTED.some((header) => headers[header] !== undefined)) return null
+  if (/^bearer /i.test(headers.authorization ?? '')) return null
+  const message =
+    'The request could have been sent by a page of another site. '
+    + `Add one of the headers ${PREFLIGHTED.join(', ')}, authorization (with a bearer token), `
+    + 'or send the operation by POST with Content-Type: application/json.'
+  return { status: 403, code: 'CSRF_HEADER_REQUIRED', message }
+}
+
+/** Maximum number of different origins that are logged. */
+const MAX_LOGGED = 100
+
+type Log = { warn(details: object, message: string): void }
+
+/** Returns a function that logs each rejected origin once, with the setting that would accept it. */
+export function createRejectionLog(log: Log, { allowedOrigins }: GuardConfig): (rejection: Rejection) => void {
+  const logged = new Set<string>()
+  return ({ origin, message }) => {
+    const key = origin ?? message
+    if (logged.has(key) || logged.size >= MAX_LOGGED) return
+    logged.add(key)
+    if (origin === null) return log.warn({}, message)
+    const setting = `ALLOWED_ORIGINS=${[...allowedOrigins, origin].join(',')}`
+    log.warn({ origin }, `${message.replace(/ Add its origin.*/, '')} To allow it, set ${setting}`)
+  }
 }

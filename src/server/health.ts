@@ -2,6 +2,7 @@
 
 import type { ServerResponse } from 'node:http'
 import type { Health, Platform } from '../domain/platform.ts'
+import { Unavailable } from '../errors.ts'
 
 /** Time after which a dependency that has not responded counts as down, ms. */
 const CHECK_TIMEOUT_MS = 2_000
@@ -12,7 +13,7 @@ type Log = Pick<Platform['log'], 'warn' | 'info'>
  * Returns a check of one dependency. It logs the cause when the dependency starts to fail, and when it responds again.
  */
 function dependency(name: string, check: () => Promise<unknown>, log: Log): () => Promise<'up' | 'down'> {
-  let isDown = false
+  let isReported = false
   return async () => {
     const late = () => new Error(`no response within ${CHECK_TIMEOUT_MS / 1000} s`)
     let timer: NodeJS.Timeout | undefined
@@ -25,10 +26,16 @@ function dependency(name: string, check: () => Promise<unknown>, log: Log): () =
       (error: unknown) => error,
     )
     const err = await Promise.race([answer, timeout]).finally(() => clearTimeout(timer))
-    if (err !== null && !isDown) log.warn({ err, dependency: name }, 'a dependency does not respond')
-    if (err === null && isDown) log.info({ dependency: name }, 'a dependency responds again')
-    isDown = err !== null
-    return isDown ? 'down' : 'up'
+    // The adapter that throws Unavailable has logged the outage, and logs its end.
+    if (err !== null && !isReported && !(err instanceof Unavailable)) {
+      log.warn({ err, dependency: name }, 'a dependency does not respond')
+      isReported = true
+    }
+    if (err === null && isReported) {
+      log.info({ dependency: name }, 'a dependency responds again')
+      isReported = false
+    }
+    return err !== null ? 'down' : 'up'
   }
 }
 

@@ -6,13 +6,17 @@ import type { AddressInfo } from 'node:net'
 import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { Health } from '../domain/platform.ts'
+import { InvalidInput } from '../errors.ts'
+import type { Viewer } from '../domain/view.ts'
+import { viewerOfRequest } from './auth.ts'
 import { createBodyGate, type BodyGate } from './body-gate.ts'
 import { answerGraphiQL, asksForGraphiQL, GRAPHIQL_PATH } from './graphiql-page.ts'
-import { rejectionReason } from './guard.ts'
+import { createRejectionLog, forgeryRefusal, rejectionOf, type Rejection } from './guard.ts'
 import { createHealthReport, type HealthReport } from './health.ts'
 import { createDocumentCache } from './known-documents.ts'
+import { mediaRefusal } from './media-types.ts'
 import { answerPost } from './post.ts'
-import { refuse, type Refusal } from './refuse.ts'
+import { refuse, UNKNOWN_PATH, type Refusal } from './refuse.ts'
 import { targetOf } from './target.ts'
 import { closeStalled } from './write-timeout.ts'
 import { attachWebSockets } from './ws.ts'
@@ -40,11 +44,33 @@ type Services = {
   health: HealthReport
   bodies: BodyGate
   /** Passes a request for /graphql to GraphQL. */
-  answer(request: IncomingMessage, response: ServerResponse): void
+  answer(request: IncomingMessage, response: ServerResponse, viewer: Viewer): void
+  /** Logs a rejected request. */
+  logRejection(rejection: Rejection): void
   isDraining(): boolean
 }
 
-const NOT_FOUND: Refusal = { status: 404, code: 'NOT_FOUND', message: 'Unknown path. GraphQL is at /graphql.' }
+/** Returns the viewer of a request for GraphQL, or the refusal of the request by its headers. */
+function identify({ method, headers }: IncomingMessage): Viewer | Refusal {
+  // A preflight has neither a media type nor names. Yoga answers it.
+  if (method === 'OPTIONS') return viewerOfRequest({})
+  const refusal = mediaRefusal(method, headers) ?? forgeryRefusal(headers)
+  if (refusal) return refusal
+  try {
+    return viewerOfRequest(headers)
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error
+    const { code, message, issues } = error
+    return { status: 400, code, message, issues }
+  }
+}
+
+/** Lets a page of an allowed origin read the response, also that of a request that does not reach yoga. */
+function allowReading({ headers: { origin } }: IncomingMessage, response: ServerResponse, config: ServerConfig): void {
+  if (origin === undefined || !config.allowedOrigins.includes(origin)) return
+  response.setHeader('access-control-allow-origin', origin)
+  response.setHeader('vary', 'Origin')
+}
 
 /** Answers one request. May throw or reject: the caller masks the error. */
 async function handle(services: Services, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -58,15 +84,21 @@ async function handle(services: Services, request: IncomingMessage, response: Se
   request.url = url
   if (host !== null) request.headers.host = host
   if (path === '/health' || path === '/ready') return health.answer(response, path, services.isDraining())
-  const reason = rejectionReason(request.headers, config)
-  if (reason) return refuse(response, { status: 403, code: 'FORBIDDEN', message: reason })
+  const rejection = rejectionOf(request.headers, config)
+  if (rejection) {
+    services.logRejection(rejection)
+    return refuse(response, rejection)
+  }
+  allowReading(request, response, config)
   if (config.graphiql && (path.startsWith(GRAPHIQL_PATH) || (path === '/graphql' && asksForGraphiQL(request)))) {
     if (await answerGraphiQL(request, response, path)) return
   }
-  if (path !== '/graphql') return refuse(response, NOT_FOUND)
+  if (path !== '/graphql') return refuse(response, UNKNOWN_PATH)
+  const viewer = identify(request)
+  if ('status' in viewer) return refuse(response, viewer)
   if (request.method === 'POST' && !bodies.admit(request, response)) return
   if (services.isDraining()) response.setHeader('connection', 'close')
-  services.answer(request, response)
+  services.answer(request, response, viewer)
 }
 
 /**
@@ -79,6 +111,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const mask = maskWith(deps)
   const documents = createDocumentCache()
   const yoga = createYogaServer(deps, config, mask, documents)
+  const posts = { yoga, documents, mask, gates: deps.gates }
   const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes })
   let draining = false
   const services: Services = {
@@ -86,10 +119,11 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     health: createHealthReport(health, deps.log),
     bodies,
     isDraining: () => draining,
-    answer(request, response) {
-      if (request.method === 'POST' && config.fastPost) answerPost(yoga, documents, mask, request, response)
-      else void yoga(request, response)
+    answer(request, response, viewer) {
+      if (request.method === 'POST' && config.fastPost) answerPost(posts, viewer, request, response)
+      else void yoga(request, response, { viewer })
     },
+    logRejection: createRejectionLog(deps.log, config),
   }
 
   const http = createHttpServer(
@@ -110,7 +144,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     const reason = `The client accepted no data for ${config.writeTimeoutMs / 1000} s.`
     deps.log.warn({ remoteAddress, reason }, 'closed a connection')
   })
-  const sockets = attachWebSockets(http, { deps, config, yoga, mask })
+  const sockets = attachWebSockets(http, { deps, config, yoga, mask, logRejection: services.logRejection })
 
   return {
     listen: () =>

@@ -1,4 +1,4 @@
-// Limits the messages of one socket: a token bucket. Pure: the caller passes the time.
+// Limits the messages of one socket with a token bucket. Reads no clock: the caller passes the time.
 
 /** Maximum number of messages per second that one socket may send in the long run. */
 export const MESSAGES_PER_SECOND = 500

@@ -9,8 +9,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { getOperationAST, OperationTypeNode, type ExecutionResult, type GraphQLError } from 'graphql'
-import { viewerFrom } from './auth.ts'
+import type { Viewer } from '../domain/view.ts'
+import type { TenantGates } from '../domain/tenant-gate.ts'
+import { ServerBusy } from '../errors.ts'
+import type { RequestContext } from '../graphql/request.ts'
+import { stringifyInSteps } from '../json-steps.ts'
+import { yieldToEventLoop } from '../yield.ts'
 import type { WithResult, KnownDocuments } from './known-documents.ts'
+import { refuse } from './refuse.ts'
 import type { Yoga } from './yoga.ts'
 
 /** Accepted values of Content-Type. */
@@ -34,14 +40,8 @@ function mediaTypeOf({ url, headers }: IncomingMessage): string | undefined {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns a function that executes the request; null if yoga must handle it. @throws InvalidInput or SyntaxError */
-function prepare(
-  yoga: Yoga,
-  documents: KnownDocuments,
-  { headers }: IncomingMessage,
-  response: ServerResponse,
-  body: string,
-) {
+/** Returns a function that executes the request; null if yoga must handle it. @throws SyntaxError */
+function prepare(yoga: Yoga, documents: KnownDocuments, viewer: Viewer, response: ServerResponse, body: string) {
   const params: unknown = JSON.parse(body)
   if (!isObject(params)) return null
   for (const name in params) if (!PARAMETERS.has(name)) return null
@@ -51,54 +51,101 @@ function prepare(
   const document = documents.get(query)
   const operation = document && getOperationAST(document, operationName)
   if (!operation || operation.operation === OperationTypeNode.SUBSCRIPTION) return null
-  const viewer = viewerFrom((header) => headers[header])
-  return async (): Promise<ExecutionResult> => {
+  return async (): Promise<{ result: ExecutionResult; bytes: number }> => {
     const { schema, contextFactory, execute } = yoga.getEnveloped({ viewer, params, res: response })
-    return execute({
-      schema,
-      document,
-      operationName,
-      variableValues: variables,
-      contextValue: await contextFactory(),
-    }) as Promise<ExecutionResult>
+    const contextValue = (await contextFactory()) as RequestContext
+    const args = { schema, document, operationName, variableValues: variables, contextValue }
+    const result = (await execute(args)) as ExecutionResult
+    return { result, bytes: contextValue.work.bytesAnswered }
   }
+}
+
+/** Minimum size of a body, in bytes, that is parsed and answered only while few others of its tenant are. */
+const LARGE_BODY_BYTES = 32 * 1024
+/** Minimum size of a body, in bytes, that is answered only while no other such body of its tenant is. */
+const BATCH_BODY_BYTES = 1024 * 1024
+/** Minimum size of an answer, in bytes, that is printed in steps. */
+const LARGE_ANSWER_BYTES = 256 * 1024
+
+/** Sends the result as JSON. */
+async function sendResult(response: ServerResponse, type: string, result: ExecutionResult, bytes: number) {
+  const pieces = bytes < LARGE_ANSWER_BYTES ? [Buffer.from(JSON.stringify(result))] : await stringifyInSteps(result)
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  response.writeHead(200, { 'content-type': type, 'content-length': length })
+  if (pieces.length === 1) response.end(pieces[0])
+  // Not awaited: a client that reads slowly must not delay other requests of its tenant.
+  else void sendPieces(response, pieces)
+}
+
+/** Sends one piece in each iteration of the event loop, because sending many at once would block it. */
+async function sendPieces(response: ServerResponse, pieces: readonly Buffer[]): Promise<void> {
+  const closed = new Promise<void>((resolve) => response.once('close', resolve))
+  for (const piece of pieces) {
+    if (response.destroyed) return
+    if (!response.write(piece)) await Promise.race([new Promise((resolve) => response.once('drain', resolve)), closed])
+    await yieldToEventLoop()
+  }
+  response.end()
+}
+
+export type PostServices = {
+  yoga: Yoga
+  documents: KnownDocuments
+  mask(error: unknown): GraphQLError
+  /** Bounds the large bodies that are answered at the same time. */
+  gates: Pick<TenantGates, 'batches' | 'bodies'>
 }
 
 /** Responds to a POST whose Content-Length is within the limit. Node never reads more than Content-Length. */
 export function answerPost(
-  yoga: Yoga,
-  documents: KnownDocuments,
-  mask: (error: unknown) => GraphQLError,
+  { yoga, documents, mask, gates }: PostServices,
+  viewer: Viewer,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
   const type = mediaTypeOf(request)
-  if (!type) return void yoga(request, response)
+  if (!type) return void yoga(request, response, { viewer })
   const parts: Buffer[] = []
 
   /** Passes the request to yoga, with the body in `body`, because the stream was already read. */
-  const passToYoga = (context: WithResult) =>
-    void yoga(Object.assign(request, { body: Readable.from([Buffer.concat(parts)]) }), response, context)
+  const passToYoga = async (context: WithResult) =>
+    void (await yoga(Object.assign(request, { body: Readable.from([Buffer.concat(parts)]) }), response, {
+      viewer,
+      ...context,
+    }))
 
-  async function answer(): Promise<void> {
+  const answer = async (): Promise<void> => {
+    if (response.destroyed) return
     let execute: ReturnType<typeof prepare> = null
     try {
       const body = String(parts.length === 1 ? parts[0] : Buffer.concat(parts))
-      execute = prepare(yoga, documents, request, response, body)
+      execute = prepare(yoga, documents, viewer, response, body)
     } catch {
-      // The JSON or a header is invalid: yoga reports the error.
+      // The JSON is invalid: yoga reports the error.
     }
     if (!execute) return passToYoga({})
     let result: ExecutionResult
+    let bytes = 0
     try {
-      result = await execute()
+      ;({ result, bytes } = await execute())
     } catch (error) {
       result = { errors: [mask(error)] }
     }
     if (!result.data || result.errors || result.extensions) return passToYoga({ result })
-    const bytes = Buffer.from(JSON.stringify(result))
-    response.writeHead(200, { 'content-type': type, 'content-length': bytes.length }).end(bytes)
+    return sendResult(response, type, result, bytes)
   }
   request.on('data', (part: Buffer) => void parts.push(part))
-  request.on('end', () => void answer())
+  request.on('end', () => {
+    const length = Number(request.headers['content-length'])
+    if (length < LARGE_BODY_BYTES) return void answer()
+    const gate = length < BATCH_BODY_BYTES ? gates.bodies : gates.batches
+    // Only a key: `prepare` validates the name of the tenant.
+    const tenant = String(request.headers['x-tenant'])
+    gate.run(tenant, answer).catch((error: unknown) => {
+      const { message, extensions } = mask(error)
+      const code = String(extensions.code)
+      const isBusy = error instanceof ServerBusy
+      refuse(response, { status: isBusy ? 503 : 500, code, message, ...(isBusy && { retryAfter: 1 }) })
+    })
+  })
 }

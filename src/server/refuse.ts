@@ -1,6 +1,8 @@
 // Answers a request that does not reach GraphQL with an error in the format of GraphQL responses.
 
-import type { ServerResponse } from 'node:http'
+import { STATUS_CODES, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { InputIssue } from '../errors.ts'
 
 export type Refusal = {
   status: number
@@ -9,17 +11,42 @@ export type Refusal = {
   message: string
   /** Seconds after which the client may try again. */
   retryAfter?: number
+  /** Accepted methods, for status 405. */
+  allow?: string
+  /** The problems of an invalid name. */
+  issues?: InputIssue[]
 }
 
-/** Closes the connection after the response, because the request's body may be unread. */
-export function refuse(response: ServerResponse, { status, code, message, retryAfter }: Refusal): void {
-  if (response.headersSent || response.destroyed) return void response.destroy()
-  const body = JSON.stringify({ errors: [{ message, extensions: { code } }] })
-  response.writeHead(status, {
+export const UNKNOWN_PATH: Refusal = {
+  status: 404,
+  code: 'NOT_FOUND',
+  message: 'Unknown path. GraphQL is at /graphql.',
+}
+/** A refusal that ends by itself, without its message. */
+export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
+
+/** Returns the body, and headers which close the connection, because the request's body may be unread. */
+function responseOf({ code, message, retryAfter, allow, issues }: Refusal) {
+  const body = JSON.stringify({ errors: [{ message, extensions: { code, issues } }] })
+  const headers = {
     'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
+    'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
     ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
-  })
-  response.end(body)
+    ...(allow === undefined ? {} : { allow }),
+  }
+  return { body, headers }
+}
+
+export function refuse(response: ServerResponse, refusal: Refusal): void {
+  if (response.headersSent || response.destroyed) return void response.destroy()
+  const { body, headers } = responseOf(refusal)
+  response.writeHead(refusal.status, headers).end(body)
+}
+
+/** Answers the upgrade to a WebSocket, for which Node creates no response. */
+export function refuseUpgrade(socket: Duplex, refusal: Refusal): void {
+  const { body, headers } = responseOf(refusal)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`)
 }

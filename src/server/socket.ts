@@ -2,42 +2,43 @@
 // wait for it. The server stops reading from a client that does not read its answers.
 
 import type { Duplex } from 'node:stream'
-import { CloseCode, type Server as ProtocolServer } from 'graphql-ws'
+import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws'
 import type { WebSocket } from 'ws'
 import type { Deps } from '../domain/deps.ts'
 import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
 import { createMessageRate, MESSAGES_PER_SECOND } from './message-rate.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
+import { createProtocol, type Handlers } from './protocol.ts'
 
 /** Interval of pings, and time within which the client must respond to a ping, ms. */
 const PING_INTERVAL_MS = 12_000
 /** Close code of a socket over a limit, like status 429 of HTTP. */
-const TOO_MANY_REQUESTS = 4429
+export const TOO_MANY_REQUESTS = 4429
 
-/** The state of one socket. `viewer` is null until the client has connected; `operations` contains operation ids. */
+/** The state of one socket. `viewer` is null until the client has connected. */
 export type Extra = {
   outbox: Outbox
   holder: PresenceHolder
   viewer: Viewer | null
-  operations: Set<string>
   /** Whether the socket is closed. */
   isGone(): boolean
-  /** Closes the socket because of a limit. */
-  refuse(reason: string): void
   /** Called when the client has connected, and when the socket is closed. */
   leaveUnconnected(): void
   /** Called when the socket is closed. */
   leaveViewer(): void
 }
 
-/** @param leaveUnconnected called once the client has connected, or the socket is closed */
+/**
+ * @param leaveUnconnected called once the client has connected, or the socket is closed
+ * @param handlersOf returns the functions that handle the messages
+ */
 export function openSocket(
   deps: Deps,
-  server: ProtocolServer<Extra>,
   client: WebSocket,
   socket: Duplex,
   leaveUnconnected: () => void,
+  handlersOf: (extra: Extra) => Handlers,
 ): void {
   const outbox = createOutbox(socket)
   let hasFailed = false
@@ -52,9 +53,7 @@ export function openSocket(
     outbox,
     holder: createPresenceHolder(deps),
     viewer: null,
-    operations: new Set(),
     isGone: () => socket.destroyed,
-    refuse,
     leaveUnconnected,
     leaveViewer: () => {},
   }
@@ -67,10 +66,9 @@ export function openSocket(
     void outbox.drained().then(() => client.resume())
   }
 
-  const closed = server.opened(
+  const protocol = createProtocol(
     {
-      protocol: client.protocol,
-      // Flush first, so that a message of graphql-ws is sent after the frames that were added before it.
+      // Flush first, so that the message is sent after the frames that were added before it.
       send(data) {
         outbox.flush()
         if (client.readyState !== client.OPEN) return Promise.resolve()
@@ -86,31 +84,34 @@ export function openSocket(
         })
       },
       close: (code, reason) => client.close(code, reason),
-      onMessage: (receive) =>
-        void client.on('message', (data) => {
-          if (hasFailed) return
-          if (!isWithinRate(performance.now())) {
-            return refuse(`Too many messages: at most ${MESSAGES_PER_SECOND} per second.`)
-          }
-          receive(String(data)).catch((error: unknown) => {
-            if (hasFailed) return
-            hasFailed = true
-            deps.log.error({ err: error }, 'handling a WebSocket message failed')
-            client.close(CloseCode.InternalServerError, 'Internal server error')
-          })
-        }),
     },
-    extra,
+    handlersOf(extra),
   )
+  if (client.protocol !== GRAPHQL_TRANSPORT_WS_PROTOCOL) {
+    hasFailed = true
+    client.close(CloseCode.SubprotocolNotAcceptable, `Use the subprotocol ${GRAPHQL_TRANSPORT_WS_PROTOCOL}.`)
+  }
+  client.on('message', (data) => {
+    if (hasFailed) return
+    if (!isWithinRate(performance.now())) {
+      return refuse(`Too many messages: at most ${MESSAGES_PER_SECOND} per second.`)
+    }
+    protocol.receive(String(data)).catch((error: unknown) => {
+      if (hasFailed) return
+      hasFailed = true
+      deps.log.error({ err: error }, 'handling a WebSocket message failed')
+      client.close(CloseCode.InternalServerError, 'Internal server error')
+    })
+  })
   const stopPinging = keepAlive(client)
   // After an invalid or too large frame, ws closes the socket with the right code.
   client.on('error', (error) => deps.log.debug({ err: error }, 'a WebSocket failed'))
-  client.once('close', (code, reason) => {
+  client.once('close', () => {
     stopPinging()
     extra.leaveUnconnected()
     extra.leaveViewer()
-    void closed(code, String(reason))
-    extra.holder.end().catch((error) => deps.log.warn({ err: error }, 'ending presence failed'))
+    protocol.closed()
+    void extra.holder.end()
   })
 }
 

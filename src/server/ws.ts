@@ -1,11 +1,20 @@
-// GraphQL over WebSocket on /graphql, with the protocol of graphql-ws. Operations use yoga's plugins and error masking.
+// GraphQL over WebSocket on /graphql, with the protocol of protocol.ts. Operations use yoga's plugins and error masking.
 // A subscription to a conversation's events is not executed for each client: fan-out.ts renders its payloads, which are
 // written directly to the socket.
 
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { getArgumentValues, GraphQLError, type DocumentNode, type ExecutionArgs, type ExecutionResult } from 'graphql'
-import { handleProtocols, makeServer, type SubscribePayload } from 'graphql-ws'
+import {
+  getArgumentValues,
+  getOperationAST,
+  getVariableValues,
+  OperationTypeNode,
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type GraphQLError,
+} from 'graphql'
+import { CloseCode, handleProtocols, type SubscribePayload } from 'graphql-ws'
 import { WebSocketServer } from 'ws'
 import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
@@ -15,90 +24,67 @@ import { createPushIterator } from '../domain/push-iterator.ts'
 import type { Viewer } from '../domain/view.ts'
 import { admit } from '../graphql/limits/execute.ts'
 import { createRequestContext } from '../graphql/request.ts'
-import { viewerFrom } from './auth.ts'
+import { viewerOfConnection } from './auth.ts'
 import { payloadOf, rendering, sharedDocument, type Rendering } from './fan-out.ts'
-import { rejectionReason } from './guard.ts'
+import { rejectionOf, type Rejection } from './guard.ts'
+import type { Operation, Outcome } from './protocol.ts'
+import { BUSY, refuseUpgrade, UNKNOWN_PATH, type Refusal } from './refuse.ts'
 import type { Yoga } from './yoga.ts'
-import { openSocket, type Extra } from './socket.ts'
-import { createTally } from '../domain/event/tally.ts'
+import { openSocket, TOO_MANY_REQUESTS, type Extra } from './socket.ts'
+import { createTally, type Tally } from '../domain/event/tally.ts'
 import { targetOf } from './target.ts'
 
-/** Maximum number of concurrent operations per socket, subscriptions included. */
-const MAX_OPERATIONS = 100
-/** Time within which a client must send `connection_init`, ms. */
-const INIT_TIMEOUT_MS = 5_000
 /** Maximum number of sockets whose clients have not sent `connection_init`: of one address, and of the process. */
 const UNCONNECTED = { perKey: 1_000, total: 2_000 }
 
-type Services = { deps: Deps; config: ServerConfig; yoga: Yoga; mask(error: unknown): GraphQLError }
-type Enveloped = ReturnType<Services['yoga']['getEnveloped']>
-/** Passed from onSubscribe to `execute` and `subscribe` in the root value. */
-type Prepared = { enveloped: Enveloped; id: string; extra: Extra }
-
-const preparedOf = (args: ExecutionArgs) => args.rootValue as Prepared
-
-/** Creates the graphql-ws server, with yoga's plugins and the shared subscriptions. */
-function createProtocolServer(services: Services) {
-  const { socketsPerViewer } = services.config
-  const sockets = createTally({ perKey: socketsPerViewer })
-  return makeServer<Record<string, unknown>, Extra>({
-    connectionInitWaitTimeout: INIT_TIMEOUT_MS,
-    onConnect({ connectionParams, extra }) {
-      // Throwing closes the socket with 4500; false closes it with 4403, without a reason.
-      const parameters = new Map(
-        Object.entries(connectionParams ?? {}).map(([key, value]) => [key.toLowerCase(), value]),
-      )
-      try {
-        extra.viewer = viewerFrom((header) => parameters.get(header))
-      } catch {
-        return false
-      }
-      extra.leaveUnconnected()
-      const leave = sockets.enter(JSON.stringify([extra.viewer.tenant, extra.viewer.actor]))
-      if (leave) extra.leaveViewer = leave
-      else extra.refuse(`Too many sockets: at most ${socketsPerViewer} per viewer.`)
-      return leave !== null
-    },
-    onSubscribe: ({ extra }, id, payload) => prepare(services, extra, id, payload),
-    onComplete({ extra }, id) {
-      extra.operations.delete(id)
-    },
-    execute: (args) => preparedOf(args).enveloped.execute(args),
-    subscribe: (args) => subscribe(services, args),
-  })
+type Services = {
+  deps: Deps
+  config: ServerConfig
+  yoga: Yoga
+  mask(error: unknown): GraphQLError
+  /** Logs a rejected upgrade. */
+  logRejection(rejection: Rejection): void
 }
 
 /** Accepts WebSockets on /graphql of the server. `close` rejects new sockets, and resolves when all are closed. */
 export function attachWebSockets(http: Server, services: Services): { close(): Promise<void> } {
-  const { config, deps } = services
+  const { config, deps, logRejection } = services
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: config.limits.frameBytes,
     perMessageDeflate: false,
     handleProtocols,
   })
-  const server = createProtocolServer(services)
   const unconnected = createTally(UNCONNECTED)
+  const perViewer = createTally({ perKey: config.socketsPerViewer })
   let draining = false
 
-  /** Returns the HTTP status with which an upgrade is refused; null if it is accepted. */
-  function refusalOf(request: IncomingMessage): string | null {
-    if (draining) return '503 Service Unavailable'
+  function refusalOf(request: IncomingMessage): Refusal | null {
+    if (draining) return { ...BUSY, message: 'The server is stopping. Connect again.' }
     const target = targetOf(request.url)
-    if (target?.path !== '/graphql') return '404 Not Found'
+    if (target?.path !== '/graphql') return UNKNOWN_PATH
     const headers = target.host === null ? request.headers : { ...request.headers, host: target.host }
-    return rejectionReason(headers, config) ? '403 Forbidden' : null
+    const rejection = rejectionOf(headers, config)
+    if (rejection) logRejection(rejection)
+    return rejection
   }
 
   http.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const leave = unconnected.enter(request.socket.remoteAddress ?? '')
-    const reason = refusalOf(request) ?? (leave ? null : '503 Service Unavailable')
-    if (reason) {
+    const message = 'Too many WebSockets have not sent connection_init. Connect again.'
+    const refusal = refusalOf(request) ?? (leave ? null : { ...BUSY, message })
+    if (refusal) {
       leave?.()
-      return socket.end(`HTTP/1.1 ${reason}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+      return refuseUpgrade(socket, refusal)
     }
     socket.once('close', leave!)
-    sockets.handleUpgrade(request, socket, head, (client) => openSocket(deps, server, client, socket, leave!))
+    sockets.handleUpgrade(request, socket, head, (client) =>
+      openSocket(deps, client, socket, leave!, (extra) => ({
+        connect: (parameters) => connect(services, extra, perViewer, parameters, request.headers),
+        run: (operation, payload) => run(services, extra, operation, payload),
+        mask: services.mask,
+      })),
+    )
   })
 
   return {
@@ -114,17 +100,41 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
   }
 }
 
-/** Returns the arguments to execute, or the errors of an operation that is rejected. */
-async function prepare(
-  { yoga }: Services,
+/** Determines the viewer of the socket. Returns the close code and reason if it is refused. */
+function connect(
+  { deps, config: { socketsPerViewer } }: Services,
   extra: Extra,
-  id: string,
+  perViewer: Tally,
+  parameters: Record<string, unknown>,
+  headers: IncomingHttpHeaders,
+) {
+  try {
+    extra.viewer = viewerOfConnection(parameters, headers)
+  } catch (error) {
+    return { code: CloseCode.BadRequest, reason: (error as Error).message }
+  }
+  extra.leaveUnconnected()
+  const leave = perViewer.enter(JSON.stringify([extra.viewer.tenant, extra.viewer.actor]))
+  if (!leave) {
+    const reason = `Too many sockets: at most ${socketsPerViewer} per viewer.`
+    deps.log.warn({ viewer: extra.viewer, reason }, 'closed a WebSocket')
+    return { code: TOO_MANY_REQUESTS, reason }
+  }
+  extra.leaveViewer = leave
+  return null
+}
+
+/** Runs one operation with yoga's plugins. */
+async function run(
+  services: Services,
+  extra: Extra,
+  operation: Operation,
   payload: SubscribePayload,
-): Promise<ExecutionArgs | readonly GraphQLError[]> {
-  const enveloped = yoga.getEnveloped({
+): Promise<Outcome> {
+  const enveloped = services.yoga.getEnveloped({
     viewer: extra.viewer!,
     holder: extra.holder,
-    isGone: extra.isGone,
+    isGone: () => extra.isGone() || !operation.isLive,
     params: payload,
   })
   const { schema, parse, validate, contextFactory } = enveloped
@@ -132,41 +142,33 @@ async function prepare(
   try {
     document = parse(payload.query) as DocumentNode
   } catch (error) {
-    return [error as GraphQLError]
+    return [services.mask(error)]
   }
   const errors = validate(schema, document) as readonly GraphQLError[]
   if (errors.length) return errors
-  if (extra.operations.size >= MAX_OPERATIONS) {
-    const message = `This socket already runs ${MAX_OPERATIONS} operations: complete one, or open another socket.`
-    return [new GraphQLError(message, { extensions: { code: 'TOO_MANY_OPERATIONS' } })]
+  const { operationName, variables: variableValues } = payload
+  const contextValue = await contextFactory()
+  const args: ExecutionArgs = { schema, document, operationName, variableValues, contextValue }
+  if (getOperationAST(document, operationName)?.operation !== OperationTypeNode.SUBSCRIPTION) {
+    return enveloped.execute(args) as Promise<ExecutionResult>
   }
-  extra.operations.add(id)
-  const rootValue: Prepared = { enveloped, id, extra }
-  return {
-    schema,
-    document,
-    operationName: payload.operationName,
-    variableValues: payload.variables,
-    contextValue: await contextFactory(),
-    rootValue,
-  }
-}
-
-async function subscribe(
-  services: Services,
-  args: ExecutionArgs,
-): Promise<AsyncIterable<ExecutionResult> | ExecutionResult> {
-  const { enveloped, id, extra } = preparedOf(args)
-  const shared = sharedDocument(args.schema, args.document, args.operationName)
-  if (!shared) return enveloped.subscribe({ ...args, rootValue: undefined })
+  const shared = sharedDocument(schema, document, operationName)
+  if (!shared) return enveloped.subscribe(args) as Promise<AsyncIterable<ExecutionResult> | ExecutionResult>
   const limits = services.config.operationLimits
   const refused = await admit(services.deps, extra.viewer!, args, limits)
   if (refused) return { errors: [refused] }
-  const field = args.schema.getSubscriptionType()!.getFields()[shared.field.name.value]!
+  const { errors: invalid, coerced } = getVariableValues(
+    schema,
+    shared.operation.variableDefinitions ?? [],
+    variableValues ?? {},
+  )
+  if (invalid) return { errors: invalid.map(services.mask) }
+  const field = schema.getSubscriptionType()!.getFields()[shared.field.name.value]!
   try {
-    const input = getArgumentValues(field, shared.field, args.variableValues) as Subscription
+    const input = getArgumentValues(field, shared.field, coerced) as Subscription
     const contextOf = (viewer: Viewer) => createRequestContext(services.deps, viewer, null, limits)
-    return await deliver(services.deps, extra, id, input, rendering(shared, args, contextOf, services.mask, limits))
+    const renderer = rendering(shared, args, contextOf, services.mask, limits)
+    return await deliver(services.deps, extra, operation, input, renderer)
   } catch (error) {
     return { errors: [services.mask(error)] }
   }
@@ -176,15 +178,20 @@ async function subscribe(
 async function deliver(
   deps: Deps,
   { outbox, viewer }: Extra,
-  id: string,
+  operation: Operation,
   input: Subscription,
   renderer: Rendering,
 ): Promise<AsyncIterable<ExecutionResult>> {
-  const prefix = Buffer.from(`{"id":${JSON.stringify(id)},"type":"next","payload":`)
+  const prefix = Buffer.from(`{"id":${JSON.stringify(operation.id)},"type":"next","payload":`)
   const ending = createPushIterator<never>(1)
+  if (!operation.isLive) {
+    ending.end()
+    return ending.iterate(() => {})
+  }
   const stop = await readInto(deps, viewer!, input, (reader): Sink => ({
     push(event, view) {
-      outbox.add(prefix, payloadOf(event, view, reader, renderer))
+      // The client may have completed the operation while its subscription was starting.
+      if (operation.isLive) outbox.add(prefix, payloadOf(event, view, reader, renderer))
     },
     isFull: () => outbox.isFull(),
     drained: () => outbox.drained(),

@@ -1,7 +1,6 @@
 // Configures graphql-yoga: the schema, plugins, GraphiQL, masked errors, and the context of each request.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { useCSRFPrevention } from '@graphql-yoga/plugin-csrf-prevention'
 import { GraphQLError } from 'graphql'
 import { createYoga } from 'graphql-yoga'
 import type { ServerConfig } from './server-config.ts'
@@ -13,14 +12,15 @@ import { useLimits } from '../graphql/limits/plugin.ts'
 import { usePlans } from '../graphql/plan/plugin.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { schema } from '../graphql/schema.ts'
-import { viewerFrom } from './auth.ts'
+import { useBatchBodies } from './batch-body.ts'
+import { useFailures, withCode } from './failures.ts'
 import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
 
-/**
- * The context of an operation over a WebSocket: the viewer and presence holder of the connection, and whether it is
- * closed.
- */
-export type Connected = { viewer: Viewer; holder: PresenceHolder; isGone(): boolean }
+/** The context of an operation over a WebSocket: the presence holder of the connection, and whether it is closed. */
+export type Connected = { holder: PresenceHolder; isGone(): boolean }
+
+/** The context of any operation. http.ts and ws.ts determine the viewer. */
+type ServerContext = { viewer: Viewer; req?: IncomingMessage; res?: ServerResponse } & Partial<Connected> & WithResult
 
 /** Returns a function that logs an unexpected error and hides it from clients; expected errors keep their code. */
 export const maskWith =
@@ -30,7 +30,7 @@ export const maskWith =
     const expected = toGraphQLError(error)
     if (expected) return expected
     // Syntax, validation and coercion errors are caused by the client, and reveal nothing.
-    if (error instanceof GraphQLError && (!original || original instanceof GraphQLError)) return error
+    if (error instanceof GraphQLError && (!original || original instanceof GraphQLError)) return withCode(error)
     deps.log.error({ err: original }, 'unexpected error')
     const { nodes, source, positions, path } = error instanceof GraphQLError ? error : ({} as Partial<GraphQLError>)
     const extensions = { code: 'INTERNAL_SERVER_ERROR' }
@@ -47,7 +47,7 @@ export function createYogaServer(
   mask: (error: unknown) => GraphQLError,
   documents: KnownDocuments,
 ) {
-  return createYoga<{ req?: IncomingMessage; res?: ServerResponse } & Partial<Connected> & WithResult, RequestContext>({
+  return createYoga<ServerContext, RequestContext>({
     schema,
     graphqlEndpoint: '/graphql',
     landingPage: false,
@@ -60,19 +60,14 @@ export function createYogaServer(
     graphiql: false,
     parserAndValidationCache: { documentCache: createDocumentCache(), errorCache: NO_CACHE },
     plugins: [
-      useCSRFPrevention(),
+      useFailures(),
       useKnownDocuments(documents),
       ...(config.queryPlans ? [usePlans(deps.log)] : []),
+      useBatchBodies(config.limits.bodyBytes),
       useLimits(deps, config.operationLimits),
     ],
-    context: ({ request, res, viewer, holder, isGone = () => res?.destroyed === true && !res.writableFinished }) =>
-      createRequestContext(
-        deps,
-        viewer ?? viewerFrom((header) => request.headers.get(header)),
-        holder ?? null,
-        config.operationLimits,
-        isGone,
-      ),
+    context: ({ res, viewer, holder, isGone = () => res?.destroyed === true && !res.writableFinished }) =>
+      createRequestContext(deps, viewer, holder ?? null, config.operationLimits, isGone),
   })
 }
 

@@ -4,7 +4,7 @@ import type { Pool } from 'pg'
 import type PgBoss from 'pg-boss'
 
 export type Boss = {
-  /** Returns pg-boss. The first call starts it; if that fails, this and all later calls reject. */
+  /** Returns pg-boss. Starts it on the first call, and again if the last start failed. */
   get(): Promise<PgBoss>
   /** Runs a statement for pg-boss. The caller must handle a rejection; `stop` waits for the statement. */
   execute: Pool['query']
@@ -32,7 +32,13 @@ export function createBoss(pool: Pool, onError: (error: Error) => void): Boss {
   }
 
   return {
-    get: () => (starting ??= start(execute, report)),
+    get() {
+      const current = (starting ??= start(execute, report))
+      current.catch(() => {
+        if (starting === current) starting = null
+      })
+      return current
+    },
     execute: execute as Pool['query'],
     async stop(timeoutMs) {
       isStopped = true
@@ -68,7 +74,13 @@ async function start(execute: Execute, report: (error: Error) => void): Promise<
     deleteAfterDays: 1,
   })
   boss.on('error', report)
-  await boss.start()
+  try {
+    await boss.start()
+  } catch (error) {
+    // Ends the timers of a partial start. The caller needs the cause, not an error of stopping.
+    await boss.stop({ graceful: false }).catch(() => {})
+    throw error
+  }
   isStarted = true
   return boss
 }

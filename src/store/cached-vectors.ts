@@ -2,7 +2,7 @@
 // one process uses the database and reports every write and deletion here.
 
 import type { Db } from './db.ts'
-import { readHeads, readVectors, type ConversationVectors } from './sql/recall/read-vectors.ts'
+import { readLastSeqs, readVectors, type ConversationVectors } from './sql/recall/read-vectors.ts'
 import { createVectorCache } from './vector-cache.ts'
 import type { TurnVersionId } from './vector-search.ts'
 
@@ -67,11 +67,11 @@ export function createCachedVectors(db: Db, cacheBytes: number): CachedVectors {
         else missing.push(conversationId)
       }
       if (missing.length === 0) return
-      const heads = await readHeads(db, missing)
-      const turns = [...heads.values()].reduce((sum, head) => sum + head, 0)
+      const lastSeqs = await readLastSeqs(db, missing)
+      const turns = [...lastSeqs.values()].reduce((sum, lastSeq) => sum + lastSeq, 0)
       // Not cached unless all of them fit, because they would evict each other.
       const isCached = turns * (4 * dimension + 8) <= cacheBytes
-      for (const piece of pieces(heads)) yield* readPiece(embedder, piece, isCached)
+      for (const piece of pieces(lastSeqs)) yield* readPiece(embedder, piece, isCached)
     },
     changing: touch,
     add: cache.add,
@@ -87,17 +87,17 @@ export function createCachedVectors(db: Db, cacheBytes: number): CachedVectors {
  */
 type Piece = { conversationIds: string[]; slices: [after: number, through: number][] }
 
-/** Divides the conversations, given by their journal heads, into pieces of at most PIECE_TURNS per statement. */
-function pieces(heads: ReadonlyMap<string, number>): Piece[] {
+/** Divides the conversations, given by their last seqs, into pieces of at most PIECE_TURNS per statement. */
+function pieces(lastSeqs: ReadonlyMap<string, number>): Piece[] {
   const result: Piece[] = []
   let conversationIds: string[] = []
   let turns = 0
-  for (const [conversationId, head] of heads) {
-    if (head > PIECE_TURNS) {
-      const count = Math.ceil(head / PIECE_TURNS)
+  for (const [conversationId, lastSeq] of lastSeqs) {
+    if (lastSeq > PIECE_TURNS) {
+      const count = Math.ceil(lastSeq / PIECE_TURNS)
       result.push({
         conversationIds: [conversationId],
-        // The last slice has no upper limit, so that it includes turns appended since the heads were read.
+        // The last slice has no upper limit, so that it includes turns appended since the last seqs were read.
         slices: Array.from({ length: count }, (_, i) => [
           i * PIECE_TURNS,
           i + 1 < count ? (i + 1) * PIECE_TURNS : MAX_ROOT_SEQ,
@@ -105,13 +105,13 @@ function pieces(heads: ReadonlyMap<string, number>): Piece[] {
       })
       continue
     }
-    if (turns + head > PIECE_TURNS) {
+    if (turns + lastSeq > PIECE_TURNS) {
       result.push({ conversationIds, slices: [[0, MAX_ROOT_SEQ]] })
       conversationIds = []
       turns = 0
     }
     conversationIds.push(conversationId)
-    turns += head
+    turns += lastSeq
   }
   if (conversationIds.length > 0) result.push({ conversationIds, slices: [[0, MAX_ROOT_SEQ]] })
   return result

@@ -3,6 +3,7 @@
 
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
+import { reasonOf } from '../log.ts'
 import type { Embedded } from './embedded.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { nameOf } from './sql/sql.ts'
@@ -13,10 +14,10 @@ export type Db = PrismaClient
 /** Prisma inside a transaction. */
 export type Tx = Prisma.TransactionClient
 
-/** The database to connect to. */
-export type Source = { databaseUrl: string; poolSize: number } | { embedded: Embedded }
+/** The database to connect to. `statementMs`: time limit of a statement; the embedded database has none. */
+export type Source = { databaseUrl: string; poolSize: number; statementMs?: number } | { embedded: Embedded }
 
-/** Time limit of a statement, of the wait for a connection, and of idleness in a transaction, in ms. */
+/** Default time limit of a statement, and of the wait for a connection, and of idleness in a transaction, in ms. */
 const TIMEOUT_MS = 30_000
 /** Interval of the embedded database's maintenance, in ms. */
 const UPKEEP_MS = 30_000
@@ -66,7 +67,9 @@ export function createPool(source: Source, onError: (error: Error) => void): pg.
   return pool
 }
 
-function serverPool({ databaseUrl, poolSize }: { databaseUrl: string; poolSize: number }): pg.Pool {
+type ServerSource = Exclude<Source, { embedded: Embedded }>
+
+function serverPool({ databaseUrl, poolSize, statementMs = TIMEOUT_MS }: ServerSource): pg.Pool {
   return new pg.Pool({
     ...common,
     connectionString: databaseUrl,
@@ -75,7 +78,7 @@ function serverPool({ databaseUrl, poolSize }: { databaseUrl: string; poolSize: 
     keepAlive: true,
     // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
     onConnect: async (client) => void (await client.query(SETTINGS)),
-    statement_timeout: TIMEOUT_MS,
+    statement_timeout: statementMs,
     // A process that hangs in a transaction must not keep its conversations locked.
     idle_in_transaction_session_timeout: TIMEOUT_MS,
   })
@@ -110,5 +113,34 @@ export function createPrisma(pool: pg.Pool): Db {
   return new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: (query) => nameOf(query.sql) }) })
 }
 
+/** Postgres accepted no connection when the process started. The message contains no credentials. */
+export class DatabaseUnreachable extends Error {
+  override readonly name = 'DatabaseUnreachable'
+}
+
+/** Opens a connection of the pool, or returns an open one to it. @throws DatabaseUnreachable */
+export async function checkConnection(pool: pg.Pool, databaseUrl: string): Promise<void> {
+  try {
+    const client = await pool.connect()
+    client.release()
+  } catch (cause) {
+    const { host, pathname } = new URL(databaseUrl)
+    const subject = `Postgres at ${host || 'the default host'}, database ${JSON.stringify(pathname.slice(1))}`
+    const nextStep = 'Check DATABASE_URL, and that Postgres is running and accepts this user.'
+    throw new DatabaseUnreachable(`${subject}, cannot be used: ${reasonOf(cause as Error)}. ${nextStep}`, { cause })
+  }
+}
+
 /** Rejects if the database does not respond within TIMEOUT_MS. */
 export const ping = (pool: pg.Pool): Promise<unknown> => pool.query('SELECT 1')
+
+/** Postgres' code of a statement that was cancelled, by its time limit or on request. */
+const QUERY_CANCELED = '57014'
+
+/** Whether the database cancelled a statement because it exceeded its time limit. */
+export function isStatementTimeout(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, meta } = error as Error & { code?: string; meta?: unknown }
+  // Prisma has codes of its own and describes the database's error in `meta`.
+  return code === QUERY_CANCELED || (meta !== undefined && JSON.stringify(meta).includes(QUERY_CANCELED))
+}

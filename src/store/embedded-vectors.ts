@@ -13,8 +13,8 @@ import { versionKey, type FoundTurn, type VectorSearch } from './vector-search.t
 
 /** Default size of the cache of vectors, in bytes: 200,000 vectors of 100 components. */
 const CACHE_BYTES = 200_000 * 4 * 100
-/** Number of multiplications after which a comparison yields to the event loop: about 3 ms. */
-const YIELD_AFTER = 2_000_000
+/** Number of multiplications after which a comparison yields to the event loop: about 1 ms. */
+const YIELD_AFTER = 700_000
 /** Maximum number of turns that one statement checks for visibility. */
 const CHECKED_AT_ONCE = 5_000
 

@@ -5,9 +5,9 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Pool, PoolClient } from 'pg'
+import type { DatabaseError, Pool, PoolClient } from 'pg'
 
-/** The database's migrations do not match those of this version. No migration was applied. */
+/** The database's migrations do not match those of this version, or a migration failed and was rolled back. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
@@ -32,8 +32,7 @@ type Migration = { name: string; sql: string; checksum: string }
 
 /**
  * Applies the missing migrations and returns their names. Throws MigrationError if an applied migration was
- * edited, failed, or is unknown to this version. If a statement fails, its error is thrown; earlier migrations remain
- * applied.
+ * edited, failed, or is unknown to this version, or if a statement fails; earlier migrations remain applied.
  */
 export async function migrate(
   pool: Pool,
@@ -86,7 +85,12 @@ async function applyMissing(client: PoolClient, migrations: Migration[]): Promis
 
 async function apply(client: PoolClient, { name, sql, checksum }: Migration): Promise<void> {
   await client.query('BEGIN')
-  await client.query(sql)
+  try {
+    await client.query(sql)
+  } catch (cause) {
+    const { message, hint } = cause as DatabaseError
+    throw new MigrationError(`Migration ${name} failed: ${message}.${hint ? ` ${hint}` : ''}`, { cause })
+  }
   await client.query(
     `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
      VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,

@@ -21,15 +21,18 @@ const MIN_VISITS = 400
 /** Milliseconds for which the state of an index is cached. */
 const INDEX_CACHE_MS = 5_000
 
-/** @param exactTurns scopes of up to this many turns are always compared exactly; 0 always uses the index; for tests */
-export function createPostgresVectors(db: Db, { exactTurns = EXACT_TURNS } = {}): VectorSearch {
+/**
+ * @param reads connections for searches
+ * @param exactTurns scopes of up to this many turns are always compared exactly; 0 always uses the index; for tests
+ */
+export function createPostgresVectors(db: Db, { reads = db, exactTurns = EXACT_TURNS } = {}): VectorSearch {
   const indexes = new Map<string, { until: number; rows: Promise<number | null> }>()
 
   /** Number of vectors in the embedder's index; null if there is no valid index. */
   function indexed(embedder: string): Promise<number | null> {
     const cached = indexes.get(embedder)
     if (cached && cached.until > Date.now()) return cached.rows
-    const rows = readVectorIndex(db, embedder).then((index) => (index?.valid ? index.rows : null))
+    const rows = readVectorIndex(reads, embedder).then((index) => (index?.valid ? index.rows : null))
     indexes.set(embedder, { until: Date.now() + INDEX_CACHE_MS, rows })
     rows.catch(() => indexes.delete(embedder))
     return rows
@@ -42,22 +45,22 @@ export function createPostgresVectors(db: Db, { exactTurns = EXACT_TURNS } = {})
   async function isIndexFaster(embedder: string, conversationIds: readonly string[], limit: number): Promise<boolean> {
     const total = await indexed(embedder)
     if (total === null) return false
-    const scope = await countScope(db, conversationIds)
+    const scope = await countScope(reads, conversationIds)
     if (scope <= exactTurns) return false
     const visits = Math.max(MIN_VISITS, ((2 * limit + 20) * Math.max(total, scope)) / scope)
     return visits * VISIT_COST < scope || exactTurns === 0
   }
 
   return {
-    scan: (embedder, conversationIds, query) => scanVectors(db, embedder, conversationIds, query),
-    compare: (embedder, versions, query) => compareVectors(db, embedder, versions, query),
+    scan: (embedder, conversationIds, query) => scanVectors(reads, embedder, conversationIds, query),
+    compare: (embedder, versions, query) => compareVectors(reads, embedder, versions, query),
     async nearest(embedder, viewer, conversationIds, query, limit, filter) {
       const search = { embedder, viewer, conversationIds, query, limit, filter }
       if (await isIndexFaster(embedder, conversationIds, limit)) {
-        const found = await nearestByIndex(db, search)
+        const found = await nearestByIndex(reads, search)
         if (found.length >= limit) return { method: 'APPROXIMATE', found }
       }
-      return { method: 'EXACT', found: await nearestOfAll(db, search) }
+      return { method: 'EXACT', found: await nearestOfAll(reads, search) }
     },
     async write(embedder, vectors) {
       if (vectors.length > 0) await writeVectors(db, embedder, vectors)

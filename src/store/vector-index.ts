@@ -32,16 +32,16 @@ export async function readVectorIndex(db: Db, embedder: string): Promise<VectorI
   return rows[0] ?? null
 }
 
-/** The operations of `readVectorIndex`, `makeVectorIndex` and `dropVectorIndex`, for the periodic maintenance. */
+/** The operations of `readVectorIndex`, `buildVectorIndex` and `dropVectorIndex`, for the periodic maintenance. */
 export type VectorIndexes = {
   read(embedder: string): Promise<VectorIndex | null>
-  make(embedder: { name: string; dimension: number }, count: number, signal: AbortSignal): Promise<boolean>
+  build(embedder: { name: string; dimension: number }, count: number, signal: AbortSignal): Promise<boolean>
   drop(embedder: string): Promise<void>
 }
 
 export const vectorIndexes = (db: Db, databaseUrl: string): VectorIndexes => ({
   read: (embedder) => readVectorIndex(db, embedder),
-  make: (embedder, count, signal) => makeVectorIndex(databaseUrl, embedder, count, signal),
+  build: (embedder, count, signal) => buildVectorIndex(databaseUrl, embedder, count, signal),
   drop: (embedder) => dropVectorIndex(databaseUrl, embedder),
 })
 
@@ -51,7 +51,7 @@ export const vectorIndexes = (db: Db, databaseUrl: string): VectorIndexes => ({
  * @param count approximate number of vectors, which determines the memory to use
  * @returns whether this call built the index
  */
-export function makeVectorIndex(
+export function buildVectorIndex(
   databaseUrl: string,
   { name, dimension }: { name: string; dimension: number },
   count: number,
@@ -97,8 +97,8 @@ export async function dropVectorIndex(databaseUrl: string, embedder: string): Pr
 }
 
 /**
- * Runs `work` on a separate connection without a statement timeout, under the lock of the index. Returns false if
- * another session has the lock. An abort of `signal` cancels the running statement.
+ * Runs `work` on a separate connection without a statement timeout, under the lock of the index. Returns its result, or
+ * false if another session has the lock. An abort of `signal` cancels the running statement.
  */
 async function withLockedClient(
   databaseUrl: string,
@@ -117,12 +117,15 @@ async function withLockedClient(
   // Ignored, because the running statement rejects if the connection breaks.
   client.on('error', () => {})
   await client.connect()
-  const {
-    rows: [self],
-  } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-  const cancel = () => void cancelBackend(databaseUrl, self!.pid)
-  signal?.addEventListener('abort', cancel, { once: true })
+  let cancel = () => {}
   try {
+    const {
+      rows: [self],
+    } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    cancel = () => void cancelBackend(databaseUrl, self!.pid)
+    signal?.addEventListener('abort', cancel, { once: true })
+    // The signal may have been aborted during the connect, when it had no listener.
+    signal?.throwIfAborted()
     const {
       rows: [lock],
     } = await client.query<{ taken: boolean }>(

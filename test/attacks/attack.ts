@@ -2,13 +2,23 @@
 
 import type { Target } from './target.ts'
 
+/** Memory above the idle server that an attack may take, MB. */
+export const ALLOWED_MB = 600
+
 export type Attack = {
   /** The item of the issue or document that describes the attack, for example "A1". */
   section: string
   name: string
+  /** Settings of the attacked server, besides its services. */
+  env?: Record<string, string>
+  /** Starts what the attack needs before the server. Defaults to nothing. */
+  prepare?(): Promise<Prepared>
   /** Attacks the server. Returns the outcome in a few words. Throws if the server did not resist. */
   run(target: Target): Promise<string>
 }
+
+/** Settings of the server for one attack, and a function that ends what `prepare` started. */
+export type Prepared = { env: Record<string, string>; close(): Promise<void> }
 
 const CREATE = `mutation ($input: CreateConversationInput!) {
   createConversation(input: $input) { ... on Conversation { id } ... on Error { message } }

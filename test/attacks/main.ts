@@ -1,7 +1,9 @@
-// `npm run check:attacks [-- words] [--short] [--seed N]`: attacks servers of this checkout, on the embedded database
-// and, with TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and Redis. Prints one line per attack. `words` selects
-// the attacks whose section and name contain them. Fails if a server ends, answers with a status of 500 or more (except
-// 503), or takes more memory than allowed. `--short` sends a tenth of the random requests.
+// `npm run check:attacks [-- words] [--short] [--store embedded|postgres] [--operations NAME] [--seed N]`: attacks
+// servers of this checkout, on the embedded database and, with TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and
+// Redis. Prints one line per attack. `words` selects the attacks whose section and name contain them. Fails if a server
+// ends, answers with a status of 500 or more (except 503), or takes more memory than allowed. `--short` sends a tenth of
+// the random requests, and writes a tenth of the largest data. `--operations` selects operations of the attack that
+// measures stalls.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,17 +11,23 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { table } from '../bench/figures.ts'
 import { findServices, withDatabase } from '../bench/services.ts'
-import { sleep, type Attack } from './attack.ts'
+import { ALLOWED_MB, sleep, type Attack } from './attack.ts'
+import { edgeAttacks } from './edges.ts'
 import { fuzz } from './fuzz.ts'
+import { leaseAttack } from './leases.ts'
 import { operationAttacks } from './operations.ts'
+import { stallAttack } from './stalls.ts'
 import { startTarget, type Target } from './target.ts'
 import { transportAttacks } from './transports.ts'
 import { compareTwins } from './twins.ts'
 
-/** Maximum memory that an attack may add to that of the idle server, in MB. */
-const ALLOWED_MB = 600
 const { values: options, positionals } = parseArgs({
-  options: { short: { type: 'boolean' }, seed: { type: 'string' } },
+  options: {
+    short: { type: 'boolean' },
+    store: { type: 'string' },
+    operations: { type: 'string' },
+    seed: { type: 'string' },
+  },
   allowPositionals: true,
 })
 const SHARE = options.short ? 0.1 : 1
@@ -31,6 +39,9 @@ const seed = Number(options.seed ?? Math.floor(Math.random() * 2 ** 31))
 const attacks: Attack[] = [
   ...operationAttacks,
   ...transportAttacks,
+  ...edgeAttacks,
+  leaseAttack,
+  stallAttack(SHARE, options.operations ?? ''),
   {
     section: 'canary',
     name: `${TWIN_PAIRS} questions in twin worlds`,
@@ -40,15 +51,20 @@ const attacks: Attack[] = [
 ]
 
 /** Runs one attack on a server of its own. Returns a row of the table, and whether the server resisted. */
-async function attack(store: string, env: Record<string, string>, { section, name, run }: Attack) {
-  const target: Target = await startTarget(env)
+async function attack(
+  store: string,
+  env: Record<string, string>,
+  { section, name, env: settings, prepare, run }: Attack,
+) {
+  const prepared = await prepare?.()
+  const target: Target = await startTarget({ ...env, ...settings, ...prepared?.env })
   try {
     await sleep(1_000)
     await target.peakMemory()
-    const idle = await target.memory()
+    target.idleMB = await target.memory()
     const outcome = await run(target).catch((error: Error) => `FAILED: ${error.message.slice(0, 20_000)}`)
     const isAlive = await target.isAlive()
-    const megabytes = isAlive ? (await target.peakMemory()) - idle : NaN
+    const megabytes = isAlive ? (await target.peakMemory()) - target.idleMB : NaN
     const faults = [
       ...(isAlive ? [] : ['the process ended']),
       ...(target.serverErrors > 0 ? [`${target.serverErrors} server errors`] : []),
@@ -66,6 +82,7 @@ async function attack(store: string, env: Record<string, string>, { section, nam
     return { row, resisted: faults.length === 0 }
   } finally {
     await target.stop()
+    await prepared?.close()
   }
 }
 
@@ -83,12 +100,13 @@ const words = positionals.join(' ')
 const services = findServices(process.env)
 const directory = mkdtempSync(join(tmpdir(), 'colloquy-attacks-'))
 let started = 0
-const results = await attackAll(
-  'embedded',
-  async () => ({ DATA_DIR: join(directory, String(++started)), DATABASE_URL: '', REDIS_URL: '' }),
-  words,
-)
-if (Array.isArray(services)) console.error(`Not run on Postgres and Redis: set ${services.join(', and ')}.`)
+const results: Awaited<ReturnType<typeof attack>>[] = []
+if (options.store !== 'postgres') {
+  const env = async () => ({ DATA_DIR: join(directory, String(++started)), DATABASE_URL: '', REDIS_URL: '' })
+  results.push(...(await attackAll('embedded', env, words)))
+}
+if (options.store === 'embedded') console.error('Not run on Postgres and Redis.')
+else if (Array.isArray(services)) console.error(`Not run on Postgres and Redis: set ${services.join(', and ')}.`)
 else {
   const { databaseUrl, redisUrl } = services
   results.push(

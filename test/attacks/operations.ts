@@ -1,10 +1,12 @@
-// Attacks by the work of GraphQL operations: nesting, aliases, large documents, deep input, wide lists.
+// Attacks with expensive GraphQL operations: nested history, many aliases and directives, large and deep documents,
+// deep JSON, and a turn of 7 MB.
 
 import { APPEND, appendTurns, check, errorOf, newConversation, type Attack } from './attack.ts'
 import type { Reply, Target } from './target.ts'
 
-/** Turns of the largest size in one conversation. */
+/** Number of large turns in one conversation. */
 const LARGE_TURNS = 200
+/** Length of a large turn, in characters. */
 const LARGE_UNITS = 250_000
 
 const rejectionOf = (reply: Reply) => {
@@ -17,7 +19,7 @@ const rejectionOf = (reply: Reply) => {
 const expectRejected = async (target: Target, query: string, variables: object = {}) =>
   rejectionOf(await target.post(query, variables))
 
-/** Nests `history` of conversations of turns: 200 turns, each with the conversation's 200 turns, and so on. */
+/** Returns a selection that nests `conversation { history }` in a turn `depth` times, with 200 turns per level. */
 function nested(depth: number): string {
   const inner = depth === 0 ? 'seq' : `conversation { history(limit: 200) { ... on Turn { ${nested(depth - 1)} } } }`
   return inner
@@ -26,7 +28,7 @@ function nested(depth: number): string {
 export const operationAttacks: Attack[] = [
   {
     section: 'A1',
-    name: 'history of conversations of turns, nested three times',
+    name: 'three levels of conversation history, each level nested in the turns of the previous one',
     async run(target) {
       const id = await newConversation(target)
       await appendTurns(target, id, 200, 20)
@@ -85,7 +87,7 @@ export const operationAttacks: Attack[] = [
     section: 'A10',
     name: 'metadata nested 20,000 deep',
     async run(target) {
-      // Written as text, because JSON.stringify cannot nest so deep.
+      // Build the JSON as text: JSON.stringify exceeds the call stack at this depth.
       const query = 'mutation ($m: JSON) { createConversation(input: { metadata: $m }) { __typename } }'
       const variables = `{"m":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`
       const reply = await target.send(`{"query":${JSON.stringify(query)},"variables":${variables}}`)

@@ -1,8 +1,11 @@
 // A server under attack: a process of its own, a client that counts its server errors, and its memory.
 
+import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { Agent, request } from 'node:http'
-import { startCheckout, type ServerProcess } from '../bench/process.ts'
+import { Agent, get, request, type RequestOptions } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startServer, type ServerProcess } from '../bench/process.ts'
 
 /** Largest part of a response that is kept, in bytes; the rest is read and dropped. */
 const KEPT_BYTES = 1024 * 1024
@@ -12,6 +15,7 @@ export type Reply = { status: number; headers: Record<string, unknown>; bytes: n
 export type Target = {
   readonly port: number
   readonly pid: number
+  readonly isPostgres: boolean
   /** Number of responses with a status of 500 or more, except 503. */
   serverErrors: number
   /**
@@ -21,19 +25,25 @@ export type Target = {
   send(body: string, options?: PostOptions): Promise<Reply>
   /** Sends a GraphQL operation; see `send`. */
   post(query: string, variables?: object, options?: PostOptions): Promise<Reply>
+  /** Memory of the idle server, MB. An attack sets it again after it has filled the embedded database, which is in memory. */
+  idleMB: number
   /** Sends an operation with one field and returns its value. Throws on errors and on error members of unions. */
   get<T>(query: string, variables?: object, options?: PostOptions): Promise<T>
+  /** Sends a GET request. */
+  load(path: string, headers: Record<string, string>): Promise<Reply>
+  /** The last lines of the log, KEPT_BYTES in all. */
+  log(): string
   /** Resident memory of the process, in MB. */
   memory(): Promise<number>
   /** Peak resident memory since the last call, in MB. */
   peakMemory(): Promise<number>
+  /** Longest stall of the server's event loop since the last call, ms. */
+  longestStall(): Promise<number>
   isAlive(): Promise<boolean>
   stop(): Promise<void>
 }
 
-export type PostOptions = { tenant?: string; actor?: string; signal?: AbortSignal }
-
-const root = new URL('../..', import.meta.url).pathname
+export type PostOptions = { tenant?: string; actor?: string; signal?: AbortSignal; isBatch?: boolean; agent?: Agent }
 
 /** Reads a field of /proc/PID/status, in MB. */
 async function statusOf(pid: number, field: string): Promise<number> {
@@ -42,14 +52,21 @@ async function statusOf(pid: number, field: string): Promise<number> {
 }
 
 export async function startTarget(env: Record<string, string>): Promise<Target> {
-  const server: ServerProcess = await startCheckout(root, env)
+  const socketPath = join(tmpdir(), `colloquy-probe-${randomBytes(6).toString('hex')}.sock`)
+  let log = ''
+  const server: ServerProcess = await startServer(
+    'test/attacks/probed-server.ts',
+    { ...env, PROBE_SOCKET: socketPath },
+    (line) => {
+      log = `${log}${line}\n`.slice(-KEPT_BYTES)
+    },
+  )
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const { port, pid } = server
 
-  function send(body: string, { tenant = 'attacked', actor = 'mallory', signal }: PostOptions = {}): Promise<Reply> {
+  function exchange(options: RequestOptions, body?: string): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      const headers = { 'content-type': 'application/json', 'x-tenant': tenant, 'x-actor': actor }
-      const sent = request({ port, path: '/graphql', method: 'POST', agent, headers, signal }, (response) => {
+      const sent = request({ port, agent, ...options }, (response) => {
         const parts: Buffer[] = []
         let bytes = 0
         response.on('data', (part: Buffer) => {
@@ -72,10 +89,24 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
     })
   }
 
+  function send(body: string, options: PostOptions = {}): Promise<Reply> {
+    const { tenant = 'attacked', actor = 'mallory', signal, isBatch = false } = options
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'x-tenant': tenant,
+      'x-actor': actor,
+      ...(isBatch && { 'x-batch': '1' }),
+    }
+    return exchange({ path: '/graphql', method: 'POST', agent: options.agent ?? agent, headers, signal }, body)
+  }
+
   const target: Target = {
     port,
     pid,
+    isPostgres: Boolean(env.DATABASE_URL),
     serverErrors: 0,
+    idleMB: 0,
     send,
     post: (query, variables = {}, options = {}) => send(JSON.stringify({ query, variables }), options),
     async get<T>(query: string, variables: object = {}, options: PostOptions = {}) {
@@ -85,6 +116,8 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
       if (errors || value == null || (value as { message?: string }).message) throw new Error(body.slice(0, 500))
       return value
     },
+    load: (path, headers) => exchange({ path, headers }),
+    log: () => log,
     memory: () => statusOf(pid, 'VmRSS'),
     async peakMemory() {
       const peak = await statusOf(pid, 'VmHWM')
@@ -92,6 +125,14 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
       await writeFile(`/proc/${pid}/clear_refs`, '5').catch(() => {})
       return peak
     },
+    longestStall: () =>
+      new Promise((resolve, reject) => {
+        get({ socketPath }, async (response) => {
+          let text = ''
+          for await (const part of response) text += String(part)
+          resolve(Number(text))
+        }).once('error', reject)
+      }),
     async isAlive() {
       try {
         return (await fetch(`http://127.0.0.1:${port}/health`, { signal: AbortSignal.timeout(30_000) })).ok

@@ -1,5 +1,6 @@
-// Twin worlds: two tenants with the same history, except for the text of private turns. Viewers outside the audience of
-// these turns must get equal answers to every query, and never the marker that the private turns of one world contain.
+// Twin worlds: two tenants with the same history, except that the private turns of one world contain a marker, and that
+// only this world has a MEMBERS conversation, whose turns contain the marker. Viewers outside the audience and that
+// conversation must get equal answers to every query, and never the marker.
 
 import { APPEND, check, errorOf } from './attack.ts'
 import { createRandom, type Random } from './random.ts'
@@ -10,13 +11,53 @@ const PLAIN = 'ordinary words'
 const WORDS =
   'launch review billing harbour garden invoice piano winter bridge market ticket doctor coffee letter'.split(' ')
 const TURNS = 120
+const MEMBERS_TURNS = 40
 
-type World = { tenant: string; conversationId: string }
+/** `membersId` names the MEMBERS conversation; in the world without one, nothing. */
+type World = { tenant: string; conversationId: string; membersId: string }
 
 const sentence = (random: Random) => Array.from({ length: 4 + random.below(12) }, () => random.pick(WORDS)).join(' ')
 
+/** Creates a MEMBERS conversation of ann and bob, in which they say the secret and things that others say elsewhere. */
+async function createMembersConversation(
+  target: Target,
+  tenant: string,
+  secret: string,
+  seed: number,
+): Promise<string> {
+  const random = createRandom(seed + 2)
+  const at = { tenant, actor: 'ann' }
+  const { id: conversationId } = await target.get<{ id: string }>(
+    'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { ... on Conversation { id } } }',
+    {
+      input: {
+        key: 'members',
+        title: secret,
+        visibility: 'MEMBERS',
+        participants: [{ actor: 'ann' }, { actor: 'bob' }],
+      },
+    },
+    at,
+  )
+  for (let n = 0; n < MEMBERS_TURNS; n++) {
+    const turn = { role: 'USER', actor: random.pick(['ann', 'bob']), content: `${secret} ${sentence(random)}` }
+    await target.get(APPEND, { input: { conversationId, turn } }, at)
+  }
+  const facts = [
+    { subject: 'ann', predicate: 'lives in', object: 'the harbour' },
+    { subject: 'ann', predicate: 'knows', object: secret },
+  ]
+  await target.get(RECORD, { input: { conversationId, userId: 'ann', facts } }, at)
+  return conversationId
+}
+
+const RECORD = `mutation ($input: RecordFactsInput!) { recordFacts(input: $input) {
+  ... on FactExtraction { exactDuplicatesSkipped } } }`
+
 /** Writes the history of one world. Equal seeds write equal public turns. */
 async function createWorld(target: Target, tenant: string, secret: string, seed: number): Promise<World> {
+  const membersId =
+    secret === MARKER ? await createMembersConversation(target, tenant, secret, seed) : `conv_${'0'.repeat(26)}`
   const random = createRandom(seed)
   const at = { tenant, actor: 'ann' }
   const participants = ['ann', 'bob', 'eve', 'late'].map((actor) => ({
@@ -41,13 +82,16 @@ async function createWorld(target: Target, tenant: string, secret: string, seed:
     }
     await target.get(APPEND, { input: { conversationId, turn } }, at)
   }
-  return { tenant, conversationId }
+  const facts = [{ subject: 'ann', predicate: 'lives in', object: 'the harbour' }]
+  await target.get(RECORD, { input: { conversationId, userId: 'ann', facts } }, at)
+  return { tenant, conversationId, membersId }
 }
 
-/** Placeholder for the conversation's id in a query. */
-const ID = 'CONVERSATION'
+/** Placeholders for the conversations' ids in a query. */
+const ID = 'CONVERSATION_ID'
+const MEMBERS_ID = 'MEMBERS_ID'
 
-/** Returns a random GraphQL query about the conversation ID. */
+/** Returns a random GraphQL query about the tenant, the conversation ID or the conversation MEMBERS_ID. */
 function randomQuery(random: Random): string {
   const query = JSON.stringify(random.pick([sentence(random), MARKER, `${MARKER} ${sentence(random)}`, 'ordinary']))
   const first = 1 + random.below(50)
@@ -67,6 +111,22 @@ function randomQuery(random: Random): string {
       query: ${query}, semanticRecall: { k: 5 } }) {
       ... on Context { tokens messages { role name content } } ... on Error { message } } }`,
     `{ facts(filter: { conversationId: "${ID}" }) { edges { node { subject predicate object } } } }`,
+    `{ facts(filter: { userId: "ann", includeSuperseded: true }) { edges { node { subject predicate object } } } }`,
+    `{ conversation(id: "${MEMBERS_ID}") { title turns(first: ${first}) { ${page} } } }`,
+    `{ conversation(key: "members") { title } }`,
+    `{ node(id: "${MEMBERS_ID}") { __typename id } }`,
+    `{ conversations(first: ${first}, filter: { search: ${query} }) { edges { node { title } } } }`,
+    `{ conversations(orderBy: ACTIVE) { edges { node { title turnCount participants { actor } } } } }`,
+    `{ recall(input: { conversationId: "${MEMBERS_ID}", scope: ${random.pick(['CONVERSATION', 'OWNER', 'TENANT'])},
+      query: ${query} }) { ... on Recall { hits { score } } ... on Error { message } } }`,
+    `{ buildContext(input: { conversationId: "${MEMBERS_ID}", tokenBudget: 500 }) {
+      ... on Context { tokens } ... on Error { message } } }`,
+    `mutation { appendTurn(input: { conversationId: "${MEMBERS_ID}", turn: { role: USER, content: ${query} } }) {
+      ... on Error { message } } }`,
+    `mutation { addParticipant(input: { conversationId: "${MEMBERS_ID}", participant: { actor: "eve" } }) {
+      ... on Error { message } } }`,
+    `{ userProfile(userId: "ann") { content } memoryAudit { activeFacts exactDuplicatesSkipped openContradictions } }`,
+    `{ jobs { name userId } }`,
   ])
 }
 
@@ -98,10 +158,11 @@ export async function compareTwins(target: Target, pairs: number, seed: number):
     const document = randomQuery(random)
     const actor = random.pick(['eve', 'late', 'stranger'])
     const answers = []
-    for (const { tenant, conversationId } of [one, other]) {
-      const { body } = await target.post(document.replace(ID, conversationId), {}, { tenant, actor })
+    for (const { tenant, conversationId, membersId } of [one, other]) {
+      const query = document.replace(ID, conversationId).replace(MEMBERS_ID, membersId)
+      const { body } = await target.post(query, {}, { tenant, actor })
       check(errorOf(body) === null, `${errorOf(body)} for ${document}`)
-      check(!body.includes(MARKER), `${actor} received the marker from ${document.replace(ID, conversationId)}`)
+      check(!body.includes(MARKER), `${actor} received the marker from ${query}`)
       answers.push(normalized(body))
     }
     check(answers[0] === answers[1], `${actor} got different answers to ${document}:\n${answers.join('\n')}`)

@@ -1,6 +1,6 @@
 // Compacts a conversation of imported turns into one rolling summary with the built-in summarizer, on Postgres, and
-// checks the limits of a pass and of the summary. Compares the time with that of the same passes and a summarizer that
-// returns a constant, which measures only the database.
+// checks the limits of a pass and of the summary. The baseline runs the same passes with a summarizer that returns a
+// constant, so it measures only the database.
 
 import type { OpenDeps } from '../../src/deps.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
@@ -40,7 +40,10 @@ async function fill({ deps }: OpenDeps): Promise<string> {
   return id
 }
 
-/** Summarises the whole conversation. Throws if a pass or the summary exceeds its limit. */
+/**
+ * Summarises the whole conversation. Throws if a pass or the summary exceeds its limit, or if the
+ * summary does not cover all turns.
+ */
 async function run({ deps }: OpenDeps, conversationId: string, summarizer: Summarizer) {
   let passes = 0
   let longest = 0
@@ -87,7 +90,7 @@ export async function compact({ services, progress }: Bench): Promise<Report> {
             label: 'the whole conversation',
             ours: ours.ms / 1_000,
             theirs: baseline.ms / 1_000,
-            against: 'the same passes without a summarizer',
+            against: 'the same passes with a constant summary',
             unit: 's',
             better: 'smaller',
             target: null,

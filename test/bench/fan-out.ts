@@ -120,13 +120,13 @@ function check(
 type Message = { type: string; payload: { data?: { conversationEvents: Record<string, unknown> } } }
 
 /** `cpu`: the server's CPU time per delivery, µs. */
-export type Singles = Latencies & { cpu: number }
+export type SingleTurnResult = Latencies & { cpu: number }
 
 /**
  * Appends SINGLES turns, one every `pauseMs`. Returns the latencies from request to arrival, ms, and the server's CPU
  * time per delivery, µs.
  */
-export async function measureSingleTurns(side: FanOutSide, pauseMs = PAUSE_MS): Promise<Singles> {
+export async function measureSingleTurns(side: FanOutSide, pauseMs = PAUSE_MS): Promise<SingleTurnResult> {
   const { server, subscribers, conversationId } = side
   await subscribers.ask({ do: 'expect', frames: SINGLES })
   const since: number[] = []
@@ -231,7 +231,7 @@ export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: 
       const sides = { ours: await start('src/bin.ts'), plain: await start('test/bench/fan-out-plain.ts') }
       progress('warming up')
       for (const side of Object.values(sides)) await measureSingleTurns(side, PAUSE_MS / 2)
-      const results = { ours: [] as Singles[], plain: [] as Singles[] }
+      const results = { ours: [] as SingleTurnResult[], plain: [] as SingleTurnResult[] }
       const cpuOf = (name: 'ours' | 'plain') => async () => {
         const result = await measureSingleTurns(sides[name])
         results[name].push(result)

@@ -55,20 +55,31 @@ async function startArguments(root: string): Promise<string[]> {
  * Starts a server from a file of this repository, with the node options of `npm start`, and resolves when it has
  * printed its URL. BENCH_PROFILE names a directory for a CPU profile of each server.
  */
-export async function startServer(path: string, env: Record<string, string>): Promise<ServerProcess> {
+export async function startServer(
+  path: string,
+  env: Record<string, string>,
+  onLine?: (line: string) => void,
+): Promise<ServerProcess> {
   const options = (await startArguments(fileOf('.'))).slice(0, -1)
-  return startProcess(path, fileOf('.'), [...options, fileOf(path)], env)
+  return startProcess(path, fileOf('.'), [...options, fileOf(path)], env, onLine)
 }
 
-/** Starts the server of this or another checkout of the repository, as its `npm start` does. */
-export const startCheckout = async (root: string, env: Record<string, string>): Promise<ServerProcess> =>
-  startProcess(root, root, await startArguments(root), env)
+/**
+ * Starts the server of this or another checkout of the repository, as its `npm start` does.
+ * @param onLine called with each line of the log
+ */
+export const startCheckout = async (
+  root: string,
+  env: Record<string, string>,
+  onLine?: (line: string) => void,
+): Promise<ServerProcess> => startProcess(root, root, await startArguments(root), env, onLine)
 
 async function startProcess(
   name: string,
   cwd: string,
   args: readonly string[],
   env: Record<string, string>,
+  onLine?: (line: string) => void,
 ): Promise<ServerProcess> {
   const directory = process.env.BENCH_PROFILE
   const profile = directory ? ['--cpu-prof', `--cpu-prof-dir=${directory}`] : []
@@ -82,6 +93,7 @@ async function startProcess(
   const port = await new Promise<number>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`${name} exited with ${code} before it was ready`)))
     createInterface({ input: child.stdout! }).on('line', (line) => {
+      onLine?.(line)
       const url = /"url":"([^"]+)"/.exec(line)?.[1]
       if (url) resolve(Number(new URL(url).port))
       // Levels of pino: 50 is error, 60 is fatal.

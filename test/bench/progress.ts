@@ -3,7 +3,7 @@
 
 export type Progress = {
   /** Shows that `done` of `total` items are finished. `label` names the stage; a different name begins a new stage. */
-  at(label: string, done: number, total: number): void
+  show(label: string, done: number, total: number): void
   /** Ends the current line. */
   end(): void
 }
@@ -19,7 +19,7 @@ export function createProgress(out: { isTTY?: boolean; write(text: string): unkn
   }
   return {
     end,
-    at(label, done, total) {
+    show(label, done, total) {
       if (label !== stage) {
         end()
         stage = label

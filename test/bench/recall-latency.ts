@@ -8,7 +8,7 @@ import { createConversation } from '../../src/domain/conversation.ts'
 import { recall, type RecallInput } from '../../src/domain/recall/recall.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
 import { unit, type Embedder } from '../../src/providers/ports/embedder.ts'
-import { makeVectorIndex } from '../../src/store/vector-index.ts'
+import { buildVectorIndex } from '../../src/store/vector-index.ts'
 import { vectorValue } from '../../src/store/vector.ts'
 import { format, interleave, median, type Figure, type Report } from './figures.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'
@@ -93,7 +93,7 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
       }
       await pool.query('VACUUM ANALYZE')
       progress('building the index')
-      await makeVectorIndex(url, embedder, CONVERSATIONS * TURNS)
+      await buildVectorIndex(url, embedder, CONVERSATIONS * TURNS)
 
       // Median time of the queries of one round, ms.
       const timed = async (ask: (i: number) => Promise<unknown>) => {

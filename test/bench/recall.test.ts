@@ -75,7 +75,7 @@ describe('progress', () => {
   const outputOf = (isTTY: boolean, steps: [title: string, done: number, total: number][]) => {
     let text = ''
     const progress = createProgress({ isTTY, write: (more) => (text += more) })
-    for (const step of steps) progress.at(...step)
+    for (const step of steps) progress.show(...step)
     progress.end()
     return text
   }

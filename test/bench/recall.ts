@@ -55,7 +55,7 @@ const databaseServer = process.env.TEST_DATABASE_URL
 if (postgres && !databaseServer) exitWithError('--postgres needs a Postgres with pgvector. Set TEST_DATABASE_URL.')
 
 const progress = createProgress(process.stderr)
-const report = (label: string) => (done: number, total: number) => progress.at(label, done, total)
+const report = (label: string) => (done: number, total: number) => progress.show(label, done, total)
 const tenant = `bench-${randomBytes(6).toString('hex')}`
 const methods: { name: string; answered: AnsweredQuestion[] }[] = []
 const notes: string[] = []

@@ -6,7 +6,7 @@ import { unit } from '../../src/providers/ports/embedder.ts'
 import { createPool, createPrisma } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'
-import { makeVectorIndex } from '../../src/store/vector-index.ts'
+import { buildVectorIndex } from '../../src/store/vector-index.ts'
 import type { VectorSearch } from '../../src/store/vector-search.ts'
 import { vectorValue } from '../../src/store/vector.ts'
 import { interleave, median, type Report } from './figures.ts'
@@ -89,7 +89,7 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
       const search = createPostgresVectors(db)
       await fill(pool, search, progress)
       const begin = performance.now()
-      await makeVectorIndex(url, { name: EMBEDDER, dimension: DIMENSION }, TOTAL)
+      await buildVectorIndex(url, { name: EMBEDDER, dimension: DIMENSION }, TOTAL)
       const built = (performance.now() - begin) / 1000
       progress(`index built in ${built.toFixed(1)} s`)
 

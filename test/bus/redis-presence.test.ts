@@ -2,6 +2,7 @@
 
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { redisConnector } from '../../src/bus/redis-client.ts'
 import { createRedisPresence } from '../../src/bus/redis-presence.ts'
 import { WAIT_OPTIONS } from '../contract/bus.ts'
 import { presenceContract } from '../contract/presence.ts'
@@ -20,13 +21,16 @@ describe.skipIf(!server)('presence on Redis (needs TEST_REDIS_URL)', () => {
 
   presenceContract('of two processes', async () => {
     await admin.flushDb()
-    const [store, other] = await Promise.all([createRedisPresence(url, quiet), createRedisPresence(url, quiet)])
+    const [store, other] = await Promise.all([
+      createRedisPresence(redisConnector(url, quiet)),
+      createRedisPresence(redisConnector(url, quiet)),
+    ])
     return { store, other, elapse: (ms) => new Promise((resolve) => setTimeout(resolve, ms + 10)) }
   })
 
   test('every key expires eventually, but not before the last mark has expired', async ({ onTestFinished }) => {
     await admin.flushDb()
-    const store = await createRedisPresence(url, quiet)
+    const store = await createRedisPresence(redisConnector(url, quiet))
     onTestFinished(() => store.close())
     await store.set(mark, 'ONLINE', 7_200_000)
     await store.set({ ...mark, holder: 'another' }, 'ONLINE', 1_000)
@@ -46,7 +50,7 @@ describe.skipIf(!server)('presence on Redis (needs TEST_REDIS_URL)', () => {
     await admin.flushDb()
     const proxy = await createProxy(url)
     const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
-    const store = await createRedisPresence(proxy.url, log)
+    const store = await createRedisPresence(redisConnector(proxy.url, log))
     onTestFinished(async () => {
       await store.close()
       await proxy.close()
@@ -64,10 +68,10 @@ describe.skipIf(!server)('presence on Redis (needs TEST_REDIS_URL)', () => {
     proxy.silence()
     await allReject('did not answer')
     await proxy.cut()
-    await vi.waitFor(() => expect(store.states(['conversation'])).rejects.toThrow('offline'), WAIT_OPTIONS)
-    await allReject('offline')
+    await vi.waitFor(() => expect(store.states(['conversation'])).rejects.toThrow('cannot be reached'), WAIT_OPTIONS)
+    await allReject('cannot be reached')
 
-    await proxy.mend()
+    await proxy.restore()
     await vi.waitFor(() => store.set(mark, 'TYPING', 60_000), WAIT_OPTIONS)
     expect(await store.states(['conversation'])).toEqual(new Map([['conversation', new Map([['ada', 'TYPING']])]]))
     expect(log.warn).toHaveBeenCalledOnce()

@@ -4,6 +4,10 @@ import { randomUUID } from 'node:crypto'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, type TestContext, test, vi } from 'vitest'
 import { createRedisBus } from '../../src/bus/redis.ts'
+import { redisConnector } from '../../src/bus/redis-client.ts'
+import { createRedisPresence } from '../../src/bus/redis-presence.ts'
+import { createRedisRateLimit } from '../../src/bus/redis-rate-limit.ts'
+import { Unavailable } from '../../src/errors.ts'
 import { busContract, WAIT_OPTIONS } from '../contract/bus.ts'
 import { createProxy } from '../support/proxy.ts'
 
@@ -12,13 +16,13 @@ const quiet = { info() {}, warn() {}, error() {} }
 
 describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_000 }, () => {
   busContract('within a process', async () => {
-    const bus = await createRedisBus(url, quiet)
+    const bus = await createRedisBus(redisConnector(url, quiet), quiet)
     return { publisher: bus, listener: bus }
   })
 
   busContract('between two processes', async () => ({
-    publisher: await createRedisBus(url, quiet),
-    listener: await createRedisBus(url, quiet),
+    publisher: await createRedisBus(redisConnector(url, quiet), quiet),
+    listener: await createRedisBus(redisConnector(url, quiet), quiet),
   }))
 
   const admin = createClient({ url })
@@ -31,7 +35,10 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
   async function outage({ onTestFinished }: TestContext) {
     const proxy = await createProxy(url)
     const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
-    const [bus, other] = await Promise.all([createRedisBus(proxy.url, log), createRedisBus(url, quiet)])
+    const [bus, other] = await Promise.all([
+      createRedisBus(redisConnector(proxy.url, log), log),
+      createRedisBus(redisConnector(url, quiet), quiet),
+    ])
     const [receive, restored] = [vi.fn(), vi.fn()]
     const topic = `test-${randomUUID()}`
     const end = await bus.subscribe(topic, receive)
@@ -46,7 +53,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
   test('Redis has one subscription per topic and process, from the first subscriber to the last', async ({
     onTestFinished,
   }) => {
-    const bus = await createRedisBus(url, quiet)
+    const bus = await createRedisBus(redisConnector(url, quiet), quiet)
     onTestFinished(() => bus.close())
     const topic = `test-${randomUUID()}`
     const ends = await Promise.all([bus.subscribe(topic, () => {}), bus.subscribe(topic, () => {})])
@@ -63,7 +70,8 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
     const username = `test-${randomUUID()}`
     await admin.sendCommand(['ACL', 'SETUSER', username, 'on', '>secret', '+@all', 'resetchannels'])
     const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
-    const bus = await createRedisBus(Object.assign(new URL(url), { username, password: 'secret' }).href, log)
+    const connect = redisConnector(Object.assign(new URL(url), { username, password: 'secret' }).href, log)
+    const bus = await createRedisBus(connect, log)
     try {
       const [receive, later] = [vi.fn(), vi.fn()]
       await expect(bus.subscribe(username, receive)).rejects.toThrow('NOPERM')
@@ -108,7 +116,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       bus.publish(topic, 'lost')
       expect(log.warn).toHaveBeenCalledOnce()
       expect(restored).not.toHaveBeenCalled()
-      await proxy.mend()
+      await proxy.restore()
       await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), WAIT_OPTIONS)
       await bus.ping()
       bus.publish(topic, 'from here')
@@ -151,7 +159,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
         await bus.subscribe(gone, () => {})
       )()
       restored.mockImplementation(() => other.publish(late, 'news'))
-      await proxy.mend()
+      await proxy.restore()
       await vi.waitFor(() => expect(receive.mock.calls).toEqual([['news']]), WAIT_OPTIONS)
       expect(await Promise.all([topic, gone, late].map(subscriptionsOf))).toEqual([0, 0, 1])
     })
@@ -165,7 +173,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       await new Promise((resolve) => setTimeout(resolve, 50))
       await proxy.cut()
       await Promise.all([begun, ended])
-      await proxy.mend()
+      await proxy.restore()
       await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), WAIT_OPTIONS)
       other.publish(`${topic}-begun`, 'hello')
       await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), WAIT_OPTIONS)
@@ -211,7 +219,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       const proxy = await createProxy(url)
       await proxy.cut()
       const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
-      const bus = await createRedisBus(proxy.url, log)
+      const bus = await createRedisBus(redisConnector(proxy.url, log), log)
       context.onTestFinished(async () => {
         await bus.close()
         await proxy.close()
@@ -221,10 +229,41 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       bus.onRestored(restored)
       await bus.subscribe(topic, receive)
       expect(log.warn).toHaveBeenCalledOnce()
-      await proxy.mend()
+      await proxy.restore()
       await vi.waitFor(() => expect(restored).toHaveBeenCalledOnce(), WAIT_OPTIONS)
       bus.publish(topic, 'hello')
       await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), WAIT_OPTIONS)
+    })
+
+    test('one connector logs one line when Redis is lost, and one when it is back, without stack and password', async (context) => {
+      const proxy = await createProxy(url)
+      const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
+      const connect = redisConnector(Object.assign(new URL(proxy.url), { username: 'default' }).href, log)
+      const stores = await Promise.all([
+        createRedisBus(connect, log),
+        createRedisPresence(connect),
+        createRedisRateLimit(connect, 10),
+      ])
+      context.onTestFinished(async () => {
+        for (const store of stores) await store.close()
+        await proxy.close()
+      })
+      const [bus, presence, rates] = stores
+      await proxy.cut()
+      await vi.waitFor(() => expect(bus.ping()).rejects.toThrow('cannot be reached'), WAIT_OPTIONS)
+      for (let n = 0; n < 3; n++) {
+        await expect(presence.takeExpired(1)).rejects.toBeInstanceOf(Unavailable)
+        await rates.take('ada', 1)
+      }
+      await proxy.restore()
+      await vi.waitFor(() => presence.states([]), WAIT_OPTIONS)
+      await vi.waitFor(() => expect(log.info).toHaveBeenCalled(), WAIT_OPTIONS)
+      await vi.waitFor(() => bus.ping(), WAIT_OPTIONS)
+      const { host } = new URL(proxy.url)
+      const redis = expect.stringMatching(`^redis://${host}`)
+      expect(log.warn.mock.calls).toEqual([[{ redis, reason: expect.any(String) }, expect.stringContaining('reached')]])
+      expect(log.info.mock.calls).toEqual([[{ redis }, 'Redis is connected again']])
+      expect(log.error).not.toHaveBeenCalled()
     })
 
     test('close leaves no connection open, even if Redis does not answer', async (context) => {
@@ -241,7 +280,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       const { proxy, bus, log, restored } = await outage(context)
       await proxy.cut()
       await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), WAIT_OPTIONS)
-      await proxy.mend()
+      await proxy.restore()
       await bus.close()
       await new Promise((resolve) => setTimeout(resolve, 3_000))
       expect(proxy.connections()).toBe(0)

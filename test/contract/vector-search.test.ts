@@ -2,7 +2,7 @@
 
 import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
 import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'
-import { makeVectorIndex } from '../../src/store/vector-index.ts'
+import { buildVectorIndex } from '../../src/store/vector-index.ts'
 import { backends } from '../support/backend.ts'
 import { vectorSearchContract } from './vector-search.ts'
 
@@ -16,7 +16,7 @@ vectorSearchContract('in memory, with a cache too small for any conversation', e
 if (postgres) {
   vectorSearchContract('on Postgres', postgres, async ({ deps }) => createPostgresVectors(deps.db))
   vectorSearchContract('on Postgres, always using the index', postgres, async ({ deps, url }) => {
-    await makeVectorIndex(url!, { name: 'test:4', dimension: 4 }, 100)
+    await buildVectorIndex(url!, { name: 'test:4', dimension: 4 }, 100)
     return createPostgresVectors(deps.db, { exactTurns: 0 })
   })
 }

@@ -77,7 +77,7 @@ async function play(conversationId: string, ada: Participant, scout: Participant
 
   const privateTurn = await ada.appendTurn(conversationId, {
     role: 'USER',
-    content: LINES.whisper,
+    content: LINES.private,
     audience: ['scout'],
   })
   await wait(PACE.pause)

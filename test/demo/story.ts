@@ -15,7 +15,7 @@ export const LINES = {
   found:
     'Two places have a table for six. Marea is the quieter one, Casa do Rio has the terrace and the sunset. '
     + 'I would take Casa do Rio, at eight.',
-  whisper: `Between us: it is Scribe's first birthday. Order a ${SECRET}, and not a word.`,
+  private: `Between us: it is Scribe's first birthday. Order a ${SECRET}, and not a word.`,
   ordered: `Done. The ${SECRET} comes with the coffee, and one candle.`,
   invitation:
     'Dear all, we meet on Friday at eight, on the terrace of Casa do Rio. Bring a jacket: the river is '

@@ -8,13 +8,14 @@ import {
   getParticipants,
   getUnreadCounts,
   markRead,
+  MAX_UNREAD,
   removeParticipant,
   windowsAfterJoining,
   windowsAfterLeaving,
   type AddParticipantInput,
 } from '../../src/domain/participant.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
-import { openTurn } from '../../src/domain/turn/append.ts'
+import { appendTurns, openTurn } from '../../src/domain/turn/append.ts'
 import { pageOfTurns } from '../../src/domain/turn/history.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../../src/errors.ts'
@@ -231,6 +232,26 @@ describe.each(backends)('participants on $name', (backend) => {
   })
 
   describe('the unread count', () => {
+    it('is at most 1,000', async () => {
+      const tenant = world.tenant()
+      const conversationId = await tenant.newConversation('ann', 'bob')
+      const turns = Array.from({ length: MAX_UNREAD }, () => ({ role: 'USER' as const, content: 'hello' }))
+      await appendTurns(world.deps, tenant.as('ann'), { conversationId, turns })
+      expect(await unread(tenant, conversationId, 'bob')).toBe(MAX_UNREAD)
+      await tenant.append(conversationId, 'ann', 'one more')
+      expect(await unread(tenant, conversationId, 'bob')).toBe(MAX_UNREAD)
+    })
+
+    it('is counted for many participants by several statements', async () => {
+      const tenant = world.tenant()
+      const actors = Array.from({ length: 250 }, (_, n) => `member ${n}`)
+      const conversationId = await tenant.newConversation('ann', ...actors)
+      await tenant.append(conversationId, 'ann', 'hello')
+      const participants = ['ann', ...actors, 'stranger'].map((actor) => ({ conversationId, actor }))
+      const counts = await getUnreadCounts(world.deps, tenant.as('ann'), participants)
+      expect(counts).toEqual([0, ...actors.map(() => 1), 0])
+    })
+
     it('counts the turns of other actors after the read mark', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')

@@ -1,7 +1,8 @@
 // A marker in private turns (appended, streamed, edited, aborted) must not reach any other viewer through any read.
 
 import { describe, expect, it } from 'vitest'
-import { getConversationPage, getConversations, updateConversation } from '../../src/domain/conversation.ts'
+import { getConversations, updateConversation } from '../../src/domain/conversation.ts'
+import { getConversationPage } from '../../src/domain/conversation-page.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
 import { readInbox } from '../../src/domain/event/inbox.ts'
@@ -10,6 +11,7 @@ import { compact } from '../../src/domain/summary/compact.ts'
 import { historyWithSummaries, isSummary, summarizedThrough } from '../../src/domain/summary/history.ts'
 import { getCoveringSummaries } from '../../src/domain/summary/summary.ts'
 import { getFactPage, getFactPages, getFacts } from '../../src/domain/fact/fact.ts'
+import { getFactSourcePages } from '../../src/domain/fact/source.ts'
 import { recordFacts, retractFact } from '../../src/domain/fact/record.ts'
 import { recall } from '../../src/domain/recall/recall.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
@@ -20,7 +22,7 @@ import { getNextVersions, getPreviousVersions, getTurns } from '../../src/domain
 import type { Viewer } from '../../src/domain/view.ts'
 import { DomainError, NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
-import { embeddedFacts, textOf } from '../support/recall.ts'
+import { waitForFactVectors, textOf } from '../support/recall.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
 
@@ -38,7 +40,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     await retractFact(world.deps, viewer, { factId: ids[1]!, reason: subject })
     const again = await recordFacts(world.deps, viewer, { userId: 'ann', facts })
     // Wait for the embeddings, so that recall can find the facts by similarity.
-    await embeddedFacts(world.deps, [recorded.facts[0]!, ...again.facts])
+    await waitForFactVectors(world.deps, [recorded.facts[0]!, ...again.facts])
     return ids
   }
 
@@ -134,6 +136,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       participants,
       facts: await factsOf(viewer, conversationId),
       factsById: [...(await getFacts(deps, viewer, ids)).values()],
+      sources: [...(await getFactSourcePages(deps, viewer, ids, {})).values()].flatMap(({ items }) => items),
       summaries: await getCoveringSummaries(deps, viewer, conversationId),
       summarized: (await summarizedThrough(deps, viewer, [conversationId])).get(conversationId)?.text,
       withSummaries: (await historyWithSummaries(deps, viewer, [conversationId], { limit: 200 }))
@@ -152,7 +155,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
 
       const found = await readAll(tenant, conversationId, actor, ids)
       expect(JSON.stringify(found)).not.toContain(CANARY)
-      expect([found.byId, found.next, found.previous, found.factsById]).toEqual([[], [], [], []])
+      expect([found.byId, found.next, found.previous, found.factsById, found.sources]).toEqual([[], [], [], [], []])
       const expected = await readAll(quiet, quietConversation, actor, [])
       expect(found.counts).toEqual(expected.counts)
       expect(found.unread).toEqual(expected.unread)
@@ -179,6 +182,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     for (const actor of ['ann', 'bob']) {
       const found = await readAll(tenant, conversationId, actor, ids)
       expect([...found.byId, ...found.factsById]).toHaveLength(ids.length)
+      expect(found.sources.map(({ factId }) => factId).sort()).toEqual(found.factsById.map(({ id }) => id).sort())
       expect(JSON.stringify(found.facts)).toContain(CANARY)
       expect([found.next.length, found.previous.length]).toEqual([2, 2])
       expect(JSON.stringify(found.history).split(CANARY).length).toBeGreaterThan(6)
@@ -200,14 +204,14 @@ describe.each(backends)('a private turn on $name', (backend) => {
         previous: [],
         participants: [],
       })
-      expect([...found.facts.flat(), ...found.factsById]).toEqual([])
+      expect([...found.facts.flat(), ...found.factsById, ...found.sources]).toEqual([])
       expect(found.counts).toBeUndefined()
       expect(JSON.stringify(found)).not.toContain(CANARY)
       await expect(readEventsOf(world.deps, other.as(actor), { conversationId, after: 0 })).rejects.toThrow(NotFound)
     }
   })
 
-  it('is delivered only to its audience: live, on replay and in inboxes', async () => {
+  it('is delivered only to its audience, live and on replay, and is in no inbox', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)

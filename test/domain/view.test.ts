@@ -3,6 +3,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { getConversations, updateConversation } from '../../src/domain/conversation.ts'
+import { announceDeleted } from '../../src/domain/publisher.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
 import { addParticipant, getUnreadCounts, markRead, removeParticipant } from '../../src/domain/participant.ts'
@@ -14,16 +16,19 @@ import { getTurns } from '../../src/domain/turn/turn.ts'
 import {
   actAs,
   isOpenAt,
+  NO_VIEW,
   OPEN_VIEW,
   sees,
   seesAllPublic,
+  seesConversation,
   seesNoneOf,
   seesAllOf,
   viewClass,
+  viewIn,
   type View,
 } from '../../src/domain/view.ts'
 import { visible } from '../../src/store/sql/visible.ts'
-import { NotAllowed } from '../../src/errors.ts'
+import { NotAllowed, NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
 import { createConversationOracle, type ConversationOracle } from '../support/conversation-oracle.ts'
 import { casesOf, isLong } from '../support/long.ts'
@@ -98,6 +103,15 @@ describe('a view', () => {
     expect(sees(view, { seq, rootSeq, audience })).toBe(seen)
   })
 
+  it('is that of the participant; of all others, the open view or none', () => {
+    for (const visibility of ['OPEN', 'MEMBERS'] as const) expect(viewIn(visibility, ann)).toBe(ann)
+    expect(viewIn('OPEN', null)).toBe(OPEN_VIEW)
+    expect(viewIn('MEMBERS', undefined)).toBe(NO_VIEW)
+    expect([seesConversation(ann), seesConversation(OPEN_VIEW), seesConversation(NO_VIEW)]).toEqual([true, true, false])
+    expect(sees(NO_VIEW, { seq: 1, rootSeq: 1, audience: null })).toBe(false)
+    expect(viewClass(NO_VIEW)).not.toBe(viewClass(OPEN_VIEW))
+  })
+
   it.each<[number[], boolean]>([
     [[1], true],
     [[0], true],
@@ -143,6 +157,7 @@ const anyOp = fc.oneof(
   { weight: 1, arbitrary: fc.record({ op: fc.constant('open'), actor, audience }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constantFrom('commit', 'abort'), pick }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('read'), actor, pick }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('visibility'), pick }) },
 ) as fc.Arbitrary<Op>
 type Op = { op: string; actor: string; history: 'ALL' | 'SINCE_JOINED'; audience: string[] | null; pick: number }
 
@@ -213,33 +228,52 @@ describe.each(backends)('views on $name', (backend) => {
     const viewer = tenant.as(op.actor)
     const input = { conversationId, actor: op.actor }
     const content = 'word '.repeat(1 + (index % 7))
-    const present = op.audience?.filter((each) => oracle.isIn(each)) ?? []
+    const present = op.audience?.filter((each) => oracle.isParticipant(each)) ?? []
     const turnAudience = present.length ? present : null
     switch (op.op) {
       case 'join': {
         const participant = { actor: op.actor, history: op.history }
-        await addParticipant(deps, viewer, { conversationId, participant })
+        if (oracle.isMembersOnly && !oracle.isParticipant(op.actor)) {
+          const refused = addParticipant(deps, viewer, { conversationId, participant })
+          await expect(refused).rejects.toThrow(oracle.wasParticipant(op.actor) ? NotAllowed : NotFound)
+        }
+        const by = oracle.isMembersOnly ? oracle.present()[0] : op.actor
+        if (by === undefined) return
+        await addParticipant(deps, tenant.as(by), { conversationId, participant })
         return oracle.join(op.actor, op.history)
       }
+      case 'visibility': {
+        const by = oracle.present()
+        const who = by[op.pick % by.length]
+        if (who === undefined) return
+        const visibility = oracle.isMembersOnly ? 'OPEN' : 'MEMBERS'
+        await updateConversation(deps, tenant.as(who), { id: conversationId, visibility })
+        return oracle.setMembersOnly(!oracle.isMembersOnly)
+      }
       case 'leave': {
-        if (!oracle.isIn(op.actor)) return
+        if (!oracle.isParticipant(op.actor)) return
         await removeParticipant(deps, viewer, input)
         return oracle.leave(op.actor)
       }
       case 'remove': {
-        if (!oracle.isIn(op.actor)) return
-        await removeParticipant(deps, tenant.as('owner'), input)
+        if (!oracle.isParticipant(op.actor)) return
+        const by = oracle.isMembersOnly ? oracle.present().find((each) => each !== op.actor) : 'owner'
+        if (by === undefined) return
+        await removeParticipant(deps, tenant.as(by), input)
         return oracle.leave(op.actor, true)
       }
       case 'append': {
-        if (oracle.isRemoved(op.actor)) {
+        if (!oracle.seesConversation(op.actor)) {
+          return expect(tenant.append(conversationId, op.actor, content)).rejects.toThrow(NotFound)
+        }
+        if (oracle.isRemoved(op.actor) || (oracle.isMembersOnly && !oracle.isParticipant(op.actor))) {
           return expect(tenant.append(conversationId, op.actor, content)).rejects.toThrow(NotAllowed)
         }
         const { id, tokenCount } = await tenant.append(conversationId, op.actor, content, { audience: turnAudience })
         return oracle.append({ id, actor: op.actor, status: 'COMMITTED', tokens: tokenCount, audience: turnAudience })
       }
       case 'open': {
-        if (oracle.isRemoved(op.actor)) return
+        if (oracle.isRemoved(op.actor) || (oracle.isMembersOnly && !oracle.isParticipant(op.actor))) return
         const turn = { role: 'ASSISTANT' as const, audience: turnAudience }
         const { id } = await openTurn(deps, viewer, { writerToken: WRITER, conversationId, turn })
         await appendDelta(deps, viewer, { writerToken: WRITER, turnId: id, text: content })
@@ -251,14 +285,14 @@ describe.each(backends)('views on $name', (backend) => {
         const turn = open[op.pick % open.length]
         if (!turn) return
         // An author who has left could not see the result, so the step is skipped.
-        if (!oracle.isIn(turn.actor)) return
+        if (!oracle.isParticipant(turn.actor)) return
         const close = op.op === 'commit' ? commitTurn : abortTurn
         const { tokenCount } = await close(deps, tenant.as(turn.actor), { writerToken: WRITER, turnId: turn.id })
         return oracle.close(turn, op.op === 'commit' ? 'COMMITTED' : 'ABORTED', tokenCount)
       }
       case 'supersede': {
         const newest = oracle.turns.filter(
-          (turn) => turn.status !== 'STREAMING' && !oracle.isSuperseded(turn) && oracle.isIn(turn.actor),
+          (turn) => turn.status !== 'STREAMING' && !oracle.isSuperseded(turn) && oracle.isParticipant(turn.actor),
         )
         const turn = newest[op.pick % newest.length]
         if (!turn) return
@@ -269,7 +303,7 @@ describe.each(backends)('views on $name', (backend) => {
         return oracle.supersede(turn, id, tokenCount)
       }
       case 'read': {
-        if (!oracle.isIn(op.actor)) return
+        if (!oracle.isParticipant(op.actor)) return
         const seq = op.pick % (oracle.head + 1)
         await markRead(deps, viewer, { conversationId, seq })
         return oracle.markRead(op.actor, seq)
@@ -296,8 +330,12 @@ describe.each(backends)('views on $name', (backend) => {
         ).toEqual(oracle.page(name, includeSuperseded).map(({ id, status }) => [id, status]))
       }
     }
+    const isSeen = oracle.seesConversation(name)
+    expect((await getConversations(deps, viewer, [conversationId])).size, `conversation for ${name}`).toBe(
+      Number(isSeen),
+    )
     expect((await countOfTurns(deps, viewer, [conversationId])).get(conversationId), `count of ${name}`).toEqual(
-      oracle.count(name),
+      isSeen ? oracle.count(name) : undefined,
     )
     const found = await getTurns(
       deps,
@@ -318,8 +356,12 @@ describe.each(backends)('views on $name', (backend) => {
 
   /** Reads from the beginning as every viewer at once; deleting the conversation ends the streams. */
   async function expectEvents(tenant: Tenant, conversationId: string, oracle: ConversationOracle): Promise<void> {
+    const unseen = VIEWERS.filter((who) => !oracle.seesConversation(who))
+    for (const who of unseen) {
+      await expect(readEventsOf(world.deps, tenant.as(who), { conversationId, after: 0 })).rejects.toThrow(NotFound)
+    }
     const readings = await Promise.all(
-      VIEWERS.map(async (name) => {
+      VIEWERS.filter(oracle.seesConversation).map(async (name) => {
         const events: unknown[] = []
         const enough = oracle.events(name).length
         const stream = await readEventsOf(world.deps, tenant.as(name), { conversationId, after: 0 })
@@ -339,7 +381,12 @@ describe.each(backends)('views on $name', (backend) => {
     )
     const timeout = new Promise((resolve) => setTimeout(resolve, 3_000).unref())
     await Promise.race([Promise.all(readings.map(({ caughtUp }) => caughtUp)), timeout])
-    await deleteConversation(world.deps, tenant.as('owner'), conversationId)
+    const by = oracle.isMembersOnly ? oracle.present()[0] : 'owner'
+    // Nobody may delete a MEMBERS conversation that all have left.
+    if (by === undefined) await world.deps.db.conversation.delete({ where: { id: conversationId } })
+    await (by === undefined
+      ? announceDeleted(world.deps, tenant.name, conversationId, [])
+      : deleteConversation(world.deps, tenant.as(by), conversationId))
     for (const { name, events, finished } of readings) {
       await finished
       expect(events, `events of ${name}`).toEqual(oracle.events(name))

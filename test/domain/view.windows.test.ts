@@ -2,7 +2,7 @@
 // does not rejoin by appending a turn.
 
 import { describe, expect, it } from 'vitest'
-import { addParticipant, removeParticipant } from '../../src/domain/participant.ts'
+import { addParticipant, getParticipants, removeParticipant } from '../../src/domain/participant.ts'
 import { commitTurn } from '../../src/domain/streaming-turn/stream.ts'
 import { compact } from '../../src/domain/summary/compact.ts'
 import { appendTurn, appendTurns, openTurn } from '../../src/domain/turn/append.ts'
@@ -107,6 +107,12 @@ describe.each(backends)('a history window on $name', (backend) => {
     const { conversationId } = await converse(tenant)
     await tenant.append(conversationId, 'bob', 'hi')
     await removeParticipant(world.deps, tenant.as('bob'), { conversationId, actor: 'bob' })
+    const isPresent = async () =>
+      (await getParticipants(world.deps, tenant.as('ann'), [conversationId]))
+        .get(conversationId)!
+        .some(({ actor, leftAt }) => actor === 'bob' && leftAt === null)
+    expect(await isPresent()).toBe(false)
     await tenant.append(conversationId, 'bob', 'again')
+    expect(await isPresent()).toBe(true)
   })
 })

@@ -81,10 +81,13 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
     },
     /** The sorted names of the SQL statements that `run` sends, without those of the embedding job. */
     async statementsOf(run: () => Promise<unknown>): Promise<string[]> {
-      const query = vi.spyOn(world.deps.pool, 'query')
+      const pools = [...new Set([world.deps.pool, world.deps.reads.pool])]
+      const queries = pools.map((pool) => vi.spyOn(pool, 'query'))
       await run()
-      const calls = query.mock.calls.map(([call]) => call as unknown as { name?: string; text: string })
-      query.mockRestore()
+      const calls = queries.flatMap(({ mock }) =>
+        mock.calls.map(([call]) => call as unknown as { name?: string; text: string }),
+      )
+      for (const query of queries) query.mockRestore()
       const isEmbedding = ({ text }: { text: string }) =>
         /\b(embedding_cursor|turn_vector|fact_vector|embedder)\b/.test(text)
       return calls

@@ -40,7 +40,7 @@ describe.each(backends)('facts on $name', (backend) => {
   const ofConversation = async (id: string, variables: object = {}, as = ada) =>
     (await as(CONVERSATION, { id, ...variables })).conversation.facts
 
-  it('are returned as recorded, by the mutation, by id and in lists', async () => {
+  it('are returned with normalised texts, by the mutation, by id and in lists', async () => {
     const conversationId = await clients.newConversation(['ada', 'bob'], { title: 'Hall' })
     const turn = await append(conversationId, 'I like tea.', { createdAt: '2026-01-02T03:04:05.678Z' })
     const given = likes(' green   tea ', { confidence: 0.25, sourceTurnId: turn.id })
@@ -93,7 +93,49 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(await record({ conversationId, facts })).toMatchObject({ facts: [], exactDuplicatesSkipped: 3 })
   })
 
-  it('have the kind of their author in saidBy', async () => {
+  it('list their sources in pages, to viewers who see them', async () => {
+    const [here, there] = [await clients.newConversation(['ada', 'bob']), await clients.newConversation(['ada'])]
+    const turn = await append(here, 'Tea!', { createdAt: '2026-01-02T03:04:05.678Z' })
+    const {
+      facts: [fact],
+    } = await record({ conversationId: here, facts: [likes('oolong', { sourceTurnId: turn.id })] })
+    await record({ conversationId: there, userId: 'ada', facts: [likes('oolong')] })
+    const query = `query ($id: ID!, $first: Int, $after: String) { node(id: $id) { ... on Fact {
+      sources(first: $first, after: $after) {
+        edges { cursor node {
+          turn { text importedAt } conversation { id } assertedBy saidBy confidence observedAt importedAt createdAt
+        } }
+        pageInfo { hasNextPage }
+      }
+    } } }`
+    const page = async (variables: object, as = ada) => (await as(query, { id: fact.id, ...variables })).node.sources
+    const first = await page({ first: 1 })
+    expect(first).toEqual({
+      edges: [
+        {
+          cursor: expect.any(String),
+          node: {
+            turn: { text: 'Tea!', importedAt: expect.any(String) },
+            conversation: { id: here },
+            assertedBy: 'ada',
+            saidBy: 'HUMAN',
+            confidence: 1,
+            observedAt: '2026-01-02T03:04:05.678Z',
+            importedAt: expect.any(String),
+            createdAt: expect.any(String),
+          },
+        },
+      ],
+      pageInfo: { hasNextPage: true },
+    })
+    expect(await page({ after: first.edges[0].cursor })).toMatchObject({
+      edges: [{ node: { turn: null, conversation: { id: there }, importedAt: null } }],
+      pageInfo: { hasNextPage: false },
+    })
+    await expect(page({ first: 1000 })).rejects.toThrow('it must be 0 to 200')
+  })
+
+  it("have in saidBy the less trusted kind of the source turn's actor and the recording actor", async () => {
     const conversationId = await clients.newConversation([], {
       participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
     })
@@ -321,7 +363,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(counted).toEqual({ conversation: { turnCount: 1, lastSeq: 7 } })
     })
 
-    it('are extracted only if factExtraction is set, which updates keep unless they change it', async () => {
+    it('have a conversation with factExtraction false by default, kept by updates that omit it', async () => {
       const extracts = async (id: string) =>
         (await ada('query ($id: ID!) { conversation(id: $id) { factExtraction } }', { id })).conversation.factExtraction
       const update = (input: object) =>

@@ -2,11 +2,13 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { startJobs } from '../../src/domain/background/jobs.ts'
+import { createConversation } from '../../src/domain/conversation.ts'
+import { appendTurn } from '../../src/domain/turn/append.ts'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { backends } from '../support/backend.ts'
 import { createFakeSummarizer, withSummarizer } from '../support/covering.ts'
 import { fakeVerbs } from '../support/automatic.ts'
-import { useClients } from './client.ts'
+import { TENANT, useClients } from './client.ts'
 
 const JOBS = `query ($first: Int, $state: JobState) { jobs(first: $first, state: $state) {
   id name state conversation { id title } userId createdAt startedAt ageSeconds attempts lastError
@@ -123,5 +125,31 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     )
     expect(rows).toHaveLength(1)
     expect((await ada(JOBS, { state: 'WAITING' })).jobs).toEqual([])
+  }, 60_000)
+
+  it('lists a job of a MEMBERS conversation for its participants only, and one of a user for those who see the user', async () => {
+    const visibility = 'MEMBERS' as const
+    const zoe = { tenant: TENANT, actor: 'zoe' }
+    const { id } = await createConversation(clients.deps, zoe, { visibility })
+    for (let n = 0; n < 51; n++) {
+      await appendTurn(clients.deps, zoe, { conversationId: id, turn: { role: 'USER', content: `turn ${n}` } })
+    }
+    const automatic = { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 2, dedupEvery: 0 }
+    const hang = async () => new Promise<never>(() => {})
+    stop = await startJobs({ ...clients.deps, automatic }, { ...fakeVerbs, refreshProfileDue: hang })
+    const listed = async (actor: string) =>
+      (await clients.as(actor)(JOBS)).jobs.map(
+        ({ userId, name }: { userId: string | null; name: string }) => userId ?? name,
+      )
+    await vi.waitFor(async () => expect(await listed('zoe')).toEqual(expect.arrayContaining(['COMPACT', 'zoe'])), {
+      timeout: 20_000,
+      interval: 50,
+    })
+    const others = await listed('ada')
+    expect(others).not.toContain('zoe')
+    expect(
+      (await clients.as('ada')(JOBS)).jobs.map(({ conversation }: { conversation: object }) => conversation),
+    ).not.toContainEqual(expect.objectContaining({ id }))
+    expect(others.length).toBeLessThan((await listed('zoe')).length)
   }, 60_000)
 })

@@ -68,7 +68,10 @@ describe('sharingOf', () => {
       'Conversation.turns',
       'Fact.sourceConversation',
       'Fact.sourceTurn',
+      'Fact.sources',
       'Fact.supersededBy',
+      'FactSource.conversation',
+      'FactSource.turn',
       'Participant.unreadCount',
       'Turn.supersededBy',
     ])

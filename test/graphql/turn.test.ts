@@ -72,7 +72,7 @@ describe.each(backends)('turns on $name', (backend) => {
           `mutation ($input: AppendTurnInput!) {
       appendTurn(input: $input) { ... on Turn {
         role status audience tokenCount tokens { prompt completion } model adapter traceId
-        sources { documentId documentName chunk score } pinned metadata abortReason createdAt supersededBy { id }
+        sources { documentId documentName chunk score } pinned metadata abortReason createdAt importedAt supersededBy { id }
       } }
     }`,
           { input: { conversationId, turn: { role: 'USER', content: 'hello', ...turn } } },
@@ -98,9 +98,11 @@ describe.each(backends)('turns on $name', (backend) => {
       sources: [{ documentId: 'd', documentName: null, chunk: null, score: 0.5 }],
       abortReason: null,
       createdAt: '2019-12-31T23:00:00.000Z',
+      importedAt: expect.stringMatching(/^20[2-9]\d-/),
       supersededBy: null,
     })
     expect(await append({})).toMatchObject({
+      importedAt: null,
       audience: null,
       tokens: null,
       model: null,

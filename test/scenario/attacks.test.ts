@@ -1,4 +1,5 @@
-// The random attacks of `npm run check:attacks` in their short form: twin worlds and random operations, on both stores.
+// Attacks of `npm run check:attacks` on both stores: twin worlds and random operations in their short form, errors of
+// providers, and GraphiQL.
 // The other attacks run by the command only, because they take minutes and gigabytes.
 
 import { spawn } from 'node:child_process'
@@ -28,6 +29,9 @@ describe.runIf(isLong)('npm run check:attacks', () => {
   it.each([
     ['canary', 'pairs of answers equal'],
     ['fuzz', 'answered'],
+    ['provider', 'masked'],
+    ['GraphiQL on loopback', 'not framed'],
+    ['GraphiQL and introspection', 'off'],
   ])(
     'resists the attack "%s"',
     async (attack, outcome) => {

@@ -34,6 +34,7 @@ const world = await createDeps(
     ...storage,
     automatic,
     databasePoolSize: 4,
+    readTimeoutMs: 10_000,
     dataDir: null,
     limits: { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes: 2 ** 24, frameBytes: 2 ** 20 },
     streamLeaseMs: 30_000,

@@ -70,7 +70,7 @@ describe.each(backends)('the demo on $name', (backend) => {
       LINES.request,
       'scout is typing',
       LINES.found,
-      LINES.whisper,
+      LINES.private,
       LINES.ordered,
       'scribe is typing',
       LINES.invitation.slice(0, split).trim(),

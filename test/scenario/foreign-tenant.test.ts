@@ -17,6 +17,7 @@ import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import { NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
+import { rowsOf } from '../support/rows.ts'
 import { useWorld, type Tenant, type TestWorld } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
 
@@ -59,10 +60,6 @@ const verbs: Record<string, Verb> = {
   retractFact: (deps, viewer, { factId }) => retractFact(deps, viewer, { factId }),
 }
 
-/** Tables in which the embedding workers lock no row. */
-const LOCKED = ['journal', 'participant', 'entry', 'turn', 'stream', 'chunk', 'tool_call']
-const WRITTEN = ['conversation', 'fact']
-
 describe.each(backends)('the ids of another tenant on $name', (backend) => {
   const world = useWorld(backend)
 
@@ -80,26 +77,12 @@ describe.each(backends)('the ids of another tenant on $name', (backend) => {
     return { conversationId, turnId, openId: open.id, factId: stored[0]!.id }
   }
 
-  /**
-   * All rows of the tables; for those in LOCKED, with the position, the writing and the last locking transaction of
-   * each row.
-   */
-  async function rows(): Promise<Record<string, unknown[]>> {
-    const found: Record<string, unknown[]> = {}
-    const read = async (table: string, columns: string, order: string) => {
-      found[table] = (await world.deps.pool.query(`SELECT ${columns} FROM ${table} t ORDER BY t.${order}`)).rows
-    }
-    for (const table of LOCKED) await read(table, 't.ctid::text, t.xmin::text, t.xmax::text AS "lockedBy", t.*', 'ctid')
-    for (const table of WRITTEN) await read(table, `to_jsonb(t) - 'embedded_by' AS row`, 'id')
-    return found
-  }
-
   it.each(Object.entries(verbs))('are unknown to %s, which writes and locks no row', async (_, verb) => {
     const [tenant, stranger] = [world.tenant(), world.tenant()]
     const ids = await converse(tenant)
-    const before = await rows()
+    const before = await rowsOf(world.deps.pool)
     await expect(verb(world.deps, stranger.as('ann'), ids)).rejects.toThrow(NotFound)
-    expect(await rows()).toEqual(before)
+    expect(await rowsOf(world.deps.pool)).toEqual(before)
   })
 
   it('do not mark a participant as addressed by a call that is rejected', async () => {

@@ -1,26 +1,66 @@
-// The viewer of a request, from its headers.
+// The viewer of a request and of a WebSocket, from their names.
 
 import { describe, expect, test } from 'vitest'
 import { InvalidInput } from '../../src/errors.ts'
-import { viewerFrom } from '../../src/server/auth.ts'
+import { viewerOfConnection, viewerOfRequest } from '../../src/server/auth.ts'
 
-const from = (headers: Record<string, unknown>) => viewerFrom((header) => headers[header])
+const header = (actor: string) => viewerOfRequest({ 'x-actor': actor }).actor
+const parameter = (actor: unknown) => viewerOfConnection({ 'x-actor': actor }, {}).actor
 
 describe('the viewer', () => {
-  test('is anonymous in the default tenant without headers', () => {
-    expect(from({})).toEqual({ tenant: 'default', actor: 'anonymous' })
-    expect(from({ 'x-actor': '', 'x-tenant': null })).toEqual({ tenant: 'default', actor: 'anonymous' })
+  test('is anonymous in the default tenant without names', () => {
+    const nobody = { tenant: 'default', actor: 'anonymous' }
+    expect(viewerOfRequest({})).toEqual(nobody)
+    expect(viewerOfRequest({ 'x-actor': '' })).toEqual(nobody)
+    expect(viewerOfConnection({ 'x-actor': '', 'x-tenant': null }, {})).toEqual(nobody)
   })
 
   test('is read from the headers', () => {
-    expect(from({ 'x-tenant': 'acme', 'x-actor': 'ada' })).toEqual({ tenant: 'acme', actor: 'ada' })
+    expect(viewerOfRequest({ 'x-tenant': 'acme', 'x-actor': 'ada' })).toEqual({ tenant: 'acme', actor: 'ada' })
+  })
+
+  test('of a WebSocket is read from connectionParams, or else from the headers, each name by itself', () => {
+    const headers = { 'x-tenant': 'acme', 'x-actor': 'Zo\xeb' }
+    expect(viewerOfConnection({ 'X-Actor': 'ada' }, headers)).toEqual({ tenant: 'acme', actor: 'ada' })
+    expect(viewerOfConnection({}, { 'x-actor': 'Zo%C3%AB' })).toEqual({ tenant: 'default', actor: 'Zoë' })
+    expect(() => viewerOfConnection({}, headers)).toThrow(/^x-actor: .*percent-encode/)
+  })
+
+  test.each([
+    ['ada', 'ada'],
+    ['Zo%C3%AB', 'Zoë'],
+    ['%E6%9D%8E', '李'],
+    ['%F0%9F%97%BC Tower', '🗼 Tower'],
+    ['100%25', '100%'],
+    ['a+b', 'a+b'],
+  ])('named %s is %s on every transport', (sent, actor) => {
+    expect(header(sent)).toBe(actor)
+    expect(parameter(sent)).toBe(actor)
+  })
+
+  test.each(['Zoë', '李', '🗼 %25'])('may be named %s in connectionParams', (actor) => {
+    expect(parameter(actor)).toBe(decodeURIComponent(actor))
+  })
+
+  test.each([
+    ['Latin-1 bytes', 'Zo\xeb', /^x-actor: has characters other than ASCII: percent-encode the name as UTF-8/],
+    ['UTF-8 bytes', Buffer.from('Zoë').toString('latin1'), /percent-encode the name as UTF-8/],
+    ['a sign that encodes nothing', '100%', /"%" as "%25"/],
+    ['encoded bytes that are not UTF-8', 'Zo%EB', /not valid percent-encoded UTF-8/],
+    ['encoded text that Postgres cannot store', 'a%00b', /U\+0000/],
+    ['too many characters', '%C3%AB'.repeat(201), /at most 200/],
+  ])('cannot be named by a header with %s', (_, actor, message) => {
+    expect(() => header(actor)).toThrow(message)
+    expect(() => header(actor)).toThrow(InvalidInput)
   })
 
   test.each([
     ['too long', 'x'.repeat(201)],
     ['not a string', 7],
     ['text that Postgres cannot store', 'a\0b'],
-  ])('cannot have a name that is %s', (_, actor) => {
-    expect(() => from({ 'x-actor': actor })).toThrow(InvalidInput)
+    ['half of a surrogate pair', '\ud800'],
+    ['not percent-encoded UTF-8', '100%'],
+  ])('cannot have a parameter that is %s', (_, actor) => {
+    expect(() => parameter(actor)).toThrow(InvalidInput)
   })
 })

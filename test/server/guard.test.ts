@@ -1,7 +1,7 @@
-// Requests accepted and rejected by their Host and Origin headers.
+// Requests accepted and rejected by their Host and Origin headers, and by rules against CSRF.
 
-import { describe, expect, test } from 'vitest'
-import { rejectionReason } from '../../src/server/guard.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { createRejectionLog, forgeryRefusal, rejectionOf } from '../../src/server/guard.ts'
 
 const config = { host: 'memory.lan', allowedOrigins: ['https://app.example'] }
 
@@ -17,7 +17,7 @@ describe('a request is accepted', () => {
     ['from its own page', { host: 'localhost:4000', origin: 'http://localhost:4000' }],
     ['from its own page behind TLS', { host: 'app.example', origin: 'https://app.example' }],
     ['from an allowed origin', { host: '127.0.0.1:4000', origin: 'https://app.example' }],
-  ])('%s', (_, headers) => expect(rejectionReason(headers, config)).toBeNull())
+  ])('%s', (_, headers) => expect(rejectionOf(headers, config)).toBeNull())
 })
 
 describe('a request is rejected', () => {
@@ -35,5 +35,60 @@ describe('a request is rejected', () => {
     ['from another port', { host: 'localhost:4000', origin: 'http://localhost:3000' }, /Origin/],
     ['from an allowed name over another scheme', { host: 'localhost:4000', origin: 'http://app.example' }, /Origin/],
     ['from a page without an origin', { host: 'localhost:4000', origin: 'null' }, /Origin "null"/],
-  ])('%s', (_, headers, reason) => expect(rejectionReason(headers, config)).toMatch(reason))
+  ])('%s', (_, headers, reason) => expect(rejectionOf(headers, config)?.message).toMatch(reason))
+})
+
+describe('a rejected origin', () => {
+  const log = () => {
+    const warn = vi.fn()
+    const record = createRejectionLog({ warn }, config)
+    return { warn, reject: (headers: Record<string, string>) => record(rejectionOf(headers, config)!) }
+  }
+  const from = (origin: string) => ({ host: 'localhost:4000', origin })
+
+  test('is logged once, with the setting that would accept it', () => {
+    const { warn, reject } = log()
+    for (let n = 0; n < 3; n++) reject(from('http://localhost:3000'))
+    expect(warn.mock.calls).toEqual([
+      [
+        { origin: 'http://localhost:3000' },
+        'Origin "http://localhost:3000" is not allowed. To allow it, set ALLOWED_ORIGINS=https://app.example,http://localhost:3000',
+      ],
+    ])
+    const accepted = { ...config, allowedOrigins: [...config.allowedOrigins, 'http://localhost:3000'] }
+    expect(rejectionOf(from('http://localhost:3000'), accepted)).toBeNull()
+  })
+
+  test('of a page from a file is logged with what to do instead', () => {
+    const { warn, reject } = log()
+    reject(from('null'))
+    expect(warn.mock.calls[0]![1]).toMatch(/"null" is not allowed\. Serve the page by a web server/)
+  })
+
+  test('is no longer logged after 100 others', () => {
+    const { warn, reject } = log()
+    for (let n = 0; n < 200; n++) reject(from(`https://${n}.example`))
+    expect(warn).toHaveBeenCalledTimes(100)
+  })
+})
+
+describe('a request without a preflight', () => {
+  test.each([
+    ['by GET', {}],
+    ['with a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['with text', { 'content-type': 'Text/Plain; charset=utf-8' }],
+    ['with a stored password', { authorization: 'Basic YTpi' }],
+  ])('%s is refused with the names of the headers', (_, headers) => {
+    const refusal = forgeryRefusal(headers)
+    expect(refusal).toMatchObject({ status: 403, code: 'CSRF_HEADER_REQUIRED' })
+    expect(refusal!.message).toMatch(/x-actor, x-tenant, apollo-require-preflight, authorization/)
+  })
+
+  test.each([
+    ['x-actor', { 'x-actor': 'ada' }],
+    ['x-tenant', { 'x-tenant': 'acme' }],
+    ['apollo-require-preflight', { 'apollo-require-preflight': 'true' }],
+    ['a bearer token', { authorization: 'Bearer x' }],
+    ['a JSON body', { 'content-type': 'application/json' }],
+  ])('is none with %s', (_, headers) => expect(forgeryRefusal(headers)).toBeNull())
 })

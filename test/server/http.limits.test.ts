@@ -73,6 +73,31 @@ describe.each(backends)('HTTP, on $name:', (backend) => {
     expect(body.errors).toBeUndefined()
   })
 
+  test('a body of more than 1 MiB is refused unless its operation only appends batches', async () => {
+    const tenant = server.tenant()
+    const conversationId = await tenant.newConversation('ada')
+    const turn = { role: 'USER', content: 'word '.repeat(10) }
+    const padding = 'x'.repeat(MiB)
+    const headers = { 'x-tenant': tenant.name, 'x-actor': 'ada', 'x-batch': '1' }
+    const append = 'appendTurn(input: { conversationId: $id, turn: $turn }) { __typename }'
+    const batch = 'appendTurns(input: { conversationId: $id, turns: [$turn] }) { __typename }'
+    const send = (selection: string) => {
+      const query = `mutation ($id: ID!, $turn: TurnInput!) { ${selection} }`
+      return server.post({ query, variables: { id: conversationId, turn, padding } }, headers)
+    }
+    // The second request with a document takes the fast path.
+    for (const selection of [append, append, `${batch} ${append}`, `... on Mutation { ${batch} }`]) {
+      const { status, body } = await send(selection)
+      expect(status).toBe(413)
+      expect(body.errors[0]).toMatchObject({
+        message: expect.stringContaining('only operations that select nothing but appendTurns and recordFacts'),
+        extensions: { code: 'BODY_TOO_LARGE', limit: 'bodyBytes', maximum: MiB },
+      })
+    }
+    for (const selection of [batch, batch]) expect((await send(selection)).status).toBe(200)
+    expect(await tenant.lastSeq(conversationId)).toBe(3)
+  })
+
   test('unfinished bodies reserve a limited number of bytes, until they time out with 408', async () => {
     const large = 16 * MiB
     const headers = 'x-batch: 1\r\n'
@@ -110,10 +135,7 @@ describe.each(backends)('HTTP, on $name:', (backend) => {
   test('an absolute target is served by its path, and its host replaces the Host header', async () => {
     const query = encodeURIComponent('{ __typename }')
     const get = (target: string) =>
-      send(
-        server.url,
-        `GET ${target} HTTP/1.1\r\nHost: localhost\r\nx-graphql-yoga-csrf: 1\r\nConnection: close\r\n\r\n`,
-      )
+      send(server.url, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nx-actor: ada\r\nConnection: close\r\n\r\n`)
     const served = await get(`http://localhost/graphql?query=${query}`)
     expect(served.status).toBe(200)
     expect(served.body).toContain('{"data":{"__typename":"Query"}}')

@@ -49,7 +49,7 @@ async function received(client: WebSocket, list: string[], count: number): Promi
   while (list.length < count) await once(client, 'message')
 }
 
-describe('the number of bytes that may wait for one socket', () => {
+describe('the limit of bytes that wait for one socket', () => {
   const MiB = 1024 * 1024
 
   test.each([
@@ -58,7 +58,7 @@ describe('the number of bytes that may wait for one socket', () => {
     [TOTAL_WAITING_BYTES - 4 * MiB, MiB / 2, 2 * MiB],
     [TOTAL_WAITING_BYTES, 16 * 1024, 64 * 1024],
     [2 * TOTAL_WAITING_BYTES, 16 * 1024, 64 * 1024],
-  ])('with %d bytes for all sockets is %d for events, and %d for answers', (total, events, answers) => {
+  ])('when %d bytes wait for all sockets: is %d for events and %d for answers', (total, events, answers) => {
     expect([fullAt(total), overflowAt(total)]).toEqual([events, answers])
   })
 })
@@ -76,7 +76,7 @@ describe('an outbox', () => {
     expect(messages(list)).toEqual(texts)
   })
 
-  test('sends frames after a payload that is still being rendered only once it is ready', async () => {
+  test('delays later frames until a payload that is still being rendered is ready', async () => {
     const { client, outbox, received: list } = await connect()
     let render!: () => void
     const late: Payload = { bytes: null, ready: null, estimate: 0 }

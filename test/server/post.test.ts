@@ -6,6 +6,8 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
+import { viewerOfRequest } from '../../src/server/auth.ts'
+import { MAX_WAITING } from '../../src/domain/tenant-gate.ts'
 import { createYogaServer, maskWith } from '../../src/server/yoga.ts'
 import { answerPost } from '../../src/server/post.ts'
 import { createDocumentCache } from '../../src/server/known-documents.ts'
@@ -49,7 +51,9 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
       return (server.address() as AddressInfo).port
     }
     const alone = createYogaServer(world.deps, config, mask, createDocumentCache())
-    ports.yoga = await serve((request, response) => void alone(request, response))
+    ports.yoga = await serve(
+      (request, response) => void alone(request, response, { viewer: viewerOfRequest(request.headers) }),
+    )
     const documents = createDocumentCache()
     const yoga = createYogaServer(world.deps, config, mask, documents)
     const counted = new Proxy(yoga, {
@@ -58,7 +62,14 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
         return Reflect.apply(target, self, args)
       },
     })
-    ports.fast = await serve((request, response) => answerPost(counted, documents, mask, request, response))
+    ports.fast = await serve((request, response) =>
+      answerPost(
+        { yoga: counted, documents, mask, gates: world.deps.gates },
+        viewerOfRequest(request.headers),
+        request,
+        response,
+      ),
+    )
   })
   afterAll(() => {
     for (const each of close) each()
@@ -162,7 +173,6 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
       accept('application/graphql-response+json', { query: PAGE, variables: { first: 900 } }),
     ],
     ['an error next to data', { body: { query: `{ viewer { actor } ${NONE.slice(11, -1)} }` } }],
-    ['an invalid viewer name', { headers: { 'x-actor': 'x'.repeat(1_000) }, body: viewer }],
     ['a subscription', { body: { query: FOLLOW } }],
     ['a subscription as a stream', accept('text/event-stream', { query: FOLLOW })],
     ['a query as a stream', accept('text/event-stream')],
@@ -185,6 +195,34 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     const { fast, yoga, answeredAlone } = await compare(sent)
     expect(fast).toEqual(yoga)
     expect(answeredAlone).toBe(false)
+  })
+
+  test('sends a large answer as yoga does', async () => {
+    const create = `mutation ($text: String) { createConversation(input: { key: "large", systemPrompt: $text }) { __typename } }`
+    const text = 'löng "text"\n'.repeat(5_000)
+    expect((await send('fast', { body: { query: create, variables: { text } } })).status).toBe(200)
+    const fields = Array.from({ length: 30 }, (_, n) => `a${n}: conversation(key: "large") { systemPrompt }`)
+    const { fast, yoga, answeredAlone } = await compare({ body: { query: `{ ${fields.join(' ')} }` } })
+    expect(fast.body.length).toBeGreaterThan(1_500_000)
+    expect(fast.status).toBe(200)
+    expect(fast).toEqual(yoga)
+    expect(answeredAlone).toBe(true)
+  })
+
+  test('answers few large bodies of a tenant at the same time, and refuses them if too many wait', async () => {
+    const { bodies } = world.deps.gates
+    const body = { query: VIEWER, variables: { unused: 'x'.repeat(40_000) } }
+    let release = () => {}
+    const blocked = new Promise<void>((resolve) => (release = resolve))
+    const held = Array.from({ length: 2 + MAX_WAITING }, () => bodies.run('crowded', () => blocked))
+    const refused = await send('fast', { headers: { 'x-tenant': 'crowded' }, body })
+    expect(refused.status).toBe(503)
+    expect(refused.headers['retry-after']).toBe('1')
+    expect(JSON.parse(refused.body).errors[0].extensions).toEqual({ code: 'SERVER_BUSY' })
+    expect((await send('fast', { headers: { 'x-tenant': 'other' }, body })).status).toBe(200)
+    release()
+    await Promise.all(held)
+    expect((await send('fast', { headers: { 'x-tenant': 'crowded' }, body })).status).toBe(200)
   })
 
   test('masks an unexpected error, and logs it once', async () => {

@@ -58,30 +58,32 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const actors = Array.from({ length: 20 }, (_, i) => `reader-${i}`)
     const conversationId = await tenant.newConversation('ada', ...actors)
     const query = vi.spyOn(server.deps.pool, 'query')
+    const reads = vi.spyOn(server.deps.reads.pool, 'query')
     const client = server.client({ 'x-tenant': tenant.name })
     // turn.conversation is read from the database, so each execution sends a statement.
     const WITH_CONVERSATION = FOLLOW.replace('{ text actor }', '{ text actor conversation { title } }')
     const readings = actors.map((as, i) =>
       take(follow(client, { conversationId, after: i % 2 ? 21 : null, as }, WITH_CONVERSATION), 1),
     )
-    // Each subscription reads the last seq when it starts, and so does the feed: after that, all of them are
-    // subscribed.
-    const heads = () =>
+    // Each subscription reads the last seq when it starts; the feed reads its participants last. After that, all of them
+    // are subscribed.
+    const settled = (name: string) =>
       query.mock.calls.filter(
         ([each], call) =>
-          (each as unknown as { name?: string }).name === 'read-last-seq'
-          && query.mock.settledResults[call]?.type === 'fulfilled',
-      )
-    await expect.poll(() => heads().length, { timeout: 20_000 }).toBe(actors.length + 1)
+          (each as unknown as { name?: string }).name === name && query.mock.settledResults[call]?.type === 'fulfilled',
+      ).length
+    await expect
+      .poll(() => [settled('read-last-seq'), settled('read-all-participants')], { timeout: 20_000 })
+      .toEqual([actors.length, 1])
     query.mockClear()
     await tenant.append(conversationId, 'ada', 'to all')
     const events = await Promise.all(readings)
     expect(events.flat().every(({ turn }) => turn.text === 'to all')).toBe(true)
-    const loads = query.mock.calls.filter(
+    const loads = reads.mock.calls.filter(
       ([each]) => (each as unknown as { name?: string }).name === 'read-conversation',
     )
     expect(loads).toHaveLength(1)
-    query.mockRestore()
+    vi.restoreAllMocks()
   })
 
   test('subscribers share one execution for facts, and facts reach only the audience of their turn', async () => {
@@ -212,10 +214,10 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const client = server.client({ 'x-tenant': server.tenant().name, 'x-actor': 'ada' })
     const ask = async (query: string) => (await client.iterate({ query }).next()).value
     expect((await ask('{ viewer { actor } }')).data).toEqual({ viewer: { actor: 'ada' } })
-    const { query } = server.deps.pool
-    server.deps.pool.query = () => Promise.reject(new Error('secret: postgres://u:p@h'))
+    const { query } = server.deps.reads.pool
+    server.deps.reads.pool.query = () => Promise.reject(new Error('secret: postgres://u:p@h'))
     const { errors } = await ask('{ conversations { edges { cursor } } }').finally(
-      () => (server.deps.pool.query = query),
+      () => (server.deps.reads.pool.query = query),
     )
     expect(errors[0]).toMatchObject({ message: 'Unexpected error.', extensions: { code: 'INTERNAL_SERVER_ERROR' } })
     expect(JSON.stringify(errors)).not.toContain('secret')

@@ -32,6 +32,24 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     expect(rows).toEqual([{ made: null }])
   })
 
+  it('starts again after a failed start', async () => {
+    const { pool } = opened
+    const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
+    const spy = vi
+      .spyOn(pool, 'query')
+      .mockImplementation((...args: unknown[]) =>
+        String(args[0]).includes('pgboss') ? Promise.reject(new Error('the connection broke')) : query(...args),
+      )
+    const done: string[] = []
+    const jobs = queue()
+    const work = () => jobs.work('test', 1, async ({ key }) => void done.push(key))
+    await expect(work()).rejects.toThrow('the connection broke')
+    spy.mockRestore()
+    await work()
+    await jobs.send('test', [A])
+    await vi.waitFor(() => expect(done).toEqual(['a']), { timeout: 2_000 })
+  })
+
   it('runs a new job without waiting for the next poll', async () => {
     const done: string[] = []
     const jobs = queue()

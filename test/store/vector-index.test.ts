@@ -1,7 +1,7 @@
 // Creation and removal of the HNSW index of an embedder.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { dropVectorIndex, makeVectorIndex, readVectorIndex } from '../../src/store/vector-index.ts'
+import { dropVectorIndex, buildVectorIndex, readVectorIndex } from '../../src/store/vector-index.ts'
 import { backends, type Opened } from '../support/backend.ts'
 import { seedConversation } from '../support/seeded-vectors.ts'
 
@@ -29,22 +29,22 @@ describe.runIf(backends.length > 1)('the vector index (needs TEST_DATABASE_URL)'
   })
   afterAll(() => opened?.close())
 
-  const make = () => makeVectorIndex(opened.url!, EMBEDDER, 500)
+  const build = () => buildVectorIndex(opened.url!, EMBEDDER, 500)
   const read = () => readVectorIndex(opened.db, EMBEDDER.name)
 
   it('contains the vectors of its embedder only, and is created once by concurrent calls', async () => {
     expect(await read()).toBe(null)
-    const created = await Promise.all([make(), make(), make()])
+    const created = await Promise.all([build(), build(), build()])
     expect(created.filter(Boolean)).toHaveLength(1)
     expect(await read()).toEqual({ valid: true, rows: 500 })
-    expect(await make()).toBe(false)
+    expect(await build()).toBe(false)
   })
 
   it('is created again after an interrupted creation', async () => {
     await opened.pool.query(`UPDATE pg_index SET indisvalid = false
       WHERE indexrelid IN (SELECT oid FROM pg_class WHERE relname LIKE 'turn_vector_hnsw_%')`)
     expect((await read())?.valid).toBe(false)
-    expect(await make()).toBe(true)
+    expect(await build()).toBe(true)
     expect((await read())?.valid).toBe(true)
   })
 
@@ -55,9 +55,17 @@ describe.runIf(backends.length > 1)('the vector index (needs TEST_DATABASE_URL)'
   })
 
   it('is not created if the signal is aborted', async () => {
-    await expect(makeVectorIndex(opened.url!, EMBEDDER, 500, AbortSignal.abort(new Error('stop')))).rejects.toThrow(
+    await expect(buildVectorIndex(opened.url!, EMBEDDER, 500, AbortSignal.abort(new Error('stop')))).rejects.toThrow(
       'stop',
     )
+    expect(await read()).toBe(null)
+  })
+
+  it('is not created if the signal is aborted while the connection is being opened', async () => {
+    const controller = new AbortController()
+    const built = buildVectorIndex(opened.url!, EMBEDDER, 500, controller.signal)
+    controller.abort(new Error('stop'))
+    await expect(built).rejects.toThrow('stop')
     expect(await read()).toBe(null)
   })
 })

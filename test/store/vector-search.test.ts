@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
 import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'
-import { makeVectorIndex, readVectorIndex } from '../../src/store/vector-index.ts'
+import { buildVectorIndex, readVectorIndex } from '../../src/store/vector-index.ts'
 import type { TurnVersionId, SearchFilter, VectorSearch } from '../../src/store/vector-search.ts'
 import { backends, type Opened } from '../support/backend.ts'
 import { seedConversation } from '../support/seeded-vectors.ts'
@@ -43,7 +43,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
       })
     }
     await pool.query('ANALYZE')
-    if (name === 'postgres') await makeVectorIndex(url!, { name: EMBEDDER, dimension: DIMENSION }, ALL)
+    if (name === 'postgres') await buildVectorIndex(url!, { name: EMBEDDER, dimension: DIMENSION }, ALL)
     searches =
       name === 'embedded'
         ? {

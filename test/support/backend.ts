@@ -29,7 +29,7 @@ const { TEST_DATABASE_URL, TEST_REDIS_URL } = process.env
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
 const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 /** Directory of the templates of embedded databases. */
-export const CACHE = join(MODULES, '.cache')
+export const TEMPLATES = join(MODULES, '.cache')
 
 const embedded: Backend = {
   name: 'embedded',
@@ -54,7 +54,7 @@ const embedded: Backend = {
  * migrations and cached in node_modules/.cache.
  */
 export async function newDataDir(): Promise<string> {
-  const template = join(CACHE, `colloquy-embedded-${await schemaVersion()}`)
+  const template = join(TEMPLATES, `colloquy-embedded-${await schemaVersion()}`)
   if (!existsSync(template)) {
     await dropOldTemplates()
     const draft = `${template}.${process.pid}`
@@ -95,9 +95,9 @@ function copyTemplate(template: string, directory: string): void {
  * names contain a dot.
  */
 async function dropOldTemplates(): Promise<void> {
-  const names = existsSync(CACHE) ? await readdir(CACHE) : []
+  const names = existsSync(TEMPLATES) ? await readdir(TEMPLATES) : []
   const old = names.filter((name) => /^colloquy-embedded-[^.]+$/.test(name))
-  await Promise.all(old.map((name) => rm(join(CACHE, name), { recursive: true, force: true })))
+  await Promise.all(old.map((name) => rm(join(TEMPLATES, name), { recursive: true, force: true })))
 }
 
 /** A hash of everything that determines a freshly migrated database: PGlite's version and the migrations. */

@@ -15,7 +15,7 @@ type Entry = { seq: number; type: string; turn?: OracleTurn }
 type Member = {
   windows: { from: number; to: number }[]
   history: 'ALL' | 'SINCE_JOINED'
-  isIn: boolean
+  isParticipant: boolean
   removed: boolean
   read: number
 }
@@ -26,19 +26,32 @@ export function createConversationOracle() {
   const entries: Entry[] = []
   const turns: OracleTurn[] = []
   const members = new Map<string, Member>()
+  let isMembersOnly = false
 
   const write = (type: string, turn?: OracleTurn) => entries.push({ seq: entries.length + 1, type, turn })
-  const isIn = (actor: string) => members.get(actor)?.isIn === true
-  /** An actor who was never a participant sees the whole journal. */
+  const isParticipant = (actor: string) => members.get(actor)?.isParticipant === true
+  const seesConversation = (actor: string) => !isMembersOnly || members.has(actor)
+  /** An actor who was never a participant sees the whole journal of an OPEN conversation. */
   const isInWindow = (actor: string, seq: number) =>
-    (members.get(actor)?.windows ?? [{ from: 1, to: Infinity }]).some(({ from, to }) => from <= seq && seq <= to)
+    seesConversation(actor)
+    && (members.get(actor)?.windows ?? [{ from: 1, to: Infinity }]).some(({ from, to }) => from <= seq && seq <= to)
   const sees = (actor: string, turn: OracleTurn) =>
     isInWindow(actor, turn.seq) && isInWindow(actor, turn.rootSeq) && (!turn.audience || turn.audience.includes(actor))
   const isNewest = (turn: OracleTurn, seen: OracleTurn[]) =>
     !seen.some((other) => other.rootSeq === turn.rootSeq && other.seq > turn.seq)
 
   return {
-    isIn,
+    isParticipant,
+    seesConversation,
+    get isMembersOnly() {
+      return isMembersOnly
+    },
+    setMembersOnly(value: boolean) {
+      isMembersOnly = value
+      write('ConversationUpdated')
+    },
+    /** Actors who are in the conversation, in the order in which they joined first. */
+    present: () => [...members].filter(([, { isParticipant: isPresent }]) => isPresent).map(([actor]) => actor),
     isRemoved: (actor: string) => members.get(actor)?.removed === true,
     wasParticipant: (actor: string) => members.has(actor),
     get head() {
@@ -46,26 +59,26 @@ export function createConversationOracle() {
     },
     turns,
     join(actor: string, history: Member['history']) {
-      if (isIn(actor)) return
+      if (isParticipant(actor)) return
       write('ParticipantJoined')
       const former = members.get(actor)
       const windows =
         history === 'ALL'
           ? [{ from: 1, to: Infinity }]
           : [...(former?.windows ?? []), { from: entries.length, to: Infinity }]
-      members.set(actor, { windows, history, isIn: true, removed: false, read: former?.read ?? 0 })
+      members.set(actor, { windows, history, isParticipant: true, removed: false, read: former?.read ?? 0 })
     },
     /** `removed`: another actor removed the participant, so it does not join again by appending a turn. */
     leave(actor: string, removed = false) {
       write('ParticipantLeft')
       const member = members.get(actor)!
-      member.isIn = false
+      member.isParticipant = false
       member.removed = removed
       for (const window of member.windows) if (window.to === Infinity) window.to = entries.length
     },
     /** Appends a turn, or opens one whose status is STREAMING. Its author joins automatically. */
     append(turn: { id: string; actor: string; status: Status; tokens: number; audience: string[] | null }) {
-      if (!isIn(turn.actor)) this.join(turn.actor, members.get(turn.actor)?.history ?? 'ALL')
+      if (!isParticipant(turn.actor)) this.join(turn.actor, members.get(turn.actor)?.history ?? 'ALL')
       const seq = entries.length + 1
       const audience = turn.audience && [turn.actor, ...turn.audience]
       turns.push({ ...turn, audience, seq, rootSeq: seq })

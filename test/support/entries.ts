@@ -31,6 +31,7 @@ export const turnRow = (id: string, seq: number, more: Partial<TurnRow> = {}): T
   supersededBy: null,
   abortReason: null,
   createdAt: AT,
+  importedAt: null,
   ...more,
 })
 

@@ -69,7 +69,9 @@ export async function createFakeChat(
       requests.push({ ...(JSON.parse(text) as ChatRequest), headers: request.headers })
       if (key && request.headers.authorization !== `Bearer ${key}`) {
         response.writeHead(401, { 'content-type': 'application/json' })
-        return void response.end(JSON.stringify({ error: { message: `Incorrect API key provided: ${key}` } }))
+        return void response.end(
+          JSON.stringify({ error: { message: `${request.headers.authorization} is not ${key}.` } }),
+        )
       }
       ;(queued.shift() ?? answer(requests.at(-1)!))(response)
     })

@@ -69,6 +69,7 @@ export async function openSite(backend: Backend): Promise<Site> {
             ...storage,
             ...OFFLINE,
             databasePoolSize: 8,
+            readTimeoutMs: 10_000,
             limits,
             streamLeaseMs,
             presenceTtlMs: 60_000,

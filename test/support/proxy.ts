@@ -11,7 +11,7 @@ export type Proxy = {
   /** Resets all connections, and refuses new ones. */
   cut(): Promise<void>
   /** Accepts connections again. */
-  mend(): Promise<void>
+  restore(): Promise<void>
   /** Withholds the service's answers on all open connections, and on new ones if `also` is given. */
   silence(also?: 'new connections'): void
   /** Delivers the withheld answers, and stops withholding. */
@@ -70,7 +70,7 @@ export async function createProxy(service: string): Promise<Proxy> {
     url: url.href,
     drop,
     cut,
-    mend: () => listen(port),
+    restore: () => listen(port),
     silence(also) {
       silentToNew = also !== undefined
       for (const { upstream } of pairs) upstream.pause()

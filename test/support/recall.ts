@@ -14,7 +14,7 @@ const TIMEOUT_MS = 20_000
  * Waits until each turn has a vector. Fails after TIMEOUT_MS, for example because a turn contains no word of the
  * embedder's vocabulary.
  */
-export async function embedded(deps: Deps, turns: readonly Turn[]): Promise<void> {
+export async function waitForTurnVectors(deps: Deps, turns: readonly Turn[]): Promise<void> {
   const embedder = deps.embedding.serving()
   const versions = turns.map(({ conversationId, rootSeq, seq }) => ({ conversationId, rootSeq, seq }))
   const query = new Float32Array(embedder.dimension)
@@ -27,7 +27,7 @@ export async function embedded(deps: Deps, turns: readonly Turn[]): Promise<void
 }
 
 /** Waits until each fact has a vector. Fails after TIMEOUT_MS. */
-export async function embeddedFacts(deps: Deps, facts: readonly Fact[]): Promise<void> {
+export async function waitForFactVectors(deps: Deps, facts: readonly Fact[]): Promise<void> {
   const ids = facts.map(({ id }) => id)
   for (let waited = 0; (await embedFacts(deps, ids)).size < ids.length; waited += 20) {
     if (waited > TIMEOUT_MS) throw new Error(`not all of ${ids.length} facts have a vector after ${waited} ms`)

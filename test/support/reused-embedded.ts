@@ -4,7 +4,7 @@
 
 import pg from 'pg'
 import { startEmbedded as start, type Embedded } from '../../src/store/embedded.ts'
-import { CACHE, newDataDir } from './backend.ts'
+import { TEMPLATES, newDataDir } from './backend.ts'
 
 export { DataDirInUse } from '../../src/store/embedded.ts'
 
@@ -74,7 +74,7 @@ async function reuse(dataDir: string): Promise<KeptDatabase | null> {
 
 export async function startEmbedded(dataDir: string | null): Promise<Embedded> {
   // newDataDir starts the template of all data directories, so it must not get a copy of the template.
-  if (dataDir === null || dataDir.startsWith(CACHE)) return start(dataDir)
+  if (dataDir === null || dataDir.startsWith(TEMPLATES)) return start(dataDir)
   const reopened = kept.find((each) => !each.isOpen && each.dataDir === dataDir)
   if (reopened) reopened.isOpen = true
   const opened = reopened ?? (await reuse(dataDir)) ?? (await create(dataDir))

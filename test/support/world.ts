@@ -7,10 +7,11 @@ import { afterAll, beforeAll } from 'vitest'
 import { createDeps, type DepsConfig, type OpenDeps } from '../../src/deps.ts'
 import { createConversation, type CreateConversationInput } from '../../src/domain/conversation.ts'
 import type { Deps } from '../../src/domain/deps.ts'
-import { appendTurn, type TurnInput } from '../../src/domain/turn/append.ts'
+import { appendTurn } from '../../src/domain/turn/append.ts'
+import type { TurnInput } from '../../src/domain/turn/turn-input.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../src/domain/view.ts'
-import { readLastSeq } from '../../src/store/sql/event/read-journal.ts'
+import { readJournalHead } from '../../src/store/sql/event/read-journal.ts'
 import { OFFLINE } from './offline.ts'
 import { newDataDir, type Backend, type Opened } from './backend.ts'
 
@@ -54,6 +55,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
         redisUrl: opened?.redisUrl,
         dataDir,
         databasePoolSize: 10,
+        readTimeoutMs: 10_000,
         logLevel: 'warn',
         ...OFFLINE,
         limits: { ...LIMITS, bodyBytes: 16 * 2 ** 20, frameBytes: 2 ** 20 },
@@ -90,7 +92,8 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
         },
         append: (conversationId, actor, content, more = {}) =>
           appendTurn(world.deps, as(actor), { conversationId, turn: { role: 'USER', content, ...more } }),
-        lastSeq: (conversationId) => readLastSeq(world.deps.pool, name, conversationId),
+        lastSeq: (conversationId) =>
+          readJournalHead(world.deps.pool, name, conversationId).then((head) => head?.lastSeq ?? null),
       }
     },
   }

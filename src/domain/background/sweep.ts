@@ -1,5 +1,6 @@
 // Periodic, idempotent maintenance tasks; any number of processes may run them.
 
+import { Unavailable } from '../../errors.ts'
 import type { BackgroundDeps } from './deps.ts'
 import { indexTurns } from '../indexing/index-turns.ts'
 import { startPeriodic } from '../job/periodic.ts'
@@ -28,7 +29,7 @@ async function runTask(deps: BackgroundDeps, { name, run }: Task): Promise<void>
     const count = await run(deps)
     if (count > 0) deps.log.info({ count }, name)
   } catch (err) {
-    deps.log.warn({ err }, `could not ${name}`)
+    if (!(err instanceof Unavailable)) deps.log.warn({ err }, `could not ${name}`)
   }
 }
 

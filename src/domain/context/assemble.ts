@@ -7,6 +7,7 @@
 // material and recalled turns give the same context.
 
 import { BudgetTooSmall, InvalidInput } from '../../errors.ts'
+import { createYield } from '../../yield.ts'
 import { allot } from './allotment.ts'
 import {
   INSTRUCTION_SHARE,
@@ -151,8 +152,10 @@ function uncovered(recent: readonly ContextTurn[], through: number): ContextTurn
 /** Fills the sections in their order. @throws as `assemble` */
 async function fillSections(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Sections> {
   const { shares, recall } = request
+  const yieldIfDue = createYield()
   const all = spaceOf(request.tokenBudget, request.maxMessages ?? Infinity, request.maxChars ?? Infinity)
   const measured = await measureTurns(tokens, material.perspective, material.recent, material.kept)
+  await yieldIfDue()
   const { turns, kept } = measured
   const newest = measured.newest.map((index) => turns[index]!)
   const newestSize = sizesOf(newest)
@@ -185,6 +188,7 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
     { ...request, rootSeqs: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete },
     minus(limits.window, spent),
   )
+  await yieldIfDue()
   return {
     prefix: [
       ...systemPrompt,

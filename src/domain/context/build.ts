@@ -3,13 +3,13 @@
 import { z } from 'zod'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import type { RecallDeps } from '../recall/deps.ts'
-import { between, count, id, name, parse, share, storable } from '../input.ts'
-import { recall } from '../recall/recall.ts'
+import { between, count, id, name, parse, share, text } from '../input.ts'
+import { MAX_QUERY, recall } from '../recall/recall.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { assemble } from './assemble.ts'
 import { DEFAULT_SHARES } from './budget.ts'
 import { readMaterial } from './material.ts'
-import { tellApart } from './names.ts'
+import { distinctNames } from './names.ts'
 import type { Context } from './message.ts'
 import type { RecalledTurn } from './quote.ts'
 
@@ -17,6 +17,11 @@ const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 
 /** Maximum `tokenBudget`, in tokens. */
 const MAX_TOKENS = 2_000_000
+/**
+ * Maximum `recentTurns`, and its default. A window that is trimmed in steps has up to twice as many turns. It bounds
+ * the work for a large budget and short turns.
+ */
+export const MAX_RECENT_TURNS = 2_500
 /** Maximum number of hits of one recall. */
 const MAX_HITS = 100
 /**
@@ -24,14 +29,12 @@ const MAX_HITS = 100
  * than `k` other hits, the search is repeated with a greater `k`.
  */
 const SPARE_HITS = 5
-/** Maximum length of a query, in code points; recall.ts applies the same limit in UTF-16 units. */
-const MAX_QUERY = 10_000
 
 const buildContextInput = z
   .object({
     conversationId: id('conversation'),
     tokenBudget: between(1, MAX_TOKENS),
-    recentTurns: count.nullish(),
+    recentTurns: between(0, MAX_RECENT_TURNS).nullish(),
     semanticRecall: z
       .object({
         k: between(1, MAX_HITS).nullish(),
@@ -48,15 +51,7 @@ const buildContextInput = z
       .nullish(),
     as: name.nullish(),
     sinceSeq: count.nullish(),
-    query: z
-      .string()
-      .min(1, 'must not be empty')
-      .max(MAX_QUERY, `must be at most ${MAX_QUERY} characters`)
-      .superRefine((query, context) => {
-        const problem = storable(query)
-        if (problem) context.addIssue({ code: 'custom', message: problem })
-      })
-      .nullish(),
+    query: text(MAX_QUERY).min(1, 'must not be empty').nullish(),
     strategy: z.enum(STRATEGIES).nullish(),
     maxMessages: between(1, 1_000_000).nullish(),
     maxChars: between(1, 100_000_000).nullish(),
@@ -81,7 +76,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
   const viewer = actAs(principal, given.as)
   const strategy = given.strategy ?? 'HYBRID'
   const inSteps = strategy !== 'SIMPLE'
-  const recentTurns = given.recentTurns ?? null
+  const recentTurns = given.recentTurns ?? MAX_RECENT_TURNS
   const actors = given.filterParticipants ?? null
   const { conversationId } = given
   const material = await readMaterial(deps, viewer, {
@@ -90,7 +85,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
     tokenBudget: given.tokenBudget,
     sinceSeq: given.sinceSeq ?? null,
     actors,
-    windowTurns: recentTurns === null ? null : recentTurns * (inSteps ? 2 : 1),
+    windowTurns: recentTurns * (inSteps ? 2 : 1),
     withSummaries: strategy !== 'SIMPLE',
     withRecall: given.semanticRecall != null,
     withProfiles: given.includeProfile ?? false,
@@ -136,14 +131,14 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
     shares: DEFAULT_SHARES,
     recall: recallOptions ? { k: recallOptions.k ?? 5, find } : null,
   })
-  deps.recalledFacts.note(context.messages.flatMap(({ kind, sources }) => (kind === 'FACT' ? sources : [])))
+  deps.recalledFacts.add(context.messages.flatMap(({ kind, sources }) => (kind === 'FACT' ? sources : [])))
   return context
 }
 
 /** Returns `names`, plus the names of the actors of the turns that are in the conversation. */
 async function namesOf(
   { pool }: RecallDeps,
-  { tenant }: Viewer,
+  viewer: Viewer,
   names: ReadonlyMap<string, string>,
   conversationId: string,
   turns: readonly { actor: string; conversationId: string }[],
@@ -151,6 +146,6 @@ async function namesOf(
   const actors = turns.filter((turn) => turn.conversationId === conversationId).map(({ actor }) => actor)
   const unnamed = new Set(actors.filter((actor) => !names.has(actor)))
   if (unnamed.size === 0) return names
-  const rows = await readParticipants(pool, tenant, [conversationId], [...unnamed])
-  return tellApart(rows, names)
+  const rows = await readParticipants(pool, viewer, [conversationId], [...unnamed])
+  return distinctNames(rows, names)
 }

@@ -161,7 +161,7 @@ function olderItems(
   if (older.length === 0 && complete) return []
   const why =
     recentTurns !== null && taken >= recentTurns
-      ? `older than the requested recent turns (at least ${recentTurns})`
+      ? `older than the recent turns (at least ${recentTurns})`
       : 'no space for older turns'
   return [omittedItem('RECENT', older, complete ? why : `${why}; turns before them were not read`)]
 }

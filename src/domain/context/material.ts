@@ -12,7 +12,7 @@ import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import type { ContextMaterial } from './assemble.ts'
 import { DEFAULT_SHARES, OVERHEAD, summariesThatFit } from './budget.ts'
-import { tellApart } from './names.ts'
+import { distinctNames } from './names.ts'
 import { readProfilesAndFacts } from './profiles-and-facts.ts'
 import { hasContent, matchCalls } from './perspective.ts'
 
@@ -21,8 +21,8 @@ export type MaterialRequest = {
   /** The participant whose perspective the context takes; null keeps each turn's own role. */
   as: string | null
   tokenBudget: number
-  /** Maximum number of turns in the window; null for as many as fit. */
-  windowTurns: number | null
+  /** Maximum number of turns in the window. */
+  windowTurns: number
   withSummaries: boolean
   withProfiles: boolean
   withFacts: boolean
@@ -37,6 +37,11 @@ export type MaterialRequest = {
 /** Minimum and maximum number of turns per read. */
 const MIN_TURNS = 16
 const MAX_TURNS = 1000
+/**
+ * Minimum number of tokens after which a read ends; otherwise it ends after the budget's tokens. Long turns then need
+ * few reads.
+ */
+const MIN_TOKENS = 100_000
 /** Maximum number of turns to search for the tool call that the newest turn answers. */
 const CALL_REACH = 256
 /** Greater than every root seq. */
@@ -55,8 +60,9 @@ async function readRecent(
   { tokenBudget, windowTurns, actors }: MaterialRequest,
 ): Promise<{ recent: Turn[]; complete: boolean; damaged: Turn[] }> {
   const average = conversation.publicTurnCount > 0 ? conversation.publicTokenCount / conversation.publicTurnCount : 0
-  const estimate = Math.min((windowTurns ?? MAX_TURNS) + 1, Math.ceil(tokenBudget / (average + OVERHEAD.min)) + 1)
+  const estimate = Math.min(windowTurns + 1, Math.ceil(tokenBudget / (average + OVERHEAD.min)) + 1)
   let limit = Math.max(MIN_TURNS, Math.min(MAX_TURNS, estimate))
+  const maxTokens = Math.max(MIN_TOKENS, tokenBudget)
   const read: Turn[] = []
   let tokens = 0
   for (;;) {
@@ -65,12 +71,14 @@ async function readRecent(
       before: read.at(-1)?.rootSeq ?? MAX_SEQ,
       actors,
       limit,
+      tokens: maxTokens,
     })
     read.push(...page)
     tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + OVERHEAD.min, 0)
-    const complete = page.length < limit
+    const pageTokens = page.reduce((sum, { tokenCount }) => sum + tokenCount, 0)
+    const complete = page.length < limit && pageTokens <= maxTokens
     const recent = ofActors(read.filter(hasContent).toReversed(), actors)
-    const isFull = tokens > tokenBudget || (windowTurns !== null && recent.length > windowTurns)
+    const isFull = tokens > tokenBudget || recent.length > windowTurns
     if (complete || (isFull && !lacksCall(recent, read.length))) {
       return { recent, complete, damaged: read.filter(isDamaged) }
     }
@@ -79,12 +87,18 @@ async function readRecent(
 }
 
 /** Reads the conversation's newest turn; if it answers a tool call, also the call and the call's other results. */
-async function readNewest(deps: RecallDeps, viewer: Viewer, conversationId: string): Promise<Turn[]> {
+async function readNewest(
+  deps: RecallDeps,
+  viewer: Viewer,
+  conversationId: string,
+  tokenBudget: number,
+): Promise<Turn[]> {
   const page = await readRecentTurns(deps.pool, viewer, conversationId, {
     after: 0,
     before: MAX_SEQ,
     actors: null,
     limit: CALL_REACH,
+    tokens: Math.max(MIN_TOKENS, tokenBudget),
   })
   const turns = page.filter(hasContent).toReversed()
   const group = matchCalls(turns).groups.get(turns.length - 1) ?? []
@@ -99,11 +113,11 @@ function ofActors(turns: Turn[], actors: readonly string[] | null): Turn[] {
   return turns.filter(({ actor }, position) => actors.includes(actor) || answers.has(position))
 }
 
-/** Whether the whole conversation may fit into the budget, at the lowest estimate, and no smaller window is requested. */
+/** Whether the whole conversation may fit into the window and, at the lowest estimate, into the budget. */
 const mayFit = (
   { publicTokenCount, publicTurnCount }: ConversationRow,
   { tokenBudget, windowTurns }: Pick<MaterialRequest, 'tokenBudget' | 'windowTurns'>,
-) => windowTurns === null && publicTokenCount + publicTurnCount * OVERHEAD.min <= tokenBudget
+) => publicTurnCount < windowTurns && publicTokenCount + publicTurnCount * OVERHEAD.min <= tokenBudget
 
 /** Whether the newest turn answers a call that has not been read yet, and fewer than CALL_REACH turns were read. */
 function lacksCall(recent: readonly Turn[], read: number): boolean {
@@ -141,10 +155,11 @@ export async function readMaterial(
   const readsAll = coveredThrough > 0 && mayFit(conversation, request)
   const [{ recent, complete, damaged: damagedRecent }, candidates] = await Promise.all([
     readRecent(deps, viewer, conversation, sinceSeq ?? (readsAll ? 0 : coveredThrough), request),
-    readKeptTurns(deps.pool, viewer, conversation.id, coveredThrough),
+    readKeptTurns(deps.pool, viewer, conversation.id, coveredThrough, request.tokenBudget),
   ])
   // The newest turn is included even if a summary covers it.
-  if (recent.length === 0 && coveredThrough > 0) recent.push(...(await readNewest(deps, viewer, conversation.id)))
+  if (recent.length === 0 && coveredThrough > 0)
+    recent.push(...(await readNewest(deps, viewer, conversation.id, request.tokenBudget)))
   const damaged = [...new Set([...damagedRecent, ...candidates.filter(isDamaged)].map(({ id }) => id))]
   if (damaged.length > 0) deps.log.warn({ conversationId, turnIds: damaged }, 'left out turns with damaged content')
   const kept = candidates.filter(
@@ -161,7 +176,7 @@ export async function readMaterial(
   const missing = (actors ?? []).findIndex((actor) => !speakers.some((each) => each.actor === actor))
   if (missing >= 0) throw InvalidInput.at(`filterParticipants.${missing}`, unknownActor(actors![missing]!))
 
-  const names = tellApart([...memory.people, ...speakers])
+  const names = distinctNames([...memory.people, ...speakers])
   const users = new Set(recent.filter(({ role, actor }) => role === 'USER' && actor !== as).map(({ actor }) => actor))
   return {
     systemPrompt: conversation.systemPrompt,

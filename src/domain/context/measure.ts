@@ -1,6 +1,7 @@
 // Converts turns to messages with sizes, and finds the turns that a context must include or leave out together.
 
 import type { TokenCounter } from '../../text/tokens.ts'
+import { createYield } from '../../yield.ts'
 import { fits, plus, sizeOf, sum, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { ContextItem, Message } from './message.ts'
 import {
@@ -98,6 +99,7 @@ export async function measureTurns(
   const unanswered = unansweredIn(recent, matches)
   const rendered = renderFrom(perspective, recent, { matches })
   const turns: MeasuredMessage[] = []
+  const yieldIfDue = createYield()
   for (const [position, turn] of recent.entries()) {
     const reason = isNewest.has(position)
       ? position === recent.length - 1
@@ -111,6 +113,7 @@ export async function measureTurns(
         isAlone(position) ? undefined : unanswered.get(position),
       ),
     )
+    await yieldIfDue()
   }
   const keptTurns: KeptTurn[] = []
   for (const turn of kept) {
@@ -126,6 +129,7 @@ export async function measureTurns(
       rootSeq: turn.rootSeq,
       isInstruction,
     })
+    await yieldIfDue()
   }
   const groupOf = (position: number) => (isAlone(position) ? [position] : matches.groups.get(position)!)
   return {

@@ -33,7 +33,7 @@ function candidatesOf({ actor, displayName }: Named): string[] {
  * Returns a name of one line for each actor: its display name, or the actor without one. Actors whose names differ only
  * in case, width and punctuation get a suffix: "Ada (u-2)". Actors in `assigned` keep the name they have there.
  */
-export function tellApart(
+export function distinctNames(
   people: readonly Named[],
   assigned: ReadonlyMap<string, string> = new Map(),
 ): Map<string, string> {

@@ -29,8 +29,8 @@ export type ProfilesAndFacts = {
 }
 
 /** Returns the people who are in the conversation: its owner first, then the others in joining order. */
-async function peopleIn({ pool }: RecallDeps, { tenant }: Viewer, conversationId: string, owner: string | null) {
-  const all = await readParticipants(pool, tenant, [conversationId])
+async function peopleIn({ pool }: RecallDeps, viewer: Viewer, conversationId: string, owner: string | null) {
+  const all = await readParticipants(pool, viewer, [conversationId])
   const people = all.filter(({ kind, leftAt }) => kind === 'HUMAN' && leftAt === null)
   return [...people.filter(({ actor }) => actor === owner), ...people.filter(({ actor }) => actor !== owner)]
 }

@@ -42,7 +42,7 @@ function authorOf({ saidBy, assertedBy }: Assertion): string {
 
 /**
  * Formats a fact as one line with the UTC day it was observed. A fact is quoted as a claim by its author unless it is a
- * person's statement about itself or about no user.
+ * person's statement about themselves or about no user.
  */
 export function factLine(fact: Assertion & { sentence: string; observedAt: Date }): string {
   const { sentence, observedAt } = fact

@@ -24,11 +24,9 @@ export function render<F extends Format>(messages: readonly Message[], format: F
 }
 
 /**
- * Returns the JSON of each message or block that a message becomes in a format. The sum of their sizes is an upper
- * bound: `render` may put several tool results into one message, and merges adjacent Anthropic messages of one role.
- *
- * `unanswered`: ids of the message's calls without a result, for which a placeholder is counted. The results of other
- * calls are counted with the messages that contain them.
+ * Returns the JSON of each provider message or block that `render` produces for the message. The sum of their sizes is
+ * an upper bound, because `render` merges messages; it excludes the message of OPENING_JSON.
+ * @param unanswered ids of the message's calls without a result; a placeholder is counted for each
  */
 export function piecesOf(message: Message, format: Format, unanswered: ReadonlySet<string>): string[] {
   const steps = stepsOf(message).flatMap((step): RenderStep[] => {

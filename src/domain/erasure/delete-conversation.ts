@@ -5,6 +5,7 @@ import { NotFound } from '../../errors.ts'
 import { readConversationsSupersededBy } from '../../store/sql/erasure/erase-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { lockConversations, appendFactsChanged } from '../fact/write.ts'
+import { requireChange, requireConversation } from '../authorize.ts'
 import { kindOf } from '../id.ts'
 import type { Platform } from '../platform.ts'
 import { announceDeleted } from '../publisher.ts'
@@ -27,7 +28,7 @@ export type ErasureReceipt = {
  * its facts superseded become active again. Each such conversation found before the transaction gets a FactsChanged
  * event.
  * Subscriptions to the deleted conversation end.
- * @throws NotFound
+ * @throws NotFound @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
  */
 export async function deleteConversation(
   deps: Platform,
@@ -36,10 +37,13 @@ export async function deleteConversation(
 ): Promise<ErasureReceipt> {
   const { tenant } = viewer
   if (kindOf(conversationId) !== 'conversation') throw new NotFound('conversation', conversationId)
+  await requireConversation(deps, viewer, conversationId)
   const affectedIds = await readConversationsSupersededBy(deps.db, conversationId)
   return withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, [conversationId, ...affectedIds])
-    if (!heads.has(conversationId)) throw new NotFound('conversation', conversationId)
+    const head = heads.get(conversationId)
+    if (!head) throw new NotFound('conversation', conversationId)
+    await requireChange(tx, viewer, conversationId, head)
     const participants = await tx.participant.findMany({ where: { conversationId }, select: { actor: true } })
     const { rows, changed } = await deleteWithDerivatives(tx, { tenant, conversationId })
     // A conversation that became affected after `affectedIds` was read is not locked, so it gets no entry.

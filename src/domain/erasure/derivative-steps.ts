@@ -7,7 +7,7 @@ import {
   reactivateFacts,
 } from '../../store/sql/erasure/erase-facts.ts'
 import { countFactChanges, readUsersOfFacts } from '../../store/sql/background/user-progress.ts'
-import { lockFactsOfTurn, readFactsFrom, readSupersededBy, takeBackSources } from '../../store/sql/fact/fact-sources.ts'
+import { lockFactsOfTurn, readFactsFrom, readSupersededBy, removeSources } from '../../store/sql/fact/fact-sources.ts'
 import { supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import type { Tx } from '../../store/db.ts'
 import { revokeSummaries } from '../../store/sql/summary/write-summary.ts'
@@ -60,14 +60,14 @@ export const revokeCoverage: UpdateDerivatives = async (tx, { conversationId, is
 export const supersedeFactsOfTurn: UpdateDerivatives = async (tx, { older }) => {
   const source = { turnId: older.id }
   const facts = await lockFactsOfTurn(tx, older.id)
-  await takeBackSources(tx, facts, source)
+  await removeSources(tx, facts, source)
   const ended = await readFactsFrom(tx, facts, source)
   const duplicates = await readSupersededBy(tx, ended, ['DUPLICATE'])
   const superseded = await supersedeFacts(
     tx,
     ended.map((id) => ({ id, by: null, reason: 'UPDATE' })),
   )
-  await takeBackSources(tx, duplicates, source)
+  await removeSources(tx, duplicates, source)
   const fromTurn = new Set(await readFactsFrom(tx, duplicates, source))
   await reactivateFacts(
     tx,
@@ -89,9 +89,9 @@ export const countSummaries: PrepareDelete = async (tx, { conversationId }) => (
  * Removes the conversation from the sources of facts. Facts that have no other source are deleted with it, and the
  * facts that these superseded become active again. The caller has locked the journals of their conversations.
  */
-export const takeBackFacts: PrepareDelete = async (tx, { conversationId }) => {
+export const removeConversationSources: PrepareDelete = async (tx, { conversationId }) => {
   const facts = await lockFactsOfConversation(tx, conversationId)
-  await takeBackSources(tx, facts, { conversationId })
+  await removeSources(tx, facts, { conversationId })
   const ended = await readFactsFrom(tx, facts, { conversationId })
   const superseded = await readSupersededBy(tx, ended)
   const users = await readUsersOfFacts(tx, [...facts, ...superseded])
@@ -105,8 +105,8 @@ export const takeBackFacts: PrepareDelete = async (tx, { conversationId }) => {
 
 /**
  * Deletes the profiles made from the conversation's facts. Skipped if the conversation has no facts, because the
- * statement reads every profile of the tenant. Runs after `takeBackFacts`, so that it finds only facts that are
- * deleted.
+ * statement reads every profile of the tenant. Runs after `removeConversationSources`, so that it finds only facts that
+ * are deleted.
  */
 export const deleteProfiles: PrepareDelete = async (tx, { tenant, conversationId }) => {
   const fact = await tx.fact.findFirst({ where: { conversationId }, select: { id: true } })

@@ -11,7 +11,7 @@ import {
   countTurns,
   deleteProfiles,
   recount,
-  takeBackFacts,
+  removeConversationSources,
   supersedeFactsOfTurn,
   revokeCoverage,
   type ChangedFact,
@@ -156,12 +156,12 @@ export const DERIVATIVES: readonly Derivative[] = [
         'Facts without a source in another conversation are deleted with the conversation; facts of other conversations '
         + 'that they superseded become active again.',
       by: 'CASCADE',
-      prepare: takeBackFacts,
+      prepare: removeConversationSources,
     },
   },
   {
     table: 'fact_source',
-    data: 'The turns and conversations that assert a fact, with their audience, author and time.',
+    data: 'The turns and conversations that assert a fact, with their audience, author and time, and how often they do.',
     onEdit: { how: 'The older version is removed from the sources of facts that have others.' },
     onErase: 'Every version is removed from the sources of facts that have others; the other facts are deleted.',
     onDelete: CASCADE,
@@ -195,13 +195,6 @@ export const DERIVATIVES: readonly Derivative[] = [
       how: 'Kept: the numbers determine when background work runs next, and name no conversation.',
       by: 'KEPT',
     },
-  },
-  {
-    table: 'fact_tally',
-    data: "The number of a tenant's facts without an audience that were not written because they were exact duplicates.",
-    onEdit: { how: 'Kept: it counts past calls, not present facts.' },
-    onErase: 'Kept: it is a number that names no turn.',
-    onDelete: { how: 'Kept: it is a number that names no conversation.', by: 'KEPT' },
   },
 ]
 

@@ -1,7 +1,6 @@
-// The events of a conversation, and their visibility. A journal event has the seq of its entry; journal events arrive
-// in order of seq. Ephemeral events have no seq and are not stored. An event contains the current state
-// of the objects it names. The readers of a process share event objects; `projectEvent` makes the copy that one view
-// receives.
+// The events of a conversation and their visibility. Journal events have the seq of their entry and arrive in that
+// order; ephemeral events have none and are not stored. An event contains the current state of the objects it names.
+// All subscriptions of a process share the event objects; `projectEvent` removes the fields that a viewer may not see.
 
 import type { PresenceState } from '../presence-state.ts'
 import type { Platform } from '../platform.ts'
@@ -15,7 +14,7 @@ import { readParticipants } from '../../store/sql/participant/read-participants.
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import { toParticipant, type Participant } from '../participant.ts'
-import { isOpenAt, sees, seesAllOf, type VisibilityFields, type View } from '../view.ts'
+import { isOpenAt, sees, seesAllOf, seesConversation, type VisibilityFields, type View } from '../view.ts'
 
 type Common = { conversationId: string; at: Date }
 
@@ -69,7 +68,10 @@ type EphemeralEvent = TurnDelta | ParticipantRead | PresenceChanged | Conversati
 
 export type ConversationEvent = JournalEvent | EphemeralEvent
 
-/** `turn` is null when the view does not contain the version directly before `by`: see getPreviousVersions. */
+/**
+ * `turn` is null if the view does not contain the version directly before `by` (see getPreviousVersions). If that
+ * version no longer exists, `turn` is `by`.
+ */
 export type VisibleSuperseded = Omit<TurnSuperseded, 'turn'> & { turn: TurnRow | null }
 export type VisibleSummary = Omit<SummaryWritten, 'summary'> & { summary: Omit<SummaryRow, 'newestSeq' | 'turns'> }
 /** `factIds` are the facts that were in view when the event was read. */
@@ -90,11 +92,17 @@ export type VisibleEvent =
   | VisibleFacts
   | VisibleDelta
 
-/** Whether a reader with that view receives the text of an open turn: only while the view is open. */
+/**
+ * Whether a viewer with that view receives the text of a streaming turn. Requires a view whose last window has not
+ * ended.
+ */
 export const isTextVisible = (view: View, turn: VisibilityFields) =>
   isOpenAt(view.windows, Infinity) && sees(view, turn)
 
-/** Whether a reader with that view receives the event. Deltas, presence and read marks need a view that is open now. */
+/**
+ * Whether a viewer with that view receives the event. Deltas, presence changes and `ParticipantRead` require a view
+ * that is open now.
+ */
 export function isVisible(view: View, event: ConversationEvent): boolean {
   switch (event.type) {
     case 'TurnAppended':
@@ -119,11 +127,14 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
       return isOpenAt(view.windows, Infinity)
     case 'ConversationDeleted':
     case 'Gap':
-      return true
+      return seesConversation(view)
   }
 }
 
-/** Returns the event as the view receives it. Call it only if `isVisible`. Views of one viewClass get equal results. */
+/**
+ * Returns the event as a viewer with that view receives it. Call it only if `isVisible`. The results are equal for all
+ * views of one viewClass.
+ */
 export function projectEvent(view: View, event: ConversationEvent): VisibleEvent {
   switch (event.type) {
     case 'TurnSuperseded':
@@ -185,13 +196,16 @@ export type JournalPage = {
   events: JournalEvent[]
   /** Seq of the last entry read; `after` for an empty page. */
   last: number
-  /** Whether the page ends at the journal's end. */
+  /** True only if the page reaches the journal's end; may be false at the end. */
   complete: boolean
-  /** Approximate size of the page, in bytes. */
+  /** Approximate size of the page, in bytes; for a limit of at most SMALL_PAGE, a nominal size. */
   bytes: number
 }
 
-/** Reads the next entries after `after`, as events: at most `limit` entries, and at most about JOURNAL_PAGE_BYTES. */
+/**
+ * Reads the next entries after `after`, as events: at most `limit` entries and, if `limit` exceeds SMALL_PAGE, at most
+ * about JOURNAL_PAGE_BYTES.
+ */
 export async function readEvents(
   { pool }: Pick<Platform, 'pool'>,
   tenant: string,
@@ -201,7 +215,9 @@ export async function readEvents(
 ): Promise<JournalPage> {
   const rows = await readJournal(pool, tenant, conversationId, after, limit)
   const actors = [...new Set(rows.flatMap((row) => row.actor ?? []))]
-  const participants = actors.length ? await readParticipants(pool, tenant, [conversationId], actors) : []
+  const participants = actors.length
+    ? await readParticipants(pool, { tenant, actor: null }, [conversationId], actors)
+    : []
   const byActor = new Map(participants.map((row) => [row.actor, toParticipant(row)]))
   const bytes = rows.at(-1)?.pageBytes ?? 0
   return {

@@ -2,11 +2,12 @@
 // A follower that leaves the feed during an event records the texts in `open` as received, so no text in `open` may be
 // ahead of the emitted events. Each input is therefore one entry, or the text of one turn.
 
+import type { ConversationVisibility } from '../../store/generated/enums.ts'
 import type { ParticipantRow } from '../../store/sql/participant/read-participants.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import type { Participant } from '../participant.ts'
 import type { PresenceState } from '../presence-state.ts'
-import { OPEN_VIEW, type View } from '../view.ts'
+import { viewIn, type View } from '../view.ts'
 import type { ConversationEvent, JournalEvent, TurnEvent } from './event.ts'
 
 /** An open turn, and the part of its text that the feed has emitted. */
@@ -20,6 +21,7 @@ export type FeedState = {
   readonly open: ReadonlyMap<string, OpenTurn>
   /** Present and former participants, by actor. */
   readonly participants: ReadonlyMap<string, ParticipantRow>
+  readonly visibility: ConversationVisibility
   readonly deleted: boolean
 }
 
@@ -32,7 +34,7 @@ export type FeedInput =
   | { type: 'delta'; turnId: string; start: number; text: string; at: Date }
   /** The whole stored text of one open turn. */
   | { type: 'text'; turnId: string; text: string; at: Date }
-  | { type: 'participants'; participants: readonly ParticipantRow[] }
+  | { type: 'participants'; participants: readonly ParticipantRow[]; visibility: ConversationVisibility }
   | { type: 'read'; participant: Participant; at: Date }
   | { type: 'presence'; participant: Participant; state: PresenceState; at: Date }
   | { type: 'deleted'; at: Date }
@@ -48,12 +50,14 @@ export function startFeedState(
   head: number,
   open: readonly OpenTurn[],
   participants: readonly ParticipantRow[],
+  visibility: ConversationVisibility,
 ): FeedState {
   return {
     conversationId,
     head,
     open: new Map(open.filter(({ turn }) => turn.seq <= head).map((each) => [each.turn.id, each])),
     participants: byActor(participants),
+    visibility,
     deleted: false,
   }
 }
@@ -75,7 +79,10 @@ export function reduceFeed(state: FeedState, input: FeedInput): FeedStep {
       return current ? extendText(state, current, input.text, input.at) : { state, events: NO_EVENTS }
     }
     case 'participants':
-      return { state: { ...state, participants: byActor(input.participants) }, events: NO_EVENTS }
+      return {
+        state: { ...state, participants: byActor(input.participants), visibility: input.visibility },
+        events: NO_EVENTS,
+      }
     case 'read': {
       const { participant, at } = input
       return { state, events: [{ type: 'ParticipantRead', conversationId, seq: null, at, participant }] }
@@ -154,17 +161,20 @@ export function missingFor(state: FeedState, delta: { turnId: string; start: num
   return delta.start > current.text.length ? 'text' : null
 }
 
-/** Whether the entry may change views. If so, participants must be read before it is emitted. */
+/** Whether the entry may change views. If so, participants and visibility must be read before it is emitted. */
 export const changesViews = ({ participants }: FeedState, event: JournalEvent): boolean =>
   event.type === 'ParticipantJoined'
   || event.type === 'ParticipantLeft'
+  || event.type === 'ConversationUpdated'
   || ('turn' in event && event.turn.audience?.some((actor) => !participants.get(actor)?.addressed) === true)
 
-export const viewIn = ({ participants }: FeedState, actor: string): View => participants.get(actor) ?? OPEN_VIEW
+export const viewOf = ({ participants, visibility }: FeedState, actor: string): View =>
+  viewIn(visibility, participants.get(actor))
 
-/** Returns the actor's view after a change of participants; null if it did not change. */
+/** Returns the actor's view after a change of participants or visibility; null if it did not change. */
 export function changedView(before: FeedState, after: FeedState, actor: string): View | null {
-  const [old, current] = [before.participants.get(actor), after.participants.get(actor)]
-  if (!current || (old?.windows.join() === current.windows.join() && old.addressed === current.addressed)) return null
-  return current
+  const [old, current] = [viewOf(before, actor), viewOf(after, actor)]
+  const isSame =
+    old.actor === current.actor && old.windows.join() === current.windows.join() && old.addressed === current.addressed
+  return isSame ? null : current
 }

@@ -1,5 +1,6 @@
-// The task queue of one feed. Tasks run one at a time, in the order in which they were added. A failed task is not
-// retried, because the next 'check' reads the missed entries and texts. Only 'reach' is retried: a reader waits for it.
+// The task queue of one feed. Tasks run one at a time, in the order in which they were added. After a failure only a
+// 'check' reads the database, so that messages cannot repeat failing reads without a pause: other tasks are dropped,
+// because the check reads the entries and texts that they announce. Only 'reach' is kept: a reader waits for it.
 
 import type { ConversationMessage } from '../publisher.ts'
 
@@ -11,53 +12,69 @@ export type FeedTask = ConversationMessage | { type: 'check' } | ReachTask
 
 export type FeedTasks = {
   readonly stopped: boolean
+  /** Whether the last task that ran failed. */
+  readonly isFailing: boolean
   /** Queues a task. Does nothing once stopped. */
   add(task: FeedTask): void
   /** Starts to run tasks. Tasks added before this call wait for it. */
   start(): void
-  /** Queues the 'reach' tasks that failed. */
-  retry(): void
   /** Drops all waiting tasks, and resolves the 'reach' tasks among them. */
   stop(): void
 }
 
-export function createFeedTasks(
-  handle: (task: FeedTask) => Promise<void>,
-  onFailure: (error: unknown) => void,
-): FeedTasks {
+export type FeedTaskEvents = {
+  /** Called after each failure with the number of failures since the last success. A 'check' must follow. */
+  onFailure(error: unknown, failures: number): void
+  /** Called after the first success. */
+  onRecovery(): void
+}
+
+export function createFeedTasks(handle: (task: FeedTask) => Promise<void>, events: FeedTaskEvents): FeedTasks {
   const waiting: FeedTask[] = []
+  /** Tasks that failed, or that wait until a check succeeds. */
   const unreached: ReachTask[] = []
   let busy = true
   let stopped = false
+  let failures = 0
+
+  async function runTask(task: FeedTask): Promise<void> {
+    if (failures > 0 && task.type !== 'check' && task.type !== 'deleted') {
+      if (task.type === 'reach') unreached.push(task)
+      return
+    }
+    try {
+      await handle(task)
+      if (failures > 0) {
+        failures = 0
+        waiting.push(...unreached.splice(0))
+        events.onRecovery()
+      }
+    } catch (error) {
+      failures += 1
+      if (task.type === 'reach') stopped ? task.resolve() : unreached.push(task)
+      if (!stopped) events.onFailure(error, failures)
+    }
+  }
 
   async function run(): Promise<void> {
     busy = true
-    for (let task = waiting.shift(); task && !stopped; task = waiting.shift()) {
-      try {
-        await handle(task)
-      } catch (error) {
-        onFailure(error)
-        if (task.type === 'reach') stopped ? task.resolve() : unreached.push(task)
-      }
-    }
+    for (let task = waiting.shift(); task && !stopped; task = waiting.shift()) await runTask(task)
     busy = false
-  }
-
-  function add(task: FeedTask): void {
-    if (stopped) return
-    waiting.push(task)
-    if (!busy) void run()
   }
 
   return {
     get stopped() {
       return stopped
     },
-    add,
-    start: () => void run(),
-    retry() {
-      for (const task of unreached.splice(0)) add(task)
+    get isFailing() {
+      return failures > 0
     },
+    add(task) {
+      if (stopped) return
+      waiting.push(task)
+      if (!busy) void run()
+    },
+    start: () => void run(),
     stop() {
       stopped = true
       for (const task of [...waiting, ...unreached]) if (task.type === 'reach') task.resolve()

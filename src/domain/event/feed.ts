@@ -4,7 +4,7 @@
 // they reach the feed's head.
 
 import { NotFound } from '../../errors.ts'
-import { FEW, readLastSeq } from '../../store/sql/event/read-journal.ts'
+import { SMALL_PAGE, readJournalHead } from '../../store/sql/event/read-journal.ts'
 import { readOpenTurns } from '../../store/sql/streaming-turn/read-open-turns.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { readTextFrom } from '../../store/sql/streaming-turn/read-text-from.ts'
@@ -20,7 +20,7 @@ import {
   missingFor,
   reduceFeed,
   startFeedState,
-  viewIn,
+  viewOf,
   type FeedInput,
   type FeedState,
   type OpenTurn,
@@ -29,6 +29,8 @@ import { createFeedTasks, type FeedTask, type FeedTasks } from './feed-tasks.ts'
 
 /** Milliseconds without announced entries after which a feed checks the database for entries and texts. */
 const CHECK_MS = 5_000
+/** Milliseconds after a failure until the database is checked again, doubled by each further failure up to `max`. */
+const RETRY_MS = { first: 250, max: 30_000 }
 /** Entries per read. */
 const PAGE = 500
 
@@ -37,7 +39,7 @@ export type Follower = {
   actor: string
   /** Called with each event, whether or not the actor's view contains it. */
   deliver(event: ConversationEvent): void
-  /** Called when the actor's view has changed; `open` are the open turns. */
+  /** Called when the actor's view has changed, or has ended; `open` are the open turns. */
   changeView(view: View, open: Iterable<OpenTurn>): void
   /** Called when the conversation has been deleted. */
   end(): void
@@ -67,6 +69,8 @@ type FeedRun = {
   readonly tasks: FeedTasks
   /** Fires after CHECK_MS unless it is refreshed. */
   readonly checkTimer: NodeJS.Timeout
+  /** Fires after a failure; undefined if there was none. */
+  retryTimer?: NodeJS.Timeout
 }
 
 /** Applies an input. Updates the state before it emits, because followers read the state during an event. */
@@ -77,9 +81,11 @@ function apply(run: FeedRun, input: FeedInput): void {
 }
 
 async function loadParticipants(run: FeedRun): Promise<void> {
-  const participants = await readParticipants(run.deps.pool, run.tenant, [run.conversationId])
+  const { deps, tenant, conversationId } = run
+  const participants = await readParticipants(deps.pool, { tenant, actor: null }, [conversationId])
+  const head = await readJournalHead(deps.pool, tenant, conversationId)
   const before = run.state
-  apply(run, { type: 'participants', participants })
+  apply(run, { type: 'participants', participants, visibility: head?.visibility ?? before.visibility })
   for (const follower of run.followers) {
     const view = changedView(before, run.state, follower.actor)
     if (view) follower.changeView(view, run.state.open.values())
@@ -89,7 +95,7 @@ async function loadParticipants(run: FeedRun): Promise<void> {
 /** Emits the entries after the head: usually few. */
 async function readEntries(run: FeedRun): Promise<void> {
   const { deps, tenant, conversationId } = run
-  for (let limit = FEW; ; limit = PAGE) {
+  for (let limit = SMALL_PAGE; ; limit = PAGE) {
     const { events, last, complete } = await readEvents(deps, tenant, conversationId, run.state.head, limit)
     if (events.some((event) => changesViews(run.state, event))) await loadParticipants(run)
     const at = new Date()
@@ -122,10 +128,19 @@ async function handleText(run: FeedRun, { turnId, end }: Extract<FeedTask, { typ
 }
 
 async function checkDatabase(run: FeedRun): Promise<void> {
-  run.checkTimer.refresh()
-  if ((await readLastSeq(run.deps.pool, run.tenant, run.conversationId)) === null) return end(run)
+  if ((await readJournalHead(run.deps.pool, run.tenant, run.conversationId)) === null) return end(run)
   await readEntries(run)
   await readTexts(run, [...run.state.open.keys()])
+  run.checkTimer.refresh()
+}
+
+/** Logs the first failure of a series, and checks the database after a pause. */
+function retryLater(run: FeedRun, err: unknown, failures: number): void {
+  const { deps, conversationId } = run
+  if (failures === 1) deps.log.warn({ err, conversationId }, 'could not read the journal; retrying until it succeeds')
+  clearTimeout(run.retryTimer)
+  const ms = Math.min(RETRY_MS.first * 2 ** (failures - 1), RETRY_MS.max)
+  run.retryTimer = setTimeout(() => run.tasks.add({ type: 'check' }), ms).unref()
 }
 
 function end(run: FeedRun): void {
@@ -150,7 +165,8 @@ async function handle(run: FeedRun, task: FeedTask): Promise<void> {
     case 'read':
     case 'presence': {
       const at = new Date()
-      const [row] = await readParticipants(run.deps.pool, run.tenant, [run.conversationId], [task.actor])
+      const all = { tenant: run.tenant, actor: null }
+      const [row] = await readParticipants(run.deps.pool, all, [run.conversationId], [task.actor])
       if (row) apply(run, { ...task, participant: toParticipant(row), at })
       return
     }
@@ -162,26 +178,23 @@ async function handle(run: FeedRun, task: FeedTask): Promise<void> {
 }
 
 async function loadState({ deps, tenant, conversationId }: FeedRun): Promise<FeedState> {
-  const head = await readLastSeq(deps.pool, tenant, conversationId)
+  const head = await readJournalHead(deps.pool, tenant, conversationId)
   if (head === null) throw new NotFound('conversation', conversationId)
   const open = await readOpenTurns(deps.pool, conversationId)
-  return startFeedState(conversationId, head, open, await readParticipants(deps.pool, tenant, [conversationId]))
+  const participants = await readParticipants(deps.pool, { tenant, actor: null }, [conversationId])
+  return startFeedState(conversationId, head.lastSeq, open, participants, head.visibility)
 }
 
 function createFeedRun(deps: Platform, tenant: string, conversationId: string): FeedRun {
-  const tasks = createFeedTasks(
-    (task) => handle(run, task),
-    (error) => {
-      deps.log.warn({ err: error, conversationId }, `could not read the journal; retrying in ${CHECK_MS / 1000} s`)
-      run.checkTimer.refresh()
-    },
-  )
+  const tasks = createFeedTasks((task) => handle(run, task), {
+    onFailure: (error, failures) => retryLater(run, error, failures),
+    onRecovery: () => deps.log.info({ conversationId }, 'reads the journal again'),
+  })
   const checkTimer = setTimeout(() => {
-    tasks.add({ type: 'check' })
-    tasks.retry()
+    if (!tasks.isFailing) tasks.add({ type: 'check' })
   }, CHECK_MS)
   checkTimer.unref()
-  const state = startFeedState(conversationId, 0, [], [])
+  const state = startFeedState(conversationId, 0, [], [], 'MEMBERS')
   const run: FeedRun = { deps, tenant, conversationId, state, followers: new Set(), tasks, checkTimer }
   return run
 }
@@ -198,7 +211,7 @@ const feedOf = (run: FeedRun): Feed => ({
   get deleted() {
     return run.state.deleted
   },
-  viewOf: (actor) => viewIn(run.state, actor),
+  viewOf: (actor) => viewOf(run.state, actor),
   reach: (seq) =>
     new Promise((resolve) => {
       if (seq <= run.state.head || run.tasks.stopped) resolve()
@@ -221,6 +234,7 @@ export async function startFeed(deps: Platform, tenant: string, conversationId: 
   async function close(): Promise<void> {
     run.tasks.stop()
     clearTimeout(run.checkTimer)
+    clearTimeout(run.retryTimer)
     stopListening()
     await unsubscribe()
   }

@@ -2,7 +2,7 @@
 // reader whose sink is full leaves the feed and catches up from its own cursor, so it does not delay other readers. It
 // skips entries only if it is too far behind, and then gets a Gap. reader-state.ts decides which events it receives.
 
-import type { View } from '../view.ts'
+import { seesConversation, type View } from '../view.ts'
 import type { ByteShare } from './byte-budget.ts'
 import type { ConversationEvent, JournalEvent } from './event.ts'
 import type { Feed, Follower } from './feed.ts'
@@ -28,7 +28,10 @@ export type Sink = {
   isFull(): boolean
   /** Resolves when the sink accepts events again, or its client is gone. */
   drained(): Promise<void>
-  /** Called after the last event: the conversation was deleted, the reader was stopped, or it failed with `error`. */
+  /**
+   * Called after the last event: the conversation was deleted or is no longer visible to the reader, the reader was
+   * stopped, or it failed with `error`.
+   */
   end(error?: unknown): void
 }
 
@@ -38,7 +41,7 @@ export type ReaderSource = {
   reserve(): ByteShare
   /** Returns at most `limit` entries after `after`, as events; `last` is the seq of the last entry, or `after`. */
   read(after: number, limit: number): Promise<{ events: readonly JournalEvent[]; last: number; bytes: number }>
-  /** Called when `read` failed. The reader retries after READ_RETRY_MS, so it survives a database restart. */
+  /** Called when `read` failed for the first time. The reader retries, so it survives a database restart. */
   onFailure(error: unknown): void
   /** Called once, when the reader stops. */
   release(): void
@@ -49,8 +52,8 @@ export type FollowedFeed = Pick<Feed, 'conversationId' | 'head' | 'open' | 'dele
 
 /** Entries per read while a reader catches up. */
 const PAGE = 200
-/** Delay before a failed read is retried, in ms. */
-export const READ_RETRY_MS = 1_000
+/** Milliseconds before a failed read is retried, doubled by each further failure up to `max`. */
+const READ_RETRY_MS = { first: 1_000, max: 30_000 }
 
 type ReaderRun = {
   readonly feed: FollowedFeed
@@ -75,6 +78,7 @@ export function follow(feed: FollowedFeed, source: ReaderSource, actor: string, 
       actor,
       deliver: (event) => receive(run, event),
       changeView(view, open) {
+        if (!seesConversation(view)) return stop(run)
         if (sink.isFull()) return leave(run, null)
         for (const delta of changeView(run.state, view, open)) push(run, delta)
       },
@@ -126,13 +130,15 @@ async function drain(run: ReaderRun): Promise<void> {
 async function readPage(run: ReaderRun): ReturnType<ReaderSource['read']> {
   const { cursor } = run.state
   const limit = Math.min(PAGE, run.feed.head - cursor)
-  for (;;) {
+  for (let failures = 0; ; failures++) {
     try {
       return await run.source.read(cursor, limit)
     } catch (error) {
       if (run.stopped) throw error
-      run.source.onFailure(error)
-      await new Promise((resolve) => setTimeout(resolve, READ_RETRY_MS))
+      if (failures === 0) run.source.onFailure(error)
+      const ms = Math.min(READ_RETRY_MS.first * 2 ** failures, READ_RETRY_MS.max)
+      await new Promise((resolve) => setTimeout(resolve, ms).unref())
+      if (run.stopped) throw error
     }
   }
 }
@@ -193,6 +199,7 @@ async function readUntilStopped(run: ReaderRun): Promise<void> {
     if (isTooFarBehind(state, feed.head)) push(run, skipTo(state, feed.head))
     while (state.cursor < feed.head && !run.stopped) if (!(await pushPage(run))) break
     if (run.stopped) return
+    if (!seesConversation(feed.viewOf(follower.actor))) return stop(run)
     // No await between the comparison with the head and `follow`: the feed must not advance in between.
     if (!feed.deleted && !pushTexts(run)) continue
     joinFeed(state, feed.viewOf(follower.actor))

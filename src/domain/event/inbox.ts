@@ -23,7 +23,7 @@ const GATHER_MS = 20
 /**
  * Maximum number of entries read per conversation and GATHER_MS. Older entries are skipped: they rarely add a reason.
  */
-const PAGE = 500
+const MAX_ENTRIES = 500
 /** Maximum number of events buffered per consumer; the oldest are dropped, since a list needs only the newest. */
 const BUFFER = 1_000
 
@@ -88,8 +88,9 @@ async function readAnnounced(
   const participations = await readParticipations(deps.pool, tenant, [...announced.keys()], actors)
   for (const [conversationId, participants] of participations) {
     const { first, last } = announced.get(conversationId)!
-    const from = Math.max(first - 1, last - PAGE)
-    // Pages are read one at a time, because PAGE entries may be large; each reason is given once for all pages.
+    const from = Math.max(first - 1, last - MAX_ENTRIES)
+    // Journal pages are read one at a time, because MAX_ENTRIES entries may be large. Each reason is notified once for
+    // all pages.
     const newest = participants.map(() => new Map<InboxReason, Date>())
     for (let after = from; after < last;) {
       const page = await readEvents(deps, tenant, conversationId, after, last - after)
@@ -109,18 +110,27 @@ async function startTenant(deps: Platform, tenant: string): Promise<TenantInboxe
   const listeners = new Map<string, Set<InboxListener>>()
   let announced: Announced = new Map()
   let gathering: NodeJS.Timeout | null = null
+  /** Whether entries are being read. The next ones wait, because changes must be delivered in their order. */
+  let isReading = false
 
   const notify = (actor: string, conversationId: string, reason: InboxReason, at: Date) => {
     for (const listener of listeners.get(actor) ?? []) listener.notify(conversationId, reason, at)
   }
 
-  function flush(): void {
+  async function flush(): Promise<void> {
     gathering = null
     const due = announced
     announced = new Map()
-    readAnnounced(deps, tenant, due, [...listeners.keys()], notify).catch((error) =>
+    isReading = true
+    await readAnnounced(deps, tenant, due, [...listeners.keys()], notify).catch((error) =>
       deps.log.warn({ err: error, tenant }, 'could not read the changes for the inboxes'),
     )
+    isReading = false
+    if (announced.size > 0) gather()
+  }
+
+  function gather(): void {
+    if (!isReading) gathering ??= setTimeout(() => void flush(), GATHER_MS)
   }
 
   function receive(message: TenantMessage): void {
@@ -136,7 +146,7 @@ async function startTenant(deps: Platform, tenant: string): Promise<TenantInboxe
         last: Math.max(last, range?.last ?? last),
       })
     }
-    gathering ??= setTimeout(flush, GATHER_MS)
+    gather()
   }
 
   const unsubscribe = await deps.bus.subscribe(tenantTopic(tenant), (text) =>
@@ -190,11 +200,11 @@ export async function readInbox(
   input: { as?: string | null },
 ): Promise<AsyncIterableIterator<InboxEvent>> {
   const { as } = parse(z.object({ as: name.nullish() }), input)
-  const reader = actAs(viewer, as)
+  const inboxViewer = actAs(viewer, as)
   const buffer = createPushIterator<InboxEvent>(BUFFER, { whenFull: 'drop-oldest' })
   const leave = deps.feeds.enter(viewer)
   const listening = deps.inboxes.listen(viewer.tenant, {
-    actor: reader.actor,
+    actor: inboxViewer.actor,
     notify: (conversationId, reason, at) => buffer.push({ conversationId, reason, at }),
   })
   const stop = await listening.catch((error: unknown) => {

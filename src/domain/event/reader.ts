@@ -2,7 +2,7 @@
 // writes them to a sink; `readEventsOf` returns an iterable.
 
 import { z } from 'zod'
-import { InvalidInput } from '../../errors.ts'
+import { InvalidInput, NotFound } from '../../errors.ts'
 import { JOURNAL_PAGE_BYTES, readLastSeq } from '../../store/sql/event/read-journal.ts'
 import type { EventDeps } from './deps.ts'
 import { count, id, name, parse } from '../input.ts'
@@ -11,7 +11,7 @@ import { actAs, type Viewer } from '../view.ts'
 import { projectEvent, readEvents, type VisibleEvent } from './event.ts'
 import { sizeOfEvent } from './event-size.ts'
 import type { Feed } from './feed.ts'
-import { follow, READ_RETRY_MS, type ReaderSource, type Sink } from './follow.ts'
+import { follow, type ReaderSource, type Sink } from './follow.ts'
 
 const subscription = z.object({ conversationId: id('conversation'), after: count.nullish(), as: name.nullish() })
 export type Subscription = z.input<typeof subscription>
@@ -30,24 +30,22 @@ export async function readInto(
   const { conversationId, after, as } = parse(subscription, input)
   const reader = actAs(viewer, as)
   const leave = deps.feeds.enter(viewer)
-  const feed = await deps.feeds.acquire(viewer.tenant, conversationId).catch((error: unknown) => {
-    leave()
-    throw error
-  })
-  let last: number
+  let feed: Feed | null = null
   try {
-    last = (await readLastSeq(deps.pool, viewer.tenant, conversationId)) ?? feed.head
+    const last = await readLastSeq(deps.pool, reader, conversationId)
+    if (last === null) throw new NotFound('conversation', conversationId)
     if (after != null && after > last) {
       throw InvalidInput.at('after', `is ${after}, but the newest entry of the conversation is ${last}`)
     }
+    feed = await deps.feeds.acquire(viewer.tenant, conversationId)
     // The feed may be behind entries that the client has already seen.
     await feed.reach(last)
+    return follow(feed, sourceOf(deps, feed, viewer, leave), reader.actor, after ?? last, makeSink(reader))
   } catch (error) {
     leave()
-    deps.feeds.release(feed)
+    if (feed) deps.feeds.release(feed)
     throw error
   }
-  return follow(feed, sourceOf(deps, feed, viewer, leave), reader.actor, after ?? last, makeSink(reader))
 }
 
 const sourceOf = (deps: EventDeps, feed: Feed, viewer: Viewer, leave: () => void): ReaderSource => ({
@@ -56,7 +54,7 @@ const sourceOf = (deps: EventDeps, feed: Feed, viewer: Viewer, leave: () => void
   onFailure: (error) =>
     deps.log.warn(
       { err: error, conversationId: feed.conversationId },
-      `could not read the journal; retrying in ${READ_RETRY_MS / 1000} s`,
+      'a reader could not read the journal; retrying until it succeeds',
     ),
   release() {
     leave()

@@ -1,7 +1,7 @@
 // Measures the quality of the stored facts without calling a model: duplicates, contradictions, facts never recalled,
 // and the backlog of background jobs. Read-only.
 
-import { countFacts, readAudited, readUsersWithFacts } from '../../store/sql/fact/audit-facts.ts'
+import { countFacts, readFactsToAudit, readUsersWithFacts } from '../../store/sql/fact/audit-facts.ts'
 import { readObjectVectors } from '../../store/sql/fact/fact-vectors.ts'
 import { readQueue } from '../../store/sql/job/read-jobs.ts'
 import { runStepsYielding } from '../../yield.ts'
@@ -23,9 +23,9 @@ const MAX_SAMPLE = 2_000
 export type MemoryAudit = {
   activeFacts: number
   supersededFacts: number
-  /** Exact duplicates without an audience that were not stored, in the whole tenant. */
+  /** Exact duplicates of visible facts that were not stored, as far as the viewer sees what asserted them. */
   exactDuplicatesSkipped: number
-  /** Share of skipped exact duplicates in the sum of these and the visible facts without an audience. */
+  /** Share of skipped exact duplicates in the sum of these and the visible facts. */
   exactDuplicateRate: number | null
   /** Share of the sampled facts that have a duplicate in the sample. */
   nearDuplicateRate: number | null
@@ -69,10 +69,10 @@ export async function auditMemory(
   viewer: Viewer,
 ): Promise<MemoryAudit> {
   const counts = await countFacts(db, viewer)
-  const { waiting, ageSeconds } = await readQueue(db, viewer.tenant, Object.values(QUEUES))
+  const { waiting, ageSeconds } = await readQueue(db, viewer, Object.values(QUEUES))
   const sum: Comparison = { facts: 0, nearDuplicates: 0, contradictions: 0 }
   for (const user of await readUsersWithFacts(db, viewer, MAX_USERS)) {
-    const rows = await readAudited(db, viewer, user, Math.min(MAX_FACTS, MAX_SAMPLE - sum.facts))
+    const rows = await readFactsToAudit(db, viewer, user, Math.min(MAX_FACTS, MAX_SAMPLE - sum.facts))
     const ids = rows.map(({ id }) => id)
     const vectors = await readObjectVectors(db, embedding.serving().name, ids)
     const sets = new Map<string, ActiveFact[]>()
@@ -86,12 +86,12 @@ export async function auditMemory(
     }
     if (sum.facts >= MAX_SAMPLE) break
   }
-  const { active, superseded, neverRecalled, forEveryone, exactDuplicatesSkipped: skipped } = counts
+  const { active, superseded, neverRecalled, exactDuplicatesSkipped: skipped } = counts
   return {
     activeFacts: active,
     supersededFacts: superseded,
     exactDuplicatesSkipped: skipped,
-    exactDuplicateRate: rate(skipped, skipped + forEveryone),
+    exactDuplicateRate: rate(skipped, skipped + active + superseded),
     nearDuplicateRate: rate(sum.nearDuplicates, sum.facts),
     openContradictions: sum.contradictions,
     neverRecalledRate: rate(neverRecalled, active),

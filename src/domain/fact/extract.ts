@@ -15,25 +15,26 @@ import {
   readUnreadTurns,
   type UnreadTurn,
 } from '../../store/sql/fact/extraction.ts'
+import { readJournalHead } from '../../store/sql/event/read-journal.ts'
 import { readFactsAbout, readNames } from '../../store/sql/fact/read-active-facts.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { FactDeps } from './deps.ts'
 import { askProvider } from '../ask-provider.ts'
+import { requireConversation } from '../authorize.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
 import type { Viewer, VisibilityFields } from '../view.ts'
 import { contentHash, statementShape, type Statement } from './content-hash.ts'
-import { getFacts } from './fact.ts'
-import type { FactExtraction } from './record.ts'
+import { extractionOf, type FactExtraction } from './fact-extraction.ts'
 import { redactStatement } from './redact-statement.ts'
 import { isSame, toComparedFact, withSubjectOf } from './same.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { subjectFor, userOf, type Person } from './user.ts'
+import { membersOf, visibilityOf } from './visibility-set.ts'
 import {
   lockConversations,
   appendFactsChanged,
-  visibilityOf,
   prepareFacts,
   writeFacts,
   type FactCandidate,
@@ -42,6 +43,8 @@ import {
 
 /** Maximum number of turns per extractor call in `extractFacts`. */
 const BATCH_TURNS = 50
+/** Maximum number of turns that one `extractFacts` reads. */
+export const MAX_EXTRACTED_TURNS = 1000
 /** Maximum number of existing facts, newest first, that candidates from agents and tools are compared with. */
 const COMPARED_FACTS = 1000
 
@@ -60,7 +63,7 @@ function visibilitySets<T extends VisibilityFields>(
   const segment = (seq: number) => boundaries.filter((boundary) => boundary <= seq).length
   const sets = new Map<string, T[]>()
   for (const turn of turns) {
-    const key = [visibilityOf(turn.audience), segment(turn.rootSeq), segment(turn.seq)].join(' ')
+    const key = [visibilityOf(turn.audience, null), segment(turn.rootSeq), segment(turn.seq)].join(' ')
     sets.set(key, [...(sets.get(key) ?? []), turn])
   }
   return [...sets.values()]
@@ -114,16 +117,23 @@ function toCandidate(
     saidBy,
     assertedBy: turn.actor,
     observedAt: turn.createdAt,
+    importedAt: turn.importedAt,
     author: turn.actor,
     // A person's statement about a person outside the conversation is stored with the author's facts.
     userId: userOf(data.subject, people) ?? (saidBy === 'HUMAN' ? turn.actor : null),
-    origin: { conversationId, turn },
+    source: { conversationId, turn },
   }
 }
 
-/** Whether the fact is visible to everyone in the turn's audience. */
-const isVisibleTo = (audience: readonly string[] | null, fact: { audience: readonly string[] | null }): boolean =>
-  fact.audience === null || (audience !== null && audience.every((actor) => fact.audience!.includes(actor)))
+type ComparedVisibility = { audience: readonly string[] | null; visibility: string }
+
+/** Whether every viewer of the candidate sees the fact: of its MEMBERS conversation, or an OPEN one, and its audience. */
+function isVisibleTo(candidate: ComparedVisibility, fact: ComparedVisibility): boolean {
+  const members = membersOf(fact.visibility)
+  if (members !== null && members !== membersOf(candidate.visibility)) return false
+  const { audience } = candidate
+  return fact.audience === null || (audience !== null && audience.every((actor) => fact.audience!.includes(actor)))
+}
 
 /**
  * Drops candidates from agents and tools that repeat a superseded fact, or an active fact in other words or for a
@@ -136,12 +146,13 @@ async function withoutRepetitions(
   conversationId: string,
   people: readonly Person[],
   candidates: readonly AuthoredCandidate[],
+  members: string | null,
 ): Promise<FactCandidate[]> {
   if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
   const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...people.map(({ actor }) => actor)])]
   const [existing, names] = await Promise.all([
-    readFactsAbout(db, tenant, users, conversationId, COMPARED_FACTS),
-    readNames(db, tenant, users),
+    readFactsAbout(db, tenant, users, conversationId, members, COMPARED_FACTS),
+    readNames(db, tenant, users, members),
   ])
   const compare = (fact: Statement & { userId: string | null }) =>
     toComparedFact({ ...fact, subject: subjectFor(fact, names), vector: null })
@@ -150,11 +161,11 @@ async function withoutRepetitions(
     if (candidate.saidBy === 'HUMAN') return true
     const { userId, author } = candidate
     const compared = compare(candidate)
-    const { audience } = candidate.origin!.turn!
-    const visibility = visibilityOf(audience)
+    const { audience } = candidate.source!.turn!
+    const visibility = visibilityOf(audience, members)
     const matches = stored.filter(
       ({ fact, compared: other }) =>
-        isVisibleTo(audience, fact)
+        isVisibleTo({ audience, visibility }, fact)
         && (userId === author
           ? isSame(withSubjectOf(compared, other), other)
           : fact.userId === userId && isSame(compared, other)),
@@ -177,15 +188,17 @@ async function withoutRepetitions(
  */
 async function extractRange(
   deps: FactDeps,
-  tenant: string,
+  viewer: { tenant: string; actor: string | null },
   conversationId: string,
   from: number,
   to: number,
   signal?: AbortSignal,
 ): Promise<WrittenFacts | null> {
-  const [turns, people] = await Promise.all([
+  const { tenant } = viewer
+  const [turns, people, head] = await Promise.all([
     readUnreadTurns(deps.db, conversationId, from, to),
-    readParticipants(deps.pool, tenant, [conversationId]),
+    readParticipants(deps.pool, { tenant, actor: null }, [conversationId]),
+    readJournalHead(deps.pool, tenant, conversationId),
   ])
   // System turns are instructions and contain no facts about users.
   const readable = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
@@ -201,12 +214,13 @@ async function extractRange(
       const turn = byId.get(fact.turnId)
       return (turn && toCandidate(deps, conversationId, turn, people, fact)) ?? []
     }),
+    head?.visibility === 'MEMBERS' ? conversationId : null,
   )
   const prepared = await prepareFacts(deps, tenant, candidates)
   return withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, [conversationId])
     if (heads.size === 0 || !(await advanceExtraction(tx, conversationId, from, to))) return null
-    const written = await writeFacts(tx, tenant, heads, await withCurrentSources(tx, prepared))
+    const written = await writeFacts(tx, viewer, heads, await withCurrentSources(tx, prepared))
     await appendFactsChanged(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
     return written
@@ -215,63 +229,52 @@ async function extractRange(
 
 /** Drops candidates whose turn was edited or deleted during the extraction. A newer version is extracted later. */
 async function withCurrentSources<C extends FactCandidate>(tx: Tx, candidates: readonly C[]): Promise<C[]> {
-  const ids = [...new Set(candidates.map(({ origin }) => origin!.turn!.id))]
+  const ids = [...new Set(candidates.map(({ source }) => source!.turn!.id))]
   const turns = await tx.turn.findMany({
     where: { id: { in: ids }, status: 'COMMITTED', supersededBy: null },
     select: { id: true },
   })
   const current = new Set(turns.map((turn) => turn.id))
-  return candidates.filter(({ origin }) => current.has(origin!.turn!.id))
+  return candidates.filter(({ source }) => current.has(source!.turn!.id))
 }
 
 const extractFactsInput = z.object({ conversationId: id('conversation'), through: id('turn').nullish() })
 export type ExtractFactsInput = z.input<typeof extractFactsInput>
 
 /**
- * Extracts and writes the facts of all unread turns up to and including `through` (default: the newest). The result
- * omits facts from turns that the viewer does not see.
+ * Extracts and writes the facts of the oldest MAX_EXTRACTED_TURNS unread turns up to and including `through` (default:
+ * the newest). `hasMore`: whether unread turns are left; the same call continues with them. The result contains only
+ * facts, and counts only duplicates, of turns that the viewer sees.
  * @throws InvalidInput @throws NotFound
  * @throws ProviderFailed; turns extracted before the failure stay extracted
  */
 export async function extractFacts(deps: FactDeps, viewer: Viewer, input: ExtractFactsInput): Promise<FactExtraction> {
   const { conversationId, through } = parse(extractFactsInput, input)
-  const before = await readExtractionProgress(deps.db, conversationId)
-  if (before?.tenant !== viewer.tenant) throw new NotFound('conversation', conversationId)
-  let end = before.lastSeq
+  let end = await requireConversation(deps, viewer, conversationId)
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
     // A streaming turn is extracted up to its COMMITTED entry, whose seq is higher than the turn's seq.
     end = (await findCompletion(deps.db, conversationId, through, turn.seq)) ?? turn.seq
   }
-  const ids: string[] = []
-  const repeated: FactCandidate[] = []
-  for (;;) {
+  const assertions: WrittenFacts['assertions'] = []
+  const known = new Set<string>()
+  let hasMore = false
+  for (let batch = 0; ; batch++) {
     const progress = await readExtractionProgress(deps.db, conversationId)
-    if (!progress || progress.through >= end) break
+    hasMore = progress !== null && progress.through < end
+    if (!progress || !hasMore || batch === MAX_EXTRACTED_TURNS / BATCH_TURNS) break
     const next = await findNthTurn(deps.db, conversationId, progress.through, BATCH_TURNS)
-    const written = await extractRange(
-      deps,
-      viewer.tenant,
-      conversationId,
-      progress.through,
-      Math.min(next ?? end, end),
-    )
-    ids.push(...(written?.facts ?? []).map((fact) => fact.id))
-    repeated.push(...(written?.repeated ?? []))
+    const written = await extractRange(deps, viewer, conversationId, progress.through, Math.min(next ?? end, end))
+    // Facts that an earlier range asserted are not known from before this call.
+    const earlier = new Set(assertions.map(({ factId }) => factId))
+    for (const factId of written?.known ?? []) if (!earlier.has(factId)) known.add(factId)
+    assertions.push(...(written?.assertions ?? []))
   }
-  const [facts, visibleTurns] = await Promise.all([
-    getFacts(deps, viewer, ids),
-    getTurns(
-      deps,
-      viewer,
-      repeated.map(({ origin }) => origin!.turn!.id),
-    ),
-  ])
-  return {
-    facts: ids.flatMap((each) => facts.get(each) ?? []),
-    exactDuplicatesSkipped: repeated.filter(({ origin }) => visibleTurns.has(origin!.turn!.id)).length,
-  }
+  const turnOf = ({ candidate }: (typeof assertions)[number]) => candidate.source!.turn!.id
+  const seen = await getTurns(deps, viewer, assertions.map(turnOf))
+  const asserted = assertions.filter((each) => seen.has(turnOf(each))).map(({ factId }) => factId)
+  return extractionOf(deps, viewer, asserted, known, hasMore)
 }
 
 /**
@@ -288,5 +291,6 @@ export async function extractNext(
   const progress = await readExtractionProgress(deps.db, conversationId)
   const to = progress && (await findNthTurn(deps.db, conversationId, progress.through, n))
   if (!progress || to === null) return false
-  return (await extractRange(deps, progress.tenant, conversationId, progress.through, to, signal)) !== null
+  const viewer = { tenant: progress.tenant, actor: null }
+  return (await extractRange(deps, viewer, conversationId, progress.through, to, signal)) !== null
 }

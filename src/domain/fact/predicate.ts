@@ -1,6 +1,6 @@
 // Classifies predicates: synonyms, denials, how many objects a subject has at a time, and the profile section. A
-// predicate that is neither in TABLE nor a favourite is a class of its own with many objects, so only its denial
-// contradicts it.
+// predicate that is neither in TABLE or DENIALS nor a favourite is a class of its own with many objects, so only its
+// denial contradicts it.
 
 import { stem, words } from '../../text/words.ts'
 
@@ -10,11 +10,14 @@ import { stem, words } from '../../text/words.ts'
  */
 export type Section = 'ABOUT' | 'PREFERENCES' | 'WORK' | 'ENVIRONMENT' | 'CONSTRAINTS' | 'OTHER'
 
-/** Number of objects that a subject has at a time. ONE_OF_A_KIND: one of each group of alternatives (see same.ts). */
-type Cardinality = 'MANY' | 'ONE' | 'ONE_OF_A_KIND'
+/**
+ * Number of objects that a subject has at a time. ONE_PER_KIND: one object per group of alternatives (see isRelated in
+ * same.ts).
+ */
+type Cardinality = 'MANY' | 'ONE' | 'ONE_PER_KIND'
 
 export type PredicateClass = {
-  /** Equal for synonyms, and for a predicate and its denial. */
+  /** Name of the class, shared by synonyms and by a predicate and its denial. */
   name: string
   /** "does not like", "dislikes" and "no longer likes" deny "likes". A denied predicate always has MANY objects. */
   isDenied: boolean
@@ -95,7 +98,7 @@ const TABLE: Row[] = [
   ['plays', 'MANY', 'PREFERENCES', ''],
   ['collects', 'MANY', 'PREFERENCES', ''],
   ['has the habit', 'MANY', 'PREFERENCES', 'habit'],
-  ['prefers', 'ONE_OF_A_KIND', 'PREFERENCES', 'prefer, preference, would rather have, favors, favours'],
+  ['prefers', 'ONE_PER_KIND', 'PREFERENCES', 'prefer, preference, would rather have, favors, favours'],
   ['is allergic to', 'MANY', 'CONSTRAINTS', 'allergy, allergic, allergies, has an allergy to'],
   ['eats', 'MANY', 'CONSTRAINTS', 'eat, can eat'],
   ['drinks', 'MANY', 'CONSTRAINTS', 'drink, can drink'],

@@ -6,7 +6,7 @@ import type { Platform } from '../platform.ts'
 
 export type RecalledFacts = {
   /** Collects the ids of the facts that a recall or a context returned. */
-  note(ids: Iterable<string>): void
+  add(ids: Iterable<string>): void
   /** Waits for a running write, then writes the collected ids. */
   stop(): Promise<void>
 }
@@ -31,7 +31,7 @@ export function createRecalledFacts({ db, log }: Pick<Platform, 'db' | 'log'>): 
   }
 
   return {
-    note(ids) {
+    add(ids) {
       for (const id of ids) if (waiting.size < MAX_WAITING) waiting.add(id)
       if (waiting.size === 0 || timer) return
       timer = setTimeout(() => {

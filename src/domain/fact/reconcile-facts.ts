@@ -24,6 +24,7 @@ import { embedFacts } from './embed.ts'
 import { openPairs, planSteps, type ActiveFact, type ReconciliationPlan } from './reconcile.ts'
 import { trustOf } from './trust.ts'
 import { subjectFor } from './user.ts'
+import { membersOf } from './visibility-set.ts'
 import { factTerms, lockConversations, appendFactsChanged } from './write.ts'
 
 /** Default and maximum number of facts compared per visibility set. */
@@ -70,17 +71,20 @@ async function judge(deps: FactDeps, facts: readonly ActiveFact[], signal?: Abor
 async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: AbortSignal): Promise<PlannedSet[]> {
   const rows = await readActiveFacts(deps.db, scope, n)
   const users = [...new Set(rows.flatMap(({ userId }) => userId ?? []))]
-  const [vectors, names] = await Promise.all([
-    embedFacts(
-      deps,
-      rows.map((row) => row.id),
-    ),
-    readNames(deps.db, scope.tenant, users),
-  ])
+  const vectors = await embedFacts(
+    deps,
+    rows.map((row) => row.id),
+  )
+  // A name that only a MEMBERS conversation uses must not decide how other facts are compared.
+  const namesIn = new Map<string | null, Map<string, string[]>>()
+  for (const members of new Set(rows.map(({ visibility }) => membersOf(visibility)))) {
+    namesIn.set(members, await readNames(deps.db, scope.tenant, users, members))
+  }
   const sets = new Map<string, FactRow[]>()
   for (const row of rows) sets.set(setOf(row), [...(sets.get(setOf(row)) ?? []), row])
   const planned: PlannedSet[] = []
   for (const facts of sets.values()) {
+    const names = namesIn.get(membersOf(facts[0]!.visibility))!
     const active = facts.map((fact): ActiveFact => ({
       ...fact,
       subject: subjectFor(fact, names),
@@ -97,11 +101,15 @@ async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promi
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const ids = new Map<string, string>()
   // A merged fact has the sources of the original whose words it takes over, and hence the same visibility.
-  const merged = plan.merged.map(({ into }) => {
+  const merged = plan.merged.map(({ into, originals }) => {
+    const latest = originals
+      .map((id) => byId.get(id)!)
+      .find((fact) => trustOf(fact) === into.trust && fact.observedAt.getTime() === into.observedAt.getTime())!
     const fact = {
       ...byId.get(into.from)!,
       id: newId('fact'),
       observedAt: into.observedAt,
+      importedAt: latest.importedAt,
       confidence: into.confidence,
     }
     ids.set(into.key, fact.id)

@@ -1,5 +1,6 @@
-// Records facts supplied by the viewer, without a model, and retracts facts. A recorded fact has the lower trust of its
-// source turn and its recorder. Nothing is deleted: a retracted fact is kept with the reason.
+// Records facts supplied by the viewer, without a model, and retracts facts. A recorded fact is asserted by the viewer;
+// its `saidBy` is the less trusted kind of its source turn's actor and the viewer. Nothing is deleted: a retracted fact
+// is kept with the reason.
 
 import { z } from 'zod'
 import { InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
@@ -11,10 +12,12 @@ import { readFacts } from '../../store/sql/fact/read-facts.ts'
 import { lockFacts, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { FactDeps } from './deps.ts'
+import { requireChange, requireConversation } from '../authorize.ts'
 import { id, name, parse, pastTime, share, text } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { statementShape } from './content-hash.ts'
-import { getFacts, toFact, type Fact } from './fact.ts'
+import { toFact, type Fact } from './fact.ts'
+import { extractionOf, type FactExtraction } from './fact-extraction.ts'
 import { redactStatement } from './redact-statement.ts'
 import { isOwn, kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
@@ -24,7 +27,7 @@ import {
   prepareFacts,
   writeFacts,
   type FactCandidate,
-  type FactOrigin,
+  type CandidateSource,
 } from './write.ts'
 
 /** Maximum number of facts per call. */
@@ -43,30 +46,22 @@ const recordFactsInput = z.object({
 })
 export type RecordFactsInput = z.input<typeof recordFactsInput>
 
-/** Result of recording or extracting facts. */
-export type FactExtraction = {
-  /** The new facts. */
-  facts: Fact[]
-  /** Number of facts not stored because they exist already; without facts from turns that the viewer does not see. */
-  exactDuplicatesSkipped: number
-}
-
-/** A source turn: the origin, time and trust that its facts inherit. */
-type Source = FactOrigin & { at: Date; saidBy: ParticipantKind | null }
+/** A source turn, with the times and the kind of actor that its facts inherit. */
+type SourceTurn = CandidateSource & { at: Date; importedAt: Date | null; saidBy: ParticipantKind | null }
 
 /** Returns the source turns by id. @throws NotFound @throws InvalidInput for a turn of another conversation */
-async function findSources(
+async function findSourceTurns(
   { pool }: FactDeps,
   viewer: Viewer,
   conversationId: string | null,
   facts: readonly { sourceTurnId?: string | null }[],
-): Promise<Map<string, Source>> {
+): Promise<Map<string, SourceTurn>> {
   const ids = [...new Set(facts.flatMap(({ sourceTurnId }) => sourceTurnId ?? []))]
   const turns = new Map((await readTurns(pool, viewer, ids)).map((turn) => [turn.id, turn]))
   const conversationIds = [...new Set([...turns.values()].map(({ conversationId }) => conversationId))]
   const actors = [...new Set([...turns.values()].map(({ actor }) => actor))]
-  const people = await readParticipants(pool, viewer.tenant, conversationIds, actors)
-  const kinds = new Map(people.map(({ conversationId, actor, kind }) => [`${conversationId} ${actor}`, kind]))
+  const participants = await readParticipants(pool, viewer, conversationIds, actors)
+  const kinds = new Map(participants.map(({ conversationId, actor, kind }) => [`${conversationId} ${actor}`, kind]))
   for (const [i, { sourceTurnId }] of facts.entries()) {
     if (sourceTurnId == null) continue
     const turn = turns.get(sourceTurnId)
@@ -82,6 +77,7 @@ async function findSources(
         conversationId: turn.conversationId,
         turn,
         at: turn.createdAt,
+        importedAt: turn.importedAt,
         saidBy: lessTrusted(kinds.get(`${turn.conversationId} ${turn.actor}`) ?? null, kindOfRole(turn.role)),
       },
     ]),
@@ -98,11 +94,12 @@ async function nonHumanKindOf({ db }: FactDeps, { tenant, actor }: Viewer): Prom
 }
 
 /**
- * Writes all of the facts or none; exact duplicates are counted, not written. A fact's trust is the lower of its source
- * turn's and the recorder's. A recorder outside the conversation counts as an agent or a tool if it is one in any other
- * conversation, and as a person otherwise. `confidence` defaults to 1; `observedAt` to the time of the source turn, or
- * to now without one.
+ * Writes all of the facts or none; exact duplicates are counted, not written. A fact's `saidBy` is the less trusted
+ * kind of its source turn's actor and the viewer. A viewer outside the conversation counts as an agent or a tool if it
+ * is one in any other conversation, and as a person otherwise. `confidence` defaults to 1; `observedAt` to the time of
+ * the source turn, or to now without one.
  * @throws InvalidInput @throws NotFound for the conversation or a source turn
+ * @throws NotAllowed for a MEMBERS conversation that the viewer has left
  */
 export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
   const { redactFacts, detectors } = deps
@@ -112,30 +109,32 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
     facts: redactFacts ? parsed.facts.map((fact) => redactStatement(fact, detectors)) : parsed.facts,
   }
   const conversationId = given.conversationId ?? null
-  const sources = await findSources(deps, viewer, conversationId, given.facts)
+  if (conversationId !== null) await requireConversation(deps, viewer, conversationId)
+  const sourceTurns = await findSourceTurns(deps, viewer, conversationId, given.facts)
   const conversationIds = [
-    ...new Set([...sources.values()].map(({ conversationId }) => conversationId).concat(conversationId ?? [])),
+    ...new Set([...sourceTurns.values()].map(({ conversationId }) => conversationId).concat(conversationId ?? [])),
   ]
-  const people = await readParticipants(deps.pool, viewer.tenant, conversationIds)
+  const allParticipants = await readParticipants(deps.pool, viewer, conversationIds)
   const kindElsewhere = await nonHumanKindOf(deps, viewer)
   const now = new Date()
 
   const candidates = given.facts.map((fact): FactCandidate => {
-    const source = fact.sourceTurnId == null ? null : sources.get(fact.sourceTurnId)!
-    const origin = source ?? (conversationId === null ? null : { conversationId, turn: null })
-    const participants = people.filter(({ conversationId }) => conversationId === origin?.conversationId)
-    const recorder = participants.find(({ actor }) => actor === viewer.actor)?.kind ?? kindElsewhere
+    const sourceTurn = fact.sourceTurnId == null ? null : sourceTurns.get(fact.sourceTurnId)!
+    const source = sourceTurn ?? (conversationId === null ? null : { conversationId, turn: null })
+    const participants = allParticipants.filter(({ conversationId }) => conversationId === source?.conversationId)
+    const viewerKind = participants.find(({ actor }) => actor === viewer.actor)?.kind ?? kindElsewhere
     return {
       subject: fact.subject,
       predicate: fact.predicate,
       object: fact.object,
       confidence: fact.confidence ?? 1,
       userId: given.userId ?? userOf(fact.subject, participants),
-      origin,
-      saidBy: lessTrusted(source?.saidBy ?? null, recorder) ?? 'HUMAN',
-      // Not the author of the source turn, who may have said something else.
+      source,
+      saidBy: lessTrusted(sourceTurn?.saidBy ?? null, viewerKind) ?? 'HUMAN',
+      // Use the viewer, not the author of the source turn: the author may have said something else.
       assertedBy: viewer.actor,
-      observedAt: fact.observedAt ?? source?.at ?? now,
+      observedAt: fact.observedAt ?? sourceTurn?.at ?? now,
+      importedAt: fact.observedAt == null ? (sourceTurn?.importedAt ?? null) : now,
     }
   })
   return writeCandidates(deps, viewer, conversationIds, candidates)
@@ -147,13 +146,13 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
  * @throws InvalidInput
  */
 async function checkSources(tx: Tx, candidates: readonly FactCandidate[]): Promise<void> {
-  const ids = candidates.flatMap(({ origin }) => origin?.turn?.id ?? [])
+  const ids = candidates.flatMap(({ source }) => source?.turn?.id ?? [])
   const invalid = await tx.turn.findFirst({
     where: { id: { in: ids }, OR: [{ status: { not: 'COMMITTED' } }, { supersededBy: { not: null } }] },
     select: { id: true, status: true },
   })
   if (!invalid) return
-  const index = candidates.findIndex(({ origin }) => origin?.turn?.id === invalid.id)
+  const index = candidates.findIndex(({ source }) => source?.turn?.id === invalid.id)
   throw InvalidInput.at(
     `facts.${index}.sourceTurnId`,
     invalid.status === 'COMMITTED'
@@ -170,18 +169,26 @@ async function writeCandidates(
 ): Promise<FactExtraction> {
   const { tenant } = viewer
   const prepared = await prepareFacts(deps, tenant, candidates)
-  const { ids, repeated } = await withTransaction(deps.db, async (tx, afterCommit) => {
+  const { assertions, known } = await withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, conversationIds)
-    const missing = conversationIds.find((each) => !heads.has(each))
-    if (missing !== undefined) throw new NotFound('conversation', missing)
+    for (const each of conversationIds) {
+      const head = heads.get(each)
+      if (!head) throw new NotFound('conversation', each)
+      await requireChange(tx, viewer, each, head)
+    }
     await checkSources(tx, candidates)
-    const written = await writeFacts(tx, tenant, heads, prepared)
+    const written = await writeFacts(tx, viewer, heads, prepared)
     await appendFactsChanged(deps, tx, afterCommit, tenant, [...written.facts, ...written.renewed])
     if (written.facts.length > 0) afterCommit(() => deps.factEmbedding.nudge())
-    return { ids: written.facts.map((fact) => fact.id), repeated: written.repeated }
+    return written
   })
-  const facts = await getFacts(deps, viewer, ids)
-  return { facts: ids.flatMap((each) => facts.get(each) ?? []), exactDuplicatesSkipped: repeated.length }
+  return extractionOf(
+    deps,
+    viewer,
+    assertions.map(({ factId }) => factId),
+    known,
+    false,
+  )
 }
 
 const retractFactInput = z.object({ factId: z.string(), reason: text(1000).nullish() })
@@ -190,7 +197,8 @@ export type RetractFactInput = z.input<typeof retractFactInput>
 /**
  * Retracts a fact: supersedes it and stores the reason. A fact that is already superseded does not change.
  * @throws NotFound
- * @throws NotAllowed for a person's statement about itself, unless the viewer is that person
+ * @throws NotAllowed if a person stated the fact about themselves and the viewer is not that person; and for a fact of a
+ * MEMBERS conversation that the viewer has left
  */
 export async function retractFact(deps: FactDeps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {
   const { factId, reason } = parse(retractFactInput, input)
@@ -198,11 +206,16 @@ export async function retractFact(deps: FactDeps, viewer: Viewer, input: Retract
     const [fact] = await readFacts(deps.db, viewer, [factId])
     if (!fact) throw new NotFound('fact', factId)
     if (isOwn(fact) && viewer.actor !== fact.userId) {
-      throw new NotAllowed('A person stated this fact about itself, so only that person may retract it.')
+      throw new NotAllowed('Only the person who stated this fact about themselves may retract it.')
     }
     if (fact.supersededAt) return toFact(fact)
     await withTransaction(deps.db, async (tx, afterCommit) => {
-      await lockConversations(tx, viewer.tenant, fact.conversationId === null ? [] : [fact.conversationId])
+      const heads = await lockConversations(
+        tx,
+        viewer.tenant,
+        fact.conversationId === null ? [] : [fact.conversationId],
+      )
+      for (const [conversationId, head] of heads) await requireChange(tx, viewer, conversationId, head)
       // If the fact changed meanwhile, the next round reads and checks it again.
       if ((await lockFacts(tx, [fact])).length === 0) return
       await supersedeFacts(tx, [{ id: factId, by: null, reason: 'RETRACTED', note: reason ?? null }])

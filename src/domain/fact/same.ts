@@ -1,6 +1,6 @@
 // Decides whether two facts are duplicates and whether they contradict each other. Both rules are conservative: similar
 // vectors do not make facts duplicates if their numbers, names or negations differ; facts are contradictory only if one
-// denies the other or if their predicate allows one object, or one of a kind, at a time.
+// denies the other or if their predicate allows only one object at a time, or one per group of alternatives.
 
 import { dot } from '../../providers/ports/embedder.ts'
 import { words } from '../../text/words.ts'
@@ -28,7 +28,7 @@ export type ComparedFact = {
   slot: string
   /** The object's words, lower case, without articles. */
   words: string[]
-  /** The same words, joined and as a set. Stored, because n facts make about n²/2 comparisons. */
+  /** `words` joined by spaces. Precomputed, like `wordSet`: comparing n facts takes about n²/2 comparisons. */
   phrase: string
   wordSet: ReadonlySet<string>
   /** The object, lower case. */
@@ -94,7 +94,7 @@ function sameObject(a: ComparedFact, b: ComparedFact, { same }: Thresholds): boo
 /** Whether one object is a more precise form of the other: "Berlin" and "Berlin, Germany", "3 May" and "3 May 1990". */
 function refines(a: ComparedFact, b: ComparedFact): boolean {
   if (a.words.length === 0 || b.words.length === 0) return false
-  return a.words.length < b.words.length ? isWithin(a.words, b.wordSet) : isWithin(b.words, a.wordSet)
+  return isWithin(a.words, b.wordSet) || isWithin(b.words, a.wordSet)
 }
 
 /** Returns fact `a` with the subject of fact `b`. */
@@ -127,12 +127,12 @@ export function contradicts(a: ComparedFact, b: ComparedFact, thresholds: Thresh
     return sameObject(a, b, thresholds) || (cardinality === 'ONE' && refines(a, b))
   }
   if (a.predicate.cardinality === 'ONE') return true
-  return a.predicate.cardinality === 'ONE_OF_A_KIND' && isRelated(a, b, thresholds)
+  return a.predicate.cardinality === 'ONE_PER_KIND' && isRelated(a, b, thresholds)
 }
 
 /**
  * Whether a model should judge the pair: the rules leave it open, the subjects are equal, and the predicates have the
- * same class or the objects are related.
+ * same class or the cosine of the objects reaches `related`.
  */
 export function isOpen(a: ComparedFact, b: ComparedFact, thresholds: Thresholds = THRESHOLDS): boolean {
   if (a.subject !== b.subject || (a.slot !== b.slot && cosine(a, b) < thresholds.related)) return false

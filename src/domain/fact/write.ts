@@ -1,17 +1,15 @@
 // Writes facts, all or none in one transaction. Exact duplicates are stored once per user (per conversation if the fact
-// has no user) and visibility: a repetition adds a source to the stored fact and changes at most its assertion. The
-// assertion is the most trusted one, and of equally trusted ones the newest.
+// has no user) and visibility: a duplicate adds a source to the stored fact and changes at most its assertion. A stored
+// fact has the assertion with the highest trust; among assertions of equal trust, the newest.
 
-import { createHash } from 'node:crypto'
 import { terms } from '../../text/words.ts'
 import { createYield } from '../../yield.ts'
 import type { Tx } from '../../store/db.ts'
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
-import { lockJournal, writeEntry } from '../../store/sql/event/write-entry.ts'
+import { lockJournal, writeEntry, type LockedJournal } from '../../store/sql/event/write-entry.ts'
 import {
   rollbackToSavepoint,
-  countSkipped,
   insertFacts,
   lockFactsByKey,
   setSavepoint,
@@ -23,6 +21,7 @@ import {
 } from '../../store/sql/fact/write-facts.ts'
 import { addSources } from '../../store/sql/fact/fact-sources.ts'
 import { countFactChanges, readUsersOfFacts } from '../../store/sql/background/user-progress.ts'
+import { readFacts } from '../../store/sql/fact/read-facts.ts'
 import type { AfterCommit } from '../../store/tx.ts'
 import type { Platform } from '../platform.ts'
 import { announceEntries, type JournalRange, type JournalPublisher } from '../publisher.ts'
@@ -30,9 +29,10 @@ import { newId } from '../id.ts'
 import { hashTerm, salted, saltOf } from '../../text/term-hash.ts'
 import { contentHash, type Statement } from './content-hash.ts'
 import { trustOf } from './trust.ts'
+import { visibilityOf } from './visibility-set.ts'
 
 /** The source of a fact, which determines who sees it: a turn, or only the conversation it was recorded in. */
-export type FactOrigin = {
+export type CandidateSource = {
   conversationId: string
   /** Null if the fact has no source turn. */
   turn: { id: string; rootSeq: number; seq: number; audience: readonly string[] | null } | null
@@ -48,8 +48,10 @@ export type FactCandidate = Statement & {
   /** 0 to 1. */
   confidence: number
   observedAt: Date
+  /** When the server received the assertion, if `observedAt` was claimed; null if the server set `observedAt`. */
+  importedAt: Date | null
   /** Null if the fact belongs to no conversation. */
-  origin: FactOrigin | null
+  source: CandidateSource | null
 }
 
 /** A candidate with its token count, hash and index terms. */
@@ -75,30 +77,25 @@ export async function prepareFacts(
   return prepared
 }
 
-/** The last seq of each conversation whose journal is locked. */
-type JournalHeads = ReadonlyMap<string, number>
+/** The locked journal of each conversation, by id. */
+type JournalHeads = ReadonlyMap<string, LockedJournal>
 
-/** Locks the journals of the conversations in the order of their ids. Ignores conversations not in the tenant. */
+/**
+ * Locks the journals of the conversations in the order of their ids. Ignores conversations not in the tenant. Does not
+ * check any view: the caller has, before and with `requireChange` after.
+ */
 export async function lockConversations(
   tx: Tx,
   tenant: string,
   conversationIds: Iterable<string>,
 ): Promise<JournalHeads> {
-  const heads = new Map<string, number>()
+  const heads = new Map<string, LockedJournal>()
   for (const conversationId of [...new Set(conversationIds)].sort()) {
-    const head = await lockJournal(tx, tenant, conversationId)
-    if (head) heads.set(conversationId, head.lastSeq)
+    const head = await lockJournal(tx, { tenant, actor: null }, conversationId)
+    if (head) heads.set(conversationId, head)
   }
   return heads
 }
-
-/** Returns a digest of the audience; empty for everyone. Facts with equal digests form one visibility set. */
-export const visibilityOf = (audience: readonly string[] | null): string =>
-  audience === null
-    ? ''
-    : createHash('sha256')
-        .update(JSON.stringify([...new Set(audience)].sort()))
-        .digest('hex')
 
 /** Returns a fact as one sentence. */
 export const sentenceOf = ({ subject, predicate, object }: Statement): string => `${subject} ${predicate} ${object}`
@@ -108,21 +105,24 @@ export const factTerms = (tenant: string, statement: Statement): number[] =>
   salted(terms(sentenceOf(statement)).map(hashTerm), saltOf(tenant, ''))
 
 function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
-  const { origin, userId, saidBy, assertedBy, subject, predicate, object, confidence, observedAt, tokenCount } =
+  const { source, userId, saidBy, assertedBy, subject, predicate, object, confidence, observedAt, importedAt } =
     candidate
-  const turn = origin?.turn ?? null
+  const turn = source?.turn ?? null
   // A fact without a source turn takes the seq of its own journal entry: the next one, because the journal is locked.
-  // Repetitions append an entry too: otherwise a participant could join at that seq and see a fact recorded earlier.
-  const next = origin ? heads.get(origin.conversationId)! + 1 : null
+  // Exact duplicates append an entry too: otherwise a participant could join at that seq and see a fact recorded
+  // earlier.
+  const head = source && heads.get(source.conversationId)!
+  const next = head && head.lastSeq + 1
+  const members = head?.visibility === 'MEMBERS' ? source!.conversationId : null
   const audience = turn?.audience ? [...new Set(turn.audience)].sort() : null
   return {
     id: newId('fact'),
     userId,
-    conversationId: origin?.conversationId ?? null,
+    conversationId: source?.conversationId ?? null,
     rootSeq: turn?.rootSeq ?? next,
     seq: turn?.seq ?? next,
     audience,
-    visibility: visibilityOf(audience),
+    visibility: visibilityOf(audience, members),
     sourceTurnId: turn?.id ?? null,
     saidBy,
     assertedBy,
@@ -131,7 +131,8 @@ function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
     object,
     confidence,
     observedAt,
-    tokenCount,
+    importedAt,
+    tokenCount: candidate.tokenCount,
     contentHash: candidate.contentHash,
     terms: candidate.terms,
   }
@@ -141,22 +142,26 @@ const keyOf = ({ userId, conversationId, visibility, contentHash: hash }: FactKe
   [userId ?? conversationId ?? '', visibility, hash].join('\n')
 
 /**
- * Returns the change that a repetition makes to the assertion of a stored fact; null for none. A more trusted
- * repetition replaces all of it; an equally trusted, newer one replaces all but the confidence.
+ * Returns the change that an exact duplicate makes to the assertion of a stored fact; null for none. A more trusted
+ * duplicate replaces all of it; an equally trusted, newer one replaces all but the confidence.
  */
-function renewal(active: ActiveRow, { userId, saidBy, assertedBy, confidence, observedAt }: NewFact): Renewal | null {
+function renewal(active: ActiveRow, fact: NewFact): Renewal | null {
+  const { userId, saidBy, assertedBy, observedAt, importedAt } = fact
   const trustGain = trustOf({ userId, saidBy, assertedBy }) - trustOf(active)
   if (trustGain < 0 || (trustGain === 0 && observedAt <= active.observedAt)) return null
-  return { id: active.id, saidBy, assertedBy, observedAt, confidence: trustGain > 0 ? confidence : active.confidence }
+  const confidence = trustGain > 0 ? fact.confidence : active.confidence
+  return { id: active.id, saidBy, assertedBy, observedAt, importedAt, confidence }
 }
 
 export type WrittenFacts = {
   /** The new facts, in the order of the candidates. */
   facts: NewFact[]
-  /** Stored facts that got a source or a newer assertion, with the conversation of the source. */
+  /** Stored facts that got a source or another assertion, with the conversation of the source. */
   renewed: Pick<FactRow, 'id' | 'conversationId'>[]
-  /** Candidates that are exact duplicates of stored facts or of other candidates. */
-  repeated: FactCandidate[]
+  /** The fact that each candidate asserts, in the order of the candidates. */
+  assertions: { factId: string; candidate: FactCandidate }[]
+  /** The stored facts among them that the viewer saw before; empty without a viewer. */
+  known: Set<string>
 }
 
 /** Inserts the facts that are not stored yet, and locks the stored duplicates of the others (`active`, by key). */
@@ -174,12 +179,12 @@ async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
 }
 
 /**
- * Writes the candidates and adds the exact duplicates without an audience to the tenant's count. The journals of their
- * conversations must be locked. The caller must call `appendFactsChanged` right after.
+ * Writes the candidates. The journals of their conversations must be locked. The caller must call `appendFactsChanged`
+ * right after. `viewer` is null for a job.
  */
 export async function writeFacts(
   tx: Tx,
-  tenant: string,
+  { tenant, actor }: { tenant: string; actor: string | null },
   heads: JournalHeads,
   candidates: readonly PreparedFact[],
 ): Promise<WrittenFacts> {
@@ -196,18 +201,19 @@ export async function writeFacts(
     active.set(keyOf(fact), { ...row, ...renewed })
   }
   await renewFacts(tx, [...renewals.values()])
+  const stored = [...new Set(duplicates.map((fact) => active.get(keyOf(fact))!.id))].filter((id) => !inserted.has(id))
+  const known = actor === null || stored.length === 0 ? [] : await readFacts(tx, { tenant, actor }, stored)
   const idOf = (fact: NewFact) => (inserted.has(fact.id) ? fact.id : active.get(keyOf(fact))!.id)
   const added = await addSources(
     tx,
     facts.map((fact) => ({ ...fact, id: idOf(fact) })),
   )
-  const repeated = candidates.filter((_, i) => !inserted.has(facts[i]!.id))
-  await countSkipped(tx, tenant, repeated.filter(({ origin }) => !origin?.turn?.audience).length)
   return {
-    // Another candidate may repeat a new fact; the fact then includes that renewal.
+    // Another candidate may be a duplicate of a new fact; the fact then includes that renewal.
     facts: facts.filter(({ id }) => inserted.has(id)).map((fact) => ({ ...fact, ...renewals.get(fact.id) })),
     renewed: [...added, ...renewedIn].filter(({ id }) => !inserted.has(id)),
-    repeated,
+    assertions: candidates.map((candidate, i) => ({ factId: idOf(facts[i]!), candidate })),
+    known: new Set(known.map(({ id }) => id)),
   }
 }
 

@@ -35,7 +35,7 @@ async function createIndex(
   if (!indexes || (await indexes.read(name))?.valid) return
   const { turns, done, remaining } = await readEmbedderProgress(db, name)
   if (turns < INDEXED_TURNS || remaining > (done + remaining) * MAX_UNREAD_SHARE) return
-  if (!(await indexes.make({ name, dimension }, turns, signal))) return
+  if (!(await indexes.build({ name, dimension }, turns, signal))) return
   log.info({ embedder: name, turns }, 'created the vector index')
 }
 

@@ -114,7 +114,7 @@ export async function startWork(deps: Platform, kinds: WorkKinds): Promise<() =>
   let stopSweeping = async () => {}
   const stops: (() => Promise<void>)[] = []
 
-  const unlisten = deps.journalGrowth.listen((conversationId) => {
+  const unlisten = deps.journalNotifier.listen((conversationId) => {
     unchecked.addConversations([conversationId])
     checking?.nudge()
   })

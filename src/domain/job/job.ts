@@ -17,7 +17,7 @@ const ABOUT_CONVERSATIONS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_F
 type JobsArgs = { first?: number | null; state?: JobState | null }
 
 /**
- * Returns the first `first` jobs of the viewer's tenant, in one state if `state` is given: unfinished jobs, oldest
+ * Returns the first `first` jobs of the viewer's tenant, without those of conversations that the viewer does not see, in one state if `state` is given: unfinished jobs, oldest
  * first, then the jobs that ended in the last hour, newest first.
  * @throws InvalidInput
  */
@@ -27,7 +27,7 @@ export async function getJobs(
   { first, state }: JobsArgs,
 ): Promise<Job[]> {
   const { size } = paging({ first }, limits.pageSize)
-  const rows = await readJobs(db, viewer.tenant, [...NAMES.keys()], state ?? null, size)
+  const rows = await readJobs(db, viewer, [...NAMES.keys()], state ?? null, size)
   return rows.map(({ name: queue, key, ...row }) => {
     const name = NAMES.get(queue)!
     const isAboutConversation = ABOUT_CONVERSATIONS.has(name)

@@ -22,7 +22,7 @@ export type Halt = {
   /** Aborts the work at once, including a provider call in progress. */
   stop: AbortSignal
   /** Whether the work must end before its next step. */
-  enough: () => boolean
+  shouldEnd: () => boolean
 }
 
 /** A kind of work. `Key` is a conversation id, or a user as a Subject. */
@@ -46,9 +46,12 @@ const SHARE_MS = 60_000
 const LOST_MS = 300_000
 
 /** Calls `once` until it returns false or the work must end. Returns the number of calls that returned true. */
-export async function repeat(once: (stop: AbortSignal) => Promise<boolean>, { stop, enough }: Halt): Promise<number> {
+export async function repeat(
+  once: (stop: AbortSignal) => Promise<boolean>,
+  { stop, shouldEnd }: Halt,
+): Promise<number> {
   let count = 0
-  while (!stop.aborted && !enough() && (await once(stop))) count++
+  while (!stop.aborted && !shouldEnd() && (await once(stop))) count++
   return count
 }
 
@@ -79,7 +82,7 @@ export function startWorker(
     const current = { since: now, isRecheckNeeded: false }
     busy.set(id, current)
     try {
-      const count = await work.run(subject, { stop: signal, enough: () => performance.now() > now + SHARE_MS })
+      const count = await work.run(subject, { stop: signal, shouldEnd: () => performance.now() > now + SHARE_MS })
       if (count > 0) log.info({ job: work.name, ...subject, count }, 'finished due work')
       if (count > 0 || current.isRecheckNeeded) recheck(subject)
     } catch (err) {

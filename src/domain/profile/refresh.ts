@@ -52,7 +52,7 @@ async function compose(
   { previous, active, removed }: Change,
   signal?: AbortSignal,
 ): Promise<{ content: string; madeBy: string }> {
-  const displayNames = (await readNames(deps.db, tenant, [userId])).get(userId) ?? []
+  const displayNames = (await readNames(deps.db, tenant, [userId], null)).get(userId) ?? []
   const names = [userId, ...displayNames.flatMap((each) => [each, each.split(' ')[0]!])]
   const { profileWriter } = deps.factServices
   const before = previous?.content || null
@@ -110,13 +110,12 @@ async function refresh(
 ): Promise<boolean> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const previous = await readProfileRow(deps.db, tenant, userId)
-    const rows = await readActiveFacts(
+    // Facts with an audience, and those of MEMBERS conversations, must not enter a profile.
+    const active = await readActiveFacts(
       deps.db,
-      { tenant, userId, conversationId: null, actor: null },
+      { tenant, userId, conversationId: null, actor: null, visibility: '' },
       previous ? limit : Math.max(limit, DEFAULT_FACTS),
     )
-    // Facts with an audience must not enter a profile.
-    const active = rows.filter(({ visibility }) => visibility === '')
     const removed = previous ? await readSupersededAmong(deps.db, previous.madeOf) : []
     const newProfile = await compose(deps, tenant, userId, { previous, active, removed }, signal)
     const removedIds = new Set(removed.map(({ id }) => id))

@@ -10,14 +10,17 @@ export const REACH = 3
 /** Returns the weight of a turn's words by its distance in turns: 1, 1/2, 1/3 and so on. */
 export const weightAt = (distance: number) => 1 / (1 + distance)
 
-/** Occurrences in a text of each query term, by term number. Terms that do not occur may be absent. */
+/**
+ * Occurrences of each query term in a text, by the term's index; for a turn, the sum over the turn and its neighbours,
+ * weighted by distance. Terms that do not occur may be absent.
+ */
 export type Counts = ReadonlyMap<number, number>
 
 /** Statistics of the texts of one kind (turns, facts or summaries) in the searched scope. */
 export type Statistics = {
   /** Number of texts. */
   texts: number
-  /** Number of texts that contain each query term, by term number. */
+  /** Number of texts that contain each query term, by the term's index. */
   documentFrequencies: readonly number[]
   /** Average number of terms in a text that contains any query term. */
   averageLength: number

@@ -58,7 +58,7 @@ export function withNeighbours(sequence: readonly IndexedTurn[], isFound: (turn:
 
 /** The properties of a search that the features of a turn depend on. */
 export type TurnSearch = {
-  /** Inverse document frequency of each query term, by term number. */
+  /** Inverse document frequency of each query term, by the term's index. */
   idf: readonly number[]
   /** Average number of terms in a turn without its neighbours. */
   averageLength: number
@@ -86,7 +86,7 @@ export function toTurnCandidate(search: TurnSearch, sequence: readonly IndexedTu
   })
   const sittingTerms = new Set<number>()
   for (let at = first; at <= last; at++) for (const term of sequence[at]!.counts.keys()) sittingTerms.add(term)
-  const beside = [neighbourhood[center - 1], neighbourhood[center + 1]].filter((each) => each !== undefined)
+  const adjacent = [neighbourhood[center - 1], neighbourhood[center + 1]].filter((each) => each !== undefined)
 
   return {
     turn,
@@ -96,10 +96,10 @@ export function toTurnCandidate(search: TurnSearch, sequence: readonly IndexedTu
     at: turn.at,
     cues: turn.cues,
     length: turn.length,
-    text: counts.size === 0 ? 0 : bm25(search.idf, counts, length, averageLengthWithNeighbours(search.averageLength)),
+    bm25: counts.size === 0 ? 0 : bm25(search.idf, counts, length, averageLengthWithNeighbours(search.averageLength)),
     sitting: queryShare(search.idf, sittingTerms),
     similarity: search.similarity(turn),
-    beside: beside.map((each) => search.similarity(each)).filter((each) => each !== null),
+    neighbourSimilarities: adjacent.map((each) => search.similarity(each)).filter((each) => each !== null),
     answers: center > 0 && (neighbourhood[center - 1]!.cues & Cue.ASKS) !== 0,
   }
 }

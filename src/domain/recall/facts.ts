@@ -1,5 +1,5 @@
 // Recalls facts: active ones that the viewer sees, found by words and by vectors and scored like turns. A fact whose
-// subject the query names gets the weight of a turn whose speaker the query names.
+// subject the query names gets the weight of a turn whose actor the query names.
 
 import { findFacts } from '../../store/sql/recall/find-facts.ts'
 import type { Scope } from '../../store/sql/recall/read-scope.ts'
@@ -100,7 +100,7 @@ export async function recallFacts(
         {
           ...rest,
           fact,
-          named: names.some((each) => question.speakers.has(each)),
+          named: names.some((each) => question.names.has(each)),
           at: fact.observedAt.getTime(),
           cues: cuesOf(sentenceOf(fact), new Set(names)),
         },

@@ -8,6 +8,7 @@ import { readIndex, type IndexedTurn, type TurnRange } from '../../store/sql/rec
 import { readParticipants, type ParticipantRow } from '../../store/sql/participant/read-participants.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
 import { versionKey, type TurnVersionId, type SearchFilter } from '../../store/vector-search.ts'
+import { createYield } from '../../yield.ts'
 import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
 import { bm25, inverseDocumentFrequencies, REACH, type Statistics } from './bm25.ts'
@@ -26,10 +27,12 @@ export const MIN_CANDIDATES = 64
 const COMMON_SHARE = 0.1
 /** Maximum number of turns found per term. Terms that reach it count as common too. */
 const MAX_POSTINGS = 10_000
+/** Number of postings after which merging them checks whether to yield to the event loop. */
+const YIELD_AFTER = 256
 /** Greater than every root seq. */
 const MAX_SEQ = 2 ** 31 - 1
 
-/** Term numbers by term hash (term-hash.ts). */
+/** Index of each query term, by the term's hash (term-hash.ts). */
 export type QueryTerms = ReadonlyMap<number, number>
 
 /** A search by words and by vectors. */
@@ -82,21 +85,29 @@ export const gather = (
         conversations.map(({ id }) => id),
         request,
       )
-    : gatherWide(
-        deps,
-        viewer,
-        conversations.map(({ id }) => id),
-        request,
+    : deps.gates.searches.run(viewer.tenant, () =>
+        gatherWide(
+          deps,
+          viewer,
+          conversations.map(({ id }) => id),
+          request,
+        ),
       )
 
-/** Returns the elements with positive scores, best first, at most `max`. */
-const best = <T>(all: readonly T[], scoreOf: (each: T) => number, max: number): T[] =>
-  all
-    .map((each) => ({ each, score: scoreOf(each) }))
-    .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score)
-    .slice(0, max)
-    .map(({ each }) => each)
+/** Returns the elements with positive scores, best first, at most `max`. Of equal scores, the first ones are kept. */
+function best<T>(all: readonly T[], scoreOf: (each: T) => number, max: number): T[] {
+  // Insertion, because sorting all elements of a wide scope would take tens of milliseconds.
+  const top: { each: T; score: number }[] = []
+  for (const each of all) {
+    const score = scoreOf(each)
+    if (score <= 0 || (top.length === max && score <= top[max - 1]!.score)) continue
+    let at = top.length
+    while (at > 0 && top[at - 1]!.score < score) at -= 1
+    top.splice(at, 0, { each, score })
+    if (top.length > max) top.pop()
+  }
+  return top.map(({ each }) => each)
+}
 
 async function gatherWhole(
   { pool, vectors }: Platform,
@@ -114,7 +125,7 @@ async function gatherWhole(
       terms,
     ),
     vector && vectors.scan(vector.embedder, conversationIds, vector.query),
-    readParticipants(pool, viewer.tenant, conversationIds),
+    readParticipants(pool, viewer, conversationIds),
   ])
   const scope = sequences.flat()
   const statistics = statisticsOf(terms.size, scope)
@@ -169,7 +180,7 @@ async function gatherWide(
   })
   const [similarities, participants] = await Promise.all([
     vector && compared.length ? vectors.compare(vector.embedder, compared, vector.query) : null,
-    readParticipants(pool, viewer.tenant, [...new Set(ranges.map(({ conversationId }) => conversationId))]),
+    readParticipants(pool, viewer, [...new Set(ranges.map(({ conversationId }) => conversationId))]),
   ])
   return {
     sequences,
@@ -204,14 +215,16 @@ async function findByWords(
   const kept = rare.length ? rare : present
 
   const matching = new Map<string, TurnVersionId & { counts: Map<number, number>; length: number; eligible: boolean }>()
-  kept.forEach(({ postings }, term) => {
-    for (const { count, ...version } of postings) {
+  const yieldIfDue = createYield()
+  for (const [term, { postings }] of kept.entries()) {
+    for (const [at, { count, ...version }] of postings.entries()) {
       const key = versionKey(version)
       let match = matching.get(key)
       if (!match) matching.set(key, (match = { ...version, counts: new Map() }))
       match.counts.set(term, count)
+      if (at % YIELD_AFTER === 0) await yieldIfDue()
     }
-  })
+  }
   const matches = [...matching.values()]
   const averageLength = matches.reduce((sum, { length }) => sum + length, 0) / (matches.length || 1) || 1
   const statistics = { texts: turns, documentFrequencies: kept.map(({ postings }) => postings.length), averageLength }

@@ -1,13 +1,12 @@
-// Detects hints in a query: named speakers, named periods, and whether it asks for a time, an amount or a name. Each
-// hint is a weak signal for ranking. The rules are English; in other languages, only names, ISO dates and years are
-// detected.
+// Detects hints in a query: names, periods, and whether it asks for a time, an amount or a name. Each hint is a weak
+// signal for ranking. The rules are English; in other languages, only names, ISO dates and years are detected.
 
 import { MONTHS, SEASONS } from '../../text/calendar.ts'
 
 /** The hints found in a query. */
 export type Question = {
-  /** Names of speakers that the query contains, in lower case. */
-  speakers: ReadonlySet<string>
+  /** The given names that the query contains, in lower case: names of participants, or of the subjects of facts. */
+  names: ReadonlySet<string>
   /** Whether it asks for a time or duration: when, how long, which year. */
   asksTime: boolean
   /** Whether it asks for an amount: how many, how much, how often. */
@@ -19,13 +18,13 @@ export type Question = {
 }
 
 /**
- * `months` months that start with `month` (0 to 11; null for January), or one `day` of `month` (null for all days), in
- * UTC. Null `year`: in any year.
+ * A period in UTC: `months` whole months from `month` (0 to 11; null means January), or the single `day` of `month`
+ * (null means the whole period). A null `year` means any year.
  */
 export type Period = { year: number | null; month: number | null; months: number; day: number | null }
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** Time after a period in which turns may still report on it ("last week"), in milliseconds. */
+/** Milliseconds after the end of a period during which a turn may still refer to it ("last week"). */
 const REPORTED_WITHIN_MS = 7 * DAY_MS
 
 const ASKS_TIME = /\bwhen\b|\bhow (?:long|recently)\b|\b(?:what|which) (?:year|month|date|day|time|season|week)\b/i
@@ -42,11 +41,14 @@ const ISO_DATE = new RegExp(`\\b(${YEAR})-(\\d\\d)(?:-(\\d\\d))?\\b`, 'g')
 const SEASON = new RegExp(`\\b(${Object.keys(SEASONS).join('|')})\\b(?:\\s+of)?\\s+(${YEAR})\\b`, 'gi')
 const BARE_YEAR = new RegExp(`\\b(${YEAR})\\b`, 'g')
 
-/** Detects the hints in a query. `names`: full and first names of the scope's speakers, in lower case. */
+/**
+ * Detects the hints in a query. `names`: full and first names of the candidates' participants or subjects, in lower
+ * case.
+ */
 export function readQuestion(query: string, names: Iterable<string>): Question {
   const lower = ` ${query.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ')} `
   return {
-    speakers: new Set([...names].filter((name) => lower.includes(` ${name} `))),
+    names: new Set([...names].filter((name) => lower.includes(` ${name} `))),
     asksTime: ASKS_TIME.test(query),
     asksAmount: ASKS_AMOUNT.test(query),
     asksName: ASKS_NAME.test(query),
@@ -54,7 +56,10 @@ export function readQuestion(query: string, names: Iterable<string>): Question {
   }
 }
 
-/** Returns the dates, months, seasons and years that a text names. Ignores "may" alone, and seasons without a year. */
+/**
+ * Returns the dates, months, seasons and years that a text names. Ignores a lower-case "may" without a day or year, and
+ * seasons without a year.
+ */
 export function periods(text: string): Period[] {
   const found: Period[] = []
   const rest = text

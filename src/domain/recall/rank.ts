@@ -1,26 +1,29 @@
-// Ranks candidates by a weighted sum of their word score, their similarity and other signals. Pure; every input depends
-// only on the query and on turns, facts and summaries that the viewer sees.
+// Ranks candidates by a weighted sum of BM25 score, similarity and other signals. Pure; every input depends only on the
+// query and on turns, facts and summaries that the viewer sees.
 
 import { Cue } from '../indexing/cues.ts'
 import { mayReportOn, type Question } from './question.ts'
 
 export type RankCandidate = {
-  /** Whether the query names the turn's speaker or the fact's subject. */
+  /** Whether the query names the turn's actor or the fact's subject. */
   named: boolean
   /** Creation time of a turn or summary, observation time of a fact; milliseconds since the epoch. */
   at: number
   /** Bits of Cue. */
   cues: number
-  /** BM25 score; for a turn, together with its neighbours. */
-  text: number
-  /** Share of the query, weighted by inverse document frequency, that the sitting covers, 0 to 1. */
+  /** BM25 score; for a turn, together with its neighbours. 0 if no word matches. */
+  bm25: number
+  /**
+   * Share of the query, weighted by inverse document frequency, that the sitting covers, 0 to 1. For a fact or summary,
+   * the share that its own text covers.
+   */
   sitting: number
   /** Number of terms. */
   length: number
   /** Cosine of the query and the candidate; null if it has no vector (yet). */
   similarity: number | null
-  /** Cosines of the query and the previous and next turn of the same sitting. */
-  beside: readonly number[]
+  /** Cosines of the query and the previous and next turn of the same sitting; empty for facts and summaries. */
+  neighbourSimilarities: readonly number[]
   /** Whether the previous turn of the same sitting ends with a question. */
   answers: boolean
 }
@@ -35,8 +38,8 @@ export type Ranked<T> = { candidate: T; score: number; textScore: number | null 
 export const WEIGHTS = {
   /** Cosine with the query. It ranks candidates that share no words with the query. */
   similarity: 1,
-  /** The query names the speaker: questions about a person are mostly answered by that person. */
-  speaker: 0.5,
+  /** The query names the turn's actor: that person usually answers questions about himself or herself. */
+  actor: 0.5,
   /** The sitting contains the query's words, even if the turn itself does not. */
   sitting: 0.4,
   /** The query names a period on which the turn may report (`mayReportOn`). */
@@ -51,7 +54,7 @@ export const WEIGHTS = {
   question: -0.1,
   /** The turn follows a question, so it may be the answer. */
   answer: 0.1,
-  /** The turn's length: short turns contain little. */
+  /** The turn's length: short turns seldom contain an answer. */
   substance: 0.25,
 } as const
 
@@ -61,24 +64,23 @@ const SIGNALS = Object.keys(WEIGHTS) as Signal[]
 /** Number of terms at which `substance` is 1. 12 to 24 change recall by less than half a point. */
 export const FULL_LENGTH_TERMS = 16
 /** Weight of each adjacent turn in a turn's similarity, because short turns mean little alone. */
-const ADJACENT_WEIGHT = 0.5
+const NEIGHBOUR_WEIGHT = 0.5
 
 /**
- * Returns the candidates with their scores, best first; at equal scores, the newer first. Only benchmarks pass
- * `weights`. `best`: the BM25 score that counts as 1.
+ * Returns the candidates with their scores, best first; at equal scores, the newer first. `best`: BM25 score that
+ * counts as 1. Defaults to the highest of the candidates.
  */
 export function rank<T extends RankCandidate>(
   question: Question,
   candidates: readonly T[],
-  weights: Record<Signal, number> = WEIGHTS,
-  best = candidates.reduce((most, { text }) => Math.max(most, text), 0),
+  best = candidates.reduce((most, candidate) => Math.max(most, candidate.bm25), 0),
 ): Ranked<T>[] {
   return candidates
     .map((candidate) => {
-      const textScore = candidate.text === 0 ? null : candidate.text / best
+      const textScore = candidate.bm25 === 0 ? null : candidate.bm25 / best
       const values = signals(question, candidate)
       let score = textScore ?? 0
-      for (const name of SIGNALS) score += weights[name] * values[name]
+      for (const name of SIGNALS) score += WEIGHTS[name] * values[name]
       return { candidate, score, textScore }
     })
     .sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
@@ -86,11 +88,14 @@ export function rank<T extends RankCandidate>(
 
 /** Returns the unweighted signals of a candidate: similarity from −1 to 1, the others from 0 to 1. */
 function signals(question: Question, candidate: RankCandidate): Record<Signal, number> {
-  const { cues, beside } = candidate
-  const meaning = beside.reduce((sum, each) => sum + ADJACENT_WEIGHT * each, candidate.similarity ?? 0)
+  const { cues, neighbourSimilarities } = candidate
+  const similarities = neighbourSimilarities.reduce(
+    (sum, each) => sum + NEIGHBOUR_WEIGHT * each,
+    candidate.similarity ?? 0,
+  )
   return {
-    similarity: meaning / (1 + ADJACENT_WEIGHT * beside.length),
-    speaker: Number(candidate.named),
+    similarity: similarities / (1 + NEIGHBOUR_WEIGHT * neighbourSimilarities.length),
+    actor: Number(candidate.named),
     sitting: candidate.sitting,
     period: Number(mayReportOn(question.periods, candidate.at)),
     time: Number(question.asksTime && (cues & Cue.STATES_TIME) !== 0),

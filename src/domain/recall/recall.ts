@@ -10,7 +10,7 @@ import { readScope, type ScopeConversation } from '../../store/sql/recall/read-s
 import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
 import { versionKey } from '../../store/vector-search.ts'
 import type { RecallDeps } from './deps.ts'
-import { between, id, metadata, name, parse, share, storable, time } from '../input.ts'
+import { between, id, metadata, name, parse, share, text, time } from '../input.ts'
 import type { Turn } from '../turn/turn.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { recallFacts } from './facts.ts'
@@ -20,8 +20,8 @@ import { choose, KINDS, merge, type ChosenMemory, type Memory, type MemoryKind }
 import { recallSummaries } from './summaries.ts'
 import { recallTurns } from './turns.ts'
 
-/** Maximum length of a query, in UTF-16 units. */
-const MAX_QUERY = 10_000
+/** Maximum length of a query, in code points. */
+export const MAX_QUERY = 10_000
 /** Default and maximum number of hits. */
 const DEFAULT_HITS = 10
 const MAX_HITS = 100
@@ -37,15 +37,7 @@ const SCOPES = ['CONVERSATION', 'OWNER', 'TENANT'] as const
 const DEFAULT_KINDS: readonly MemoryKind[] = ['TURN', 'FACT']
 
 const recallInput = z.object({
-  query: z.string().superRefine((query, context) => {
-    const problem =
-      query.trim() === ''
-        ? 'must not be empty'
-        : query.length > MAX_QUERY
-          ? `has ${query.length} characters; at most ${MAX_QUERY} are allowed`
-          : storable(query)
-    if (problem) context.addIssue({ code: 'custom', message: problem })
-  }),
+  query: text(MAX_QUERY).refine((query) => query.trim() !== '', 'must not be empty'),
   k: between(1, MAX_HITS).nullish(),
   conversationId: id('conversation').nullish(),
   scope: z.enum(SCOPES).nullish(),
@@ -66,9 +58,12 @@ export type RecallHit = {
   memory: Memory
   /** Relevance; hits are sorted by it, highest first. */
   score: number
-  /** Cosine of query and memory; for a fact, the greater of its two cosines. Null if the memory has no vector (yet). */
+  /**
+   * Cosine of query and memory; for a fact, the greater of its two cosines. Null for summaries, and if the query has no
+   * vector or the memory has none (yet).
+   */
   similarity: number | null
-  /** Word score, 0 to 1, relative to the best match among the candidates of its kind; null if no word matches. */
+  /** BM25 score, 0 to 1, relative to the best match among the candidates of its kind; null if no word matches. */
   textScore: number | null
   /** Turns before and after a turn, as the viewer sees them, oldest first; empty for facts and summaries. */
   neighbours: Turn[]
@@ -101,7 +96,8 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
     kinds.has('TURN') || kinds.has('FACT') ? embedQuery(deps, query) : null,
   ])
   // Skip the fact search if the conversation has no facts. The other scopes also contain facts without a conversation.
-  const mayHaveFacts = scope !== 'CONVERSATION' || conversations.some(({ hasFacts }) => hasFacts)
+  const searchesFacts =
+    kinds.has('FACT') && (scope !== 'CONVERSATION' || conversations.some(({ hasFacts }) => hasFacts))
   const k = given.k ?? DEFAULT_HITS
   const request: SearchRequest = {
     terms: termsOf(query),
@@ -120,7 +116,7 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
     kinds.has('TURN')
       ? recallTurns(deps, viewer, conversations, query, request)
       : { found: [], vectorSearch: 'NONE' as const },
-    kinds.has('FACT') && mayHaveFacts ? recallFacts(deps, viewer, { scope, conversationId }, query, request) : [],
+    searchesFacts ? recallFacts(deps, viewer, { scope, conversationId }, query, request) : [],
     kinds.has('SUMMARY') ? recallSummaries(deps, viewer, conversations, query, request) : [],
   ])
   const ranked = merge(turns.found, facts, summaries)
@@ -129,9 +125,9 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
       !given.threshold || kind === 'SUMMARY' || (similarity ?? -1) >= given.threshold,
   )
   const chosen = choose(aboveThreshold, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
-  deps.recalledFacts.note(chosen.flatMap(({ hit }) => (hit.kind === 'FACT' ? [hit.fact.id] : [])))
-  // Facts are always searched exactly.
-  const vectorSearch = turns.vectorSearch === 'NONE' && kinds.has('FACT') && vector ? 'EXACT' : turns.vectorSearch
+  deps.recalledFacts.add(chosen.flatMap(({ hit }) => (hit.kind === 'FACT' ? [hit.fact.id] : [])))
+  // The vectors of facts are always searched exactly.
+  const vectorSearch = turns.vectorSearch === 'NONE' && searchesFacts && vector ? 'EXACT' : turns.vectorSearch
   return { hits: await toHits(deps, viewer, chosen), plan: { vectorSearch, candidates: ranked.length } }
 }
 
@@ -164,10 +160,10 @@ async function embedQuery(deps: RecallDeps, text: string): Promise<SearchRequest
   }
 }
 
-/** Returns the numbers of the query's first MAX_TERMS distinct terms, by term hash. */
+/** Maps the hash of each of the query's first MAX_TERMS distinct terms to the term's index. */
 function termsOf(query: string): QueryTerms {
   const distinct = [...new Set(terms(query))].slice(0, MAX_TERMS)
-  return new Map(distinct.map((term, number) => [hashTerm(term), number]))
+  return new Map(distinct.map((term, index) => [hashTerm(term), index]))
 }
 
 /** Builds the hits. Reads their turns, because ranking read only index entries. */

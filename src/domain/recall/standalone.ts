@@ -11,7 +11,7 @@ export type StandaloneMemory = Pick<RankCandidate, 'named' | 'at' | 'cues' | 'si
   terms: readonly number[]
 }
 
-/** Counts the occurrences of each query term in `terms`, by term number. */
+/** Counts the occurrences of each query term in `terms`, by the query term's index. */
 export function countsOf(queryTerms: QueryTerms, terms: readonly number[]): Map<number, number> {
   const counts = new Map<number, number>()
   for (const term of terms) {
@@ -35,7 +35,7 @@ export function scoresOf(
 }
 
 /**
- * Ranks memories, best first. The word score of the best match is not 1 but the share of the query that it covers,
+ * Ranks memories, best first. The `textScore` of the best match is not 1 but the share of the query that it covers,
  * weighted by inverse document frequency: a memory that shares only a name with the query must not outrank the turn
  * that answers the query.
  */
@@ -53,12 +53,12 @@ export function rankStandalone<T extends StandaloneMemory>(
   )
   const candidates = memories.map((each, i): T & RankCandidate => ({
     ...each,
-    text: scores[i]!,
+    bm25: scores[i]!,
     sitting: queryShare(idf, new Set(countsOf(queryTerms, each.terms).keys())),
     length: FULL_LENGTH_TERMS,
-    beside: [],
+    neighbourSimilarities: [],
     answers: false,
   }))
-  const best = candidates.toSorted((a, b) => b.text - a.text)[0]
-  return rank(question, candidates, undefined, best && best.text > 0 ? best.text / best.sitting : 0)
+  const best = candidates.toSorted((a, b) => b.bm25 - a.bm25)[0]
+  return rank(question, candidates, best && best.bm25 > 0 ? best.bm25 / best.sitting : 0)
 }

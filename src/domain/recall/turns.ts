@@ -3,6 +3,7 @@
 import { STOP_WORDS, words } from '../../text/words.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
 import { versionKey } from '../../store/vector-search.ts'
+import { createYield } from '../../yield.ts'
 import type { RecallDeps } from './deps.ts'
 import type { Viewer } from '../view.ts'
 import { inverseDocumentFrequencies } from './bm25.ts'
@@ -23,7 +24,7 @@ export async function recallTurns(
   if (conversations.length === 0) return { found: [], vectorSearch: 'NONE' }
   const gathered = await gather(deps, viewer, conversations, request)
   return {
-    found: rankGathered(query, gathered).map((ranked) => ({ kind: 'TURN', ...ranked })),
+    found: (await rankGathered(query, gathered)).map((ranked) => ({ kind: 'TURN', ...ranked })),
     vectorSearch: gathered.vectorSearch,
   }
 }
@@ -36,10 +37,10 @@ export function namesOf(name: string): string[] {
 }
 
 /** Ranks the gathered candidates, best first, each turn once. */
-function rankGathered(
+async function rankGathered(
   query: string,
   { sequences, candidates, participants, statistics, similarity }: GatheredTurns,
-): Ranked<TurnCandidate>[] {
+): Promise<Ranked<TurnCandidate>[]> {
   // A neighbour of found turns may be a candidate in two sequences. Either sequence contains enough of its neighbours.
   const chosen = new Map(
     sequences.flatMap((sequence, i) =>
@@ -59,10 +60,13 @@ function rankGathered(
     idf: inverseDocumentFrequencies(statistics),
     averageLength: statistics.averageLength,
     namesActor: ({ conversationId, actor }: { conversationId: string; actor: string }) =>
-      (names.get(keyOf(conversationId, actor)) ?? []).some((each) => question.speakers.has(each)),
+      (names.get(keyOf(conversationId, actor)) ?? []).some((each) => question.names.has(each)),
   }
-  return rank(
-    question,
-    [...chosen.values()].map(({ sequence, index }) => toTurnCandidate(search, sequence, index)),
-  )
+  const ranked: TurnCandidate[] = []
+  const yieldIfDue = createYield()
+  for (const { sequence, index } of chosen.values()) {
+    ranked.push(toTurnCandidate(search, sequence, index))
+    await yieldIfDue()
+  }
+  return rank(question, ranked)
 }

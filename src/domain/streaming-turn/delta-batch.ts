@@ -5,21 +5,29 @@ import type { ChunkRow, Delta } from '../../store/sql/streaming-turn/append-chun
 import { isFirstHalf, startsWithSecondHalf } from './state.ts'
 
 /** A delta to write at UTF-16 offset `start`; null for the turn's end. `writer` is the hash of the writer's token. */
-export type DeltaWrite = { tenant: string; turnId: string; writer: string; start: number | null; text: string }
+export type DeltaWrite = {
+  tenant: string
+  viewer: string
+  turnId: string
+  writer: string
+  start: number | null
+  text: string
+}
 
-/** A waiting delta. `alone` prevents merging; it is set when a delta is queued again. */
-export type WaitingDelta = { readonly delta: DeltaWrite; readonly alone: boolean }
+/** A waiting delta. `isUnmergeable` is set when a delta is queued again. */
+export type WaitingDelta = { readonly delta: DeltaWrite; readonly isUnmergeable: boolean }
 
 /** Identifies the writer and the turn. Deltas are merged only with deltas of the same writer. */
-export const writerOf = ({ turnId, tenant, writer }: DeltaWrite): string => `${turnId} ${writer} ${tenant}`
+export const writerOf = ({ turnId, tenant, viewer, writer }: DeltaWrite): string =>
+  [turnId, writer, tenant, viewer].join('\0')
 
 /** Separates the surrogate halves at the ends from the text. appendDelta has already rejected halves in the middle. */
-function toChunk({ turnId, tenant, writer, start, text }: DeltaWrite): Delta {
+function toChunk({ turnId, tenant, viewer, writer, start, text }: DeltaWrite): Delta {
   const second = startsWithSecondHalf(text) ? text.charCodeAt(0) : null
   const last = text.charCodeAt(text.length - 1)
   const half = isFirstHalf(last) ? last : null
   const whole = text.slice(second === null ? 0 : 1, half === null ? undefined : -1)
-  return { turn: turnId, tenant, writer, start, second, text: whole, units: whole.length, half }
+  return { turn: turnId, tenant, viewer, writer, start, second, text: whole, units: whole.length, half }
 }
 
 /** Whether no surrogate half is unpaired where the texts join. */
@@ -31,10 +39,11 @@ export function mergeDeltas(waiting: readonly WaitingDelta[]): { chunk: Delta; c
   const first = waiting[0]!
   let { text } = first.delta
   let count = 1
-  for (; text !== '' && count < waiting.length && !first.alone; count++) {
-    const { delta, alone } = waiting[count]!
+  for (; text !== '' && count < waiting.length && !first.isUnmergeable; count++) {
+    const { delta, isUnmergeable } = waiting[count]!
     const end = first.delta.start === null ? null : first.delta.start + text.length
-    if (alone || delta.text === '' || (delta.start !== null && delta.start !== end) || !fits(text, delta.text)) break
+    if (isUnmergeable || delta.text === '' || (delta.start !== null && delta.start !== end) || !fits(text, delta.text))
+      break
     text += delta.text
   }
   return { chunk: toChunk({ ...first.delta, text }), count }

@@ -62,7 +62,7 @@ export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten
   return {
     write(delta) {
       return new Promise((resolve, reject) => {
-        const queued = { delta, alone: false, resolve, reject }
+        const queued = { delta, isUnmergeable: false, resolve, reject }
         const writer = writerOf(delta)
         const deltas = waiting.get(writer)
         if (deltas) deltas.push(queued)
@@ -105,7 +105,7 @@ async function settle(
     return
   }
   if (deltas.length > 1) {
-    const unmerged = deltas.map((queued) => ({ ...queued, alone: true }))
+    const unmerged = deltas.map((queued) => ({ ...queued, isUnmergeable: true }))
     return requeue(waiting, writer, unmerged)
   }
   const queued = deltas[0]!
@@ -116,7 +116,7 @@ async function settle(
   if (rest === null) return queued.resolve({ ...row, outcome: 'other' })
   // A delta without new text still renews the lease.
   const unwritten = { ...delta, text: rest, start: rest === '' ? null : row.end }
-  requeue(waiting, writer, [{ ...queued, delta: unwritten, alone: true }])
+  requeue(waiting, writer, [{ ...queued, delta: unwritten, isUnmergeable: true }])
 }
 
 /** Queues deltas again, before later deltas of their writer. */

@@ -43,7 +43,9 @@ export async function appendDelta(deps: StreamDeps, viewer: Viewer, input: Appen
   // Other deltas may complete surrogate halves at the ends of the text, but not halves within it.
   const whole = content.slice(startsWithSecondHalf(content) ? 1 : 0).replace(/[\ud800-\udbff]$/, '')
   if (!whole.isWellFormed()) throw unpairedHalf()
-  const delta = { tenant: viewer.tenant, turnId, writer: hashOfWriter(token), start: start ?? null, text: content }
+  const { tenant, actor } = viewer
+  const writer = hashOfWriter(token)
+  const delta = { tenant, viewer: actor, turnId, writer, start: start ?? null, text: content }
   const { outcome, end, status } = await deps.deltas.write(delta)
   if (isRefusal(outcome)) throw await refusalOf(deps, viewer, turnId, outcome, status)
   return { turnId, end: endAfter(deps, turnId, start ?? null, outcome, end) }
@@ -142,7 +144,7 @@ export async function abortTurn(deps: StreamDeps, viewer: Viewer, input: AbortTu
 }
 
 /** The final content and status of a turn. */
-type Ending = Omit<ClosedTurn, 'tenant' | 'id' | 'end' | 'writer'>
+type Ending = Omit<ClosedTurn, 'tenant' | 'viewer' | 'id' | 'end' | 'writer'>
 const EMPTY: Ending = { status: 'ABORTED', text: '', tokens: 0 }
 
 async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string | null): Promise<Ending> {
@@ -155,14 +157,14 @@ async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string
 
 /**
  * Stores the streamed text in the turn and closes its stream; retries if a delta was written concurrently.
- * @param by the hash of the writer's token; for the sweep, the minimum silence of the writer in ms
+ * @param by the viewer and the hash of the writer's token; for the sweep, the minimum silence of the writer in ms
  * @param end returns the turn's final content for the streamed parts
  */
 async function closeStream(
   deps: StreamDeps,
   tenant: string,
   turnId: string,
-  by: { writer: string; silentMs: null } | { writer: null; silentMs: number },
+  by: { viewer: string; writer: string; silentMs: null } | { viewer: null; writer: null; silentMs: number },
   end: (streamed: ContentPart[]) => Promise<Ending>,
 ): Promise<CloseRow> {
   for (;;) {
@@ -192,7 +194,8 @@ async function close(
   { turnId, writerToken: token }: { turnId: string; writerToken: string },
   end: (streamed: ContentPart[]) => Promise<Ending>,
 ): Promise<Turn> {
-  const row = await closeStream(deps, viewer.tenant, turnId, { writer: hashOfWriter(token), silentMs: null }, end)
+  const by = { viewer: viewer.actor, writer: hashOfWriter(token), silentMs: null }
+  const row = await closeStream(deps, viewer.tenant, turnId, by, end)
   if (isRefusal(row.outcome)) throw await refusalOf(deps, viewer, turnId, row.outcome, row.status)
   if (row.outcome === 'no_call') {
     throw InvalidInput.at('parts', `answers tool call ${JSON.stringify(row.detail)}, which is not in the conversation`)
@@ -232,7 +235,7 @@ export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
 /** Returns false if the turn was closed or renewed by another call. */
 async function abortSilentTurn(deps: StreamDeps, tenant: string, turnId: string): Promise<boolean> {
   const reason = `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`
-  const by = { writer: null, silentMs: deps.streamLeaseMs }
+  const by = { viewer: null, writer: null, silentMs: deps.streamLeaseMs }
   const row = await closeStream(deps, tenant, turnId, by, (streamed) => aborted(deps, streamed, reason))
   return row.outcome === 'written'
 }

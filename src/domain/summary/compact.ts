@@ -3,13 +3,14 @@
 // to a given turn or under a given policy.
 
 import { z } from 'zod'
-import { InvalidInput, NotFound } from '../../errors.ts'
+import { InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
 import type { Halt } from '../job/worker.ts'
 import type { Platform } from '../platform.ts'
+import { requireConversation } from '../authorize.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
-import { OPEN_VIEW, seesAllPublic, type Viewer } from '../view.ts'
+import { seesAllPublic, viewIn, type Viewer } from '../view.ts'
 import { policyColumns, policyInput, summarizerFor, type StoredPolicy } from '../compaction-policy.ts'
 import { coverSpan, findSpan, foldLevel, PASS_TOKENS, readCompactionState, type CompactionState } from './step.ts'
 import { getCoveringSummaries, getSummaries, type Summary } from './summary.ts'
@@ -67,7 +68,7 @@ async function run(
 ): Promise<string[]> {
   const written: string[] = []
   let attempts = 0
-  const mayContinue = () => !halt.stop?.aborted && !halt.enough?.()
+  const mayContinue = () => !halt.stop?.aborted && !halt.shouldEnd?.()
   while (mayContinue()) {
     const state = await readCompactionState(deps, conversationId)
     if (!state) return written
@@ -132,6 +133,7 @@ export type Compaction = {
 const costOf = ({ tokens, current }: CompactionState) => current.reduce((sum, each) => sum + each.tokenCount, tokens)
 
 async function requireState(deps: Platform, viewer: Viewer, conversationId: string): Promise<CompactionState> {
+  await requireConversation(deps, viewer, conversationId)
   const state = await readCompactionState(deps, conversationId)
   if (state?.tenant !== viewer.tenant) throw new NotFound('conversation', conversationId)
   return state
@@ -167,8 +169,7 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
   const writtenIds = new Set(written)
   const summaries = (await getCoveringSummaries(deps, viewer, conversationId)).filter((each) => writtenIds.has(each.id))
   const covered = (state: CompactionState) => state.current.reduce((sum, each) => sum + each.turns, 0)
-  const [participant] = await readParticipants(deps.pool, viewer.tenant, [conversationId], [viewer.actor])
-  if (!seesAllPublic(participant ?? OPEN_VIEW)) {
+  if (!(await seesAllTurns(deps, viewer, conversationId))) {
     return { summaries, turnsCovered: null, tokensBefore: null, tokensAfter: null }
   }
   return {
@@ -179,18 +180,31 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
   }
 }
 
+/** Whether the viewer, who sees the conversation, sees all its turns without an audience. */
+async function seesAllTurns({ pool }: Platform, viewer: Viewer, conversationId: string): Promise<boolean> {
+  const [participant] = await readParticipants(pool, viewer, [conversationId], [viewer.actor])
+  // A viewer who was never a participant sees the conversation only if it is OPEN.
+  return seesAllPublic(viewIn('OPEN', participant))
+}
+
+const partOfHistory = () =>
+  new NotAllowed(
+    'You do not see all turns of the conversation that have no audience. A participant who sees them must summarise.',
+  )
+
 const summarizeInput = z.object({ conversationId: id('conversation'), through: id('turn').nullish() })
 export type SummarizeInput = z.input<typeof summarizeInput>
 
 /**
  * Covers all turns up to and including `through` (default: the newest); fewer if that would separate a tool call from
  * its result or include a streaming turn. Returns the summary, new or existing, that covers the last of these turns.
- * @throws InvalidInput if there is nothing to summarise, or the viewer may not read the summary
- * @throws NotFound @throws ProviderFailed
+ * @throws InvalidInput if there is nothing to summarise @throws NotFound @throws ProviderFailed
+ * @throws NotAllowed if the viewer does not see all turns without an audience; nothing else is told of those turns
  */
 export async function summarize(deps: Platform, viewer: Viewer, input: SummarizeInput): Promise<Summary> {
   const { conversationId, through } = parse(summarizeInput, input)
-  await requireState(deps, viewer, conversationId)
+  await requireConversation(deps, viewer, conversationId)
+  if (!(await seesAllTurns(deps, viewer, conversationId))) throw partOfHistory()
   let throughSeq = Infinity
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
@@ -217,5 +231,6 @@ export async function summarize(deps: Platform, viewer: Viewer, input: Summarize
   // An edit between the two reads made the summary stale, so retry.
   const after = await requireState(deps, viewer, conversationId)
   if (after.current.every((each) => each.id !== covering.id)) return summarize(deps, viewer, input)
-  throw InvalidInput.at('conversationId', 'was summarised, but you do not see all turns that the summary covers')
+  // The viewer's history window was closed meanwhile.
+  throw partOfHistory()
 }

@@ -4,7 +4,7 @@
 import { pageTurns } from '../../store/sql/turn/page-turns.ts'
 import { readNeverCoveredTurns } from '../../store/sql/summary/read-never-covered-turns.ts'
 import type { Platform } from '../platform.ts'
-import { historyPage, type HistoryArgs } from '../turn/history.ts'
+import { HISTORY_BYTES, historyPage, shareOf, wholeHistory, type HistoryArgs } from '../turn/history.ts'
 import { withTextSoFar, type Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { coveringSummaries, type Summary } from './summary.ts'
@@ -29,6 +29,7 @@ export async function historyWithSummaries(
 ): Promise<Map<string, (Turn | Summary)[]>> {
   const { size, before } = historyPage(deps, args)
   const end = before ?? MAX_SEQ
+  const maxBytes = shareOf(HISTORY_BYTES, conversationIds.length)
   const covering = await coveringSummaries(deps, viewer, conversationIds)
   const histories = new Map<string, (Turn | Summary)[]>()
   for (const conversationId of conversationIds) {
@@ -36,12 +37,13 @@ export async function historyWithSummaries(
     const through = covering.get(conversationId)?.at(-1)?.toSeq ?? 0
     const newer = await pageTurns(deps.pool, viewer, [conversationId], {
       limit: size,
+      maxBytes,
       from: 'newest',
       after: { rootSeq: through, seq: MAX_SEQ },
       before: { rootSeq: end, seq: 0 },
     })
     const older = through ? await readNeverCoveredTurns(deps.pool, viewer, conversationId, through, end, size) : []
-    const turns = [...(newer.get(conversationId) ?? []), ...older]
+    const turns = [...wholeHistory(newer.get(conversationId), maxBytes), ...older]
     await withTextSoFar(deps, viewer.tenant, turns)
     histories.set(conversationId, [...turns, ...summaries].sort((a, b) => rootSeqOf(a) - rootSeqOf(b)).slice(-size))
   }
@@ -59,11 +61,12 @@ export async function summarizedThrough(
     const toSeq = summaries.at(-1)!.toSeq
     const turns = await pageTurns(deps.pool, viewer, [conversationId], {
       limit: 1,
+      maxBytes: HISTORY_BYTES,
       from: 'newest',
       after: { rootSeq: toSeq - 1, seq: MAX_SEQ },
       before: { rootSeq: toSeq + 1, seq: 0 },
     })
-    const turn = turns.get(conversationId)?.[0]
+    const turn = turns.get(conversationId)?.turns[0]
     if (turn) lastTurns.set(conversationId, turn)
   }
   return lastTurns

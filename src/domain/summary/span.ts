@@ -88,7 +88,7 @@ export function spanOf(
 }
 
 /** Splits the turns into parts of at most `tokens` tokens. A turn with more tokens is a part of its own. */
-export function passes<T extends { tokenCount: number }>(turns: readonly T[], tokens: number): T[][] {
+export function splitIntoPasses<T extends { tokenCount: number }>(turns: readonly T[], tokens: number): T[][] {
   const parts: T[][] = []
   let sum = Infinity
   for (const turn of turns) {

@@ -21,7 +21,7 @@ import { askProvider } from '../ask-provider.ts'
 import { announceEntries } from '../publisher.ts'
 import { newId } from '../id.ts'
 import { toSpanCandidate, toSummarizerTurn } from './convert-turn.ts'
-import { passes, spanOf, unanswered, type SpanMeasure } from './span.ts'
+import { splitIntoPasses, spanOf, unanswered, type SpanMeasure } from './span.ts'
 
 /** Maximum number of turn tokens per summarizer call. */
 export const PASS_TOKENS = 8_000
@@ -106,7 +106,7 @@ async function summarizeTurns(
   stop?: AbortSignal,
 ): Promise<{ content: string; model: string }> {
   let result = { content: previous ?? '', model: summarizer.model }
-  for (const pass of passes(turns, PASS_TOKENS)) {
+  for (const pass of splitIntoPasses(turns, PASS_TOKENS)) {
     const inputs = pass.map(toSummarizerTurn)
     if (pass.length === 1) inputs[0]!.text = await truncateToTokens(inputs[0]!.text, PASS_TOKENS, deps.tokens.count)
     result = await summarizePass(deps, summarizer, result.content || null, inputs, maxTokens, stop)

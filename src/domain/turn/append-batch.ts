@@ -11,8 +11,16 @@ export type BatchLimits = { turns: number; text: number }
 
 const LIMITS: BatchLimits = { turns: 512, text: 4 * 1024 * 1024 }
 
+/**
+ * Number of UTF-16 units of text above which a call is large. Large and other calls are written by different statements,
+ * so that a short turn does not wait until long ones are indexed.
+ */
+const LARGE_TEXT = 64 * 1024
+
+export const isLarge = ({ text }: WaitingAppend): boolean => text > LARGE_TEXT
+
 /** Returns the key of the queue in which a call waits: one per conversation and tenant. Ids contain no space. */
-export const placeOf = ({ conversationId, tenant }: Pick<AppendCall, 'conversationId' | 'tenant'>): string =>
+export const queueKeyOf = ({ conversationId, tenant }: Pick<AppendCall, 'conversationId' | 'tenant'>): string =>
   `${conversationId} ${tenant}`
 
 /** Whether two calls must not share a statement: they share an idempotency key, or one of them expects a seq. */
@@ -31,12 +39,14 @@ function isExcluded(batch: readonly WaitingAppend[], from: number, call: AppendC
 
 /**
  * Returns the calls to write next, grouped by queue; none if every queue is busy.
- * @param waiting queues by `placeOf`; queues and their calls are in order of arrival
+ * @param waiting queues by `queueKeyOf`; queues and their calls are in order of arrival
  * @param busy keys of queues to skip, because another statement writes or will retry their calls
+ * @param allowLarge whether large calls may be chosen; without it, queues that begin with one are skipped
  */
 export function chooseBatch<Append extends WaitingAppend>(
   waiting: ReadonlyMap<string, readonly Append[]>,
   busy: ReadonlySet<string>,
+  allowLarge = true,
   limits: BatchLimits = LIMITS,
 ): Append[] {
   const batch: Append[] = []
@@ -48,6 +58,7 @@ export function chooseBatch<Append extends WaitingAppend>(
     for (const append of appends) {
       const fits = turns + append.call.turns.length <= limits.turns && text + append.text <= limits.text
       if (batch.length > 0 && !fits) break
+      if (batch.length > 0 ? isLarge(append) !== isLarge(batch[0]!) : isLarge(append) && !allowLarge) break
       if (isExcluded(batch, first, append.call)) break
       batch.push(append)
       turns += append.call.turns.length

@@ -6,7 +6,7 @@
 import type { Platform } from '../platform.ts'
 import type { Pool } from 'pg'
 import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/turn/append-turns.ts'
-import { chooseBatch, placeOf, rowsByCall, type WaitingAppend } from './append-batch.ts'
+import { chooseBatch, isLarge, queueKeyOf, rowsByCall, type WaitingAppend } from './append-batch.ts'
 
 export type AppendQueue = {
   /**
@@ -30,12 +30,14 @@ type QueueState = {
   readonly pool: Pool
   readonly concurrency: number
   readonly onWritten: OnWritten
-  /** Queues by `placeOf`, in the order of their oldest call; the calls of a queue are in order of arrival. */
+  /** Queues by `queueKeyOf`, in the order of their oldest call; the calls of a queue are in order of arrival. */
   readonly waiting: Map<string, QueuedAppend[]>
   /** Keys of queues whose calls are in a statement or wait for a retry. */
   readonly busy: Set<string>
   /** Number of running statements, at most `concurrency`. Excludes `waiters`. */
   running: number
+  /** Number of them that write large calls: fewer than `concurrency`, unless that is 1. */
+  runningLarge: number
   /** Number of statements that wait for a lock, at most MAX_WAITERS. */
   waiters: number
   isScheduled: boolean
@@ -50,6 +52,7 @@ export function createAppendQueue(pool: Pool, concurrency: number, onWritten: On
     waiting: new Map(),
     busy: new Set(),
     running: 0,
+    runningLarge: 0,
     waiters: 0,
     isScheduled: false,
   }
@@ -58,7 +61,7 @@ export function createAppendQueue(pool: Pool, concurrency: number, onWritten: On
       return new Promise((resolve, reject) => {
         const text = call.turns.reduce((sum, turn) => sum + turn.text.length, 0)
         const append = { call, text, resolve, reject }
-        const key = placeOf(call)
+        const key = queueKeyOf(call)
         const appends = queue.waiting.get(key)
         if (appends) appends.push(append)
         else queue.waiting.set(key, [append])
@@ -77,9 +80,12 @@ function schedule(queue: QueueState): void {
     while (queue.running < queue.concurrency) {
       const batch = take(queue)
       if (batch.length === 0) return
+      const large = Number(isLarge(batch[0]!))
       queue.running += 1
+      queue.runningLarge += large
       void run(queue, batch, false).finally(() => {
         queue.running -= 1
+        queue.runningLarge -= large
         schedule(queue)
       })
     }
@@ -87,10 +93,11 @@ function schedule(queue: QueueState): void {
 }
 
 /** Removes the next batch from the waiting calls and marks its conversations busy. */
-function take({ waiting, busy }: QueueState): QueuedAppend[] {
-  const batch = chooseBatch(waiting, busy)
+function take(queue: QueueState): QueuedAppend[] {
+  const { waiting, busy } = queue
+  const batch = chooseBatch(waiting, busy, queue.concurrency === 1 || queue.runningLarge < queue.concurrency - 1)
   for (const { call } of batch) {
-    const key = placeOf(call)
+    const key = queueKeyOf(call)
     const appends = waiting.get(key)!
     appends.shift()
     if (appends.length === 0) waiting.delete(key)
@@ -101,7 +108,7 @@ function take({ waiting, busy }: QueueState): QueuedAppend[] {
 
 async function run(queue: QueueState, batch: QueuedAppend[], wait: boolean): Promise<void> {
   const skipped = await execute(queue, batch, wait)
-  for (const append of batch) if (!skipped.includes(append)) queue.busy.delete(placeOf(append.call))
+  for (const append of batch) if (!skipped.includes(append)) queue.busy.delete(queueKeyOf(append.call))
   retrySkipped(queue, skipped)
 }
 
@@ -152,7 +159,7 @@ async function execute(
 function retrySkipped(queue: QueueState, skipped: readonly QueuedAppend[]): void {
   const byKey = new Map<string, QueuedAppend[]>()
   for (const append of skipped) {
-    const key = placeOf(append.call)
+    const key = queueKeyOf(append.call)
     const appends = byKey.get(key)
     if (appends) appends.push(append)
     else byKey.set(key, [append])

@@ -4,25 +4,20 @@
 import { z } from 'zod'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound } from '../../errors.ts'
 import type { AppendedTurn, AppendLimits, AppendRow } from '../../store/sql/turn/append-turns.ts'
-import { Role } from '../../store/generated/enums.ts'
+import type { Role } from '../../store/generated/enums.ts'
+import { createYield } from '../../yield.ts'
 import type { Platform } from '../platform.ts'
 import type { AppendDeps } from './append-queue.ts'
-import { count, id, metadata, name, parse, storable, pastTime, text } from '../input.ts'
+import { count, id, parse, storable } from '../input.ts'
 import { newId } from '../id.ts'
 import { MAX_PARTICIPANTS, tooManyParticipants } from '../participant.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { hashOfWriter, writerToken } from './writer.ts'
-import { contentOf, digest, parts, toParts, type Content } from './content.ts'
+import { contentOf, digest, toParts, type Content } from './content.ts'
 import { checkResultNames, type GivenTurn } from './result-names.ts'
 import { getTurns, type Turn } from './turn.ts'
-
-const source = z.object({
-  documentId: text(1000).nullish(),
-  documentName: text(1000).nullish(),
-  chunk: text(65_536).nullish(),
-  score: z.number().nullish(),
-})
+import { turnInput, type ParsedTurn, type TurnInput } from './turn-input.ts'
 
 /** Maximum numbers of open turns and participants; see docs/operations.md. */
 export const APPEND_LIMITS: AppendLimits = {
@@ -30,28 +25,6 @@ export const APPEND_LIMITS: AppendLimits = {
   openInConversation: 100,
   openByViewer: 1000,
 }
-
-/** Maximum number of actors in an audience. */
-const MAX_AUDIENCE = 1000
-
-export const turnInput = z.object({
-  actor: name.nullish(),
-  role: z.enum(Role),
-  content: z.string().nullish(),
-  parts: parts.nullish(),
-  clientId: name.nullish(),
-  audience: z.array(name).min(1, 'must not be empty; omit it to include every participant').max(MAX_AUDIENCE).nullish(),
-  pinned: z.boolean().nullish(),
-  tokens: z.object({ prompt: count, completion: count }).nullish(),
-  model: name.nullish(),
-  adapter: name.nullish(),
-  traceId: name.nullish(),
-  sources: z.array(source).max(100).nullish(),
-  metadata: metadata.nullish(),
-  createdAt: pastTime.nullish(),
-})
-export type TurnInput = z.input<typeof turnInput>
-type ParsedTurn = z.output<typeof turnInput>
 
 /** The kind of a participant that joins automatically, by the role of its first turn. */
 const KINDS: Record<Role, string> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }
@@ -67,6 +40,9 @@ export async function contentGiven(deps: Platform, input: ParsedTurn, path: stri
   if (problem) throw InvalidInput.at(`${path}.content`, problem)
   return contentOf([{ type: 'text', text: content }], deps, `${path}.content`)
 }
+
+/** Returns when a turn with the given `createdAt` is imported: now; null if the server sets `createdAt`. */
+export const importTime = (createdAt: Date | null | undefined): Date | null => (createdAt == null ? null : new Date())
 
 const NO_CONTENT: Content = { text: '', parts: null, tokens: 0, calls: [], answers: [] }
 
@@ -96,6 +72,7 @@ function toRow(
     pinned: input.pinned ?? false,
     metadata: input.metadata,
     createdAt: input.createdAt,
+    importedAt: importTime(input.createdAt),
     clientId: input.clientId,
     clientHash: input.clientId != null ? digest({ ...input, actor, status, writerHash }) : null,
     writerHash,
@@ -103,8 +80,18 @@ function toRow(
 }
 
 /** Returns the error for a refused call, given its first row; null if the call was not refused. */
-function refusalOf({ outcome, detail, index }: AppendRow, path: (index: number) => string): Error | null {
+function refusalOf(
+  conversationId: string,
+  { outcome, detail, index }: AppendRow,
+  path: (index: number) => string,
+): Error | null {
   switch (outcome) {
+    case 'unknown':
+      return new NotFound('conversation', conversationId)
+    case 'left':
+      return new NotAllowed(
+        `${JSON.stringify(detail)} has left the conversation. A participant must add the actor again.`,
+      )
     case 'moved_on':
       return new Conflict(
         `expectedLastSeq does not match: the newest journal entry is ${detail}. Read the new entries, then try again.`,
@@ -163,7 +150,7 @@ async function append(
   })
   const [first] = rows
   if (!first) throw new NotFound('conversation', conversationId)
-  const refusal = refusalOf(first, path)
+  const refusal = refusalOf(conversationId, first, path)
   if (refusal) throw refusal
   // A turn that an earlier call wrote may have changed, so it is read again, in its author's view.
   const repeated = rows.filter(({ outcome }) => outcome === 'repeated')
@@ -202,6 +189,7 @@ function toTurn(conversationId: string, turn: AppendedTurn, seq: number, created
     supersededBy: null,
     abortReason: null,
     createdAt,
+    importedAt: turn.importedAt ?? null,
   }
 }
 
@@ -214,8 +202,10 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
 
 /**
  * Appends a turn and returns it. If its clientId was already used for the same content, returns the existing turn.
- * An actor who is not a participant joins in the same transaction, unless another actor has removed it.
- * @throws InvalidInput @throws NotFound @throws NotAllowed if the actor was removed from the conversation
+ * An actor who is not a participant joins an OPEN conversation in the same transaction, unless another actor has removed
+ * it.
+ * @throws InvalidInput @throws NotFound
+ * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation
  * @throws Conflict when the journal is not at expectedLastSeq, or the clientId was already used for different content
  * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS
  */
@@ -251,6 +241,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   /** The actors who may answer each tool call made earlier in the batch, by call id; null for every actor. */
   const answerers = new Map<string, string[] | null>()
   const keys = new Set<string>()
+  const yieldIfDue = createYield()
   for (const [index, turn] of parsed.entries()) {
     const content = await contentGiven(deps, turn, `turns.${index}`)
     const row = toRow(viewer, turn, 'COMMITTED', content)
@@ -264,6 +255,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
     if (key !== null) keys.add(key)
     rows.push(row)
     given.push({ actor: row.actor, parts: content.parts, path: `turns.${index}.parts` })
+    await yieldIfDue()
   }
   await checkResultNames(deps, viewer.tenant, conversationId, given)
   return append(deps, viewer, conversationId, rows, { path: (index) => `turns.${index}` })

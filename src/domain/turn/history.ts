@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 import { Role } from '../../store/generated/enums.ts'
 import { countTurns, type TurnCount } from '../../store/sql/turn/count-turns.ts'
-import { pageTurns } from '../../store/sql/turn/page-turns.ts'
+import { pageTurns, type TurnsRead } from '../../store/sql/turn/page-turns.ts'
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { count, name, parse, time } from '../input.ts'
@@ -39,9 +39,31 @@ const CURSOR = cursorFormat<Position>(
 /** Returns a turn's position as an opaque cursor. Later writes do not invalidate it. */
 export const turnCursor = (turn: Position): string => CURSOR.encode(turn)
 
+/** Maximum size of the turns on a page, in bytes. A page that would be larger ends earlier. */
+export const PAGE_BYTES = 1024 * 1024
+/** Maximum size of the turns in one `history`, in bytes. */
+export const HISTORY_BYTES = 4 * 1024 * 1024
+/** Minimum share of such a maximum for each of several conversations, in bytes. */
+export const MIN_SHARE_BYTES = 256 * 1024
+
+/** Returns the share of a maximum for each conversation that is read together with others, in bytes. */
+export const shareOf = (bytes: number, conversations: number): number =>
+  Math.max(MIN_SHARE_BYTES, Math.floor(bytes / Math.max(1, conversations)))
+
+/**
+ * Returns the turns of a history. @throws InvalidInput if turns were left out because they are too large together
+ * @param maxBytes the size that they exceed
+ */
+export function wholeHistory(read: TurnsRead | undefined, maxBytes: number): Turn[] {
+  if (!read?.isCut) return read?.turns ?? []
+  const { length } = read.turns
+  throw InvalidInput.at('limit', `the newest turns have more than ${maxBytes} bytes; ask for at most ${length} at once`)
+}
+
 /**
  * Returns a page of each conversation's turns in the viewer's view, oldest first. Unknown conversations get an empty
- * page.
+ * page. A page has fewer turns than requested if these would exceed PAGE_BYTES, or their share of it when several
+ * conversations are read together; it has at least one turn.
  * @throws InvalidInput
  */
 export async function pageOfTurns(
@@ -57,6 +79,7 @@ export async function pageOfTurns(
   const edge = (position: Position, seq: number) => (includeSuperseded ? position : { ...position, seq })
   const turns = await pageTurns(deps.pool, viewer, conversationIds, {
     limit: page.size + 1,
+    maxBytes: shareOf(PAGE_BYTES, conversationIds.length),
     from: page.backwards ? 'newest' : 'oldest',
     after: page.after == null ? null : edge(CURSOR.decode(page.after, 'after'), MAX_SEQ),
     before: page.before == null ? null : edge(CURSOR.decode(page.before, 'before'), 0),
@@ -67,9 +90,16 @@ export async function pageOfTurns(
     until: filter.before,
     sinceSeq: filter.sinceSeq,
   })
-  await withTextSoFar(deps, viewer.tenant, [...turns.values()].flat())
+  await withTextSoFar(
+    deps,
+    viewer.tenant,
+    [...turns.values()].flatMap((read) => read.turns),
+  )
   return new Map(
-    conversationIds.map((conversationId) => [conversationId, slice(turns.get(conversationId) ?? [], page)]),
+    conversationIds.map((conversationId) => {
+      const read = turns.get(conversationId)
+      return [conversationId, slice(read?.turns ?? [], page, read?.isCut)]
+    }),
   )
 }
 
@@ -97,7 +127,7 @@ export function historyPage(
 
 /**
  * Returns each conversation's newest turns, oldest first: at most `limit`, with a root seq below `before` if given.
- * @throws InvalidInput
+ * @throws InvalidInput also if the turns would exceed HISTORY_BYTES, or their share of it
  */
 export async function history(
   deps: Platform,
@@ -106,15 +136,21 @@ export async function history(
   args: HistoryArgs,
 ): Promise<Map<string, Turn[]>> {
   const { size, before } = historyPage(deps, args)
-  const turns = await pageTurns(deps.pool, viewer, conversationIds, {
+  const maxBytes = shareOf(HISTORY_BYTES, conversationIds.length)
+  const read = await pageTurns(deps.pool, viewer, conversationIds, {
     limit: size,
+    maxBytes,
     from: 'newest',
     before: before == null ? null : { rootSeq: before, seq: 0 },
   })
-  await withTextSoFar(deps, viewer.tenant, [...turns.values()].flat())
-  return new Map(
-    conversationIds.map((conversationId) => [conversationId, (turns.get(conversationId) ?? []).toReversed()]),
+  const turns = new Map(
+    conversationIds.map((conversationId) => [
+      conversationId,
+      wholeHistory(read.get(conversationId), maxBytes).toReversed(),
+    ]),
   )
+  await withTextSoFar(deps, viewer.tenant, [...turns.values()].flat())
+  return turns
 }
 
 /**

@@ -6,15 +6,17 @@ import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { lockJournal, writeEntry } from '../../store/sql/event/write-entry.ts'
 import type { Prisma } from '../../store/generated/client.ts'
+import type { ConversationVisibility } from '../../store/generated/enums.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { announceEntries } from '../publisher.ts'
 import type { Platform } from '../platform.ts'
 import { newId } from '../id.ts'
 import { id, parse } from '../input.ts'
-import { actAs, OPEN_VIEW, sees, type View, type Viewer } from '../view.ts'
+import { actAs, sees, viewIn, type View, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { salted } from '../../text/term-hash.ts'
-import { contentGiven, turnInput } from './append.ts'
+import { contentGiven, importTime } from './append.ts'
+import { turnInput } from './turn-input.ts'
 import { digest, type Content } from './content.ts'
 import { checkResultNamesIn } from './result-names.ts'
 import { refusalOf, type OlderVersion } from './supersede-check.ts'
@@ -52,17 +54,17 @@ type Edit = {
 }
 
 /** A conversation whose journal the transaction has locked. */
-type LockedConversation = { conversationId: string; salt: number }
+type LockedConversation = { conversationId: string; salt: number; visibility: ConversationVisibility }
 
-/** Finds the turn's conversation and locks it. @throws NotFound */
-async function lockConversationOf(tx: Tx, tenant: string, turnId: string): Promise<LockedConversation> {
+/** Finds the turn's conversation and locks it, if the author sees it. @throws NotFound */
+async function lockConversationOf(tx: Tx, author: Viewer, turnId: string): Promise<LockedConversation> {
   const found = await tx.turn.findFirst({
-    where: { id: turnId, conversation: { tenant } },
+    where: { id: turnId, conversation: { tenant: author.tenant } },
     select: { conversationId: true },
   })
-  const head = found && (await lockJournal(tx, tenant, found.conversationId))
+  const head = found && (await lockJournal(tx, author, found.conversationId))
   if (!head) throw new NotFound('turn', turnId)
-  return { conversationId: found.conversationId, salt: head.salt }
+  return { conversationId: found.conversationId, salt: head.salt, visibility: head.visibility }
 }
 
 /**
@@ -98,11 +100,12 @@ async function readOlder(tx: Tx, turnId: string): Promise<Older> {
 }
 
 /** Checks that the edit is allowed. @throws NotFound @throws NotAllowed @throws Conflict @throws InvalidInput */
-async function checkEdit(tx: Tx, { conversationId }: LockedConversation, older: Older, edit: Edit): Promise<void> {
+async function checkEdit(tx: Tx, locked: LockedConversation, older: Older, edit: Edit): Promise<void> {
+  const { conversationId, visibility } = locked
   const { actor, content } = edit
   const author = await tx.participant.findUnique({ where: { conversationId_actor: { conversationId, actor } } })
   const isPresent = author !== null && author.leftAt === null
-  const view: View = author ?? OPEN_VIEW
+  const view = viewIn(visibility, author)
   if (!sees(view, older)) throw new NotFound('turn', older.id)
   const refusal = refusalOf(older, { actor, isPresent, audience: edit.turn.audience })
   if (refusal) throw refusal
@@ -165,6 +168,7 @@ async function writeVersion(
       clientHash,
       supersedes: older.id,
       createdAt: turn.createdAt ?? undefined,
+      importedAt: importTime(turn.createdAt),
       terms: salted(terms, salt),
       cues,
     },
@@ -209,9 +213,10 @@ export async function supersedeTurn(deps: SupersedeDeps, viewer: Viewer, input: 
   await checkResultNamesIn(deps, viewer.tenant, turnId, content.parts, 'turn.parts')
   const clientHash = turn.clientId == null ? null : digest({ ...turn, actor, supersedes: turnId })
   const edit: Edit = { turnId, actor, turn, content, clientHash }
+  const author = actAs(viewer, actor)
 
   const written = await withTransaction(deps.db, async (tx, afterCommit) => {
-    const locked = await lockConversationOf(tx, viewer.tenant, turnId)
+    const locked = await lockConversationOf(tx, author, turnId)
     const existing = await findByClientId(tx, locked, edit)
     if (existing !== null) return existing
     const older = await readOlder(tx, turnId)
@@ -222,7 +227,6 @@ export async function supersedeTurn(deps: SupersedeDeps, viewer: Viewer, input: 
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last }]))
     return newer
   })
-  const author = actAs(viewer, actor)
   const newer = (await getTurns(deps, author, [written])).get(written)
   // The conversation may have been deleted after the commit.
   if (!newer) throw new NotFound('turn', turnId)

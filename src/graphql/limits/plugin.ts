@@ -17,7 +17,7 @@ function parseError(error: Error, limits: OperationLimits): Error {
   return isTooLong ? tooCostly('tokens', limits.tokens, null) : error
 }
 
-/** Removes the suggested names of the schema from errors of documents and variables. These errors have no path. */
+/** Removes suggested schema names ("Did you mean …?") from validation and variable errors, which have no path. */
 function hideSuggestions(errors: readonly Error[] = []): void {
   for (const error of errors)
     if (!(error as GraphQLError).path) error.message = error.message.replace(/ Did you mean .*\?$/s, '')

@@ -3,6 +3,9 @@
 // no further fields. A read that is already running is not interrupted; its result is dropped.
 
 import type { ExecutionResult, GraphQLError } from 'graphql'
+import { ReadTimeout } from '../../errors.ts'
+import type { Platform } from '../../domain/platform.ts'
+import { yieldToEventLoop } from '../../yield.ts'
 import { extentOf } from './extent.ts'
 import { clientGone, timedOut, tooCostly, type OperationLimits } from './limits.ts'
 
@@ -10,10 +13,16 @@ import { clientGone, timedOut, tooCostly, type OperationLimits } from './limits.
 const CONCURRENT_READS = 4
 /** Number of checks of the signal per value: yoga's executor checks twice for each field, a plan once. */
 const CHECKS_PER_VALUE = 2
-/** Number of list items after which the executor completes the next list in a new turn of the event loop. */
-const ITEMS_PER_TURN = 1_000
+/** Number of list items after which the executor completes the next list in a new iteration of the event loop. */
+const ITEMS_PER_ITERATION = 1_000
 /** Appended to the error of a mutation, because a client that repeats it may execute its mutations twice. */
 const EXECUTED = 'Mutations of this operation may have been executed.'
+
+/**
+ * Size of a read, in bytes, above which its fields are completed in an iteration of the event loop in which no other
+ * large read is.
+ */
+const LARGE_READ_BYTES = 32 * 1024
 
 type PromiseOrValue<T> = Promise<T> | T
 type OperationKind = 'query' | 'mutation' | 'subscription'
@@ -24,7 +33,10 @@ type WorkSignal = Pick<
   'throwIfAborted' | 'aborted' | 'reason' | 'addEventListener' | 'removeEventListener'
 >
 
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+/** The gates and connections that the operations of a tenant share. */
+type Shared = Pick<Platform, 'gates' | 'reads'> & { tenant: string }
+
+const nextIteration = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const isPromise = <T>(value: PromiseOrValue<T>): value is Promise<T> => value instanceof Promise
 
@@ -32,24 +44,30 @@ const isPromise = <T>(value: PromiseOrValue<T>): value is Promise<T> => value in
 export class Work implements WorkSignal {
   readonly #limits: OperationLimits
   readonly #isGone: (() => boolean) | undefined
+  readonly #shared: Shared | undefined
   #isMutation = false
   #failure: GraphQLError | null = null
   /** Resolves the result of `within` with the failure. */
   #interrupt: (() => void) | null = null
   #checks = 0
   #bytesRead = 0
+  #bytesAnswered = 0
   #reading = 0
   /** Bytes of the largest read so far; null before the first one has finished. */
   #largestRead: number | null = null
   #waiting: (() => void)[] = []
-  #itemsInTurn = 0
-  /** Resolves in the last turn that was requested; null if no turn is pending. */
-  #turn: Promise<void> | null = null
+  #itemsInIteration = 0
+  /** Resolves in the last iteration that was requested; null if none is pending. */
+  #iteration: Promise<void> | null = null
 
-  /** @param isGone whether the client has disconnected; queries then stop at the next read */
-  constructor(limits: OperationLimits, isGone?: () => boolean) {
+  /**
+   * @param isGone whether the client has disconnected; queries then stop at the next read
+   * @param shared what the operations of a tenant share; absent in tests
+   */
+  constructor(limits: OperationLimits, isGone?: () => boolean, shared?: Shared) {
     this.#limits = limits
     this.#isGone = isGone
+    this.#shared = shared
   }
 
   get aborted(): boolean {
@@ -57,6 +75,10 @@ export class Work implements WorkSignal {
   }
   get reason(): GraphQLError | null {
     return this.#failure
+  }
+  /** Size of the last answer that was checked, in bytes. */
+  get bytesAnswered(): number {
+    return this.#bytesAnswered
   }
   /** Called for each field. Counts the calls, and throws if the operation is stopped. */
   throwIfAborted(): void {
@@ -75,11 +97,11 @@ export class Work implements WorkSignal {
     while (!this.#mayRead() && this.#failure === null) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
-    if (!this.#isMutation && this.#isGone?.()) this.#stop(clientGone())
+    this.#stopIfGone()
     if (this.#failure !== null) throw this.#failure
     this.#reading += 1
     try {
-      const loaded = await load()
+      const loaded = await this.#load(load)
       // Counts only the bytes: most values of a row are not selected, and a selected value is counted when it
       // completes.
       const remaining = this.#limits.answerBytes - this.#bytesRead
@@ -90,6 +112,7 @@ export class Work implements WorkSignal {
       // An assertion, because TypeScript does not know that the field can change during the read.
       const failure = this.#failure as GraphQLError | null
       if (failure !== null) throw failure
+      if (bytes > LARGE_READ_BYTES) await yieldToEventLoop()
       return loaded
     } finally {
       this.#reading -= 1
@@ -97,23 +120,43 @@ export class Work implements WorkSignal {
     }
   }
 
+  /** Loads when a read of the tenant may run. @throws ReadTimeout @throws ServerBusy */
+  async #load<T>(load: () => PromiseOrValue<T>): Promise<T> {
+    if (!this.#shared) return load()
+    const { gates, tenant, reads } = this.#shared
+    try {
+      return await gates.reads.run(tenant, () => {
+        // The operation may have been stopped while it waited.
+        this.#stopIfGone()
+        if (this.#failure !== null) throw this.#failure
+        return load()
+      })
+    } catch (error) {
+      throw reads.isTimeout(error) ? new ReadTimeout(reads.timeoutMs) : error
+    }
+  }
+
+  #stopIfGone(): void {
+    if (!this.#isMutation && this.#isGone?.()) this.#stop(clientGone())
+  }
+
   /**
-   * Returns data that the executor is about to complete: in a new turn of the event loop if it has been given many list
-   * items since the last one, so that other requests are served meanwhile.
+   * Returns data that the executor is about to complete: in a new iteration of the event loop if it has been given many
+   * list items since the last one, so that other requests are served meanwhile.
    */
   pace<T>(data: T): PromiseOrValue<T> {
     const list = Array.isArray(data) ? data : (data as { items?: unknown } | null)?.items
     const items = Array.isArray(list) ? list.length : 1
-    this.#itemsInTurn += items
-    if (this.#itemsInTurn > ITEMS_PER_TURN) {
-      this.#itemsInTurn = items
-      const turn = (this.#turn ?? Promise.resolve()).then(nextTurn)
-      this.#turn = turn
-      void turn.then(() => {
-        if (this.#turn === turn) this.#turn = null
+    this.#itemsInIteration += items
+    if (this.#itemsInIteration > ITEMS_PER_ITERATION) {
+      this.#itemsInIteration = items
+      const iteration = (this.#iteration ?? Promise.resolve()).then(nextIteration)
+      this.#iteration = iteration
+      void iteration.then(() => {
+        if (this.#iteration === iteration) this.#iteration = null
       })
     }
-    return this.#turn === null ? data : this.#turn.then(() => data)
+    return this.#iteration === null ? data : this.#iteration.then(() => data)
   }
 
   /** Executes the operation. Returns its result, or the error that stopped it. A mutation has no time limit. */
@@ -139,6 +182,7 @@ export class Work implements WorkSignal {
     if (this.#failure === null) {
       const { values, answerBytes } = this.#limits
       const extent = extentOf(result.data, { values, bytes: answerBytes })
+      this.#bytesAnswered = extent.bytes
       if (extent.values > values) this.#exceed('values')
       else if (extent.bytes > answerBytes) this.#exceed('answerBytes')
     }

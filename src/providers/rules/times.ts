@@ -92,14 +92,19 @@ const monthIndex = (name: string) => MONTHS.findIndex((each) => each.toLowerCase
 const MONTH = `(?:${MONTHS.join('|')})`
 const YEAR = '((?:19|20)\\d\\d)'
 
+/** Maximum number of years between two days 29 February: 1896 to 1904. */
+const LEAP_GAP = 8
+
 /** Returns a day of a month; without a year, the last one (`isPast`) or the next. Null for an invalid day. */
 function dated(day: string, name: string, year: string | undefined, isPast: boolean, today: Date): Found | null {
-  const of = (y: number) => new Date(Date.UTC(y, monthIndex(name), Number(day)))
-  let date = of(year ? Number(year) : today.getUTCFullYear())
-  if (date.getUTCMonth() !== monthIndex(name)) return null
-  if (!year && isPast && date > today) date = of(today.getUTCFullYear() - 1)
-  if (!year && !isPast && date < today) date = of(today.getUTCFullYear() + 1)
-  return onDay(date, today)
+  const thisYear = today.getUTCFullYear()
+  const years = year ? [Number(year)] : Array.from({ length: LEAP_GAP + 1 }, (_, n) => thisYear + (isPast ? -n : n))
+  for (const each of years) {
+    const date = new Date(Date.UTC(each, monthIndex(name), Number(day)))
+    if (date.getUTCMonth() !== monthIndex(name)) continue
+    if (year || (isPast ? date <= today : date >= today)) return onDay(date, today)
+  }
+  return null
 }
 
 /** A pattern of a time, and a function that resolves a match; null if it cannot. */

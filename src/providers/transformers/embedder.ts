@@ -21,7 +21,7 @@ const INSTALL = `npm install ${LIBRARY}@4`
 
 /** Texts per message to the thread. A batch is padded to its longest text, so a larger batch only needs more memory. */
 const BATCH = 16
-/** Maximum UTF-16 units that are embedded of a text. all-MiniLM-L6-v2 reads 512 tokens, about 2,500 units. */
+/** Maximum number of UTF-16 units of a text to embed. all-MiniLM-L6-v2 reads 512 tokens, about 2,500 units. */
 const READ_UNITS = 8_192
 
 type Waiting = { resolve(reply: EmbedReply): void; reject(error: Error): void }
@@ -107,7 +107,10 @@ export function createTransformersEmbedder(settings: TransformersSettings): Embe
   }
 }
 
-/** Splits a reply into unit vectors. @throws CallFailed for a reply of another shape */
+/**
+ * Splits a reply into unit vectors.
+ * @throws CallFailed for a reply of another shape or dimension, or with components that are not finite
+ */
 function split({ dims, data }: { dims: number[]; data: Float32Array }, count: number, dimension: number, name: string) {
   const components = dims.at(-1)!
   if (dims.length !== 2 || dims[0] !== count || data.length !== count * components) {
@@ -121,7 +124,7 @@ function split({ dims, data }: { dims: number[]; data: Float32Array }, count: nu
     )
   }
   if (!data.every(Number.isFinite)) {
-    throw new CallFailed(`${name} returned a vector with components that are not numbers.`, false)
+    throw new CallFailed(`${name} returned a vector with components that are not finite.`, false)
   }
   return Array.from({ length: count }, (_, i) => unit(data.slice(i * components, (i + 1) * components)))
 }
@@ -133,9 +136,13 @@ function explain({ problem, message }: { problem: string; message: string }, mod
   const cause = message.replace(/\s+/g, ' ').replace(/\.$/, '').slice(0, 300)
   const failure = `The model ${JSON.stringify(model)} cannot be used: ${cause}.`
   return problem === 'unreachable'
-    ? new CallFailed(`${failure} It is downloaded from huggingface.co once; EMBEDDING_MODEL may be a directory.`, true)
+    ? new CallFailed(
+        `${failure} The model is downloaded from huggingface.co on first use. `
+          + 'Without network access, set EMBEDDING_MODEL to a local directory.',
+        true,
+      )
     : new CallFailed(
-        `${failure} Check EMBEDDING_MODEL: it must be a model with ONNX files, or a directory of one.`,
+        `${failure} Check EMBEDDING_MODEL: it must name a model with ONNX files, or a directory that contains one.`,
         false,
       )
 }

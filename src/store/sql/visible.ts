@@ -10,16 +10,35 @@ export type BoundViewer = { tenant: Bound<string>; actor: Bound<string> }
 export const VIEWER: BoundViewer = { tenant: parameter(1), actor: parameter(2) }
 
 /**
- * One view for each conversation: `v (id, tenant, actor, windows, addressed)`. Unknown conversations and conversations
- * of other tenants have no row. `actor` is null if the viewer was never a participant.
+ * One view for each conversation: `v (id, tenant, actor, windows, addressed)`. Unknown conversations, those of other
+ * tenants, and MEMBERS conversations in which the viewer was never a participant have no row. `actor` is null if the
+ * viewer was never a participant.
  *
  * @param conversations a condition on `c.id`
  */
-export const views = ({ tenant, actor }: BoundViewer, conversations: Sql): Sql => sql`
-  SELECT c.id, c.tenant, p.actor, coalesce(p.windows, '{1}') AS windows, coalesce(p.addressed, false) AS addressed
-  FROM conversation c
-  LEFT JOIN participant p ON p.conversation_id = c.id AND p.actor = ${actor}::text
-  WHERE c.tenant = ${tenant}::text AND ${conversations}`
+export const views = (viewer: BoundViewer, conversations: Sql): Sql => sql`
+  SELECT c.id, c.tenant, ${viewColumns('actor')} FROM conversation c ${joinViewer(viewer)}
+  WHERE ${conversationVisible(viewer)} AND ${conversations}`
+
+/** The columns of the view of conversation `c`, after `joinViewer`. */
+export const viewColumns = (actor: string): Sql =>
+  raw(`p.actor AS "${actor}", coalesce(p.windows, '{1}') AS windows, coalesce(p.addressed, false) AS addressed`)
+
+/** Joins the viewer's participation `p` to conversation `c`. */
+export const joinViewer = ({ actor }: BoundViewer): Sql =>
+  sql`LEFT JOIN participant p ON p.conversation_id = c.id AND p.actor = ${actor}::text`
+
+/** Whether the viewer sees that conversation `c` exists, after `joinViewer`. */
+export const conversationVisible = ({ tenant }: BoundViewer): Sql =>
+  sql`c.tenant = ${tenant}::text AND (c.visibility = 'OPEN' OR p.actor IS NOT NULL)`
+
+/**
+ * Whether the viewer sees that the conversation of journal `j` exists. Reads the journal's copy of the visibility, so that
+ * a statement that waits for the row's lock checks the newest value. A null actor sees every conversation of the tenant.
+ */
+export const journalVisible = ({ tenant, actor }: { tenant: Bound<string>; actor: Bound<string | null> }): Sql => sql`(
+  j.tenant = ${tenant}::text AND (j.visibility = 'OPEN' OR ${actor}::text IS NULL OR EXISTS (
+    SELECT FROM participant p WHERE p.conversation_id = j.conversation_id AND p.actor = ${actor}::text)))`
 
 /** Whether a statement is about one conversation or several; see `among`. */
 export type HowMany = 'one' | 'many'
@@ -54,12 +73,15 @@ export const newest = (t = 't', v = 'v'): Sql =>
                          AND n.seq > ${t}.seq AND width_bucket(n.seq, ${v}.windows) % 2 = 1))`)
 
 /**
- * Whether the viewer sees any source of fact `f`. A source is visible like a turn with its seqs and audience; a source
- * without a conversation is visible to every actor of the tenant. Uses the keys of fact_source and participant.
+ * The sources `s` of fact `f` that the viewer sees, as FROM and WHERE. A source is visible like a turn with its seqs and
+ * audience; a source without a conversation is visible to every actor of the tenant. Uses the keys of fact_source and
+ * participant.
  */
-const anySourceVisible = (viewer: BoundViewer, f: string): Sql => sql`EXISTS (
-  SELECT FROM fact_source s LEFT JOIN LATERAL (${views(viewer, raw('c.id = s.conversation_id'))}) v ON true
-  WHERE s.fact_id = ${raw(f)}.id AND (s.conversation_id IS NULL OR coalesce(${visible('s')}, false)))`
+export const fromVisibleSources = (viewer: BoundViewer, f = 'f'): Sql => sql`
+  FROM fact_source s LEFT JOIN LATERAL (${views(viewer, raw('c.id = s.conversation_id'))}) v ON true
+  WHERE s.fact_id = ${raw(f)}.id AND (s.conversation_id IS NULL OR coalesce(${visible('s')}, false))`
+
+const anySourceVisible = (viewer: BoundViewer, f: string): Sql => sql`EXISTS (SELECT ${fromVisibleSources(viewer, f)})`
 
 /** Whether the viewer sees fact `f`: its first source, which its own columns name, or any other source. */
 export const factVisible = (viewer: BoundViewer, f = 'f'): Sql => sql`(

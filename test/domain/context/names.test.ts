@@ -2,11 +2,11 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { tellApart } from '../../../src/domain/context/names.ts'
+import { distinctNames } from '../../../src/domain/context/names.ts'
 import { openAiName } from '../../../src/domain/context/render/openai.ts'
 
 const namesOf = (...people: [actor: string, displayName: string | null][]) =>
-  Object.fromEntries(tellApart(people.map(([actor, displayName]) => ({ actor, displayName }))))
+  Object.fromEntries(distinctNames(people.map(([actor, displayName]) => ({ actor, displayName }))))
 
 describe('the names of actors', () => {
   it('are their display names, or their ids without one', () => {
@@ -32,7 +32,7 @@ describe('the names of actors', () => {
   })
 
   it('keep names assigned earlier, and do not assign them again', () => {
-    expect(tellApart([{ actor: 'u-2', displayName: 'Ada' }], new Map([['u-1', 'Ada']]))).toEqual(
+    expect(distinctNames([{ actor: 'u-2', displayName: 'Ada' }], new Map([['u-1', 'Ada']]))).toEqual(
       new Map([
         ['u-1', 'Ada'],
         ['u-2', 'Ada (u-2)'],
@@ -63,7 +63,7 @@ describe('the names of actors', () => {
     )
     fc.assert(
       fc.property(people, (given) => {
-        const names = [...tellApart(given).values()]
+        const names = [...distinctNames(given).values()]
         expect(new Set(names).size).toBe(given.length)
         expect(new Set(names.map(openAiName)).size).toBe(given.length)
       }),

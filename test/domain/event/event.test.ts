@@ -1,4 +1,4 @@
-// Pages of the journal: bounded by the size of their entries as well as by number.
+// A journal page is limited by the number of its entries and by their total size.
 
 import { describe, expect, it } from 'vitest'
 import { readEvents } from '../../../src/domain/event/event.ts'

@@ -9,7 +9,7 @@ import {
   missingFor,
   reduceFeed,
   startFeedState,
-  viewIn,
+  viewOf,
   type FeedInput,
   type FeedState,
 } from '../../../src/domain/event/feed-state.ts'
@@ -27,6 +27,7 @@ const start = startFeedState(
     { turn: turnRow('t5', 5), text: '' },
   ],
   [participantRow('ann'), participantRow('bob', { addressed: true })],
+  'OPEN',
 )
 const closed = (type: 'TurnCommitted' | 'TurnAborted', seq: number, id: string, text: string): FeedInput => ({
   type: 'entry',
@@ -102,7 +103,10 @@ const cases: Record<string, Case> = {
   },
   'text that is shorter than the emitted text': { input: { type: 'text', turnId: 't4', text: 'ab', at }, events: [] },
   'the text of a turn that is not open': { input: { type: 'text', turnId: 't9', text: 'ab', at }, events: [] },
-  participants: { input: { type: 'participants', participants: [participantRow('eve')] }, events: [] },
+  participants: {
+    input: { type: 'participants', participants: [participantRow('eve')], visibility: 'OPEN' },
+    events: [],
+  },
   'a read mark': { input: { type: 'read', participant: participantRow('ann'), at }, events: ['ParticipantRead'] },
   presence: {
     input: { type: 'presence', participant: participantRow('ann'), state: 'TYPING', at },
@@ -153,7 +157,7 @@ describe('the feed handles', () => {
 describe('a starting feed', () => {
   it('omits turns opened after its head', () => {
     const open = [4, 5, 6].map((seq) => ({ turn: turnRow(`t${seq}`, seq), text: '' }))
-    expect(texts(startFeedState(CONVERSATION, 5, open, []))).toBe('t4: t5:')
+    expect(texts(startFeedState(CONVERSATION, 5, open, [], 'OPEN'))).toBe('t4: t5:')
   })
 })
 
@@ -182,8 +186,8 @@ describe('the views of a feed', () => {
   })
 
   it('are those of the participants; all other actors have the open view', () => {
-    expect(viewIn(start, 'ann')).toEqual(participantRow('ann'))
-    expect(viewIn(start, 'eve')).toBe(OPEN_VIEW)
+    expect(viewOf(start, 'ann')).toEqual(participantRow('ann'))
+    expect(viewOf(start, 'eve')).toBe(OPEN_VIEW)
   })
 
   it.each([
@@ -192,7 +196,7 @@ describe('the views of a feed', () => {
     ['change for a new participant', participantRow('eve'), true],
     ['do not change with a read mark', participantRow('ann', { lastReadSeq: 3 }), false],
   ])('%s', (_, participant, changed) => {
-    const { state } = reduceFeed(start, { type: 'participants', participants: [participant] })
+    const { state } = reduceFeed(start, { type: 'participants', participants: [participant], visibility: 'OPEN' })
     const view = changedView(start, state, participant.actor)
     expect(view).toEqual(changed ? participant : null)
   })
@@ -209,7 +213,7 @@ it('the feed emits deltas that join to the text, although the bus loses, repeats
   )
   fc.assert(
     fc.property(fc.string({ minLength: 40, maxLength: 60 }), fc.array(message), (text, messages) => {
-      let state = startFeedState(CONVERSATION, 0, [], [])
+      let state = startFeedState(CONVERSATION, 0, [], [], 'OPEN')
       const events: ConversationEvent[] = []
       const feed = (input: FeedInput) => {
         const step = reduceFeed(state, input)

@@ -2,13 +2,18 @@
 // and ends for all readers when the conversation is deleted.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createConversation, type CreateConversationInput } from '../../../src/domain/conversation.ts'
+import {
+  createConversation,
+  updateConversation,
+  type CreateConversationInput,
+} from '../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
 import { createFeeds } from '../../../src/domain/event/feeds.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'
 import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
-import { appendTurn, openTurn, type TurnInput } from '../../../src/domain/turn/append.ts'
+import { appendTurn, openTurn } from '../../../src/domain/turn/append.ts'
+import type { TurnInput } from '../../../src/domain/turn/turn-input.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { NotFound } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
@@ -72,6 +77,25 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await reading.until('the turn', sawSeq(seq))
     expect(drop.mock.calls.filter(([message]) => 'seq' in message && message.seq === seq - 1)).toEqual([])
     await reading.stop()
+  })
+
+  it('ends for actors who no longer see the conversation, in every process and while they catch up', async () => {
+    const readings = [await as('eve'), await as('eve', one.deps), await as('bob')]
+    const behind = await read(other.deps, ada, { conversationId, as: 'eve', after: 0 })
+    await updateConversation(one.deps, ada, { id: conversationId, visibility: 'MEMBERS' })
+    const { seq } = await append('for members')
+    const [eve, eveAtOne, bob] = readings as [Reading, Reading, Reading]
+    await bob.until('the turn', sawSeq(seq))
+    for (const reading of [eve, eveAtOne, behind]) {
+      await reading.until('the end', ({ end }) => end === 'complete')
+      expect(linesOf(reading).join()).not.toMatch(/TurnAppended|Deleted/)
+    }
+    await expect(read(other.deps, ada, { conversationId, as: 'eve' })).rejects.toThrow(NotFound)
+    await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve' } })
+    const again = await as('eve')
+    const { seq: next } = await append('for eve, too')
+    await again.until('the turn', sawSeq(next))
+    await Promise.all([again.stop(), bob.stop()])
   })
 
   it('reads missed entries and text as soon as the bus is restored', async () => {
@@ -142,6 +166,38 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
       spy.mockRestore()
       await reading.stop()
     })
+  })
+
+  it('pauses while every read fails, and logs only the first failure and the recovery', async () => {
+    const id = await newConversation('ada', 'bob')
+    const reading = await as('bob', other.deps, id)
+    const { pool, log } = other.deps
+    const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
+    let isBroken = true
+    let failures = 0
+    const spy = vi.spyOn(pool, 'query').mockImplementation((...args: unknown[]) => {
+      const { name, values } = args[0] as { name?: string; values?: unknown[] }
+      if (!isBroken || name !== 'read-journal' || !values?.includes(id)) return query(...args)
+      failures += 1
+      return Promise.reject(new Error('the connection broke'))
+    })
+    const logged: string[] = []
+    const record = (fields: unknown, message?: string) => {
+      if ((fields as { conversationId?: string }).conversationId === id) logged.push(message!)
+    }
+    const logs = [vi.spyOn(log, 'warn').mockImplementation(record), vi.spyOn(log, 'info').mockImplementation(record)]
+    const turnId = await open({}, id)
+    for (let n = 0; n < 100; n++) await write(turnId, 'bla ')
+    const { seq } = await append('unread', {}, id)
+    await vi.waitFor(() => expect(failures).toBeGreaterThanOrEqual(2), { timeout: 5_000 })
+    expect(failures).toBeLessThan(10)
+    isBroken = false
+    await reading.until('the turn', sawSeq(seq))
+    await reading.until('the text', (each) => textOf(each, turnId) === 'bla '.repeat(100))
+    const expected = ['could not read the journal; retrying until it succeeds', 'reads the journal again']
+    await vi.waitFor(() => expect(logged).toEqual(expected))
+    for (const each of [spy, ...logs]) each.mockRestore()
+    await reading.stop()
   })
 
   it('ends for all listeners in every process when the conversation is deleted, and does not start again', async () => {

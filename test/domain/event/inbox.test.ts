@@ -1,7 +1,7 @@
 // The inbox: which changes of a participant's list of conversations it delivers, with their reasons, and which it must
 // not deliver.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   createConversation,
   updateConversation,
@@ -12,7 +12,8 @@ import { readInbox, reasonsFor, type InboxEvent } from '../../../src/domain/even
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
-import { appendTurn, appendTurns, openTurn, type TurnInput } from '../../../src/domain/turn/append.ts'
+import { appendTurn, appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
+import type { TurnInput } from '../../../src/domain/turn/turn-input.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { InvalidInput } from '../../../src/errors.ts'
@@ -139,6 +140,26 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       expect(await bob.reasons()).toEqual([])
       await commitTurn(one.deps, ada, { writerToken: WRITER, turnId: committedId })
       expect(await bob.reasons()).toEqual(['TURN'])
+    })
+
+    it('before later changes, even if it takes longer to read', async () => {
+      const bob = await listen('bob')
+      const { pool } = other.deps
+      const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
+      let isDelayed = false
+      const spy = vi.spyOn(pool, 'query').mockImplementation(async (...args: unknown[]) => {
+        const { name, values } = args[0] as { name?: string; values?: unknown[] }
+        if (name === 'read-journal' && values?.includes(conversationId) && !isDelayed) {
+          isDelayed = true
+          await new Promise((resolve) => setTimeout(resolve, 500))
+        }
+        return query(...args)
+      })
+      await append('ada')
+      await vi.waitFor(() => expect(isDelayed).toBe(true))
+      await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
+      expect(await bob.reasons()).toEqual(['TURN', 'REMOVED'])
+      spy.mockRestore()
     })
 
     it('once for many turns that arrive together', async () => {

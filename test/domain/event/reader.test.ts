@@ -37,7 +37,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).id
   const write = (turnId: string, text: string) => appendDelta(one.deps, ada, { writerToken: WRITER, turnId, text })
   const from = (after?: number | null, deps: Deps = one.deps) => read(deps, ada, { conversationId, after })
-  const head = async () => (await readLastSeq(one.deps.pool, ada.tenant, conversationId))!
+  const head = async () => (await readLastSeq(one.deps.pool, ada, conversationId))!
   const stop = (readings: Reading[]) => Promise.all(readings.map((reading) => reading.stop()))
 
   beforeAll(async () => {

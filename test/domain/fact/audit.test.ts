@@ -81,6 +81,8 @@ describe.each(backends)('the memory audit on $name', (backend) => {
     expect(await auditMemory(deps, tenant.as('carl'))).toEqual({
       ...expected,
       activeFacts: 11,
+      exactDuplicatesSkipped: 5,
+      exactDuplicateRate: 5 / 17,
       nearDuplicateRate: 4 / 10,
       neverRecalledRate: 10 / 11,
     })

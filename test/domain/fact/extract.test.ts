@@ -2,17 +2,18 @@
 // repetitions by agents yield nothing; facts of private turns stay private.
 
 import { describe, expect, it } from 'vitest'
-import { extractFacts, extractNext } from '../../../src/domain/fact/extract.ts'
+import { extractFacts, extractNext, MAX_EXTRACTED_TURNS } from '../../../src/domain/fact/extract.ts'
 import { getFactPage } from '../../../src/domain/fact/fact.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { retractFact } from '../../../src/domain/fact/record.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
 import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
-import { openTurn } from '../../../src/domain/turn/append.ts'
+import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { type ExtractedFact, type ExtractorTurn } from '../../../src/providers/ports/fact-extractor.ts'
+import { pageOfTurns } from '../../../src/domain/turn/history.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
@@ -94,6 +95,18 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     }
   })
 
+  it('reads at most 1,000 turns, and says whether unread turns are left', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation(ada)
+    const turns = Array.from({ length: MAX_EXTRACTED_TURNS }, () => ({ role: 'USER' as const, content: 'Hello.' }))
+    await appendTurns(deps, tenant.as('ada'), { conversationId, turns })
+    await tenant.append(conversationId, 'ada', 'I live in Rome.')
+    const extract = () => extractFacts(deps, tenant.as('ada'), { conversationId })
+    expect(await extract()).toMatchObject({ facts: [], hasMore: true })
+    expect(await extract()).toMatchObject({ facts: [{ object: 'Rome' }], hasMore: false })
+  })
+
   it('reads each turn once: up to the given turn, then the rest, then nothing', async () => {
     const { deps } = world
     const tenant = world.tenant()
@@ -109,6 +122,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(await extractFacts(deps, tenant.as('ada'), { conversationId })).toEqual({
       facts: [],
       exactDuplicatesSkipped: 1,
+      hasMore: false,
     })
   })
 
@@ -175,6 +189,33 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(await skipped('carl')).toBe(0)
   })
 
+  it('tells a participant nothing of facts and turns from before it joined', async () => {
+    const { deps } = world
+    const results = []
+    for (const before of [[], ['I live in Rome.'], ['I live in Rome.', 'I live in Rome.', 'I like tea.']]) {
+      const tenant = world.tenant()
+      const conversationId = await tenant.newConversation(ada)
+      for (const text of before) await tenant.append(conversationId, 'ada', text)
+      // With three turns, some are extracted before, and some in the call of the participant.
+      if (before.length === 3) {
+        const [first] = (await pageOfTurns(deps, tenant.as('ada'), [conversationId], { first: 1 })).get(
+          conversationId,
+        )!.items
+        await extractFacts(deps, tenant.as('ada'), { conversationId, through: first!.id })
+      }
+      const participant = { actor: 'late', history: 'SINCE_JOINED' as const }
+      await addParticipant(deps, tenant.as('ada'), { conversationId, participant })
+      for (let n = 0; n < 2; n++) await tenant.append(conversationId, 'ada', 'I live in Rome.')
+      const { facts, exactDuplicatesSkipped } = await extractFacts(deps, tenant.as('late'), { conversationId })
+      results.push([facts.map(({ object }) => object), exactDuplicatesSkipped])
+    }
+    expect(results).toEqual([
+      [['Rome'], 1],
+      [['Rome'], 1],
+      [['Rome'], 1],
+    ])
+  })
+
   it('extracts no facts from instructions and tools, and marks facts from agents', async () => {
     const { deps } = world
     const tenant = world.tenant()
@@ -200,7 +241,11 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     for (const text of texts) {
       await tenant.append(conversationId, 'helper', text, { role: 'ASSISTANT' })
     }
-    expect(await extractFacts(deps, viewer, { conversationId })).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
+    expect(await extractFacts(deps, viewer, { conversationId })).toEqual({
+      facts: [],
+      exactDuplicatesSkipped: 1,
+      hasMore: false,
+    })
     await tenant.append(conversationId, 'ada', 'Ada | resides in | Rome')
     expect((await extractFacts(deps, viewer, { conversationId })).facts).toHaveLength(1)
   })

@@ -10,6 +10,7 @@ import { addParticipant } from '../../../src/domain/participant.ts'
 import { appendTurn, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { InvalidInput } from '../../../src/errors.ts'
+import { auditMemory } from '../../../src/domain/fact/audit.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
@@ -209,7 +210,8 @@ describe.each(backends)('facts on $name', (backend) => {
         recordFacts(deps, tenant.as(second), { conversationId: other, facts: [{ ...rome, ...again }] })
       expect(await repeat()).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
       const read = async () => (await getFacts(deps, tenant.as('ada'), [fact!.id])).get(fact!.id)
-      expect(await read()).toEqual({ ...fact, ...changed })
+      const received = 'observedAt' in changed ? { importedAt: expect.any(Date) } : {}
+      expect(await read()).toEqual({ ...fact, ...changed, ...received })
       expect(await tenant.lastSeq(other)).toBe(3)
       const pages = await getFactPages(deps, tenant.as('ada'), [conversationId, other], {})
       expect([...pages.values()].map(({ items }) => items.map(({ id }) => id))).toEqual([[fact!.id], [fact!.id]])
@@ -320,12 +322,11 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(await record('ada', { sourceTurnId: id })).toEqual([1, 0])
       expect(await record('ada', { sourceTurnId: id })).toEqual([0, 1])
       expect(await record('bob', {})).toEqual([1, 0])
-      // Duplicates of private facts are not counted, because other viewers can read the count.
-      expect(await deps.db.factTally.findUnique({ where: { tenant: tenant.name } })).toBeNull()
+      // Duplicates of private facts are counted only for viewers who see them.
+      const countedFor = async (actor: string) => (await auditMemory(deps, tenant.as(actor))).exactDuplicatesSkipped
+      expect([await countedFor('ada'), await countedFor('bob')]).toEqual([1, 0])
       expect(await record('bob', {})).toEqual([0, 1])
-      expect(await deps.db.factTally.findUnique({ where: { tenant: tenant.name } })).toMatchObject({
-        exactDuplicatesSkipped: 1n,
-      })
+      expect([await countedFor('ada'), await countedFor('bob')]).toEqual([2, 1])
     })
   })
 
@@ -347,6 +348,31 @@ describe.each(backends)('facts on $name', (backend) => {
     await recordFacts(deps, tenant.as('ada'), { conversationId, facts: [oslo] })
     expect(await seen('late')).toEqual(['Oslo'])
   })
+
+  it.each([0, 3])(
+    'that were stored %i times before a participant joined are new to it, and in no count',
+    async (before) => {
+      const { deps } = world
+      const tenant = world.tenant()
+      const conversationId = await tenant.newConversation('ada')
+      for (let n = 0; n < before; n++) await recordFacts(deps, tenant.as('ada'), { conversationId, facts: [rome] })
+      const participant = { actor: 'late', history: 'SINCE_JOINED' as const }
+      await addParticipant(deps, tenant.as('ada'), { conversationId, participant })
+      const record = async () => {
+        const { facts, exactDuplicatesSkipped } = await recordFacts(deps, tenant.as('late'), {
+          conversationId,
+          facts: [rome, rome],
+        })
+        return [facts.map(({ object }) => object), exactDuplicatesSkipped]
+      }
+      expect([await record(), await record()]).toEqual([
+        [['Rome'], 1],
+        [[], 2],
+      ])
+      const skipped = async (actor: string) => (await auditMemory(deps, tenant.as(actor))).exactDuplicatesSkipped
+      expect([await skipped('late'), await skipped('ada')]).toEqual([3, before + 3])
+    },
+  )
 
   it('are found regardless of case and spaces, and for many conversations at once', async () => {
     const { deps } = world
@@ -417,9 +443,7 @@ describe.each(backends)('facts recorded by two processes at once, on $name', (ba
       const written = answers.flatMap(({ facts }) => facts.map(({ id }) => id))
       expect(written).toHaveLength(10)
       expect(answers.reduce((sum, { exactDuplicatesSkipped }) => sum + exactDuplicatesSkipped, 0)).toBe(190)
-      expect(await deps.db.factTally.findUnique({ where: { tenant: ada.tenant } })).toMatchObject({
-        exactDuplicatesSkipped: 190n,
-      })
+      expect(await auditMemory(deps, ada)).toMatchObject({ exactDuplicatesSkipped: 190 })
       const { items } = await getFactPage(deps, ada, { filter: { userId: 'ada', includeSuperseded: true } })
       expect(items.map(({ id }) => id).sort()).toEqual(written.sort())
     },

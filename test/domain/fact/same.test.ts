@@ -34,6 +34,7 @@ describe('two facts', () => {
     ['birthday: 3 May', 'was born on: May 3, 1990'],
     ['is named: Ada', 'name: Ada Lovelace'],
     ['age: 34', 'is aged: 34 years'],
+    ['lives in: New York, New York', 'lives in: New York City, USA'],
   ])('%s and %s are the same', async (one, other) => {
     expect(await relation(one, other)).toBe('same')
   })

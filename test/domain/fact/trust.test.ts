@@ -1,4 +1,4 @@
-// A person's statement about itself outranks the statements of other actors about that person, in facts, profiles and
+// A person's statement about themselves outranks other actors' statements about that person, in facts, profiles and
 // contexts.
 
 import { describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ const assertion = (more: Partial<Assertion> = {}): Assertion => ({
 })
 
 describe('the trust of a fact', () => {
-  it('is greatest for a person about itself, then for people, agents and tools', () => {
+  it('is greatest for a person about themselves, then for people, agents and tools', () => {
     const order = [
       assertion({ saidBy: 'TOOL' }),
       assertion({ saidBy: 'AGENT', assertedBy: 'bot' }),

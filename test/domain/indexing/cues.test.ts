@@ -6,7 +6,7 @@ import { Cue, cuesOf } from '../../../src/domain/indexing/cues.ts'
 const { ASKS, STATES_TIME, STATES_AMOUNT, STATES_NAME } = Cue
 
 describe('the cues of a turn', () => {
-  it('have distinct bits with the same values as in the database', () => {
+  it('have distinct bits with fixed values, because they are stored', () => {
     expect(Cue).toEqual({ ASKS: 1, STATES_TIME: 2, STATES_AMOUNT: 4, STATES_NAME: 8 })
   })
 

@@ -9,12 +9,12 @@ const SERVING: EmbedderRow = { name: 'static', dimension: 100, filledAt: new Dat
 
 /** Runs the maintenance with that progress of the embedder. Returns whether it created the index. */
 async function createsIndex(progress: { done: number; remaining: number; turns: number }): Promise<boolean> {
-  const make = vi.fn(async () => true)
-  const indexes = { read: async () => null, make, drop: async () => {} }
+  const build = vi.fn(async () => true)
+  const indexes = { read: async () => null, build, drop: async () => {} }
   const db = { $queryRaw: async () => [progress] } as unknown as Db
   const log = { info: () => {} } as never
   await maintainVectors({ db, log, indexes }, [SERVING], 'static', async () => {}, new AbortController().signal)
-  return make.mock.calls.length > 0
+  return build.mock.calls.length > 0
 }
 
 it.each([

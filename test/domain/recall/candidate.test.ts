@@ -90,7 +90,7 @@ describe('a candidate', () => {
       [0, 1 / 4 + 1 / 2 + 1 / 4],
     ])
     const length = 1 + 1 / 2 + 2 / 3 + 1 / 4 + 2 / 2 + 1 / 3 + 1 / 4
-    expect(at(sequence, 3).text).toBeCloseTo(bm25(idf, counts, length, 4 * (1 + 2 * (1 / 2 + 1 / 3 + 1 / 4))), 10)
+    expect(at(sequence, 3).bm25).toBeCloseTo(bm25(idf, counts, length, 4 * (1 + 2 * (1 / 2 + 1 / 3 + 1 / 4))), 10)
   })
   it('ignores turns of another sitting', () => {
     const sequence = sequenceOf(
@@ -99,15 +99,15 @@ describe('a candidate', () => {
       turn(3, [8], { at: 200 * MINUTE }),
     )
     expect(at(sequence, 1, { similarity: () => 0.5 })).toMatchObject({
-      text: 0,
+      bm25: 0,
       sitting: 0,
-      beside: [],
+      neighbourSimilarities: [],
       answers: false,
     })
   })
   it('shares a sitting with turns less than an hour before', () => {
     const sequence = sequenceOf(turn(1, [7], { at: 0 }), turn(2, [1], { at: 60 * MINUTE - 1 }))
-    expect(at(sequence, 1).text).toBeGreaterThan(0)
+    expect(at(sequence, 1).bm25).toBeGreaterThan(0)
   })
   it(`has the share of the query that its sitting contains, at most ${SITTING_REACH} turns away`, () => {
     const long = sequenceOf(...Array.from({ length: 60 }, (_, i) => turn(i, i === 0 ? [7] : i === 59 ? [8] : [1])))
@@ -118,8 +118,8 @@ describe('a candidate', () => {
   it('has the similarities of its adjacent turns that have a vector', () => {
     const sequence = sequenceOf(turn(1, []), turn(2, []), turn(3, []))
     const similarity = ({ seq }: IndexedTurn) => (seq === 3 ? null : seq / 10)
-    expect(at(sequence, 1, { similarity })).toMatchObject({ similarity: 0.2, beside: [0.1] })
-    expect(at(sequence, 2, { similarity })).toMatchObject({ similarity: null, beside: [0.2] })
+    expect(at(sequence, 1, { similarity })).toMatchObject({ similarity: 0.2, neighbourSimilarities: [0.1] })
+    expect(at(sequence, 2, { similarity })).toMatchObject({ similarity: null, neighbourSimilarities: [0.2] })
   })
   it('is an answer if the turn before it asks a question', () => {
     const sequence = sequenceOf(turn(1, [], { cues: Cue.ASKS }), turn(2, []), turn(3, []))

@@ -10,7 +10,7 @@ import { summarize } from '../../../src/domain/summary/compact.ts'
 import { appendTurns } from '../../../src/domain/turn/append.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { backends } from '../../support/backend.ts'
-import { embedded, embeddedFacts, textOf } from '../../support/recall.ts'
+import { waitForTurnVectors, waitForFactVectors, textOf } from '../../support/recall.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 
 const THINGS = `harbour lantern meadow violin glacier pepper saddle thunder walnut compass orchard candle river falcon
@@ -70,7 +70,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     })
     facts.push(...(await record(['Ada | lives in | Rome', "Ada's sister | lives in | Oslo"])))
     expect((await found('Where does Ada live?')).slice(0, 2)).toContain('Ada lives in Rome')
-    await Promise.all([embedded(world.deps, turns), embeddedFacts(world.deps, facts)])
+    await Promise.all([waitForTurnVectors(world.deps, turns), waitForFactVectors(world.deps, facts)])
     expect((await found('Where does Ada live?')).slice(0, 2)).toContain('Ada lives in Rome')
     const other = await found('Which city is the home of Ada?', { kinds: ['FACT'] })
     expect(other.slice(0, 2)).toContain('Ada lives in Rome')
@@ -78,7 +78,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
   }, 60_000)
 
   it('finds facts by meaning once they have vectors, by the greater similarity of object and sentence', async () => {
-    await embeddedFacts(world.deps, await record(['Ada | owns | a puppy', 'Bob | paid | the invoice']))
+    await waitForFactVectors(world.deps, await record(['Ada | owns | a puppy', 'Bob | paid | the invoice']))
     const { hits, plan } = await ask('dog', { kinds: ['FACT'] })
     expect(hits.map(({ memory }) => textOf(memory))).toEqual(['Ada owns a puppy', 'Bob paid the invoice'])
     const embedder = world.deps.embedding.serving()
@@ -92,7 +92,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
   })
 
   it('finds facts by words if the query cannot be embedded', async () => {
-    await embeddedFacts(world.deps, await record(['Ada | likes | papayas']))
+    await waitForFactVectors(world.deps, await record(['Ada | likes | papayas']))
     const { deps } = world
     const failing = { ...deps.embedding.serving(), embed: () => Promise.reject(new CallFailed('down', true)) }
     const depsWithoutEmbedder = { ...deps, embedding: { ...deps.embedding, serving: () => failing } }
@@ -109,6 +109,8 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(await found('mangos', { kinds: ['FACT'] })).toEqual(['Bob likes mangos'])
     expect(await found('mangos', { kinds: ['TURN'] })).toEqual(['mangos for all'])
     expect((await ask('mangos', { kinds: ['SUMMARY'] })).plan).toEqual({ vectorSearch: 'NONE', candidates: 0 })
+    const empty: Partial<RecallInput> = { kinds: ['FACT'], conversationId: await tenant.newConversation('ada') }
+    expect((await ask('a dog', empty)).plan).toEqual({ vectorSearch: 'NONE', candidates: 0 })
   })
 
   it('applies the filters of time, actor, role and metadata, and the token budget', async () => {
@@ -183,7 +185,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
           ).facts,
         )
       }
-      await embeddedFacts(world.deps, facts)
+      await waitForFactVectors(world.deps, facts)
       for (const kinds of [['FACT'], ['TURN', 'FACT']] as const) {
         for (const scope of ['CONVERSATION', 'OWNER', 'TENANT'] as const) {
           const { hits, plan } = await recall(world.deps, each.as('eve'), {

@@ -16,7 +16,7 @@ import type { Viewer } from '../../../src/domain/view.ts'
 import { terms } from '../../../src/text/words.ts'
 import { readScope } from '../../../src/store/sql/recall/read-scope.ts'
 import { backends } from '../../support/backend.ts'
-import { embedded } from '../../support/recall.ts'
+import { waitForTurnVectors } from '../../support/recall.ts'
 import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
 
@@ -78,11 +78,11 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
   /** Matches cosines to five decimals only, because batches are summed in another order. */
   const nearly = ({ statistics, candidates }: ReturnType<typeof rankingInput>) => ({
     statistics,
-    candidates: candidates.map(([key, { similarity, beside, ...signals }]) => [
+    candidates: candidates.map(([key, { similarity, neighbourSimilarities, ...signals }]) => [
       key,
       {
         ...signals,
-        beside: beside.map((each) => expect.closeTo(each, 5)),
+        neighbourSimilarities: neighbourSimilarities.map((each) => expect.closeTo(each, 5)),
         similarity: similarity === null ? null : expect.closeTo(similarity, 5),
       },
     ]),
@@ -154,7 +154,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
         turns[turns.length - 1] = newer
       }
     }
-    await embedded(world.deps, turns)
+    await waitForTurnVectors(world.deps, turns)
     return { bob, turns }
   }
   async function newestVersion(conversation: string) {

@@ -1,4 +1,4 @@
-// Parsing of a query beyond its words: time periods, speakers, and the kind of answer it asks for.
+// Parsing of a query beyond its words: time periods, names, and the kind of answer it asks for.
 
 import { describe, expect, it } from 'vitest'
 import { periods, readQuestion, mayReportOn, type Period } from '../../../src/domain/recall/question.ts'
@@ -56,17 +56,17 @@ describe('the time periods in a query', () => {
   })
 })
 
-describe('the speakers named in a query', () => {
+describe('the names in a query', () => {
   const names = ['ann', 'bob', 'mary jane', 'zoë']
-  it.each<[query: string, speakers: string[]]>([
+  it.each<[query: string, expected: string[]]>([
     ["What is Ann's plan for Mary Jane?", ['ann', 'mary jane']],
     ['ANN, bob!', ['ann', 'bob']],
     ['Was it Zoë?', ['zoë']],
     ['Annual bobbing', []],
     ['Mary or Jane', []],
     ['', []],
-  ])('are found in %j', (query, speakers) => {
-    expect([...readQuestion(query, names).speakers]).toEqual(speakers)
+  ])('are found in %j', (query, expected) => {
+    expect([...readQuestion(query, names).names]).toEqual(expected)
   })
 })
 

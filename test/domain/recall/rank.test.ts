@@ -10,11 +10,11 @@ const plain: RankCandidate = {
   named: false,
   at: at('2024-01-10T00:00:00Z'),
   cues: 0,
-  text: 5,
+  bm25: 5,
   sitting: 0.5,
   length: 8,
   similarity: 0.2,
-  beside: [],
+  neighbourSimilarities: [],
   answers: false,
 }
 const toQuestion = (query: string) => readQuestion(query, ['ann', 'bob'])
@@ -26,11 +26,11 @@ const first = (query: string, other: Partial<RankCandidate>) =>
 
 describe('of two turns that differ in one property, the first is the one that', () => {
   it.each<[string, string, Partial<RankCandidate>, 'plain' | 'other']>([
-    ['contains more of the words', 'x', { text: 6 }, 'other'],
+    ['contains more of the words', 'x', { bm25: 6 }, 'other'],
     ['is nearer in meaning', 'x', { similarity: 0.4 }, 'other'],
     ['has a vector', 'x', { similarity: null }, 'plain'],
-    ['is between turns that are nearer in meaning', 'x', { beside: [0.9, 0.9] }, 'other'],
-    ['is by a speaker named in the query', 'x', { named: true }, 'other'],
+    ['is between turns that are nearer in meaning', 'x', { neighbourSimilarities: [0.9, 0.9] }, 'other'],
+    ['is by an actor named in the query', 'x', { named: true }, 'other'],
     ['is in a sitting about the query', 'x', { sitting: 0.9 }, 'other'],
     ['is from the month in the query', 'x in March 2024', { at: at('2024-03-03T00:00:00Z') }, 'other'],
     ['states a time if the query asks for one', 'when', { cues: Cue.STATES_TIME }, 'other'],
@@ -46,9 +46,9 @@ describe('of two turns that differ in one property, the first is the one that', 
 
 describe('the score breakdown', () => {
   const [best, second, third] = rank(toQuestion('x'), [
-    { ...plain, id: 'a', text: 8 },
-    { ...plain, id: 'b', text: 2, similarity: null },
-    { ...plain, id: 'c', text: 0, similarity: -0.5 },
+    { ...plain, id: 'a', bm25: 8 },
+    { ...plain, id: 'b', bm25: 2, similarity: null },
+    { ...plain, id: 'c', bm25: 0, similarity: -0.5 },
   ])
   const rest = WEIGHTS.sitting * 0.5 + WEIGHTS.substance * 0.5
 

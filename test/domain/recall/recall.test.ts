@@ -12,7 +12,7 @@ import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { InvalidInput, NotFound } from '../../../src/errors.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { backends } from '../../support/backend.ts'
-import { embedded, textOf } from '../../support/recall.ts'
+import { waitForTurnVectors, textOf } from '../../support/recall.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
 
@@ -44,7 +44,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
 
     it('a turn by its meaning once it has a vector', async () => {
-      await embedded(world.deps, [
+      await waitForTurnVectors(world.deps, [
         await append('Our puppy was ill and went to the vet', { createdAt: day(1) }),
         await append('The invoice was paid in full', { createdAt: day(3) }),
       ])
@@ -89,7 +89,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect((await ask('walrus')).hits.every(({ textScore }) => textScore === null)).toBe(true)
     })
 
-    it('the turns of a speaker named in the query, by display name too', async () => {
+    it('the turns of an actor named in the query, by display name too', async () => {
       conversationId = (
         await createConversation(world.deps, tenant.as('ann'), {
           participants: [
@@ -109,7 +109,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     it('k turns if there are k, regardless of their text', async () => {
       const turns = []
       for (let i = 1; i <= 12; i++) turns.push(await append(`Meeting number ${i}`, { createdAt: day(i) }))
-      await embedded(world.deps, turns)
+      await waitForTurnVectors(world.deps, turns)
       expect(await found('elephants in the river')).toHaveLength(10)
       expect(await found('elephants in the river', { k: 12 })).toHaveLength(12)
       expect(await found('elephants in the river', { k: 3 })).toHaveLength(3)
@@ -120,6 +120,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await ask('xqzzyv qqqqx')).toEqual({ hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } })
       expect(await ask('who is it?')).toEqual({ hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } })
       expect(await ask('🦑')).toMatchObject({ hits: [] })
+      expect(await ask('🦑'.repeat(10_000))).toMatchObject({ hits: [] })
     })
 
     it('nothing in an empty conversation', async () => expect(await found('anything')).toEqual([]))
@@ -140,7 +141,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
 
     it('the requested minimum similarity, which turns without a vector never reach', async () => {
-      await embedded(world.deps, [
+      await waitForTurnVectors(world.deps, [
         await append('Our puppy was ill', { createdAt: day(1) }),
         await append('The bank was closed', { createdAt: day(3) }),
       ])
@@ -205,7 +206,7 @@ describe.each(backends)('recall, on $name', (backend) => {
   })
 
   it('searches by words only if the query cannot be embedded, and logs a warning', async () => {
-    await embedded(world.deps, [await append('the papaya is ripe')])
+    await waitForTurnVectors(world.deps, [await append('the papaya is ripe')])
     const { deps } = world
     const failing = {
       ...deps.embedding.serving(),
@@ -224,7 +225,7 @@ describe.each(backends)('recall, on $name', (backend) => {
   })
 
   it('finds nothing in a deleted conversation', async () => {
-    await embedded(world.deps, [await append('a melon')])
+    await waitForTurnVectors(world.deps, [await append('a melon')])
     await deleteConversation(world.deps, tenant.as('ann'), conversationId)
     await expect(ask('melon')).rejects.toThrow(NotFound)
     expect(await found('melon', { scope: 'TENANT', conversationId: null })).toEqual([])
@@ -233,7 +234,8 @@ describe.each(backends)('recall, on $name', (backend) => {
   describe('rejects', () => {
     it.each<[string, Partial<RecallInput>, string]>([
       ['an empty query', { query: ' \n' }, 'query: must not be empty'],
-      ['1 MB of query', { query: 'x'.repeat(2 ** 20) }, 'query: has 1048576 characters; at most 10000 are allowed'],
+      ['1 MB of query', { query: 'x'.repeat(2 ** 20) }, 'query: must be at most 10000 characters'],
+      ['10,001 characters of query', { query: '🦑'.repeat(10_001) }, 'query: must be at most 10000 characters'],
       ['a query that cannot be stored', { query: 'a\0b' }, 'query: must not contain U+0000'],
       ['k of 0', { k: 0 }, 'k: must be 1 to 100'],
       ['k above 100', { k: 101 }, 'k: must be 1 to 100'],

@@ -12,9 +12,9 @@ import {
 const FIRST = '\ud83d'
 const SECOND = '\ude00'
 
-const delta = (text: string, start: number | null = null, alone = false): WaitingDelta => ({
-  delta: { tenant: 't', writer: 'w', turnId: 'turn', start, text },
-  alone,
+const delta = (text: string, start: number | null = null, isUnmergeable = false): WaitingDelta => ({
+  delta: { tenant: 't', viewer: 'ann', writer: 'w', turnId: 'turn', start, text },
+  isUnmergeable,
 })
 
 const cases: Record<string, { waiting: WaitingDelta[]; count: number; text: string; start?: number | null }> = {

@@ -25,7 +25,7 @@ export type Step =
   | { type: 'heartbeat'; by: number; turn: number }
   | { type: 'append'; by: number; count: number }
   /** `after` is a fraction of the journal. */
-  | { type: 'join'; by: number; after: number | null; bound: number }
+  | { type: 'join'; by: number; after: number | null; capacity: number }
   | { type: 'leave' | 'pause' | 'resume'; reader: number }
   /** The process loses that fraction of its bus messages, until `restore`. */
   | { type: 'lose'; by: number; fraction: number }
@@ -67,7 +67,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       type: kind('join'),
       by: anyIndex,
       after: fc.constantFrom(null, null, 0, 0, 0.3, 0.7, 1),
-      bound: fc.constantFrom(1, 2, 5, 256),
+      capacity: fc.constantFrom(1, 2, 5, 256),
     }),
   },
   { weight: 7, arbitrary: fc.record({ type: kind('leave', 'pause', 'pause', 'pause', 'resume'), reader: anyIndex }) },
@@ -104,7 +104,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
   let open: { id: string; sent: string }[] = []
   const closedTurns: typeof open = []
   const readers: Witness[] = []
-  const head = async () => (await readLastSeq(first.deps.pool, viewer.tenant, conversationId))!
+  const head = async () => (await readLastSeq(first.deps.pool, viewer, conversationId))!
   type OpenTurn = (typeof open)[number]
 
   async function write({ deps }: Process, turn: OpenTurn, text: string, start: number | null): Promise<void> {
@@ -192,7 +192,13 @@ export async function play(processes: readonly Process[], script: readonly Step[
         const last = await head()
         const after = step.after === null ? null : Math.floor(last * step.after)
         readers.push(
-          await witness(by, viewer, { conversationId, after, last, bound: step.bound, open: open.map(({ id }) => id) }),
+          await witness(by, viewer, {
+            conversationId,
+            after,
+            last,
+            capacity: step.capacity,
+            open: open.map(({ id }) => id),
+          }),
         )
         return
       }

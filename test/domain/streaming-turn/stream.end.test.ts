@@ -37,7 +37,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     commitTurn(one.deps, ada, { writerToken: WRITER, turnId, ...more })
   const abort = (reason?: string) => abortTurn(one.deps, ada, { writerToken: WRITER, turnId, reason })
   const stored = async () => (await getTurns(one.deps, ada, [turnId])).get(turnId)!
-  const head = () => readLastSeq(one.deps.pool, ada.tenant, conversationId)
+  const head = () => readLastSeq(one.deps.pool, ada, conversationId)
   const chunks = async () =>
     (await one.deps.pool.query('SELECT count(*) AS n FROM chunk WHERE turn_id = $1', [turnId])).rows[0].n as number
 

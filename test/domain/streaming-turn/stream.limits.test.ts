@@ -52,7 +52,7 @@ describe.each(backends)('open turns on $name', (backend) => {
     const [first] = await openMany(tenant, await tenant.newConversation('bot'), 3)
     await silence(tenant, '1 hour')
     const isBroken = (given: { name?: string; values?: unknown[] }) =>
-      given.name === 'close-turn' && given.values?.[1] === first
+      given.name === 'close-turn' && given.values?.[2] === first
     const pool = new Proxy(world.deps.pool, {
       get: (target, key) =>
         key === 'query'

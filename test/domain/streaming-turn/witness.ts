@@ -26,14 +26,14 @@ type WitnessRequest = {
   last: number
   open: readonly string[]
   /** Number of events after which a paused reader reports that it is full. */
-  bound: number
+  capacity: number
 }
 
-/** Starts a reader whose sink accepts all events, but reports that it is full after `bound` events while paused. */
+/** Starts a reader whose sink accepts all events, but reports that it is full after `capacity` events while paused. */
 export async function witness(
   process: Process,
   viewer: Viewer,
-  { conversationId, after, last, open, bound }: WitnessRequest,
+  { conversationId, after, last, open, capacity }: WitnessRequest,
 ): Promise<Witness> {
   const events: ConversationEvent[] = []
   let isStopped = false
@@ -45,7 +45,7 @@ export async function witness(
       if (!isStopped) events.push(event)
       if (paused) waiting += 1
     },
-    isFull: () => waiting >= bound,
+    isFull: () => waiting >= capacity,
     drained: () => new Promise((resolve) => (paused ? (drained = resolve) : resolve())),
     end() {
       isStopped = true

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { createConversation, updateConversation } from '../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
-import { removeParticipant } from '../../../src/domain/participant.ts'
+import { addParticipant, removeParticipant } from '../../../src/domain/participant.ts'
 import { commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { compact, compactDue, summarize } from '../../../src/domain/summary/compact.ts'
 import { getCoveringSummaries, getSummaries } from '../../../src/domain/summary/summary.ts'
@@ -276,6 +276,21 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect((await getSummaries(deps, tenant.as('cy'), [summary.id])).size).toBe(1)
     await expect(summarize(deps, tenant.as('bob'), { conversationId })).rejects.toThrow(/do not see all/)
     expect(late.seq).toBeGreaterThan(0)
+  })
+
+  it.each([
+    ['nothing', 0, false],
+    ['turns', 3, false],
+    ['summarised turns', 3, true],
+  ])('tells an actor who joined later the same, whether %s lie before', async (_, turns, isSummarised) => {
+    if (turns > 0) await append(turns)
+    if (isSummarised) await summarize(deps, tenant.as('ada'), { conversationId })
+    const participant = { actor: 'late', history: 'SINCE_JOINED' as const }
+    await addParticipant(deps, tenant.as('ada'), { conversationId, participant })
+    const refusal = { message: expect.stringMatching(/^You do not see all turns/) }
+    await expect(summarize(deps, tenant.as('late'), { conversationId })).rejects.toMatchObject(refusal)
+    const { id } = await tenant.append(conversationId, 'late', 'hello')
+    await expect(summarize(deps, tenant.as('late'), { conversationId, through: id })).rejects.toMatchObject(refusal)
   })
 
   it('hides summaries that cover an edited turn, and restores the summaries they had replaced', async () => {

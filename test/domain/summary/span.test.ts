@@ -3,7 +3,13 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { passes, spanOf, unanswered, type SpanCandidate, type SpanMeasure } from '../../../src/domain/summary/span.ts'
+import {
+  splitIntoPasses,
+  spanOf,
+  unanswered,
+  type SpanCandidate,
+  type SpanMeasure,
+} from '../../../src/domain/summary/span.ts'
 
 /** Turns of 10 tokens each: `a` is plain, `1` calls a tool, `-1` has the result of that call, `o` is open. */
 const turns = (line: string, isWaiting = true): SpanCandidate[] =>
@@ -84,7 +90,7 @@ describe('the passes of a summary', () => {
   it('are as long as allowed, in order; a longer turn is a pass of its own', () => {
     const of = (...tokens: number[]) => tokens.map((tokenCount) => ({ tokenCount }))
     const lengths = (...tokens: number[]) =>
-      passes(of(...tokens), 10).map((pass) => pass.map((turn) => turn.tokenCount))
+      splitIntoPasses(of(...tokens), 10).map((pass) => pass.map((turn) => turn.tokenCount))
     expect(lengths()).toEqual([])
     expect(lengths(5, 5, 5)).toEqual([[5, 5], [5]])
     expect(lengths(20, 1, 9, 1)).toEqual([[20], [1, 9], [1]])

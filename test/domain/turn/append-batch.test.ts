@@ -89,7 +89,7 @@ const cases: Record<string, Case> = {
 
 describe('the next batch of appends', () => {
   it.each(Object.entries(cases))('has %s', (_, { waiting, busy = [], chosen }) => {
-    const batch = chooseBatch(new Map(Object.entries(waiting)), new Set(busy), LIMITS)
+    const batch = chooseBatch(new Map(Object.entries(waiting)), new Set(busy), true, LIMITS)
     expect(batch.map(({ name }) => name).join(' ')).toBe(chosen)
   })
 
@@ -97,6 +97,21 @@ describe('the next batch of appends', () => {
     const waiting = new Map([['a', [append('a1'), append('a2')]]])
     chooseBatch(waiting, new Set())
     expect(waiting.get('a')).toHaveLength(2)
+  })
+
+  it('has either large calls or others, and no large ones while they may not be chosen', () => {
+    const large = (name: string) => append(name, 1, 100_000)
+    const waiting = new Map([
+      ['a', [large('a1'), append('a2')]],
+      ['b', [append('b1'), large('b2')]],
+      ['c', [large('c1')]],
+    ])
+    const namesOf = (allowLarge: boolean) =>
+      chooseBatch(waiting, new Set(), allowLarge)
+        .map(({ name }) => name)
+        .join(' ')
+    expect(namesOf(true)).toBe('a1 c1')
+    expect(namesOf(false)).toBe('b1')
   })
 
   it('has at most 512 turns and 4 MiB of text', () => {

@@ -1,7 +1,8 @@
-// Input that appending rejects: a typed error that names the path, the reason and the limit; nothing is written.
+// Appending rejects invalid input with a typed error that names the path, the reason and the limit, and writes nothing.
 
 import { describe, expect, it } from 'vitest'
-import { appendTurn, appendTurns, openTurn, type TurnInput } from '../../../src/domain/turn/append.ts'
+import { appendTurn, appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
+import type { TurnInput } from '../../../src/domain/turn/turn-input.ts'
 import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { LIMITS, useWorld } from '../../support/world.ts'
@@ -60,7 +61,7 @@ const BAD: [name: string, turn: Record<string, unknown>, at: string, message: Re
     /1000/,
   ],
   [
-    'an audience of non-participants',
+    'an audience with a non-participant',
     { content: 'a', audience: ['ann', 'mallory'] },
     'audience',
     /"mallory" is not a participant/,
@@ -81,10 +82,10 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
   // All tests of rejected input share one conversation, because none of them may write to it.
   const tenant = world.tenant()
   let shared: Promise<string> | undefined
-  const newConversation = () => (shared ??= tenant.newConversation('ann'))
+  const sharedConversation = () => (shared ??= tenant.newConversation('ann'))
 
   async function faultOf(work: () => Promise<unknown>): Promise<InvalidInput> {
-    const before = await tenant.lastSeq(await newConversation())
+    const before = await tenant.lastSeq(await sharedConversation())
     const error = await work().then(
       () => {
         throw new Error('the input was accepted')
@@ -92,12 +93,12 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
       (reason) => reason,
     )
     expect(error).toBeInstanceOf(InvalidInput)
-    expect(await tenant.lastSeq(await newConversation())).toBe(before)
+    expect(await tenant.lastSeq(await sharedConversation())).toBe(before)
     return error
   }
 
   it.each(BAD)('rejects %s, naming the path', async (_, turn, at, message) => {
-    const conversationId = await newConversation()
+    const conversationId = await sharedConversation()
     const bad = { role: 'USER', ...turn } as TurnInput
     const fault = await faultOf(() => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: bad }))
     expect(fault.message).toMatch(message)
@@ -105,7 +106,7 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
   })
 
   it.each(BAD)('rejects a batch for %s, naming the turn, and writes none of it', async (_, turn, at, message) => {
-    const conversationId = await newConversation()
+    const conversationId = await sharedConversation()
     const good: TurnInput = { role: 'USER', content: 'good' }
     const turns = [good, { role: 'USER', ...turn } as TurnInput, good]
     const fault = await faultOf(() => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns }))
@@ -148,7 +149,7 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
   })
 
   it('rejects an empty batch, and one of 10,000 turns', async () => {
-    const conversationId = await newConversation()
+    const conversationId = await sharedConversation()
     const batch = (length: number) => () =>
       appendTurns(world.deps, tenant.as('ann'), {
         conversationId,
@@ -160,14 +161,14 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
 
   it('rejects a clientId that occurs twice in a batch', async () => {
     const turns = [1, 2].map((n): TurnInput => ({ role: 'USER', content: `t${n}`, clientId: 'c' }))
-    const conversationId = await newConversation()
+    const conversationId = await sharedConversation()
     const fault = await faultOf(() => appendTurns(world.deps, tenant.as('ann'), { conversationId, turns }))
     expect(fault.issues).toEqual([{ path: ['turns', '1', 'clientId'], message: 'occurs twice in the batch' }])
   })
 
   it.each([-1, 1.5, 2 ** 31, NaN])('rejects expectedLastSeq %d', async (expectedLastSeq) => {
     const input = {
-      conversationId: await newConversation(),
+      conversationId: await sharedConversation(),
       expectedLastSeq,
       turn: { role: 'USER' as const, content: 'a' },
     }
@@ -177,12 +178,12 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
 
   it('lists every problem in one error', async () => {
     const turn = { role: 'KING', actor: '', clientId: 'a\0' } as unknown as TurnInput
-    const conversationId = await newConversation()
+    const conversationId = await sharedConversation()
     const fault = await faultOf(() => appendTurn(world.deps, tenant.as('ann'), { conversationId, turn }))
     expect(fault.issues.map(({ path }) => path.at(-1)).sort()).toEqual(['actor', 'clientId', 'role'])
   })
 
-  it('accepts values exactly at the limits', async () => {
+  it('accepts values at the limits, and text that only looks like an invalid escape', async () => {
     const other = await tenant.newConversation('ann')
     const fits: Partial<TurnInput>[] = [
       { content: 'x'.repeat(LIMITS.turnBytes) },

@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { readInbox } from '../../../src/domain/event/inbox.ts'
 import { newId } from '../../../src/domain/id.ts'
 import { getParticipants, removeParticipant } from '../../../src/domain/participant.ts'
-import { appendTurn, appendTurns, type TurnInput } from '../../../src/domain/turn/append.ts'
+import { appendTurn, appendTurns } from '../../../src/domain/turn/append.ts'
+import type { TurnInput } from '../../../src/domain/turn/turn-input.ts'
 import { pageOfTurns } from '../../../src/domain/turn/history.ts'
 import { getTurns } from '../../../src/domain/turn/turn.ts'
 import { Conflict, InvalidInput, NotFound } from '../../../src/errors.ts'
@@ -103,6 +104,23 @@ describe.each(backends)('appending on $name', (backend) => {
         conversationId,
       )!
       expect(page.items.map(({ createdAt }) => createdAt.toISOString())).toEqual(times)
+    })
+
+    it('marks exactly the turns whose time the client gave as imported, when they are received', async () => {
+      const tenant = world.tenant()
+      const conversationId = await tenant.newConversation('ann')
+      const before = Date.now()
+      const createdAt = new Date('2023-05-08T13:56:00Z')
+      const imported = await tenant.append(conversationId, 'ann', 'old', { createdAt })
+      const now = await tenant.append(conversationId, 'ann', 'this minute', { createdAt: new Date() })
+      const live = await tenant.append(conversationId, 'ann', 'live')
+      for (const { importedAt } of [imported, now]) {
+        expect(importedAt!.getTime()).toBeGreaterThanOrEqual(before)
+        expect(importedAt!.getTime()).toBeLessThanOrEqual(Date.now())
+      }
+      expect(live.importedAt).toBeNull()
+      const read = await getTurns(world.deps, tenant.as('ann'), [imported.id, live.id])
+      expect([read.get(imported.id), read.get(live.id)]).toEqual([imported, live])
     })
   })
 

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import type { PartInput } from '../../../src/domain/turn/content.ts'
-import { appendTurn, appendTurns, type TurnInput } from '../../../src/domain/turn/append.ts'
+import { appendTurn, appendTurns } from '../../../src/domain/turn/append.ts'
+import type { TurnInput } from '../../../src/domain/turn/turn-input.ts'
 import { pageOfTurns } from '../../../src/domain/turn/history.ts'
 import { Conflict, InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'

@@ -5,7 +5,15 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { newId } from '../../../src/domain/id.ts'
 import { appendTurns } from '../../../src/domain/turn/append.ts'
-import { history, pageOfTurns, turnCursor, type TurnsArgs } from '../../../src/domain/turn/history.ts'
+import {
+  history,
+  MIN_SHARE_BYTES,
+  PAGE_BYTES,
+  pageOfTurns,
+  shareOf,
+  turnCursor,
+  type TurnsArgs,
+} from '../../../src/domain/turn/history.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
@@ -33,6 +41,47 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
   }
   const supersede = (tenant: Tenant, turnId: string, content: string) =>
     supersedeTurn(world.deps, tenant.as('ann'), { turnId, turn: { role: 'USER', content } })
+
+  describe('large turns', () => {
+    const LARGE = 200_000
+    const largeConversation = async (count: number) => {
+      const [tenant, conversationId] = await conversationOf(0)
+      for (const n of upTo(count)) await tenant.append(conversationId, 'ann', `${n} ${'x'.repeat(LARGE)}`)
+      return { tenant, conversationId }
+    }
+    const numbers = (turns: readonly { text: string }[]) => turns.map(({ text }) => parseInt(text, 10))
+
+    it('end a page before its maximum size; the next page continues after them', async () => {
+      const { tenant, conversationId } = await largeConversation(8)
+      const fit = Math.floor(PAGE_BYTES / LARGE)
+      const first = await pageOf(tenant, conversationId, { first: 200 })
+      expect(numbers(first.items)).toEqual(upTo(fit))
+      expect(first.hasNextPage).toBe(true)
+      const next = await pageOf(tenant, conversationId, { first: 200, after: turnCursor(first.items.at(-1)!) })
+      expect(numbers(next.items)).toEqual(upTo(8).slice(fit))
+      expect(next.hasNextPage).toBe(false)
+      const last = await pageOf(tenant, conversationId, { last: 200 })
+      expect(numbers(last.items)).toEqual(upTo(8).slice(-fit))
+      expect(last).toMatchObject({ hasPreviousPage: true, hasNextPage: false })
+    })
+
+    it('share the maximum with those of other conversations, and each page has at least one turn', async () => {
+      const { tenant, conversationId } = await largeConversation(3)
+      const others = await Promise.all(upTo(40).map(() => tenant.newConversation('ann')))
+      const read = await pageOfTurns(world.deps, tenant.as('ann'), [conversationId, ...others], { first: 200 })
+      expect(shareOf(PAGE_BYTES, 41)).toBe(MIN_SHARE_BYTES)
+      expect(numbers(read.get(conversationId)!.items)).toEqual([1])
+      expect(read.get(conversationId)!.hasNextPage).toBe(true)
+    })
+
+    it('make a history fail that would be too large, with the number of turns that fit', async () => {
+      const { tenant, conversationId } = await largeConversation(3)
+      const ids = [conversationId, ...upTo(80).map(() => newId('conversation'))]
+      await expect(history(world.deps, tenant.as('ann'), ids, { limit: 200 })).rejects.toEqual(
+        InvalidInput.at('limit', `the newest turns have more than ${MIN_SHARE_BYTES} bytes; ask for at most 1 at once`),
+      )
+    })
+  })
 
   describe('pages', () => {
     it('are slices of the transcript, regardless of turns appended or superseded between pages', async () => {

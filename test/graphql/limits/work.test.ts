@@ -5,6 +5,7 @@ import { buildSchema, getOperationAST, parse, type ExecutionResult } from 'graph
 import { describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
 import { newId } from '../../../src/domain/id.ts'
+import { createTenantGates } from '../../../src/domain/tenant-gate.ts'
 import { Work } from '../../../src/graphql/limits/work.ts'
 import { compileQuery } from '../../../src/graphql/plan/compile.ts'
 import { createRequestContext } from '../../../src/graphql/request.ts'
@@ -109,7 +110,8 @@ describe('every field of Query', () => {
   const reading = Object.entries(fields).filter(([, rest]) => rest !== null)
   it.each([...reading, ['conversation', '(key: "k") { id }']])('reads within the limits: %s%s', async (name, rest) => {
     const viewer = { tenant: 'acme', actor: 'ada' }
-    const contextValue = createRequestContext({} as never, viewer, null, defaults, () => true)
+    const deps = { gates: createTenantGates(4), reads: {} }
+    const contextValue = createRequestContext(deps as never, viewer, null, defaults, () => true)
     const args = { schema: serverSchema, document: parse(`{ ${name}${rest} }`), contextValue }
     const result = await contextValue.work.within('query', () => execute(args) as Promise<ExecutionResult>)
     expect(codeOf(result)).toEqual([{ code: 'CLIENT_GONE' }])
@@ -117,13 +119,13 @@ describe('every field of Query', () => {
 })
 
 describe('lists that were read at the same time', () => {
-  it('are completed in several turns of the event loop', async () => {
+  it('are completed in several iterations of the event loop', async () => {
     const work = workOf()
-    let itemsInTurn = 0
+    let itemsInIteration = 0
     let peak = 0
     let isDone = false
     const watch = () => {
-      itemsInTurn = 0
+      itemsInIteration = 0
       if (!isDone) setImmediate(watch)
     }
     watch()
@@ -133,8 +135,8 @@ describe('lists that were read at the same time', () => {
     const completed = lists.map(async (each) => {
       await read
       await work.pace(each)
-      itemsInTurn += 200
-      peak = Math.max(peak, itemsInTurn)
+      itemsInIteration += 200
+      peak = Math.max(peak, itemsInIteration)
     })
     await Promise.all(completed)
     isDone = true
@@ -145,7 +147,7 @@ describe('lists that were read at the same time', () => {
 describe('the time limit', () => {
   const never = () => new Promise<never>(() => {})
 
-  it('ends a query that waits, and starts no more reads', async () => {
+  it('ends a waiting query and prevents further reads', async () => {
     const work = workOf({ timeMs: 20 })
     expect(codeOf(await work.within('query', never))).toEqual([{ code: 'QUERY_TIMEOUT', limit: 'timeMs', maximum: 20 }])
     await expect(work.read(() => 'x')).rejects.toThrow(/0\.02 seconds/)

@@ -54,6 +54,23 @@ describe('a time expression', () => {
   })
 
   it.each([
+    ['29 February', '2023-05-08', true, '2020-02-29'],
+    ['29 February', '2024-01-15', true, '2020-02-29'],
+    ['29 February', '2024-02-29', true, '2024-02-29'],
+    ['29 February', '2024-03-01', false, '2028-02-29'],
+    ['February 29', '2023-05-08', false, '2024-02-29'],
+    ['29 February', '1903-12-31', true, '1896-02-29'],
+    ['29 February 2024', '2023-05-08', true, '2024-02-29'],
+    ['29 February 2023', '2023-05-08', true, null],
+    ['2023-02-29', '2023-05-08', true, null],
+    ['30 February', '2024-05-08', true, null],
+    ['31 December', '2023-01-01', true, '2022-12-31'],
+  ])('%s, said on %s (in the past: %s), is %s', (text, saidOn, isPast, expected) => {
+    const day = readTime(`we met on ${text}`, new Date(saidOn), isPast)?.day
+    expect(day?.toISOString().slice(0, 10) ?? null).toBe(expected)
+  })
+
+  it.each([
     'recently',
     'a few days ago',
     'some time ago',

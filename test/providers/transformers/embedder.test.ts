@@ -54,7 +54,7 @@ describe('the embedder through transformers.js', () => {
     ['/models/no-such-directory', /file was not found locally at "\/models\/no-such-directory\/config.json"\. Check/],
     ['hub/wide', /returned vectors of 512 components instead of 384\. Set EMBEDDING_DIMENSIONS=512,/],
     ['hub/unpooled', /its output has the shape 1 × 1 × 384\./],
-    ['hub/nan', /components that are not numbers/],
+    ['hub/nan', /components that are not finite/],
   ])('fails permanently with the model %s', async (model, message) => {
     const failure = await failureOf(create(model).embed(['one']))
     expect(failure.message).toMatch(message)
@@ -64,7 +64,7 @@ describe('the embedder through transformers.js', () => {
   it('loads a model on a later call if the download failed', async () => {
     const embedder = create('hub/offline-at-first')
     const failure = await failureOf(embedder.embed(['one']))
-    expect(failure.message).toMatch(/fetch failed\. .*may be a directory/)
+    expect(failure.message).toMatch(/fetch failed\. .*to a local directory/)
     expect(failure.retryable).toBe(true)
     expect(await embedder.embed(['one'])).toHaveLength(1)
   })

@@ -1,5 +1,5 @@
-// Reads a user's number of turns and of changed facts, and moves the marks that record how many of them automatic work
-// has processed. A run moves its mark in the transaction that writes its result, so that both happen or neither.
+// Reads a user's number of turns and of changed facts, and advances the marks that record how many of them automatic work
+// has processed. A run advances its mark in the transaction that writes its result, so that both happen or neither.
 
 import type { Db, Tx } from '../../db.ts'
 import type { Subject } from '../../job-queue.ts'
@@ -26,7 +26,7 @@ export async function readProgressOf(db: Db, tenant: string, userId: string): Pr
   )
 }
 
-/** Moves the reconciliation mark from `from` by `turns`; false if it is no longer at `from`. */
+/** Advances the reconciliation mark by `turns`. Returns false if the mark no longer equals `from`. */
 export async function advanceReconciliation(
   tx: Tx,
   tenant: string,
@@ -44,7 +44,7 @@ export async function advanceReconciliation(
 }
 
 /**
- * Moves the profile marks from `from` by `turns` and to `changes`, and counts a run if `turns` is not 0. Returns false
+ * Advances the profile marks from `from` by `turns` and to `changes`, and counts a run if `turns` is not 0. Returns false
  * if the marks are no longer at `from`.
  */
 export async function advanceProfiling(

@@ -2,12 +2,19 @@
 // because nearly every request makes one, and Prisma takes 10 µs more per row of a list (`npm run bench -- http`).
 
 import type { Pool } from 'pg'
-import type { CompactionStrategy } from '../../generated/enums.ts'
-import type { Db } from '../../db.ts'
-import { join, parameter, raw, sql, type Sql } from '../sql.ts'
-import { among, howMany, VIEWER, views, type HowMany } from '../visible.ts'
-
-type Viewer = { tenant: string; actor: string }
+import type { CompactionStrategy, ConversationVisibility } from '../../generated/enums.ts'
+import { empty, join, parameter, raw, sql, type Sql } from '../sql.ts'
+import {
+  among,
+  conversationVisible,
+  howMany,
+  joinViewer,
+  viewColumns,
+  VIEWER,
+  views,
+  type HowMany,
+} from '../visible.ts'
+import type { Viewer } from '../../viewer.ts'
 
 export type ConversationRow = {
   id: string
@@ -25,6 +32,8 @@ export type ConversationRow = {
   strategy: CompactionStrategy
   /** Whether the server extracts facts from the conversation's turns automatically. */
   factExtraction: boolean
+  /** Who sees that the conversation exists. */
+  visibility: ConversationVisibility
   createdAt: Date
   updatedAt: Date
   lastSeq: number
@@ -37,20 +46,17 @@ export type ConversationRow = {
   addressed: boolean
 }
 
-const SELECT = raw(`
-  SELECT c.id, c.tenant, c.key, c.owner, c.agent_name AS "agentName", c.title, c.system_prompt AS "systemPrompt",
-         c.metadata, c.trigger_turns AS "triggerTurns", c.trigger_tokens AS "triggerTokens",
-         c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy,
-         c.fact_extraction AS "factExtraction", c.created_at AS "createdAt", j.updated_at AS "updatedAt",
-         j.last_seq AS "lastSeq",
-         j.turn_count AS "publicTurnCount", j.token_count::double precision AS "publicTokenCount", v.actor AS "viewActor", v.windows,
-         v.addressed
-  FROM conversation c
-  JOIN journal j ON j.conversation_id = c.id`)
+const COLUMNS = raw(`
+  c.id, c.tenant, c.key, c.owner, c.agent_name AS "agentName", c.title, c.system_prompt AS "systemPrompt",
+  c.metadata, c.trigger_turns AS "triggerTurns", c.trigger_tokens AS "triggerTokens",
+  c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy, c.fact_extraction AS "factExtraction",
+  c.visibility, c.created_at AS "createdAt", j.updated_at AS "updatedAt", j.last_seq AS "lastSeq",
+  j.turn_count AS "publicTurnCount", j.token_count::double precision AS "publicTokenCount"`)
 
 const byId = (name: string, conversationIds: HowMany) => ({
   name,
-  text: sql`${SELECT} JOIN (${views(VIEWER, among(parameter(3), conversationIds))}) v ON v.id = c.id`.text,
+  text: sql`SELECT ${COLUMNS}, ${viewColumns('viewActor')} FROM conversation c JOIN journal j ON j.conversation_id = c.id ${joinViewer(VIEWER)}
+    WHERE ${conversationVisible(VIEWER)} AND ${among(parameter(3), conversationIds)}`.text,
 })
 const BY_ID = { one: byId('read-conversation', 'one'), many: byId('read-conversations', 'many') }
 
@@ -67,10 +73,21 @@ export async function readConversations(
   return rows
 }
 
-/** Id of the conversation with the key; null if there is none. */
-export async function findConversation(db: Db, tenant: string, key: string): Promise<string | null> {
-  const found = await db.conversation.findUnique({ where: { tenant_key: { tenant, key } }, select: { id: true } })
-  return found?.id ?? null
+const BY_KEY = sql`
+  SELECT c.id FROM (${views(VIEWER, raw('c.key = $3::text'))}) v JOIN conversation c ON c.id = v.id
+  ORDER BY c.created_at, c.id LIMIT 1`.text
+
+/**
+ * Id of the conversation with the key that the viewer sees, the oldest one if several MEMBERS conversations have it; null
+ * if there is none. Uses the unique index conversation_key.
+ */
+export async function findConversation(pool: Pool, { tenant, actor }: Viewer, key: string): Promise<string | null> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: 'find-conversation',
+    text: BY_KEY,
+    values: [tenant, actor, key],
+  })
+  return rows[0]?.id ?? null
 }
 
 export type ConversationOrder = 'CREATED' | 'ACTIVE'
@@ -101,8 +118,10 @@ type ConversationList = {
 const containing = (search: string) => `%${search.replace(/[\\%_]/g, '\\$&')}%`
 
 /**
- * The matching conversations of the viewer's tenant, starting from `list.from`. No write changes the order CREATED. In
- * the order ACTIVE, a new entry makes its conversation the newest.
+ * The matching conversations that the viewer sees, starting from `list.from`. No write changes the order CREATED. In the
+ * order ACTIVE, a new entry makes its conversation the newest. OPEN and MEMBERS conversations are read apart, by the index
+ * conversation_newest or journal_activity, so that a list does not pass over the MEMBERS conversations of others: of
+ * MEMBERS conversations, those in which the viewer was a participant may be read by the index participant_actor.
  */
 export async function listConversations(
   pool: Pool,
@@ -131,15 +150,24 @@ export async function listConversations(
   given(list.metadata, (metadata) => sql`c.metadata @> ${JSON.stringify(metadata)}::jsonb`)
   given(list.updatedBefore, (time) => sql`j.updated_at < ${time}::timestamptz`)
   given(list.search || null, (search) => sql`c.title ILIKE ${containing(search)}::text`)
+  // A constant, because the planner assumes a tenth of all rows for a parameter, and a power of two, so that few statements
+  // are prepared.
+  const limit = raw(String(2 ** Math.ceil(Math.log2(Math.max(1, list.limit)))))
+  const visible = (visibility: ConversationVisibility) => sql`(
+    SELECT ${COLUMNS}, ${viewColumns('viewActor')} FROM conversation c JOIN journal j ON j.conversation_id = c.id ${joinViewer(viewer)}
+    WHERE ${raw(byCreation ? 'c' : 'j')}.visibility = ${raw(`'${visibility}'`)}
+      AND ${conversationVisible(viewer)} ${visibility === 'MEMBERS' ? raw('AND p.actor IS NOT NULL') : empty}
+      AND ${join(conditions, ' AND ')}
+    ORDER BY ${list.from === 'newest' ? newestFirst : oldestFirst} LIMIT ${limit})`
+  const time = raw(byCreation ? '"createdAt"' : '"updatedAt"')
+  const direction = raw(list.from === 'newest' ? 'DESC' : 'ASC')
   const statement = sql`
-    ${SELECT}
-    CROSS JOIN LATERAL (${views(viewer, raw('c.id = j.conversation_id'))}) v
-    WHERE ${join(conditions, ' AND ')}
-    ORDER BY ${list.from === 'newest' ? newestFirst : oldestFirst} LIMIT ${list.limit}::integer`
+    SELECT * FROM (${visible('OPEN')} UNION ALL ${visible('MEMBERS')}) x
+    ORDER BY x.${time} ${direction}, x.id ${direction} LIMIT ${list.limit}::integer`
   const isWholeList = conditions.length === 1
   const { rows } = await pool.query<ConversationRow>({
     // Only the first page of the whole list is prepared: filters combine to too many statements.
-    ...(isWholeList && { name: `list-conversations-${list.order.toLowerCase()}-${list.from}` }),
+    ...(isWholeList && { name: `list-conversations-${list.order.toLowerCase()}-${list.from}-${limit.text}` }),
     text: statement.text,
     values: statement.values,
   })

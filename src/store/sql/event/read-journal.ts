@@ -3,16 +3,17 @@
 // the journal after each wake-up (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
-import type { EntryKind } from '../../generated/enums.ts'
+import type { ConversationVisibility, EntryKind } from '../../generated/enums.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
 import { raw, sql } from '../sql.ts'
+import { journalVisible, VIEWER } from '../visible.ts'
 import { SUMMARY_COLUMNS, type SummaryRow } from '../summary/read-summaries.ts'
 import { TURN_COLUMNS, type TurnRow } from '../turn/turn-columns.ts'
 
 /** Number of bytes at which a page of the journal ends. A page exceeds it by at most one entry. */
 export const JOURNAL_PAGE_BYTES = 512 * 1024
 /** Maximum number of entries in a page that is limited by number only, not by size. */
-export const FEW = 4
+export const SMALL_PAGE = 4
 
 export type JournalRow = {
   seq: number
@@ -47,7 +48,7 @@ const ENTRIES = raw(`FROM entry e LEFT JOIN turn t ON t.id = e.turn_id
     AND (SELECT true FROM conversation c WHERE c.id = $2::text AND c.tenant = $1::text)
   ORDER BY e.seq LIMIT $4::integer`)
 
-const FEW_ENTRIES = sql`SELECT ${ENTRY_COLUMNS}, ${TURN_COLUMNS} ${ENTRIES}`.text
+const SMALL_PAGE_ENTRIES = sql`SELECT ${ENTRY_COLUMNS}, ${TURN_COLUMNS} ${ENTRIES}`.text
 
 // The sums are computed on references to large values. Only the rows that are returned are read in full.
 const PAGE = sql`
@@ -68,8 +69,8 @@ const PAGE = sql`
 
 /**
  * Up to `limit` entries with seq above `after`, in order. The page ends with the entry that reaches JOURNAL_PAGE_BYTES,
- * so it exceeds that by at most one entry. Up to FEW entries are read without computing their sizes, in half the time
- * (0.45 ms instead of 0.8 ms for one entry). Empty if the tenant has no such conversation.
+ * so it exceeds that by at most one entry. Up to SMALL_PAGE entries are read without computing their sizes, in half the
+ * time (0.45 ms instead of 0.8 ms for one entry). Empty if the tenant has no such conversation.
  */
 export async function readJournal(
   pool: Pool,
@@ -91,8 +92,8 @@ export async function readJournal(
   }
   const values = [tenant, conversationId, after, limit]
   const { rows } = await pool.query<Flat>(
-    limit <= FEW
-      ? { name: 'read-journal', text: FEW_ENTRIES, values }
+    limit <= SMALL_PAGE
+      ? { name: 'read-journal', text: SMALL_PAGE_ENTRIES, values }
       : { name: 'read-journal-page', text: PAGE, values: [...values, JOURNAL_PAGE_BYTES] },
   )
   const replacedIds = rows.filter((row) => row.kind === 'SUPERSEDED').map((row) => row.supersedes)
@@ -111,7 +112,7 @@ export async function readJournal(
       replaced: replaced?.get(supersedes) ?? null,
       summary: summaries?.get(summaryId) ?? null,
       facts: (factIds ?? []).flatMap((id) => facts?.get(id) ?? []),
-      pageBytes: pageBytes ?? ((index + 1) * JOURNAL_PAGE_BYTES) / FEW,
+      pageBytes: pageBytes ?? ((index + 1) * JOURNAL_PAGE_BYTES) / SMALL_PAGE,
     }),
   )
 }
@@ -151,12 +152,31 @@ async function factsById(
   return facts
 }
 
-/** The seq of the newest entry; 0 without entries, null if the tenant has no such conversation. */
-export async function readLastSeq(pool: Pool, tenant: string, conversationId: string): Promise<number | null> {
+const LAST_SEQ = sql`SELECT j.last_seq AS seq FROM journal j
+  WHERE j.conversation_id = $3::text AND ${journalVisible(VIEWER)}`.text
+
+/** The seq of the newest entry; 0 without entries, null if the viewer sees no such conversation. */
+export async function readLastSeq(
+  pool: Pool,
+  { tenant, actor }: { tenant: string; actor: string },
+  conversationId: string,
+): Promise<number | null> {
   const { rows } = await pool.query<{ seq: number }>({
     name: 'read-last-seq',
-    text: 'SELECT last_seq AS seq FROM journal WHERE conversation_id = $2 AND tenant = $1',
-    values: [tenant, conversationId],
+    text: LAST_SEQ,
+    values: [tenant, actor, conversationId],
   })
   return rows[0]?.seq ?? null
+}
+
+export type JournalHead = { lastSeq: number; visibility: ConversationVisibility }
+
+/** The seq of the newest entry, and who sees the conversation; null if the tenant has no such conversation. For feeds. */
+export async function readJournalHead(pool: Pool, tenant: string, conversationId: string): Promise<JournalHead | null> {
+  const { rows } = await pool.query<JournalHead>({
+    name: 'read-journal-head',
+    text: 'SELECT last_seq AS "lastSeq", visibility FROM journal WHERE conversation_id = $2 AND tenant = $1',
+    values: [tenant, conversationId],
+  })
+  return rows[0] ?? null
 }

@@ -2,18 +2,25 @@
 // entries are numbered without gaps.
 
 import type { Tx } from '../../db.ts'
-import type { EntryKind } from '../../generated/enums.ts'
+import type { ConversationVisibility, EntryKind } from '../../generated/enums.ts'
 import { named } from '../sql.ts'
+import { journalVisible } from '../visible.ts'
 
-/** Locks the conversation against all other writers. Null if the tenant has no such conversation. */
+export type LockedJournal = { lastSeq: number; salt: number; visibility: ConversationVisibility }
+
+/**
+ * Locks the conversation against all other writers. Null if the viewer sees no such conversation, which is then not
+ * locked; a null actor, for jobs, sees every conversation of the tenant.
+ */
 export async function lockJournal(
   tx: Tx,
-  tenant: string,
+  viewer: { tenant: string; actor: string | null },
   conversationId: string,
-): Promise<{ lastSeq: number; salt: number } | null> {
-  const rows = await tx.$queryRaw<{ lastSeq: number; salt: number }[]>`
+): Promise<LockedJournal | null> {
+  const rows = await tx.$queryRaw<LockedJournal[]>`
     ${named('lock-journal')}
-    SELECT last_seq AS "lastSeq", salt FROM journal WHERE conversation_id = ${conversationId} AND tenant = ${tenant} FOR UPDATE`
+    SELECT j.last_seq AS "lastSeq", j.salt, j.visibility
+    FROM journal j WHERE j.conversation_id = ${conversationId}::text AND ${journalVisible(viewer)} FOR UPDATE OF j`
   return rows[0] ?? null
 }
 

@@ -2,35 +2,32 @@
 
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
-import { factVisible } from '../visible.ts'
-
-type Viewer = { tenant: string; actor: string }
+import { factVisible, fromVisibleSources } from '../visible.ts'
+import type { Viewer } from '../../viewer.ts'
 
 type FactCounts = {
   active: number
   superseded: number
   /** Active facts that no recall or context has returned. */
   neverRecalled: number
-  /** Active and superseded facts without audience that the viewer sees. */
-  forEveryone: number
-  /** Facts of the tenant without audience that were not written because an exact duplicate was active. */
+  /** Assertions of these facts that the viewer sees, without the first of each fact. */
   exactDuplicatesSkipped: number
 }
 
-/** Counts the facts that the viewer sees. Reads all facts of the tenant. */
+/** Counts the facts that the viewer sees. Reads all facts of the tenant and their sources. */
 export async function countFacts(db: Db, { tenant, actor }: Viewer): Promise<FactCounts> {
   const rows = await db.$queryRaw<FactCounts[]>`
       SELECT count(*) FILTER (WHERE f.superseded_at IS NULL)::integer AS active,
              count(*) FILTER (WHERE f.superseded_at IS NOT NULL)::integer AS superseded,
              count(*) FILTER (WHERE f.superseded_at IS NULL AND f.recalled_at IS NULL)::integer AS "neverRecalled",
-             count(*) FILTER (WHERE f.audience IS NULL)::integer AS "forEveryone",
-             coalesce((SELECT t.exact_duplicates_skipped FROM fact_tally t WHERE t.tenant = ${tenant}::text), 0)::double precision
-               AS "exactDuplicatesSkipped"
-      FROM fact f WHERE ${factVisible({ tenant, actor })}`
+             coalesce(sum(greatest(a.assertions - 1, 0)), 0)::double precision AS "exactDuplicatesSkipped"
+      FROM fact f
+      CROSS JOIN LATERAL (SELECT sum(s.assertions) AS assertions ${fromVisibleSources({ tenant, actor })}) a
+      WHERE ${factVisible({ tenant, actor })}`
   return rows[0]!
 }
 
-/** Users about whom the viewer sees active facts, at most `limit`, in order of the newest fact, newest first. */
+/** Ids of users with active facts that the viewer sees, at most `limit`, ordered by newest fact, newest first. */
 export async function readUsersWithFacts(db: Db, { tenant, actor }: Viewer, limit: number): Promise<string[]> {
   const rows = await db.$queryRaw<{ user: string }[]>`
       SELECT f.user_id AS user FROM fact f
@@ -40,7 +37,12 @@ export async function readUsersWithFacts(db: Db, { tenant, actor }: Viewer, limi
 }
 
 /** The newest active facts about a user that the viewer sees, at most `limit`. Uses the index fact_user. */
-export const readAudited = (db: Db, { tenant, actor }: Viewer, userId: string, limit: number): Promise<FactRow[]> =>
+export const readFactsToAudit = (
+  db: Db,
+  { tenant, actor }: Viewer,
+  userId: string,
+  limit: number,
+): Promise<FactRow[]> =>
   db.$queryRaw<FactRow[]>`
     SELECT ${FACT_COLUMNS} FROM fact f
     WHERE f.user_id = ${userId}::text AND f.superseded_at IS NULL AND ${factVisible({ tenant, actor })}

@@ -52,6 +52,8 @@ export type UnreadTurn = {
   audience: string[] | null
   text: string
   createdAt: Date
+  /** Null unless the turn was imported. */
+  importedAt: Date | null
 }
 
 /** Committed turns with entries in (after, through], in order, except versions that were superseded since. */
@@ -64,7 +66,7 @@ export async function readUnreadTurns(
   const rows = await db.$queryRaw<
     UnreadTurn[]
   >`SELECT t.id, t.seq, t.root_seq AS "rootSeq", t.actor, p.display_name AS "displayName", p.kind, t.role,
-                  t.audience, t.text, t.created_at AS "createdAt"
+                  t.audience, t.text, t.created_at AS "createdAt", t.imported_at AS "importedAt"
            FROM entry e
            JOIN turn t ON t.id = e.turn_id AND t.status = 'COMMITTED' AND t.superseded_by IS NULL
            JOIN participant p ON p.conversation_id = t.conversation_id AND p.actor = t.actor

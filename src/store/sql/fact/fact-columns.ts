@@ -25,6 +25,8 @@ export type FactRow = {
   tokenCount: number
   contentHash: string
   observedAt: Date
+  /** When the server received the assertion, if its time was claimed; null if the server set `observedAt`. */
+  importedAt: Date | null
   createdAt: Date
   supersededBy: string | null
   /** Null while the fact is active. */
@@ -38,5 +40,6 @@ export const FACT_COLUMNS: Sql = raw(`
   f.id, f.user_id AS "userId", f.conversation_id AS "conversationId", f.root_seq AS "rootSeq", f.seq, f.audience,
   f.visibility, f.source_turn_id AS "sourceTurnId", f.said_by AS "saidBy",
   f.asserted_by AS "assertedBy", f.subject, f.predicate, f.object, f.confidence, f.token_count AS "tokenCount", f.content_hash AS "contentHash", f.observed_at AS "observedAt",
+  f.imported_at AS "importedAt",
   f.created_at AS "createdAt", f.superseded_by AS "supersededBy", f.superseded_at AS "supersededAt",
   f.supersede_reason AS "supersedeReason", f.supersede_note AS "supersedeNote"`)

@@ -6,7 +6,7 @@ import type { FactRow } from './fact-columns.ts'
 import { sql, type Sql } from '../sql.ts'
 
 /** Maximum number of sources of one fact in one conversation. Further repetitions there add no source. */
-const MAX_SOURCES = 100
+export const MAX_SOURCES = 100
 
 /** A source of the fact `id`. */
 export type NewSource = Pick<
@@ -21,6 +21,7 @@ export type NewSource = Pick<
   | 'assertedBy'
   | 'confidence'
   | 'observedAt'
+  | 'importedAt'
 >
 
 /** Identifies a source of a fact: a turn version, an entry that recorded it, or a recording without a conversation. */
@@ -28,48 +29,57 @@ const sourceOf = ({ sourceTurnId, conversationId, seq }: NewSource): string =>
   sourceTurnId ?? (conversationId === null ? 'tenant' : `${conversationId} ${seq}`)
 
 /**
- * Adds sources and returns the new ones. An existing source keeps its creation time and gets the later observation
- * time. Uses the primary key.
+ * Adds sources and returns the new ones. An existing source keeps its creation time, gets the later observation time,
+ * and counts the new assertions. Uses the primary key.
  */
 export async function addSources(
   tx: Tx,
   sources: readonly NewSource[],
 ): Promise<Pick<FactRow, 'id' | 'conversationId'>[]> {
-  const distinct = new Map(sources.map((each) => [`${each.id} ${sourceOf(each)}`, each]))
+  const distinct = new Map<string, NewSource & { source: string; assertions: number }>()
+  for (const each of sources) {
+    const source = sourceOf(each)
+    const key = `${each.id} ${source}`
+    distinct.set(key, { ...each, source, assertions: (distinct.get(key)?.assertions ?? 0) + 1 })
+  }
   if (distinct.size === 0) return []
-  const given = [...distinct.values()].map((each) => ({ ...each, source: sourceOf(each) }))
+  const given = [...distinct.values()]
   const rows = await tx.$queryRaw<{ id: string; conversationId: string | null; isNew: boolean }[]>`
     INSERT INTO fact_source AS s (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by,
-                                  asserted_by, confidence, observed_at)
+                                  asserted_by, confidence, observed_at, imported_at, assertions)
     SELECT n.id, n.source, n."conversationId", n."rootSeq", n.seq, n.audience, n."sourceTurnId", n."saidBy",
-           n."assertedBy", n.confidence, n."observedAt"
+           n."assertedBy", n.confidence, n."observedAt", n."importedAt", n.assertions
     FROM jsonb_to_recordset(${JSON.stringify(given)}::jsonb) AS n(
       id text, source text, "conversationId" text, "rootSeq" integer, seq integer, audience text[],
       "sourceTurnId" text, "saidBy" participant_kind, "assertedBy" text, confidence double precision,
-      "observedAt" timestamptz)
+      "observedAt" timestamptz, "importedAt" timestamptz, assertions integer)
     WHERE (SELECT count(*) FROM fact_source o
            WHERE o.fact_id = n.id AND o.conversation_id IS NOT DISTINCT FROM n."conversationId") < ${MAX_SOURCES}::integer
-    ON CONFLICT (fact_id, source) DO UPDATE SET observed_at = greatest(s.observed_at, excluded.observed_at)
+    ON CONFLICT (fact_id, source) DO UPDATE
+    SET observed_at = greatest(s.observed_at, excluded.observed_at),
+        imported_at = CASE WHEN excluded.observed_at > s.observed_at THEN excluded.imported_at ELSE s.imported_at END,
+        assertions = s.assertions + excluded.assertions
     RETURNING s.fact_id AS id, s.conversation_id AS "conversationId", s.xmax = 0 AS "isNew"`
   return rows.filter(({ isNew }) => isNew).map(({ id, conversationId }) => ({ id, conversationId }))
 }
 
-/** Copies the sources of facts to newly inserted facts with the same text. */
+/** Copies the sources of facts to newly inserted facts with the same text. Together they count as one assertion. */
 export async function copySources(tx: Tx, copies: readonly { from: string; to: string }[]): Promise<void> {
   if (copies.length === 0) return
   const [from, to] = [copies.map((copy) => copy.from), copies.map((copy) => copy.to)]
   await tx.$executeRaw`
     INSERT INTO fact_source (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by, asserted_by,
-                             confidence, observed_at, created_at)
+                             confidence, observed_at, imported_at, created_at, assertions)
     SELECT c.to_id, s.source, s.conversation_id, s.root_seq, s.seq, s.audience, s.turn_id, s.said_by, s.asserted_by,
-           s.confidence, s.observed_at, s.created_at
+           s.confidence, s.observed_at, s.imported_at, s.created_at,
+           (row_number() OVER (PARTITION BY c.to_id ORDER BY s.created_at, s.source) = 1)::integer
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact_source s ON s.fact_id = c.from_id`
 }
 
 /** The sources to remove: all sources in a conversation, or all sources in a turn version. */
-export type TakenBack = { conversationId: string } | { turnId: string }
+export type RemovedSources = { conversationId: string } | { turnId: string }
 
-const isRemoved = (removed: TakenBack, s: Sql): Sql =>
+const isRemoved = (removed: RemovedSources, s: Sql): Sql =>
   'turnId' in removed
     ? sql`${s}.turn_id IS NOT DISTINCT FROM ${removed.turnId}::text`
     : sql`${s}.conversation_id IS NOT DISTINCT FROM ${removed.conversationId}::text`
@@ -79,16 +89,21 @@ const isRemoved = (removed: TakenBack, s: Sql): Sql =>
  * source, and the most trusted assertion of the remaining sources: by the user itself, then by type of actor, then the
  * latest.
  */
-export async function takeBackSources(tx: Tx, factIds: readonly string[], removed: TakenBack): Promise<void> {
+export async function removeSources(tx: Tx, factIds: readonly string[], removed: RemovedSources): Promise<void> {
   if (factIds.length === 0) return
   const keeps = sql`EXISTS (SELECT FROM fact_source o WHERE o.fact_id = s.fact_id AND NOT ${isRemoved(removed, sql`o`)})`
   await tx.$executeRaw`
     DELETE FROM fact_source s WHERE s.fact_id = ANY (${factIds}::text[]) AND ${isRemoved(removed, sql`s`)} AND ${keeps}`
+  await nameSources(tx, factIds)
+}
+
+/** Makes each fact name its first source and its most trusted assertion, after its sources have changed. */
+export async function nameSources(tx: Tx, factIds: readonly string[]): Promise<void> {
   await tx.$executeRaw`
     UPDATE fact f
     SET conversation_id = p.conversation_id, root_seq = p.root_seq, seq = p.seq, audience = p.audience,
         source_turn_id = p.turn_id, said_by = b.said_by, asserted_by = b.asserted_by, confidence = b.confidence,
-        observed_at = b.observed_at
+        observed_at = b.observed_at, imported_at = b.imported_at
     FROM unnest(${factIds}::text[]) AS a(id)
     CROSS JOIN LATERAL (SELECT * FROM fact_source s WHERE s.fact_id = a.id ORDER BY s.created_at, s.source LIMIT 1) p
     CROSS JOIN LATERAL (
@@ -114,10 +129,10 @@ export async function lockFactsOfTurn(tx: Tx, turnId: string): Promise<string[]>
 }
 
 /**
- * Ids of the given facts that have one of the sources. After `takeBackSources`, these are the facts that have no other
+ * Ids of the given facts that have one of the sources. After `removeSources`, these are the facts that have no other
  * source.
  */
-export async function readFactsFrom(tx: Tx, factIds: readonly string[], removed: TakenBack): Promise<string[]> {
+export async function readFactsFrom(tx: Tx, factIds: readonly string[], removed: RemovedSources): Promise<string[]> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT DISTINCT s.fact_id AS id FROM fact_source s
     WHERE s.fact_id = ANY (${factIds}::text[]) AND ${isRemoved(removed, sql`s`)}`

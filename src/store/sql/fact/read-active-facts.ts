@@ -14,6 +14,8 @@ export type FactScope = {
   conversationId: string | null
   /** The actor who sees the facts; null for all facts. */
   actor: string | null
+  /** Key of the visibility set; absent for all sets. */
+  visibility?: string
 }
 
 /** Maximum number of facts read for all sets: each audience makes a set, and a user may have many. */
@@ -25,7 +27,7 @@ const MAX_READ = 5_000
  */
 export async function readActiveFacts(
   db: Db,
-  { tenant, userId, conversationId, actor }: FactScope,
+  { tenant, userId, conversationId, actor, visibility }: FactScope,
   limit: number,
 ): Promise<FactRow[]> {
   const inConversation = hasSourceIn(sql`${conversationId}::text`)
@@ -33,6 +35,7 @@ export async function readActiveFacts(
     userId === null
       ? sql`AND ${inConversation}`
       : sql`AND f.user_id = ${userId}::text ${conversationId === null ? empty : sql`AND ${inConversation}`}`
+  const inSet = visibility === undefined ? empty : sql`AND f.visibility = ${visibility}::text`
   const inView = actor === null ? empty : sql`AND ${factVisible({ tenant, actor })}`
   return db.$queryRaw<FactRow[]>`
       SELECT ${FACT_COLUMNS}
@@ -41,37 +44,47 @@ export async function readActiveFacts(
           PARTITION BY coalesce(f.user_id, f.conversation_id), f.visibility
           ORDER BY f.created_at DESC, f.id DESC) AS ordinal
         FROM fact f
-        WHERE f.tenant = ${tenant}::text AND f.superseded_at IS NULL ${inScope} ${inView}) f
+        WHERE f.tenant = ${tenant}::text AND f.superseded_at IS NULL ${inScope} ${inSet} ${inView}) f
       WHERE f.ordinal <= ${limit}::integer
       ORDER BY f.ordinal, coalesce(f.user_id, f.conversation_id), f.visibility LIMIT ${MAX_READ}::integer`
 }
 
 /**
- * Active and superseded facts about the users, and about no user in the conversation. Newest first, at most `limit`.
+ * Active and superseded facts about the users, and about no user in the conversation, without those of MEMBERS
+ * conversations other than `members` (null for none). Newest first, at most `limit`.
  */
 export async function readFactsAbout(
   db: Db,
   tenant: string,
   users: readonly string[],
   conversationId: string,
+  members: string | null,
   limit: number,
 ): Promise<FactRow[]> {
   return db.$queryRaw<FactRow[]>`
     SELECT ${FACT_COLUMNS} FROM fact f
            WHERE f.tenant = ${tenant}::text
+             AND (NOT starts_with(f.visibility, 'conv_') OR starts_with(f.visibility, ${members}::text))
              AND (f.user_id = ANY (${users}::text[]) OR f.user_id IS NULL AND f.conversation_id = ${conversationId}::text)
            ORDER BY f.created_at DESC, f.id DESC LIMIT ${limit}::integer`
 }
 
 /**
- * Display names of users in the tenant's conversations, by actor, at most 100 each. Uses the index participant_actor.
+ * Display names of users in the tenant's OPEN conversations and in the MEMBERS conversation `members` (null for none), by
+ * actor, at most 100 each. Uses the index participant_actor.
  */
-export async function readNames(db: Db, tenant: string, users: readonly string[]): Promise<Map<string, string[]>> {
+export async function readNames(
+  db: Db,
+  tenant: string,
+  users: readonly string[],
+  members: string | null,
+): Promise<Map<string, string[]>> {
   const rows = await db.$queryRaw<{ actor: string; names: string[] }[]>`
       SELECT a.actor, ARRAY(
         SELECT DISTINCT p.display_name FROM participant p
         JOIN conversation c ON c.id = p.conversation_id AND c.tenant = ${tenant}::text
-        WHERE p.actor = a.actor AND p.display_name IS NOT NULL LIMIT 100) AS names
+        WHERE p.actor = a.actor AND p.display_name IS NOT NULL
+          AND (c.visibility = 'OPEN' OR c.id = ${members}::text) LIMIT 100) AS names
       FROM unnest(${users}::text[]) AS a(actor)`
   return new Map(rows.map(({ actor, names }) => [actor, names]))
 }

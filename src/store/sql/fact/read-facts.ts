@@ -1,14 +1,13 @@
 // Reads the facts that a viewer sees: by id, or as a list, newest first.
 
-import type { Db } from '../../db.ts'
+import type { Db, Tx } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
 import { empty, join, named, sql, type Sql } from '../sql.ts'
 import { among, factVisible, hasSourceIn, howMany, views, visible } from '../visible.ts'
-
-type Viewer = { tenant: string; actor: string }
+import type { Viewer } from '../../viewer.ts'
 
 /** The visible facts among the ids, superseded or not, in no order. Uses the primary key. */
-export const readFacts = (db: Db, viewer: Viewer, ids: readonly string[]): Promise<FactRow[]> =>
+export const readFacts = (db: Db | Tx, viewer: Viewer, ids: readonly string[]): Promise<FactRow[]> =>
   db.$queryRaw<FactRow[]>`${named('read-facts')}
     SELECT ${FACT_COLUMNS} FROM fact f WHERE f.id = ANY (${ids}::text[]) AND ${factVisible(viewer)}`
 

@@ -25,14 +25,15 @@ export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFac
   const rows = await tx.$queryRaw<{ id: string }[]>`
     INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id,
                       said_by, asserted_by, subject, predicate, object, confidence, token_count, content_hash,
-                      observed_at, terms)
+                      observed_at, imported_at, terms)
     SELECT n.id, ${tenant}::text, n."userId", n."conversationId", n."rootSeq", n.seq, n.audience, n.visibility,
            n."sourceTurnId", n."saidBy", n."assertedBy", n.subject, n.predicate, n.object, n.confidence,
-           n."tokenCount", n."contentHash", n."observedAt", n.terms
+           n."tokenCount", n."contentHash", n."observedAt", n."importedAt", n.terms
     FROM jsonb_to_recordset(${numbered}::jsonb) AS n(
       id text, index integer, "userId" text, "conversationId" text, "rootSeq" integer, seq integer, audience text[], visibility text,
       "sourceTurnId" text, "saidBy" participant_kind, "assertedBy" text, subject text, predicate text, object text,
-      confidence double precision, "tokenCount" integer, "contentHash" text, "observedAt" timestamptz, terms integer[])
+      confidence double precision, "tokenCount" integer, "contentHash" text, "observedAt" timestamptz, "importedAt" timestamptz,
+      terms integer[])
     ORDER BY n."contentHash", coalesce(n."userId", n."conversationId", ''), n.visibility, n.index
     ON CONFLICT (tenant, (coalesce(user_id, conversation_id, '')), visibility, content_hash)
       WHERE superseded_at IS NULL DO NOTHING
@@ -71,16 +72,18 @@ export async function lockFactsByKey(tx: Tx, tenant: string, keys: readonly Fact
 }
 
 /** The most trusted assertion of a fact. */
-export type Renewal = Pick<FactRow, 'id' | 'saidBy' | 'assertedBy' | 'confidence' | 'observedAt'>
+export type Renewal = Pick<FactRow, 'id' | 'saidBy' | 'assertedBy' | 'confidence' | 'observedAt' | 'importedAt'>
 
 /** Updates the most trusted assertion of facts that the transaction has locked. The facts keep their first source. */
 export async function renewFacts(tx: Tx, renewals: readonly Renewal[]): Promise<void> {
   if (renewals.length === 0) return
   await tx.$executeRaw`
     UPDATE fact f
-    SET said_by = r."saidBy", asserted_by = r."assertedBy", confidence = r.confidence, observed_at = r."observedAt"
+    SET said_by = r."saidBy", asserted_by = r."assertedBy", confidence = r.confidence, observed_at = r."observedAt",
+        imported_at = r."importedAt"
     FROM jsonb_to_recordset(${JSON.stringify(renewals)}::jsonb) AS r(
-      id text, "saidBy" participant_kind, "assertedBy" text, confidence double precision, "observedAt" timestamptz)
+      id text, "saidBy" participant_kind, "assertedBy" text, confidence double precision, "observedAt" timestamptz,
+      "importedAt" timestamptz)
     WHERE f.id = r.id`
 }
 
@@ -145,12 +148,4 @@ export async function copyFactVectors(tx: Tx, copies: readonly { from: string; t
     UPDATE fact f SET embedded_by = o.embedded_by
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact o ON o.id = c.from_id
     WHERE f.id = c.to_id`
-}
-
-/** Adds to the tenant's count of facts without audience that were skipped as exact duplicates. */
-export async function countSkipped(tx: Tx, tenant: string, skipped: number): Promise<void> {
-  if (skipped === 0) return
-  await tx.$executeRaw`
-    INSERT INTO fact_tally AS t (tenant, exact_duplicates_skipped) VALUES (${tenant}::text, ${skipped}::bigint)
-    ON CONFLICT (tenant) DO UPDATE SET exact_duplicates_skipped = t.exact_duplicates_skipped + ${skipped}::bigint`
 }

@@ -5,6 +5,10 @@
 // archived.
 
 import type { Db } from '../../db.ts'
+import { raw, sql, type Sql } from '../sql.ts'
+import { views } from '../visible.ts'
+
+type Viewer = { tenant: string; actor: string }
 
 export type JobState = 'WAITING' | 'RETRYING' | 'ACTIVE' | 'COMPLETED' | 'FAILED'
 
@@ -31,13 +35,21 @@ const isInstalled = async (db: Db): Promise<boolean> => {
   return rows[0]!.made
 }
 
+/** Whether the viewer sees the conversation of job `b`; for a job about a user, any conversation of that user. */
+const isSeen = (viewer: Viewer): Sql => sql`(
+  CASE WHEN b.data->>'key' ~ '^conv_\\w{26}$' THEN EXISTS (${views(viewer, raw(`c.id = b.data->>'key'`))})
+  ELSE b.data->>'key' = ${viewer.actor}::text OR EXISTS (${views(
+    viewer,
+    raw(`c.id IN (SELECT u.conversation_id FROM participant u WHERE u.actor = b.data->>'key')`),
+  )}) END)`
+
 /**
- * The tenant's jobs in the queues, at most `limit`: first unfinished jobs, oldest first; then finished jobs, last
+ * The tenant's jobs in the queues that the viewer sees, at most `limit`: first unfinished jobs, oldest first; then finished jobs, last
  * finished first. A null `state` means any.
  */
 export async function readJobs(
   db: Db,
-  tenant: string,
+  viewer: Viewer,
   names: readonly string[],
   state: JobState | null,
   limit: number,
@@ -54,7 +66,7 @@ export async function readJobs(
                                          WHEN 'active' THEN 'ACTIVE' WHEN 'completed' THEN 'COMPLETED'
                                          ELSE 'FAILED' END AS job_state
             FROM pgboss.job b
-            WHERE b.name = ANY (${names}::text[]) AND b.data->>'tenant' = ${tenant}::text) j
+            WHERE b.name = ANY (${names}::text[]) AND b.data->>'tenant' = ${viewer.tenant}::text AND ${isSeen(viewer)}) j
       WHERE ${state}::text IS NULL OR j.job_state = ${state}::text
       ORDER BY j.completed_on IS NOT NULL, CASE WHEN j.completed_on IS NULL THEN j.created_on END,
                j.completed_on DESC, j.id
@@ -62,17 +74,18 @@ export async function readJobs(
   return rows
 }
 
-/** Number of the tenant's jobs that wait or retry, and the age of the oldest one in seconds; null if there is none. */
+/** Number of the jobs that the viewer sees and that wait or retry, and the age of the oldest one in seconds; null if there is none. */
 export async function readQueue(
   db: Db,
-  tenant: string,
+  viewer: Viewer,
   names: readonly string[],
 ): Promise<{ waiting: number; ageSeconds: number | null }> {
   if (!(await isInstalled(db))) return { waiting: 0, ageSeconds: null }
   const rows = await db.$queryRaw<{ waiting: number; ageSeconds: number | null }[]>`
       SELECT count(*)::integer AS waiting,
-             extract(epoch FROM now() - min(j.created_on))::double precision AS "ageSeconds"
-      FROM pgboss.job j
-      WHERE j.name = ANY (${names}::text[]) AND j.data->>'tenant' = ${tenant}::text AND j.state IN ('created', 'retry')`
+             extract(epoch FROM now() - min(b.created_on))::double precision AS "ageSeconds"
+      FROM pgboss.job b
+      WHERE b.name = ANY (${names}::text[]) AND b.data->>'tenant' = ${viewer.tenant}::text
+        AND b.state IN ('created', 'retry') AND ${isSeen(viewer)}`
   return rows[0]!
 }

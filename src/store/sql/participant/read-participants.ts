@@ -3,6 +3,8 @@
 
 import type { Pool } from 'pg'
 import type { HistoryVisibility, ParticipantKind } from '../../generated/enums.ts'
+import { raw, sql, type Sql } from '../sql.ts'
+import { VIEWER, views } from '../visible.ts'
 
 export type ParticipantRow = {
   conversationId: string
@@ -19,25 +21,35 @@ export type ParticipantRow = {
   addressed: boolean
 }
 
+/** The participants of the conversations `c (id)`, ordered by conversation, time of joining, and actor. */
+const statement = (conversations: Sql) =>
+  sql`
+  SELECT p.conversation_id AS "conversationId", p.actor, p.kind, p.display_name AS "displayName", p.history,
+         p.joined_at AS "joinedAt", p.left_at AS "leftAt", p.last_read_seq AS "lastReadSeq", p.windows, p.addressed
+  FROM (${conversations}) c JOIN participant p ON p.conversation_id = c.id
+  WHERE $4::text[] IS NULL OR p.actor = ANY ($4::text[])
+  ORDER BY p.conversation_id, p.joined_at, p.actor`.text
+
+const IDS = raw('c.id = ANY ($3::text[])')
+const VISIBLE = { name: 'read-participants', text: statement(views(VIEWER, IDS)) }
+const ALL = {
+  name: 'read-all-participants',
+  text: statement(sql`SELECT c.id FROM conversation c WHERE c.tenant = $1::text AND $2::text IS NULL AND ${IDS}`),
+}
+
 /**
- * Participants of the tenant's conversations, ordered by conversation, time of joining, and actor. If `actors` is not
- * null, only these actors.
+ * Participants of the conversations that the viewer sees, ordered by conversation, time of joining, and actor. A null
+ * actor, for feeds and jobs, sees every conversation of the tenant. If `actors` is not null, only these actors.
  */
 export async function readParticipants(
   pool: Pool,
-  tenant: string,
+  { tenant, actor }: { tenant: string; actor: string | null },
   conversationIds: readonly string[],
   actors: readonly string[] | null = null,
 ): Promise<ParticipantRow[]> {
   const { rows } = await pool.query<ParticipantRow>({
-    name: 'read-participants',
-    text: `
-      SELECT p.conversation_id AS "conversationId", p.actor, p.kind, p.display_name AS "displayName", p.history,
-             p.joined_at AS "joinedAt", p.left_at AS "leftAt", p.last_read_seq AS "lastReadSeq", p.windows, p.addressed
-      FROM participant p JOIN conversation c ON c.id = p.conversation_id AND c.tenant = $1::text
-      WHERE p.conversation_id = ANY ($2::text[]) AND ($3::text[] IS NULL OR p.actor = ANY ($3::text[]))
-      ORDER BY p.conversation_id, p.joined_at, p.actor`,
-    values: [tenant, conversationIds, actors],
+    ...(actor === null ? ALL : VISIBLE),
+    values: [tenant, actor, conversationIds, actors],
   })
   return rows
 }

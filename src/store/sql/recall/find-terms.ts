@@ -3,6 +3,7 @@
 // (`npm run bench -- recall`).
 
 import type { Pool } from 'pg'
+import { createYield } from '../../../yield.ts'
 import type { SearchFilter } from '../../vector-search.ts'
 import { raw, sql } from '../sql.ts'
 import { filterParameters, filterValues, matches } from './findable.ts'
@@ -63,7 +64,11 @@ export async function findTerms(
     values: [viewer.tenant, viewer.actor, conversationIds, terms, limit, ...filterValues(filter)],
   })
   const found: Posting[][] = terms.map(() => [])
-  for (const { ordinal, packed } of rows) if (packed) found[ordinal - 1] = unpack(packed, conversationIds)
+  const yieldIfDue = createYield()
+  for (const { ordinal, packed } of rows) {
+    if (packed) found[ordinal - 1] = unpack(packed, conversationIds)
+    await yieldIfDue()
+  }
   return found
 }
 

@@ -4,6 +4,7 @@
 // packed value to base64 and back.
 
 import type { Pool } from 'pg'
+import { createYield } from '../../../yield.ts'
 import type { SearchFilter } from '../../vector-search.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 import { filterParameters, filterValues, matches } from './findable.ts'
@@ -95,10 +96,12 @@ export async function readIndex(
     ],
   })
   const found: IndexedTurn[][] = ranges.map(() => [])
-  for (const row of rows) found[row.ordinal - 1] = unpack(row, ranges[row.ordinal - 1]!.conversationId, terms)
+  for (const row of rows) found[row.ordinal - 1] = await unpack(row, ranges[row.ordinal - 1]!.conversationId, terms)
   return found
 }
 
+/** Number of turns after which unpacking checks whether to yield to the event loop. */
+const YIELD_AFTER = 64
 /** The origin of Postgres' timestamps, which are in microseconds. */
 const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
 /**
@@ -114,11 +117,18 @@ const ELEMENT_HEADER = 4
 const offsetOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
 
 /** Returns the turns in order of root seq. Counts only the requested terms, because there are many turns. */
-function unpack(packed: Packed, conversationId: string, requested: ReadonlyMap<number, number>): IndexedTurn[] {
+async function unpack(
+  packed: Packed,
+  conversationId: string,
+  requested: ReadonlyMap<number, number>,
+): Promise<IndexedTurn[]> {
   if (packed.rootSeqs === null) return []
   const { rootSeqs, seqs, times, tokens, bits, actors, terms, salt } = packed
+  const turns: IndexedTurn[] = []
+  const yieldIfDue = createYield()
   let at = 0
-  const turns = actors.map((actor, i): IndexedTurn => {
+  for (const [i, actor] of actors.entries()) {
+    if (i % YIELD_AFTER === 0) await yieldIfDue()
     const time = offsetOf(i, 8)
     const micros = times.readInt32BE(time) * 2 ** 32 + times.readUInt32BE(time + 4)
     const flags = bits.readInt32BE(offsetOf(i, 4))
@@ -132,7 +142,7 @@ function unpack(packed: Packed, conversationId: string, requested: ReadonlyMap<n
       counts.set(number, (counts.get(number) ?? 0) + 1)
     }
     at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + length * (ELEMENT_HEADER + 4)
-    return {
+    turns.push({
       conversationId,
       rootSeq: rootSeqs.readInt32BE(offsetOf(i, 4)),
       seq: seqs.readInt32BE(offsetOf(i, 4)),
@@ -143,7 +153,7 @@ function unpack(packed: Packed, conversationId: string, requested: ReadonlyMap<n
       eligible: (flags & ELIGIBLE) !== 0,
       length,
       counts: counts ?? NONE,
-    }
-  })
+    })
+  }
   return turns.sort((a, b) => a.rootSeq - b.rootSeq)
 }

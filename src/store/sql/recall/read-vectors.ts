@@ -1,5 +1,6 @@
-// Reads the vectors of whole conversations, for a search in memory, by the key of turn_vector (conversation_id,
-// embedder, root_seq, seq). A conversation is one packed value, which is much faster to read than one row per vector.
+// Reads the vectors of conversations in a range of root seqs, for a search in memory, by the key of turn_vector
+// (conversation_id, embedder, root_seq, seq). Each conversation's vectors are returned as one packed value, which is
+// much faster to read than one row per vector.
 
 import type { Db } from '../../db.ts'
 
@@ -51,7 +52,7 @@ export async function readVectors(
 }
 
 /** The seq of each conversation's newest entry, by conversation. Unknown conversations have no key. */
-export async function readHeads(db: Db, conversationIds: readonly string[]): Promise<Map<string, number>> {
+export async function readLastSeqs(db: Db, conversationIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await db.journal.findMany({
     where: { conversationId: { in: [...conversationIds] } },
     select: { conversationId: true, lastSeq: true },

@@ -10,6 +10,8 @@ import type { TurnStatus } from '../../generated/enums.ts'
 export type Delta = {
   turn: string
   tenant: string
+  /** The actor who sends the delta, who need not be the turn's author. */
+  viewer: string
   /** Hash of the writer's token. */
   writer: string
   /** Offset of the delta in UTF-16 units; null to append at the turn's end. */
@@ -30,7 +32,8 @@ export type ChunkRow = {
    * 'written': the delta was stored. 'renewed': the delta is empty, so only the lease was renewed. 'half': a surrogate
    * would stay unpaired. 'elsewhere': `start` is not the turn's end. 'full': the turn would exceed `limit`. 'closed':
    * the turn is not open. 'other_writer': the token is not the writer's. 'left': the author has left the conversation.
-   * 'missing': the tenant has no such turn.
+   * 'missing': the viewer
+   * neither opened nor sees such a turn.
    */
   outcome: 'written' | 'renewed' | 'half' | 'elsewhere' | 'full' | 'closed' | 'other_writer' | 'left' | 'missing'
   conversationId: string | null

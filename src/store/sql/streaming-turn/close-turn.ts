@@ -6,6 +6,8 @@ import type { TurnStatus } from '../../generated/enums.ts'
 
 export type ClosedTurn = {
   tenant: string
+  /** The actor who closes the turn, who need not be its author; null for the sweep. */
+  viewer: string | null
   id: string
   /** Hash of the writer's token; null for the sweep, which gives `silentMs`. */
   writer: string | null
@@ -34,8 +36,8 @@ export type CloseRow = {
   /**
    * 'written': the turn was closed. 'closed': it was not open. 'grown': a delta arrived since the text was read.
    * 'alive': its writer was not silent for long enough. 'no_call': it answers an unknown tool call.
-   * 'other_writer': the token is not the writer's. 'left': the author has left the conversation. 'missing': the tenant
-   * has no such turn.
+   * 'other_writer': the token is not the writer's. 'left': the author has left the conversation. 'missing': the viewer
+   * neither opened nor sees such a turn.
    */
   outcome: 'written' | 'closed' | 'grown' | 'alive' | 'no_call' | 'other_writer' | 'left' | 'missing'
   /** Id of the unknown tool call; null for other outcomes. */
@@ -52,10 +54,11 @@ export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow>
   const { rows } = await pool.query<CloseRow>({
     name: 'close-turn',
     text: `SELECT outcome, detail, conversation_id AS "conversationId", actor, seq, status
-           FROM close_turn($1, $2, $3, $4::turn_status, $5, $6, $7::jsonb, $8, $9, $10, $11, $12::jsonb, $13,
-                           $14::text[], $15::text[], $16, $17::integer[], $18::smallint)`,
+           FROM close_turn($1, $2, $3, $4, $5::turn_status, $6, $7, $8::jsonb, $9, $10, $11, $12, $13::jsonb, $14,
+                           $15::text[], $16::text[], $17, $18::integer[], $19::smallint)`,
     values: [
       turn.tenant,
+      turn.viewer,
       turn.id,
       turn.writer,
       turn.status,

@@ -4,8 +4,8 @@
 import type { Db } from '../../db.ts'
 
 /**
- * Open turns whose writer has been silent for over `silentMs`, at most `limit`. Fair by tenant: first the longest
- * silence of each tenant, then the next one of each, so that no tenant's turns wait for all turns of another.
+ * Open turns whose lease was last renewed (by a heartbeat or a chunk) more than `silentMs` ago, at most `limit`. Takes
+ * the tenants in rotation, the oldest lease of each first, so that one tenant's turns do not delay another's.
  */
 export const readSilentStreams = (
   db: Db,

@@ -4,8 +4,7 @@
 import type { Db } from '../../db.ts'
 import { named, raw, sql, type Sql } from '../sql.ts'
 import { views } from '../visible.ts'
-
-type Viewer = { tenant: string; actor: string }
+import type { Viewer } from '../../viewer.ts'
 
 export type SummaryRow = {
   id: string

@@ -3,6 +3,7 @@
 // take about twice as long (`npm run bench -- append`).
 
 import type { Pool } from 'pg'
+import { stringifyInSteps } from '../../../json-steps.ts'
 
 /** A turn in the input of append_turns, with the field names of the JSON record. */
 export type AppendedTurn = {
@@ -29,6 +30,8 @@ export type AppendedTurn = {
   /** Hash of the writer's token; required for status STREAMING. */
   writerHash?: string
   createdAt?: Date | null
+  /** Required if `createdAt` is given: when the server received the turn. */
+  importedAt?: Date | null
   /** Index entry for recall (domain/indexing/index-entry.ts); if omitted, the turn is indexed later. */
   terms?: number[]
   cues?: number
@@ -64,8 +67,9 @@ export type AppendLimits = {
  * 'written': the turn was stored. 'repeated': its clientId was stored before, with the same content. All other outcomes
  * refuse the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
  * content; 'stranger': an actor in the audience is not a participant; 'no_call': the turn answers an unknown tool call;
- * 'removed': another actor removed the author from the conversation; 'participants', 'open_in_conversation',
- * 'open_by_viewer': a limit is reached.
+ * 'removed': another actor removed the author from the conversation; 'left': the author has left it, and it is a MEMBERS
+ * conversation; 'unknown': it is a MEMBERS conversation in which an author was never a participant;
+ * 'participants', 'open_in_conversation', 'open_by_viewer': a limit is reached.
  */
 type AppendOutcome =
   | 'written'
@@ -75,6 +79,8 @@ type AppendOutcome =
   | 'stranger'
   | 'no_call'
   | 'removed'
+  | 'left'
+  | 'unknown'
   | 'participants'
   | 'open_in_conversation'
   | 'open_by_viewer'
@@ -94,8 +100,22 @@ export type AppendRow = {
   createdAt: Date
 }
 
+/** Minimum number of UTF-16 units of text for which the parameter is printed in steps. */
+const LARGE_UNITS = 128 * 1024
+/** The version at the beginning of jsonb in binary format, in which pg sends a Buffer. */
+const JSONB_VERSION = Buffer.from([1])
+
+async function toJsonb(calls: readonly AppendCall[]): Promise<string | Buffer> {
+  let units = 0
+  for (const { turns } of calls) for (const { text } of turns) units += text.length
+  return units < LARGE_UNITS
+    ? JSON.stringify(calls)
+    : Buffer.concat([JSONB_VERSION, ...(await stringifyInSteps(calls))])
+}
+
 /**
- * Runs the calls and returns their outcomes, in no order. A call for an unknown conversation has no row. If `wait` is
+ * Runs the calls and returns their outcomes, in no order. A call for an unknown conversation, or a MEMBERS conversation
+ * in which an author was never a participant, has no row, or the row 'unknown'. If `wait` is
  * false, a call for a locked conversation has no row either. A conversation may occur in several calls only if none of
  * them has `expected`.
  */
@@ -104,7 +124,7 @@ export async function appendTurns(pool: Pool, calls: readonly AppendCall[], wait
     name: 'append-turns',
     text: `SELECT call, place AS index, outcome, detail, id, seq, created_at AS "createdAt"
            FROM append_turns($1::jsonb, $2::boolean)`,
-    values: [JSON.stringify(calls), wait],
+    values: [await toJsonb(calls), wait],
   })
   return rows
 }

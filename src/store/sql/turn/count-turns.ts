@@ -45,23 +45,33 @@ const COUNT_UNREAD = sql`
   JOIN participant p ON p.conversation_id = a.conversation_id AND p.actor = a.actor
   CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = a.conversation_id'))}) v
   CROSS JOIN LATERAL (
-    SELECT count(*)::integer AS unread FROM turn t
+    SELECT count(*)::integer AS unread FROM (
+    SELECT FROM turn t
     WHERE t.conversation_id = p.conversation_id AND t.root_seq > p.last_read_seq AND t.actor <> p.actor
-      AND t.status = 'COMMITTED' AND ${visible()} AND ${visible('t', 'p')} AND ${newest('t', 'p')}) u`.text
+      AND t.status = 'COMMITTED' AND ${visible()} AND ${visible('t', 'p')} AND ${newest('t', 'p')}
+    LIMIT $5::integer) t) u`.text
 
 /**
  * For each participant, the number of committed turns by other actors after the participant's read mark that both the
- * participant and the viewer see. Keyed by `participantKey`. Actors who were never participants have no key.
+ * participant and the viewer see; counting stops at `limit`. Keyed by `participantKey`. Actors who were never
+ * participants have no key.
  */
 export async function countUnread(
   pool: Pool,
   viewer: { tenant: string; actor: string },
   participants: readonly { conversationId: string; actor: string }[],
+  limit: number,
 ): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ conversationId: string; actor: string; unread: number }>({
     name: 'count-unread',
     text: COUNT_UNREAD,
-    values: [viewer.tenant, viewer.actor, participants.map((p) => p.conversationId), participants.map((p) => p.actor)],
+    values: [
+      viewer.tenant,
+      viewer.actor,
+      participants.map((p) => p.conversationId),
+      participants.map((p) => p.actor),
+      limit,
+    ],
   })
   return new Map(rows.map(({ conversationId, actor, unread }) => [participantKey(conversationId, actor), unread]))
 }

@@ -4,7 +4,7 @@
 
 import type { Pool } from 'pg'
 import type { Role } from '../../generated/enums.ts'
-import { TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
+import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
 import { parameter, raw, sql } from '../sql.ts'
 import { among, howMany, newest, VIEWER, views, visible, type HowMany } from '../visible.ts'
 
@@ -14,6 +14,11 @@ type TurnPosition = { rootSeq: number; seq: number }
 type TurnPage = {
   /** Maximum number of turns per conversation. */
   limit: number
+  /**
+   * Maximum size of the turns of each conversation, in bytes as the database estimates them. The first turn is always
+   * read.
+   */
+  maxBytes: number
   /** The end of the transcript to start from. */
   from: 'oldest' | 'newest'
   /** Only turns strictly between these positions. */
@@ -29,30 +34,41 @@ type TurnPage = {
   sinceSeq?: number | null
 }
 
+/** Estimated size of a token, in bytes. */
+const BYTES_PER_TOKEN = 4
 /** Maximum value of root_seq and seq. */
 const MAX_SEQ = 2_147_483_647
+
+// Known without reading what is stored outside of the rows. Parts may be compressed, so their tokens count too.
+const SIZE = `octet_length(t.text) + coalesce(pg_column_size(t.metadata), 0) + coalesce(pg_column_size(t.sources), 0)
+  + CASE WHEN t.parts IS NULL THEN 0 ELSE greatest(pg_column_size(t.parts), ${BYTES_PER_TOKEN} * t.token_count) END`
 
 // The CASE is for the planner. Without it, the planner expects almost no turn to match, so it would read and sort whole
 // conversations. With it, the planner expects half of the turns to match, so it reads the index until the page is full.
 const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany) =>
   sql`
-  SELECT t.*
+  SELECT ${SELECTED_COLUMNS}, t.total > $15::integer
   FROM (${views(VIEWER, among(parameter(3), conversationIds))}) v
   CROSS JOIN LATERAL (
-    SELECT ${TURN_COLUMNS}
-    FROM turn t
-    WHERE t.conversation_id = v.id
-      AND (t.root_seq, t.seq) > ($5::integer, $6::integer) AND (t.root_seq, t.seq) < ($7::integer, $8::integer)
-      AND CASE WHEN ${visible()}
-        AND ($9::boolean OR ${newest()})
-        AND ($10::text[] IS NULL OR t.actor = ANY ($10::text[]))
-        AND ($11::role[] IS NULL OR t.role = ANY ($11::role[]))
-        AND ($12::timestamptz IS NULL OR t.created_at >= $12::timestamptz)
-        AND ($13::timestamptz IS NULL OR t.created_at < $13::timestamptz)
-        AND ($14::integer IS NULL OR t.seq > $14::integer)
-      THEN true ELSE false END
-    ORDER BY t.root_seq ${raw(direction)}, t.seq ${raw(direction)}
-    LIMIT $4::integer) t`.text
+    SELECT t.*, sum(t.bytes) OVER (ORDER BY t."rootSeq" ${raw(direction)}, t.seq ${raw(direction)}
+                                   ROWS UNBOUNDED PRECEDING) AS total
+    FROM (
+      SELECT ${TURN_COLUMNS}, least(${raw(SIZE)}, $15::integer) AS bytes
+      FROM turn t
+      WHERE t.conversation_id = v.id
+        AND (t.root_seq, t.seq) > ($5::integer, $6::integer) AND (t.root_seq, t.seq) < ($7::integer, $8::integer)
+        AND CASE WHEN ${visible()}
+          AND ($9::boolean OR ${newest()})
+          AND ($10::text[] IS NULL OR t.actor = ANY ($10::text[]))
+          AND ($11::role[] IS NULL OR t.role = ANY ($11::role[]))
+          AND ($12::timestamptz IS NULL OR t.created_at >= $12::timestamptz)
+          AND ($13::timestamptz IS NULL OR t.created_at < $13::timestamptz)
+          AND ($14::integer IS NULL OR t.seq > $14::integer)
+        THEN true ELSE false END
+      ORDER BY t.root_seq ${raw(direction)}, t.seq ${raw(direction)}
+      LIMIT $4::integer) t) t
+  -- One turn beyond the maximum shows that there are more.
+  WHERE t.total - t.bytes <= $15::integer`.text
 
 const STATEMENTS = {
   oldest: {
@@ -65,6 +81,9 @@ const STATEMENTS = {
   },
 }
 
+/** `isCut`: whether `maxBytes` excluded turns that would have been within the limit. */
+export type TurnsRead = { turns: TurnRow[]; isCut: boolean }
+
 /**
  * The turns of each conversation that the viewer sees, starting from `page.from`. Conversations without turns have no
  * key.
@@ -74,7 +93,7 @@ export async function pageTurns(
   viewer: { tenant: string; actor: string },
   conversationIds: readonly string[],
   page: TurnPage,
-): Promise<Map<string, TurnRow[]>> {
+): Promise<Map<string, TurnsRead>> {
   const { rows } = await pool.query<unknown[]>({
     rowMode: 'array',
     ...STATEMENTS[page.from][howMany(conversationIds)],
@@ -93,14 +112,16 @@ export async function pageTurns(
       page.since ?? null,
       page.until ?? null,
       page.sinceSeq ?? null,
+      page.maxBytes,
     ],
   })
-  const pages = new Map<string, TurnRow[]>()
+  const pages = new Map<string, TurnsRead>()
   for (const row of rows) {
     const turn = turnOf(row)
-    const turns = pages.get(turn.conversationId)
-    if (turns) turns.push(turn)
-    else pages.set(turn.conversationId, [turn])
+    const read = pages.get(turn.conversationId)
+    if (read && row.at(-1) === true) read.isCut = true
+    else if (read) read.turns.push(turn)
+    else pages.set(turn.conversationId, { turns: [turn], isCut: false })
   }
   return pages
 }

@@ -1,12 +1,11 @@
-// Reads visible turns by id or by their seqs, and their adjacent versions. Named statements of pg: recall reads the
-// turns that it found (`npm run bench -- recall`), and every node query reads turns.
+// Reads visible turns by id or by their seqs, and their adjacent versions. Uses pg's named statements, because every
+// recall (`npm run bench -- recall`) and every node query runs these reads.
 
 import type { Pool } from 'pg'
 import { TURN_COLUMNS, type TurnRow } from './turn-columns.ts'
 import { raw, sql } from '../sql.ts'
 import { VIEWER, views, visible } from '../visible.ts'
-
-type Viewer = { tenant: string; actor: string }
+import type { Viewer } from '../../viewer.ts'
 
 const view = sql`CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = t.conversation_id'))}) v`
 
@@ -62,7 +61,7 @@ const adjacent = (which: 'next' | 'previous') => ({
 })
 const ADJACENT = { next: adjacent('next'), previous: adjacent('previous') }
 
-/** The next or previous version that the viewer sees of each turn, by the turn's id. A turn without one has no key. */
+/** For each turn, by id: the next or previous version that the viewer sees. A turn without one has no key. */
 export async function readVersions(
   pool: Pool,
   viewer: Viewer,

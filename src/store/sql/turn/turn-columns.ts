@@ -30,6 +30,7 @@ const COLUMNS = {
   supersededBy: column<string | null>('superseded_by'),
   abortReason: column<string | null>('abort_reason'),
   createdAt: column<Date>('created_at'),
+  importedAt: column<Date | null>('imported_at'),
 }
 
 type Columns = typeof COLUMNS
@@ -39,6 +40,13 @@ export type TurnRow = { [Key in keyof Columns]: Exclude<Columns[Key]['value'], u
 export const TURN_COLUMNS: Sql = raw(
   Object.entries(COLUMNS)
     .map(([key, { name }]) => `t.${name} AS "${key}"`)
+    .join(', '),
+)
+
+/** SELECT list of the rows, aliased `t`, of a subquery that selects TURN_COLUMNS. */
+export const SELECTED_COLUMNS: Sql = raw(
+  Object.keys(COLUMNS)
+    .map((key) => `t."${key}"`)
     .join(', '),
 )
 

@@ -1,14 +1,8 @@
 // Lists of conversations: filters, and pages that stay consistent while conversations are created.
 
 import { describe, expect, it } from 'vitest'
-import {
-  conversationCursor,
-  createConversation,
-  getConversationPage,
-  updateConversation,
-  type ConversationsArgs,
-  type CreateConversationInput,
-} from '../../src/domain/conversation.ts'
+import { createConversation, updateConversation, type CreateConversationInput } from '../../src/domain/conversation.ts'
+import { conversationCursor, getConversationPage, type ConversationsArgs } from '../../src/domain/conversation-page.ts'
 import { newId } from '../../src/domain/id.ts'
 import { removeParticipant } from '../../src/domain/participant.ts'
 import { turnCursor } from '../../src/domain/turn/history.ts'

@@ -1,0 +1,69 @@
+// Lists conversations: the filter, the orders and their cursors.
+
+import { z } from 'zod'
+import { listConversations, type ConversationOrder } from '../store/sql/conversation/read-conversations.ts'
+import { cursorFormat, type CursorFormat } from './cursor.ts'
+import type { Platform } from './platform.ts'
+import { metadata, name, parse, text, time } from './input.ts'
+import { paging, slice, type Page, type Paging } from './page.ts'
+import { toConversation, type Conversation } from './conversation.ts'
+import type { Viewer } from './view.ts'
+
+const conversationFilter = z.object({
+  owner: name.nullish(),
+  agentName: name.nullish(),
+  participant: name.nullish(),
+  metadata: metadata.nullish(),
+  updatedBefore: time.nullish(),
+  search: text(200).nullish(),
+})
+export type ConversationFilter = z.input<typeof conversationFilter>
+
+/** `orderBy` defaults to CREATED. */
+export type ConversationsArgs = Paging & { filter?: ConversationFilter | null; orderBy?: ConversationOrder | null }
+
+/** `at` is the time by which the list is ordered. */
+type Position = { at: Date; id: string }
+
+const cursorIn = (order: ConversationOrder) =>
+  cursorFormat<Position>(
+    ({ at, id: conversationId }) => `${order}:${at.getTime()}:${conversationId}`,
+    new RegExp(`^${order}:(\\d{1,15}):(conv_\\w{26})$`),
+    (at, conversationId) => ({ at: new Date(Number(at)), id: conversationId }),
+    'this list in this order',
+  )
+const CURSORS: Record<ConversationOrder, CursorFormat<Position>> = {
+  CREATED: cursorIn('CREATED'),
+  ACTIVE: cursorIn('ACTIVE'),
+}
+
+/** Returns the cursor of a conversation in a list in the given order. */
+export function conversationCursor(conversation: Conversation, order: ConversationOrder): string {
+  const at = order === 'CREATED' ? conversation.createdAt : conversation.updatedAt
+  return CURSORS[order].encode({ at, id: conversation.id })
+}
+
+/**
+ * Returns a page of the tenant's conversations that match the filter, newest first. In CREATED order, concurrent writes
+ * cannot make a page repeat or miss a conversation. In ACTIVE order, a conversation with a new entry moves to the
+ * front.
+ * @throws InvalidInput
+ */
+export async function getConversationPage(
+  deps: Platform,
+  viewer: Viewer,
+  args: ConversationsArgs,
+): Promise<Page<Conversation>> {
+  const page = paging(args, deps.limits.pageSize)
+  const filter = parse(conversationFilter, args.filter ?? {})
+  const order = args.orderBy ?? 'CREATED'
+  const rows = await listConversations(deps.pool, viewer, {
+    ...filter,
+    order,
+    limit: page.size + 1,
+    from: page.backwards ? 'oldest' : 'newest',
+    after: page.after == null ? null : CURSORS[order].decode(page.after, 'after'),
+    before: page.before == null ? null : CURSORS[order].decode(page.before, 'before'),
+  })
+  return slice(rows.map(toConversation), page)
+}

@@ -1,0 +1,43 @@
+// Reads the sources of facts: the turns and recordings that assert them. A viewer sees a source of a turn if and only if
+// it sees the turn, and a recording if it sees the conversation at that moment.
+
+import { MAX_SOURCES } from '../../store/sql/fact/fact-sources.ts'
+import { listSources, type FactSourceRow, type SourcePosition } from '../../store/sql/fact/read-sources.ts'
+import { cursorFormat } from '../cursor.ts'
+import { paging, slice, type Page } from '../page.ts'
+import type { Platform } from '../platform.ts'
+import type { Viewer } from '../view.ts'
+
+export { MAX_SOURCES }
+
+export type FactSource = FactSourceRow
+
+const CURSOR = cursorFormat<SourcePosition>(
+  ({ createdAt, source }) => `${createdAt.getTime()}:${source}`,
+  /^(\d{1,15}):(turn_\w{26}|conv_\w{26} \d{1,10}|tenant)$/,
+  (createdAt, source) => ({ createdAt: new Date(Number(createdAt)), source }),
+)
+
+/** Returns the source's position in the list of its fact, as an opaque cursor. */
+export const factSourceCursor = (source: FactSource): string => CURSOR.encode(source)
+
+export type FactSourcesArgs = { first?: number | null; after?: string | null }
+
+/**
+ * Returns a page of sources for each fact, first written first, with one statement for all. A fact without visible
+ * sources or of another tenant gets an empty page.
+ * @throws InvalidInput
+ */
+export async function getFactSourcePages(
+  { db, limits }: Pick<Platform, 'db' | 'limits'>,
+  viewer: Viewer,
+  factIds: readonly string[],
+  args: FactSourcesArgs,
+): Promise<Map<string, Page<FactSource>>> {
+  const page = paging(args, limits.pageSize)
+  const after = page.after === null ? null : CURSOR.decode(page.after, 'after')
+  const rows = await listSources(db, viewer, factIds, { limit: page.size + 1, after })
+  const sourcesOf = new Map<string, FactSource[]>(factIds.map((id) => [id, []]))
+  for (const row of rows) sourcesOf.get(row.factId)!.push(row)
+  return new Map([...sourcesOf].map(([id, sources]) => [id, slice(sources, page)]))
+}

@@ -1,0 +1,35 @@
+// The input of a turn that is appended, opened or written as a newer version.
+
+import { z } from 'zod'
+import { Role } from '../../store/generated/enums.ts'
+import { count, metadata, name, pastTime, text } from '../input.ts'
+import { parts } from './content.ts'
+
+const source = z.object({
+  documentId: text(1000).nullish(),
+  documentName: text(1000).nullish(),
+  chunk: text(65_536).nullish(),
+  score: z.number().nullish(),
+})
+
+/** Maximum number of actors in an audience. */
+const MAX_AUDIENCE = 1000
+
+export const turnInput = z.object({
+  actor: name.nullish(),
+  role: z.enum(Role),
+  content: z.string().nullish(),
+  parts: parts.nullish(),
+  clientId: name.nullish(),
+  audience: z.array(name).min(1, 'must not be empty; omit it to include every participant').max(MAX_AUDIENCE).nullish(),
+  pinned: z.boolean().nullish(),
+  tokens: z.object({ prompt: count, completion: count }).nullish(),
+  model: name.nullish(),
+  adapter: name.nullish(),
+  traceId: name.nullish(),
+  sources: z.array(source).max(100).nullish(),
+  metadata: metadata.nullish(),
+  createdAt: pastTime.nullish(),
+})
+export type TurnInput = z.input<typeof turnInput>
+export type ParsedTurn = z.output<typeof turnInput>

@@ -1,0 +1,23 @@
+// Imports: the fields that tell a time that a client gave from a time that the server set.
+
+import { builder } from './builder.ts'
+
+builder.objectField('Turn', 'importedAt', (t) =>
+  t.expose('importedAt', {
+    type: 'DateTime',
+    nullable: true,
+    description:
+      'When the server received an imported turn, whose `createdAt` is the time that the client gave. Null for other '
+      + 'turns, whose `createdAt` the server set.',
+  }),
+)
+
+builder.objectField('Fact', 'importedAt', (t) =>
+  t.expose('importedAt', {
+    type: 'DateTime',
+    nullable: true,
+    description:
+      'When the server received the fact, if a client gave the time `observedAt`: on recording the fact, or as `createdAt` '
+      + 'of an imported turn. Null if the server set `observedAt`.',
+  }),
+)

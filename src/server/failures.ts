@@ -1,0 +1,124 @@
+// Gives each failure of a request a code. Over HTTP also its status: client mistakes are 4xx, except that the GraphQL
+// over HTTP specification wants 200 for an invalid document if the client accepts application/json only. A client that
+// accepts only an event stream is refused before the stream if the request is malformed or exceeds a limit; any other
+// failure is an event in the stream.
+
+import { getOperationAST, GraphQLError, Kind, type DocumentNode, type ExecutionResult } from 'graphql'
+import { isAsyncIterable, type FetchAPI, type GraphQLParams, type Plugin } from 'graphql-yoga'
+import type { InputIssue } from '../errors.ts'
+import { acceptsStream, isStreamOnly } from './media-types.ts'
+
+/** Status of a response without data, by the code of its first error. Yoga selects the status for other codes. */
+const STATUS: Record<string, number> = {
+  BAD_REQUEST: 400,
+  INVALID_INPUT: 400,
+  OPERATION_RESOLUTION_FAILURE: 400,
+  INTROSPECTION_DISABLED: 400,
+  QUERY_TOO_COSTLY: 400,
+  QUERY_TIMEOUT: 400,
+  NOT_ALLOWED: 403,
+  NOT_FOUND: 404,
+  LIMIT_REACHED: 429,
+  RATE_LIMITED: 429,
+  INTERNAL_SERVER_ERROR: 500,
+  UNAVAILABLE: 503,
+}
+/** Codes that refuse an event stream before it starts. */
+const BEFORE_STREAM = new Set(['BAD_REQUEST', 'QUERY_TOO_COSTLY', 'RATE_LIMITED', 'LIMIT_REACHED'])
+
+type Http = { status?: number; headers?: Record<string, string> }
+const httpOf = ({ extensions: { http } }: GraphQLError): Http | undefined => http
+const codeOf = ({ extensions }: GraphQLError) => String(extensions.code)
+
+/** Returns the error as clients get it, without yoga's instructions for HTTP. */
+export function withoutHttp(error: GraphQLError): GraphQLError {
+  if (!error.extensions.http) return error
+  const { http: _, ...extensions } = error.extensions
+  const { message, nodes, source, positions, path, originalError } = error
+  return new GraphQLError(message, { nodes, source, positions, path, originalError, extensions })
+}
+
+/** Returns the path to the invalid value, from the text of graphql-js: `Variable "$input" got … at "input.turns[0]"`. */
+function pathIn({ message, nodes }: GraphQLError): string[] {
+  const [, path] = / at "([\w.[\]]+)";/.exec(message) ?? []
+  if (path) return path.replaceAll(/\[(\d+)\]/g, '.$1').split('.')
+  const [node] = nodes ?? []
+  return node?.kind === Kind.VARIABLE_DEFINITION ? [node.variable.name.value] : []
+}
+
+/** Sets the code INVALID_INPUT of an error of variables or arguments. The executor sets no code, or one of its own. */
+export function withCode(error: GraphQLError): GraphQLError {
+  if (error.extensions.code && error.extensions.code !== 'BAD_USER_INPUT') return error
+  const issues: InputIssue[] = [{ path: pathIn(error), message: error.message }]
+  return Object.assign(error, { extensions: { ...error.extensions, code: 'INVALID_INPUT', issues } })
+}
+
+/** Returns the error of an operation that cannot be selected. */
+function unresolved(document: DocumentNode, name: string | null | undefined): GraphQLError {
+  const count = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION).length
+  const message = name
+    ? `The document has no operation named ${JSON.stringify(name)}: check operationName.`
+    : `The document has ${count} operations: select one by operationName.`
+  return new GraphQLError(message, { extensions: { code: 'OPERATION_RESOLUTION_FAILURE', http: { status: 400 } } })
+}
+
+const badRequest = (message: string) =>
+  new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } })
+
+const notAcceptable = () =>
+  new GraphQLError('A subscription is answered with events: send "Accept: text/event-stream", or use a WebSocket.', {
+    extensions: { code: 'NOT_ACCEPTABLE', http: { status: 406 } },
+  })
+
+/** Returns a processor that refuses a request as JSON. */
+const asJson =
+  (errors: readonly GraphQLError[], { status = 400, headers = {} }: Http) =>
+  (_: unknown, { Response }: FetchAPI) =>
+    new Response(JSON.stringify({ errors: errors.map(withoutHttp) }), {
+      status,
+      headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
+    })
+
+/** A yoga plugin that applies these rules. */
+export const useFailures = (): Plugin<{ params?: GraphQLParams; request?: Request }> => ({
+  onRequestParse({ requestParser, setRequestParser }) {
+    if (!requestParser) return
+    setRequestParser(async (request) => {
+      try {
+        return await requestParser(request)
+      } catch (error) {
+        if ((error as Error).name !== 'SyntaxError') throw error
+        throw badRequest('The parameters "variables" and "extensions" must be JSON.')
+      }
+    })
+  },
+  onParse:
+    ({ context: { params } }) =>
+    ({ result }) => {
+      if (result instanceof GraphQLError) result.extensions.code ??= 'GRAPHQL_PARSE_FAILED'
+      if (!params || !result || result instanceof Error) return
+      if (!getOperationAST(result as DocumentNode, params.operationName)) {
+        throw unresolved(result as DocumentNode, params.operationName)
+      }
+    },
+  onSubscribe({ args, setResultAndStopExecution }) {
+    const { request } = args.contextValue as { request?: Request }
+    // Otherwise yoga would start the subscription, and neither send its events nor end it.
+    if (!request || acceptsStream(request.headers.get('accept'))) return
+    setResultAndStopExecution({ errors: [notAcceptable()] })
+  },
+  onResultProcess({ request, result, setResult, setResultProcessor }) {
+    if (isAsyncIterable(result) || Array.isArray(result)) return
+    const { errors = [], ...rest } = result as ExecutionResult
+    const [first] = errors
+    if (!first || 'data' in rest) return
+    const status = httpOf(first)?.status ?? STATUS[codeOf(first)]
+    if (!isStreamOnly(request.headers.get('accept'))) {
+      if (codeOf(first) in STATUS) setResult({ ...result, extensions: { http: { ...httpOf(first), status } } })
+    } else if (BEFORE_STREAM.has(codeOf(first))) {
+      setResultProcessor(asJson(errors, { ...httpOf(first), status }), 'application/json')
+    } else {
+      setResult({ errors: errors.map(withoutHttp), extensions: { http: { status: 200 } } })
+    }
+  },
+})

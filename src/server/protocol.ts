@@ -1,0 +1,190 @@
+// The protocol graphql-transport-ws for one socket: https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md.
+// Each operation has a state of its own. A client may use an id again as soon as it has completed the operation, and the
+// server of the package graphql-ws, which keeps its state by id, then confuses the two operations.
+
+import { GraphQLError, type ExecutionResult } from 'graphql'
+import { CloseCode, MessageType, parseMessage, type SubscribePayload } from 'graphql-ws'
+import { withoutHttp } from './failures.ts'
+
+/** Maximum number of concurrent operations per socket, subscriptions included. */
+const MAX_OPERATIONS = 100
+/** Time within which a client must send `connection_init`, ms. */
+const INIT_TIMEOUT_MS = 5_000
+/** Maximum size of the reason of a close frame (RFC 6455 §5.5), in bytes. */
+const REASON_BYTES = 123
+
+/** Returns the text, cut to the size of a close frame's reason. */
+export function closeReason(text: string): string {
+  if (Buffer.byteLength(text) <= REASON_BYTES) return text
+  let cut = ''
+  for (const character of text) {
+    if (Buffer.byteLength(cut + character) > REASON_BYTES - 3) break
+    cut += character
+  }
+  return `${cut}…`
+}
+
+export type Operation = {
+  readonly id: string
+  /** False after the client has completed the operation or disconnected, and after its last message. */
+  isLive: boolean
+}
+
+/** Errors that prevented an operation from running; its result; or the results of a subscription. */
+export type Outcome = readonly GraphQLError[] | ExecutionResult | AsyncIterable<ExecutionResult>
+
+export type Handlers = {
+  /** Returns null to accept the connection, or the close code and reason to refuse it. */
+  connect(parameters: Record<string, unknown>): { code: number; reason: string } | null
+  run(operation: Operation, payload: SubscribePayload): Promise<Outcome>
+  /** Returns the error to send for an unexpected error. */
+  mask(error: unknown): GraphQLError
+}
+
+/** `send` resolves when the message is written. Both functions do nothing once the socket is closed. */
+export type Wire = { send(data: string): Promise<void>; close(code: number, reason: string): void }
+
+export type Protocol = {
+  /** Handles a message from the client. Resolves when its last answer is written. */
+  receive(data: string): Promise<void>
+  /** Ends all operations. Called when the socket is closed. */
+  closed(): void
+}
+
+type Running = Operation & { iterator: AsyncIterator<ExecutionResult> | null }
+
+const isIterable = (outcome: Outcome): outcome is AsyncIterable<ExecutionResult> => Symbol.asyncIterator in outcome
+const isRefused = (outcome: Outcome): outcome is readonly GraphQLError[] => Array.isArray(outcome)
+
+const payloadOf = ({ errors, ...rest }: ExecutionResult) =>
+  errors ? { ...rest, errors: errors.map(withoutHttp) } : rest
+
+const tooManyOperations = () =>
+  new GraphQLError(`This socket already runs ${MAX_OPERATIONS} operations: complete one, or open another socket.`, {
+    extensions: { code: 'TOO_MANY_OPERATIONS' },
+  })
+
+/** Runs the operations of one socket. */
+function createOperations({ send }: Pick<Wire, 'send'>, { run, mask }: Pick<Handlers, 'run' | 'mask'>) {
+  const running = new Map<string, Running>()
+
+  function end(operation: Running): void {
+    operation.isLive = false
+    if (running.get(operation.id) === operation) running.delete(operation.id)
+    const { iterator } = operation
+    operation.iterator = null
+    iterator?.return?.().catch(mask)
+  }
+
+  /** Sends a message of the operation, unless it has ended. */
+  async function answer(operation: Running, type: MessageType, payload: unknown): Promise<void> {
+    if (operation.isLive) await send(JSON.stringify({ id: operation.id, type, payload }))
+  }
+
+  /** Ends the operation with its last message. The client may use the id again as soon as it receives it. */
+  async function finish(operation: Running, type: MessageType, payload?: unknown): Promise<void> {
+    if (!operation.isLive) return
+    end(operation)
+    await send(JSON.stringify({ id: operation.id, type, payload }))
+  }
+
+  async function answerAll(operation: Running, results: AsyncIterable<ExecutionResult>): Promise<void> {
+    const iterator = (operation.iterator = results[Symbol.asyncIterator]())
+    while (operation.isLive) {
+      const { done, value } = await iterator.next()
+      if (done) return
+      await answer(operation, MessageType.Next, payloadOf(value))
+    }
+  }
+
+  return {
+    has: (id: string) => running.has(id),
+    async start(id: string, payload: SubscribePayload): Promise<void> {
+      const operation: Running = { id, isLive: true, iterator: null }
+      if (running.size >= MAX_OPERATIONS) return finish(operation, MessageType.Error, [tooManyOperations()])
+      running.set(id, operation)
+      try {
+        const outcome = await run(operation, payload)
+        if (isRefused(outcome)) return await finish(operation, MessageType.Error, outcome.map(withoutHttp))
+        if (isIterable(outcome)) await answerAll(operation, outcome)
+        else await answer(operation, MessageType.Next, payloadOf(outcome))
+        await finish(operation, MessageType.Complete)
+      } catch (error) {
+        await finish(operation, MessageType.Error, [mask(error)])
+      } finally {
+        end(operation)
+      }
+    },
+    complete(id: string): void {
+      const operation = running.get(id)
+      if (operation) end(operation)
+    },
+    endAll(): void {
+      for (const operation of [...running.values()]) end(operation)
+    },
+  }
+}
+
+export function createProtocol(wire: Wire, handlers: Handlers): Protocol {
+  const operations = createOperations(wire, handlers)
+  let isInitialised = false
+  let isConnected = false
+  let isClosed = false
+  const timer = setTimeout(() => {
+    close(CloseCode.ConnectionInitialisationTimeout, `Send connection_init within ${INIT_TIMEOUT_MS / 1000} s.`)
+  }, INIT_TIMEOUT_MS)
+
+  function closed(): void {
+    isClosed = true
+    clearTimeout(timer)
+    operations.endAll()
+  }
+
+  function close(code: number, reason: string): void {
+    closed()
+    wire.close(code, closeReason(reason))
+  }
+
+  async function initialise(parameters: Record<string, unknown>): Promise<void> {
+    if (isInitialised) return close(CloseCode.TooManyInitialisationRequests, 'Send connection_init once.')
+    isInitialised = true
+    clearTimeout(timer)
+    const refused = handlers.connect(parameters)
+    if (refused) return close(refused.code, refused.reason)
+    isConnected = true
+    await wire.send(JSON.stringify({ type: MessageType.ConnectionAck }))
+  }
+
+  async function subscribe(id: string, payload: SubscribePayload): Promise<void> {
+    if (!isConnected) return close(CloseCode.Unauthorized, 'Send connection_init, and wait for connection_ack.')
+    if (operations.has(id)) return close(CloseCode.SubscriberAlreadyExists, `Subscriber for ${id} already exists`)
+    return operations.start(id, payload)
+  }
+
+  return {
+    async receive(data) {
+      if (isClosed) return
+      let message: ReturnType<typeof parseMessage>
+      try {
+        message = parseMessage(data)
+      } catch (error) {
+        return close(CloseCode.BadRequest, `Invalid message: ${(error as Error).message}`)
+      }
+      switch (message.type) {
+        case MessageType.ConnectionInit:
+          return initialise(message.payload ?? {})
+        case MessageType.Ping:
+          return wire.send(JSON.stringify({ type: MessageType.Pong, payload: message.payload }))
+        case MessageType.Pong:
+          return
+        case MessageType.Subscribe:
+          return subscribe(message.id, message.payload)
+        case MessageType.Complete:
+          return operations.complete(message.id)
+        default:
+          return close(CloseCode.BadRequest, `Invalid message: a client must not send ${message.type}.`)
+      }
+    },
+    closed,
+  }
+}

@@ -1,0 +1,66 @@
+// The connections of a process, divided by use. On Postgres a third is reserved for appends and deltas, so that slow reads
+// cannot delay them; a third is for other writes and background work; reads of requests get the rest, and a short time
+// limit. The embedded database has one connection for all statements.
+
+import type { Pool } from 'pg'
+import { createPool, createPrisma, isStatementTimeout, type Db } from './db.ts'
+import type { Embedded } from './embedded.ts'
+
+type Settings = { databaseUrl?: string; databasePoolSize: number; readTimeoutMs: number }
+
+export type Connections = {
+  pool: Pool
+  db: Db
+  reads: { pool: Pool; db: Db; timeoutMs: number; isTimeout(error: unknown): boolean }
+  appendPool: Pool
+  /** Maximum number of reads that run, or wait for the embedded database's connection, at the same time. */
+  readConnections: number
+  /** Waits for running statements. Close the embedded database afterwards. */
+  close(): Promise<void>
+}
+
+const EMBEDDED_READS = 4
+
+/** Divides the connections to Postgres. */
+function shareConnections(poolSize: number) {
+  const appends = Math.floor(poolSize / 3)
+  const writes = Math.floor(poolSize / 3)
+  return { appends, writes, reads: poolSize - appends - writes }
+}
+
+function openPools(settings: Settings, embedded: Embedded | null, onError: (error: Error) => void) {
+  if (embedded) {
+    const pool = createPool({ embedded }, onError)
+    return { pool, readPool: pool, appendPool: pool, readConnections: EMBEDDED_READS }
+  }
+  const databaseUrl = settings.databaseUrl!
+  const { appends, writes, reads } = shareConnections(settings.databasePoolSize)
+  return {
+    pool: createPool({ databaseUrl, poolSize: writes }, onError),
+    readPool: createPool({ databaseUrl, poolSize: reads, statementMs: settings.readTimeoutMs }, onError),
+    appendPool: createPool({ databaseUrl, poolSize: appends }, onError),
+    readConnections: reads,
+  }
+}
+
+/** @param embedded the embedded database; null to connect to Postgres */
+export function openConnections(
+  settings: Settings,
+  embedded: Embedded | null,
+  onError: (error: Error) => void,
+): Connections {
+  const { pool, readPool, appendPool, readConnections } = openPools(settings, embedded, onError)
+  const db = createPrisma(pool)
+  const readDb = readPool === pool ? db : createPrisma(readPool)
+  return {
+    pool,
+    db,
+    reads: { pool: readPool, db: readDb, timeoutMs: settings.readTimeoutMs, isTimeout: isStatementTimeout },
+    appendPool,
+    readConnections,
+    async close() {
+      for (const each of new Set([db, readDb])) await each.$disconnect()
+      for (const each of new Set([pool, readPool, appendPool])) await each.end()
+    },
+  }
+}

@@ -1,0 +1,37 @@
+// Writes the participants of a new conversation, and the entries of their joining, in one statement: Prisma's client
+// takes hundreds of milliseconds of processor time for a thousand participants.
+
+import type { Tx } from '../../db.ts'
+import type { HistoryVisibility, ParticipantKind } from '../../generated/enums.ts'
+
+/** `windowStart`: the journal number at which the participant's view opens. */
+type FirstParticipant = {
+  actor: string
+  kind: ParticipantKind
+  displayName: string | null
+  history: HistoryVisibility
+  windowStart: number
+}
+
+/** Writes the participants in this order; their entries are numbered from 1. The conversation must have none. */
+export async function writeFirstParticipants(
+  tx: Tx,
+  conversationId: string,
+  participants: readonly FirstParticipant[],
+): Promise<void> {
+  await tx.$executeRaw`
+    WITH p AS (
+      SELECT * FROM unnest(
+        ${participants.map(({ actor }) => actor)}::text[],
+        ${participants.map(({ kind }) => kind)}::participant_kind[],
+        ${participants.map(({ displayName }) => displayName)}::text[],
+        ${participants.map(({ history }) => history)}::history_visibility[],
+        ${participants.map(({ windowStart }) => windowStart)}::integer[])
+      WITH ORDINALITY AS p(actor, kind, display_name, history, window_start, seq)
+    ), entries AS (
+      INSERT INTO entry (conversation_id, seq, kind, actor)
+      SELECT ${conversationId}, seq, 'JOINED', actor FROM p
+    )
+    INSERT INTO participant (conversation_id, actor, kind, display_name, history, windows)
+    SELECT ${conversationId}, actor, kind, display_name, history, ARRAY[window_start] FROM p`
+}

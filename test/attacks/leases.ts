@@ -1,0 +1,58 @@
+// The sweep of silent streaming turns: another tenant's turn is aborted in time, however many turns of one tenant are
+// silent.
+
+import { check, newConversation, sleep, type Attack } from './attack.ts'
+import type { Target } from './target.ts'
+
+const LEASE_SECONDS = 8
+/** Silent turns of one tenant, at most 100 of one conversation and 1,000 of one viewer. */
+const SILENT_TURNS = 1_500
+const CONVERSATION_TURNS = 100
+const VIEWERS = 2
+
+const OPEN = `mutation ($input: OpenTurnInput!) {
+  openTurn(input: $input) { ... on Turn { id } ... on Error { message } }
+}`
+const STATUS = 'query ($id: ID!) { node(id: $id) { ... on Turn { status } } }'
+const input = (conversationId: string) => ({
+  conversationId,
+  writerToken: 'a-token-of-sixteen-or-more',
+  turn: { role: 'ASSISTANT' },
+})
+
+async function openMany(target: Target): Promise<void> {
+  for (let opened = 0; opened < SILENT_TURNS; opened += CONVERSATION_TURNS) {
+    const conversationId = await newConversation(target)
+    const actor = `writer ${(opened / CONVERSATION_TURNS) % VIEWERS}`
+    await Promise.all(
+      Array.from({ length: CONVERSATION_TURNS }, () =>
+        target.get(OPEN, { input: input(conversationId) }, { tenant: 'attacked', actor }),
+      ),
+    )
+  }
+}
+
+export const leaseAttack: Attack = {
+  section: 'A9',
+  name: `a silent turn behind ${SILENT_TURNS} of another tenant`,
+  env: { STREAM_LEASE_SECONDS: String(LEASE_SECONDS) },
+  async run(target) {
+    await openMany(target)
+    const options = { tenant: 'neighbour', actor: 'nina' }
+    const conversation = await target.get<{ id: string }>(
+      'mutation { createConversation(input: {}) { ... on Conversation { id } } }',
+      {},
+      options,
+    )
+    const { id } = await target.get<{ id: string }>(OPEN, { input: input(conversation.id) }, options)
+    const openedAt = performance.now()
+    const seconds = () => (performance.now() - openedAt) / 1000
+    for (;;) {
+      const { status } = await target.get<{ status: string }>(STATUS, { id }, options)
+      if (status === 'ABORTED') break
+      check(seconds() <= 2 * LEASE_SECONDS, `was open for more than two leases of ${LEASE_SECONDS} s`)
+      await sleep(50)
+    }
+    return `aborted after ${(seconds() / LEASE_SECONDS).toFixed(2)} leases of ${LEASE_SECONDS} s`
+  },
+}

@@ -1,0 +1,67 @@
+// The bounds of a tenant's work: how much runs at the same time, how much waits, and that tenants are independent.
+
+import { describe, expect, it } from 'vitest'
+import { createTenantGate, MAX_WAITING } from '../../src/domain/tenant-gate.ts'
+import { ServerBusy } from '../../src/errors.ts'
+
+/** Work that ends when it is told to. */
+function createWork() {
+  const ends = new Map<string, () => void>()
+  return {
+    started: () => [...ends.keys()],
+    start: (name: string) => () => new Promise<string>((resolve) => ends.set(name, () => resolve(name))),
+    end: (name: string) => ends.get(name)!(),
+  }
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('the work of a tenant', () => {
+  it('runs up to the maximum; the rest follows in order of arrival', async () => {
+    const gate = createTenantGate(2)
+    const work = createWork()
+    const all = ['a', 'b', 'c', 'd'].map((name) => gate.run('acme', work.start(name)))
+    await settled()
+    expect(work.started()).toEqual(['a', 'b'])
+    work.end('b')
+    await settled()
+    expect(work.started()).toEqual(['a', 'b', 'c'])
+    work.end('a')
+    await settled()
+    work.end('c')
+    work.end('d')
+    expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it('does not delay the work of another tenant', async () => {
+    const gate = createTenantGate(1)
+    const work = createWork()
+    void gate.run('acme', work.start('a'))
+    void gate.run('acme', work.start('b'))
+    void gate.run('other', work.start('c'))
+    await settled()
+    expect(work.started()).toEqual(['a', 'c'])
+  })
+
+  it('passes its place on if it fails, and rejects with its error', async () => {
+    const gate = createTenantGate(1)
+    const work = createWork()
+    const failing = gate.run('acme', () => Promise.reject(new Error('failed')))
+    const next = gate.run('acme', work.start('next'))
+    await expect(failing).rejects.toThrow('failed')
+    await settled()
+    work.end('next')
+    expect(await next).toBe('next')
+  })
+
+  it('is refused if too much of it is waiting', async () => {
+    const gate = createTenantGate(1)
+    const work = createWork()
+    void gate.run('acme', work.start('a'))
+    for (let n = 0; n < MAX_WAITING; n++) void gate.run('acme', () => n)
+    await expect(gate.run('acme', () => 0)).rejects.toEqual(new ServerBusy(MAX_WAITING))
+    work.end('a')
+    await settled()
+    expect(await gate.run('acme', () => 'free')).toBe('free')
+  })
+})

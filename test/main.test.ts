@@ -1,0 +1,80 @@
+// The process when it cannot start, or has lost Redis: what it prints.
+
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Starts the process. Returns its output when it has ended. Stops it 1 s after its output contains `until`. */
+async function run(env: Record<string, string>, until?: string) {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/bin.ts'], {
+    cwd: root,
+    env: { PATH: process.env.PATH, PORT: '0', SHUTDOWN_SECONDS: '1', ...env },
+  })
+  const output = { stdout: '', stderr: '' }
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      output[stream] += text
+      if (until && text.includes(until)) setTimeout(() => child.kill('SIGTERM'), 1_000)
+    })
+  }
+  const [code] = await once(child, 'close')
+  return { code, ...output }
+}
+
+describe('a process that cannot start prints one line, without stack and password', { timeout: 60_000 }, () => {
+  let directory: string
+  let closedPort: number
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'colloquy-main-'))
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    closedPort = (server.address() as AddressInfo).port
+    server.close()
+    await once(server, 'close')
+  })
+  afterAll(() => rm(directory, { recursive: true }))
+
+  test('if Postgres cannot be reached', async () => {
+    const { code, stdout, stderr } = await run({ DATABASE_URL: `postgres://u:s3cret@127.0.0.1:${closedPort}/db` })
+    expect(code).toBe(1)
+    expect(stderr).toBe(
+      `Postgres at 127.0.0.1:${closedPort}, database "db", cannot be used: `
+        + `connect ECONNREFUSED 127.0.0.1:${closedPort}. `
+        + 'Check DATABASE_URL, and that Postgres is running and accepts this user.\n',
+    )
+    expect(stdout).not.toContain('s3cret')
+  })
+
+  test('if the address is not that of this machine', async () => {
+    const { code, stderr } = await run({ HOST: '203.0.113.1', ALLOW_UNAUTHENTICATED: '1', DATA_DIR: directory })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^listen EADDRNOTAVAIL.*: set HOST and PORT\.\n$/)
+  })
+
+  test('except for a warning, if Redis cannot be reached: it starts without it', async () => {
+    const env = {
+      REDIS_URL: `redis://u:s3cret@127.0.0.1:${closedPort}`,
+      DATA_DIR: directory,
+      PRESENCE_TTL_SECONDS: '1',
+    }
+    // About 12 sweeps of presence run before the process is stopped.
+    const { code, stdout, stderr } = await run({ ...env, RATE_LIMIT_POINTS: '10' }, '"ready on ')
+    const lines = stdout.split('\n').filter((line) => /redis/i.test(line))
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0]!)).toMatchObject({
+      level: 40,
+      redis: `redis://127.0.0.1:${closedPort}`,
+      reason: `connect ECONNREFUSED 127.0.0.1:${closedPort}`,
+      msg: 'Redis cannot be reached; reconnecting',
+    })
+    expect(stdout + stderr).not.toMatch(/s3cret|stack/)
+    expect(code).toBe(0)
+  })
+})

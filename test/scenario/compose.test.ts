@@ -1,0 +1,224 @@
+// The configuration of docker-compose.yml on a real Postgres and Redis of its own: the server's role is no superuser, the
+// secrets are files, and Redis requires a password. Needs SERVICES, a script that starts them.
+
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { createClient } from 'redis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startCheckout, type ServerProcess } from '../bench/process.ts'
+
+const { SERVICES } = process.env
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const NAME = 'compose'
+const services = async (verb: string) => (await promisify(execFile)(SERVICES!, [verb, NAME])).stdout
+
+const directory = mkdtempSync(join(tmpdir(), 'colloquy-test-'))
+const secret = (name: string) => readFileSync(join(directory, name), 'utf8').trim()
+
+let superuser: string
+let redisUrl: string
+
+async function asSuperuser<T extends pg.QueryResultRow>(statement: string, database = 'postgres'): Promise<T[]> {
+  const client = new pg.Client(Object.assign(new URL(superuser), { pathname: `/${database}` }).href)
+  await client.connect()
+  try {
+    // Several statements give an array of results.
+    const results = [await client.query<T>(statement)].flat()
+    return results.at(-1)!.rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** The URL of the server's role, for a database of the server under test. */
+function roleUrl(database = 'colloquy'): string {
+  const url = new URL(secret('database_url'))
+  const { host } = new URL(superuser)
+  return Object.assign(url, { host, pathname: `/${database}` }).href
+}
+
+/** Runs scripts/compose/application-role.sql as psql does; psql itself may not be installed here. */
+async function createRole(): Promise<void> {
+  const [before, after] = readFileSync(join(root, 'scripts/compose/application-role.sql'), 'utf8')
+    .replace(/^(--|\\set password ).*$/gm, '')
+    .replace(":'password'", `'${secret('database_password')}'`)
+    .split(/^\\connect colloquy$/m)
+  for (const statement of before!.split(';').filter((each) => each.trim() !== '')) await asSuperuser(statement)
+  await asSuperuser(after!, 'colloquy')
+}
+
+/** Replaces the server's trust in local clients by passwords for the role, as initdb's --auth does. */
+const requirePasswords = () =>
+  asSuperuser(`
+    DO $$ BEGIN
+      EXECUTE format('COPY (SELECT unnest(ARRAY[%L, %L, %L])) TO %L', 'local all all trust',
+        'host all colloquy all scram-sha-256', 'host all all all trust', current_setting('hba_file'));
+    END $$;
+    SELECT pg_reload_conf()`)
+
+const setRedisPassword = async (from: string | undefined, to: string) => {
+  const client = createClient({ url: redisUrl, password: from })
+  await client.connect()
+  await client.configSet('requirepass', to)
+  client.destroy()
+}
+
+describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVICES)', () => {
+  let server: ServerProcess
+  let redisPassword: string
+
+  beforeAll(async () => {
+    execFileSync(join(root, 'scripts/compose/make-secrets'), [directory])
+    const exports = await services('up')
+    superuser = /TEST_DATABASE_URL=(\S+)/.exec(exports)![1]!
+    redisUrl = /TEST_REDIS_URL=(\S+)/.exec(exports)![1]!
+    await asSuperuser('DROP DATABASE IF EXISTS colloquy WITH (FORCE)')
+    await asSuperuser('DROP ROLE IF EXISTS colloquy')
+    await createRole()
+    await requirePasswords()
+    redisPassword = secret('redis.conf').split(' ')[1]!
+    await setRedisPassword(undefined, redisPassword)
+    // The services have other addresses here than in their containers.
+    const file = (name: string, content: string) => {
+      const path = join(directory, name)
+      writeFileSync(path, `${content}\n`)
+      return path
+    }
+    server = await startCheckout(root, {
+      DATABASE_URL_FILE: file('local_database_url', roleUrl()),
+      REDIS_URL_FILE: file('local_redis_url', Object.assign(new URL(redisUrl), { password: redisPassword }).href),
+      DATABASE_URL: '',
+      REDIS_URL: '',
+      THREAD_SUMMARY_EVERY_N: '4',
+      LOG_LEVEL: 'info',
+    })
+  }, 120_000)
+
+  afterAll(async () => {
+    await server?.stop()
+    if (redisPassword) await setRedisPassword(redisPassword, '')
+    if (superuser) await services('down')
+    rmSync(directory, { recursive: true })
+  })
+
+  async function post<T>(query: string, variables: object = {}): Promise<T> {
+    const response = await fetch(`http://127.0.0.1:${server.port}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-actor': 'ada' },
+      body: JSON.stringify({ query, variables }),
+    })
+    const { data, errors } = (await response.json()) as { data: T; errors?: unknown }
+    expect(errors).toBeUndefined()
+    return data
+  }
+
+  it('has a role that is no superuser, and owns its database and everything in it', async () => {
+    const [role] = await asSuperuser(`
+      SELECT rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, rolpassword LIKE 'SCRAM-SHA-256$%' AS scram
+      FROM pg_authid WHERE rolname = 'colloquy'`)
+    expect(role).toEqual({
+      rolsuper: false,
+      rolcreatedb: false,
+      rolcreaterole: false,
+      rolreplication: false,
+      rolbypassrls: false,
+      scram: true,
+    })
+    const [{ tables, foreign }] = (await asSuperuser(
+      `SELECT count(*)::integer AS tables, count(*) FILTER (WHERE tableowner <> 'colloquy')::integer AS foreign
+       FROM pg_tables WHERE schemaname IN ('public', 'pgboss')`,
+      'colloquy',
+    )) as [{ tables: number; foreign: number }]
+    expect(tables).toBeGreaterThan(10)
+    expect(foreign).toBe(0)
+  })
+
+  it('lets the role connect with its password only, and to no other database', async () => {
+    const connect = async (url: string) => {
+      const client = new pg.Client(url)
+      await client.connect()
+      await client.end()
+    }
+    await connect(roleUrl())
+    const wrong = Object.assign(new URL(roleUrl()), { password: 'wrong' }).href
+    await expect(connect(wrong)).rejects.toThrow('password authentication failed')
+    for (const database of ['postgres', 'template1']) {
+      await expect(connect(roleUrl(database)), database).rejects.toThrow('permission denied for database')
+    }
+    const client = new pg.Client(roleUrl())
+    await client.connect()
+    await expect(client.query('CREATE EXTENSION file_fdw')).rejects.toThrow('permission denied')
+    await expect(client.query(`COPY (SELECT 1) TO PROGRAM 'id'`)).rejects.toThrow('permission denied')
+    await client.end()
+  })
+
+  it('refuses clients of Redis without the password', async () => {
+    const client = createClient({ url: redisUrl, socket: { reconnectStrategy: false } })
+    client.on('error', () => {})
+    await expect(client.connect().then(() => client.ping())).rejects.toThrow('NOAUTH')
+    client.destroy()
+  })
+
+  it('serves the API: turns, recall, facts, contexts, background jobs, presence and deletion', async () => {
+    expect(await (await fetch(`http://127.0.0.1:${server.port}/ready`)).json()).toMatchObject({ status: 'ready' })
+    const { created } = await post<{ created: { id: string } }>(
+      `mutation { created: createConversation(input: { participants: [{ actor: "ada", displayName: "Ada" }] }) {
+        ... on Conversation { id }
+      } }`,
+    )
+    const id = created.id
+    const append = `mutation ($id: ID!, $text: String!) { appended: appendTurn(input: {
+      conversationId: $id, turn: { role: USER, content: $text }
+    }) { ... on Turn { seq } ... on Error { message } } }`
+    const texts = ['I live in Rome.', 'The harbour is closed.', 'I like tea.', 'See you.', 'Hello again.']
+    for (const text of texts) await post(append, { id, text })
+    const written = await post<Record<string, unknown>>(
+      `mutation ($id: ID!) {
+        facts: extractFacts(input: { conversationId: $id }) { ... on FactExtraction { facts { object } } }
+        reconciled: reconcileFacts(input: { userId: "ada" }) { __typename }
+        profile: refreshUserProfile(input: { userId: "ada" }) { ... on UserProfile { content } }
+        presence: setPresence(input: { conversationId: $id, state: TYPING }) { ... on Participant { presence } }
+      }`,
+      { id },
+    )
+    expect(written).toMatchObject({
+      facts: { facts: expect.arrayContaining([{ object: 'Rome' }]) },
+      reconciled: { __typename: 'Reconciliation' },
+      profile: { content: expect.stringContaining('Rome') },
+      presence: { presence: 'TYPING' },
+    })
+    const read = await post(
+      `query ($id: ID!) {
+        recall(input: { query: "harbour", conversationId: $id, kinds: [TURN] }) {
+          ... on Recall { hits { memory { ... on Turn { text } } } }
+        }
+        buildContext(input: { conversationId: $id, tokenBudget: 2000 }) { __typename }
+      }`,
+      { id },
+    )
+    expect(read).toMatchObject({
+      recall: { hits: expect.arrayContaining([{ memory: { text: 'The harbour is closed.' } }]) },
+      buildContext: { __typename: 'Context' },
+    })
+    await expect
+      .poll(
+        async () =>
+          (
+            await post<{ conversation: { summaries: unknown[] } }>(
+              'query ($id: ID!) { conversation(id: $id) { summaries { id } } }',
+              { id },
+            )
+          ).conversation.summaries.length,
+        { timeout: 30_000 },
+      )
+      .toBeGreaterThan(0)
+    expect(
+      await post('mutation ($id: ID!) { deleted: deleteConversation(id: $id) { __typename } }', { id }),
+    ).toMatchObject({ deleted: { __typename: 'ErasureReceipt' } })
+  }, 60_000)
+})

@@ -1,0 +1,413 @@
+// MEMBERS conversations, asked about by actors who were never participants: every field of Query, Mutation and
+// Subscription must answer as in a twin tenant that has no such conversation, for unknown ids; and no verb may write or
+// lock a row of it. A new field of these types fails here until it has a case.
+
+import { buildSchema, isInterfaceType, isObjectType } from 'graphql'
+import { readFileSync } from 'node:fs'
+import { expect, describe, it } from 'vitest'
+import pg from 'pg'
+import { createConversation, updateConversation } from '../../src/domain/conversation.ts'
+import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
+import { recordFacts } from '../../src/domain/fact/record.ts'
+import { newId, type Kind } from '../../src/domain/id.ts'
+import { addParticipant, removeParticipant } from '../../src/domain/participant.ts'
+import { appendDelta } from '../../src/domain/streaming-turn/stream.ts'
+import { summarize } from '../../src/domain/summary/compact.ts'
+import { openTurn } from '../../src/domain/turn/append.ts'
+import { NotFound } from '../../src/errors.ts'
+import { backends } from '../support/backend.ts'
+import { useServer } from '../support/server.ts'
+import { useWorld, type Tenant } from '../support/world.ts'
+import { rowsOf } from '../support/rows.ts'
+import { WRITER } from '../support/writer.ts'
+
+const MARKER = 'zanzibar7f3a9'
+const OTHER_WRITER = 'x'.repeat(WRITER.length)
+
+/** Ids of the objects of the hidden conversation; in the twin, ids of nothing. */
+type Ids = { conversation: string; turn: string; open: string; summary: string; fact: string }
+/** Several operations for one field, if they differ in what they may reveal. */
+type Case = (ids: Ids, actor: string) => string | string[]
+
+const ERROR = '... on Error { __typename code message }'
+const text = JSON.stringify
+const mutation = (field: string, input: string, result = '__typename') =>
+  `mutation { ${field}(input: { ${input} }) { ${result} ${ERROR} } }`
+const FACT = 'subject predicate object confidence superseded: supersededAt'
+
+/** Reads first: a verb that succeeds in both tenants changes what they answer. */
+const cases: Record<string, Case> = {
+  'Query.viewer': () => '{ viewer { tenant actor } }',
+  'Query.conversation': ({ conversation }) => [
+    `{ conversation(id: ${text(conversation)}) { title turnCount history(limit: 5) { __typename } } }`,
+    `{ conversation(key: "hidden") { id title } }`,
+  ],
+  'Query.conversations': () => [
+    '{ conversations { edges { cursor node { key title lastSeq turnCount participants { actor } } } pageInfo { hasNextPage } } }',
+    `{ conversations(last: 1, orderBy: ACTIVE) { edges { node { title } } pageInfo { hasPreviousPage } } }`,
+    `{ conversations(filter: { search: ${text(MARKER)} }) { edges { node { id } } } }`,
+    `{ conversations(filter: { participant: "bob" }) { edges { node { id } } } }`,
+    `{ conversations(filter: { owner: "ann", metadata: { secret: true } }) { edges { node { id } } } }`,
+  ],
+  'Query.node': (ids) =>
+    Object.values(ids).map((id) => `{ node(id: ${text(id)}) { __typename id ... on Turn { text } } }`),
+  // Before recall, which marks facts as recalled a moment later.
+  'Query.memoryAudit': () => `{ memoryAudit { activeFacts supersededFacts exactDuplicatesSkipped exactDuplicateRate
+    nearDuplicateRate openContradictions neverRecalledRate waitingJobs } }`,
+  'Query.recall': ({ conversation }) =>
+    ['', 'scope: OWNER', 'scope: TENANT', 'scope: TENANT, kinds: [SUMMARY, FACT]'].flatMap((scope) =>
+      [`conversationId: ${text(conversation)}`, scope ? '' : 'conversationId: "conv_1"'].map(
+        (of) => `{ recall(input: { ${of} ${scope} query: "${MARKER} harbour lives", k: 20 }) {
+          ... on Recall { plan { candidates } hits { score textScore memory {
+            ... on Turn { text } ... on Summary { content } ... on Fact { ${FACT} } } } } ${ERROR} } }`,
+      ),
+    ),
+  'Query.buildContext': ({ conversation }) => `{ buildContext(input: { conversationId: ${text(conversation)},
+    tokenBudget: 1000, includeFacts: true, includeProfile: true, semanticRecall: { scope: TENANT }, query: "harbour" }) {
+    ... on Context { messages { content } } ${ERROR} } }`,
+  'Query.facts': ({ conversation }) => [
+    `{ facts { edges { node { ${FACT} } } } }`,
+    `{ facts(filter: { includeSuperseded: true, userId: "ann" }) { edges { node { ${FACT} } } } }`,
+    `{ facts(filter: { conversationId: ${text(conversation)} }) { edges { node { ${FACT} } } } }`,
+  ],
+  'Query.userProfile': () => '{ userProfile(userId: "ann") { content tokenCount } }',
+  'Query.jobs': () => '{ jobs { name state userId conversation { id } } }',
+  // The progress of the whole server, of all tenants together.
+  'Query.embedding': () => [],
+  'Mutation.appendTurn': ({ conversation }) => [
+    mutation('appendTurn', `conversationId: ${text(conversation)}, turn: { role: USER, content: "hello" }`),
+    mutation(
+      'appendTurn',
+      `conversationId: ${text(conversation)}, expectedLastSeq: 1,
+      turn: { role: USER, content: "hello", audience: ["nobody"] }`,
+    ),
+    mutation(
+      'appendTurn',
+      `conversationId: ${text(conversation)}, turn: { role: TOOL,
+      parts: [{ toolResult: { callId: "none", name: "none", result: 1 } }] }`,
+    ),
+  ],
+  'Mutation.appendTurns': ({ conversation }, actor) => [
+    mutation('appendTurns', `conversationId: ${text(conversation)}, turns: [{ role: USER, content: "hello" }]`),
+    mutation(
+      'appendTurns',
+      `conversationId: ${text(conversation)},
+      turns: [{ actor: "bob", role: USER, content: "hello" }, { actor: ${text(actor)}, role: USER, content: "hello" }]`,
+    ),
+  ],
+  'Mutation.openTurn': ({ conversation }) =>
+    mutation(
+      'openTurn',
+      `conversationId: ${text(conversation)}, writerToken: ${text(WRITER)}, turn: { role: ASSISTANT }`,
+    ),
+  'Mutation.appendDelta': ({ open, turn }) =>
+    [WRITER, OTHER_WRITER].flatMap((token) =>
+      [open, turn].map((id) =>
+        mutation('appendDelta', `turnId: ${text(id)}, writerToken: ${text(token)}, text: "more"`),
+      ),
+    ),
+  'Mutation.commitTurn': ({ open, turn }) =>
+    [WRITER, OTHER_WRITER].flatMap((token) =>
+      [open, turn].map((id) => mutation('commitTurn', `turnId: ${text(id)}, writerToken: ${text(token)}`)),
+    ),
+  'Mutation.abortTurn': ({ open, turn }) =>
+    [WRITER, OTHER_WRITER].flatMap((token) =>
+      [open, turn].map((id) => mutation('abortTurn', `turnId: ${text(id)}, writerToken: ${text(token)}`)),
+    ),
+  'Mutation.supersedeTurn': ({ turn }) =>
+    mutation('supersedeTurn', `turnId: ${text(turn)}, turn: { role: USER, content: "mine now" }`),
+  'Mutation.addParticipant': ({ conversation }, actor) => [
+    mutation('addParticipant', `conversationId: ${text(conversation)}, participant: { actor: ${text(actor)} }`),
+    mutation(
+      'addParticipant',
+      `conversationId: ${text(conversation)}, participant: { actor: "bob", displayName: "x" }`,
+    ),
+  ],
+  'Mutation.removeParticipant': ({ conversation }) =>
+    ['bob', 'nobody'].map((actor) =>
+      mutation('removeParticipant', `conversationId: ${text(conversation)}, actor: ${text(actor)}`),
+    ),
+  'Mutation.markRead': ({ conversation }) =>
+    [0, 10_000].map((seq) => mutation('markRead', `conversationId: ${text(conversation)}, seq: ${seq}`)),
+  'Mutation.setPresence': ({ conversation }) =>
+    mutation('setPresence', `conversationId: ${text(conversation)}, state: TYPING`),
+  'Mutation.updateConversation': ({ conversation }) => [
+    mutation('updateConversation', `id: ${text(conversation)}, title: "taken"`),
+    mutation('updateConversation', `id: ${text(conversation)}, visibility: OPEN`),
+  ],
+  'Mutation.deleteConversation': ({ conversation }) =>
+    `mutation { deleteConversation(id: ${text(conversation)}) { __typename ${ERROR} } }`,
+  'Mutation.compact': ({ conversation }) => mutation('compact', `conversationId: ${text(conversation)}`),
+  'Mutation.summarize': ({ conversation, turn }) => [
+    mutation('summarize', `conversationId: ${text(conversation)}`),
+    mutation('summarize', `conversationId: ${text(conversation)}, through: ${text(turn)}`),
+  ],
+  'Mutation.extractFacts': ({ conversation, turn }) => [
+    mutation('extractFacts', `conversationId: ${text(conversation)}`),
+    mutation('extractFacts', `conversationId: ${text(conversation)}, through: ${text(turn)}`),
+  ],
+  'Mutation.retractFact': ({ fact }) =>
+    `mutation { retractFact(input: { factId: ${text(fact)} }) { __typename ${ERROR} } }`,
+  'Mutation.recordFacts': ({ conversation, turn }) => [
+    mutation(
+      'recordFacts',
+      `conversationId: ${text(conversation)}, facts: [{ subject: "a", predicate: "b", object: "c" }]`,
+    ),
+    mutation('recordFacts', `facts: [{ subject: "a", predicate: "b", object: "c", sourceTurnId: ${text(turn)} }]`),
+    // Stored in the hidden conversation too, and there it is no duplicate of this one.
+    mutation(
+      'recordFacts',
+      `userId: "ann", facts: [{ subject: "ann", predicate: "lives in", object: "the harbour" }]`,
+      `... on FactExtraction { facts { ${FACT} } exactDuplicatesSkipped }`,
+    ),
+  ],
+  'Mutation.reconcileFacts': ({ conversation }) => [
+    mutation(
+      'reconcileFacts',
+      `conversationId: ${text(conversation)}`,
+      '... on Reconciliation { kept merged contradicted }',
+    ),
+    mutation('reconcileFacts', `userId: "ann"`, '... on Reconciliation { kept merged contradicted }'),
+  ],
+  'Mutation.refreshUserProfile': () =>
+    mutation('refreshUserProfile', `userId: "ann"`, '... on UserProfile { content tokenCount }'),
+  'Mutation.createConversation': () => [
+    mutation(
+      'createConversation',
+      `key: "hidden", title: "mine"`,
+      '... on Conversation { key title turnCount visibility }',
+    ),
+    mutation('createConversation', `key: "hidden", title: "again"`, '... on Conversation { title }'),
+  ],
+}
+
+/** Replaces ids by their order of occurrence; times and generated times differ between the tenants. */
+function normalized(body: unknown): string {
+  const seen = new Map<string, string>()
+  return JSON.stringify(body)
+    .replace(/"cursor":"[^"]*"/g, '')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+    .replace(/tenant-\d+/g, 'TENANT')
+    .replace(/\b(?:conv|turn|sum|fact)_[0-9A-Z]{26}\b/g, (id) => {
+      seen.set(id, seen.get(id) ?? `id${seen.size}`)
+      return seen.get(id)!
+    })
+}
+
+describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
+  const server = useServer(backend, { INTROSPECTION: 'true' })
+
+  /** An OPEN conversation of ann and eve. */
+  async function openConversation(tenant: Tenant): Promise<void> {
+    const conversationId = await tenant.newConversation('ann', 'eve')
+    const { id } = await tenant.append(conversationId, 'ann', 'I walk to the harbour every day.')
+    const facts = [
+      { subject: 'ann', predicate: 'lives in', object: 'Oslo', sourceTurnId: id },
+      { subject: 'ann', predicate: 'likes', object: 'tea', sourceTurnId: id },
+    ]
+    for (const fact of facts) {
+      await recordFacts(server.deps, tenant.as('ann'), { conversationId, userId: 'ann', facts: [fact] })
+      // Lists order facts of one millisecond by their ids, which are random.
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+  }
+
+  /** A MEMBERS conversation of ann, bob and a former participant, with one object of each kind. */
+  async function hiddenConversation(tenant: Tenant): Promise<Ids> {
+    const { deps } = server
+    const ann = tenant.as('ann')
+    const created = await createConversation(deps, ann, {
+      key: 'hidden',
+      title: MARKER,
+      metadata: { secret: true },
+      visibility: 'MEMBERS',
+      participants: [{ actor: 'ann' }, { actor: 'bob', displayName: MARKER }, { actor: 'gone' }],
+    })
+    const conversationId = created.id
+    await removeParticipant(deps, ann, { conversationId, actor: 'gone' })
+    const { id: turn } = await tenant.append(conversationId, 'ann', `${MARKER} I live in the harbour.`)
+    const { id: summary } = await summarize(deps, ann, { conversationId })
+    const facts = [
+      { subject: 'ann', predicate: 'lives in', object: 'the harbour', sourceTurnId: turn },
+      { subject: 'ann', predicate: 'likes', object: 'tea', sourceTurnId: turn },
+      { subject: 'ann', predicate: 'knows', object: MARKER, sourceTurnId: turn },
+    ]
+    const recorded = await recordFacts(deps, ann, { conversationId, userId: 'ann', facts })
+    const open = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })
+    await appendDelta(deps, ann, { writerToken: WRITER, turnId: open.id, text: MARKER })
+    return { conversation: conversationId, turn, open: open.id, summary, fact: recorded.facts.at(-1)!.id }
+  }
+
+  const unknown = (): Ids => {
+    const id = (kind: Kind) => newId(kind)
+    return {
+      conversation: id('conversation'),
+      turn: id('turn'),
+      open: id('turn'),
+      summary: id('summary'),
+      fact: id('fact'),
+    }
+  }
+
+  async function ask(tenant: Tenant, actor: string | null, query: string): Promise<string> {
+    const headers: Record<string, string> = { 'x-tenant': tenant.name, ...(actor !== null && { 'x-actor': actor }) }
+    const { status, body } = await server.post({ query }, headers)
+    expect(status, query).toBe(200)
+    for (const { extensions, message } of body.errors ?? []) {
+      expect(extensions?.code, `${message}: ${query}`).not.toMatch(/INTERNAL|VALIDATION|PARSE/)
+    }
+    return normalized(body)
+  }
+
+  it('has a case for every field of Query and Mutation', () => {
+    const schema = buildSchema(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'))
+    const fields = [schema.getQueryType()!, schema.getMutationType()!].flatMap((type) =>
+      Object.keys(type.getFields()).map((field) => `${type.name}.${field}`),
+    )
+    expect(Object.keys(cases).sort()).toEqual(fields.sort())
+    expect(Object.keys(schema.getSubscriptionType()!.getFields()).sort()).toEqual(['conversationEvents', 'inbox'])
+    // `node` has a case for each type.
+    const node = schema.getType('Node')
+    const kinds = isInterfaceType(node) ? schema.getPossibleTypes(node).filter(isObjectType) : []
+    expect(kinds.map(({ name }) => name).sort()).toEqual(['Conversation', 'Fact', 'Summary', 'Turn'])
+  })
+
+  it.each(['eve', null])(
+    'does not exist for %s in any query or mutation, which write and lock no row of it',
+    async (actor) => {
+      const [one, other] = [server.tenant(), server.tenant()]
+      const ids = await hiddenConversation(one)
+      const none = unknown()
+      for (const tenant of [one, other]) await openConversation(tenant)
+      const before = await rowsOf(server.deps.pool, ids.conversation)
+      for (const [field, questionsOf] of Object.entries(cases)) {
+        const [asked, twin] = [ids, none].map((each) => [questionsOf(each, actor ?? 'anonymous')].flat())
+        for (const [index, query] of asked!.entries()) {
+          const answer = await ask(one, actor, query)
+          expect(answer, query).toBe(await ask(other, actor, twin![index]!))
+          expect(answer.replaceAll(query, ''), field).not.toContain(MARKER)
+        }
+      }
+      expect(await rowsOf(server.deps.pool, ids.conversation)).toEqual(before)
+    },
+  )
+
+  it('does not exist for subscriptions of an outsider, and is in no outsider’s inbox', async () => {
+    const tenant = server.tenant()
+    const { conversation } = await hiddenConversation(tenant)
+    const events = (actor: string, id: string) =>
+      server
+        .client({ 'x-tenant': tenant.name, 'x-actor': actor })
+        .iterate({ query: `subscription { conversationEvents(conversationId: "${id}", after: 0) { __typename } }` })
+    const answerOf = async (id: string) => {
+      const answers: unknown[] = []
+      await expect(
+        (async () => {
+          for await (const answer of events('eve', id)) answers.push(answer)
+        })().catch((error: unknown) => void answers.push(error)),
+      ).resolves.toBeUndefined()
+      return normalized(answers)
+    }
+    expect(await answerOf(conversation)).toBe(await answerOf(newId('conversation')))
+    const inbox = server
+      .client({ 'x-tenant': tenant.name, 'x-actor': 'eve' })
+      .iterate({ query: 'subscription { inbox { conversationId reason } }' })
+    const first = inbox.next()
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    await tenant.append(conversation, 'bob', 'hello')
+    await removeParticipant(server.deps, tenant.as('ann'), { conversationId: conversation, actor: 'bob' })
+    const seen = await tenant.newConversation('ann', 'eve')
+    await tenant.append(seen, 'ann', 'hello')
+    const { value } = await first
+    expect(JSON.stringify(value)).toContain(seen)
+    await inbox.return?.()
+  })
+
+  it('is read and written by its participants, and read by former ones', async () => {
+    const tenant = server.tenant()
+    const ids = await hiddenConversation(tenant)
+    const { conversation } = ids
+    for (const actor of ['ann', 'bob', 'gone']) {
+      expect(await ask(tenant, actor, `{ conversation(id: "${conversation}") { title } }`)).toContain(MARKER)
+      expect(await ask(tenant, actor, '{ conversation(key: "hidden") { title } }')).toContain(MARKER)
+    }
+    const turn = `conversationId: "${conversation}", turn: { role: USER, content: "hello" }`
+    expect(await ask(tenant, 'bob', mutation('appendTurn', turn))).toContain('"Turn"')
+    expect(await ask(tenant, 'gone', mutation('appendTurn', turn))).toContain('NOT_ALLOWED')
+    await removeParticipant(server.deps, tenant.as('bob'), { conversationId: conversation, actor: 'bob' })
+    expect(await ask(tenant, 'bob', mutation('appendTurn', turn))).toContain('NOT_ALLOWED')
+    const add = `conversationId: "${conversation}", participant: { actor: "eve" }`
+    for (const actor of ['gone', 'bob']) {
+      expect(await ask(tenant, actor, mutation('addParticipant', add))).toContain('NOT_ALLOWED')
+      expect(await ask(tenant, actor, mutation('updateConversation', `id: "${conversation}", title: "x"`))).toContain(
+        'NOT_ALLOWED',
+      )
+      expect(await ask(tenant, actor, `mutation { deleteConversation(id: "${conversation}") { ${ERROR} } }`)).toContain(
+        'NOT_ALLOWED',
+      )
+    }
+    expect(await ask(tenant, 'ann', mutation('addParticipant', add))).toContain('"Participant"')
+    expect(await ask(tenant, 'eve', mutation('appendTurn', turn))).toContain('"Turn"')
+    await addParticipant(server.deps, tenant.as('eve'), { conversationId: conversation, participant: { actor: 'bob' } })
+    expect(await ask(tenant, 'bob', mutation('appendTurn', turn))).toContain('"Turn"')
+  })
+
+  it('is not reached by calls of outsiders that one statement writes together with calls of participants', async () => {
+    const tenant = server.tenant()
+    const { conversation } = await hiddenConversation(tenant)
+    const open = await tenant.newConversation('eve')
+    const before = await tenant.lastSeq(conversation)
+    const calls = Array.from({ length: 20 }, (_, n) => [
+      tenant.append(conversation, 'ann', `mine ${n}`),
+      tenant.append(conversation, 'eve', `theirs ${n}`, { audience: ['ann'] }),
+      tenant.append(open, 'eve', `elsewhere ${n}`),
+    ]).flat()
+    const outcomes = (await Promise.allSettled(calls)).map(({ status }) => status)
+    expect(outcomes).toEqual(Array.from({ length: 20 }, () => ['fulfilled', 'rejected', 'fulfilled']).flat())
+    for (const call of calls.filter((_, index) => index % 3 === 1)) await expect(call).rejects.toThrow(NotFound)
+    expect(await tenant.lastSeq(conversation)).toBe(before! + 20)
+    const { rows } = await server.deps.pool.query('SELECT actor FROM participant WHERE conversation_id = $1', [
+      conversation,
+    ])
+    expect(rows.map(({ actor }) => actor).sort()).toEqual(['ann', 'bob', 'gone'])
+  })
+})
+
+// The embedded database has no other clients.
+describe.each(backends.filter(({ name }) => name === 'postgres'))('a locked conversation on $name', (backend) => {
+  const world = useWorld(backend)
+
+  it('is not reached by calls that waited while it became MEMBERS', async () => {
+    const tenant = world.tenant()
+    const id = await tenant.newConversation('ann')
+    const client = new pg.Client(world.url)
+    await client.connect()
+    await client.query('BEGIN')
+    await client.query('SELECT FROM journal WHERE conversation_id = $1 FOR UPDATE', [id])
+    const calls = [
+      tenant.append(id, 'eve', 'hello'),
+      updateConversation(world.deps, tenant.as('eve'), { id, title: 'taken' }),
+      addParticipant(world.deps, tenant.as('eve'), { conversationId: id, participant: { actor: 'eve' } }),
+      recordFacts(world.deps, tenant.as('eve'), {
+        conversationId: id,
+        facts: [{ subject: 'ann', predicate: 'likes', object: 'tea' }],
+      }),
+      deleteConversation(world.deps, tenant.as('eve'), id),
+    ].map((call) => call.catch((error: unknown) => error))
+    await expect
+      .poll(
+        async () => {
+          const text = `SELECT count(*)::integer AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+          return (await world.deps.pool.query(text)).rows[0].n
+        },
+        { timeout: 15_000 },
+      )
+      .toBe(calls.length)
+    await client.query(`UPDATE journal SET visibility = 'MEMBERS' WHERE conversation_id = $1`, [id])
+    await client.query(`UPDATE conversation SET visibility = 'MEMBERS' WHERE id = $1`, [id])
+    await client.query('COMMIT')
+    await client.end()
+    for (const outcome of await Promise.all(calls)) expect(outcome).toBeInstanceOf(NotFound)
+    expect(await tenant.lastSeq(id)).toBe(1)
+  })
+})

@@ -1,0 +1,23 @@
+// All rows of a conversation, with the physical place, the writer and the last locker of each: a test that compares them
+// notices any write or lock. Postgres records a row's last locker in xmax, on both databases.
+
+import type { Pool } from 'pg'
+
+/** The embedding workers lock no row of these tables. */
+const LOCKED = ['journal', 'participant', 'entry', 'turn', 'tool_call', 'summary', 'fact_source']
+
+/** The rows of the conversation, or of all conversations, by table. */
+export async function rowsOf(pool: Pool, conversationId: string | null = null): Promise<Record<string, unknown[]>> {
+  const found: Record<string, unknown[]> = {}
+  const read = async (table: string, columns: string, condition: string, order: string) => {
+    const text = `SELECT ${columns} FROM ${table} t WHERE $1::text IS NULL OR ${condition} ORDER BY t.${order}`
+    found[table] = (await pool.query(text, [conversationId])).rows
+  }
+  const physical = 't.ctid::text, t.xmin::text, t.xmax::text AS "lockedBy", t.*'
+  for (const table of LOCKED) await read(table, physical, 't.conversation_id = $1', 'ctid')
+  const open = 't.turn_id IN (SELECT x.id FROM turn x WHERE x.conversation_id = $1)'
+  for (const table of ['stream', 'chunk']) await read(table, physical, open, 'ctid')
+  await read('conversation', 'to_jsonb(t) AS row', 't.id = $1', 'id')
+  await read('fact', `to_jsonb(t) - 'embedded_by' - 'recalled_at' AS row`, 't.conversation_id = $1', 'id')
+  return found
+}
