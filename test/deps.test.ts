@@ -10,7 +10,7 @@ const open = (settings: Partial<DepsConfig>) =>
   createDeps({ ...loadConfig({}), dataDir: null, ...settings }, pino({ level: 'silent' }))
 
 describe('createDeps', () => {
-  it('uses the rules, no redaction and no automatic extraction by default', async () => {
+  it('uses the rules, no redaction and the default thresholds', async () => {
     const {
       deps: { factServices, redactFacts, detectors, automatic },
       close,
@@ -26,7 +26,7 @@ describe('createDeps', () => {
       judge: null,
       redactFacts: false,
       detectors: [],
-      automatic: { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 },
+      automatic: { threadSummaryEvery: 0, factExtractionEvery: 1, userSummaryEvery: 0, dedupEvery: 5 },
     })
     await close()
     await expect(factServices.extractor.extract([])).rejects.toThrow('closed')

@@ -11,14 +11,14 @@ export const automaticVariables = {
   THREAD_SUMMARY_EVERY_N: whole(0, MAX_TURNS, 0).describe(
     'Number of unsummarised turns of a conversation that triggers a summary; 0: never.',
   ),
-  FACT_EXTRACTION_EVERY_N: whole(0, MAX_TURNS, 0).describe(
-    'Number of turns of a conversation with `factExtraction` that triggers the extraction of facts; 0: never.',
+  FACT_EXTRACTION_EVERY_N: whole(0, MAX_TURNS, 1).describe(
+    'Number of turns of a conversation with `factExtraction` that triggers the extraction of facts. A larger number saves calls of a model; 0: never.',
   ),
   USER_SUMMARY_EVERY_N: whole(0, MAX_TURNS, 0).describe(
-    'Number of turns of a user, in all conversations, that triggers a refresh of the profile; 0: never.',
+    'Number of turns of a user, in all conversations, that triggers a refresh of the profile. Unless 0, a change of the facts about the user triggers it too; 0: never.',
   ),
   DEDUP_EVERY_N: whole(0, MAX_TURNS, 5).describe(
-    'Number of turns of a user that triggers reconciling the facts about the user; 0, or without automatic extraction: never.',
+    'Number of turns of a user that triggers reconciling the facts about the user; 0, or with `FACT_EXTRACTION_EVERY_N=0`: never, except before a profile is refreshed.',
   ),
 }
 

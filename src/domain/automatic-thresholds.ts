@@ -4,17 +4,28 @@
 export type AutomaticThresholds = {
   /** Unsummarised turns without an audience in one conversation. Each run summarises this many of the oldest. */
   threadSummaryEvery: number
-  /** Turns of one conversation from which no facts were extracted yet. Each run reads this many of the oldest. */
+  /**
+   * Turns of one conversation with `factExtraction` from which no facts were extracted yet. Each run reads this many of
+   * the oldest.
+   */
   factExtractionEvery: number
-  /** Turns by one user, in all conversations of the tenant, after which the user's profile is refreshed. */
+  /**
+   * Turns by one user, in all conversations of the tenant, after which the user's profile is refreshed. Unless 0, it is
+   * also refreshed whenever facts about the user change.
+   */
   userSummaryEvery: number
   /** Turns by one user after which the facts about the user are reconciled; unused if factExtractionEvery is 0. */
   dedupEvery: number
 }
 
-/** Whether turns must be counted for each user. */
-export const countsUsers = (automatic: AutomaticThresholds): boolean =>
-  automatic.userSummaryEvery > 0 || reconcilesEvery(automatic) > 0
+/**
+ * The conversations in which the turns of each user must be counted: all for profiles, and those with automatic
+ * extraction for reconciliation alone.
+ */
+export const countsTurnsOf = (automatic: AutomaticThresholds): 'ALL' | 'EXTRACTING' | 'NONE' => {
+  if (automatic.userSummaryEvery > 0) return 'ALL'
+  return reconcilesEvery(automatic) > 0 ? 'EXTRACTING' : 'NONE'
+}
 
 /** The effective `dedupEvery`: 0 if facts are never extracted automatically. */
 export const reconcilesEvery = ({ factExtractionEvery, dedupEvery }: AutomaticThresholds): number =>

@@ -162,7 +162,8 @@ const SupersedeTurnInput = builder.inputType('SupersedeTurnInput', {
       type: TurnInput,
       required: true,
       description:
-        'The newer version, by the same actor. Its audience stays that of the turn it replaces: leave it out.',
+        'The newer version, by the same actor. Omit `audience`, which cannot change. `pinned`, `model` and `metadata` of '
+        + 'the older version are kept if omitted, and cleared by null; the other fields are not kept.',
     }),
   }),
 })

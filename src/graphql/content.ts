@@ -1,6 +1,7 @@
 // The content parts of a turn: their output types and input types.
 
-import { partsOf, type ContentPart as Part } from '../domain/turn/content.ts'
+import { isDamaged, partsOf, type ContentPart as Part } from '../domain/turn/content.ts'
+import { MAX_URL, URL_SCHEMES } from '../domain/turn/file-url.ts'
 import { builder } from './builder.ts'
 import { SHAREABLE } from './sharing.ts'
 
@@ -37,7 +38,11 @@ const ToolResultPart = builder
         description: 'The call that this answers; it stands in the conversation before.',
       }),
       name: t.exposeString('name', { description: 'The tool that answered.' }),
-      result: t.expose('result', { type: 'JSON', description: 'What came of the call, errors included.' }),
+      result: t.expose('result', {
+        type: 'JSON',
+        nullable: true,
+        description: 'The result, errors included. Null if the tool returned null.',
+      }),
     }),
   })
 
@@ -95,7 +100,10 @@ builder.objectField('Turn', 'parts', (t) =>
     description:
       'All that it says, in order; a plain turn is one text part. Empty while nothing is written, and once erased.',
     extensions: SHAREABLE,
-    resolve: (turn) => partsOf(turn as { text: string; parts: Part[] | null }),
+    resolve: (turn, _, { deps }) => {
+      if (isDamaged(turn)) deps.log.warn({ turnId: turn.id }, 'left out damaged parts of a turn')
+      return partsOf(turn)
+    },
   }),
 )
 
@@ -109,7 +117,7 @@ const ToolCallInput = builder.inputType('ToolCallInput', {
     arguments: t.field({
       type: 'JSON',
       required: true,
-      description: 'What the tool is given; an empty object for nothing.',
+      description: 'Arguments of the call. A text that contains a JSON object is stored as this object.',
     }),
   }),
 })
@@ -119,11 +127,10 @@ const ToolResultInput = builder.inputType('ToolResultInput', {
     "A tool's answer to a call that was made in the same conversation before, or earlier in the same batch or turn.",
   fields: (t) => ({
     callId: t.string({ required: true, description: call }),
-    name: t.string({ required: true, description: 'The tool that answers.' }),
+    name: t.string({ required: true, description: 'Name of the tool. Must equal the name in the call.' }),
     result: t.field({
       type: 'JSON',
-      required: true,
-      description: 'What came of the call, errors included; an empty string for nothing.',
+      description: 'Any JSON value, errors included. Defaults to null, which is a result, too.',
     }),
   }),
 })
@@ -134,7 +141,9 @@ const FileInput = builder.inputType('FileInput', {
     mediaType: t.string({ required: true, description: 'What it is, like `image/png`.' }),
     url: t.string({
       required: true,
-      description: 'Where the bytes are, at most 8,192 characters. The server never fetches it.',
+      description:
+        `Absolute URL of at most ${MAX_URL.toLocaleString('en-US')} characters with the scheme ${URL_SCHEMES}. Data URLs of `
+        + 'HTML, XML and SVG documents are refused. The server never fetches it.',
     }),
     fileName: t.string({ description: 'A name to show.' }),
   }),

@@ -76,7 +76,7 @@ builder.objectType('Conversation', {
     }),
     factExtraction: t.exposeBoolean('factExtraction', {
       description:
-        'Whether facts are taken from what is said without being asked for. They can be recorded in any case.',
+        'Whether facts are extracted from the turns automatically. `extractFacts` and `recordFacts` work in any case.',
     }),
     visibility: t.expose('visibility', {
       type: ConversationVisibilityEnum,
@@ -200,7 +200,7 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
       description: `Data of your own: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most ${JSON_DEPTH} deep.`,
     }),
     factExtraction: t.boolean({
-      description: 'Whether facts are taken from what is said without being asked for; no when left out.',
+      description: 'Whether facts are extracted from the turns automatically. Defaults to false.',
     }),
     compaction: t.field({
       type: CompactionPolicyInput,
@@ -253,7 +253,7 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
       description: `Takes the place of all the metadata there is: an object of at most ${JSON_BYTES / 1024} KiB.`,
     }),
     factExtraction: t.boolean({
-      description: 'Whether facts are taken from what is said from now on; null sets the default, no, again.',
+      description: 'Whether facts are extracted from the turns automatically. Null restores the default, false.',
     }),
     compaction: t.field({
       type: CompactionPolicyInput,

@@ -2,7 +2,7 @@
 
 import { getProfiles } from '../domain/profile/profile.ts'
 import { refreshUserProfile } from '../domain/profile/refresh.ts'
-import { InvalidInput, NotAllowed, ProviderFailed } from '../errors.ts'
+import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { builder } from './builder.ts'
 import { orErrors } from './result.ts'
 
@@ -47,10 +47,12 @@ builder.mutationField('refreshUserProfile', (t) =>
   t.field({
     type: 'UserProfile',
     description:
-      'Merges what was learned of a user since into the profile, and strikes what does not hold any more. Where a '
-      + 'model is set, it writes the text.',
+      'Reconciles the facts about a user, then updates the profile from the active facts. The configured model writes '
+      + 'the text, if there is one. Fails with NotFound if the user is not a participant of any conversation and no '
+      + 'visible fact is about the user.',
     errors: orErrors('RefreshUserProfile', 'The profile, up to date, or why it is not.', [
       InvalidInput,
+      NotFound,
       NotAllowed,
       ProviderFailed,
     ]),

@@ -148,7 +148,11 @@ const RecallInput = builder.inputType('RecallInput', {
       defaultValue: ['TURN', 'FACT'],
       description: 'Which kinds of memories to look among.',
     }),
-    threshold: t.float({ description: 'The least similarity of a hit, 0 to 1. What has no vector yet fails it.' }),
+    threshold: t.float({
+      description:
+        'Minimum similarity of a turn or fact, 0 to 1. Defaults to 0, which excludes nothing. Above 0, turns and facts '
+        + 'without a vector are excluded. Does not apply to summaries.',
+    }),
     actors: t.stringList({
       description: 'Turns by any of these actors, and facts taken from such turns; an empty list matches none.',
     }),

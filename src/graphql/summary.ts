@@ -180,8 +180,9 @@ const CompactInput = builder.inputType('CompactInput', {
     policy: t.field({
       type: CompactionPolicyInput,
       description:
-        "Held to this once, in the place of the conversation's own, which fills in what is left out. Without it the oldest "
-        + 'half of the turns that no summary covers is summarised in any case.',
+        "Overrides the fields of the conversation's policy for this call: the oldest half of the uncovered turns is "
+        + 'summarised, again and again until the others are within the policy. If omitted, the oldest half is summarised '
+        + 'once, even if the conversation is within its policy.',
     }),
   }),
 })
@@ -189,7 +190,8 @@ const CompactInput = builder.inputType('CompactInput', {
 builder.mutationField('compact', (t) =>
   t.field({
     type: Compaction,
-    description: 'Does at once what the policy of a conversation does by and by.',
+    description:
+      'Summarises the oldest half of the turns that no summary covers. Returns when the summaries are written.',
     errors: orErrors('Compact', 'What was done, or why not all of it was.', [
       InvalidInput,
       NotFound,

@@ -18,7 +18,7 @@ const defaults: Config = {
   extractor: { kind: 'rules' },
   promptsDir: undefined,
   redactFacts: false,
-  automatic: { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 },
+  automatic: { threadSummaryEvery: 0, factExtractionEvery: 1, userSummaryEvery: 0, dedupEvery: 5 },
   logLevel: 'info',
   allowUnauthenticated: false,
   allowedOrigins: [],

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
-import { countsUsers, reconcilesEvery, runsDue } from '../../src/domain/automatic-thresholds.ts'
+import { countsTurnsOf, reconcilesEvery, runsDue } from '../../src/domain/automatic-thresholds.ts'
 
 const DEFAULTS = loadConfig({}).automatic
 
@@ -39,11 +39,11 @@ describe('automatic thresholds', () => {
     }
   })
 
-  it('count no turns of users by default, and cause no reconciliation without extraction', () => {
-    expect([countsUsers(DEFAULTS), reconcilesEvery(DEFAULTS)]).toEqual([false, 0])
-    expect(reconcilesEvery({ ...DEFAULTS, factExtractionEvery: 4 })).toBe(5)
-    expect(countsUsers({ ...DEFAULTS, factExtractionEvery: 4 })).toBe(true)
-    expect(countsUsers({ ...DEFAULTS, factExtractionEvery: 4, dedupEvery: 0 })).toBe(false)
-    expect(countsUsers({ ...DEFAULTS, userSummaryEvery: 4 })).toBe(true)
+  it('count the turns of users in extracting conversations by default, and in all conversations for profiles', () => {
+    const without = { ...DEFAULTS, factExtractionEvery: 0 }
+    expect([countsTurnsOf(DEFAULTS), reconcilesEvery(DEFAULTS)]).toEqual(['EXTRACTING', 5])
+    expect([countsTurnsOf(without), reconcilesEvery(without)]).toEqual(['NONE', 0])
+    expect(countsTurnsOf({ ...DEFAULTS, dedupEvery: 0 })).toBe('NONE')
+    expect(countsTurnsOf({ ...without, userSummaryEvery: 4 })).toBe('ALL')
   })
 })

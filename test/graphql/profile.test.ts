@@ -75,6 +75,7 @@ describe.each(backends)('extraction and profiles, on $name', (backend) => {
       { issues: [{ path: ['n'], message: 'must be 1 to 500' }] },
     ],
     ['reconcileFacts', RECONCILE, { conversationId: UNKNOWN }, { code: 'NOT_FOUND' }],
+    ['refreshUserProfile', REFRESH, { userId: 'unknown' }, { code: 'NOT_FOUND' }],
     ['refreshUserProfile', REFRESH, { userId: '' }, { code: 'INVALID_INPUT', issues: [{ path: ['userId'] }] }],
     ['refreshUserProfile', REFRESH, { userId: 'a', recentK: 1001 }, { issues: [{ message: 'must be 1 to 1,000' }] }],
   ])('return errors as members of the result union: %s, case %#', async (verb, document, input, answer) => {
@@ -82,7 +83,7 @@ describe.each(backends)('extraction and profiles, on $name', (backend) => {
   })
 
   it('return an empty profile for a user without facts', async () => {
-    const { refreshUserProfile } = await ada(REFRESH, { input: { userId: 'nobody' } })
+    const { refreshUserProfile } = await ada(REFRESH, { input: { userId: 'bob' } })
     expect(refreshUserProfile).toMatchObject({ __typename: 'UserProfile', content: '', tokenCount: 0 })
   })
 })

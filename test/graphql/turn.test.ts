@@ -11,6 +11,22 @@ describe.each(backends)('turns on $name', (backend) => {
   const [ada, bob] = [clients.as('ada'), clients.as('bob')]
   const makeConversation = () => clients.newConversation(['ada', 'bob'])
 
+  it('are returned without their damaged parts', async () => {
+    const conversationId = await makeConversation()
+    const { id } = await appendText(conversationId, 'fine')
+    const read = async (parts: unknown) => {
+      await clients.deps.pool.query('UPDATE turn SET parts = $2 WHERE id = $1', [id, JSON.stringify(parts)])
+      const { conversation } = await ada(
+        'query ($id: ID!) { conversation(id: $id) { history { ... on Turn { text parts { __typename } } } } }',
+        { id: conversationId },
+      )
+      return conversation.history
+    }
+    const text = { type: 'text', text: 'fine' }
+    expect(await read([text, { type: 'hologram' }])).toEqual([{ text: 'fine', parts: [{ __typename: 'TextPart' }] }])
+    expect(await read({ oops: 1 })).toEqual([{ text: 'fine', parts: [{ __typename: 'TextPart' }] }])
+  })
+
   it('return all kinds of parts as they were sent', async () => {
     const call = { callId: 'c1', name: 'search' }
     const parts = [
@@ -18,6 +34,7 @@ describe.each(backends)('turns on $name', (backend) => {
       { reasoning: { reasoning: 'hm', signature: 'sig' } },
       { toolCall: { ...call, arguments: { q: ['x'] } } },
       { toolResult: { ...call, result: 'nothing' } },
+      { toolResult: { ...call, result: null } },
       { file: { mediaType: 'image/png', url: 'https://a.example/b.png', fileName: 'b.png' } },
       { data: [1, { two: null }] },
       { data: false },

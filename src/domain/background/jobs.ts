@@ -1,13 +1,13 @@
 // Selects the background jobs of a server: compaction, and the kinds of work that its automatic thresholds enable. No
 // jobs of disabled kinds are queued. Users' turns are counted only if an enabled kind needs the count.
 
-import { countUserTurns, readUncounted } from '../../store/sql/background/count-user-turns.ts'
+import { countUserTurns, readExtractingAmong, readUncounted } from '../../store/sql/background/count-user-turns.ts'
 import { readDueExtraction, readDueExtractionAmong } from '../../store/sql/background/read-due-extraction.ts'
 import { readDueUsers, readDueUsersAmong, type UserMark } from '../../store/sql/background/read-due-users.ts'
 import type { Subject } from '../../store/job-queue.ts'
 import type { BackgroundDeps } from './deps.ts'
 import { compaction } from './compaction.ts'
-import { countsUsers, reconcilesEvery } from '../automatic-thresholds.ts'
+import { countsTurnsOf, reconcilesEvery } from '../automatic-thresholds.ts'
 import { startWork, type WorkKinds } from '../job/find-work.ts'
 import { VERBS, type Verbs } from './verbs.ts'
 import { repeat, type JobName, type Work } from '../job/worker.ts'
@@ -56,11 +56,14 @@ function workKindsOf(deps: BackgroundDeps, verbs: Verbs): WorkKinds {
   if (reconcilesEvery(automatic) > 0) {
     userWork.push(perUserWork(deps, 'RECONCILE_FACTS', 'reconciled_turns', reconcilesEvery(automatic), reconcileDue))
   }
-  const counter = countsUsers(automatic) && {
-    uncounted: (after: string, limit: number) => readUncounted(db, after, limit),
-    count: (batch: readonly string[]) => countUserTurns(db, batch),
+  const counted = countsTurnsOf(automatic)
+  const onlyExtracting = counted === 'EXTRACTING'
+  const counter = {
+    uncounted: (after: string, limit: number) => readUncounted(db, after, limit, onlyExtracting),
+    count: async (batch: readonly string[]) =>
+      countUserTurns(db, onlyExtracting ? await readExtractingAmong(db, batch) : batch),
   }
-  return { conversationWork, userWork, counter: counter || null }
+  return { conversationWork, userWork, counter: counted === 'NONE' ? null : counter }
 }
 
 /**

@@ -24,7 +24,7 @@ import {
 } from './budget.ts'
 import { chooseInstructions, choosePinned, chooseTurns } from './choose-turns.ts'
 import { contentOf, textMessage, type Context, type ContextItem, type Message } from './message.ts'
-import type { Perspective, ContextTurn } from './perspective.ts'
+import { matchCalls, type Perspective, type ContextTurn } from './perspective.ts'
 import { summaryMessage, type RecalledTurn, type QuotedFact, type QuotedProfile } from './quote.ts'
 import { ALREADY_INCLUDED, fitRecalled } from './recalled.ts'
 import { fitFacts, fitProfiles } from './fit-quotes.ts'
@@ -62,12 +62,18 @@ export type ContextMaterial = {
    */
   kept: (ContextTurn & { pinned: boolean })[]
   /**
-   * The newest turns after the last summary in `summaries`, and the newest turn; ascending by root seq. May contain
-   * kept turns.
+   * The newest turns after the last summary in `summaries`, and the newest turn; or all turns, if they may fit without
+   * summaries. Ascending by root seq. May contain kept turns.
    */
   recent: ContextTurn[]
-  /** Whether `recent` contains all turns after the last summary in `summaries`; false if older ones were not read. */
+  /**
+   * Whether `recent` contains all turns, or all after the last summary in `summaries`; false if older ones were not read.
+   */
   complete: boolean
+  /** Ids of turns that are left out because their stored content cannot be read. */
+  damaged: string[]
+  /** Whether `recent` contains all turns, those that `summaries` cover included. */
+  isWhole: boolean
   perspective: Perspective
 }
 
@@ -89,12 +95,62 @@ export type AssemblyRequest = {
   recall: { k: number; find(newest: string | null, included: ReadonlySet<string>): Promise<RecalledTurn[]> } | null
 }
 
+/** The sections of a context before turns are recalled, and the space that they leave. */
+type Sections = {
+  prefix: MeasuredMessage[]
+  newest: MeasuredMessage[]
+  omitted: ContextItem[]
+  space: Size
+  opening: Size
+  /** The text of the newest turn addressed to the model, or null. */
+  newestText: string | null
+  /** Whether every turn is included. */
+  isWhole: boolean
+}
+
 /**
- * Builds the context and its manifest.
+ * Builds the context and its manifest. Summaries replace turns only if the turns that they cover do not all fit: a
+ * conversation that grows switches to its summaries once, and the prefix of its contexts changes only then.
  * @throws BudgetTooSmall if the system prompt and the newest turn exceed the token budget
  * @throws InvalidInput if they exceed maxMessages or maxChars
  */
 export async function assemble(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Context> {
+  const { recall } = request
+  const { summaries, recent } = material
+  const through = summaries.at(-1)?.toSeq ?? 0
+  let sections = material.isWhole
+    ? await fillSections(tokens, { ...material, summaries: [], tooLong: [] }, request)
+    : null
+  if (!sections?.isWhole) {
+    sections = await fillSections(tokens, { ...material, recent: uncovered(recent, through) }, request)
+  }
+  const { prefix, newest, opening, omitted, space } = sections
+  const included = new Set(idsOf([...prefix, ...newest]))
+  const recalled = recall
+    ? await fitRecalled(tokens, await recall.find(sections.newestText, included), recall.k, included, space)
+    : { messages: [], omitted: [] }
+  return toContext(request.tokenBudget, { prefix, recalled: recalled.messages, newest }, opening, [
+    ...damagedItems(material),
+    ...omitted,
+    ...recalled.omitted,
+  ])
+}
+
+/** Returns the manifest item of the turns whose content cannot be read. Their size is unknown. */
+const damagedItems = ({ damaged }: ContextMaterial): ContextItem[] =>
+  damaged.length === 0
+    ? []
+    : [{ kind: 'RECENT', sourceIds: damaged, tokens: 0, included: false, reason: 'the stored content is damaged' }]
+
+/** Returns the turns after a root seq; if there are none, the newest turn with its tool call and results. */
+function uncovered(recent: readonly ContextTurn[], through: number): ContextTurn[] {
+  const after = recent.filter(({ rootSeq }) => rootSeq > through)
+  if (after.length > 0) return after
+  return (matchCalls(recent).groups.get(recent.length - 1) ?? []).map((position) => recent[position]!)
+}
+
+/** Fills the sections in their order. @throws as `assemble` */
+async function fillSections(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Sections> {
   const { shares, recall } = request
   const yieldIfDue = createYield()
   const all = spaceOf(request.tokenBudget, request.maxMessages ?? Infinity, request.maxChars ?? Infinity)
@@ -106,9 +162,11 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
 
   const systemPrompt = await measureSystemPrompt(tokens, material.systemPrompt)
   const opening = [...turns, ...kept].some(({ role }) => role === 'ASSISTANT') ? await openingSize(tokens) : NOTHING
-  const required = sum([opening, sizesOf(systemPrompt), newestSize])
-  checkRequired(request, required, all)
-  const instructions = chooseInstructions(kept, partOf(minus(all, required), INSTRUCTION_SHARE))
+  const needed = plus(sizesOf(systemPrompt), newestSize)
+  checkRequired(request, needsOpening(newest) ? plus(needed, opening) : needed, all)
+  // Space for the opening is reserved even if the first message turns out not to need it. If only the required messages
+  // fit, the other sections get less than no space, and stay empty.
+  const instructions = chooseInstructions(kept, partOf(minus(all, plus(needed, opening)), INSTRUCTION_SHARE))
   const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(instructions.taken)])
 
   const limits = allot({ all, fixed, newest: newestSize, shares, withRecall: recall !== null })
@@ -131,28 +189,22 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
     minus(limits.window, spent),
   )
   await yieldIfDue()
-
-  const prefix = [
-    ...systemPrompt,
-    ...profiles.messages,
-    ...facts.messages,
-    ...summaries.messages,
-    ...chosen.before,
-    ...chosen.window,
-  ]
-  const included = new Set(idsOf([...prefix, ...newest]))
-  const space = minus(all, sum([fixed, spent, chosen.size]))
-  const recalled = recall
-    ? await fitRecalled(tokens, await recall.find(newestText(turns), included), recall.k, included, space)
-    : { messages: [], omitted: [] }
-  await yieldIfDue()
-  return toContext(request.tokenBudget, { prefix, recalled: recalled.messages, newest }, opening, [
-    ...profiles.omitted,
-    ...facts.omitted,
-    ...summaries.omitted,
-    ...chosen.omitted,
-    ...recalled.omitted,
-  ])
+  return {
+    prefix: [
+      ...systemPrompt,
+      ...profiles.messages,
+      ...facts.messages,
+      ...summaries.messages,
+      ...chosen.before,
+      ...chosen.window,
+    ],
+    newest,
+    omitted: [...profiles.omitted, ...facts.omitted, ...summaries.omitted, ...chosen.omitted],
+    space: minus(all, sum([fixed, spent, chosen.size])),
+    opening,
+    newestText: newestText(turns),
+    isWhole: chosen.isWhole,
+  }
 }
 
 /** Returns the message of the system prompt, or an empty array without one. */
@@ -194,6 +246,10 @@ function newestText(turns: readonly Message[]): string | null {
   return last ? contentOf(last.parts) : null
 }
 
+/** Whether Anthropic's rendering inserts a user message before the messages. */
+const needsOpening = (messages: readonly Message[]) =>
+  messages.find(({ role }) => role !== 'SYSTEM')?.role === 'ASSISTANT'
+
 function toContext(
   tokenBudget: number,
   { prefix, recalled, newest }: Record<'prefix' | 'recalled' | 'newest', MeasuredMessage[]>,
@@ -201,13 +257,13 @@ function toContext(
   omitted: ContextItem[],
 ): Context {
   const measured = [...prefix, ...recalled, ...newest]
-  const needsOpening = measured.find(({ role }) => role !== 'SYSTEM')?.role === 'ASSISTANT'
   const messages = measured.map(({ size, ...message }) => ({
     ...message,
     content: contentOf(message.parts),
     tokens: tokensOf(size),
   }))
-  const total = (some: readonly MeasuredMessage[]) => tokensOf(plus(sizesOf(some), needsOpening ? opening : NOTHING))
+  const total = (some: readonly MeasuredMessage[]) =>
+    tokensOf(plus(sizesOf(some), needsOpening(measured) ? opening : NOTHING))
   return {
     messages,
     tokenBudget,

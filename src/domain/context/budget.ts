@@ -82,6 +82,8 @@ export const INSTRUCTION_SHARE = 0.5
 
 /** Minimum and usual maximum number of tokens of a message in addition to its text. */
 export const OVERHEAD = { min: 11, max: 40 }
+/** Usual maximum number of tokens of a summary's message in addition to its text: the introduction, fences and escapes. */
+export const SUMMARY_OVERHEAD = 64
 
 /**
  * Chooses the newest summaries that fit, by stored token counts: in the summaries' share and in the space that profiles
@@ -101,7 +103,7 @@ export function summariesThatFit<T extends { tokenCount: number }>(
   const profiles = Math.min(before.profiles, all * profile)
   let space = all * (profile + facts + summary) - Math.min(profiles + before.facts, all * (profile + facts))
   let from = summaries.length
-  while (from > 0 && (space -= summaries[from - 1]!.tokenCount + OVERHEAD.max) >= 0) from -= 1
+  while (from > 0 && (space -= summaries[from - 1]!.tokenCount + SUMMARY_OVERHEAD) >= 0) from -= 1
   return { taken: summaries.slice(from), omitted: summaries.slice(0, from) }
 }
 

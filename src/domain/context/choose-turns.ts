@@ -69,6 +69,8 @@ export type ChosenTurns = {
   size: Size
   /** Manifest items for turns that are left out. */
   omitted: ContextItem[]
+  /** Whether no turn precedes the window. */
+  isWhole: boolean
 }
 
 /** Chooses the window. The sizes of the chosen kept turns are already counted, so these take no space in the window. */
@@ -113,6 +115,7 @@ export function chooseTurns(
       .sort((a, b) => a.rootSeq - b.rootSeq),
     window,
     size: sizes[start]!,
+    isWhole: start === 0 && request.complete,
     omitted: [
       ...instructionItems(kept.instructions.omitted),
       ...omittedItems(omitted),

@@ -7,6 +7,7 @@ import { readConversations, type ConversationRow } from '../../store/sql/convers
 import { readSpeakers } from '../../store/sql/context/read-speakers.ts'
 import type { RecallDeps } from '../recall/deps.ts'
 import { getCoveringSummaries } from '../summary/summary.ts'
+import { isDamaged } from '../turn/content.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import type { ContextMaterial } from './assemble.ts'
@@ -57,7 +58,7 @@ async function readRecent(
   conversation: ConversationRow,
   after: number,
   { tokenBudget, windowTurns, actors }: MaterialRequest,
-): Promise<{ recent: Turn[]; complete: boolean }> {
+): Promise<{ recent: Turn[]; complete: boolean; damaged: Turn[] }> {
   const average = conversation.publicTurnCount > 0 ? conversation.publicTokenCount / conversation.publicTurnCount : 0
   const estimate = Math.min(windowTurns + 1, Math.ceil(tokenBudget / (average + OVERHEAD.min)) + 1)
   let limit = Math.max(MIN_TURNS, Math.min(MAX_TURNS, estimate))
@@ -78,7 +79,9 @@ async function readRecent(
     const complete = page.length < limit && pageTokens <= maxTokens
     const recent = ofActors(read.filter(hasContent).toReversed(), actors)
     const isFull = tokens > tokenBudget || recent.length > windowTurns
-    if (complete || (isFull && !lacksCall(recent, read.length))) return { recent, complete }
+    if (complete || (isFull && !lacksCall(recent, read.length))) {
+      return { recent, complete, damaged: read.filter(isDamaged) }
+    }
     limit = Math.min(MAX_TURNS, limit * 2)
   }
 }
@@ -109,6 +112,12 @@ function ofActors(turns: Turn[], actors: readonly string[] | null): Turn[] {
   const answers = new Set([...callTurns.keys()].map((key) => Number(key.split(':')[0])))
   return turns.filter(({ actor }, position) => actors.includes(actor) || answers.has(position))
 }
+
+/** Whether the whole conversation may fit into the window and, at the lowest estimate, into the budget. */
+const mayFit = (
+  { publicTokenCount, publicTurnCount }: ConversationRow,
+  { tokenBudget, windowTurns }: Pick<MaterialRequest, 'tokenBudget' | 'windowTurns'>,
+) => publicTurnCount < windowTurns && publicTokenCount + publicTurnCount * OVERHEAD.min <= tokenBudget
 
 /** Whether the newest turn answers a call that has not been read yet, and fewer than CALL_REACH turns were read. */
 function lacksCall(recent: readonly Turn[], read: number): boolean {
@@ -143,13 +152,16 @@ export async function readMaterial(
   const memory = await readProfilesAndFacts(deps, viewer, conversation, request)
   const fitting = summariesThatFit(summaries, request.tokenBudget, DEFAULT_SHARES, request.withRecall, memory.tokens)
   const coveredThrough = fitting.taken.at(-1)?.toSeq ?? 0
-  const [{ recent, complete }, candidates] = await Promise.all([
-    readRecent(deps, viewer, conversation, sinceSeq ?? coveredThrough, request),
+  const readsAll = coveredThrough > 0 && mayFit(conversation, request)
+  const [{ recent, complete, damaged: damagedRecent }, candidates] = await Promise.all([
+    readRecent(deps, viewer, conversation, sinceSeq ?? (readsAll ? 0 : coveredThrough), request),
     readKeptTurns(deps.pool, viewer, conversation.id, coveredThrough, request.tokenBudget),
   ])
   // The newest turn is included even if a summary covers it.
   if (recent.length === 0 && coveredThrough > 0)
     recent.push(...(await readNewest(deps, viewer, conversation.id, request.tokenBudget)))
+  const damaged = [...new Set([...damagedRecent, ...candidates.filter(isDamaged)].map(({ id }) => id))]
+  if (damaged.length > 0) deps.log.warn({ conversationId, turnIds: damaged }, 'left out turns with damaged content')
   const kept = candidates.filter(
     (turn) => hasContent(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
   )
@@ -175,7 +187,9 @@ export async function readMaterial(
     tooLong: fitting.omitted,
     kept,
     recent,
+    damaged,
     complete,
+    isWhole: readsAll && complete,
     names,
     perspective: { as, names, needsNames: otherCount > 1 || users.size > 1 },
   }

@@ -4,7 +4,7 @@
 // Invariants: a tool result stays a result only if its call stays a call; the same turns give the same messages.
 
 import type { Role } from '../../store/generated/enums.ts'
-import { partsOf, type ContentPart } from '../turn/content.ts'
+import { isDamaged, partsOf, type ContentPart } from '../turn/content.ts'
 import type { Message } from './message.ts'
 
 /** The fields of a turn that its message is made from. */
@@ -48,11 +48,12 @@ function roleOf({ as }: Perspective, turn: ContextTurn): Role {
 }
 
 const isBlank = (part: ContentPart) => part.type === 'text' && part.text.trim() === ''
-const partsIn = (turn: ContextTurn) => partsOf(turn as { text: string; parts: ContentPart[] | null })
+const partsIn = (turn: ContextTurn) => partsOf(turn)
 
-/** Whether the turn is rendered: true for an aborted turn, and for a committed turn that is not blank. */
+/** Whether the turn is rendered: true for an aborted turn, and for a committed turn that is not blank. False if damaged. */
 export const hasContent = (turn: ContextTurn) =>
-  turn.status === 'ABORTED' || (turn.status === 'COMMITTED' && partsIn(turn).some((part) => !isBlank(part)))
+  !isDamaged(turn)
+  && (turn.status === 'ABORTED' || (turn.status === 'COMMITTED' && partsIn(turn).some((part) => !isBlank(part))))
 
 /** Groups of turns that are linked by tool calls and results. A position is an index in the list of turns. */
 export type CallMatches = {

@@ -6,6 +6,7 @@ import {
   lockFactsOfConversation,
   reactivateFacts,
 } from '../../store/sql/erasure/erase-facts.ts'
+import { countFactChanges, readUsersOfFacts } from '../../store/sql/background/user-progress.ts'
 import { lockFactsOfTurn, readFactsFrom, readSupersededBy, removeSources } from '../../store/sql/fact/fact-sources.ts'
 import { supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import type { Tx } from '../../store/db.ts'
@@ -72,6 +73,7 @@ export const supersedeFactsOfTurn: UpdateDerivatives = async (tx, { older }) => 
     tx,
     duplicates.filter((id) => !fromTurn.has(id)),
   )
+  await countFactChanges(tx, await readUsersOfFacts(tx, [...facts, ...duplicates]))
   return superseded
 }
 
@@ -92,7 +94,13 @@ export const removeConversationSources: PrepareDelete = async (tx, { conversatio
   await removeSources(tx, facts, { conversationId })
   const ended = await readFactsFrom(tx, facts, { conversationId })
   const superseded = await readSupersededBy(tx, ended)
-  return { rows: ended.length, finish: (after) => reactivateFacts(after, superseded) }
+  const users = await readUsersOfFacts(tx, [...facts, ...superseded])
+  const finish = async (after: Tx) => {
+    const reactivated = await reactivateFacts(after, superseded)
+    await countFactChanges(after, users)
+    return reactivated
+  }
+  return { rows: ended.length, finish }
 }
 
 /**

@@ -176,7 +176,7 @@ export const DERIVATIVES: readonly Derivative[] = [
   {
     table: 'user_profile',
     data: 'A text written from facts without an audience, and the ids of these facts.',
-    onEdit: { how: 'Kept until refreshUserProfile writes it again, without the superseded facts.' },
+    onEdit: { how: 'Kept until the next refresh, which writes it again without the superseded facts.' },
     onErase: 'Profiles made from a deleted fact are deleted; the next refresh writes them again.',
     onDelete: {
       how: 'Profiles made from any fact of the conversation are deleted; the next refresh writes them again.',
@@ -186,8 +186,10 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'user_progress',
-    data: "The number of a user's turns in all conversations, and the numbers of turns that background work has handled.",
-    onEdit: { how: 'Kept: a newer version is not counted.' },
+    data:
+      "The number of a user's turns in all conversations, the number of changes of the facts about the user, and the "
+      + 'numbers of these that background work has handled.',
+    onEdit: { how: 'Kept: a newer version is not counted as a turn. A change of its facts is counted.' },
     onErase: 'Kept: it is a number that names no turn.',
     onDelete: {
       how: 'Kept: the numbers determine when background work runs next, and name no conversation.',

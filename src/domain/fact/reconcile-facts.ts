@@ -188,17 +188,24 @@ async function reconcileScope(
         ),
       )
       if (locked.size < required.size && attempt < ATTEMPTS) return 'changed'
-      if (!(await advance(tx))) return 'alreadyRun'
       const writable = planned.map((set) => restrictToLocked(set, locked))
       const written: FactRow[] = []
       for (const set of writable) written.push(...(await write(tx, scope.tenant, set)))
+      // Lock order: facts before the users' progress; see count-user-turns.ts.
+      if (!(await advance(tx))) throw new AlreadyRun()
       await appendFactsChanged(deps, tx, afterCommit, scope.tenant, written)
       return countChanges(writable)
+    }).catch((error) => {
+      if (error instanceof AlreadyRun) return 'alreadyRun' as const
+      throw error
     })
     if (result === 'alreadyRun') return null
     if (result !== 'changed') return result
   }
 }
+
+/** Thrown to roll back the transaction when `advance` returned false. */
+class AlreadyRun extends Error {}
 
 const countChanges = (sets: readonly PlannedSet[]): Reconciliation => {
   const sum = (count: (plan: ReconciliationPlan) => number) => sets.reduce((total, { plan }) => total + count(plan), 0)
@@ -233,6 +240,19 @@ export async function reconcileFacts(
   }
   const scope = { ...viewer, userId: userId ?? null, conversationId: conversationId ?? null }
   return (await reconcileScope(deps, scope, n ?? DEFAULT_FACTS, async () => true))!
+}
+
+/**
+ * Reconciles the newest facts about a user that the actor sees (null: all facts), DEFAULT_FACTS of each set.
+ * @throws ProviderFailed
+ */
+export async function reconcileFactsAbout(
+  deps: FactDeps,
+  { tenant, userId, actor }: Pick<FactScope, 'tenant' | 'actor'> & { userId: string },
+  signal?: AbortSignal,
+): Promise<void> {
+  const scope = { tenant, userId, actor, conversationId: null }
+  await reconcileScope(deps, scope, DEFAULT_FACTS, async () => true, signal)
 }
 
 /**

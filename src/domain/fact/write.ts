@@ -20,6 +20,7 @@ import {
   type Renewal,
 } from '../../store/sql/fact/write-facts.ts'
 import { addSources } from '../../store/sql/fact/fact-sources.ts'
+import { countFactChanges, readUsersOfFacts } from '../../store/sql/background/user-progress.ts'
 import { readFacts } from '../../store/sql/fact/read-facts.ts'
 import type { AfterCommit } from '../../store/tx.ts'
 import type { Platform } from '../platform.ts'
@@ -218,6 +219,7 @@ export async function writeFacts(
 
 /**
  * Appends one FACTS_CHANGED entry to each conversation with changed facts, and announces the entries after the commit.
+ * Makes the profiles of the facts' users due. Must be the transaction's last step that locks rows.
  */
 export async function appendFactsChanged(
   publisher: JournalPublisher,
@@ -237,4 +239,11 @@ export async function appendFactsChanged(
     ranges.push({ tenant, conversationId, first: seq, last: seq })
   }
   if (ranges.length > 0) afterCommit(() => announceEntries(publisher, ranges))
+  await countFactChanges(
+    tx,
+    await readUsersOfFacts(
+      tx,
+      changed.map(({ id }) => id),
+    ),
+  )
 }

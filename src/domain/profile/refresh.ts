@@ -1,9 +1,9 @@
-// Refreshes user profiles: merges new facts into the previous profile and removes superseded ones. A profile contains
-// only facts that are visible to everyone. Erasing a fact deletes the profile, so the next refresh starts from active
-// facts.
+// Refreshes user profiles: reconciles the facts about the user, then merges new facts into the previous profile and
+// removes superseded ones. A profile contains only facts that are visible to everyone. Erasing a fact deletes the
+// profile, so the next refresh starts from active facts.
 
 import { z } from 'zod'
-import { NotAllowed } from '../../errors.ts'
+import { NotAllowed, NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { readActiveFacts, readNames } from '../../store/sql/fact/read-active-facts.ts'
@@ -15,9 +15,12 @@ import {
   type ProfileRow,
   type SupersededFact,
 } from '../../store/sql/profile/write-profile.ts'
+import { isKnownUser } from '../../store/sql/profile/is-known-user.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { Platform } from '../platform.ts'
 import { isStated, trustOf, type Assertion } from '../fact/trust.ts'
+import type { FactDeps } from '../fact/deps.ts'
+import { reconcileFactsAbout } from '../fact/reconcile-facts.ts'
 import { askProvider } from '../ask-provider.ts'
 import { between, name, parse } from '../input.ts'
 import { runsDue } from '../automatic-thresholds.ts'
@@ -66,7 +69,8 @@ async function compose(
     return { content, madeBy: RULES }
   }
   const included = new Set(previous?.madeOf)
-  const added = active.filter(({ id }) => !included.has(id))
+  const claims = new Set(previous?.claims)
+  const added = active.filter((fact) => !included.has(fact.id) || claims.has(fact.id) === (claimantOf(fact) === null))
   // Do not call the model if nothing changed.
   if (previous && previous.madeBy === profileWriter.name && added.length + removed.length === 0) return previous
   const request = {
@@ -118,11 +122,16 @@ async function refresh(
     const included = new Set([...(previous?.madeOf ?? []), ...active.map(({ id }) => id)])
     const madeOf = [...included].filter((id) => !removedIds.has(id))
     const tokenCount = await deps.tokens.count(newProfile.content)
+    const read = new Map(active.map((fact) => [fact.id, fact]))
+    const before = new Set(previous?.claims)
+    // Facts beyond the limit were not read, and keep their lines.
+    const claims = madeOf.filter((id) => (read.has(id) ? claimantOf(read.get(id)!) !== null : before.has(id)))
     const result = await withTransaction(deps.db, async (tx) => {
       // Lock order: facts before the user's progress; see count-user-turns.ts.
       const written = await writeProfile(tx, tenant, userId, previous?.updatedAt ?? null, {
         ...newProfile,
         madeOf,
+        claims,
         tokenCount,
       })
       if (!written) return 'changed'
@@ -144,17 +153,21 @@ const refreshInput = z.object({ userId: name, recentK: between(1, MAX_FACTS).nul
 export type RefreshUserProfileInput = z.input<typeof refreshInput>
 
 /**
- * Refreshes the profile from the user's newest active facts that everyone sees, at most `recentK` (default
- * DEFAULT_FACTS), and returns it.
+ * Reconciles the facts about the user that the viewer sees, then refreshes the profile from the newest active facts that
+ * everyone sees, at most `recentK` (default DEFAULT_FACTS), and returns it.
  * @throws InvalidInput @throws ProviderFailed
+ * @throws NotFound if the user is not a participant of a conversation of the tenant, and no fact that the viewer sees is
+ * about the user
  * @throws NotAllowed if the viewer does not see all facts that the profile contains; the refreshed profile is kept
  */
 export async function refreshUserProfile(
-  deps: Platform,
+  deps: FactDeps,
   viewer: Viewer,
   input: RefreshUserProfileInput,
 ): Promise<UserProfile> {
   const { userId, recentK } = parse(refreshInput, input)
+  if (!(await isKnownUser(deps.db, viewer, userId))) throw new NotFound('user', userId)
+  await reconcileFactsAbout(deps, { ...viewer, userId })
   await refresh(deps, viewer.tenant, userId, recentK ?? DEFAULT_FACTS, async () => true)
   const profile = (await getProfiles(deps, viewer, [userId])).get(userId)
   if (!profile) {
@@ -166,25 +179,24 @@ export async function refreshUserProfile(
 }
 
 /**
- * Runs one automatic refresh if one is due; one becomes due per `every` turns by the user. Returns false if none is
- * due, or if another process ran it.
+ * Runs one automatic refresh if one is due: one becomes due per `every` turns by the user, and whenever facts about the
+ * user change. Reconciles the facts about the user first. Returns false if none is due, or if another process ran it.
  * @throws ProviderFailed, or the reason of the signal
  */
 export async function refreshProfileDue(
-  deps: Platform,
+  deps: FactDeps,
   tenant: string,
   userId: string,
   every: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const progress = await readProgressOf(deps.db, tenant, userId)
-  if (!progress || runsDue(progress.turns, progress.profiledTurns, every) === 0) return false
-  return refresh(
-    deps,
-    tenant,
-    userId,
-    DEFAULT_FACTS,
-    (tx) => advanceProfiling(tx, tenant, userId, progress.profiledTurns, every),
-    signal,
-  )
+  const before = await readProgressOf(deps.db, tenant, userId)
+  if (!before) return false
+  const turns = runsDue(before.turns, before.profiledTurns, every) > 0 ? every : 0
+  if (turns === 0 && before.factChanges <= before.profiledChanges) return false
+  await reconcileFactsAbout(deps, { tenant, userId, actor: null }, signal)
+  // Includes the changes of the reconciliation. A later change makes the profile due again.
+  const { factChanges: changes } = (await readProgressOf(deps.db, tenant, userId)) ?? before
+  const advance = (tx: Tx) => advanceProfiling(tx, tenant, userId, before, { turns, changes })
+  return refresh(deps, tenant, userId, DEFAULT_FACTS, advance, signal)
 }

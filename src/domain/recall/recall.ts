@@ -75,7 +75,8 @@ export type Recall = { hits: RecallHit[]; plan: { vectorSearch: GatheredTurns['v
  * Returns the `k` (default DEFAULT_HITS) most relevant memories, best first; `kinds` defaults to DEFAULT_KINDS.
  * Superseded, streaming and aborted turns and superseded facts are excluded.
  *
- * `threshold`: minimum cosine of query and memory; memories without a vector are excluded. `maxTokens`: maximum for
+ * `threshold`: minimum cosine of query and memory; 0 excludes none. Above 0, turns and facts without a vector are
+ * excluded; summaries never have one, and are not. `maxTokens`: maximum for
  * hits and neighbours together; hits that do not fit are skipped. facts.ts and summaries.ts describe how the other
  * filters apply to facts and summaries.
  * @throws InvalidInput @throws NotFound for a conversation of another tenant
@@ -120,7 +121,8 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
   ])
   const ranked = merge(turns.found, facts, summaries)
   const aboveThreshold = ranked.filter(
-    ({ candidate: { similarity } }) => given.threshold == null || (similarity ?? -1) >= given.threshold,
+    ({ kind, candidate: { similarity } }) =>
+      !given.threshold || kind === 'SUMMARY' || (similarity ?? -1) >= given.threshold,
   )
   const chosen = choose(aboveThreshold, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
   deps.recalledFacts.add(chosen.flatMap(({ hit }) => (hit.kind === 'FACT' ? [hit.fact.id] : [])))

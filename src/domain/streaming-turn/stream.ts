@@ -12,6 +12,7 @@ import { announceEntries } from '../publisher.ts'
 import { count, id, metadata, name, parse, text } from '../input.ts'
 import { hashOfWriter, writerToken } from '../turn/writer.ts'
 import { contentOf, parts, toParts, type ContentPart } from '../turn/content.ts'
+import { checkResultNamesIn } from '../turn/result-names.ts'
 import { getTurns, type Turn } from '../turn/turn.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import type { TurnStatus } from '../../store/generated/enums.ts'
@@ -118,6 +119,7 @@ export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: Commit
   if (more.some((part) => part.type === 'text')) {
     throw InvalidInput.at('parts', 'must not contain text; send it with appendDelta')
   }
+  await checkResultNamesIn(deps, viewer.tenant, given.turnId, more, 'parts')
   return close(deps, viewer, given, async (streamed) => ({
     status: 'COMMITTED',
     ...(await contentOf([...streamed, ...more], deps, 'parts')),

@@ -140,8 +140,9 @@ async function requireState(deps: Platform, viewer: Viewer, conversationId: stri
 }
 
 /**
- * Compacts now. The fields of the given policy override the conversation's policy for this call. Without a given
- * policy, the oldest half is covered even if the conversation is within its policy.
+ * Compacts now. With a given policy, whose fields override the conversation's policy for this call, covers the oldest half
+ * again and again until the uncovered turns are within it. Without one, covers the oldest half once, within the
+ * conversation's policy or not.
  * @throws InvalidInput @throws NotFound @throws ProviderFailed
  */
 export async function compact(deps: Platform, viewer: Viewer, input: CompactInput): Promise<Compaction> {
@@ -156,12 +157,12 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
     strategy: given?.strategy ?? (before.strategy === 'NEVER' ? 'ROLLING' : before.strategy),
   }
   // Number of turns still to cover: the oldest half may take several steps.
-  let remaining = given ? 0 : Math.floor(before.turns / 2)
+  let remaining = Math.floor(before.turns / 2)
   let uncovered = before.turns
   const written = await run(deps, conversationId, (state) => {
     remaining -= Math.max(0, uncovered - state.turns)
     uncovered = state.turns
-    if (isDue(policy, state)) return [{ measure: oldestHalf(state), policy }]
+    if (given) return isDue(policy, state) ? [{ measure: oldestHalf(state), policy }] : []
     return remaining > 0 && state.turns > 1 ? [{ measure: { ...oldestHalf(state), max: remaining }, policy }] : []
   })
   const after = await requireState(deps, viewer, conversationId)

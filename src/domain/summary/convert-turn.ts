@@ -29,8 +29,7 @@ function renderPart(part: ContentPart): string {
   }
 }
 
-const contentOf = (turn: UncoveredTurn): ContentPart[] =>
-  partsOf({ text: turn.text, parts: turn.parts as ContentPart[] | null })
+const contentOf = (turn: UncoveredTurn): ContentPart[] => partsOf(turn)
 
 export const toSummarizerTurn = (turn: UncoveredTurn): SummarizerTurn => ({
   speaker: turn.actor,

@@ -2,7 +2,12 @@
 // has not changed meanwhile. Nothing is locked during the model call. Steps may run concurrently, be repeated or crash;
 // at any time, each committed turn without an audience is covered by at most one current summary.
 
-import { truncateToTokens, type SummarizerTurn, type Summarizer } from '../../providers/ports/summarizer.ts'
+import {
+  cutToTokens,
+  truncateToTokens,
+  type SummarizerTurn,
+  type Summarizer,
+} from '../../providers/ports/summarizer.ts'
 import { readCompaction, readCurrentOf, type CompactionRow } from '../../store/sql/summary/read-compaction.ts'
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
 import {
@@ -20,6 +25,10 @@ import { splitIntoPasses, spanOf, unanswered, type SpanMeasure } from './span.ts
 
 /** Maximum number of turn tokens per summarizer call. */
 export const PASS_TOKENS = 8_000
+/** Maximum size of a summary, as a fraction of the tokens of the turns that it covers. */
+const SUMMARY_FRACTION = 1 / 3
+/** Number of tokens of a summary that are allowed in any case, because a third of few turns is no sentence. */
+const MIN_SUMMARY_TOKENS = 16
 /** Maximum number of tokens of a rolling or folded summary. */
 export const SUMMARY_TOKENS = 1_000
 /** Maximum number of tokens of a hierarchical summary of turns. */
@@ -72,7 +81,7 @@ export async function findSpan(
   return []
 }
 
-/** Calls the summarizer once and cuts the summary to `maxTokens`. @throws ProviderFailed */
+/** Calls the summarizer once, and cuts a longer reply to `maxTokens`, after a sentence. @throws ProviderFailed */
 async function summarizePass(
   { tokens, log }: Platform,
   summarizer: Summarizer,
@@ -84,7 +93,7 @@ async function summarizePass(
   const { content, model } = await askProvider(log, 'summarise', summarizer.model, () =>
     summarizer.summarize({ previous, turns, maxTokens }, stop),
   )
-  return { content: await truncateToTokens(content, maxTokens, tokens.count), model }
+  return { content: await cutToTokens(content, maxTokens, tokens.count), model }
 }
 
 /** Summarises the turns in passes of at most PASS_TOKENS; cuts a longer turn. @throws ProviderFailed */
@@ -109,6 +118,15 @@ const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
 
 const joined = (summaries: readonly SummaryRow[]) =>
   summaries.length ? summaries.map(({ content }) => content).join('\n') : null
+
+const tokensIn = (rows: readonly { tokenCount: number }[]) => rows.reduce((sum, { tokenCount }) => sum + tokenCount, 0)
+
+/**
+ * Returns the maximum size of the summary of the turns and of the summaries that it replaces. As none of these exceeds its
+ * fraction, neither does the new one, and compaction never increases the number of tokens.
+ */
+const maxTokensFor = (replaced: readonly SummaryRow[], span: readonly UncoveredTurn[], cap: number) =>
+  Math.min(cap, Math.max(MIN_SUMMARY_TOKENS, tokensIn(replaced) + Math.floor(tokensIn(span) * SUMMARY_FRACTION)))
 
 /** Writes a summary and returns its id; null if the conversation changed meanwhile or was deleted. */
 async function write(
@@ -155,10 +173,12 @@ export async function coverSpan(
 ): Promise<string | null> {
   const to = span.at(-1)!.rootSeq
   if (strategy === 'HIERARCHICAL') {
-    return write(deps, state, 0, to, await summarizeTurns(deps, summarizer, null, span, SPAN_TOKENS, stop), [], span)
+    const maxTokens = maxTokensFor([], span, SPAN_TOKENS)
+    return write(deps, state, 0, to, await summarizeTurns(deps, summarizer, null, span, maxTokens, stop), [], span)
   }
   const { current } = state
-  const summary = await summarizeTurns(deps, summarizer, joined(current), span, SUMMARY_TOKENS, stop)
+  const maxTokens = maxTokensFor(current, span, SUMMARY_TOKENS)
+  const summary = await summarizeTurns(deps, summarizer, joined(current), span, maxTokens, stop)
   return write(deps, state, 0, to, summary, current, span)
 }
 
@@ -182,7 +202,8 @@ export async function foldLevel(
     // Fold only adjacent summaries. Summaries of a level are adjacent, because levels descend from the oldest to the
     // newest summary, unless the strategy has changed.
     if (indexes.at(-1)! - indexes[0]! !== oldest.length - 1) continue
-    const maxTokens = Math.min(SUMMARY_TOKENS, SPAN_TOKENS * 2 ** (level + 1))
+    const half = Math.max(MIN_SUMMARY_TOKENS, Math.floor(tokensIn(oldest) / 2))
+    const maxTokens = Math.min(SUMMARY_TOKENS, half)
     const summary = await summarizePass(deps, summarizer, joined(oldest), [], maxTokens, stop)
     return write(deps, state, level + 1, oldest.at(-1)!.toSeq, summary, oldest, [])
   }

@@ -15,6 +15,7 @@ import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { hashOfWriter, writerToken } from './writer.ts'
 import { contentOf, digest, toParts, type Content } from './content.ts'
+import { checkResultNames, type GivenTurn } from './result-names.ts'
 import { getTurns, type Turn } from './turn.ts'
 import { turnInput, type ParsedTurn, type TurnInput } from './turn-input.ts'
 
@@ -210,7 +211,10 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
  */
 export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Turn> {
   const { conversationId, turn, expectedLastSeq } = parse(appendTurnInput, input)
-  const row = toRow(viewer, turn, 'COMMITTED', await contentGiven(deps, turn, 'turn'))
+  const content = await contentGiven(deps, turn, 'turn')
+  const row = toRow(viewer, turn, 'COMMITTED', content)
+  const { actor } = row
+  await checkResultNames(deps, viewer.tenant, conversationId, [{ actor, parts: content.parts, path: 'turn.parts' }])
   return (await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))[0]!
 }
 
@@ -233,6 +237,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   }
   const parsed = parse(z.object({ turns: z.array(turnInput) }), { turns }).turns
   const rows: AppendedTurn[] = []
+  const given: GivenTurn[] = []
   /** The actors who may answer each tool call made earlier in the batch, by call id; null for every actor. */
   const answerers = new Map<string, string[] | null>()
   const keys = new Set<string>()
@@ -249,8 +254,10 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
     }
     if (key !== null) keys.add(key)
     rows.push(row)
+    given.push({ actor: row.actor, parts: content.parts, path: `turns.${index}.parts` })
     await yieldIfDue()
   }
+  await checkResultNames(deps, viewer.tenant, conversationId, given)
   return append(deps, viewer, conversationId, rows, { path: (index) => `turns.${index}` })
 }
 

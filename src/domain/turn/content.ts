@@ -7,6 +7,7 @@ import { InvalidInput } from '../../errors.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 import type { Limits } from '../platform.ts'
 import { json, name, text } from '../input.ts'
+import { fileUrl } from './file-url.ts'
 
 export type ContentPart =
   | { type: 'text'; text: string }
@@ -20,15 +21,28 @@ export type ContentPart =
 const MAX_TEXT = 16 * 1024 * 1024
 
 const call = { callId: name, name }
+
+/**
+ * Returns the arguments of a call as JSON. OpenAI's API and some SDKs give them as a text with a JSON object; other values,
+ * and texts that are no JSON object, stay as they are.
+ */
+function parsedArguments(given: unknown): unknown {
+  if (typeof given !== 'string' || !given.trimStart().startsWith('{')) return given
+  try {
+    return JSON.parse(given)
+  } catch {
+    return given
+  }
+}
 const isGiven = (value: unknown) => value !== undefined && value !== null
 
 /** One part: an object with exactly one field, which names its type. */
 export const partInput = z
   .object({
     text: text(MAX_TEXT).nullish(),
-    toolCall: z.object({ ...call, arguments: json }).nullish(),
-    toolResult: z.object({ ...call, result: json }).nullish(),
-    file: z.object({ mediaType: name, url: text(8192).min(1), fileName: name.nullish() }).nullish(),
+    toolCall: z.object({ ...call, arguments: z.preprocess(parsedArguments, json) }).nullish(),
+    toolResult: z.object({ ...call, result: json.optional() }).nullish(),
+    file: z.object({ mediaType: name, url: fileUrl, fileName: name.nullish() }).nullish(),
     reasoning: z.object({ reasoning: text(MAX_TEXT), signature: text(65_536).nullish() }).nullish(),
     data: json.optional(),
   })
@@ -120,9 +134,37 @@ export async function contentOf(
   }
 }
 
-/** Returns the parts of a stored turn; none if it has no content. */
-export function partsOf(turn: { text: string; parts: ContentPart[] | null }): ContentPart[] {
-  return turn.parts ?? (turn.text === '' ? [] : [{ type: 'text', text: turn.text }])
+/** Whether a stored part is one that this version knows, with the fields that it needs. */
+function isPart(part: unknown): part is ContentPart {
+  if (part === null || typeof part !== 'object') return false
+  const fields = part as Record<string, unknown>
+  const areTexts = (...names: string[]) => names.every((each) => typeof fields[each] === 'string')
+  switch (fields.type) {
+    case 'text':
+      return areTexts('text')
+    case 'toolCall':
+      return areTexts('callId', 'name') && fields.arguments !== undefined
+    case 'toolResult':
+      return areTexts('callId', 'name') && fields.result !== undefined
+    case 'file':
+      return areTexts('mediaType', 'url')
+    case 'reasoning':
+      return areTexts('reasoning')
+    case 'data':
+      return fields.data !== undefined
+    default:
+      return false
+  }
+}
+
+/** Whether the stored parts are damaged, or were written by a newer version: not a list of known parts. */
+export const isDamaged = ({ parts }: { parts: unknown }): boolean =>
+  parts !== null && !(Array.isArray(parts) && parts.every(isPart))
+
+/** Returns the parts of a stored turn, without damaged ones; none if it has no content. */
+export function partsOf(turn: { text: string; parts: unknown }): ContentPart[] {
+  if (Array.isArray(turn.parts)) return turn.parts.filter(isPart)
+  return turn.text === '' ? [] : [{ type: 'text', text: turn.text }]
 }
 
 /** Returns JSON with sorted keys and without null fields, so that equal values have equal text. */

@@ -18,6 +18,7 @@ import { salted } from '../../text/term-hash.ts'
 import { contentGiven, importTime } from './append.ts'
 import { turnInput } from './turn-input.ts'
 import { digest, type Content } from './content.ts'
+import { checkResultNamesIn } from './result-names.ts'
 import { refusalOf, type OlderVersion } from './supersede-check.ts'
 import { getTurns, type Turn } from './turn.ts'
 
@@ -82,7 +83,14 @@ async function findByClientId(tx: Tx, { conversationId }: LockedConversation, ed
   return existing?.id ?? null
 }
 
-type Older = OlderVersion & { seq: number; rootSeq: number; tokenCount: number; pinned: boolean }
+type Older = OlderVersion & {
+  seq: number
+  rootSeq: number
+  tokenCount: number
+  pinned: boolean
+  model: string | null
+  metadata: Prisma.JsonValue
+}
 
 /** Reads the version to supersede, under the lock. */
 async function readOlder(tx: Tx, turnId: string): Promise<Older> {
@@ -150,12 +158,12 @@ async function writeVersion(
       tokenCount: content.tokens,
       promptTokens: turn.tokens?.prompt,
       completionTokens: turn.tokens?.completion,
-      model: turn.model,
+      model: turn.model === undefined ? older.model : turn.model,
       adapter: turn.adapter,
       traceId: turn.traceId,
       sources: turn.sources?.length ? turn.sources : undefined,
-      pinned: turn.pinned ?? older.pinned,
-      metadata: (turn.metadata as object | null | undefined) ?? undefined,
+      pinned: turn.pinned === undefined ? older.pinned : (turn.pinned ?? false),
+      metadata: (turn.metadata === undefined ? older.metadata : (turn.metadata as object | null)) ?? undefined,
       clientId: turn.clientId,
       clientHash,
       supersedes: older.id,
@@ -193,6 +201,7 @@ async function updateDerivativesOf(
 
 /**
  * Writes a newer, committed version of the turn and returns it. The clientId makes it idempotent, as in appendTurn.
+ * Keeps the older version's `pinned`, `model` and `metadata` if omitted; null clears them. Other fields are not kept.
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed for an actor who is not the turn's author, or has left
  * @throws Conflict when the turn is open, erased or already superseded, or the clientId was used for different content
@@ -201,6 +210,7 @@ export async function supersedeTurn(deps: SupersedeDeps, viewer: Viewer, input: 
   const { turnId, turn } = parse(supersedeTurnInput, input)
   const actor = turn.actor ?? viewer.actor
   const content = await contentGiven(deps, turn, 'turn')
+  await checkResultNamesIn(deps, viewer.tenant, turnId, content.parts, 'turn.parts')
   const clientHash = turn.clientId == null ? null : digest({ ...turn, actor, supersedes: turnId })
   const edit: Edit = { turnId, actor, turn, content, clientHash }
   const author = actAs(viewer, actor)

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { BadReply, createChat, fenced, type Message, type PromptedSettings } from './chat.ts'
 import type { RetryPolicy } from './calls.ts'
 import { readPrompt } from './prompt.ts'
-import { truncateToTokens, oneLine, type Summarizer, type SummaryRequest } from '../ports/summarizer.ts'
+import { cutToTokens, oneLine, type Summarizer, type SummaryRequest } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
 const list = z.array(z.string()).default([])
@@ -87,7 +87,7 @@ async function render(
     ].join('\n')
     if ((await tokens.count(content)) <= maxTokens) return content
     const longest = sections.map(([, items]) => items).reduce((a, b) => (b.length > a.length ? b : a))
-    if (longest.length === 0) return truncateToTokens(content, maxTokens, tokens.count)
+    if (longest.length === 0) return cutToTokens(content, maxTokens, tokens.count)
     longest.pop()
   }
 }

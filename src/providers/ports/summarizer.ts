@@ -57,3 +57,23 @@ export async function truncateToTokens(
     end = space > shorter / 2 ? space : shorter
   }
 }
+
+/** The end of a sentence, with closing quotation marks and brackets, or of a line. */
+const SENTENCE_END = /[.!?…]["'”’)\]]*(?=\s|$)|(?=\n)/g
+
+/**
+ * Returns the text if it has at most `maxTokens`; otherwise its beginning, cut after a sentence or a line if that keeps at
+ * least half of the tokens, and like `truncateToTokens` if not.
+ */
+export async function cutToTokens(
+  text: string,
+  maxTokens: number,
+  count: (text: string) => number | Promise<number>,
+): Promise<string> {
+  const cut = await truncateToTokens(text, maxTokens, count)
+  if (cut.length === text.length) return text
+  const end = [...cut.matchAll(SENTENCE_END)]
+    .map(({ index, 0: { length } }) => index + length)
+    .findLast((each) => each <= cut.length)
+  return end !== undefined && end >= cut.length / 2 ? cut.slice(0, end) : cut
+}

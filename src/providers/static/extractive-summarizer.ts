@@ -1,10 +1,12 @@
-// The default summarizer. It selects the sentences nearest to the centroid of all sentences, but ranks a sentence lower
-// if it is similar to a selected one. It returns the selected sentences in their original order, each with its speaker.
-// It is deterministic and needs neither a network nor an API key, because it uses the static embedder.
+// The default summarizer. It drops small talk, and selects the sentences nearest to the centroid of the others, but ranks
+// a sentence lower if it is a question, or similar to a selected one. It returns the selected sentences in their original
+// order, each with its speaker. It is deterministic and needs neither a network nor an API key, because it uses the static
+// embedder.
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../ports/embedder.ts'
 import { truncateToTokens, oneLine, type SummarizerTurn, type Summarizer } from '../ports/summarizer.ts'
+import { isSmallTalk, namesOf, withoutHail } from '../../text/small-talk.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
 const EXTRACTIVE = 'extractive'
@@ -15,6 +17,8 @@ const PREVIOUS_WEIGHT = 4
 const SIMILARITY_PENALTY = 0.7
 /** Number of words below which a sentence has a lower centrality, because short sentences are less informative. */
 const FULL_WORDS = 8
+/** Factor of the centrality of a question, which says less than its answer. */
+const QUESTION_FACTOR = 0.5
 /** Maximum UTF-16 units of a sentence. Longer ones are split, so that a log or a table is not selected as a whole. */
 const SENTENCE_UNITS = 400
 /** Maximum number of new sentences to consider, the newest ones. Older ones would only add noise. */
@@ -40,6 +44,10 @@ function* sentencesOf(text: string): Generator<string> {
   }
 }
 
+/** Returns the text of a line, without the speaker. */
+const textOf = (line: string) => line.slice(line.indexOf(': ') + 1).trim()
+
+/** Returns the candidates without small talk; all of them if they are nothing else. */
 function candidatesOf(previous: string | null, turns: readonly SummarizerTurn[]): Candidate[] {
   const previousLines = (previous ?? '')
     .split('\n')
@@ -47,14 +55,20 @@ function candidatesOf(previous: string | null, turns: readonly SummarizerTurn[])
     .filter(Boolean)
     .map((line) => ({ line, weight: PREVIOUS_WEIGHT }))
   const newLines = turns.flatMap(({ speaker, text }) =>
-    [...sentencesOf(text)].map((sentence) => ({ line: `${oneLine(speaker)}: ${sentence}`, weight: 1 })),
+    [...sentencesOf(text)].map((sentence) => ({
+      line: `${oneLine(speaker)}: ${withoutHail(sentence) || sentence}`,
+      weight: 1,
+    })),
   )
-  return [...previousLines, ...newLines.slice(-MAX_SENTENCES)]
+  const all = [...previousLines, ...newLines.slice(-MAX_SENTENCES)]
+  const names = namesOf(turns.map(({ speaker }) => speaker))
+  const withContent = all.filter(({ line }) => !isSmallTalk(textOf(line), names))
+  return withContent.length > 0 ? withContent : all
 }
 
 /**
  * Returns the centrality of each candidate: its similarity to the centroid, or 0 if that is negative. Lower for short
- * candidates, higher for lines of the previous summary.
+ * candidates and questions, higher for lines of the previous summary.
  */
 function centralities(candidates: readonly Candidate[], vectors: readonly Float32Array[]): number[] {
   const centroid = new Float32Array(vectors[0]?.length ?? 0)
@@ -64,7 +78,8 @@ function centralities(candidates: readonly Candidate[], vectors: readonly Float3
   unit(centroid)
   return candidates.map(({ line, weight }, i) => {
     const words = line.split(' ').length - 1
-    return Math.max(0, dot(vectors[i]!, centroid)) * Math.min(1, words / FULL_WORDS) * (weight > 1 ? 1.2 : 1)
+    const factor = (weight > 1 ? 1.2 : 1) * (line.endsWith('?') ? QUESTION_FACTOR : 1)
+    return Math.max(0, dot(vectors[i]!, centroid)) * Math.min(1, words / FULL_WORDS) * factor
   })
 }
 
@@ -111,7 +126,7 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
       const candidates = candidatesOf(previous, turns)
       // Embeds only the text after the speaker's name.
       const vectors = await embedder.embed(
-        candidates.map(({ line }) => line.slice(line.indexOf(': ') + 1)),
+        candidates.map(({ line }) => textOf(line)),
         signal,
       )
       const chosen = await choose(candidates, vectors, maxTokens)

@@ -173,7 +173,8 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     query.mockRestore()
     // Compaction still looks for work, but no statement uses the progress of users or of extraction.
     expect(texts.filter((text) => /\bsummarized_turns\b/.test(text))).not.toEqual([])
-    expect(texts.filter((text) => /\b(user_progress|conversation_progress)\b/.test(text))).toEqual([])
+    const working = texts.filter((text) => !text.startsWith('VACUUM'))
+    expect(working.filter((text) => /\b(user_progress|conversation_progress)\b/.test(text))).toEqual([])
     expect(await readRuns(deps, viewer.tenant)).toEqual({
       conversations: { [conversationId]: { summaries: [], extractions: 0 } },
       users: {},

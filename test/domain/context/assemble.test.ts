@@ -3,6 +3,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Context } from '../../../src/domain/context/message.ts'
 import { BudgetTooSmall, InvalidInput } from '../../../src/errors.ts'
 import { casesOf } from '../../support/long.ts'
 import { cases, contextOf, faults } from './cases.ts'
@@ -49,6 +50,7 @@ describe('the context of a random conversation', () => {
         const context = await contextOf(enough)
         if (context instanceof Error) throw context
         expect([...faults(enough, context)]).toEqual([])
+        expect(context.tokens).toBe(error.required)
         const less = await contextOf({ material, request: { ...given.request, tokenBudget: error.required - 1 } })
         expect(less).toBeInstanceOf(BudgetTooSmall)
       }),
@@ -56,6 +58,31 @@ describe('the context of a random conversation', () => {
     )
     expect(tooSmall).toBeGreaterThan(50)
   }, 60_000)
+
+  it('contains a summary only if not all turns fit', async () => {
+    const outcomes = { whole: 0, summarised: 0 }
+    await fc.assert(
+      fc.asyncProperty(
+        cases.filter(({ material }) => material.isWhole),
+        fc.integer({ min: 60, max: 1_500 }),
+        async ({ material, request }, tokenBudget) => {
+          const given = { ...request, maxMessages: null, maxChars: null, recentTurns: null }
+          const contextWith = (budget: number) =>
+            contextOf({ material, request: { ...given, tokenBudget: budget } }) as Promise<Context>
+          const isSummarised = ({ items }: Context) => items.some(({ kind }) => kind === 'SUMMARY')
+          const whole = await contextWith(2_000_000)
+          expect(isSummarised(whole)).toBe(false)
+          // More tokens than the shares need leave nothing out.
+          expect(isSummarised(await contextWith(4 * whole.tokens))).toBe(false)
+          const context = await contextWith(tokenBudget)
+          if (context instanceof Error) return
+          outcomes[isSummarised(context) ? 'summarised' : 'whole'] += 1
+        },
+      ),
+      { numRuns: casesOf(300) },
+    )
+    expect(Math.min(outcomes.whole, outcomes.summarised)).toBeGreaterThan(0)
+  }, 120_000)
 
   it('fails if the limit of messages or characters is too small', async () => {
     const kinds = new Set<string>()

@@ -1,10 +1,10 @@
 // The share of a budget that summaries may take, depending on the space that profiles and facts take.
 
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_SHARES, OVERHEAD, summariesThatFit } from '../../../src/domain/context/budget.ts'
+import { DEFAULT_SHARES, SUMMARY_OVERHEAD, summariesThatFit } from '../../../src/domain/context/budget.ts'
 
 /** Ten summaries, each counted as 499 tokens: just below a twentieth of the budget of 10,000. */
-const summaries = Array.from({ length: 10 }, (_, id) => ({ id, tokenCount: 499 - OVERHEAD.max }))
+const summaries = Array.from({ length: 10 }, (_, id) => ({ id, tokenCount: 499 - SUMMARY_OVERHEAD }))
 const taken = (profiles: number, facts: number, withRecall = true) =>
   summariesThatFit(summaries, 10_000, DEFAULT_SHARES, withRecall, { profiles, facts }).taken.map(({ id }) => id)
 

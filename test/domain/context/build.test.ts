@@ -6,7 +6,7 @@ import { buildContext, type BuildContextInput } from '../../../src/domain/contex
 import type { Context } from '../../../src/domain/context/message.ts'
 import { render } from '../../../src/domain/context/render.ts'
 import { abortTurn, appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
-import { summarize } from '../../../src/domain/summary/compact.ts'
+import { compact, summarize } from '../../../src/domain/summary/compact.ts'
 import { appendTurn, appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import type { TurnInput } from '../../../src/domain/turn/turn-input.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
@@ -72,6 +72,46 @@ describe.each(backends)('a context on $name', (backend) => {
       ['RECENT', true],
     ])
   })
+
+  it.each([
+    ['no list', { oops: 1 }],
+    ['a part of an unknown version', [{ type: 'text', text: 'x' }, { type: 'hologram' }]],
+  ])('leaves out turns with damaged content and says so: %s', async (_, parts) => {
+    const tenant = world.tenant()
+    const conversationId = await conversationWith(tenant)
+    await fill(tenant, conversationId, 1, 2)
+    const damaged = [
+      await tenant.append(conversationId, 'ada', 'Damaged and pinned.', { pinned: true }),
+      await tenant.append(conversationId, 'bot', 'Damaged.'),
+    ].map(({ id }) => id)
+    await world.deps.pool.query('UPDATE turn SET parts = $2 WHERE id = ANY ($1)', [damaged, JSON.stringify(parts)])
+    const context = await build(tenant, conversationId, { as: 'bot' })
+    expect(texts(context)).toEqual(['Be kind.', ...[1, 2].map((n) => `This is what was said as number ${n}.`)])
+    expect(context.truncated).toBe(true)
+    const [item] = omitted(context)
+    expect(item).toMatchObject({ kind: 'RECENT', tokens: 0, reason: 'the stored content is damaged' })
+    expect([...item!.sourceIds].sort()).toEqual([...damaged].sort())
+    expect(await summarize(world.deps, tenant.as('owner'), { conversationId })).toMatchObject({ fromSeq: 4 })
+  })
+
+  it.each(['recall', 'facts', 'profile', 'Summary'])(
+    'shows a participant named %s under another name',
+    async (name) => {
+      const tenant = world.tenant()
+      const { id: conversationId } = await createConversation(world.deps, tenant.as('owner'), {
+        participants: [{ actor: name }, { actor: 'u-1', displayName: name }, { actor: 'bot', kind: 'AGENT' }],
+      })
+      await tenant.append(conversationId, name, 'Ada owes eve money.')
+      await tenant.append(conversationId, 'u-1', 'Indeed.')
+      const context = await build(tenant, conversationId, { as: 'bot' })
+      for (const message of context.messages) {
+        expect(message.name!.toLowerCase()).not.toBe(name.toLowerCase())
+        expect(message.labelled).toBe(true)
+      }
+      expect(JSON.stringify(render(context.messages, 'OPENAI'))).not.toContain(`"name":"${name}"`)
+      expect(JSON.stringify(render(context.messages, 'ANTHROPIC'))).not.toContain(`"${name}: `)
+    },
+  )
 
   it('is empty except for the system prompt if the conversation is empty', async () => {
     const tenant = world.tenant()
@@ -189,13 +229,15 @@ describe.each(backends)('a context on $name', (backend) => {
     await tenant.append(conversationId, 'ada', 'For bot alone.', { audience: ['bot'] })
     await fill(tenant, conversationId, 11, 20)
     const summary = await summarize(world.deps, tenant.as('owner'), { conversationId })
-    expect(texts(await build(tenant, conversationId)).slice(2)).toEqual(['This is what was said as number 20.'])
+    expect(texts(await build(tenant, conversationId, { recentTurns: 10 })).slice(2)).toEqual([
+      'This is what was said as number 20.',
+    ])
     const small = await build(tenant, conversationId, { tokenBudget: 180 })
     expect(omitted(small).map(({ kind, sourceIds }) => [kind, sourceIds[0]])).toContainEqual(['SUMMARY', summary.id])
     expect(texts(small).slice(-2)).toEqual([19, 20].map((n) => `This is what was said as number ${n}.`))
     await fill(tenant, conversationId, 21, 24)
     for (const strategy of ['SUMMARIZATION', 'HYBRID'] as const) {
-      const context = await build(tenant, conversationId, { strategy })
+      const context = await build(tenant, conversationId, { strategy, recentTurns: 10 })
       const [prompt, front, ...rest] = context.messages
       expect([prompt!.kind, front!.kind, front!.role]).toEqual(['SYSTEM_PROMPT', 'SUMMARY', 'USER'])
       expect(front).toMatchObject({ sources: [summary.id], content: expect.stringContaining(summary.content) })
@@ -204,8 +246,49 @@ describe.each(backends)('a context on $name', (backend) => {
       )
       expect(context.truncated).toBe(false)
     }
-    expect(texts(await build(tenant, conversationId, { as: 'bot' }))[2]).toBe('For bot alone.')
+    expect(texts(await build(tenant, conversationId, { as: 'bot', recentTurns: 10 }))[2]).toBe('For bot alone.')
     expect((await build(tenant, conversationId, { strategy: 'SIMPLE' })).messages).toHaveLength(25)
+  })
+
+  it('switches to summaries once, when the turns do not fit any more, and keeps the prefix until then', async () => {
+    const tenant = world.tenant()
+    const conversationId = await conversationWith(tenant)
+    const kindsAndTexts = async () =>
+      (await build(tenant, conversationId, { tokenBudget: 1_500 })).messages.map(
+        ({ kind, content }) => `${kind} ${content}`,
+      )
+    let earlier: string[] = []
+    let switches = 0
+    for (let n = 1; n <= 81; n += 10) {
+      await fill(tenant, conversationId, n, n + 9)
+      const current = await kindsAndTexts()
+      const isSummarised = current.some((each) => each.startsWith('SUMMARY'))
+      if (isSummarised && !earlier.some((each) => each.startsWith('SUMMARY'))) switches += 1
+      else if (!isSummarised) expect(current.slice(0, earlier.length)).toEqual(earlier)
+      if (!isSummarised) expect(current).toHaveLength(n + 10)
+      expect(switches > 0).toBe(isSummarised)
+      earlier = current
+      await compact(world.deps, tenant.as('owner'), { conversationId })
+      expect((await kindsAndTexts()).some((each) => each.startsWith('SUMMARY'))).toBe(isSummarised)
+    }
+    expect(switches).toBe(1)
+  })
+
+  it.each([1, 4, 17])('names the least sufficient budget, whatever budget is given, after %i turns', async (count) => {
+    const tenant = world.tenant()
+    const conversationId = await conversationWith(tenant)
+    for (let n = 1; n <= count; n++) {
+      const role = n % 2 ? 'ASSISTANT' : 'USER'
+      await tenant.append(conversationId, n % 2 ? 'bot' : 'ada', `Said as number ${n}.`, { role })
+    }
+    await tenant.append(conversationId, 'ada', 'Ok?')
+    const requiredFor = async (tokenBudget: number) =>
+      ((await errorOf(build(tenant, conversationId, { as: 'bot', tokenBudget }))) as BudgetTooSmall).required
+    const required = await requiredFor(1)
+    for (let budget = 2; budget < required; budget++) expect(await requiredFor(budget)).toBe(required)
+    expect(await build(tenant, conversationId, { as: 'bot', tokenBudget: required })).toMatchObject({
+      tokens: required,
+    })
   })
 
   it("shows a participant its own turns as ASSISTANT, and all other turns as USER with the actor's name", async () => {

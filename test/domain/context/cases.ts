@@ -72,6 +72,7 @@ export const cases: fc.Arbitrary<Case> = fc
   .record({
     turns: fc.array(turn, { maxLength: 25 }),
     unread: fc.nat({ max: 6 }),
+    covered: fc.option(fc.nat({ max: 24 })),
     as: fc.option(fc.constantFrom(...actors)),
     needsNames: fc.boolean(),
     systemPrompt: fc.option(words),
@@ -93,43 +94,68 @@ export const cases: fc.Arbitrary<Case> = fc
     inSteps: fc.boolean(),
     k: fc.option(fc.integer({ min: 1, max: 10 })),
   })
-  .map(({ turns, unread, as, needsNames, systemPrompt, summaries, profiles, facts, areAllFacts, k, ...request }) => {
-    let seq = 10
-    const contextTurns = turns
-      .map(({ content, gap, ...rest }, index): ContextTurn & { pinned: boolean } => {
-        const text =
-          typeof content === 'string'
-            ? content || 'x'
-            : content.map((each) => (each.type === 'text' ? each.text : '')).join('')
-        return {
-          ...rest,
-          id: `turn_${index}`,
-          rootSeq: (seq += gap),
-          text,
-          tokenCount: 0,
-          parts: typeof content === 'string' ? null : content,
-        }
-      })
-      .filter(({ status, parts, text }) => status === 'ABORTED' || parts !== null || text.trim() !== '')
-    return {
-      material: {
-        systemPrompt,
-        complete: unread === 0,
-        perspective: { as, needsNames, names: new Map([['ada', 'Ada "the first"\nL.']]) },
-        tooLong: [],
-        areAllFacts,
-        profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
-        facts: facts.map((each, index) => ({
-          id: `fact_${index}`,
-          text: factLine({ ...each, userId: 'ada', assertedBy: 'ada' }),
-        })),
-        summaries: summaries.map((content, index) => ({ id: `sum_${index}`, content, fromSeq: index, toSeq: index })),
-        kept: contextTurns.filter(({ role, pinned }) => role === 'SYSTEM' || pinned),
-        recent: contextTurns.slice(Math.min(unread, Math.max(0, contextTurns.length - 1))),
-      },
-      request: { ...request, k },
-    }
-  })
+  .map(
+    ({
+      turns,
+      unread,
+      covered,
+      as,
+      needsNames,
+      systemPrompt,
+      summaries,
+      profiles,
+      facts,
+      areAllFacts,
+      k,
+      ...request
+    }) => {
+      let seq = 10
+      const contextTurns = turns
+        .map(({ content, gap, ...rest }, index): ContextTurn & { pinned: boolean } => {
+          const text =
+            typeof content === 'string'
+              ? content || 'x'
+              : content.map((each) => (each.type === 'text' ? each.text : '')).join('')
+          return {
+            ...rest,
+            id: `turn_${index}`,
+            rootSeq: (seq += gap),
+            text,
+            tokenCount: 0,
+            parts: typeof content === 'string' ? null : content,
+          }
+        })
+        .filter(({ status, parts, text }) => status === 'ABORTED' || parts !== null || text.trim() !== '')
+      // All turns were read, and the last summary covers those up to `through`.
+      const isWhole = covered !== null && unread === 0 && summaries.length > 0 && contextTurns.length > 0
+      const through = isWhole ? contextTurns[Math.min(covered, contextTurns.length - 1)]!.rootSeq : summaries.length
+      return {
+        material: {
+          systemPrompt,
+          isWhole,
+          damaged: [],
+          complete: unread === 0,
+          perspective: { as, needsNames, names: new Map([['ada', 'Ada "the first"\nL.']]) },
+          tooLong: [],
+          areAllFacts,
+          profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
+          facts: facts.map((each, index) => ({
+            id: `fact_${index}`,
+            text: factLine({ ...each, userId: 'ada', assertedBy: 'ada' }),
+          })),
+          summaries: summaries.map((content, index) => ({
+            id: `sum_${index}`,
+            content,
+            fromSeq: index,
+            toSeq: index === summaries.length - 1 ? through : index,
+          })),
+          kept: contextTurns.filter(({ role, pinned }) => role === 'SYSTEM' || pinned),
+          recent: contextTurns.slice(Math.min(unread, Math.max(0, contextTurns.length - 1))),
+        },
+        request: { ...request, k },
+      }
+    },
+  )
 
 const tokens = { count: countInline }
 
@@ -265,5 +291,11 @@ export function* faults({ material, request }: Case, context: Context): Generato
     if (sources.length === 0 && kind !== 'SYSTEM_PROMPT') yield `${kind} names no source`
   }
   const reported = new Set(items.flatMap(({ sourceIds }) => sourceIds))
-  for (const { id } of material.recent) if (!reported.has(id)) yield `no item names ${id}`
+  const through = items.some(({ kind }) => kind === 'SUMMARY') ? material.summaries.at(-1)!.toSeq : 0
+  for (const { id, rootSeq } of material.recent) {
+    if (rootSeq > through && !reported.has(id)) yield `no item names ${id}`
+  }
+  if (material.isWhole && through === 0 && items.some(({ reason }) => reason === 'no space for older turns')) {
+    yield 'turns are left out although a summary covers them'
+  }
 }

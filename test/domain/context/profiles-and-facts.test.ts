@@ -69,7 +69,7 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     await tenant.append(conversationId, 'bot', 'Yes.', { role: 'ASSISTANT' })
     await summarize(world.deps, tenant.as('owner'), { conversationId })
     await tenant.append(conversationId, 'ada', 'Hello again.')
-    const context = await build()
+    const context = await build({ recentTurns: 1 })
     expect(context.messages.map(({ kind, role, name }) => [kind, role, name])).toEqual([
       ['SYSTEM_PROMPT', 'SYSTEM', null],
       ['PROFILE', 'USER', 'profile'],
@@ -83,7 +83,7 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     expect(lines(context)).toEqual(['- Ada lives in Rome (2026-05-01)'])
     expect(context.messages[1]!.sources).toEqual(['ada'])
     expect(context).toMatchObject({ truncated: false, stablePrefixTokens: context.tokens })
-    const without = await build({ includeFacts: false, includeProfile: null })
+    const without = await build({ includeFacts: false, includeProfile: null, recentTurns: 1 })
     expect(without.messages.map(({ kind }) => kind)).toEqual(['SYSTEM_PROMPT', 'SUMMARY', 'RECENT'])
 
     // Only the system prompt is a system message, and every rendering puts it first.

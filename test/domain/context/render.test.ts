@@ -182,6 +182,12 @@ describe('a rendering', () => {
     ).toEqual(pieces.sort())
   })
 
+  it('does not encode arguments again that are stored as text', () => {
+    const part: ContentPart = { type: 'toolCall', callId: 'c1', name: 'find', arguments: '{"q": "broken' }
+    const [message] = render(messagesFor([contextTurn('bot', 'ASSISTANT', [part])]), 'OPENAI')
+    expect(message).toMatchObject({ tool_calls: [{ function: { arguments: '{"q": "broken' } }] })
+  })
+
   it('adds a result to a call that has none', () => {
     const messages = messagesFor([contextTurn('ada', 'USER', 'Look!'), contextTurn('bot', 'ASSISTANT', [call('c1')])])
     expect(render(messages, 'OPENAI').at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'c1' })

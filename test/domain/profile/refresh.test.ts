@@ -110,6 +110,32 @@ describe.each(backends)('profiles on $name', (backend) => {
     expect(content.split('\n').slice(1).sort()).toEqual(Array.from({ length: 8 }, (_, i) => `- likes dish number ${i}`))
   })
 
+  it('fail for an unknown user, and store nothing', async () => {
+    const { deps } = world
+    const tenant = world.tenant()
+    const refresh = (userId: string) => refreshUserProfile(deps, tenant.as('bob'), { userId })
+    await expect(refresh('carl')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(await deps.db.userProfile.count({ where: { tenant: tenant.name } })).toBe(0)
+    const conversationId = await tenant.newConversation('ada', 'bob')
+    expect(await refresh('ada')).toMatchObject({ content: '' })
+    await recordFacts(deps, tenant.as('bob'), { userId: 'carl', facts: [factOf('carl | likes | tea')] })
+    expect((await refresh('carl')).content).toContain('likes tea')
+    // A fact that the viewer does not see tells nothing of its user.
+    const secret = await tenant.append(conversationId, 'ada', 'psst', { audience: ['ada'] })
+    const fact = { ...factOf('eve | likes | tea'), sourceTurnId: secret.id }
+    await recordFacts(deps, tenant.as('ada'), { userId: 'eve', facts: [fact] })
+    await expect(refresh('eve')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('are written after the facts are reconciled', async () => {
+    const { deps } = world
+    const viewer = world.tenant().as('ada')
+    const facts = [factOf('ada | lives in | Lisbon'), factOf('ada | lives in | Porto', 2)]
+    await recordFacts(deps, viewer, { userId: 'ada', facts })
+    const { content } = await refreshUserProfile(deps, viewer, { userId: 'ada' })
+    expect(content).toBe('## Environment\n- lives in Porto')
+  })
+
   describe('written by a model', () => {
     const withWriter = (write: (request: ProfileRequest) => Promise<string>): Deps => ({
       ...world.deps,
@@ -135,6 +161,19 @@ describe.each(backends)('profiles on $name', (backend) => {
         { previous: null, added: [{ object: 'tea', claimedBy: null }], removed: [] },
         { previous: 'version 1', added: [{ object: 'jazz' }], removed: [{ object: 'tea' }] },
       ])
+    })
+
+    it('send the model a claim again after the person confirmed it', async () => {
+      const viewer = world.tenant().as('ada')
+      const requests: ProfileRequest[] = []
+      const deps = withWriter(async (request) => `version ${requests.push(request)}`)
+      const fact = factOf('ada | likes | tea')
+      await recordFacts(deps, { ...viewer, actor: 'bob' }, { userId: 'ada', facts: [fact] })
+      const refresh = async () => (await refreshUserProfile(deps, viewer, { userId: 'ada' })).content
+      expect([await refresh(), await refresh()]).toEqual(['version 1', 'version 1'])
+      await recordFacts(deps, viewer, { userId: 'ada', facts: [fact] })
+      expect([await refresh(), await refresh()]).toEqual(['version 2', 'version 2'])
+      expect(requests.map(({ added }) => added)).toMatchObject([[{ claimedBy: 'bob' }], [{ claimedBy: null }]])
     })
 
     it('stay unchanged if the model fails', async () => {

@@ -230,7 +230,10 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     const { hits } = await ask('quokkas', { kinds: ['SUMMARY', 'FACT'] })
     expect(hits).toMatchObject([{ memory: { kind: 'SUMMARY' }, similarity: null, textScore: 1, neighbours: [] }])
     expect(textOf(hits[0]!.memory)).toContain('quokkas')
-    for (const more of [{ threshold: 0 }, { actors: ['ada'] }, { before: day(1) }, { maxTokens: 1 }]) {
+    for (const threshold of [0, 0.9]) {
+      expect(await found('quokkas', { kinds: ['SUMMARY'], threshold })).toHaveLength(1)
+    }
+    for (const more of [{ actors: ['ada'] }, { before: day(1) }, { maxTokens: 1 }]) {
       expect(await found('quokkas', { kinds: ['SUMMARY'], ...more })).toEqual([])
     }
     expect(await found('xylophone', { kinds: ['SUMMARY'] })).toEqual([])

@@ -48,8 +48,64 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect([covered.length, uncovered.length]).toEqual([25, 26])
     expect(await compactDue(deps, conversationId)).toBe(0)
     expect(model.requests).toHaveLength(1)
-    expect(model.requests[0]).toMatchObject({ previous: null, maxTokens: 1_000 })
+    const tokens = covered.reduce((sum, { tokenCount }) => sum + tokenCount, 0)
+    expect(model.requests[0]).toMatchObject({ previous: null, maxTokens: Math.floor(tokens / 3) })
     expect(model.requests[0]!.turns[0]).toMatchObject({ speaker: 'ada', text: '0 word word word' })
+  })
+
+  it('covers the oldest half once on request, and again until the conversation is within a given policy', async () => {
+    await append(120)
+    const ada = tenant.as('ada')
+    expect(await compact(deps, ada, { conversationId })).toMatchObject({ turnsCovered: 60 })
+    expect(await compact(deps, ada, { conversationId, policy: {} })).toMatchObject({ turnsCovered: 30 })
+    expect(await compact(deps, ada, { conversationId, policy: {} })).toMatchObject({ turnsCovered: 0 })
+  })
+
+  it.each(['ROLLING', 'HIERARCHICAL'] as const)(
+    'never needs more than a third of what it covers, and no greetings, with the policy %s',
+    async (strategy) => {
+      await updateConversation(deps, tenant.as('ada'), {
+        id: conversationId,
+        compaction: { strategy, triggerTurns: 20 },
+      })
+      const TEXTS = [
+        'Hey Bob! Good to see you!',
+        'How are you?',
+        'The boat needs a new sail by May.',
+        'Wow, great, Ada!',
+      ]
+      for (let round = 0; round < 12; round++) {
+        await appendTurns(deps, tenant.as('ada'), {
+          conversationId,
+          turns: Array.from({ length: 21 }, (_, n) =>
+            turn(`${TEXTS[n % 4]!} The sailmaker wrote letter ${21 * round + n} to the harbour.`),
+          ),
+        })
+        const { tokensBefore, tokensAfter, summaries } = await compact(world.deps, tenant.as('ada'), { conversationId })
+        expect(tokensAfter).toBeLessThan(tokensBefore!)
+        expect(summaries.length).toBeGreaterThan(0)
+        const { current, covered } = await check()
+        for (const { fromSeq, toSeq, tokenCount, content } of current) {
+          const of = covered.filter(({ rootSeq }) => rootSeq >= fromSeq && rootSeq <= toSeq)
+          expect(tokenCount).toBeLessThanOrEqual(of.reduce((sum, each) => sum + each.tokenCount, 0) / 3)
+          expect(content).not.toMatch(/Hey|Good to see you|How are you|Wow/)
+        }
+      }
+    },
+    60_000,
+  )
+
+  it('cuts a reply that is too large after a sentence', async () => {
+    await append(60, 20)
+    const verbose = withSummarizer(world.deps, {
+      ...model,
+      summarize: async () => ({ content: 'The boat needs a new sail. '.repeat(1_000), model: 'fake' }),
+    })
+    await compactDue(verbose, conversationId)
+    const { current, covered } = await check()
+    const tokens = covered.reduce((sum, { tokenCount }) => sum + tokenCount, 0)
+    expect(current[0]!.tokenCount).toBeLessThanOrEqual(tokens / 3)
+    expect(current[0]!.content).toMatch(/sail\.$/)
   })
 
   it('covers few turns if they have many tokens', async () => {

@@ -11,6 +11,7 @@ import {
   toParts,
   type ContentPart,
   type PartInput,
+  isDamaged,
 } from '../../../src/domain/turn/content.ts'
 import { InvalidInput } from '../../../src/errors.ts'
 
@@ -50,6 +51,19 @@ describe('a part', () => {
       { file: { mediaType: 'image/png', url: 'https://a.example/' } },
       { type: 'file', mediaType: 'image/png', url: 'https://a.example/' },
     ],
+    [{ toolResult: { callId: 'k', name: 'n' } }, { type: 'toolResult', callId: 'k', name: 'n', result: null }],
+    [
+      { toolCall: { callId: 'k', name: 'n', arguments: ' {"q": ["a"]}' } },
+      { type: 'toolCall', callId: 'k', name: 'n', arguments: { q: ['a'] } },
+    ],
+    [
+      { toolCall: { callId: 'k', name: 'n', arguments: '{"q": ' } },
+      { type: 'toolCall', callId: 'k', name: 'n', arguments: '{"q": ' },
+    ],
+    [
+      { toolCall: { callId: 'k', name: 'n', arguments: '7' } },
+      { type: 'toolCall', callId: 'k', name: 'n', arguments: '7' },
+    ],
     [{ reasoning: { reasoning: 'hm', signature: 's' } }, { type: 'reasoning', reasoning: 'hm', signature: 's' }],
   ])('%j is stored as %j', (input, part) => {
     expect(read(input)).toEqual([part])
@@ -65,6 +79,11 @@ describe('a part', () => {
     [{ toolCall: { callId: 'k', arguments: {} } }, /toolCall\.name/],
     [{ file: { mediaType: 'a', url: '' } }, /file\.url/],
     [{ file: { mediaType: 'a', url: 'x'.repeat(8193) } }, /file\.url: must be at most 8192 characters/],
+    [{ file: { mediaType: 'a', url: 'javascript:alert(1)' } }, /file\.url: has the scheme "javascript"/],
+    [
+      { toolCall: { callId: 'k', name: 'n', arguments: '{"a": "\\u0000"}' } },
+      /toolCall\.arguments: must not contain U\+0000/,
+    ],
     [{ reasoning: { reasoning: '\0' } }, /reasoning\.reasoning: must not contain U\+0000/],
     [{ data: ['\ud83d'] }, /data: must not contain/],
     ['a', /./],
@@ -95,17 +114,17 @@ describe('the content of a turn', () => {
     const all = read({ text: 'see ' }, { data: 1 }, { text: 'this' })
     expect(await contentOf(all, deps)).toMatchObject({ text: 'see this', parts: all })
     expect(await contentOf(read({ text: 'a' }, { text: 'b' }), deps)).toMatchObject({ text: 'ab', parts: [{}, {}] })
-    expect((await contentOf(read({ file: { mediaType: 'a', url: 'b' } }), deps)).text).toBe('')
+    expect((await contentOf(read({ file: { mediaType: 'a', url: 'x-b:c' } }), deps)).text).toBe('')
   })
 
   it('is counted as a model receives it', async () => {
-    const counted = ['a', 'hm', 'look {"a":1}', 'look [true]', 'image/png u', '{"b":2}'].join('\n')
+    const counted = ['a', 'hm', 'look {"a":1}', 'look [true]', 'image/png x-u:v', '{"b":2}'].join('\n')
     const all = read(
       { text: 'a' },
       { reasoning: { reasoning: 'hm' } },
       call('k'),
       result('k'),
-      { file: { mediaType: 'image/png', url: 'u' } },
+      { file: { mediaType: 'image/png', url: 'x-u:v' } },
       { data: { b: 2 } },
     )
     expect((await contentOf(all, { ...deps, limits: { turnBytes: 1000 } })).tokens).toBe(counted.length)
@@ -179,5 +198,27 @@ describe('the content digest', () => {
     [{ a: [null] }, { a: [] }],
   ])('distinguishes %j from %j', (a, b) => {
     expect(digest(a)).not.toBe(digest(b))
+  })
+})
+
+describe('stored parts', () => {
+  const text = { type: 'text', text: 'a' }
+
+  it.each<[unknown, boolean, unknown[]]>([
+    [null, false, [{ type: 'text', text: 'all' }]],
+    [[text], false, [text]],
+    [
+      [{ type: 'toolResult', callId: 'k', name: 'n', result: null }],
+      false,
+      [{ type: 'toolResult', callId: 'k', name: 'n', result: null }],
+    ],
+    [[text, { type: 'hologram', url: 'x' }], true, [text]],
+    [[text, { type: 'text' }, null, 7], true, [text]],
+    [[{ type: 'toolCall', callId: 'k' }], true, []],
+    [{ oops: 1 }, true, [{ type: 'text', text: 'all' }]],
+    ['oops', true, [{ type: 'text', text: 'all' }]],
+  ])('%j are damaged: %s, and are read without the damage', (stored, damaged, read) => {
+    expect(isDamaged({ parts: stored })).toBe(damaged)
+    expect(partsOf({ text: 'all', parts: stored })).toEqual(read)
   })
 })

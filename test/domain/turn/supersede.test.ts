@@ -26,6 +26,23 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
       .get(conversationId)!
       .items.map(({ text }) => text)
 
+  it('keeps pinned, model and metadata if they are omitted, and clears them with null', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation('ann')
+    const first = await tenant.append(conversationId, 'ann', 'v1', {
+      pinned: true,
+      model: 'm-1',
+      metadata: { a: 1 },
+      traceId: 't',
+    })
+    const kept = await edit(tenant, 'ann', first.id, 'v2')
+    expect(kept).toMatchObject({ pinned: true, model: 'm-1', metadata: { a: 1 }, traceId: null })
+    const replaced = await edit(tenant, 'ann', kept.id, 'v3', { model: 'm-2', metadata: { b: 2 } })
+    expect(replaced).toMatchObject({ pinned: true, model: 'm-2', metadata: { b: 2 } })
+    const cleared = await edit(tenant, 'ann', replaced.id, 'v4', { pinned: null, model: null, metadata: null })
+    expect(cleared).toMatchObject({ pinned: false, model: null, metadata: null })
+  })
+
   it('shows the newest version at the position of the first, and keeps all versions', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')

@@ -36,7 +36,7 @@ export function toOpenAi(step: RenderStep): OpenAiMessage[] {
       const calls = callsOf(step).map(({ callId, name, arguments: given }): ToolCall => ({
         id: callId,
         type: 'function',
-        function: { name, arguments: JSON.stringify(given) },
+        function: { name, arguments: typeof given === 'string' ? given : JSON.stringify(given) },
       }))
       if (content === '' && calls.length === 0) return []
       return [

@@ -3,12 +3,24 @@
 
 import type { Db } from '../../db.ts'
 import type { Subject } from '../../job-queue.ts'
+import { empty, raw } from '../sql.ts'
 
 type CountedTurns = {
-  /** Users whose turns were counted. */
+  /** Users whose turns were counted, and users whose facts the counted entries changed. */
   users: Subject[]
   /** Conversations that another transaction has locked. None of their turns were counted. */
   busy: string[]
+}
+
+/** Limits journals `j` to the conversations with automatic extraction. */
+const EXTRACTING = raw('AND j.conversation_id IN (SELECT c.id FROM conversation c WHERE c.fact_extraction)')
+
+/** The given conversations with automatic extraction. Uses the primary key. */
+export async function readExtractingAmong(db: Db, conversationIds: readonly string[]): Promise<string[]> {
+  if (conversationIds.length === 0) return []
+  const rows = await db.$queryRaw<{ id: string }[]>`
+    SELECT c.id FROM conversation c WHERE c.id = ANY (${conversationIds}::text[]) AND c.fact_extraction`
+  return rows.map(({ id }) => id)
 }
 
 /**
@@ -52,8 +64,14 @@ export async function countUserTurns(db: Db, conversationIds: readonly string[])
         SELECT s.tenant, s.actor, s.turns FROM user_turns s ORDER BY s.tenant, s.actor
         ON CONFLICT (tenant, user_id) DO UPDATE SET turns = u.turns + excluded.turns
         RETURNING u.tenant, u.user_id AS key
+      ), changed AS (
+        SELECT f.tenant, f.user_id AS key
+        FROM head h
+        JOIN entry e ON e.conversation_id = h.conversation_id AND e.seq > h.after AND e.seq <= h.through
+                    AND e.kind = 'FACTS_CHANGED'
+        JOIN fact f ON f.id = ANY (e.fact_ids) AND f.user_id IS NOT NULL
       )
-      SELECT coalesce((SELECT json_agg(c) FROM counted c), '[]') AS users,
+      SELECT coalesce((SELECT json_agg(c) FROM (SELECT * FROM counted UNION SELECT * FROM changed) c), '[]') AS users,
              ARRAY(SELECT p.conversation_id FROM conversation_progress p
                    WHERE p.conversation_id = ANY (${conversationIds}::text[])
                      AND p.conversation_id NOT IN (SELECT m.conversation_id FROM mark m)) AS busy`
@@ -62,14 +80,15 @@ export async function countUserTurns(db: Db, conversationIds: readonly string[])
 
 /**
  * Conversations of any tenant with uncounted entries and ids after `after`, in order of id, at most `limit`. Reads all
- * journal heads.
+ * journal heads, or with `onlyExtracting` those of the conversations with automatic extraction, by their index.
  */
-export async function readUncounted(db: Db, after: string, limit: number): Promise<string[]> {
+export async function readUncounted(db: Db, after: string, limit: number, onlyExtracting: boolean): Promise<string[]> {
   const rows = await db.$queryRaw<
     { conversationId: string }[]
   >`SELECT j.conversation_id AS "conversationId" FROM journal j
            LEFT JOIN conversation_progress p ON p.conversation_id = j.conversation_id
            WHERE j.conversation_id > ${after}::text AND j.last_seq > coalesce(p.counted_through, 0)
+             ${onlyExtracting ? EXTRACTING : empty}
            ORDER BY j.conversation_id LIMIT ${limit}::integer`
   return rows.map(({ conversationId }) => conversationId)
 }

@@ -1,18 +1,20 @@
-// Finds users who are due for automatic work, by their number of turns since it last ran. Used by jobs, so not
-// limited to a tenant.
+// Finds users who are due for automatic work, by their number of turns and of changed facts since it last ran. Used by
+// jobs, so not limited to a tenant.
 
 import type { Db } from '../../db.ts'
-import { raw, sql } from '../sql.ts'
+import { empty, raw, sql } from '../sql.ts'
 import type { Subject } from '../../job-queue.ts'
 
 /** The column that records the user's number of turns when the work last ran. */
 export type UserMark = 'profiled_turns' | 'reconciled_turns'
 
 /**
- * Whether a multiple of `every` is above the mark and at most the count. Same rule as `runsDue` in
- * domain/automatic-thresholds.ts.
+ * Whether a multiple of `every` is above the mark and at most the count, as in `runsDue` in
+ * domain/automatic-thresholds.ts, or, for profiles, whether facts about the user changed.
  */
-const due = (mark: UserMark, every: number) => sql`u.turns / ${every}::bigint > u.${raw(mark)} / ${every}::bigint`
+const due = (mark: UserMark, every: number) => sql`(
+  u.turns / ${every}::bigint > u.${raw(mark)} / ${every}::bigint
+  ${mark === 'profiled_turns' ? sql`OR u.fact_changes > u.profiled_changes` : empty})`
 
 /** The given users who are due. Uses the primary key. */
 export async function readDueUsersAmong(

@@ -9,6 +9,8 @@ export type ProfileRow = {
   madeBy: string
   /** Ids of the facts that the profile was made from. */
   madeOf: string[]
+  /** Ids of these facts that it quotes as claims. */
+  claims: string[]
   updatedAt: Date
 }
 
@@ -16,7 +18,7 @@ export type ProfileRow = {
 export async function readProfileRow(db: Db, tenant: string, userId: string): Promise<ProfileRow | null> {
   const rows = await db.$queryRaw<
     ProfileRow[]
-  >`SELECT p.content, p.made_by AS "madeBy", p.made_of AS "madeOf", p.updated_at AS "updatedAt"
+  >`SELECT p.content, p.made_by AS "madeBy", p.made_of AS "madeOf", p.claims, p.updated_at AS "updatedAt"
            FROM user_profile p
            WHERE p.tenant = ${tenant}::text AND p.user_id = ${userId}::text
              AND (SELECT count(*) FROM fact f WHERE f.id = ANY (p.made_of)) = cardinality(p.made_of)`
@@ -52,12 +54,12 @@ export async function writeProfile(
   return (
     1
     === (await tx.$executeRaw`
-    INSERT INTO user_profile AS p (tenant, user_id, content, token_count, made_by, made_of, updated_at)
+    INSERT INTO user_profile AS p (tenant, user_id, content, token_count, made_by, made_of, claims, updated_at)
     VALUES (${tenant}::text, ${userId}::text, ${profile.content}::text, ${profile.tokenCount}::integer,
-            ${profile.madeBy}::text, ${profile.madeOf}::text[], clock_timestamp())
+            ${profile.madeBy}::text, ${profile.madeOf}::text[], ${profile.claims}::text[], clock_timestamp())
     ON CONFLICT (tenant, user_id) DO UPDATE
     SET content = excluded.content, token_count = excluded.token_count, made_by = excluded.made_by,
-        made_of = excluded.made_of,
+        made_of = excluded.made_of, claims = excluded.claims,
         updated_at = greatest(excluded.updated_at, p.updated_at + interval '1 millisecond')
     WHERE p.updated_at = ${before}::timestamptz
        OR (${before}::timestamptz IS NULL AND EXISTS (

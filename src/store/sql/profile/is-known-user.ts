@@ -1,0 +1,14 @@
+// Finds out whether a user exists for a viewer. Uses the indexes participant_actor and fact_user.
+
+import type { Db } from '../../db.ts'
+import { factVisible } from '../visible.ts'
+
+/** Whether the user is a participant of a conversation of the tenant, or a fact that the viewer sees is about the user. */
+export async function isKnownUser(db: Db, viewer: { tenant: string; actor: string }, userId: string): Promise<boolean> {
+  const rows = await db.$queryRaw<{ isKnown: boolean }[]>`
+    SELECT EXISTS (
+      SELECT FROM participant p JOIN conversation c ON c.id = p.conversation_id AND c.tenant = ${viewer.tenant}::text
+      WHERE p.actor = ${userId}::text)
+      OR EXISTS (SELECT FROM fact f WHERE f.user_id = ${userId}::text AND ${factVisible(viewer)}) AS "isKnown"`
+  return rows[0]!.isKnown
+}
