@@ -208,7 +208,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(fact).toMatchObject({ conversationId })
       const repeat = () =>
         recordFacts(deps, tenant.as(second), { conversationId: other, facts: [{ ...rome, ...again }] })
-      expect(await repeat()).toEqual({ facts: [], exactDuplicatesSkipped: 1 })
+      expect(await repeat()).toEqual({ facts: [], exactDuplicatesSkipped: 1, hasMore: false })
       const read = async () => (await getFacts(deps, tenant.as('ada'), [fact!.id])).get(fact!.id)
       const received = 'observedAt' in changed ? { importedAt: expect.any(Date) } : {}
       expect(await read()).toEqual({ ...fact, ...changed, ...received })
