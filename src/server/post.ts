@@ -2,9 +2,9 @@
 // bypasses yoga's Request and Response. Yoga handles every other request, and formats every result with errors, so that
 // only yoga creates error responses.
 //
-// Gain in requests per second, and in parentheses in processor time per request, by `npm run bench -- fast-post`
-// (FAST_POST=1 against 0): 3.3 times (2.9) for one conversation of 4 fields, 1.6 (1.9) for appendTurn, 1.6 (1.4) for a
-// page of 50 turns.
+// Gain in requests per second (in parentheses: in processor time per request), measured by `npm run bench -- fast-post`
+// with FAST_POST=1 against 0: 3.3 times (2.9) for one conversation of 4 fields, 1.6 times (1.9) for appendTurn, and 1.6
+// times (1.4) for a page of 50 turns.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -60,9 +60,9 @@ function prepare(yoga: Yoga, documents: KnownDocuments, viewer: Viewer, response
   }
 }
 
-/** Minimum size of a body, in bytes, that is parsed and answered only while few others of its tenant are. */
+/** Minimum size of a body, in bytes, that waits for the tenant's gate `bodies` before it is parsed and answered. */
 const LARGE_BODY_BYTES = 32 * 1024
-/** Minimum size of a body, in bytes, that is answered only while no other such body of its tenant is. */
+/** Minimum size of a body, in bytes, that waits for the gate `batches` instead, which admits one at a time. */
 const BATCH_BODY_BYTES = 1024 * 1024
 /** Minimum size of an answer, in bytes, that is printed in steps. */
 const LARGE_ANSWER_BYTES = 256 * 1024
@@ -92,7 +92,7 @@ export type PostServices = {
   yoga: Yoga
   documents: KnownDocuments
   mask(error: unknown): GraphQLError
-  /** Bounds the large bodies that are answered at the same time. */
+  /** Limits the number of large bodies that are answered at the same time. */
   gates: Pick<TenantGates, 'batches' | 'bodies'>
 }
 
@@ -139,7 +139,7 @@ export function answerPost(
     const length = Number(request.headers['content-length'])
     if (length < LARGE_BODY_BYTES) return void answer()
     const gate = length < BATCH_BODY_BYTES ? gates.bodies : gates.batches
-    // Only a key: `prepare` validates the name of the tenant.
+    // A key of the gate only; http.ts has validated the name of the tenant.
     const tenant = String(request.headers['x-tenant'])
     gate.run(tenant, answer).catch((error: unknown) => {
       const { message, extensions } = mask(error)
