@@ -40,7 +40,7 @@ function mediaTypeOf({ url, headers }: IncomingMessage): string | undefined {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns a function that executes the request; null if yoga must handle it. @throws SyntaxError */
+/** Returns a function that executes the request; null if yoga must handle it. @throws SyntaxError for invalid JSON */
 function prepare(yoga: Yoga, documents: KnownDocuments, viewer: Viewer, response: ServerResponse, body: string) {
   const params: unknown = JSON.parse(body)
   if (!isObject(params)) return null
@@ -73,7 +73,7 @@ async function sendResult(response: ServerResponse, type: string, result: Execut
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   response.writeHead(200, { 'content-type': type, 'content-length': length })
   if (pieces.length === 1) response.end(pieces[0])
-  // Not awaited: a client that reads slowly must not delay other requests of its tenant.
+  // This is not awaited, because a client that reads slowly must not delay other requests of its tenant.
   else void sendPieces(response, pieces)
 }
 

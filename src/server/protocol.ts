@@ -45,7 +45,7 @@ export type Handlers = {
 export type Wire = { send(data: string): Promise<void>; close(code: number, reason: string): void }
 
 export type Protocol = {
-  /** Handles a message from the client. Resolves when its last answer is written. */
+  /** Handles a message from the client. Resolves when the last answer to it is written. */
   receive(data: string): Promise<void>
   /** Ends all operations. Called when the socket is closed. */
   closed(): void

@@ -69,7 +69,7 @@ export function openSocket(
 
   const protocol = createProtocol(
     {
-      // Flush first, so that the message is sent after the frames that were added to the outbox before.
+      // Flush first, so that the message is sent after the frames that are already in the outbox.
       send(data) {
         outbox.flush()
         if (client.readyState !== client.OPEN) return Promise.resolve()

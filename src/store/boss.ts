@@ -52,7 +52,7 @@ export function createBoss(pool: Pool, onError: (error: Error) => void): Boss {
 type Execute = (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }>
 
 async function start(execute: Execute, report: (error: Error) => void): Promise<PgBoss> {
-  // Imported on first use, so that the process starts sooner.
+  // pg-boss is imported on first use, so that the process starts sooner.
   const { default: PgBossClass } = await import('pg-boss')
   let isStarted = false
   // pg-boss does not handle a rejection of the statement that marks a job as completed or failed, so a rejection would

@@ -28,7 +28,7 @@ const MAINTENANCE_MS = 30_000
  * sorts a whole conversation for a page.
  */
 const SETTINGS = `SET TIME ZONE 'UTC'; SET jit = off; SET random_page_cost = 1.1`
-// Type ids of Postgres.
+// Ids of Postgres' types.
 const INT8 = 20
 const TIMESTAMPTZ = 1184
 
@@ -41,7 +41,7 @@ const parseTime = (text: string): Date =>
     : parseAnyTime(text)
 
 const parsers = new Map<number, (text: string) => unknown>([
-  // Safe, because counts and sizes are far below 2^53. Prisma uses its own parsers, which return bigint.
+  // This is exact, because counts and sizes are far below 2^53. Prisma uses its own parsers, which return bigint.
   [INT8, Number],
   [TIMESTAMPTZ, parseTime],
 ])

@@ -67,7 +67,7 @@ export function buildVectorIndex(
     )
     if (existing?.valid) return false
     if (existing) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
-    // The memory that is needed to build the graph (the vectors and their links).
+    // This is enough to build the graph (the vectors and their links) in memory.
     const megabytes = Math.ceil((count * (2 * dimension + 400)) / 1e6)
     await client.query(`SET maintenance_work_mem = '${Math.min(Math.max(megabytes, MEMORY_MB.min), MEMORY_MB.max)}MB'`)
     const createIndex = `

@@ -47,7 +47,7 @@ export class Work implements WorkSignal {
   readonly #shared: Shared | undefined
   #isMutation = false
   #failure: GraphQLError | null = null
-  /** Resolves the result of `within` with the failure. */
+  /** Makes `within` return the failure; null while no operation with a time limit runs. */
   #interrupt: (() => void) | null = null
   #checks = 0
   #bytesRead = 0

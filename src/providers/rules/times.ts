@@ -95,7 +95,10 @@ const YEAR = '((?:19|20)\\d\\d)'
 /** Maximum number of years from one 29 February to the next, for example from 1896 to 1904. */
 const LEAP_GAP = 8
 
-/** Returns a day of a month; without a year, the last one (`isPast`) or next one, or today; null if invalid. */
+/**
+ * Returns a day of a month. Without a year, returns the latest such day up to today (`isPast`), or the earliest from
+ * today on. Null for an invalid day.
+ */
 function dated(day: string, name: string, year: string | undefined, isPast: boolean, today: Date): Found | null {
   const thisYear = today.getUTCFullYear()
   const years = year ? [Number(year)] : Array.from({ length: LEAP_GAP + 1 }, (_, n) => thisYear + (isPast ? -n : n))

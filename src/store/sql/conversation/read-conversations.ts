@@ -136,21 +136,21 @@ export async function listConversations(
     : [raw('j.updated_at DESC, j.conversation_id DESC'), raw('j.tenant')]
   const oldestFirst = byCreation ? raw('c.created_at, c.id') : raw('j.updated_at, j.conversation_id')
   const conditions = [sql`${tenant} = ${viewer.tenant}::text`]
-  const given = <T>(value: T | null | undefined, condition: (value: T) => Sql) => {
+  const filterBy = <T>(value: T | null | undefined, condition: (value: T) => Sql) => {
     if (value != null) conditions.push(condition(value))
   }
-  given(list.after, ({ at, id }) => sql`(${position}) < (${at}::timestamptz, ${id}::text)`)
-  given(list.before, ({ at, id }) => sql`(${position}) > (${at}::timestamptz, ${id}::text)`)
-  given(list.owner, (owner) => sql`c.owner = ${owner}::text`)
-  given(list.agentName, (agentName) => sql`c.agent_name = ${agentName}::text`)
-  given(
+  filterBy(list.after, ({ at, id }) => sql`(${position}) < (${at}::timestamptz, ${id}::text)`)
+  filterBy(list.before, ({ at, id }) => sql`(${position}) > (${at}::timestamptz, ${id}::text)`)
+  filterBy(list.owner, (owner) => sql`c.owner = ${owner}::text`)
+  filterBy(list.agentName, (agentName) => sql`c.agent_name = ${agentName}::text`)
+  filterBy(
     list.participant,
     (actor) => sql`EXISTS (SELECT FROM participant m WHERE m.conversation_id = c.id
                                                    AND m.actor = ${actor}::text AND m.left_at IS NULL)`,
   )
-  given(list.metadata, (metadata) => sql`c.metadata @> ${JSON.stringify(metadata)}::jsonb`)
-  given(list.updatedBefore, (time) => sql`j.updated_at < ${time}::timestamptz`)
-  given(list.search || null, (search) => sql`c.title ILIKE ${containing(search)}::text`)
+  filterBy(list.metadata, (metadata) => sql`c.metadata @> ${JSON.stringify(metadata)}::jsonb`)
+  filterBy(list.updatedBefore, (time) => sql`j.updated_at < ${time}::timestamptz`)
+  filterBy(list.search || null, (search) => sql`c.title ILIKE ${containing(search)}::text`)
   // The limit is a constant, because the planner assumes a tenth of all rows for a parameter. It is a power of two, so
   // that few statements are prepared.
   const limit = raw(String(2 ** Math.ceil(Math.log2(Math.max(1, list.limit)))))

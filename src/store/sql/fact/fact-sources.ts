@@ -63,7 +63,7 @@ export async function addSources(
   return rows.filter(({ isNew }) => isNew).map(({ id, conversationId }) => ({ id, conversationId }))
 }
 
-/** Copies the sources of facts to newly inserted facts with the same text. A new fact counts one assertion for all. */
+/** Copies the sources of facts to newly inserted facts with the same text. Each new fact counts as asserted once. */
 export async function copySources(tx: Tx, copies: readonly { from: string; to: string }[]): Promise<void> {
   if (copies.length === 0) return
   const [from, to] = [copies.map((copy) => copy.from), copies.map((copy) => copy.to)]
@@ -86,8 +86,8 @@ const isRemoved = (removed: RemovedSources, s: Sql): Sql =>
 
 /**
  * Removes the sources from the facts that have other sources. Such a fact's row then contains its first remaining
- * source, and the most trusted assertion of the remaining sources: the user's own, then by type of actor, then the
- * latest.
+ * source, and the most trusted assertion of the remaining sources: first by the user whom the fact is about, then by
+ * type of actor, then the latest.
  */
 export async function removeSources(tx: Tx, factIds: readonly string[], removed: RemovedSources): Promise<void> {
   if (factIds.length === 0) return
@@ -97,7 +97,7 @@ export async function removeSources(tx: Tx, factIds: readonly string[], removed:
   await nameSources(tx, factIds)
 }
 
-/** Updates the columns of facts that name the first source and the most trusted assertion, after sources changed. */
+/** Updates the columns that contain the first source and the most trusted assertion of each fact. */
 export async function nameSources(tx: Tx, factIds: readonly string[]): Promise<void> {
   await tx.$executeRaw`
     UPDATE fact f

@@ -1,6 +1,6 @@
 // Reads sets of facts to compare. The facts of a set are in the same visibility set, and are about the same user, or
-// about no user in the same conversation. Jobs use these reads too: only `readActiveFacts`
-// with an actor is limited to a view.
+// about no user in the same conversation. Jobs use these reads too: only `readActiveFacts` with an actor is limited to
+// a view.
 
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
@@ -24,7 +24,7 @@ const MAX_READ = 5_000
 
 /**
  * The newest active facts in scope: up to `limit` of each set and MAX_READ in total, the newest of each set first. Uses
- * the index fact_user or fact_conversation.
+ * the index fact_user or fact_source_conversation.
  */
 export async function readActiveFacts(
   db: Db,
