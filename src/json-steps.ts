@@ -2,12 +2,12 @@
 
 import { runStepsYielding } from './yield.ts'
 
-/** Approximate size of a value that is printed in one step, in UTF-16 units: about 0.5 ms. */
+/** Approximate maximum size of a value that is printed in one step, in UTF-16 units. A step takes about 0.5 ms. */
 const STEP_UNITS = 64 * 1024
-/** Approximate size of a value that is not a text. */
+/** Approximate size of a number, a boolean or null, in UTF-16 units. */
 const LEAF_UNITS = 8
 
-/** Returns the approximate size of the value; counting stops above `max`. */
+/** Returns the approximate size of the value, in UTF-16 units; counting stops above `max`. */
 function unitsOf(value: unknown, max: number): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return LEAF_UNITS
@@ -53,8 +53,8 @@ function* print(value: unknown, pieces: Buffer[]): Generator<void, void> {
 }
 
 /**
- * Returns the pieces of the value's JSON in UTF-8, the same as that of JSON.stringify. The value is an object or a list
- * of JSON values; functions and symbols are not supported.
+ * Returns the JSON of the value in UTF-8, in pieces: the same text as from JSON.stringify. The value must be an object
+ * or a list of JSON values; functions and symbols are not supported.
  */
 export async function stringifyInSteps(value: object): Promise<Buffer[]> {
   const pieces: Buffer[] = []

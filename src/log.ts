@@ -2,7 +2,7 @@
 
 import { pino, type Logger, type LoggerOptions } from 'pino'
 
-/** Replaces the user and password of every URL in the text, and passwords in its query. */
+/** Masks the user and password of every URL in the text, and every password in a URL's query. */
 export const maskCredentials = (text: string): string =>
   text
     .replaceAll(/\b([a-z][a-z\d+.-]*:\/\/)[^\s"'`<>/@]*:[^\s"'`<>]*@/gi, '$1***@')
@@ -11,7 +11,7 @@ export const maskCredentials = (text: string): string =>
 export const createLog = (level: LoggerOptions['level']): Logger =>
   pino({ level, hooks: { streamWrite: maskCredentials } })
 
-/** Returns the text of an error from the network. Node reports a host with several addresses as one error for each. */
+/** Returns the message of a network error. Node reports one error for each address of a host. */
 export function reasonOf(error: Error & { errors?: readonly Error[]; code?: string }): string {
   const texts = (error.errors ?? [error]).map(({ message }) => message).filter(Boolean)
   return texts.join('; ') || error.code || error.name

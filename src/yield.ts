@@ -1,5 +1,5 @@
-// Lets requests and timers run during long loops, which would otherwise block the event loop. Loops that run at the same
-// time take turns: one of them runs in each iteration of the event loop, so that ten block it no longer than one does.
+// Lets requests and timers run during long loops, which would otherwise block the event loop. Concurrent loops take
+// turns: each iteration of the event loop resumes only one of them, so that ten loops block it no longer than one.
 
 /** Milliseconds that a loop runs before it yields. */
 const SHARE_MS = 1
@@ -12,7 +12,7 @@ function resumeNext(): void {
   if (waiting.length > 0) setImmediate(resumeNext)
 }
 
-/** Resolves in a later iteration of the event loop, after pending I/O, when no other loop runs in it. */
+/** Resolves in a later iteration of the event loop, after pending I/O. Each iteration resolves only one call. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve)

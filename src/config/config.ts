@@ -31,7 +31,7 @@ const environment = z.object({
     .describe('Address to listen on. Addresses other than loopback require `ALLOW_UNAUTHENTICATED=1`.'),
   DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
   DATABASE_URL: url('postgres', 'postgresql').describe('URL of Postgres. Unset: the embedded database.'),
-  DATABASE_POOL_SIZE: whole(3, 200, 10).describe(
+  DATABASE_POOL_SIZE: whole(6, 200, 10).describe(
     'Maximum number of connections to Postgres from this process. A third is reserved for appends and deltas, and a third for other writes and background work.',
   ),
   READ_TIMEOUT_SECONDS: whole(1, 600, 10).describe(

@@ -1,4 +1,4 @@
-// Contexts, the messages to send to a model: their types, and the query that builds one.
+// Contexts (the messages to send to a model): the types, and the query that builds a context.
 
 import { buildContext, MAX_RECENT_TURNS } from '../domain/context/build.ts'
 import type {
@@ -16,10 +16,10 @@ import { RecallScopeEnum } from './recall.ts'
 import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
 
-/** Maximum `tokenBudget` of a context that does not wait for other contexts of the tenant. */
+/** Maximum `tokenBudget` of a context that is built without waiting for other contexts of the tenant. */
 const UNGATED_TOKENS = 100_000
 
-/** Maximum number of messages that are rendered in the iteration of the event loop that completes the other fields. */
+/** Maximum number of messages that are rendered without first yielding to the event loop. */
 const RENDERED_AT_ONCE = 500
 
 const ContextStrategyEnum = builder.enumType('ContextStrategy', {

@@ -1,4 +1,4 @@
-// Who sees a conversation: the enum of its field and inputs.
+// Conversation visibility: the enum for the field of Conversation and for inputs.
 
 import { builder } from './builder.ts'
 

@@ -22,7 +22,7 @@ import { PER_VIEWER } from './sharing.ts'
 import { orErrors } from './result.ts'
 import { CompactionPolicyInput } from './summary.ts'
 
-/** Counts the turns in the viewer's view, for a conversation that was loaded without counts. */
+/** Counts the turns in the viewer's view of a conversation that was loaded without counts. */
 const countTurnsOf = (conversation: Conversation, context: RequestContext) =>
   loadTurnCount(context, viewerOf(context, conversation), conversation.id)
 

@@ -1,4 +1,4 @@
-// The sources of facts.
+// The sources of facts: the type, and the field of Fact that lists them.
 
 import { factSourceCursor, MAX_SOURCES, type FactSource } from '../domain/fact/source.ts'
 import { builder } from './builder.ts'

@@ -1,4 +1,4 @@
-// Facts: the type, and the fields that list facts. fact-mutations.ts has the mutations.
+// Facts: the type, and the fields that list facts. The mutations are in fact-mutations.ts.
 
 import { factCursor, getFactPage, type Fact } from '../domain/fact/fact.ts'
 import { builder } from './builder.ts'

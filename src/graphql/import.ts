@@ -1,4 +1,4 @@
-// Imports: the fields that tell a time that a client gave from a time that the server set.
+// Imported data: the fields that distinguish a time given by a client from a time set by the server.
 
 import { builder } from './builder.ts'
 

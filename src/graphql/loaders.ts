@@ -40,7 +40,7 @@ function inOrder<Key, Args, Value>(
 ): Load<Key, Args, Value> {
   return (context, viewer, key, args) => {
     const { reading, loaders } = context
-    // No part contains U+0000 (domain/input.ts), so different parts never give the same group.
+    // No part contains U+0000 (domain/input.ts), so different parts never form the same key.
     const group = `${name}\0${viewer.tenant}\0${viewer.actor}\0${args === undefined ? '' : JSON.stringify(args)}`
     let loader = loaders.get(group) as DataLoader<Key, Value, string> | undefined
     if (!loader) {
@@ -76,13 +76,13 @@ const byId = <Args, Value, Missing>(
   )
 
 type LoadById<Value> = (context: RequestContext, viewer: Viewer, id: string) => Promise<Value>
-/** Removes the parameter for arguments from a load that has none. */
+/** Removes the parameter `args` of a load that takes no arguments. */
 const withoutArgs =
   <Value>(load: Load<string, undefined, Value>): LoadById<Value> =>
   (context, viewer, id) =>
     load(context, viewer, id, undefined)
 
-/** The conversation; null if it does not exist in the viewer's tenant. */
+/** The conversation; null if it does not exist or the viewer cannot see it. */
 export const loadConversation = withoutArgs<Conversation | null>(byId('conversation', getConversations, itself, null))
 
 /** The conversation of an object that was just read. @throws NotFound if it has been deleted since */

@@ -16,7 +16,7 @@ export type RequestContext = {
   reading: Deps
   /** The viewer from the transport. For fields below a field with `as`, inherited-view.ts returns another viewer. */
   viewer: Viewer
-  /** Owner of the presence states that the socket sets; they end when the socket closes. Null over HTTP. */
+  /** Owner of the presence states set over the socket, which end when the socket closes. Null over HTTP. */
   holder: PresenceHolder | null
   loaders: Loaders
   /**
@@ -25,6 +25,7 @@ export type RequestContext = {
   work: Work
 }
 
+/** The `reading` of each `deps`, which is created once. */
 const readings = new WeakMap<Deps, Deps>()
 
 function readingOf(deps: Deps): Deps {

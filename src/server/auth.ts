@@ -2,8 +2,8 @@
 // connectionParams, or else headers of the upgrade. There is no authentication: any client may act as any actor of any
 // tenant. guard.ts only rejects web pages of other origins.
 //
-// A name is percent-encoded UTF-8 on every transport, so equal texts are equal names everywhere. Other characters than
-// ASCII are accepted only in connectionParams, because in a header they would arrive as Latin-1 or not at all.
+// A name is percent-encoded UTF-8 on every transport, so the same text means the same name everywhere. Characters other
+// than ASCII are accepted only in connectionParams, because in a header they would arrive as Latin-1 or not at all.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { InvalidInput } from '../errors.ts'
@@ -23,7 +23,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Node reads the bytes of a header as Latin-1, so the characters that the client meant are unknown. */
+/** Decodes a header. Rejects characters other than ASCII, because Node reads every header as Latin-1. */
 function fromHeader(text: string): string {
   if (/[^\t\x20-\x7e]/.test(text)) {
     throw InvalidInput.at('', `has characters other than ASCII: percent-encode the name as UTF-8, ${EXAMPLE}`)
@@ -33,7 +33,7 @@ function fromHeader(text: string): string {
 
 const fromParameter = (value: unknown): string => decoded(parse(name, value))
 
-/** Returns the viewer. The tenant defaults to 'default', the actor to 'anonymous'. */
+/** Returns the viewer from the two names that `read` returns. Defaults: tenant 'default', actor 'anonymous'. */
 function viewerOf(read: (header: string) => string | null): Viewer {
   const nameOf = (header: string, fallback: string) => {
     try {
@@ -56,7 +56,7 @@ export const viewerOfRequest = (headers: IncomingHttpHeaders): Viewer => viewerO
 
 /**
  * Returns the viewer of a WebSocket. For each of the two names, connectionParams replace the header of the upgrade.
- * @param parameters connectionParams; case is ignored in their names, as in those of headers
+ * @param parameters connectionParams; their keys are case-insensitive, like the names of headers
  * @throws InvalidInput for an invalid name
  */
 export function viewerOfConnection(parameters: Record<string, unknown>, headers: IncomingHttpHeaders): Viewer {

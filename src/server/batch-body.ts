@@ -1,14 +1,14 @@
-// Refuses a body above the usual limit unless its operation only appends batches. The header `x-batch` admits such a
-// body before its content is known, so the operation is checked after the body was parsed.
+// Refuses a body of more than `bodyBytes` unless its operation selects only batch mutations. The header `x-batch`
+// admits such a body before its content is known (body-gate.ts), so this plugin checks the operation after parsing.
 
 import type { ServerResponse } from 'node:http'
 import { getOperationAST, GraphQLError, Kind, type DocumentNode } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 
-/** Mutations that write many items at once. Only they may have a body above the usual limit. */
+/** Mutations that write many items at once. Only they may have a body of more than `bodyBytes`. */
 const BATCH_MUTATIONS = ['appendTurns', 'recordFacts'] as const
 
-/** Whether the operation selects nothing but batch mutations, without fragments. */
+/** Whether the operation selects only batch mutations. False for an operation with fragments. */
 function isBatch(document: DocumentNode, operationName?: string | null): boolean {
   const operation = getOperationAST(document, operationName)
   const names: readonly string[] = BATCH_MUTATIONS
@@ -21,11 +21,13 @@ function isBatch(document: DocumentNode, operationName?: string | null): boolean
 export function useBatchBodies(bodyBytes: number): Plugin<{ res?: ServerResponse }> {
   return {
     onExecute({ args, setResultAndStopExecution }) {
-      // Undefined over a WebSocket, whose messages have a limit of their own.
+      // There is no response over a WebSocket, whose messages have another limit.
       const response = (args.contextValue as { res?: ServerResponse }).res
       const length = Number(response?.req.headers['content-length'] ?? 0)
       if (length <= bodyBytes || isBatch(args.document, args.operationName)) return
-      const message = `The body has ${length} bytes; only operations that select nothing but ${BATCH_MUTATIONS.join(' and ')} may have more than ${bodyBytes}.`
+      const message =
+        `The body has ${length} bytes; only operations that select nothing but ${BATCH_MUTATIONS.join(' and ')} `
+        + `may have more than ${bodyBytes}.`
       const extensions = { code: 'BODY_TOO_LARGE', limit: 'bodyBytes', maximum: bodyBytes, actual: length }
       Object.defineProperty(extensions, 'http', { value: { status: 413 }, enumerable: false })
       setResultAndStopExecution({ errors: [new GraphQLError(message, { extensions })] })

@@ -1,7 +1,7 @@
-// Gives each failure of a request a code. Over HTTP also its status: client mistakes are 4xx, except that the GraphQL
-// over HTTP specification wants 200 for an invalid document if the client accepts application/json only. A client that
-// accepts only an event stream is refused before the stream if the request is malformed or exceeds a limit; any other
-// failure is an event in the stream.
+// Sets the code of each failure of a request and, over HTTP, the status: 4xx for mistakes of the client. The exception
+// is an invalid document from a client that accepts only application/json: the GraphQL over HTTP specification asks for
+// 200. If a client accepts only an event stream, a malformed request or one that exceeds a limit is refused before the
+// stream starts; any other failure is an event in the stream.
 
 import { getOperationAST, GraphQLError, Kind, type DocumentNode, type ExecutionResult } from 'graphql'
 import { isAsyncIterable, type FetchAPI, type GraphQLParams, type Plugin } from 'graphql-yoga'
@@ -23,14 +23,14 @@ const STATUS: Record<string, number> = {
   INTERNAL_SERVER_ERROR: 500,
   UNAVAILABLE: 503,
 }
-/** Codes that refuse an event stream before it starts. */
+/** Codes of the errors that refuse an event stream before it starts. */
 const BEFORE_STREAM = new Set(['BAD_REQUEST', 'QUERY_TOO_COSTLY', 'RATE_LIMITED', 'LIMIT_REACHED'])
 
 type Http = { status?: number; headers?: Record<string, string> }
 const httpOf = ({ extensions: { http } }: GraphQLError): Http | undefined => http
 const codeOf = ({ extensions }: GraphQLError) => String(extensions.code)
 
-/** Returns the error as clients get it, without yoga's instructions for HTTP. */
+/** Returns the error as clients receive it, without the extension `http`, which is for yoga. */
 export function withoutHttp(error: GraphQLError): GraphQLError {
   if (!error.extensions.http) return error
   const { http: _, ...extensions } = error.extensions
@@ -38,7 +38,7 @@ export function withoutHttp(error: GraphQLError): GraphQLError {
   return new GraphQLError(message, { nodes, source, positions, path, originalError, extensions })
 }
 
-/** Returns the path to the invalid value, from the text of graphql-js: `Variable "$input" got … at "input.turns[0]"`. */
+/** Returns the path to the invalid value, from graphql-js's message: `Variable "$input" got … at "input.turns[0]"`. */
 function pathIn({ message, nodes }: GraphQLError): string[] {
   const [, path] = / at "([\w.[\]]+)";/.exec(message) ?? []
   if (path) return path.replaceAll(/\[(\d+)\]/g, '.$1').split('.')
@@ -46,14 +46,14 @@ function pathIn({ message, nodes }: GraphQLError): string[] {
   return node?.kind === Kind.VARIABLE_DEFINITION ? [node.variable.name.value] : []
 }
 
-/** Sets the code INVALID_INPUT of an error of variables or arguments. The executor sets no code, or one of its own. */
+/** Sets the code INVALID_INPUT and the issues, if the error has no code or the executor's code BAD_USER_INPUT. */
 export function withCode(error: GraphQLError): GraphQLError {
   if (error.extensions.code && error.extensions.code !== 'BAD_USER_INPUT') return error
   const issues: InputIssue[] = [{ path: pathIn(error), message: error.message }]
   return Object.assign(error, { extensions: { ...error.extensions, code: 'INVALID_INPUT', issues } })
 }
 
-/** Returns the error of an operation that cannot be selected. */
+/** Returns the error of a request whose operation cannot be selected. */
 function unresolved(document: DocumentNode, name: string | null | undefined): GraphQLError {
   const count = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION).length
   const message = name
@@ -70,7 +70,7 @@ const notAcceptable = () =>
     extensions: { code: 'NOT_ACCEPTABLE', http: { status: 406 } },
   })
 
-/** Returns a processor that refuses a request as JSON. */
+/** Returns a result processor that responds with the errors as JSON. */
 const asJson =
   (errors: readonly GraphQLError[], { status = 400, headers = {} }: Http) =>
   (_: unknown, { Response }: FetchAPI) =>
@@ -79,7 +79,7 @@ const asJson =
       headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
     })
 
-/** A yoga plugin that applies these rules. */
+/** The yoga plugin that sets codes and statuses. */
 export const useFailures = (): Plugin<{ params?: GraphQLParams; request?: Request }> => ({
   onRequestParse({ requestParser, setRequestParser }) {
     if (!requestParser) return

@@ -1,6 +1,6 @@
-// Rejects requests that a web page could send without the server's consent: from pages of other origins, from pages
-// whose host name resolves to this server's address (DNS rebinding), and requests that browsers send to any server
-// without a CORS preflight (CSRF). The first two rules also apply to WebSocket upgrades.
+// Rejects requests that a web page could send without the server's consent: requests of pages of other origins,
+// requests of pages whose host name resolves to this server's address (DNS rebinding), and requests that browsers send
+// to any server without a CORS preflight (CSRF). The first two rules also apply to WebSocket upgrades.
 
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -18,7 +18,7 @@ function hostName(header: string | undefined): string | null {
   return new URL(`http://${header}`).hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
-/** Whether the text is an origin, as ALLOWED_ORIGINS accepts it. 'null' is none: many unrelated pages send it. */
+/** Whether ALLOWED_ORIGINS accepts the text as an origin. It rejects 'null', which many unrelated pages send. */
 const isOrigin = (text: string) => URL.canParse(text) && new URL(text).host !== '' && !/[,\s]/.test(text)
 
 function rejection(code: string, subject: string, origin: string | null, hint: string): Rejection {
@@ -48,7 +48,7 @@ export function rejectionOf(headers: IncomingHttpHeaders, { host, allowedOrigins
   if (origin === undefined || allowedOrigins.includes(origin)) return null
   if (origin === `http://${headers.host}` || origin === `https://${headers.host}`) return null
   const subject = `Origin ${JSON.stringify(origin)}`
-  const hint = 'Serve the page by a web server, because a page from a file has no origin.'
+  const hint = 'Serve the page from a web server, because a page from a file has no origin.'
   return rejection('ORIGIN_NOT_ALLOWED', subject, isOrigin(origin) ? origin : null, hint)
 }
 
@@ -59,8 +59,8 @@ const PREFLIGHTED = [ACTOR, TENANT, 'apollo-require-preflight']
 
 /**
  * Returns the refusal of a request that a page of another origin could have sent without a preflight, or null.
- * Authorization counts with a bearer token only, because browsers add other credentials, such as a stored password, by
- * themselves.
+ * The header Authorization is accepted only with a bearer token, because browsers send other credentials, such as a
+ * stored password, automatically.
  */
 export function forgeryRefusal(headers: IncomingHttpHeaders): Refusal | null {
   const type = headers['content-type']

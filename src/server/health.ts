@@ -41,8 +41,8 @@ function dependency(name: string, check: () => Promise<unknown>, log: Log): () =
 
 export type HealthReport = {
   /**
-   * Responds with 200, or with 503 if the process is not ready. The body names the dependency that is down, not the
-   * cause.
+   * Responds with 200; to /ready with 503 if the process is not ready. The body names the dependency that is down, not
+   * the cause.
    */
   answer(response: ServerResponse, path: '/health' | '/ready', draining: boolean): Promise<void>
 }

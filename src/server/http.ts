@@ -1,4 +1,4 @@
-// The HTTP server: GraphQL at /graphql (queries, GraphiQL, Server-Sent Events, WebSocket upgrades), /health and /ready.
+// The HTTP server: GraphQL at /graphql (by GET, POST, Server-Sent Events and WebSocket), GraphiQL, /health and /ready.
 // An unexpected error on any path becomes a masked JSON response.
 
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -50,9 +50,9 @@ type Services = {
   isDraining(): boolean
 }
 
-/** Returns the viewer of a request for GraphQL, or the refusal of the request by its headers. */
+/** Returns the viewer of a request for GraphQL, or the refusal of the request by its method or headers. */
 function identify({ method, headers }: IncomingMessage): Viewer | Refusal {
-  // A preflight has neither a media type nor names. Yoga answers it.
+  // A preflight has neither a media type nor the names of the viewer. Yoga answers it.
   if (method === 'OPTIONS') return viewerOfRequest({})
   const refusal = mediaRefusal(method, headers) ?? forgeryRefusal(headers)
   if (refusal) return refusal
@@ -65,14 +65,14 @@ function identify({ method, headers }: IncomingMessage): Viewer | Refusal {
   }
 }
 
-/** Lets a page of an allowed origin read the response, also that of a request that does not reach yoga. */
+/** Lets a page of an allowed origin read the response, even if the request does not reach yoga. */
 function allowReading({ headers: { origin } }: IncomingMessage, response: ServerResponse, config: ServerConfig): void {
   if (origin === undefined || !config.allowedOrigins.includes(origin)) return
   response.setHeader('access-control-allow-origin', origin)
   response.setHeader('vary', 'Origin')
 }
 
-/** Answers one request. May throw or reject: the caller masks the error. */
+/** Answers one request. Rejects with any unexpected error, which the caller masks. */
 async function handle(services: Services, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { config, health, bodies } = services
   const target = targetOf(request.url)

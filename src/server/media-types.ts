@@ -1,9 +1,9 @@
-// The methods and media types that /graphql accepts, and the media type of a response, as yoga selects it.
+// The methods and media types that /graphql accepts, and whether a response is an event stream, as yoga decides it.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Refusal } from './refuse.ts'
 
-/** Media types of request bodies that yoga parses. A form counts as one, after the check for CSRF. */
+/** Media types of request bodies that yoga parses. guard.ts rejects forms that a page of another origin could send. */
 const BODY_TYPES = new Set([
   'application/json',
   'application/graphql+json',
@@ -11,10 +11,10 @@ const BODY_TYPES = new Set([
   'application/x-www-form-urlencoded',
 ])
 const STREAM = 'text/event-stream'
-/** Media types of responses. For a result that is no stream, yoga prefers the last that the client accepts. */
+/** Media types of responses. For a result that is not a stream, yoga selects the last one that the client accepts. */
 const RESPONSE_TYPES = [STREAM, 'multipart/mixed', 'application/graphql-response+json', 'application/json']
 
-/** Whether a media type of an Accept header, which may have a wildcard, includes the media type. */
+/** Whether an accepted media type, which may have wildcards, includes the media type. */
 function includes(accepted: string, type: string): boolean {
   const [[main, sub], [ownMain, ownSub]] = [accepted.split('/'), type.split('/')]
   return (main === '*' || main === ownMain) && (sub === '*' || sub === ownSub)
@@ -31,8 +31,9 @@ function parseAccept(accept: string): string[] {
   return RESPONSE_TYPES.filter((type) => accepted.some((each) => includes(each, type)))
 }
 
-/** Results of `parseAccept`, because clients send few different headers: at most MAX_CACHED of MAX_CACHED_LENGTH each. */
+/** Results of `parseAccept`, by header. Clients send few different headers. */
 const cached = new Map<string, string[]>()
+/** Maximum number of cached Accept headers. */
 const MAX_CACHED = 100
 /** Maximum length of a cached Accept header, in characters. */
 const MAX_CACHED_LENGTH = 200
@@ -47,10 +48,10 @@ function acceptedTypes(header: string | null | undefined): string[] {
   return types
 }
 
-/** Whether the result of a subscription can be sent as a stream. */
+/** Whether the client accepts an event stream, in which the results of a subscription are sent. */
 export const acceptsStream = (accept: string | null | undefined) => acceptedTypes(accept).includes(STREAM)
 
-/** Whether a result that is no stream is sent as an event too, because the client accepts nothing else. */
+/** Whether the client accepts only an event stream, so that any result is sent as an event. */
 export const isStreamOnly = (accept: string | null | undefined) => acceptedTypes(accept).at(-1) === STREAM
 
 /** Returns the refusal of a request by its method and media types, or null. */
@@ -66,6 +67,8 @@ export function mediaRefusal(method: string | undefined, headers: IncomingHttpHe
     return { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message }
   }
   if (acceptedTypes(headers.accept).length > 0) return null
-  const message = `The server cannot answer with ${JSON.stringify(headers.accept)}. Accept ${RESPONSE_TYPES.slice(2).join(' or ')}, or ${STREAM} for a subscription.`
+  const message =
+    `The server cannot answer with ${JSON.stringify(headers.accept)}. `
+    + `Accept ${RESPONSE_TYPES.slice(2).join(' or ')}, or ${STREAM} for a subscription.`
   return { status: 406, code: 'NOT_ACCEPTABLE', message }
 }

@@ -2,9 +2,9 @@
 // bypasses yoga's Request and Response. Yoga handles every other request, and formats every result with errors, so that
 // only yoga creates error responses.
 //
-// Gain in requests per second, and in parentheses in processor time per request, by `npm run bench -- fast-post`
-// (FAST_POST=1 against 0): 3.3 times (2.9) for one conversation of 4 fields, 1.6 (1.9) for appendTurn, 1.6 (1.4) for a
-// page of 50 turns.
+// Gain in requests per second (in parentheses: in processor time per request), measured by `npm run bench -- fast-post`
+// with FAST_POST=1 against 0: 3.3 times (2.9) for one conversation of 4 fields, 1.6 times (1.9) for appendTurn, and 1.6
+// times (1.4) for a page of 50 turns.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -40,7 +40,7 @@ function mediaTypeOf({ url, headers }: IncomingMessage): string | undefined {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Returns a function that executes the request; null if yoga must handle it. @throws SyntaxError */
+/** Returns a function that executes the request; null if yoga must handle it. @throws SyntaxError for invalid JSON */
 function prepare(yoga: Yoga, documents: KnownDocuments, viewer: Viewer, response: ServerResponse, body: string) {
   const params: unknown = JSON.parse(body)
   if (!isObject(params)) return null
@@ -60,9 +60,9 @@ function prepare(yoga: Yoga, documents: KnownDocuments, viewer: Viewer, response
   }
 }
 
-/** Minimum size of a body, in bytes, that is parsed and answered only while few others of its tenant are. */
+/** Minimum size of a body, in bytes, that waits for the tenant's gate `bodies` before it is parsed and answered. */
 const LARGE_BODY_BYTES = 32 * 1024
-/** Minimum size of a body, in bytes, that is answered only while no other such body of its tenant is. */
+/** Minimum size of a body, in bytes, that waits for the gate `batches` instead, which admits one at a time. */
 const BATCH_BODY_BYTES = 1024 * 1024
 /** Minimum size of an answer, in bytes, that is printed in steps. */
 const LARGE_ANSWER_BYTES = 256 * 1024
@@ -73,7 +73,7 @@ async function sendResult(response: ServerResponse, type: string, result: Execut
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   response.writeHead(200, { 'content-type': type, 'content-length': length })
   if (pieces.length === 1) response.end(pieces[0])
-  // Not awaited: a client that reads slowly must not delay other requests of its tenant.
+  // This is not awaited, because a client that reads slowly must not delay other requests of its tenant.
   else void sendPieces(response, pieces)
 }
 
@@ -92,7 +92,7 @@ export type PostServices = {
   yoga: Yoga
   documents: KnownDocuments
   mask(error: unknown): GraphQLError
-  /** Bounds the large bodies that are answered at the same time. */
+  /** Limits the number of large bodies that are answered at the same time. */
   gates: Pick<TenantGates, 'batches' | 'bodies'>
 }
 
@@ -134,18 +134,18 @@ export function answerPost(
     if (!result.data || result.errors || result.extensions) return passToYoga({ result })
     return sendResult(response, type, result, bytes)
   }
+  function fail(error: unknown): void {
+    const { message, extensions } = mask(error)
+    const code = String(extensions.code)
+    const isBusy = error instanceof ServerBusy
+    refuse(response, { status: isBusy ? 503 : 500, code, message, ...(isBusy && { retryAfter: 1 }) })
+  }
+
   request.on('data', (part: Buffer) => void parts.push(part))
   request.on('end', () => {
     const length = Number(request.headers['content-length'])
-    if (length < LARGE_BODY_BYTES) return void answer()
+    if (length < LARGE_BODY_BYTES) return void answer().catch(fail)
     const gate = length < BATCH_BODY_BYTES ? gates.bodies : gates.batches
-    // Only a key: `prepare` validates the name of the tenant.
-    const tenant = String(request.headers['x-tenant'])
-    gate.run(tenant, answer).catch((error: unknown) => {
-      const { message, extensions } = mask(error)
-      const code = String(extensions.code)
-      const isBusy = error instanceof ServerBusy
-      refuse(response, { status: isBusy ? 503 : 500, code, message, ...(isBusy && { retryAfter: 1 }) })
-    })
+    gate.run(viewer.tenant, answer).catch(fail)
   })
 }

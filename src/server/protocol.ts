@@ -1,6 +1,6 @@
 // The protocol graphql-transport-ws for one socket: https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md.
-// Each operation has a state of its own. A client may use an id again as soon as it has completed the operation, and the
-// server of the package graphql-ws, which keeps its state by id, then confuses the two operations.
+// Each operation has its own state, because a client may reuse an id as soon as it has completed the operation. The
+// server of the package graphql-ws keeps its state by id, so it would confuse the two operations.
 
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import { CloseCode, MessageType, parseMessage, type SubscribePayload } from 'graphql-ws'
@@ -26,7 +26,7 @@ export function closeReason(text: string): string {
 
 export type Operation = {
   readonly id: string
-  /** False after the client has completed the operation or disconnected, and after its last message. */
+  /** False once the last message was sent, the client has completed the operation, or the socket is closed. */
   isLive: boolean
 }
 
@@ -45,7 +45,7 @@ export type Handlers = {
 export type Wire = { send(data: string): Promise<void>; close(code: number, reason: string): void }
 
 export type Protocol = {
-  /** Handles a message from the client. Resolves when its last answer is written. */
+  /** Handles a message from the client. Resolves when the last answer to it is written. */
   receive(data: string): Promise<void>
   /** Ends all operations. Called when the socket is closed. */
   closed(): void
@@ -81,7 +81,7 @@ function createOperations({ send }: Pick<Wire, 'send'>, { run, mask }: Pick<Hand
     if (operation.isLive) await send(JSON.stringify({ id: operation.id, type, payload }))
   }
 
-  /** Ends the operation with its last message. The client may use the id again as soon as it receives it. */
+  /** Ends the operation and sends its last message. When the client receives the message, it may reuse the id. */
   async function finish(operation: Running, type: MessageType, payload?: unknown): Promise<void> {
     if (!operation.isLive) return
     end(operation)

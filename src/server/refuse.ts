@@ -22,10 +22,10 @@ export const UNKNOWN_PATH: Refusal = {
   code: 'NOT_FOUND',
   message: 'Unknown path. GraphQL is at /graphql.',
 }
-/** A refusal that ends by itself, without its message. */
+/** A refusal after which the client may try again. The caller adds the message. */
 export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
 
-/** Returns the body, and headers which close the connection, because the request's body may be unread. */
+/** Returns the body, and headers that close the connection, because the request's body may be unread. */
 function responseOf({ code, message, retryAfter, allow, issues }: Refusal) {
   const body = JSON.stringify({ errors: [{ message, extensions: { code, issues } }] })
   const headers = {
@@ -44,7 +44,7 @@ export function refuse(response: ServerResponse, refusal: Refusal): void {
   response.writeHead(refusal.status, headers).end(body)
 }
 
-/** Answers the upgrade to a WebSocket, for which Node creates no response. */
+/** Refuses an upgrade to a WebSocket, for which Node creates no response. */
 export function refuseUpgrade(socket: Duplex, refusal: Refusal): void {
   const { body, headers } = responseOf(refusal)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)

@@ -1,5 +1,5 @@
-// One WebSocket: passes its messages to the protocol server, and limits the rate of its messages and the bytes that
-// wait for it. The server stops reading from a client that does not read its answers.
+// One WebSocket: passes the client's messages to protocol.ts, and limits their rate and the bytes that wait to be sent.
+// The server stops reading from a client that does not read the answers.
 
 import type { Duplex } from 'node:stream'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws'
@@ -23,14 +23,15 @@ export type Extra = {
   viewer: Viewer | null
   /** Whether the socket is closed. */
   isGone(): boolean
-  /** Called when the client has connected, and when the socket is closed. */
+  /** Stops counting the socket as unconnected. Called when the client has connected, and when the socket is closed. */
   leaveUnconnected(): void
-  /** Called when the socket is closed. */
+  /** Stops counting the socket for its viewer. Called when the socket is closed. */
   leaveViewer(): void
 }
 
 /**
- * @param leaveUnconnected called once the client has connected, or the socket is closed
+ * Serves a WebSocket until it is closed.
+ * @param leaveUnconnected called when the client has connected, and when the socket is closed
  * @param handlersOf returns the functions that handle the messages
  */
 export function openSocket(
@@ -42,7 +43,7 @@ export function openSocket(
 ): void {
   const outbox = createOutbox(socket)
   let hasFailed = false
-  /** Closes the socket and logs it once, however many messages are refused. */
+  /** Closes the socket and logs the reason. Further calls do nothing. */
   function refuse(reason: string): void {
     if (hasFailed) return
     hasFailed = true
@@ -68,7 +69,7 @@ export function openSocket(
 
   const protocol = createProtocol(
     {
-      // Flush first, so that the message is sent after the frames that were added before it.
+      // Flush first, so that the message is sent after the frames that are already in the outbox.
       send(data) {
         outbox.flush()
         if (client.readyState !== client.OPEN) return Promise.resolve()

@@ -1,6 +1,6 @@
-// GraphQL over WebSocket on /graphql, with the protocol of protocol.ts. Operations use yoga's plugins and error masking.
-// A subscription to a conversation's events is not executed for each client: fan-out.ts renders its payloads, which are
-// written directly to the socket.
+// GraphQL over WebSocket on /graphql, by protocol.ts. Operations use yoga's plugins and error masking. A subscription
+// to a conversation's events is not executed for each client: fan-out.ts renders its payloads, which are written
+// directly to the socket.
 
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -34,7 +34,7 @@ import { openSocket, TOO_MANY_REQUESTS, type Extra } from './socket.ts'
 import { createTally, type Tally } from '../domain/event/tally.ts'
 import { targetOf } from './target.ts'
 
-/** Maximum number of sockets whose clients have not sent `connection_init`: of one address, and of the process. */
+/** Maximum number of sockets whose clients have not sent `connection_init`: for one address, and for the process. */
 const UNCONNECTED = { perKey: 1_000, total: 2_000 }
 
 type Services = {
@@ -100,7 +100,7 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
   }
 }
 
-/** Determines the viewer of the socket. Returns the close code and reason if it is refused. */
+/** Determines the viewer of the socket. Returns null, or the close code and reason if the socket is refused. */
 function connect(
   { deps, config: { socketsPerViewer } }: Services,
   extra: Extra,

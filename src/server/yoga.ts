@@ -1,4 +1,4 @@
-// Configures graphql-yoga: the schema, plugins, GraphiQL, masked errors, and the context of each request.
+// Configures graphql-yoga: the schema, plugins, masked errors, and the context of each request.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GraphQLError } from 'graphql'
@@ -16,7 +16,7 @@ import { useBatchBodies } from './batch-body.ts'
 import { useFailures, withCode } from './failures.ts'
 import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
 
-/** The context of an operation over a WebSocket: the presence holder of the connection, and whether it is closed. */
+/** The context of an operation over a WebSocket: the socket's presence holder, and whether the operation has ended. */
 export type Connected = { holder: PresenceHolder; isGone(): boolean }
 
 /** The context of any operation. http.ts and ws.ts determine the viewer. */

@@ -52,12 +52,12 @@ export function createBoss(pool: Pool, onError: (error: Error) => void): Boss {
 type Execute = (text: string, values?: unknown[]) => Promise<{ rows: unknown[] }>
 
 async function start(execute: Execute, report: (error: Error) => void): Promise<PgBoss> {
-  // Imported on first use, so that the process starts sooner.
+  // pg-boss is imported on first use, so that the process starts sooner.
   const { default: PgBossClass } = await import('pg-boss')
   let isStarted = false
-  // pg-boss does not handle a rejection of the statement that marks a job as completed or failed: it would end the
-  // process. If that statement fails, the job expires and runs again. A result without `rows` means that no job was
-  // found.
+  // pg-boss does not handle a rejection of the statement that marks a job as completed or failed, so a rejection would
+  // end the process. If that statement fails, the job expires and runs again. A result without `rows` means that no job
+  // was found.
   const noJobs = {} as { rows: unknown[] }
   const boss = new PgBossClass({
     db: {
@@ -77,7 +77,7 @@ async function start(execute: Execute, report: (error: Error) => void): Promise<
   try {
     await boss.start()
   } catch (error) {
-    // Ends the timers of a partial start. The caller needs the cause, not an error of stopping.
+    // `stop` ends the timers of a partial start. Its errors are ignored, because the caller needs the cause.
     await boss.stop({ graceful: false }).catch(() => {})
     throw error
   }

@@ -69,7 +69,7 @@ export function createCachedVectors(db: Db, cacheBytes: number): CachedVectors {
       if (missing.length === 0) return
       const lastSeqs = await readLastSeqs(db, missing)
       const turns = [...lastSeqs.values()].reduce((sum, lastSeq) => sum + lastSeq, 0)
-      // Not cached unless all of them fit, because they would evict each other.
+      // The vectors are cached only if all of them fit; otherwise they would evict each other.
       const isCached = turns * (4 * dimension + 8) <= cacheBytes
       for (const piece of pieces(lastSeqs)) yield* readPiece(embedder, piece, isCached)
     },
@@ -87,7 +87,7 @@ export function createCachedVectors(db: Db, cacheBytes: number): CachedVectors {
  */
 type Piece = { conversationIds: string[]; slices: [after: number, through: number][] }
 
-/** Divides the conversations, given by their last seqs, into pieces of at most PIECE_TURNS per statement. */
+/** Divides the conversations, given by their last seqs, into pieces of at most PIECE_TURNS turns per statement. */
 function pieces(lastSeqs: ReadonlyMap<string, number>): Piece[] {
   const result: Piece[] = []
   let conversationIds: string[] = []

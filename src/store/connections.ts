@@ -1,6 +1,6 @@
-// The connections of a process, divided by use. On Postgres a third is reserved for appends and deltas, so that slow reads
-// cannot delay them; a third is for other writes and background work; reads of requests get the rest, and a short time
-// limit. The embedded database has one connection for all statements.
+// The connections of a process, divided by use. On Postgres, a third is for appends and deltas, so that slow reads
+// cannot delay them. Another third is for other writes and background work. The rest is for the reads of requests,
+// whose statements have a short time limit. The embedded database has one connection for all statements.
 
 import type { Pool } from 'pg'
 import { createPool, createPrisma, isStatementTimeout, type Db } from './db.ts'
@@ -15,10 +15,11 @@ export type Connections = {
   appendPool: Pool
   /** Maximum number of reads that run, or wait for the embedded database's connection, at the same time. */
   readConnections: number
-  /** Waits for running statements. Close the embedded database afterwards. */
+  /** Closes the connections after their running statements. Close the embedded database afterwards. */
   close(): Promise<void>
 }
 
+/** `readConnections` of the embedded database. */
 const EMBEDDED_READS = 4
 
 /** Divides the connections to Postgres. */

@@ -1,5 +1,5 @@
 // Access to the database: a pg pool, and Prisma on the same pool. The embedded database has a single connection; only
-// this file, tx.ts and job-queue.ts depend on that.
+// this file, connections.ts, tx.ts and job-queue.ts depend on that.
 
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
@@ -14,20 +14,21 @@ export type Db = PrismaClient
 /** Prisma inside a transaction. */
 export type Tx = Prisma.TransactionClient
 
-/** The database to connect to. `statementMs`: time limit of a statement; the embedded database has none. */
+/** The database to connect to. `statementMs`: time limit of a statement, TIMEOUT_MS by default; none if embedded. */
 export type Source = { databaseUrl: string; poolSize: number; statementMs?: number } | { embedded: Embedded }
 
-/** Default time limit of a statement, and of the wait for a connection, and of idleness in a transaction, in ms. */
+/** Time limit of the wait for a connection, of idleness in a transaction and, by default, of a statement, in ms. */
 const TIMEOUT_MS = 30_000
 /** Interval of the embedded database's maintenance, in ms. */
-const UPKEEP_MS = 30_000
+const MAINTENANCE_MS = 30_000
 /**
- * Settings of every connection. UTC because Prisma writes and reads times in UTC without an offset. No JIT because
- * compiling a wide recall takes longer than running it. A random read costs about as much as a sequential one, because
- * the data is in memory or on flash: with the default of 4, the planner reads and sorts a whole conversation for a page.
+ * Settings of every connection. UTC, because Prisma writes and reads times in UTC without an offset. No JIT, because
+ * compiling a large recall statement takes longer than running it. random_page_cost is 1.1, because a random read costs
+ * about as much as a sequential one: the data is in memory or on flash. With the default of 4, the planner reads and
+ * sorts a whole conversation for a page.
  */
 const SETTINGS = `SET TIME ZONE 'UTC'; SET jit = off; SET random_page_cost = 1.1`
-// Type ids of Postgres.
+// Ids of Postgres' types.
 const INT8 = 20
 const TIMESTAMPTZ = 1184
 
@@ -40,7 +41,7 @@ const parseTime = (text: string): Date =>
     : parseAnyTime(text)
 
 const parsers = new Map<number, (text: string) => unknown>([
-  // Safe, because counts and sizes are far below 2^53. Prisma uses its own parsers, which return bigint.
+  // This is exact, because counts and sizes are far below 2^53. Prisma uses its own parsers, which return bigint.
   [INT8, Number],
   [TIMESTAMPTZ, parseTime],
 ])
@@ -100,7 +101,7 @@ function embeddedPool({ connection }: Embedded, onError: (error: Error) => void)
   const maintenance = setInterval(() => {
     if (pool.ending) clearInterval(maintenance)
     else runMaintenance(pool).catch(onError)
-  }, UPKEEP_MS)
+  }, MAINTENANCE_MS)
   maintenance.unref()
   return pool
 }
@@ -118,7 +119,7 @@ export class DatabaseUnreachable extends Error {
   override readonly name = 'DatabaseUnreachable'
 }
 
-/** Opens a connection of the pool, or returns an open one to it. @throws DatabaseUnreachable */
+/** Checks that the pool can connect to the database. @throws DatabaseUnreachable */
 export async function checkConnection(pool: pg.Pool, databaseUrl: string): Promise<void> {
   try {
     const client = await pool.connect()
@@ -137,7 +138,7 @@ export const ping = (pool: pg.Pool): Promise<unknown> => pool.query('SELECT 1')
 /** Postgres' code of a statement that was cancelled, by its time limit or on request. */
 const QUERY_CANCELED = '57014'
 
-/** Whether the database cancelled a statement because it exceeded its time limit. */
+/** Whether the database cancelled the statement. It cancels a read only when the read exceeds its time limit. */
 export function isStatementTimeout(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, meta } = error as Error & { code?: string; meta?: unknown }

@@ -1,5 +1,5 @@
 // Vector search for the embedded database. Compares all vectors in memory, in JavaScript, because the database itself
-// compares them too slowly. Always exact. Requires that no other process uses the database.
+// compares them too slowly. The results are always exact. No other process may use the database.
 
 import type { Db } from './db.ts'
 import { yieldToEventLoop } from '../yield.ts'

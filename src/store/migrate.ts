@@ -31,8 +31,9 @@ const RECORD = `
 type Migration = { name: string; sql: string; checksum: string }
 
 /**
- * Applies the missing migrations and returns their names. Throws MigrationError if an applied migration was
- * edited, failed, or is unknown to this version, or if a statement fails; earlier migrations remain applied.
+ * Applies the missing migrations and returns their names.
+ * @throws MigrationError if a recorded migration was edited, was not completed or is unknown to this version, or if a
+ * statement fails; earlier migrations remain applied
  */
 export async function migrate(
   pool: Pool,

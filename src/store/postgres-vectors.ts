@@ -23,7 +23,7 @@ const INDEX_CACHE_MS = 5_000
 
 /**
  * @param reads connections for searches
- * @param exactTurns scopes of up to this many turns are always compared exactly; 0 always uses the index; for tests
+ * @param exactTurns number of turns up to which a scope is always compared exactly; 0, for tests, always uses the index
  */
 export function createPostgresVectors(db: Db, { reads = db, exactTurns = EXACT_TURNS } = {}): VectorSearch {
   const indexes = new Map<string, { until: number; rows: Promise<number | null> }>()

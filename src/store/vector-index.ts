@@ -47,7 +47,7 @@ export const vectorIndexes = (db: Db, databaseUrl: string): VectorIndexes => ({
 
 /**
  * Builds the index unless it exists or another process is building it. First drops an invalid index of a failed build.
- * Takes about 15 s for 100,000 vectors of 384 components on two idle cores. Does not block appends and searches.
+ * Takes about 15 s for 100,000 vectors of 384 components on two idle cores. Does not block appends or searches.
  * @param count approximate number of vectors, which determines the memory to use
  * @returns whether this call built the index
  */
@@ -67,7 +67,7 @@ export function buildVectorIndex(
     )
     if (existing?.valid) return false
     if (existing) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
-    // Enough to build the graph (the vectors and their links) in memory.
+    // This is enough to build the graph (the vectors and their links) in memory.
     const megabytes = Math.ceil((count * (2 * dimension + 400)) / 1e6)
     await client.query(`SET maintenance_work_mem = '${Math.min(Math.max(megabytes, MEMORY_MB.min), MEMORY_MB.max)}MB'`)
     const createIndex = `
@@ -114,7 +114,7 @@ async function withLockedClient(
     connectionTimeoutMillis: 30_000,
     keepAlive: true,
   })
-  // Ignored, because the running statement rejects if the connection breaks.
+  // The error is ignored, because the running statement rejects if the connection breaks.
   client.on('error', () => {})
   await client.connect()
   let cancel = () => {}

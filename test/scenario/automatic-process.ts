@@ -33,7 +33,7 @@ const world = await createDeps(
     ...OFFLINE,
     ...storage,
     automatic,
-    databasePoolSize: 4,
+    databasePoolSize: 6,
     readTimeoutMs: 10_000,
     dataDir: null,
     limits: { turnBytes: 262_144, batchTurns: 1000, pageSize: 200, bodyBytes: 2 ** 24, frameBytes: 2 ** 20 },

@@ -62,7 +62,7 @@ describe('a rejected origin', () => {
   test('of a page from a file is logged with what to do instead', () => {
     const { warn, reject } = log()
     reject(from('null'))
-    expect(warn.mock.calls[0]![1]).toMatch(/"null" is not allowed\. Serve the page by a web server/)
+    expect(warn.mock.calls[0]![1]).toMatch(/"null" is not allowed\. Serve the page from a web server/)
   })
 
   test('is no longer logged after 100 others', () => {

@@ -1,4 +1,4 @@
-// A yoga plugin that applies the limits to every operation that yoga parses or executes. It must be the last plugin
+// The yoga plugin that applies the limits to every operation that yoga parses or executes. It must be the last plugin
 // that replaces the executor, so that it also counts the work of plans.
 
 import { getOperationAST, GraphQLError, parse, type ExecutionResult, type Source } from 'graphql'
@@ -11,13 +11,13 @@ import { tooCostly, type OperationLimits } from './limits.ts'
 
 /** Returns the error to report for a document that cannot be parsed. */
 function parseError(error: Error, limits: OperationLimits): Error {
-  // The parser recurses for each level of a document.
+  // The parser calls itself for each level of a document, so a very deep document exceeds the call stack.
   if (error instanceof RangeError) return tooCostly('depth', limits.depth, null)
   const isTooLong = error instanceof GraphQLError && /contains more tha[nt] \d+ tokens/.test(error.message)
   return isTooLong ? tooCostly('tokens', limits.tokens, null) : error
 }
 
-/** Removes suggested schema names ("Did you mean …?") from validation and variable errors, which have no path. */
+/** Removes suggested schema names ("Did you mean …?") from errors without a path: validation and variable errors. */
 function hideSuggestions(errors: readonly Error[] = []): void {
   for (const error of errors)
     if (!(error as GraphQLError).path) error.message = error.message.replace(/ Did you mean .*\?$/s, '')

@@ -1,6 +1,6 @@
-// Counts the work of one operation while it runs, and stops the operation when it exceeds a limit: the values that it
-// completes, the data that it reads, its answer and its time. A stopped operation starts no further reads and completes
-// no further fields. A read that is already running is not interrupted; its result is dropped.
+// Counts the work of one operation while it runs: completed values, bytes read, bytes answered, and time. Stops the
+// operation when one of them exceeds its limit. A stopped operation starts no further reads and completes no further
+// fields. A read that is already running is not interrupted; its result is dropped.
 
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import { ReadTimeout } from '../../errors.ts'
@@ -9,7 +9,7 @@ import { yieldToEventLoop } from '../../yield.ts'
 import { extentOf } from './extent.ts'
 import { clientGone, timedOut, tooCostly, type OperationLimits } from './limits.ts'
 
-/** Maximum number of reads of one operation that run at the same time, so that one request cannot use every connection. */
+/** Maximum number of concurrent reads of one operation, so that one request cannot use every connection. */
 const CONCURRENT_READS = 4
 /** Number of checks of the signal per value: yoga's executor checks twice for each field, a plan once. */
 const CHECKS_PER_VALUE = 2
@@ -19,8 +19,8 @@ const ITEMS_PER_ITERATION = 1_000
 const EXECUTED = 'Mutations of this operation may have been executed.'
 
 /**
- * Size of a read, in bytes, above which its fields are completed in an iteration of the event loop in which no other
- * large read is.
+ * Size of a read, in bytes, above which the operation yields to the event loop before it completes the fields. So each
+ * iteration completes the fields of at most one large read.
  */
 const LARGE_READ_BYTES = 32 * 1024
 
@@ -47,7 +47,7 @@ export class Work implements WorkSignal {
   readonly #shared: Shared | undefined
   #isMutation = false
   #failure: GraphQLError | null = null
-  /** Resolves the result of `within` with the failure. */
+  /** Makes `within` return the failure; null while no operation with a time limit runs. */
   #interrupt: (() => void) | null = null
   #checks = 0
   #bytesRead = 0
@@ -57,12 +57,12 @@ export class Work implements WorkSignal {
   #largestRead: number | null = null
   #waiting: (() => void)[] = []
   #itemsInIteration = 0
-  /** Resolves in the last iteration that was requested; null if none is pending. */
+  /** Resolves in the last of the requested iterations; null if none is pending. */
   #iteration: Promise<void> | null = null
 
   /**
    * @param isGone whether the client has disconnected; queries then stop at the next read
-   * @param shared what the operations of a tenant share; absent in tests
+   * @param shared gates and connections of the tenant; absent in tests
    */
   constructor(limits: OperationLimits, isGone?: () => boolean, shared?: Shared) {
     this.#limits = limits
@@ -86,13 +86,11 @@ export class Work implements WorkSignal {
     if (this.#checks > this.#limits.values * CHECKS_PER_VALUE) this.#exceed('values')
     if (this.#failure !== null) throw this.#failure
   }
-  /** Adds no listener: there are no events, because `within` responds to a stop. */
+  /** Adds no listener, because this signal has no events: `within` ends a stopped operation. */
   addEventListener(): void {}
   removeEventListener(): void {}
 
-  /**
-   * Reads data: waits until a further read may start, and counts the bytes read. Rejects if the operation is stopped.
-   */
+  /** Waits until another read may start, reads, and counts the bytes. Rejects if the operation is stopped. */
   async read<T>(load: () => PromiseOrValue<T>): Promise<T> {
     while (!this.#mayRead() && this.#failure === null) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
@@ -109,7 +107,7 @@ export class Work implements WorkSignal {
       this.#bytesRead += bytes
       this.#largestRead = Math.max(this.#largestRead ?? 0, bytes)
       if (this.#bytesRead > this.#limits.answerBytes) this.#exceed('answerBytes')
-      // An assertion, because TypeScript does not know that the field can change during the read.
+      // The assertion is needed because TypeScript does not know that the field can change during the read.
       const failure = this.#failure as GraphQLError | null
       if (failure !== null) throw failure
       if (bytes > LARGE_READ_BYTES) await yieldToEventLoop()
@@ -120,7 +118,7 @@ export class Work implements WorkSignal {
     }
   }
 
-  /** Loads when a read of the tenant may run. @throws ReadTimeout @throws ServerBusy */
+  /** Calls `load` when the gate of the tenant's reads admits it. @throws ReadTimeout @throws ServerBusy */
   async #load<T>(load: () => PromiseOrValue<T>): Promise<T> {
     if (!this.#shared) return load()
     const { gates, tenant, reads } = this.#shared
@@ -141,8 +139,8 @@ export class Work implements WorkSignal {
   }
 
   /**
-   * Returns data that the executor is about to complete: in a new iteration of the event loop if it has been given many
-   * list items since the last one, so that other requests are served meanwhile.
+   * Returns the data, whose fields the executor completes next. After ITEMS_PER_ITERATION list items, the returned
+   * promise resolves in a new iteration of the event loop, so that other requests are served in between.
    */
   pace<T>(data: T): PromiseOrValue<T> {
     const list = Array.isArray(data) ? data : (data as { items?: unknown } | null)?.items
@@ -196,7 +194,7 @@ export class Work implements WorkSignal {
     this.#failure = null
   }
 
-  /** Whether a read may start. Reads run one at a time until it is known that several of them fit into the limit. */
+  /** Whether a read may start. Reads run one at a time while several of them might exceed the limit together. */
   #mayRead(): boolean {
     if (this.#reading === 0) return true
     if (this.#largestRead === null || this.#reading >= CONCURRENT_READS) return false

@@ -81,7 +81,7 @@ function away(unit: string, n: number, today: Date): Found {
   }
 }
 
-/** Returns the last such weekday before today (-1), or the first after today (1). Never returns today. */
+/** Returns the named weekday: the last one before today (-1) or the first one after today (1); never today. */
 const weekday = (name: string, direction: 1 | -1, today: Date): Found => {
   const difference = WEEKDAYS.findIndex((day) => day.startsWith(name.slice(0, 3).toLowerCase())) - today.getUTCDay()
   const days = direction > 0 ? ((difference + 6) % 7) + 1 : -(((-difference + 6) % 7) + 1)
@@ -92,10 +92,13 @@ const monthIndex = (name: string) => MONTHS.findIndex((each) => each.toLowerCase
 const MONTH = `(?:${MONTHS.join('|')})`
 const YEAR = '((?:19|20)\\d\\d)'
 
-/** Maximum number of years between two days 29 February: 1896 to 1904. */
+/** Maximum number of years from one 29 February to the next, for example from 1896 to 1904. */
 const LEAP_GAP = 8
 
-/** Returns a day of a month; without a year, the last one (`isPast`) or the next. Null for an invalid day. */
+/**
+ * Returns a day of a month. Without a year, returns the latest such day up to today (`isPast`), or the earliest from
+ * today on. Null for an invalid day.
+ */
 function dated(day: string, name: string, year: string | undefined, isPast: boolean, today: Date): Found | null {
   const thisYear = today.getUTCFullYear()
   const years = year ? [Number(year)] : Array.from({ length: LEAP_GAP + 1 }, (_, n) => thisYear + (isPast ? -n : n))
@@ -107,7 +110,7 @@ function dated(day: string, name: string, year: string | undefined, isPast: bool
   return null
 }
 
-/** A pattern of a time, and a function that resolves a match; null if it cannot. */
+/** A pattern of times, and a function that resolves a match. It returns null if the match is not a valid date. */
 type Reader = [pattern: string, read: (match: RegExpExecArray, today: Date, isPast: boolean) => Found | null]
 const PART = '(?: (?:morning|afternoon|evening|night))?'
 const READERS: Reader[] = [
@@ -166,8 +169,9 @@ const READERS: Reader[] = [
 const compiled = READERS.map(([pattern, read]) => [new RegExp(`(?:^|,? )\\b${pattern}\\b`, 'i'), read] as const)
 
 /**
- * Resolves a time in the text, with the first reader that matches; null if none matches. `at` is the time of the turn.
- * `isPast` resolves an ambiguous time, such as "on Monday", to the past.
+ * Resolves a time in the text with the first of READERS that matches and returns a time; null if none does.
+ * @param at creation time of the turn
+ * @param isPast whether an ambiguous time, such as "on Monday", is in the past; otherwise in the future
  */
 export function readTime(text: string, at: Date, isPast: boolean): Timed | null {
   const today = startOfDay(at)
@@ -182,7 +186,7 @@ export function readTime(text: string, at: Date, isPast: boolean): Timed | null 
   return null
 }
 
-/** Relative times that were not resolved. A text with one is not a lasting fact. */
+/** Matches relative times. A text in which one remains unresolved is not a lasting fact. */
 export const RELATIVE = new RegExp(
   String.raw`\b(?:ago|yesterday|today|tonight|tomorrow|(?:last|next|this|the other) (?:time|day|week|weekend|month|`
     + String.raw`year|morning|night|evening|spring|summer|autumn|fall|winter|\w+day)|soon|later|earlier|recently|`

@@ -9,7 +9,7 @@ import { unit, type Embedder } from '../ports/embedder.ts'
 import type { EmbedReply, EmbedRequest, WorkerData } from './worker.ts'
 
 export type TransformersSettings = {
-  /** Name on the Hugging Face hub; or a directory, if it is an absolute path or begins with a dot. */
+  /** A directory if it is an absolute path or begins with a dot; otherwise the name on the Hugging Face hub. */
   model: string
   dimension: number
   /** The module to import instead of the package, for tests. */
@@ -19,7 +19,7 @@ export type TransformersSettings = {
 const LIBRARY = '@huggingface/transformers'
 const INSTALL = `npm install ${LIBRARY}@4`
 
-/** Texts per message to the thread. A batch is padded to its longest text, so a larger batch only needs more memory. */
+/** Maximum number of texts per message to the thread. A larger batch only needs more memory for its padding. */
 const BATCH = 16
 /** Maximum number of UTF-16 units of a text to embed. all-MiniLM-L6-v2 reads 512 tokens, about 2,500 units. */
 const READ_UNITS = 8_192

@@ -33,8 +33,9 @@ export const conversationVisible = ({ tenant }: BoundViewer): Sql =>
   sql`c.tenant = ${tenant}::text AND (c.visibility = 'OPEN' OR p.actor IS NOT NULL)`
 
 /**
- * Whether the viewer sees that the conversation of journal `j` exists. Reads the journal's copy of the visibility, so that
- * a statement that waits for the row's lock checks the newest value. A null actor sees every conversation of the tenant.
+ * Whether the viewer sees that the conversation of journal `j` exists. Reads the journal's copy of the visibility, so
+ * that a statement that waits for the row's lock checks the newest value. A null actor sees every conversation of the
+ * tenant.
  */
 export const journalVisible = ({ tenant, actor }: { tenant: Bound<string>; actor: Bound<string | null> }): Sql => sql`(
   j.tenant = ${tenant}::text AND (j.visibility = 'OPEN' OR ${actor}::text IS NULL OR EXISTS (
@@ -73,9 +74,9 @@ export const newest = (t = 't', v = 'v'): Sql =>
                          AND n.seq > ${t}.seq AND width_bucket(n.seq, ${v}.windows) % 2 = 1))`)
 
 /**
- * The sources `s` of fact `f` that the viewer sees, as FROM and WHERE. A source is visible like a turn with its seqs and
- * audience; a source without a conversation is visible to every actor of the tenant. Uses the keys of fact_source and
- * participant.
+ * The sources `s` of fact `f` that the viewer sees, as FROM and WHERE. A source is as visible as a turn with the same
+ * seqs and audience; a source without a conversation is visible to every actor of the tenant. Uses the keys of
+ * fact_source and participant.
  */
 export const fromVisibleSources = (viewer: BoundViewer, f = 'f'): Sql => sql`
   FROM fact_source s LEFT JOIN LATERAL (${views(viewer, raw('c.id = s.conversation_id'))}) v ON true
@@ -83,7 +84,7 @@ export const fromVisibleSources = (viewer: BoundViewer, f = 'f'): Sql => sql`
 
 const anySourceVisible = (viewer: BoundViewer, f: string): Sql => sql`EXISTS (SELECT ${fromVisibleSources(viewer, f)})`
 
-/** Whether the viewer sees fact `f`: its first source, which its own columns name, or any other source. */
+/** Whether the viewer sees any source of fact `f`. The columns of `f` name its first source, which is checked first. */
 export const factVisible = (viewer: BoundViewer, f = 'f'): Sql => sql`(
   ${raw(f)}.tenant = ${viewer.tenant}::text AND (${raw(f)}.conversation_id IS NULL OR EXISTS (
     SELECT FROM (${views(viewer, raw(`c.id = ${f}.conversation_id`))}) v WHERE ${visible(f)})

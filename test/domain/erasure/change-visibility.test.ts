@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { auditMemory } from '../../../src/domain/fact/audit.ts'
 import { getFactPage } from '../../../src/domain/fact/fact.ts'
 import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
+import { getFactSourcePages } from '../../../src/domain/fact/source.ts'
 import { recordFacts } from '../../../src/domain/fact/record.ts'
 import { createConversation, getConversationByKey, updateConversation } from '../../../src/domain/conversation.ts'
 import { getProfiles } from '../../../src/domain/profile/profile.ts'
@@ -54,6 +55,23 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     for (const actor of ['ann', 'bob']) expect(await factsOf(tenant, actor)).toEqual(['chess', 'jazz', 'tea', 'tea'])
     expect(await record(tenant, hidden, likes('tea'))).toMatchObject({ facts: [], exactDuplicatesSkipped: 1 })
     expect(await factsOf(tenant, 'eve')).toEqual(['chess', 'tea'])
+  })
+
+  it('keeps the times at which facts and their sources were imported', async () => {
+    const tenant = world.tenant()
+    const [hidden, open] = await twoConversations(tenant)
+    await record(tenant, hidden, likes('tea'))
+    await record(tenant, open, likes('tea'))
+    const imports = async () => {
+      const { items } = await getFactPage(world.deps, tenant.as('ann'), {})
+      const ids = items.map(({ id }) => id)
+      const pages = await getFactSourcePages(world.deps, tenant.as('ann'), ids, {})
+      return [...items, ...[...pages.values()].flatMap((page) => page.items)].map(({ importedAt }) => importedAt)
+    }
+    for (const visibility of ['MEMBERS', 'OPEN'] as const) {
+      await change(tenant, hidden, visibility)
+      for (const importedAt of await imports()) expect(importedAt).toBeInstanceOf(Date)
+    }
   })
 
   it('to MEMBERS takes back what its facts superseded elsewhere, and what others superseded in it', async () => {

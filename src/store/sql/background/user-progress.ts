@@ -26,7 +26,7 @@ export async function readProgressOf(db: Db, tenant: string, userId: string): Pr
   )
 }
 
-/** Advances the reconciliation mark by `turns`. Returns false if the mark no longer equals `from`. */
+/** Advances the reconciliation mark by `turns`, and counts the run. False if the mark no longer equals `from`. */
 export async function advanceReconciliation(
   tx: Tx,
   tenant: string,

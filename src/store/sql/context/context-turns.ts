@@ -1,5 +1,6 @@
 // Reads the turns of a context, each in the newest version that the viewer sees: recent turns, and turns that a context
-// includes regardless of their age. Named statements of pg, with positional rows (`npm run bench -- context`).
+// includes regardless of their age. Uses pg's named statements with positional rows, because every context runs them
+// (`npm run bench -- context`).
 
 import type { Pool } from 'pg'
 import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from '../turn/turn-columns.ts'
@@ -27,9 +28,9 @@ const RECENT = {
 }
 
 /**
- * Committed and aborted turns with root seq strictly between `after` and `before`, newest first, at most `limit`. Ends
- * with the turn at which they have more than `tokens` tokens. If `actors` are given, only their turns and turns with role
- * TOOL.
+ * Committed and aborted turns with root seq strictly between `after` and `before`, newest first, at most `limit`. The
+ * last turn is the one at which their token count exceeds `tokens`. If `actors` is not null, only turns by these actors
+ * and turns with role TOOL.
  */
 export async function readRecentTurns(
   pool: Pool,
@@ -52,10 +53,10 @@ export async function readRecentTurns(
 }
 
 /** Maximum number of SYSTEM turns. The oldest ones are read, because they are included first. */
-const SYSTEM = 1000
-/** Maximum numbers of pinned turns and of turns that are never summarised. The newest ones are read. */
-const PINNED = 1000
-const UNCOVERED = 200
+const MAX_SYSTEM = 1000
+/** Maximum numbers of pinned turns, and of turns that are never summarised. The newest ones are read. */
+const MAX_PINNED = 1000
+const MAX_UNCOVERED = 200
 
 // One branch per kind of turn, so that each uses its partial index: turn_system, turn_pinned or turn_uncovered.
 const branch = (condition: string, limit: number, direction: 'ASC' | 'DESC' = 'DESC') => sql`(
@@ -68,20 +69,23 @@ const branch = (condition: string, limit: number, direction: 'ASC' | 'DESC' = 'D
       ORDER BY t.root_seq ${raw(direction)} LIMIT ${raw(String(limit))}) t) t
   WHERE t.total - t."tokenCount" <= $5::integer)`
 
+const UNCOVERED = `(t.audience IS NOT NULL OR t.status <> 'COMMITTED') AND t.root_seq <= $4::integer`
+
 const KEPT = {
   name: 'context-kept-turns',
   text: sql`
     SELECT t.* FROM ${conversation}
     CROSS JOIN LATERAL (
-      ${branch(`t.role = 'SYSTEM'`, SYSTEM, 'ASC')}
-      UNION ALL ${branch('t.pinned', PINNED)}
-      UNION ALL ${branch(`(t.audience IS NOT NULL OR t.status <> 'COMMITTED') AND t.root_seq <= $4::integer`, UNCOVERED)}
+      ${branch(`t.role = 'SYSTEM'`, MAX_SYSTEM, 'ASC')}
+      UNION ALL ${branch('t.pinned', MAX_PINNED)}
+      UNION ALL ${branch(UNCOVERED, MAX_UNCOVERED)}
     ) t`.text,
 }
 
 /**
- * Up to SYSTEM turns with that role, up to PINNED pinned turns, and up to UNCOVERED turns with root seq up to `covered` that are never
- * summarised; of each kind, none follows after more than `tokens` tokens. In order of root seq, each turn once.
+ * Turns with role SYSTEM, pinned turns, and turns with root seq up to `covered` that are never summarised: at most
+ * MAX_SYSTEM, MAX_PINNED and MAX_UNCOVERED. The last turn of each kind is the one at which their token count exceeds
+ * `tokens`. Returns each turn once, in order of root seq.
  */
 export async function readKeptTurns(
   pool: Pool,

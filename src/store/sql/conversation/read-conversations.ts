@@ -1,5 +1,6 @@
-// Reads conversations with their journal heads and the viewer's view: by id, by key, or as a list. Statements of pg,
-// because nearly every request makes one, and Prisma takes 10 µs more per row of a list (`npm run bench -- http`).
+// Reads conversations with their journal heads and the viewer's view, by id or as a list, and finds them by key. Uses
+// pg, because nearly every request runs one of these statements, and Prisma takes 10 µs more per row of a list
+// (`npm run bench -- http`).
 
 import type { Pool } from 'pg'
 import type { CompactionStrategy, ConversationVisibility } from '../../generated/enums.ts'
@@ -60,7 +61,7 @@ const byId = (name: string, conversationIds: HowMany) => ({
 })
 const BY_ID = { one: byId('read-conversation', 'one'), many: byId('read-conversations', 'many') }
 
-/** The conversations of the viewer's tenant among the ids, in no order. */
+/** The conversations among the ids that the viewer sees, unordered. */
 export async function readConversations(
   pool: Pool,
   viewer: Viewer,
@@ -78,8 +79,8 @@ const BY_KEY = sql`
   ORDER BY c.created_at, c.id LIMIT 1`.text
 
 /**
- * Id of the conversation with the key that the viewer sees, the oldest one if several MEMBERS conversations have it; null
- * if there is none. Uses the unique index conversation_key.
+ * Id of the conversation with this key that the viewer sees; null if there is none. MEMBERS conversations may have the
+ * same key as others; of several, returns the oldest. Uses the unique index conversation_key.
  */
 export async function findConversation(pool: Pool, { tenant, actor }: Viewer, key: string): Promise<string | null> {
   const { rows } = await pool.query<{ id: string }>({
@@ -118,10 +119,10 @@ type ConversationList = {
 const containing = (search: string) => `%${search.replace(/[\\%_]/g, '\\$&')}%`
 
 /**
- * The matching conversations that the viewer sees, starting from `list.from`. No write changes the order CREATED. In the
- * order ACTIVE, a new entry makes its conversation the newest. OPEN and MEMBERS conversations are read apart, by the index
- * conversation_newest or journal_activity, so that a list does not pass over the MEMBERS conversations of others: of
- * MEMBERS conversations, those in which the viewer was a participant may be read by the index participant_actor.
+ * The matching conversations that the viewer sees, starting from `list.from`. No write changes the order CREATED. In
+ * the order ACTIVE, a new entry makes its conversation the newest. OPEN and MEMBERS conversations are read separately,
+ * by the index conversation_newest or journal_activity. So the planner can read the viewer's MEMBERS conversations by
+ * the index participant_actor instead, which avoids a scan of the MEMBERS conversations of others.
  */
 export async function listConversations(
   pool: Pool,
@@ -135,23 +136,23 @@ export async function listConversations(
     : [raw('j.updated_at DESC, j.conversation_id DESC'), raw('j.tenant')]
   const oldestFirst = byCreation ? raw('c.created_at, c.id') : raw('j.updated_at, j.conversation_id')
   const conditions = [sql`${tenant} = ${viewer.tenant}::text`]
-  const given = <T>(value: T | null | undefined, condition: (value: T) => Sql) => {
+  const filterBy = <T>(value: T | null | undefined, condition: (value: T) => Sql) => {
     if (value != null) conditions.push(condition(value))
   }
-  given(list.after, ({ at, id }) => sql`(${position}) < (${at}::timestamptz, ${id}::text)`)
-  given(list.before, ({ at, id }) => sql`(${position}) > (${at}::timestamptz, ${id}::text)`)
-  given(list.owner, (owner) => sql`c.owner = ${owner}::text`)
-  given(list.agentName, (agentName) => sql`c.agent_name = ${agentName}::text`)
-  given(
+  filterBy(list.after, ({ at, id }) => sql`(${position}) < (${at}::timestamptz, ${id}::text)`)
+  filterBy(list.before, ({ at, id }) => sql`(${position}) > (${at}::timestamptz, ${id}::text)`)
+  filterBy(list.owner, (owner) => sql`c.owner = ${owner}::text`)
+  filterBy(list.agentName, (agentName) => sql`c.agent_name = ${agentName}::text`)
+  filterBy(
     list.participant,
     (actor) => sql`EXISTS (SELECT FROM participant m WHERE m.conversation_id = c.id
                                                    AND m.actor = ${actor}::text AND m.left_at IS NULL)`,
   )
-  given(list.metadata, (metadata) => sql`c.metadata @> ${JSON.stringify(metadata)}::jsonb`)
-  given(list.updatedBefore, (time) => sql`j.updated_at < ${time}::timestamptz`)
-  given(list.search || null, (search) => sql`c.title ILIKE ${containing(search)}::text`)
-  // A constant, because the planner assumes a tenth of all rows for a parameter, and a power of two, so that few statements
-  // are prepared.
+  filterBy(list.metadata, (metadata) => sql`c.metadata @> ${JSON.stringify(metadata)}::jsonb`)
+  filterBy(list.updatedBefore, (time) => sql`j.updated_at < ${time}::timestamptz`)
+  filterBy(list.search || null, (search) => sql`c.title ILIKE ${containing(search)}::text`)
+  // The limit is a constant, because the planner assumes a tenth of all rows for a parameter. It is a power of two, so
+  // that few statements are prepared.
   const limit = raw(String(2 ** Math.ceil(Math.log2(Math.max(1, list.limit)))))
   const visible = (visibility: ConversationVisibility) => sql`(
     SELECT ${COLUMNS}, ${viewColumns('viewActor')} FROM conversation c JOIN journal j ON j.conversation_id = c.id ${joinViewer(viewer)}
@@ -166,7 +167,7 @@ export async function listConversations(
     ORDER BY x.${time} ${direction}, x.id ${direction} LIMIT ${list.limit}::integer`
   const isWholeList = conditions.length === 1
   const { rows } = await pool.query<ConversationRow>({
-    // Only the first page of the whole list is prepared: filters combine to too many statements.
+    // Only the first page of the whole list is prepared, because the filters have too many combinations.
     ...(isWholeList && { name: `list-conversations-${list.order.toLowerCase()}-${list.from}-${limit.text}` }),
     text: statement.text,
     values: statement.values,

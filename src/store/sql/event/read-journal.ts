@@ -1,6 +1,6 @@
 // Reads the journal after a cursor: entries with the turns they concern, by the primary key (conversation_id, seq).
-// Not narrowed to a view: domain/view.ts does that for each viewer. Named statements of pg: every subscription reads
-// the journal after each wake-up (`npm run bench -- fan-out`).
+// The entries are not limited to a view: domain/view.ts does that for each viewer. Uses pg's named statements, because
+// every feed reads the journal after each wake-up (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 import type { ConversationVisibility, EntryKind } from '../../generated/enums.ts'
@@ -29,7 +29,10 @@ export type JournalRow = {
   summary: SummaryRow | null
   /** The changed facts, for FACTS_CHANGED, one item for each source in the conversation; otherwise empty. */
   facts: FactVisibility[]
-  /** Approximate size of this entry and the ones before it in the page, in bytes. */
+  /**
+   * Approximate size of this entry and the ones before it in the page, in bytes. In a page that is limited by number
+   * only, each entry counts as an equal share of JOURNAL_PAGE_BYTES.
+   */
   pageBytes: number
 }
 
@@ -171,7 +174,7 @@ export async function readLastSeq(
 
 export type JournalHead = { lastSeq: number; visibility: ConversationVisibility }
 
-/** The seq of the newest entry, and who sees the conversation; null if the tenant has no such conversation. For feeds. */
+/** The seq of the newest entry, and the visibility; null if the tenant has no such conversation. Used by feeds. */
 export async function readJournalHead(pool: Pool, tenant: string, conversationId: string): Promise<JournalHead | null> {
   const { rows } = await pool.query<JournalHead>({
     name: 'read-journal-head',

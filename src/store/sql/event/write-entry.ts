@@ -9,8 +9,8 @@ import { journalVisible } from '../visible.ts'
 export type LockedJournal = { lastSeq: number; salt: number; visibility: ConversationVisibility }
 
 /**
- * Locks the conversation against all other writers. Null if the viewer sees no such conversation, which is then not
- * locked; a null actor, for jobs, sees every conversation of the tenant.
+ * Locks the conversation against all other writers. Returns null, without a lock, if the viewer sees no such
+ * conversation. A null actor, for jobs, sees every conversation of the tenant.
  */
 export async function lockJournal(
   tx: Tx,
@@ -24,7 +24,7 @@ export async function lockJournal(
   return rows[0] ?? null
 }
 
-/** Writes the next entry of a conversation, whose journal the transaction has locked, and returns its seq. */
+/** Writes the next entry of a conversation and returns its seq. The transaction has locked the journal. */
 export async function writeEntry(
   tx: Tx,
   conversationId: string,

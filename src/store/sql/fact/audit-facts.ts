@@ -8,9 +8,9 @@ import type { Viewer } from '../../viewer.ts'
 type FactCounts = {
   active: number
   superseded: number
-  /** Active facts that no recall or context has returned. */
+  /** Number of active facts that no recall or context has returned. */
   neverRecalled: number
-  /** Assertions of these facts that the viewer sees, without the first of each fact. */
+  /** Number of assertions of the facts that the viewer sees, without the first assertion of each fact. */
   exactDuplicatesSkipped: number
 }
 

@@ -1,5 +1,5 @@
 // Reads and moves the extraction watermark of a conversation, and reads the turns after it, by the key of entry
-// (conversation_id, seq). Used by jobs, so not limited to a view or a tenant.
+// (conversation_id, seq). The reads are for jobs, so they are not limited to a view or a tenant.
 
 import type { Db, Tx } from '../../db.ts'
 import type { ParticipantKind, Role } from '../../generated/enums.ts'
@@ -25,7 +25,7 @@ export async function findNthTurn(db: Db, conversationId: string, after: number,
   return rows[0]?.seq ?? null
 }
 
-/** Seq of the entry that completed the turn version with the given id and seq; null if it was not completed. */
+/** Seq of the entry that completed the turn version with the given id and seq; null if there is none. */
 export async function findCompletion(
   db: Db,
   conversationId: string,
@@ -52,11 +52,11 @@ export type UnreadTurn = {
   audience: string[] | null
   text: string
   createdAt: Date
-  /** Null unless the turn was imported. */
+  /** When the server received the turn, if it was imported; otherwise null. */
   importedAt: Date | null
 }
 
-/** Committed turns with entries in (after, through], in order, except versions that were superseded since. */
+/** Committed turns with entries in (after, through], in order of entry, without versions superseded since. */
 export async function readUnreadTurns(
   db: Db,
   conversationId: string,
@@ -77,8 +77,8 @@ export async function readUnreadTurns(
 }
 
 /**
- * Moves the watermark and counts the extraction; false if the watermark is no longer at `from`. The caller has locked
- * the conversation.
+ * Moves the watermark and counts the extraction. Returns false if the watermark is no longer at `from`. The caller has
+ * locked the conversation.
  */
 export async function advanceExtraction(tx: Tx, conversationId: string, from: number, to: number): Promise<boolean> {
   const moved = await tx.$executeRaw`

@@ -7,11 +7,11 @@ export type FactRow = {
   id: string
   userId: string | null
   conversationId: string | null
-  /** `rootSeq`, `seq` and `audience` determine who sees the fact. Null without a conversation. */
+  /** `rootSeq`, `seq` and `audience` determine who sees the first source. The seqs are null without a conversation. */
   rootSeq: number | null
   seq: number | null
   audience: string[] | null
-  /** Identifies the visibility set: only facts in the same set are compared. Empty for facts without audience. */
+  /** Key of the visibility set (domain/fact/visibility-set.ts): only facts in the same set are compared. */
   visibility: string
   sourceTurnId: string | null
   saidBy: ParticipantKind
@@ -25,7 +25,7 @@ export type FactRow = {
   tokenCount: number
   contentHash: string
   observedAt: Date
-  /** When the server received the assertion, if its time was claimed; null if the server set `observedAt`. */
+  /** When the server received the assertion, if a client gave its time; null if the server set `observedAt`. */
   importedAt: Date | null
   createdAt: Date
   supersededBy: string | null

@@ -5,7 +5,7 @@ import type { Tx } from '../../db.ts'
 import type { FactRow } from './fact-columns.ts'
 import { sql, type Sql } from '../sql.ts'
 
-/** Maximum number of sources of one fact in one conversation. Further repetitions there add no source. */
+/** Number of sources of one fact in one conversation at which further assertions there are no longer stored. */
 export const MAX_SOURCES = 100
 
 /** A source of the fact `id`. */
@@ -24,7 +24,7 @@ export type NewSource = Pick<
   | 'importedAt'
 >
 
-/** Identifies a source of a fact: a turn version, an entry that recorded it, or a recording without a conversation. */
+/** Key of a source: a turn version, an entry that recorded the fact, or all recordings without a conversation. */
 const sourceOf = ({ sourceTurnId, conversationId, seq }: NewSource): string =>
   sourceTurnId ?? (conversationId === null ? 'tenant' : `${conversationId} ${seq}`)
 
@@ -63,7 +63,7 @@ export async function addSources(
   return rows.filter(({ isNew }) => isNew).map(({ id, conversationId }) => ({ id, conversationId }))
 }
 
-/** Copies the sources of facts to newly inserted facts with the same text. Together they count as one assertion. */
+/** Copies the sources of facts to newly inserted facts with the same text. Each new fact counts as asserted once. */
 export async function copySources(tx: Tx, copies: readonly { from: string; to: string }[]): Promise<void> {
   if (copies.length === 0) return
   const [from, to] = [copies.map((copy) => copy.from), copies.map((copy) => copy.to)]
@@ -86,8 +86,8 @@ const isRemoved = (removed: RemovedSources, s: Sql): Sql =>
 
 /**
  * Removes the sources from the facts that have other sources. Such a fact's row then contains its first remaining
- * source, and the most trusted assertion of the remaining sources: by the user itself, then by type of actor, then the
- * latest.
+ * source, and the most trusted assertion of the remaining sources: first by the user whom the fact is about, then by
+ * type of actor, then the latest.
  */
 export async function removeSources(tx: Tx, factIds: readonly string[], removed: RemovedSources): Promise<void> {
   if (factIds.length === 0) return
@@ -97,7 +97,7 @@ export async function removeSources(tx: Tx, factIds: readonly string[], removed:
   await nameSources(tx, factIds)
 }
 
-/** Makes each fact name its first source and its most trusted assertion, after its sources have changed. */
+/** Updates the columns that contain the first source and the most trusted assertion of each fact. */
 export async function nameSources(tx: Tx, factIds: readonly string[]): Promise<void> {
   await tx.$executeRaw`
     UPDATE fact f
@@ -139,7 +139,10 @@ export async function readFactsFrom(tx: Tx, factIds: readonly string[], removed:
   return rows.map(({ id }) => id)
 }
 
-/** Other facts that the given facts superseded, in no order. Uses the index fact_superseded_by. */
+/**
+ * Ids of other facts that the given facts superseded, unordered. If `reasons` is not null, only those superseded for
+ * one of these reasons. Uses the index fact_superseded_by.
+ */
 export async function readSupersededBy(
   tx: Tx,
   factIds: readonly string[],

@@ -1,10 +1,10 @@
-// Moves the facts of a conversation to the visibility set that its changed visibility requires. The caller holds the lock on
-// the conversation's journal, and has locked the facts (lockFactsOfConversation).
+// Moves the facts of a conversation to the visibility set that its changed visibility requires. The caller has locked
+// the conversation's journal, then the facts (`lockFactsOfConversation` or `lockForOpening`).
 
 import type { Tx } from '../../db.ts'
 import { sql, type Sql } from '../sql.ts'
 
-/** The facts among the ids that have a source outside the conversation. */
+/** Ids of the given facts that have a source outside the conversation. */
 export async function readFactsFromElsewhere(
   tx: Tx,
   factIds: readonly string[],
@@ -17,8 +17,8 @@ export async function readFactsFromElsewhere(
 }
 
 /**
- * Copies facts to the visibility set of their MEMBERS conversation, with their sources there. The copies are superseded
- * like the facts, by the same ones. The caller updates the columns that name sources (`nameSources`).
+ * Copies facts to the visibility set of their MEMBERS conversation, with their sources there. A copy of a superseded
+ * fact is superseded by the same fact. The caller calls `nameSources` for the copies.
  */
 export async function copyToMembers(
   tx: Tx,
@@ -30,17 +30,17 @@ export async function copyToMembers(
   await tx.$executeRaw`
     INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id, said_by,
                       asserted_by, subject, predicate, object, confidence, token_count, content_hash, observed_at,
-                      created_at, superseded_by, superseded_at, supersede_reason, supersede_note, recalled_at, terms)
+                      imported_at, created_at, superseded_by, superseded_at, supersede_reason, supersede_note, recalled_at, terms)
     SELECT c.to_id, f.tenant, f.user_id, f.conversation_id, f.root_seq, f.seq, f.audience,
            concat_ws(' ', ${conversationId}::text, nullif(f.visibility, '')), f.source_turn_id, f.said_by, f.asserted_by,
-           f.subject, f.predicate, f.object, f.confidence, f.token_count, f.content_hash, f.observed_at, f.created_at,
-           f.superseded_by, f.superseded_at, f.supersede_reason, f.supersede_note, f.recalled_at, f.terms
+           f.subject, f.predicate, f.object, f.confidence, f.token_count, f.content_hash, f.observed_at, f.imported_at,
+           f.created_at, f.superseded_by, f.superseded_at, f.supersede_reason, f.supersede_note, f.recalled_at, f.terms
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact f ON f.id = c.from_id`
   await tx.$executeRaw`
     INSERT INTO fact_source (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by, asserted_by,
-                             confidence, observed_at, assertions, created_at)
+                             confidence, observed_at, imported_at, assertions, created_at)
     SELECT c.to_id, s.source, s.conversation_id, s.root_seq, s.seq, s.audience, s.turn_id, s.said_by, s.asserted_by,
-           s.confidence, s.observed_at, s.assertions, s.created_at
+           s.confidence, s.observed_at, s.imported_at, s.assertions, s.created_at
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id)
     JOIN fact_source s ON s.fact_id = c.from_id AND s.conversation_id = ${conversationId}::text`
 }
@@ -52,7 +52,7 @@ export async function moveToMembers(tx: Tx, factIds: readonly string[], conversa
     WHERE f.id = ANY (${factIds}::text[])`
 }
 
-/** Lets copies supersede what their originals supersede, among the given facts. */
+/** Makes the copies supersede those of the given facts that their originals superseded. */
 export async function supersedeByCopies(
   tx: Tx,
   factIds: readonly string[],
@@ -66,7 +66,7 @@ export async function supersedeByCopies(
     WHERE f.id = ANY (${factIds}::text[]) AND f.superseded_by = c.from_id`
 }
 
-/** The facts among the ids that a fact outside of them superseded. */
+/** Ids of the given facts that were superseded by a fact that is not among them. */
 export async function readSupersededFromOutside(tx: Tx, factIds: readonly string[]): Promise<string[]> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT f.id FROM fact f
@@ -74,14 +74,17 @@ export async function readSupersededFromOutside(tx: Tx, factIds: readonly string
   return rows.map(({ id }) => id)
 }
 
-/** Deletes the tenant's profiles that were made from any of the facts. Reads all profiles of the tenant. */
+/** Deletes the tenant's profiles that contain any of the facts. Reads all profiles of the tenant. */
 export async function deleteProfilesMadeOf(tx: Tx, tenant: string, factIds: readonly string[]): Promise<void> {
   await tx.$executeRaw`
     DELETE FROM user_profile p WHERE p.tenant = ${tenant}::text AND p.made_of && ${factIds}::text[]`
 }
 
-/** Facts `f` with a source in the conversation, and active facts `a` that they would duplicate if it were OPEN. */
-const twins = (conversationId: string): Sql => sql`
+/**
+ * Facts `f` with a source in the conversation, each with the active fact `a` that it would duplicate if the
+ * conversation were OPEN.
+ */
+const duplicatesIfOpen = (conversationId: string): Sql => sql`
   FROM fact f
   LEFT JOIN fact a ON a.tenant = f.tenant AND a.superseded_at IS NULL AND f.superseded_at IS NULL AND a.id <> f.id
     AND coalesce(a.user_id, a.conversation_id, '') = coalesce(f.user_id, f.conversation_id, '')
@@ -89,21 +92,21 @@ const twins = (conversationId: string): Sql => sql`
   WHERE f.id IN (SELECT s.fact_id FROM fact_source s WHERE s.conversation_id = ${conversationId}::text)`
 
 /**
- * Locks the facts of a MEMBERS conversation, and the active facts outside it that they would duplicate if it were OPEN, in
- * the lock order of write-facts.ts. Returns the pairs of duplicates.
+ * Locks the facts of a MEMBERS conversation, and the active facts that they would duplicate if the conversation were
+ * OPEN, in the lock order of write-facts.ts. Returns the pairs of duplicates.
  */
 export async function lockForOpening(tx: Tx, conversationId: string): Promise<{ id: string; duplicateOf: string }[]> {
   await tx.$queryRaw`
     SELECT x.id FROM fact x
-    WHERE x.id IN (SELECT unnest(ARRAY[f.id, a.id]) ${twins(conversationId)})
+    WHERE x.id IN (SELECT unnest(ARRAY[f.id, a.id]) ${duplicatesIfOpen(conversationId)})
     ORDER BY x.content_hash, x.id FOR UPDATE OF x`
   return tx.$queryRaw<{ id: string; duplicateOf: string }[]>`
-    SELECT f.id, a.id AS "duplicateOf" ${twins(conversationId)} AND a.id IS NOT NULL`
+    SELECT f.id, a.id AS "duplicateOf" ${duplicatesIfOpen(conversationId)} AND a.id IS NOT NULL`
 }
 
 /**
- * Moves the facts of a conversation that has become OPEN out of its visibility set. The caller has superseded the
- * duplicates of other facts.
+ * Moves the facts of a conversation that has become OPEN out of the conversation's visibility set. The caller has
+ * superseded the facts that would be duplicates.
  */
 export async function moveToOpen(tx: Tx, conversationId: string): Promise<void> {
   await tx.$executeRaw`
@@ -111,15 +114,15 @@ export async function moveToOpen(tx: Tx, conversationId: string): Promise<void> 
     WHERE f.id IN (SELECT s.fact_id FROM fact_source s WHERE s.conversation_id = ${conversationId}::text)`
 }
 
-/** Adds the sources of facts to the facts that they duplicate. */
+/** Copies the sources of each duplicate to the fact that it duplicates. */
 export async function addSourcesOf(tx: Tx, duplicates: readonly { id: string; duplicateOf: string }[]): Promise<void> {
   if (duplicates.length === 0) return
   const [from, to] = [duplicates.map(({ id }) => id), duplicates.map(({ duplicateOf }) => duplicateOf)]
   await tx.$executeRaw`
     INSERT INTO fact_source (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by, asserted_by,
-                             confidence, observed_at, assertions, created_at)
+                             confidence, observed_at, imported_at, assertions, created_at)
     SELECT c.to_id, s.source, s.conversation_id, s.root_seq, s.seq, s.audience, s.turn_id, s.said_by, s.asserted_by,
-           s.confidence, s.observed_at, s.assertions, s.created_at
+           s.confidence, s.observed_at, s.imported_at, s.assertions, s.created_at
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact_source s ON s.fact_id = c.from_id
     ON CONFLICT DO NOTHING`
 }

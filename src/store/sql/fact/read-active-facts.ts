@@ -1,5 +1,6 @@
 // Reads sets of facts to compare. The facts of a set are in the same visibility set, and are about the same user, or
-// about no user in the same conversation. Also used by jobs, so limited to a view only if an actor is given.
+// about no user in the same conversation. Jobs use these reads too: only `readActiveFacts` with an actor is limited to
+// a view.
 
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
@@ -18,12 +19,12 @@ export type FactScope = {
   visibility?: string
 }
 
-/** Maximum number of facts read for all sets: each audience makes a set, and a user may have many. */
+/** Maximum number of facts read for all sets together: each audience is a set, so a user may have many sets. */
 const MAX_READ = 5_000
 
 /**
  * The newest active facts in scope: up to `limit` of each set and MAX_READ in total, the newest of each set first. Uses
- * the index fact_user or fact_conversation.
+ * the index fact_user or fact_source_conversation.
  */
 export async function readActiveFacts(
   db: Db,
@@ -70,8 +71,8 @@ export async function readFactsAbout(
 }
 
 /**
- * Display names of users in the tenant's OPEN conversations and in the MEMBERS conversation `members` (null for none), by
- * actor, at most 100 each. Uses the index participant_actor.
+ * Display names of users in the tenant's OPEN conversations and in the MEMBERS conversation `members` (null for none),
+ * by actor, at most 100 each. Uses the index participant_actor.
  */
 export async function readNames(
   db: Db,

@@ -6,7 +6,7 @@ import { empty, join, named, sql, type Sql } from '../sql.ts'
 import { among, factVisible, hasSourceIn, howMany, views, visible } from '../visible.ts'
 import type { Viewer } from '../../viewer.ts'
 
-/** The visible facts among the ids, superseded or not, in no order. Uses the primary key. */
+/** The visible facts among the ids, superseded or not, unordered. Uses the primary key. */
 export const readFacts = (db: Db | Tx, viewer: Viewer, ids: readonly string[]): Promise<FactRow[]> =>
   db.$queryRaw<FactRow[]>`${named('read-facts')}
     SELECT ${FACT_COLUMNS} FROM fact f WHERE f.id = ANY (${ids}::text[]) AND ${factVisible(viewer)}`
@@ -16,7 +16,7 @@ export type FactPosition = { createdAt: Date; id: string }
 
 type FactsOfConversation = {
   limit: number
-  /** Only facts after this position, which are older. */
+  /** Only facts that are older than this position. */
   after?: FactPosition | null
   includeSuperseded?: boolean
 }
@@ -32,8 +32,7 @@ const olderThan = ({ createdAt, id }: FactPosition): Sql =>
 
 /**
  * The visible facts that match, in order of creation, newest first; no write changes this order. Compares subject and
- * predicate without regard to case. Uses the index fact_source_conversation, fact_user
- * or fact_newest.
+ * predicate without regard to case. Uses the index fact_source_conversation, fact_user or fact_newest.
  */
 export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<FactRow[]> {
   const conditions = [factVisible(viewer)]
@@ -49,8 +48,8 @@ export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<FactR
 }
 
 /**
- * The newest facts of each conversation that have a visible source in it, newest first, at most `limit` each.
- * `listedIn` is the conversation. Uses the index fact_source_conversation.
+ * For each conversation, the newest facts with a visible source in it, newest first, at most `limit`. `listedIn` is the
+ * id of that conversation. Uses the index fact_source_conversation.
  */
 export function listFactsOfConversations(
   db: Db,

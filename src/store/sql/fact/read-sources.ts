@@ -19,8 +19,8 @@ export type FactSourceRow = Pick<
 export type SourcePosition = Pick<FactSourceRow, 'createdAt' | 'source'>
 
 /**
- * The visible sources of each fact of the tenant, first written first, at most `limit` each. Rows of one fact are in
- * this order. Uses the primary key, and reads all sources of a fact.
+ * The visible sources of the tenant's facts among the ids, at most `limit` of each fact, by fact and in the order in
+ * which they were stored. Uses the primary key, and reads all sources of each fact.
  */
 export const listSources = (
   db: Db,

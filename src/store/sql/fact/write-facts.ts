@@ -19,8 +19,7 @@ export type FactKey = Pick<FactRow, 'userId' | 'conversationId' | 'visibility' |
  */
 export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFact[]): Promise<string[]> {
   if (facts.length === 0) return []
-  // Inserts in order of key, so that two transactions that insert the same facts cannot deadlock. Of duplicates in the
-  // input, the first is inserted.
+  // The statement inserts in order of key, so that two transactions that insert the same facts cannot deadlock.
   const numbered = JSON.stringify(facts.map((fact, index) => ({ ...fact, index })))
   const rows = await tx.$queryRaw<{ id: string }[]>`
     INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id,
@@ -55,7 +54,7 @@ export async function rollbackToSavepoint(tx: Tx): Promise<void> {
 /** The columns of an active fact that are needed to renew it. */
 export type ActiveRow = FactKey & Pick<FactRow, 'id' | 'saidBy' | 'assertedBy' | 'confidence' | 'observedAt'>
 
-/** Locks the active facts with the keys and returns them, in no order. Uses the index fact_active. */
+/** Locks the active facts with the keys, in lock order, and returns them. Uses the index fact_active. */
 export async function lockFactsByKey(tx: Tx, tenant: string, keys: readonly FactKey[]): Promise<ActiveRow[]> {
   if (keys.length === 0) return []
   return tx.$queryRaw<ActiveRow[]>`
@@ -136,7 +135,7 @@ export async function lockFacts(
   return rows.map(({ id }) => id)
 }
 
-/** Copies the vectors of facts to newly inserted facts with the same text. */
+/** Copies the vectors of facts, and the names of their embedders, to newly inserted facts with the same text. */
 export async function copyFactVectors(tx: Tx, copies: readonly { from: string; to: string }[]): Promise<void> {
   if (copies.length === 0) return
   const [from, to] = [copies.map((copy) => copy.from), copies.map((copy) => copy.to)]

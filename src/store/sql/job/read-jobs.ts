@@ -1,5 +1,5 @@
-// Reads the job queue from the tables of pg-boss 10 (schema version 24). The first worker creates the tables;
-// without them, there are no jobs. boss.ts sets when a finished job is archived; archived jobs are not read.
+// Reads the job queue from the tables of pg-boss 10 (schema version 24). The first worker creates the tables; without
+// them, there are no jobs. boss.ts sets when a finished job is archived; archived jobs are not read.
 //
 // The tables have no index by tenant: each query reads all unfinished jobs, and all finished jobs until they are
 // archived.
@@ -7,8 +7,7 @@
 import type { Db } from '../../db.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 import { views } from '../visible.ts'
-
-type Viewer = { tenant: string; actor: string }
+import type { Viewer } from '../../viewer.ts'
 
 export type JobState = 'WAITING' | 'RETRYING' | 'ACTIVE' | 'COMPLETED' | 'FAILED'
 
@@ -31,11 +30,11 @@ export type JobRow = {
 }
 
 const isInstalled = async (db: Db): Promise<boolean> => {
-  const rows = await db.$queryRaw<{ made: boolean }[]>`SELECT to_regclass('pgboss.job') IS NOT NULL AS made`
-  return rows[0]!.made
+  const rows = await db.$queryRaw<{ installed: boolean }[]>`SELECT to_regclass('pgboss.job') IS NOT NULL AS installed`
+  return rows[0]!.installed
 }
 
-/** Whether the viewer sees the conversation of job `b`; for a job about a user, any conversation of that user. */
+/** Whether the viewer sees job `b`: its conversation, or if it is about another user, any conversation of that user. */
 const isSeen = (viewer: Viewer): Sql => sql`(
   CASE WHEN b.data->>'key' ~ '^conv_\\w{26}$' THEN EXISTS (${views(viewer, raw(`c.id = b.data->>'key'`))})
   ELSE b.data->>'key' = ${viewer.actor}::text OR EXISTS (${views(
@@ -44,8 +43,8 @@ const isSeen = (viewer: Viewer): Sql => sql`(
   )}) END)`
 
 /**
- * The tenant's jobs in the queues that the viewer sees, at most `limit`: first unfinished jobs, oldest first; then finished jobs, last
- * finished first. A null `state` means any.
+ * The jobs that the viewer sees in the queues `names`, at most `limit`: first the unfinished jobs, oldest first; then
+ * the finished jobs, last finished first. A null `state` means any.
  */
 export async function readJobs(
   db: Db,
@@ -74,7 +73,7 @@ export async function readJobs(
   return rows
 }
 
-/** Number of the jobs that the viewer sees and that wait or retry, and the age of the oldest one in seconds; null if there is none. */
+/** Number of waiting and retrying jobs that the viewer sees. `ageSeconds`: age of the oldest one; null for none. */
 export async function readQueue(
   db: Db,
   viewer: Viewer,

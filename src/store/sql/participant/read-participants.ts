@@ -1,5 +1,5 @@
-// Reads current and former participants of conversations, by the primary key of participant. A named statement of pg:
-// each recall and each subscription reads them (`npm run bench -- recall`, `fan-out`).
+// Reads current and former participants of conversations, by the primary key of participant. Uses pg's named
+// statements, because every recall and every subscription runs one (`npm run bench -- recall`, `fan-out`).
 
 import type { Pool } from 'pg'
 import type { HistoryVisibility, ParticipantKind } from '../../generated/enums.ts'
@@ -21,7 +21,7 @@ export type ParticipantRow = {
   addressed: boolean
 }
 
-/** The participants of the conversations `c (id)`, ordered by conversation, time of joining, and actor. */
+/** Selects the participants of the conversations `c (id)`, ordered by conversation, time of joining, and actor. */
 const statement = (conversations: Sql) =>
   sql`
   SELECT p.conversation_id AS "conversationId", p.actor, p.kind, p.display_name AS "displayName", p.history,

@@ -1,10 +1,10 @@
-// Writes the participants of a new conversation, and the entries of their joining, in one statement: Prisma's client
-// takes hundreds of milliseconds of processor time for a thousand participants.
+// Writes the participants of a new conversation, and their JOINED entries. Uses one SQL statement, because Prisma's
+// client takes hundreds of milliseconds of processor time for a thousand participants.
 
 import type { Tx } from '../../db.ts'
 import type { HistoryVisibility, ParticipantKind } from '../../generated/enums.ts'
 
-/** `windowStart`: the journal number at which the participant's view opens. */
+/** `windowStart`: the seq at which the participant's view opens. */
 type FirstParticipant = {
   actor: string
   kind: ParticipantKind
@@ -13,7 +13,7 @@ type FirstParticipant = {
   windowStart: number
 }
 
-/** Writes the participants in this order; their entries are numbered from 1. The conversation must have none. */
+/** Writes the participants in the given order, with entries from seq 1. The conversation must not have any entries. */
 export async function writeFirstParticipants(
   tx: Tx,
   conversationId: string,

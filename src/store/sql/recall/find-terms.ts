@@ -47,7 +47,7 @@ const STATEMENT = sql`
       LIMIT $5::integer) h) p`.text
 
 /**
- * For each term, returns the turns visible to the viewer that contain it, in no particular order. Reads at most `limit`
+ * For each term, returns the turns visible to the viewer that contain it, unordered. Reads at most `limit`
  * turns per term; a few of these may be dropped, because they match only under another conversation's salt.
  */
 export async function findTerms(

@@ -1,7 +1,7 @@
 // Reads the index entries of turns for ranking: seqs, time, actor, cues and terms, for conversations or parts of them.
-// Uses the index turn_place. A part is read as packed values, at a quarter of the cost of one row per turn. A named
-// statement of pg: every recall reads its conversation (`npm run bench -- recall`), and Prisma would convert each
-// packed value to base64 and back.
+// Uses the index turn_place. A part is read as packed values, at a quarter of the cost of one row per turn. Uses pg's
+// named statements, because every recall reads its conversation (`npm run bench -- recall`), and Prisma would convert
+// each packed value to base64 and back.
 
 import type { Pool } from 'pg'
 import { createYield } from '../../../yield.ts'
@@ -31,7 +31,7 @@ export type IndexedTurn = {
   eligible: boolean
   /** Number of terms, repetitions included. */
   length: number
-  /** Occurrences of the requested terms, by the numbers of the terms. */
+  /** Number of occurrences of requested terms, by the term's number. A term that does not occur has no key. */
   counts: ReadonlyMap<number, number>
 }
 
@@ -63,17 +63,17 @@ const STATEMENT = sql`
       UNION ALL ${turns('t.root_seq < s.first', 'ORDER BY t.root_seq DESC, t.seq DESC LIMIT s.around')}
       UNION ALL ${turns('t.root_seq > s.last', 'ORDER BY t.root_seq, t.seq LIMIT s.around')}) t) p`.text
 
-/** The turns of a range, column by column: arrays in the format of array_send. Null if there are no turns. */
+/** The turns of a range, column by column, in the format of array_send. `rootSeqs` is null if there are no turns. */
 type Packed = { ordinal: number; salt: number } & (
   | { rootSeqs: Buffer; seqs: Buffer; times: Buffer; tokens: Buffer; bits: Buffer; actors: string[]; terms: Buffer }
   | { rootSeqs: null }
 )
 
 /**
- * The turns of each range that the viewer sees, in order of root seq. Excludes open, aborted and erased turns.
- * Ranges of conversations that are unknown to the tenant are empty.
+ * The turns of each range that the viewer sees, in order of root seq. Excludes open, aborted and erased turns. The
+ * range of a conversation that the viewer does not see is empty.
  *
- * @param terms hashes of the terms to count (domain/indexing/index-entry.ts), each with a number
+ * @param terms the terms to count: the number of each, by the term's hash (domain/indexing/index-entry.ts)
  */
 export async function readIndex(
   pool: Pool,

@@ -16,7 +16,7 @@ export type ConversationVectors = {
 }
 
 /**
- * The vectors of the conversations' turns with rootSeq in (after, through], in no order. Conversations without vectors
+ * The vectors of the conversations' turns with root seq in (after, through], unordered. Conversations without vectors
  * are omitted.
  */
 export async function readVectors(

@@ -1,5 +1,5 @@
-// Calls the SQL function append_chunks (prisma/functions/append_chunks.sql), which appends deltas to open turns. A
-// named statement of pg: it runs for every batch of deltas (`npm run bench -- fan-out`).
+// Calls the SQL function append_chunks (prisma/functions/append_chunks.sql), which appends deltas to open turns. Uses
+// pg's named statements, because every batch of deltas runs one (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 import type { TurnStatus } from '../../generated/enums.ts'
@@ -10,7 +10,7 @@ import type { TurnStatus } from '../../generated/enums.ts'
 export type Delta = {
   turn: string
   tenant: string
-  /** The actor who sends the delta, who need not be the turn's author. */
+  /** The actor who sends the delta; may differ from the turn's author. */
   viewer: string
   /** Hash of the writer's token. */
   writer: string
@@ -32,8 +32,7 @@ export type ChunkRow = {
    * 'written': the delta was stored. 'renewed': the delta is empty, so only the lease was renewed. 'half': a surrogate
    * would stay unpaired. 'elsewhere': `start` is not the turn's end. 'full': the turn would exceed `limit`. 'closed':
    * the turn is not open. 'other_writer': the token is not the writer's. 'left': the author has left the conversation.
-   * 'missing': the viewer
-   * neither opened nor sees such a turn.
+   * 'missing': the viewer neither opened nor sees such a turn.
    */
   outcome: 'written' | 'renewed' | 'half' | 'elsewhere' | 'full' | 'closed' | 'other_writer' | 'left' | 'missing'
   conversationId: string | null
@@ -45,7 +44,7 @@ export type ChunkRow = {
   /** High surrogate at the turn's end; null for none. */
   half: number | null
   status: TurnStatus | null
-  /** Whether the turn has an audience, so that its text must not leave this process. */
+  /** Whether the turn has an audience. If so, its text must not be sent to other processes. */
   isPrivate: boolean
 }
 

@@ -1,15 +1,15 @@
-// Calls the SQL function close_turn (prisma/functions/close_turn.sql), which commits or aborts an open turn. A named
-// statement of pg: it runs at the end of every stream (`npm run bench -- fan-out`).
+// Calls the SQL function close_turn (prisma/functions/close_turn.sql), which commits or aborts an open turn. Uses pg's
+// named statements, because every streaming turn ends with one (`npm run bench -- fan-out`).
 
 import type { Pool } from 'pg'
 import type { TurnStatus } from '../../generated/enums.ts'
 
 export type ClosedTurn = {
   tenant: string
-  /** The actor who closes the turn, who need not be its author; null for the sweep. */
+  /** The actor who closes the turn; may differ from its author. Null for the sweep. */
   viewer: string | null
   id: string
-  /** Hash of the writer's token; null for the sweep, which gives `silentMs`. */
+  /** Hash of the writer's token; null for the sweep, which sets `silentMs`. */
   writer: string | null
   status: 'COMMITTED' | 'ABORTED'
   /** Length of the text that the caller read, in UTF-16 units, without a trailing high surrogate. */
@@ -28,7 +28,7 @@ export type ClosedTurn = {
   calls?: string[]
   /** Ids of the tool calls that the turn answers. */
   answers?: string[]
-  /** Minimum silence of the writer in ms, else the turn stays open; null or omitted closes the turn in any case. */
+  /** Minimum time for which the writer must have been silent, in ms; null or omitted for none. */
   silentMs?: number | null
 }
 
@@ -40,7 +40,7 @@ export type CloseRow = {
    * neither opened nor sees such a turn.
    */
   outcome: 'written' | 'closed' | 'grown' | 'alive' | 'no_call' | 'other_writer' | 'left' | 'missing'
-  /** Id of the unknown tool call; null for other outcomes. */
+  /** Id of the unknown tool call, for 'no_call'; otherwise null. */
   detail: string | null
   conversationId: string
   actor: string

@@ -1,4 +1,4 @@
-// Finds open turns whose writer has not renewed the lease, for the sweep that aborts them. Reads all streams, and the
+// Finds open turns whose writer no longer renews the lease, for the sweep that aborts them. Reads all streams, and the
 // last chunk of each, by the primary key of chunk.
 
 import type { Db } from '../../db.ts'

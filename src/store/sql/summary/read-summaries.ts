@@ -1,5 +1,5 @@
 // Reads summaries with the viewer's windows on their conversations: the current ones (index summary_current), or by id.
-// Not narrowed to a view: domain/summary/summary.ts does that, because visibility depends on consecutive summaries.
+// domain/summary/summary.ts limits them to a view, because visibility depends on consecutive summaries.
 
 import type { Db } from '../../db.ts'
 import { named, raw, sql, type Sql } from '../sql.ts'
@@ -31,7 +31,7 @@ export const SUMMARY_COLUMNS: Sql = raw(`
 
 export type SeenSummary = SummaryRow & { windows: number[] }
 
-/** The current summaries of the tenant's conversations, by conversation, oldest first. */
+/** The current summaries of the given conversations that the viewer sees, by conversation, oldest first. */
 export async function readCurrentSummaries(
   db: Db,
   viewer: Viewer,
@@ -47,8 +47,8 @@ export async function readCurrentSummaries(
 }
 
 /**
- * The tenant's summaries among the ids, in no order. Superseded summaries are included, stale ones are not. Uses the
- * primary key.
+ * The summaries among the ids whose conversations the viewer sees, unordered. Superseded summaries are included, stale
+ * ones are not. Uses the primary key.
  */
 export async function readSummaries(db: Db, viewer: Viewer, ids: readonly string[]): Promise<SeenSummary[]> {
   const rows = await db.$queryRaw<SeenSummary[]>`

@@ -1,6 +1,6 @@
 // Calls the SQL function append_turns (prisma/functions/append_turns.sql), which writes all new turns except
-// superseding versions. Any number of calls is one statement and one transaction. A named statement of pg: Prisma would
-// take about twice as long (`npm run bench -- append`).
+// superseding versions. Any number of calls is one statement and one transaction. Uses pg's named statements, because
+// Prisma would take about twice as long (`npm run bench -- append`).
 
 import type { Pool } from 'pg'
 import { stringifyInSteps } from '../../../json-steps.ts'
@@ -67,8 +67,8 @@ export type AppendLimits = {
  * 'written': the turn was stored. 'repeated': its clientId was stored before, with the same content. All other outcomes
  * refuse the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
  * content; 'stranger': an actor in the audience is not a participant; 'no_call': the turn answers an unknown tool call;
- * 'removed': another actor removed the author from the conversation; 'left': the author has left it, and it is a MEMBERS
- * conversation; 'unknown': it is a MEMBERS conversation in which an author was never a participant;
+ * 'removed': another actor removed the author from the conversation; 'left': the author has left it, and it is a
+ * MEMBERS conversation; 'unknown': it is a MEMBERS conversation in which an author was never a participant;
  * 'participants', 'open_in_conversation', 'open_by_viewer': a limit is reached.
  */
 type AppendOutcome =
@@ -102,7 +102,7 @@ export type AppendRow = {
 
 /** Minimum number of UTF-16 units of text for which the parameter is printed in steps. */
 const LARGE_UNITS = 128 * 1024
-/** The version at the beginning of jsonb in binary format, in which pg sends a Buffer. */
+/** The version byte at the beginning of a jsonb value in binary format, in which pg sends a Buffer. */
 const JSONB_VERSION = Buffer.from([1])
 
 async function toJsonb(calls: readonly AppendCall[]): Promise<string | Buffer> {
@@ -114,10 +114,10 @@ async function toJsonb(calls: readonly AppendCall[]): Promise<string | Buffer> {
 }
 
 /**
- * Runs the calls and returns their outcomes, in no order. A call for an unknown conversation, or a MEMBERS conversation
- * in which an author was never a participant, has no row, or the row 'unknown'. If `wait` is
- * false, a call for a locked conversation has no row either. A conversation may occur in several calls only if none of
- * them has `expected`.
+ * Runs the calls and returns their outcomes, unordered. A call for an unknown conversation, or for a MEMBERS
+ * conversation in which an author was never a participant, has no row, or the row 'unknown'. If `wait` is false, a call
+ * for a locked conversation has no row either. A conversation may occur in several calls only if none of them has
+ * `expected`.
  */
 export async function appendTurns(pool: Pool, calls: readonly AppendCall[], wait: boolean): Promise<AppendRow[]> {
   const { rows } = await pool.query<AppendRow>({

@@ -1,6 +1,6 @@
 // Counts the turns of a view. For a view of the whole conversation, adds the journal's counters and the number of turns
 // with an audience that the viewer sees (index turn_private). For any other view, counts the turns one by one. Uses
-// named pg statements, because every recall and every list counts turns (`npm run bench -- recall`, `http`).
+// pg's named statements, because every recall and every list counts turns (`npm run bench -- recall`, `http`).
 
 import type { Pool } from 'pg'
 import { raw, sql, type Sql } from '../sql.ts'
@@ -52,8 +52,8 @@ const COUNT_UNREAD = sql`
     LIMIT $5::integer) t) u`.text
 
 /**
- * For each participant, the number of committed turns by other actors after the participant's read mark that both the
- * participant and the viewer see; counting stops at `limit`. Keyed by `participantKey`. Actors who were never
+ * For each participant, the number of committed turns by other actors after the read mark, as far as both the
+ * participant and the viewer see them; counting stops at `limit`. Keyed by `participantKey`. Actors who were never
  * participants have no key.
  */
 export async function countUnread(

@@ -1,5 +1,5 @@
 // Reads a page of each conversation's transcript, for any number of conversations in one statement, from the index
-// turn_place (conversation_id, root_seq, seq). Named statements of pg: every transcript query reads a page
+// turn_place (conversation_id, root_seq, seq). Uses pg's named statements, because every transcript query reads a page
 // (`npm run bench -- http`).
 
 import type { Pool } from 'pg'
@@ -39,7 +39,8 @@ const BYTES_PER_TOKEN = 4
 /** Maximum value of root_seq and seq. */
 const MAX_SEQ = 2_147_483_647
 
-// Known without reading what is stored outside of the rows. Parts may be compressed, so their tokens count too.
+// Postgres knows these sizes without reading values stored outside of the rows. Parts may be compressed, so their size
+// is estimated as at least BYTES_PER_TOKEN for each token.
 const SIZE = `octet_length(t.text) + coalesce(pg_column_size(t.metadata), 0) + coalesce(pg_column_size(t.sources), 0)
   + CASE WHEN t.parts IS NULL THEN 0 ELSE greatest(pg_column_size(t.parts), ${BYTES_PER_TOKEN} * t.token_count) END`
 
@@ -81,7 +82,7 @@ const STATEMENTS = {
   },
 }
 
-/** `isCut`: whether `maxBytes` excluded turns that would have been within the limit. */
+/** `isCut`: whether `maxBytes` excluded turns that `limit` would have included. */
 export type TurnsRead = { turns: TurnRow[]; isCut: boolean }
 
 /**

@@ -17,7 +17,7 @@ const READ_TURNS_AT = sql`
   JOIN turn t ON t.conversation_id = p.conversation_id AND t.root_seq = p.root_seq AND t.seq = p.seq
   ${view} WHERE ${visible()}`.text
 
-/** The visible turns among the ids, in no order. Uses the primary key. */
+/** The visible turns among the ids, unordered. Uses the primary key. */
 export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string[]): Promise<TurnRow[]> {
   const { rows } = await pool.query<TurnRow>({
     name: 'read-turns',
@@ -27,7 +27,7 @@ export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string
   return rows
 }
 
-/** The visible turn versions with these seqs, in no order. Uses the index turn_place. */
+/** The visible turn versions with these seqs, unordered. Uses the index turn_place. */
 export async function readTurnsAt(
   pool: Pool,
   viewer: Viewer,
