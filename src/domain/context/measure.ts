@@ -80,7 +80,10 @@ export type MeasuredTurns = {
   isOrphanResult(index: number): boolean
 }
 
-/** @param kept turns that are considered regardless of age; some may be in `recent` too */
+/**
+ * Renders and measures the turns.
+ * @param kept turns that are considered regardless of age; some may be in `recent` too
+ */
 export async function measureTurns(
   tokens: Tokens,
   perspective: Perspective,

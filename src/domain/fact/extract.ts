@@ -52,8 +52,8 @@ const COMPARED_FACTS = 1000
 const extractedFact = z.object({ ...statementShape, confidence: z.number().min(0).max(1).catch(0.5) })
 
 /**
- * Splits turns into sets that exactly the same viewers see: turns with one audience, between the same boundaries of
- * history windows. The sets are in the order of their first turns.
+ * Splits turns into sets that the same viewers see: the turns of a set have the same audience and are between the same
+ * boundaries of history windows. The sets are in the order of their first turns.
  */
 function visibilitySets<T extends VisibilityFields>(
   turns: readonly T[],
@@ -70,8 +70,9 @@ function visibilitySets<T extends VisibilityFields>(
 }
 
 /**
- * Returns the facts that the extractor finds in the turns. The turns must be one visibility set, because the extractor
- * chooses the source turn of each fact, and the source turn determines who sees the fact. Drops facts of other turns.
+ * Returns the facts that the extractor finds in the turns. The same viewers must see all the turns, because the
+ * extractor chooses the source turn of each fact, and the source turn determines who sees the fact. Drops facts with
+ * another source turn.
  * @throws ProviderFailed
  */
 async function extract(
@@ -127,7 +128,10 @@ function toCandidate(
 
 type ComparedVisibility = { audience: readonly string[] | null; visibility: string }
 
-/** Whether every viewer of the candidate sees the fact: of its MEMBERS conversation, or an OPEN one, and its audience. */
+/**
+ * Whether every viewer of the candidate sees the fact: it is from the candidate's MEMBERS conversation or an OPEN one,
+ * and its audience includes the candidate's.
+ */
 function isVisibleTo(candidate: ComparedVisibility, fact: ComparedVisibility): boolean {
   const members = membersOf(fact.visibility)
   if (members !== null && members !== membersOf(candidate.visibility)) return false
@@ -243,8 +247,8 @@ export type ExtractFactsInput = z.input<typeof extractFactsInput>
 
 /**
  * Extracts and writes the facts of the oldest MAX_EXTRACTED_TURNS unread turns up to and including `through` (default:
- * the newest). `hasMore`: whether unread turns are left; the same call continues with them. The result contains only
- * facts, and counts only duplicates, of turns that the viewer sees.
+ * the newest). `hasMore` is true if unread turns are left; a repeated call continues with them. The result contains
+ * only facts, and counts only duplicates, of turns that the viewer sees.
  * @throws InvalidInput @throws NotFound
  * @throws ProviderFailed; turns extracted before the failure stay extracted
  */
@@ -258,7 +262,7 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
     end = (await findCompletion(deps.db, conversationId, through, turn.seq)) ?? turn.seq
   }
   const assertions: WrittenFacts['assertions'] = []
-  const known = new Set<string>()
+  const seenBefore = new Set<string>()
   let hasMore = false
   for (let batch = 0; ; batch++) {
     const progress = await readExtractionProgress(deps.db, conversationId)
@@ -266,15 +270,15 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
     if (!progress || !hasMore || batch === MAX_EXTRACTED_TURNS / BATCH_TURNS) break
     const next = await findNthTurn(deps.db, conversationId, progress.through, BATCH_TURNS)
     const written = await extractRange(deps, viewer, conversationId, progress.through, Math.min(next ?? end, end))
-    // Facts that an earlier range asserted are not known from before this call.
+    // Ignore facts that an earlier range of this call asserted, because that range may have stored them.
     const earlier = new Set(assertions.map(({ factId }) => factId))
-    for (const factId of written?.known ?? []) if (!earlier.has(factId)) known.add(factId)
+    for (const factId of written?.seenBefore ?? []) if (!earlier.has(factId)) seenBefore.add(factId)
     assertions.push(...(written?.assertions ?? []))
   }
   const turnOf = ({ candidate }: (typeof assertions)[number]) => candidate.source!.turn!.id
   const seen = await getTurns(deps, viewer, assertions.map(turnOf))
   const asserted = assertions.filter((each) => seen.has(turnOf(each))).map(({ factId }) => factId)
-  return extractionOf(deps, viewer, asserted, known, hasMore)
+  return extractionOf(deps, viewer, asserted, seenBefore, hasMore)
 }
 
 /**

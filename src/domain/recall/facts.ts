@@ -1,5 +1,5 @@
-// Recalls facts: active ones that the viewer sees, found by words and by vectors and scored like turns. A fact whose
-// subject the query names gets the weight of a turn whose actor the query names.
+// Recalls the active facts that the viewer sees: finds them by words and by vectors, and scores them like turns. If the
+// query names the fact's subject, the fact gets the weight that a turn gets if the query names its actor.
 
 import { findFacts } from '../../store/sql/recall/find-facts.ts'
 import type { Scope } from '../../store/sql/recall/read-scope.ts'

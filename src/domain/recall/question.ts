@@ -5,7 +5,7 @@ import { MONTHS, SEASONS } from '../../text/calendar.ts'
 
 /** The hints found in a query. */
 export type Question = {
-  /** The given names that the query contains, in lower case: names of participants, or of the subjects of facts. */
+  /** The names, of those passed to readQuestion, that the query contains, in lower case. */
   names: ReadonlySet<string>
   /** Whether it asks for a time or duration: when, how long, which year. */
   asksTime: boolean
@@ -89,7 +89,7 @@ export function periods(text: string): Period[] {
   return found
 }
 
-/** Whether a turn created at `at` (ms) may report on a period: in it, or within REPORTED_WITHIN_MS after its end. */
+/** Whether a turn created at `at` (ms) may report on a period: `at` is in it, or within REPORTED_WITHIN_MS after it. */
 export function mayReportOn(periodsNamed: readonly Period[], at: number): boolean {
   const year = new Date(at).getUTCFullYear()
   return periodsNamed.some((period) => {

@@ -68,17 +68,17 @@ export type RecallHit = {
   /** Turns before and after a turn, as the viewer sees them, oldest first; empty for facts and summaries. */
   neighbours: Turn[]
 }
-/** `plan`: how turns and facts were searched by vector, and the number of candidates that were ranked. */
+/** `plan` states how turns and facts were searched by vector, and how many candidates were ranked. */
 export type Recall = { hits: RecallHit[]; plan: { vectorSearch: GatheredTurns['vectorSearch']; candidates: number } }
 
 /**
  * Returns the `k` (default DEFAULT_HITS) most relevant memories, best first; `kinds` defaults to DEFAULT_KINDS.
  * Superseded, streaming and aborted turns and superseded facts are excluded.
  *
- * `threshold`: minimum cosine of query and memory; memories without a vector are excluded. `maxTokens`: maximum for
+ * `threshold` is the minimum cosine of query and memory; memories without a vector are excluded. `maxTokens` limits the
  * hits and neighbours together; hits that do not fit are skipped. facts.ts and summaries.ts describe how the other
  * filters apply to facts and summaries.
- * @throws InvalidInput @throws NotFound for a conversation of another tenant
+ * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id
  */
 export async function recall(deps: RecallDeps, principal: Viewer, input: RecallInput): Promise<Recall> {
   const given = parse(recallInput, input)
@@ -129,7 +129,7 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
   return { hits: await toHits(deps, viewer, chosen), plan: { vectorSearch, candidates: ranked.length } }
 }
 
-/** Returns the conversations in scope. @throws NotFound if the tenant has no conversation with the given id */
+/** Returns the conversations in scope. @throws NotFound if the viewer sees no conversation with the given id */
 async function findConversations(
   { pool }: RecallDeps,
   viewer: Viewer,

@@ -13,7 +13,7 @@ import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
 import { rank, type Ranked } from './rank.ts'
 
-/** Returns turns, best first. */
+/** Returns the turns that match the query, best first. */
 export async function recallTurns(
   deps: RecallDeps,
   viewer: Viewer,

@@ -35,7 +35,7 @@ export type DeltaReceipt = { turnId: string; end: number }
  * without new text. A surrogate pair may be split between two deltas. Deltas may be sent without waiting for replies.
  * @throws InvalidInput for malformed text, or a turn over the limit @throws NotFound @throws StreamClosed
  * @throws NotAllowed for another writerToken, or an author who has left
- * @throws Conflict when `start` is beyond the turn's end, or different text is stored there
+ * @throws Conflict if `start` is beyond the turn's end, or different text is stored there
  */
 export async function appendDelta(deps: StreamDeps, viewer: Viewer, input: AppendDeltaInput): Promise<DeltaReceipt> {
   const { turnId, writerToken: token, start, text: content } = parse(appendDeltaInput, input)
@@ -208,7 +208,8 @@ const SWEEP_BATCH = 100
 
 /**
  * Aborts all open turns whose lease has expired, alternating between tenants, and returns their number. Any number of
- * processes may run it. Reads again after each batch, so a turn that expires meanwhile waits for one batch only.
+ * processes may run it. Reads again after each batch, so a turn that expires meanwhile waits for at most one
+ * batch.
  * @throws the first error, after all other turns have been tried
  */
 export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
@@ -230,7 +231,7 @@ export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
   return count
 }
 
-/** Returns false if the turn was closed or renewed by another call. */
+/** Aborts the turn. Returns false if another call has closed it or renewed its lease. */
 async function abortSilentTurn(deps: StreamDeps, tenant: string, turnId: string): Promise<boolean> {
   const reason = `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`
   const by = { viewer: null, writer: null, silentMs: deps.streamLeaseMs }

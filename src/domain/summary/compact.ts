@@ -186,7 +186,7 @@ async function seesAllTurns({ pool }: Platform, viewer: Viewer, conversationId: 
   return seesAllPublic(viewIn('OPEN', participant))
 }
 
-const partOfHistory = () =>
+const historyPartlyHidden = () =>
   new NotAllowed(
     'You do not see all turns of the conversation that have no audience. A participant who sees them must summarise.',
   )
@@ -198,12 +198,12 @@ export type SummarizeInput = z.input<typeof summarizeInput>
  * Covers all turns up to and including `through` (default: the newest); fewer if that would separate a tool call from
  * its result or include a streaming turn. Returns the summary, new or existing, that covers the last of these turns.
  * @throws InvalidInput if there is nothing to summarise @throws NotFound @throws ProviderFailed
- * @throws NotAllowed if the viewer does not see all turns without an audience; nothing else is told of those turns
+ * @throws NotAllowed if the viewer does not see all turns without an audience; the error reveals nothing else of them
  */
 export async function summarize(deps: Platform, viewer: Viewer, input: SummarizeInput): Promise<Summary> {
   const { conversationId, through } = parse(summarizeInput, input)
   await requireConversation(deps, viewer, conversationId)
-  if (!(await seesAllTurns(deps, viewer, conversationId))) throw partOfHistory()
+  if (!(await seesAllTurns(deps, viewer, conversationId))) throw historyPartlyHidden()
   let throughSeq = Infinity
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
@@ -231,5 +231,5 @@ export async function summarize(deps: Platform, viewer: Viewer, input: Summarize
   const after = await requireState(deps, viewer, conversationId)
   if (after.current.every((each) => each.id !== covering.id)) return summarize(deps, viewer, input)
   // The viewer's history window was closed meanwhile.
-  throw partOfHistory()
+  throw historyPartlyHidden()
 }

@@ -141,8 +141,8 @@ async function write(
 }
 
 /**
- * Covers the turns with one new summary. ROLLING: it also replaces all current summaries. HIERARCHICAL: the current
- * summaries stay. Returns its id; null if nothing was written because the conversation changed meanwhile.
+ * Covers the turns with one new summary, which with ROLLING also replaces all current summaries, and with HIERARCHICAL
+ * none. Returns its id; null if nothing was written because the conversation changed meanwhile.
  * @throws ProviderFailed
  */
 export async function coverSpan(
