@@ -52,7 +52,7 @@ const TAKE = `${NOW}
   end
   return members`
 
-/** All methods reject with Unavailable: at once if Redis is disconnected, or after REPLY_MS (redis-client.ts). */
+/** Methods reject with Unavailable at once if Redis is disconnected, else after REPLY_MS without a reply. */
 export async function createRedisPresence(connect: RedisConnect): Promise<PresenceStore> {
   const client = await connect()
 

@@ -14,7 +14,7 @@ export const fileVariable = (name: string): string => `${name}_FILE`
 
 type Environment = Record<string, string | undefined>
 
-/** Reads a secret and trims white space. @throws Error with a message to follow the variable's name and value */
+/** Reads a secret and trims white space. @throws Error with a message that follows "NAME_FILE is PATH:" */
 function readSecret(path: string): string {
   let text: string
   try {

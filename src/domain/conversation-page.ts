@@ -1,4 +1,4 @@
-// Lists conversations: the filter, the orders and their cursors.
+// Lists conversations in pages: defines the filter, the orders and their cursors.
 
 import { z } from 'zod'
 import { listConversations, type ConversationOrder } from '../store/sql/conversation/read-conversations.ts'

@@ -1,4 +1,4 @@
-// Conversations: creating, reading and updating them. conversation-page.ts lists them.
+// Creates, reads and updates conversations. conversation-page.ts lists them.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../errors.ts'

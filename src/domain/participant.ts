@@ -1,4 +1,4 @@
-// Participants of a conversation: adding, removing, history windows and read marks.
+// Adds and removes the participants of a conversation, and maintains their history windows and read marks.
 
 import { z } from 'zod'
 import { InvalidInput, LimitReached, NotFound } from '../errors.ts'
@@ -179,7 +179,7 @@ export async function removeParticipant(
 
 /**
  * Returns the viewer as a participant of the conversation.
- * @throws NotFound @throws NotAllowed if the actor is not in the conversation
+ * @throws NotFound @throws NotAllowed if the viewer is not in the conversation
  */
 export async function participantIn(deps: Platform, viewer: Viewer, conversationId: string): Promise<Participant> {
   const participant = await getParticipant(deps, viewer, conversationId, viewer.actor)

@@ -21,7 +21,7 @@ export type SetPresenceInput = z.input<typeof setPresenceInput>
 
 /** One open socket, which owns the presence set over it. */
 export type PresenceHolder = {
-  /** Renews the mark until `end` is called. OFFLINE stops renewing it. */
+  /** Renews the mark until `end` is called; with OFFLINE, stops renewing it. */
   keep(mark: PresenceMark, state: PresenceState): void
   readonly id: string
   /** Removes all marks of this holder and announces the resulting states. If this fails, the marks expire. */
@@ -33,7 +33,7 @@ const HTTP_HOLDER = 'http'
 
 /**
  * Sets the presence of the principal, or of `as`, and returns the participant. OFFLINE removes only the state that this
- * holder set; states set by other holders remain. `holder` is null for a client without a socket.
+ * holder set; the states set by other holders remain. `holder` is null for a client without a socket.
  * @throws InvalidInput @throws NotFound @throws NotAllowed if the actor is not in the conversation
  */
 export async function setPresence(
@@ -77,7 +77,7 @@ export async function getPresence(
   return participants.map((p) => (states.get(p.conversationId)?.get(p.actor) ?? 'OFFLINE') as PresenceState)
 }
 
-/** Creates the holder of one socket. It renews its marks three times per presenceTtlMs. */
+/** Creates the holder of one socket, which renews its marks three times per presenceTtlMs. */
 export function createPresenceHolder(deps: Platform): PresenceHolder {
   const kept = new Map<string, { mark: PresenceMark; state: PresenceState }>()
   const renew = setInterval(() => {

@@ -1,5 +1,6 @@
-// Decides which turns, summaries and events a view contains. A participant's view contains its history windows, except
-// turns limited to other participants. store/sql/visible.ts has the same rule in SQL; a property test compares the two.
+// Decides which turns, summaries and events a view contains. A participant's view contains the turns in its history
+// windows, except turns limited to other participants. store/sql/visible.ts has the same rule in SQL; a property test
+// compares the two.
 
 import type { ConversationVisibility } from '../store/generated/enums.ts'
 import type { Viewer } from '../store/viewer.ts'

@@ -36,7 +36,8 @@ type OnDelete = {
 } & (
   | { by: 'STATEMENT'; prepare: PrepareDelete }
   /**
-   * CASCADE: a chain of ON DELETE CASCADE keys from conversation. KEPT: nothing deletes the rows. STATEMENT: `prepare`.
+   * CASCADE: ON DELETE CASCADE deletes the rows with the conversation. KEPT: nothing deletes them. STATEMENT: `prepare`
+   * deletes them.
    */
   | { by: 'CASCADE' | 'KEPT'; prepare?: PrepareDelete }
 )

@@ -1,7 +1,7 @@
 // The task queue of one feed. Tasks run one at a time, in the order in which they were added. After a failure, only a
 // 'check' reads the database, so that messages cannot repeat failing reads without a pause. 'deleted' still runs, and
-// 'reach' waits for a successful check, because a reader waits for it. All other tasks are dropped: the check reads the
-// entries and texts that they announce.
+// 'reach' runs after the next successful check, because a reader waits for it. All other tasks are dropped: the check
+// reads the entries and texts that they announce.
 
 import type { ConversationMessage } from '../publisher.ts'
 

@@ -23,7 +23,9 @@ const MAX_SAMPLE = 2_000
 export type MemoryAudit = {
   activeFacts: number
   supersededFacts: number
-  /** Number of exact duplicates of visible facts, asserted by sources that the viewer sees, that were not stored. */
+  /**
+   * Number of exact duplicates of visible facts that were not stored. Excludes sources that the viewer does not see.
+   */
   exactDuplicatesSkipped: number
   /** Skipped exact duplicates, divided by the sum of these and the visible facts. */
   exactDuplicateRate: number | null

@@ -31,7 +31,7 @@ const subjectNames = (subject: string): string[] =>
 
 /**
  * Returns facts, best first. Scope OWNER contains the facts of the owner's conversations and the facts about the owner.
- * `conversationId`: for CONVERSATION, the conversation searched; for OWNER, a conversation of the owner, or null if the
+ * `conversationId` is the conversation to search (CONVERSATION), or a conversation of the owner (OWNER); null if the
  * viewer is the owner.
  *
  * The filter's times apply to the time a fact was observed; its actors, roles and metadata to the fact's source turn.

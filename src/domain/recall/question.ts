@@ -42,8 +42,8 @@ const SEASON = new RegExp(`\\b(${Object.keys(SEASONS).join('|')})\\b(?:\\s+of)?\
 const BARE_YEAR = new RegExp(`\\b(${YEAR})\\b`, 'g')
 
 /**
- * Detects the hints in a query. `names`: full and first names of the candidates' participants or subjects, in lower
- * case.
+ * Detects the hints in a query. `names` contains the full and first names of the candidates' participants or subjects,
+ * in lower case.
  */
 export function readQuestion(query: string, names: Iterable<string>): Question {
   const lower = ` ${query.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ')} `

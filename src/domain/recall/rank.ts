@@ -28,7 +28,7 @@ export type RankCandidate = {
   answers: boolean
 }
 
-/** `textScore`: 0 to 1, relative to `best` in `rank`; null if no word matches. */
+/** `textScore` is relative to `best` in `rank`, 0 to 1; null if no word matches. */
 export type Ranked<T> = { candidate: T; score: number; textScore: number | null }
 
 /**

@@ -63,7 +63,10 @@ export type RecallHit = {
    * vector or the memory has none (yet).
    */
   similarity: number | null
-  /** BM25 score, 0 to 1, relative to the best match among the candidates of its kind; null if no word matches. */
+  /**
+   * BM25 score relative to the best match of its kind, 0 to 1. For facts and summaries, standalone.ts lowers it. Null
+   * if no word matches.
+   */
   textScore: number | null
   /** Turns before and after a turn, as the viewer sees them, oldest first; empty for facts and summaries. */
   neighbours: Turn[]

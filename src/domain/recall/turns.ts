@@ -29,7 +29,10 @@ export async function recallTurns(
   }
 }
 
-/** Returns the names by which a query may refer to a person: the full name and its first word, except stop words. */
+/**
+ * Returns the names by which a query may refer to an actor or subject: the full name and its first word, except stop
+ * words and single characters.
+ */
 export function namesOf(name: string): string[] {
   const all = words(name)
   const first = all[0]

@@ -1,4 +1,4 @@
-// Merges the waiting deltas of a turn into one chunk, and computes the end of each delta. Pure: delta-queue.ts writes
+// Merges the waiting deltas of a writer into one chunk, and computes the end of each delta. Pure: delta-queue.ts writes
 // the chunks.
 
 import type { ChunkRow, Delta } from '../../store/sql/streaming-turn/append-chunks.ts'

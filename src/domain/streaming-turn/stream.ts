@@ -1,6 +1,7 @@
-// Writes streaming turns: deltas, then commit or abort. A writer needs the turn's id and the token that opened it. A
-// delta may be sent again: text that is already stored is dropped if it is equal; otherwise the delta fails with
-// Conflict. A refusal reveals nothing outside the viewer's view: for a turn outside it, a call fails with NotFound.
+// Writes streaming turns: deltas, then commit or abort. A writer needs the turn's id and the token with which it opened
+// the turn. A delta may be sent again: text that is already stored is dropped if it is equal; otherwise the delta fails
+// with Conflict. A refusal reveals nothing outside the viewer's view: for a turn outside it, a call fails with
+// NotFound.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotAllowed, NotFound, StreamClosed, type DomainError } from '../../errors.ts'

@@ -27,7 +27,7 @@ type CompactionStep = { measure: SpanMeasure; policy: StoredPolicy }
 /** Returns the steps to try in this state, in order; only the first possible one runs. */
 type PlanSteps = (state: CompactionState) => CompactionStep[]
 
-/** At most the oldest half of the turns, with at most PASS_TOKENS if possible, and never the newest turn. */
+/** Measures at most the oldest half of the turns, without the newest turn, and at most PASS_TOKENS if possible. */
 const oldestHalf = ({ turns }: CompactionState): SpanMeasure => ({
   min: 1,
   max: Math.floor(turns / 2),
@@ -36,7 +36,7 @@ const oldestHalf = ({ turns }: CompactionState): SpanMeasure => ({
   tokens: PASS_TOKENS,
 })
 
-/** Exactly the oldest `count` turns; more only to keep a tool call together with its result. */
+/** Measures exactly the oldest `count` turns; more only to keep a tool call together with its result. */
 const oldest = (count: number): SpanMeasure => ({
   min: count,
   max: count,

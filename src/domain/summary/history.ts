@@ -51,7 +51,10 @@ export async function historyWithSummaries(
   return histories
 }
 
-/** Returns the newest version of the last turn that each conversation's summaries cover; no key if it has none. */
+/**
+ * Returns, by conversation id, the newest version of the last turn that the summaries cover. A conversation without
+ * summaries has no key.
+ */
 export async function summarizedThrough(
   deps: Platform,
   viewer: Viewer,

@@ -111,7 +111,8 @@ export type HistoryArgs = z.input<typeof historyArgs>
 const DEFAULT_LIMIT = 50
 
 /**
- * Returns the number of turns to read, and the root seq before which to read (null: from the end).
+ * Returns the number of turns to read, and the root seq before which they end; null means that they end with the
+ * newest.
  * @throws InvalidInput
  */
 export function historyPage(
