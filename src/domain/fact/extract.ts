@@ -57,9 +57,9 @@ const extractedFact = z.object({ ...statementShape, confidence: z.number().min(0
  */
 function visibilitySets<T extends VisibilityFields>(
   turns: readonly T[],
-  people: readonly { windows: readonly number[] }[],
+  participants: readonly { windows: readonly number[] }[],
 ): T[][] {
-  const boundaries = [...new Set(people.flatMap(({ windows }) => windows))].sort((a, b) => a - b)
+  const boundaries = [...new Set(participants.flatMap(({ windows }) => windows))].sort((a, b) => a - b)
   const segment = (seq: number) => boundaries.filter((boundary) => boundary <= seq).length
   const sets = new Map<string, T[]>()
   for (const turn of turns) {
@@ -78,7 +78,7 @@ function visibilitySets<T extends VisibilityFields>(
 async function extract(
   { factServices: { extractor }, log }: FactDeps,
   unread: readonly UnreadTurn[],
-  people: readonly Person[],
+  participants: readonly Person[],
   signal?: AbortSignal,
 ): Promise<ExtractedFact[]> {
   const turns = unread.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
@@ -89,7 +89,7 @@ async function extract(
     text,
     at: createdAt,
   }))
-  const names = people.map(({ actor, displayName }) => displayName ?? actor)
+  const names = participants.map(({ actor, displayName }) => displayName ?? actor)
   const { facts } = await askProvider(log, 'extract facts', extractor.name, () =>
     extractor.extract(turns, { people: names, signal }),
   )
@@ -105,7 +105,7 @@ function toCandidate(
   { redactFacts, detectors }: FactDeps,
   conversationId: string,
   turn: UnreadTurn,
-  people: readonly Person[],
+  participants: readonly Person[],
   fact: ExtractedFact,
 ): AuthoredCandidate | null {
   const { data: parsed } = extractedFact.safeParse(fact)
@@ -121,17 +121,14 @@ function toCandidate(
     importedAt: turn.importedAt,
     author: turn.actor,
     // A person's statement about a person outside the conversation is stored with the author's facts.
-    userId: userOf(data.subject, people) ?? (saidBy === 'HUMAN' ? turn.actor : null),
+    userId: userOf(data.subject, participants) ?? (saidBy === 'HUMAN' ? turn.actor : null),
     source: { conversationId, turn },
   }
 }
 
 type ComparedVisibility = { audience: readonly string[] | null; visibility: string }
 
-/**
- * Whether every viewer of the candidate sees the fact: it is from the candidate's MEMBERS conversation or an OPEN one,
- * and its audience includes the candidate's.
- */
+/** Whether every viewer of the candidate sees the fact: its conversation and its audience exclude none of them. */
 function isVisibleTo(candidate: ComparedVisibility, fact: ComparedVisibility): boolean {
   const members = membersOf(fact.visibility)
   if (members !== null && members !== membersOf(candidate.visibility)) return false
@@ -148,12 +145,13 @@ async function withoutRepetitions(
   { db }: FactDeps,
   tenant: string,
   conversationId: string,
-  people: readonly Person[],
+  participants: readonly Person[],
   candidates: readonly AuthoredCandidate[],
   members: string | null,
 ): Promise<FactCandidate[]> {
   if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
-  const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...people.map(({ actor }) => actor)])]
+  const actors = participants.map(({ actor }) => actor)
+  const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...actors])]
   const [existing, names] = await Promise.all([
     readFactsAbout(db, tenant, users, conversationId, members, COMPARED_FACTS),
     readNames(db, tenant, users, members),
@@ -199,7 +197,7 @@ async function extractRange(
   signal?: AbortSignal,
 ): Promise<WrittenFacts | null> {
   const { tenant } = viewer
-  const [turns, people, head] = await Promise.all([
+  const [turns, participants, head] = await Promise.all([
     readUnreadTurns(deps.db, conversationId, from, to),
     readParticipants(deps.pool, { tenant, actor: null }, [conversationId]),
     readJournalHead(deps.pool, tenant, conversationId),
@@ -208,15 +206,16 @@ async function extractRange(
   const readable = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
   const byId = new Map(readable.map((turn) => [turn.id, turn]))
   const facts: ExtractedFact[] = []
-  for (const set of visibilitySets(readable, people)) facts.push(...(await extract(deps, set, people, signal)))
+  for (const set of visibilitySets(readable, participants))
+    facts.push(...(await extract(deps, set, participants, signal)))
   const candidates = await withoutRepetitions(
     deps,
     tenant,
     conversationId,
-    people,
+    participants,
     facts.flatMap((fact) => {
       const turn = byId.get(fact.turnId)
-      return (turn && toCandidate(deps, conversationId, turn, people, fact)) ?? []
+      return (turn && toCandidate(deps, conversationId, turn, participants, fact)) ?? []
     }),
     head?.visibility === 'MEMBERS' ? conversationId : null,
   )
