@@ -47,7 +47,7 @@ export { MigrationError } from './store/migrate.ts'
 
 export type OpenDeps = {
   deps: Deps
-  /** Health checks of the server's dependencies, for /ready. */
+  /** Health checks for /ready. */
   health: Health
   /**
    * Resolves with the cause if the embedded database fails, which only a restart can repair. Never resolves on
@@ -59,8 +59,8 @@ export type OpenDeps = {
 }
 
 /**
- * Maximum number of concurrent append statements on Postgres. The embedded database has one connection, so one
- * statement.
+ * Maximum number of concurrent append statements on Postgres. The embedded database runs one at a time, because it has
+ * one connection.
  */
 const APPEND_CONCURRENCY = 2
 
@@ -84,7 +84,7 @@ export type DepsConfig = Pick<
 > & {
   /** Directory of the embedded database; null keeps it in memory. */
   dataDir: string | null
-  /** Visibility of conversations that are created without one; OPEN by default. */
+  /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
   conversationVisibility?: Config['conversationVisibility']
   /** Detectors for the redaction of facts, in addition to the built-in ones; used if redactFacts is set. */
   detectors?: readonly CustomDetector[]
@@ -121,7 +121,7 @@ type OpenStore = Awaited<ReturnType<typeof openStore>>
 /** Connects to Redis, or creates the in-process bus, presence store and rate limit. */
 async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Logger, cleanup: Cleanup) {
   const connect = redisUrl ? redisConnector(redisUrl, log) : null
-  // Together, because each waits for Redis before it starts without Redis.
+  // Connect concurrently: if Redis cannot be reached, each waits up to FIRST_CONNECT_MS (redis-client.ts).
   const [bus, presence, rates] = await Promise.all([
     connect
       ? createRedisBus(connect, log)
@@ -152,8 +152,8 @@ async function createProviders(config: DepsConfig, embedder: Embedder, cleanup: 
 }
 
 /**
- * Creates the embedding of turns and facts, and the record of recalled facts; nothing runs before their `start` is
- * called.
+ * Creates the embedding of turns and facts, which runs only after `start` is called, and the recorder of recalled
+ * facts.
  */
 function createIndexing(
   config: DepsConfig,
@@ -178,7 +178,7 @@ function createIndexing(
   return { vectors, embedding, factEmbedding, recalledFacts }
 }
 
-/** The settings that the domain reads. */
+/** Returns the settings that the domain reads. */
 const settingsOf = (config: DepsConfig) => ({
   redactFacts: config.redactFacts,
   detectors: config.detectors ?? [],
@@ -214,7 +214,7 @@ function createDomainState(platform: Platform, appendPool: Pool, appendConcurren
 export async function createDeps(config: DepsConfig, log: Logger = createLog(config.logLevel)): Promise<OpenDeps> {
   const cleanup = createCleanup()
   try {
-    // First, because it finds configuration errors before any data is touched.
+    // Create the embedder first, so that its configuration errors are found before the database is opened.
     const embedder = await createEmbedder(config.embedder, log)
     cleanup.add(() => embedder.close())
     const store = await openStore(config, log, cleanup)

@@ -1,5 +1,6 @@
-// All expected failures. Each class is a member of the result union of every mutation that can fail with it. Each
-// message names the cause and the next step. Any other error is unexpected: it is logged once and masked.
+// All expected failures. Each class is a member of the result union of every mutation that can fail with it, unless its
+// comment says otherwise. Each message names the cause and the next step. Any other error is unexpected: it is logged
+// once and masked.
 
 /** Base of all expected failures: a stable machine-readable code, and a message for people. */
 export abstract class DomainError extends Error {
@@ -41,7 +42,7 @@ export class Conflict extends DomainError {
   readonly code = 'CONFLICT'
 }
 
-/** The object, or the viewer, has as many items as it may have. Nothing was written or opened. */
+/** The object or the viewer already has the maximum number of items. Nothing was written or opened. */
 export class LimitReached extends DomainError {
   readonly code = 'LIMIT_REACHED'
   readonly limit: number
@@ -51,7 +52,7 @@ export class LimitReached extends DomainError {
   }
 }
 
-/** As much of this work is waiting in the tenant as may wait. Nothing was read or written. */
+/** The maximum number of requests of the tenant already waits. Nothing was read or written. May occur in any field. */
 export class ServerBusy extends DomainError {
   readonly code = 'SERVER_BUSY'
   constructor(limit: number) {
@@ -59,12 +60,13 @@ export class ServerBusy extends DomainError {
   }
 }
 
-/** A read took longer than the database may spend on one. Nothing was written. */
+/** A database read exceeded its time limit. Nothing was written. May occur in any field. */
 export class ReadTimeout extends DomainError {
   readonly code = 'READ_TIMEOUT'
   constructor(limitMs: number) {
     super(
-      `A read of the database took longer than ${limitMs / 1000} seconds, the limit. Try again, or ask for less at once.`,
+      `A read of the database took longer than ${limitMs / 1000} seconds, the limit. `
+        + 'Try again, or ask for less at once.',
     )
   }
 }
@@ -85,7 +87,8 @@ export class BudgetTooSmall extends DomainError {
   readonly required: number
   constructor(budget: number, required: number) {
     super(
-      `The system prompt and the newest turn take ${required} tokens; the budget is ${budget}. Pass at least ${required}.`,
+      `The system prompt and the newest turn take ${required} tokens; the budget is ${budget}. `
+        + `Pass at least ${required}.`,
     )
     this.required = required
   }
@@ -103,8 +106,8 @@ export class ProviderFailed extends DomainError {
 }
 
 /**
- * A service that the server needs, such as Redis, cannot be reached. Its adapter has logged this. It is a member of no
- * result, because any field may fail with it.
+ * A service that the server needs, such as Redis, cannot be reached. Its adapter has logged the outage. The error is a
+ * member of no result union, because any field may fail with it.
  */
 export class Unavailable extends DomainError {
   readonly code = 'UNAVAILABLE'

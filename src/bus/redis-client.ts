@@ -12,9 +12,12 @@ export type RedisConnect = () => Promise<RedisClient>
 
 /** Default time limit of a reply, ms. */
 const REPLY_MS = 1_500
-/** Interval of pings, ms. A ping fails shortly before the next one. TCP alone detects a dead peer after minutes. */
+/**
+ * Interval between pings, ms. A ping times out shortly before the next one. TCP alone needs minutes to detect a dead
+ * peer.
+ */
 const HEARTBEAT_MS = 4_000
-/** Idle time after which a socket is closed, ms. Pings keep it open, but are not sent during the handshake. */
+/** Idle time after which a socket is closed, ms. Pings keep it open, except during the handshake, which sends none. */
 const IDLE_MS = 10_000
 /** Maximum time that a starting process waits for Redis, ms. It then starts without Redis. */
 const FIRST_CONNECT_MS = 5_000
@@ -27,8 +30,7 @@ const open = (url: string) =>
     url,
     socket: { reconnectStrategy: backoff, socketTimeout: IDLE_MS },
     disableOfflineQueue: true,
-    // Without this, node-redis starts a timer for each command. withReplyTimeout() limits the replies that callers wait
-    // for.
+    // Without this, node-redis starts a timer for each command. withReplyTimeout() limits the time that callers wait.
     commandOptions: { timeout: 0 },
     maintNotifications: 'disabled',
   })
@@ -36,13 +38,13 @@ const open = (url: string) =>
 /**
  * Returns the reply.
  * @throws Unavailable after `ms` milliseconds, because a stopped Redis never replies, or if the connection is lost
- * @throws ErrorReply
+ * @throws ErrorReply if Redis replies with an error
  */
 export async function withReplyTimeout<T>(reply: Promise<T>, ms = REPLY_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {
     const fail = () => reject(new Unavailable(`Redis did not answer within ${ms} ms. Try again later.`))
-    // Reads the socket once more first, because this process may have been too busy to read the reply.
+    // Read the socket once more first, because this process may have been too busy to read the reply.
     timer = setTimeout(() => setImmediate(fail), ms)
   })
   try {
@@ -55,7 +57,7 @@ export async function withReplyTimeout<T>(reply: Promise<T>, ms = REPLY_MS): Pro
   }
 }
 
-/** Returns the URL without credentials and options. */
+/** Returns the URL without its credentials and query. */
 const addressOf = (url: string) => {
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname}`
@@ -63,8 +65,8 @@ const addressOf = (url: string) => {
 
 /**
  * Returns a function that opens a connection. It resolves with a ready client or, if Redis cannot be reached within
- * FIRST_CONNECT_MS, with a client that keeps reconnecting. All connections of one connector log an outage once, and its
- * end once, so a process has one connector.
+ * FIRST_CONNECT_MS, with a client that keeps reconnecting. A process creates one connector, because the connections of
+ * a connector together log each outage once, and its end once.
  */
 export function redisConnector(url: string, log: Pick<RedisLog, 'info' | 'warn'>): RedisConnect {
   const disconnected = new Set<RedisClient>()
@@ -74,7 +76,7 @@ export function redisConnector(url: string, log: Pick<RedisLog, 'info' | 'warn'>
     const client = open(url)
     client.on('error', (err: Error) => {
       if (!client.isOpen) return
-      // The stack of a network error shows no cause, so only its text is logged.
+      // The stack of a network error shows no cause, so log only its message.
       if (disconnected.size === 0) log.warn({ redis, reason: reasonOf(err) }, 'Redis cannot be reached; reconnecting')
       disconnected.add(client)
     })

@@ -10,7 +10,7 @@ import { disconnect, withReplyTimeout, type RedisConnect } from './redis-client.
 const EXPIRIES = 'colloquy:presence'
 /** Key prefix of a conversation's hash. Fields are `actor \0 holder`; values are `set-at in µs:expiry in ms:state`. */
 const CONVERSATION = 'colloquy:presence:'
-/** Time for which Redis keeps a key after its last mark expired, ms, so that a process can take its marks. */
+/** Time for which Redis keeps a key after its last mark expires, ms, so that a process can still take the marks. */
 const SLACK_MS = 3_600_000
 
 /** Sets `now` to Redis's time in ms. */
@@ -20,7 +20,7 @@ const NOW = `
 
 /**
  * KEYS: conversation, expiries. ARGV: field, member, state, ttl in ms, slack in ms. Sets or renews a mark. Times are
- * formatted with all digits, because Lua's default format rounds to 14.
+ * formatted with all digits, because Lua's default format rounds to 14 digits.
  */
 const SET = `${NOW}
   local ends = string.format('%.0f', now + ARGV[4])
@@ -33,8 +33,8 @@ const SET = `${NOW}
   end`
 
 /**
- * KEYS: conversation, expiries. ARGV: field, member. Removes a mark and returns 1; returns 0 if there is none. Leaves
- * an expired mark to TAKE, whose caller notifies the conversation's subscribers.
+ * KEYS: conversation, expiries. ARGV: field, member. Removes a mark and returns 1; returns 0 if there is none or it has
+ * expired. TAKE removes expired marks, because its caller notifies the conversation's subscribers.
  */
 const REMOVE = `${NOW}
   local ends = redis.call('ZSCORE', KEYS[2], ARGV[2])
@@ -52,7 +52,7 @@ const TAKE = `${NOW}
   end
   return members`
 
-/** Calls reject with Unavailable, immediately if Redis is disconnected, or after REPLY_MS (redis-client.ts). */
+/** Methods reject with Unavailable at once if Redis is disconnected, else after REPLY_MS without a reply. */
 export async function createRedisPresence(connect: RedisConnect): Promise<PresenceStore> {
   const client = await connect()
 
@@ -86,7 +86,7 @@ export async function createRedisPresence(connect: RedisConnect): Promise<Presen
   }
 }
 
-/** Returns the state of each actor's unexpired mark that was set last, from a conversation's hash. `now` is in ms. */
+/** Returns each actor's most recently set state in a conversation's hash, without expired marks. `now` is in ms. */
 function newestUnexpired(hash: Record<string, string>, now: number): Map<string, string> {
   const unexpired = Object.entries(hash).flatMap(([field, value]) => {
     const [, setAt, expiresAt, state = ''] = /^(\d+):(\d+):(.*)$/s.exec(value) ?? []

@@ -1,16 +1,19 @@
-// Rate limits across processes, on Redis. While Redis does not reply, each process limits by itself, so that an outage
-// neither rejects all requests nor lifts the limit.
+// Rate limits across processes, on Redis. While Redis does not reply, each process enforces the limit by itself, so
+// that an outage neither rejects all requests nor lifts the limit.
 
 import { createMemoryRateLimit } from './memory-rate-limit.ts'
 import { RATE_PERIOD_MS, type RateLimit } from './rate-limit.ts'
 import { disconnect, withReplyTimeout, type RedisConnect } from './redis-client.ts'
 
-/** Key prefix of the points that a key has taken; it expires with the period. */
+/** Prefix of the Redis key that counts the points taken by a key in its current period. Expires with the period. */
 const TAKEN = 'colloquy:rate:'
-/** Maximum time of a reply, ms. Every request waits for it. */
+/** Maximum time to wait for a reply, ms. It is short, because every request waits. */
 const REPLY_MS = 250
 
-/** KEYS: the key. ARGV: wanted points, points of a period, period in ms. Returns 0, or ms until the next period. */
+/**
+ * KEYS: the key. ARGV: wanted points, points per period, period in ms. Takes the points and returns 0; if too few are
+ * left, returns the ms until the next period. The first call of a period always succeeds.
+ */
 const TAKE = `
   local taken = tonumber(redis.call('GET', KEYS[1]) or '0')
   if taken > 0 and taken + ARGV[1] > tonumber(ARGV[2]) then return math.max(1, redis.call('PTTL', KEYS[1])) end
@@ -20,7 +23,7 @@ const TAKE = `
 
 export async function createRedisRateLimit(connect: RedisConnect, points: number): Promise<RateLimit> {
   const client = await connect()
-  const own = createMemoryRateLimit(points)
+  const fallback = createMemoryRateLimit(points)
   return {
     points,
     async take(key, wanted) {
@@ -30,11 +33,11 @@ export async function createRedisRateLimit(connect: RedisConnect, points: number
         return Number(reply) || null
       } catch {
         // redisConnector logs the outage.
-        return own.take(key, wanted)
+        return fallback.take(key, wanted)
       }
     },
     async close() {
-      await own.close()
+      await fallback.close()
       await disconnect(client)
     },
   }

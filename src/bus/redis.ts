@@ -7,7 +7,7 @@ import { createMemoryBus } from './memory.ts'
 import { disconnect, withReplyTimeout, type RedisClient, type RedisConnect, type RedisLog } from './redis-client.ts'
 
 const PREFIX = 'colloquy:'
-/** Maximum number of characters sent and not yet confirmed. Above this limit, messages are dropped. */
+/** Maximum number of published characters that Redis has not confirmed yet. Above this limit, messages are dropped. */
 const UNCONFIRMED_LIMIT = 32 * 1024 * 1024
 /** Characters added to the length of each message: about the memory that node-redis allocates for a command. */
 const COMMAND_OVERHEAD = 256
@@ -42,7 +42,7 @@ function createAlignment(
   const changed = new Set<string>()
   const subscribed = () => subscriber.getPubSubListeners('CHANNELS')
 
-  // One round at a time: node-redis loses a SUBSCRIBE sent while an UNSUBSCRIBE is pending, and the reverse.
+  // Run one round at a time: node-redis loses a SUBSCRIBE sent while an UNSUBSCRIBE is pending, and vice versa.
   let lastRound: Promise<void> = Promise.resolve()
   let nextRound: Promise<void> | undefined
 
@@ -58,7 +58,7 @@ function createAlignment(
     await subscriber.subscribe(missing, receive)
   }
 
-  /** Resolves when a round that began after this call is complete. Calls that wait share a round. */
+  /** Resolves when a round that began after this call is complete. All calls made before that round share it. */
   const align = (channels: Iterable<string>): Promise<void> => {
     for (const channel of channels) changed.add(channel)
     nextRound ??= lastRound = lastRound.catch(() => {}).then(round)
@@ -67,7 +67,7 @@ function createAlignment(
   return { align, alignAll: () => align([...wanted.keys(), ...subscribed().keys()]) }
 }
 
-/** Records that messages may have been lost, and calls back when both connections are ready again. */
+/** Records that messages may have been lost, and calls the callbacks when all clients are ready again. */
 function createRestoration(clients: readonly RedisClient[], log: RedisLog) {
   const callbacks = new Set<() => void>()
   const isReady = () => clients.every((client) => client.isReady)
@@ -78,7 +78,7 @@ function createRestoration(clients: readonly RedisClient[], log: RedisLog) {
     miss() {
       missed = true
     },
-    /** Calls the callbacks if messages may have been lost and both connections are ready. */
+    /** Calls the callbacks if messages may have been lost and all clients are ready. */
     announce() {
       if (!missed || !isReady()) return
       missed = false
@@ -124,7 +124,8 @@ export async function createRedisBus(connect: RedisConnect, log: RedisLog): Prom
 
   for (const client of clients) {
     client.on('error', restoration.miss)
-    // After a reconnect, node-redis restores the subscriptions from before the outage; this applies the changes since.
+    // After a reconnect, node-redis restores the subscriptions from before the outage; alignAll() applies changes
+    // since.
     client.on('ready', () => {
       refusal.reset()
       alignAll().then(restoration.announce, refusal.log)
@@ -160,7 +161,7 @@ export async function createRedisBus(connect: RedisConnect, log: RedisLog): Prom
       return end
     },
     onRestored(callback) {
-      // A new function for each call, so that a callback registered twice is called twice.
+      // Wrap the callback, so that a callback registered twice is called twice.
       const registered = () => callback()
       restoration.callbacks.add(registered)
       return () => void restoration.callbacks.delete(registered)

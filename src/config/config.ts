@@ -32,10 +32,12 @@ const environment = z.object({
   DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
   DATABASE_URL: url('postgres', 'postgresql').describe('URL of Postgres. Unset: the embedded database.'),
   DATABASE_POOL_SIZE: whole(6, 200, 10).describe(
-    'Maximum number of connections to Postgres from this process. A third is reserved for appends and deltas, and a third for other writes and background work.',
+    'Maximum number of connections to Postgres from this process. A third is reserved for appends and deltas, and a '
+      + 'third for other writes and background work.',
   ),
   READ_TIMEOUT_SECONDS: whole(1, 600, 10).describe(
-    'Seconds after which Postgres cancels a statement that a request reads with. Writes, background work and migrations have other limits; the embedded database has none.',
+    'Seconds after which Postgres cancels a read of a request. Writes, background work and migrations have other '
+      + 'limits; the embedded database has none.',
   ),
   REDIS_URL: url('redis', 'rediss').describe(
     'URL of the Redis that connects several processes. Unset: there is only one process.',
@@ -59,7 +61,8 @@ const environment = z.object({
   CONVERSATION_VISIBILITY: oneOf('OPEN', 'MEMBERS')
     .prefault('OPEN')
     .describe(
-      'Who sees a conversation that is created without `visibility`: every actor of its tenant, or only its participants.',
+      'Who sees a conversation that is created without `visibility`: every actor of its tenant, or only its '
+        + 'participants.',
     ),
   MAX_TURN_BYTES: whole(1, 64 * MiB, 262144).describe('Maximum content of one turn, in bytes of UTF-8.'),
   MAX_BATCH_TURNS: whole(1, 10000, 1000).describe('Maximum number of turns appended by one call.'),
@@ -70,7 +73,7 @@ const environment = z.object({
   ),
   BODY_TIMEOUT_SECONDS: whole(1, 600, 30).describe('Seconds within which the body of a request must arrive.'),
   WRITE_TIMEOUT_SECONDS: whole(1, 600, 30).describe(
-    'Seconds after which a connection is closed whose client accepts no data that waits for it.',
+    'Seconds after which a connection is closed if its client does not accept waiting data.',
   ),
   MAX_SOCKETS_PER_VIEWER: whole(1, 100_000, 200).describe('Maximum number of open WebSockets of one viewer.'),
   MAX_FRAME_BYTES: whole(1024, 256 * MiB, MiB).describe(
@@ -170,11 +173,11 @@ export const variables = Object.entries(environment.shape).map(([name, field]) =
   meaning: field.description ?? '',
 }))
 
-/** The variables that name the files of secrets. */
+/** The variables that name secret files. */
 export const secretFileVariables = variables.filter(({ name }) => isSecret(name)).map(({ name }) => fileVariable(name))
 
 /**
- * Parses the environment, with the secrets that files contain. An empty variable counts as unset. @throws ConfigError
+ * Parses the environment and the secret files that it names. An empty variable counts as unset. @throws ConfigError
  */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))

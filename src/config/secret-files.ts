@@ -4,17 +4,17 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Whether the variable may contain a secret: a key, or a URL with a password. Errors do not quote its value, and a file
- * may contain it.
+ * Whether the variable may contain a secret: a key, or a URL with a password. Errors do not quote the value of such a
+ * variable, and the value may be read from a file.
  */
 export const isSecret = (name: string): boolean => /_(URL|KEY)$/.test(name)
 
-/** The variable that names the file of a secret. */
+/** Returns the name of the variable that contains the path of a secret's file. */
 export const fileVariable = (name: string): string => `${name}_FILE`
 
 type Environment = Record<string, string | undefined>
 
-/** Reads a secret; white space around it is removed. @throws Error with a message that completes "NAME_FILE …" */
+/** Reads a secret and trims white space. @throws Error with a message that follows "NAME_FILE is PATH:" */
 function readSecret(path: string): string {
   let text: string
   try {
@@ -27,9 +27,9 @@ function readSecret(path: string): string {
 }
 
 /**
- * Returns the environment with the secrets that files contain, and a problem for each secret that cannot be read or is
- * given twice, by name. An empty variable counts as unset.
- * @param names the settings; those that are secrets may have a file
+ * Returns the environment with the secrets read from their files, and, by variable name, a problem for each secret that
+ * cannot be read or is also set directly. An empty variable counts as unset.
+ * @param names names of all settings; only secrets (`isSecret`) may be read from files
  */
 export function readSecretFiles(
   env: Environment,

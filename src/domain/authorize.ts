@@ -1,5 +1,6 @@
-// Decides whether the viewer may read or change a conversation. A MEMBERS conversation exists only for its present and
-// former participants, and only present ones change it. Statements in store/sql apply the first rule (visible.ts).
+// Decides whether the viewer may read or change a conversation. Only present and former participants see a MEMBERS
+// conversation, and only present participants may change it. The statements in store/sql enforce the first rule
+// (visible.ts).
 
 import { NotAllowed, NotFound } from '../errors.ts'
 import type { Tx } from '../store/db.ts'
@@ -20,7 +21,7 @@ export async function requireConversation(
 }
 
 /**
- * Locks the conversation for a change by the viewer. Locks nothing if it throws.
+ * Locks the conversation for a change by the viewer. If it throws, the caller must roll back, which ends the lock.
  * @throws NotFound if the viewer sees no such conversation
  * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
  */
@@ -33,7 +34,7 @@ export async function lockConversation(tx: Tx, viewer: Viewer, conversationId: s
 
 /**
  * Checks that the viewer may change the conversation, whose journal the transaction has locked.
- * @throws NotFound @throws NotAllowed as `lockConversation`
+ * @throws NotFound and NotAllowed in the same cases as `lockConversation`
  */
 export async function requireChange(
   tx: Tx,
@@ -42,17 +43,17 @@ export async function requireChange(
   { visibility }: LockedJournal,
 ): Promise<void> {
   if (visibility === 'OPEN') return
-  const presence = await presenceOf(tx, actor, conversationId)
-  if (presence === 'NEVER') throw new NotFound('conversation', conversationId)
-  if (presence === 'LEFT') throw notPresent(actor)
+  const membership = await membershipOf(tx, actor, conversationId)
+  if (membership === 'NEVER') throw new NotFound('conversation', conversationId)
+  if (membership === 'LEFT') throw notPresent(actor)
 }
 
-/** Checks that the actor is in the conversation, which the transaction has locked. @throws NotAllowed */
+/** Checks that the actor is in the conversation, which the transaction has locked. @throws NotAllowed if it is not */
 export async function requirePresence(tx: Tx, actor: string, conversationId: string): Promise<void> {
-  if ((await presenceOf(tx, actor, conversationId)) !== 'PRESENT') throw notPresent(actor)
+  if ((await membershipOf(tx, actor, conversationId)) !== 'PRESENT') throw notPresent(actor)
 }
 
-async function presenceOf(tx: Tx, actor: string, conversationId: string): Promise<'PRESENT' | 'LEFT' | 'NEVER'> {
+async function membershipOf(tx: Tx, actor: string, conversationId: string): Promise<'PRESENT' | 'LEFT' | 'NEVER'> {
   const key = { conversationId_actor: { conversationId, actor } }
   const participant = await tx.participant.findUnique({ where: key, select: { leftAt: true } })
   if (participant === null) return 'NEVER'

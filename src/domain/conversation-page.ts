@@ -1,4 +1,4 @@
-// Lists conversations: the filter, the orders and their cursors.
+// Lists conversations in pages: defines the filter, the orders and their cursors.
 
 import { z } from 'zod'
 import { listConversations, type ConversationOrder } from '../store/sql/conversation/read-conversations.ts'
@@ -44,7 +44,7 @@ export function conversationCursor(conversation: Conversation, order: Conversati
 }
 
 /**
- * Returns a page of the tenant's conversations that match the filter, newest first. In CREATED order, concurrent writes
+ * Returns a page of the visible conversations that match the filter, newest first. In CREATED order, concurrent writes
  * cannot make a page repeat or miss a conversation. In ACTIVE order, a conversation with a new entry moves to the
  * front.
  * @throws InvalidInput

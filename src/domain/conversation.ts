@@ -1,4 +1,4 @@
-// Conversations: creating, reading and updating them. conversation-page.ts lists them.
+// Creates, reads and updates conversations. conversation-page.ts lists them.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../errors.ts'
@@ -29,7 +29,7 @@ export type Conversation = Omit<
   ConversationRow,
   'publicTurnCount' | 'publicTokenCount' | 'viewActor' | 'windows' | 'addressed'
 > & {
-  /** Committed turns in the viewer's view, and their tokens; null if countOfTurns must count them. */
+  /** Number of committed turns in the viewer's view, and of their tokens; null if countOfTurns must count them. */
   counts: TurnCount | null
 }
 
@@ -57,7 +57,10 @@ const createConversationInput = z.object({
 })
 export type CreateConversationInput = z.input<typeof createConversationInput>
 
-/** Returns the participants to create: in a MEMBERS conversation, the creator is one of them. */
+/**
+ * Returns the given participants and, in a MEMBERS conversation, the creator. @throws InvalidInput if an actor occurs
+ * twice
+ */
 function participantsOf(
   { participants }: z.output<typeof createConversationInput>,
   visibility: ConversationVisibility,
@@ -71,9 +74,10 @@ function participantsOf(
 }
 
 /**
- * Creates a conversation and returns it. If the viewer sees a conversation with the given key, returns that conversation
+ * Creates a conversation and returns it. If the viewer sees a conversation with the given key, returns that one,
  * unchanged. The creator of a MEMBERS conversation is one of its participants.
- * @throws InvalidInput @throws Conflict if the existing conversation is changed or deleted concurrently
+ * @throws InvalidInput
+ * @throws Conflict if the existing conversation is changed or deleted concurrently
  */
 export async function createConversation(
   deps: Platform,
@@ -158,7 +162,7 @@ export async function getConversations(
   return new Map(rows.map((row) => [row.id, toConversation(row)]))
 }
 
-/** Returns the conversation with the key that the viewer sees, the oldest if there are several; null if there is none. */
+/** Returns the oldest conversation with the given key among those that the viewer sees; null if there is none. */
 export async function getConversationByKey(
   deps: Pick<Platform, 'pool'>,
   viewer: Viewer,
@@ -169,8 +173,8 @@ export async function getConversationByKey(
 }
 
 /**
- * Moves what is derived from a conversation's turns when its visibility changes. src/deps.ts injects it, because this file
- * must not import domain/erasure.
+ * Moves the facts of a conversation when its visibility changes. src/deps.ts injects it, because this file must not
+ * import domain/erasure.
  */
 export type ChangeVisibility = (
   tx: Tx,
@@ -180,9 +184,10 @@ export type ChangeVisibility = (
 export type UpdateDeps = Platform & { changeVisibility: ChangeVisibility }
 
 /**
- * Changes who sees the conversation, which the transaction has locked. The key of a conversation that was OPEN becomes
- * free for others, who must not learn from it that the conversation exists.
- * @throws NotAllowed @throws Conflict
+ * Changes the visibility of the conversation, which the transaction has locked. A conversation that becomes MEMBERS
+ * frees its key for other conversations, because a taken key would reveal that it exists.
+ * @throws NotAllowed if the viewer is not in the conversation
+ * @throws Conflict if another OPEN conversation has the key of a conversation that would become OPEN
  */
 async function changeVisibility(
   deps: UpdateDeps,
@@ -222,7 +227,7 @@ export type UpdateConversationInput = z.input<typeof updateConversationInput>
  * Updates the given fields and returns the conversation. Null clears a field or restores its default; metadata is
  * replaced as a whole. Subscriptions of viewers who no longer see the conversation end.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed if a viewer who is not in the conversation changes its visibility, or has left a MEMBERS conversation
+ * @throws NotAllowed if the viewer has left a MEMBERS conversation, or changes visibility without being a participant
  * @throws Conflict if the conversation would become OPEN and another OPEN conversation has its key
  */
 export async function updateConversation(

@@ -1,5 +1,5 @@
-// All dependencies of the domain's verbs: the platform, and the domain's state in this process. Only code outside the
-// domain imports this type: each verb declares a smaller type.
+// All dependencies of the domain functions: the platform, and the domain's state in this process. Only code outside the
+// domain imports this type: each domain function declares a smaller type.
 
 import type { ChangeVisibility } from './conversation.ts'
 import type { Feeds } from './event/feeds.ts'

@@ -1,4 +1,4 @@
-// Notifies the workers of this process of conversations with new journal entries. A lost notification only delays the
+// Notifies the workers of this process when a conversation has new journal entries. A lost notification only delays the
 // work: each worker also searches for work periodically.
 
 export type JournalNotifier = {

@@ -28,8 +28,8 @@ export type Page<T> = { items: T[]; hasNextPage: boolean; hasPreviousPage: boole
 
 /**
  * Cuts a page from `rows`, which are in the direction of paging and include one row beyond the page if there is one.
- * In the other direction, another page is assumed to exist if a cursor was given.
- * `isCut`: more rows exist although `rows` is not full.
+ * In the other direction, another page is assumed to exist if a cursor was given. `isCut` is true if further rows exist
+ * that were not read because the rows are too large together.
  */
 export function slice<T>(rows: T[], { size, backwards, after, before }: PageRequest, isCut = false): Page<T> {
   const isMore = rows.length > size || isCut

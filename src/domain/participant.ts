@@ -1,4 +1,4 @@
-// Participants of a conversation: adding, removing, history windows and read marks.
+// Adds and removes the participants of a conversation, and maintains their history windows and read marks.
 
 import { z } from 'zod'
 import { InvalidInput, LimitReached, NotFound } from '../errors.ts'
@@ -23,7 +23,7 @@ export const MAX_PARTICIPANTS = 2000
 
 export const tooManyParticipants = () =>
   new LimitReached(
-    `The conversation has ${MAX_PARTICIPANTS} participants, the maximum; former participants count.`,
+    `The conversation has ${MAX_PARTICIPANTS} participants, the maximum, including former ones.`,
     MAX_PARTICIPANTS,
   )
 
@@ -61,7 +61,7 @@ async function getParticipant(
   return row ? toParticipant(row) : null
 }
 
-/** Returns a participant that a call has just changed. @throws NotFound if the conversation was deleted meanwhile */
+/** Reads a participant after a change. @throws NotFound if the conversation was deleted meanwhile */
 async function participantNow(
   deps: Platform,
   tenant: string,
@@ -73,14 +73,14 @@ async function participantNow(
   return participant
 }
 
-/** Largest unread count: of more unread turns, only so many are counted. */
+/** Maximum unread count. Further unread turns are not counted. */
 export const MAX_UNREAD = 1000
-/** Number of participants whose unread turns one statement counts, so that the statement is short. */
+/** Maximum number of participants per statement that counts unread turns, so that each statement is short. */
 const COUNTED_AT_ONCE = 100
 
 /**
- * For each participant, counts the unread committed turns by other actors that both it and the viewer see, up to
- * MAX_UNREAD.
+ * Returns the unread count of each participant: the committed turns by other actors, up to MAX_UNREAD, that both the
+ * participant and the viewer see.
  */
 export async function getUnreadCounts(
   { pool }: Pick<Platform, 'pool'>,
@@ -178,8 +178,8 @@ export async function removeParticipant(
 }
 
 /**
- * Returns the participant that the viewer acts as.
- * @throws NotFound @throws NotAllowed if the actor is not in the conversation
+ * Returns the viewer as a participant of the conversation.
+ * @throws NotFound @throws NotAllowed if the viewer is not in the conversation
  */
 export async function participantIn(deps: Platform, viewer: Viewer, conversationId: string): Promise<Participant> {
   const participant = await getParticipant(deps, viewer, conversationId, viewer.actor)
@@ -195,18 +195,18 @@ export type MarkReadInput = z.input<typeof markReadInput>
  * Marks entries up to `seq` as read and returns the participant. The read mark never moves back.
  * @throws InvalidInput if `seq` is greater than the journal's last seq @throws NotFound @throws NotAllowed
  */
-export async function markRead(deps: Platform, viewer: Viewer, input: MarkReadInput): Promise<Participant> {
+export async function markRead(deps: Platform, principal: Viewer, input: MarkReadInput): Promise<Participant> {
   const { conversationId, seq, as } = parse(markReadInput, input)
-  const reader = actAs(viewer, as)
-  const participant = await participantIn(deps, reader, conversationId)
-  const last = await requireConversation(deps, reader, conversationId)
+  const viewer = actAs(principal, as)
+  const participant = await participantIn(deps, viewer, conversationId)
+  const last = await requireConversation(deps, viewer, conversationId)
   if (seq > last) throw InvalidInput.at('seq', `is ${seq}, but the newest entry of the conversation is ${last}`)
   const { count: moved } = await deps.db.participant.updateMany({
-    where: { conversationId, actor: reader.actor, lastReadSeq: { lt: seq } },
+    where: { conversationId, actor: viewer.actor, lastReadSeq: { lt: seq } },
     data: { lastReadSeq: seq },
   })
-  // A concurrent call may have moved the mark further.
-  if (moved === 0) return (await getParticipant(deps, reader, conversationId, reader.actor)) ?? participant
-  announceRead(deps, viewer.tenant, conversationId, reader.actor)
+  // A concurrent call may have moved the read mark further.
+  if (moved === 0) return (await getParticipant(deps, viewer, conversationId, viewer.actor)) ?? participant
+  announceRead(deps, viewer.tenant, conversationId, viewer.actor)
   return { ...participant, lastReadSeq: seq }
 }

@@ -18,7 +18,7 @@ import type { TenantGates } from './tenant-gate.ts'
 import type { CustomDetector } from '../text/redact.ts'
 import type { AutomaticThresholds } from './automatic-thresholds.ts'
 
-/** Configured maximums of one call. */
+/** Configured limits of one call. */
 export type Limits = {
   /** Maximum size of one turn's content, in UTF-8 bytes. */
   turnBytes: number
@@ -31,7 +31,7 @@ export type Limits = {
 export type Log = Record<'debug' | 'info' | 'warn' | 'error', (details: object, message: string) => void>
 
 export type Platform = {
-  /** The connection pool of writes and background work; hot verbs use pools with named statements. */
+  /** Connections for writes and background work. Appends and deltas have their own pool (store/connections.ts). */
   pool: Pool
   /** Prisma on the same pool. */
   db: Db
@@ -40,7 +40,7 @@ export type Platform = {
     pool: Pool
     db: Db
     timeoutMs: number
-    /** Whether the error says that a statement exceeded `timeoutMs`. */
+    /** Whether the error is that of a statement that exceeded `timeoutMs`. */
     isTimeout(error: unknown): boolean
   }
   gates: TenantGates
@@ -61,12 +61,12 @@ export type Platform = {
   jobs: JobQueue
   automatic: AutomaticThresholds
   vectors: VectorSearch
-  /** Called after each commit with the journal ranges that it wrote. Wakes this process's workers. */
+  /** Wakes this process's workers. Call it after each commit with the journal ranges that the commit wrote. */
   notifyWorkers: (ranges: readonly JournalRange[]) => void
-  /** Passes these notifications to the background jobs. */
+  /** Passes the calls of `notifyWorkers` on to the background jobs. */
   journalNotifier: JournalNotifier
   limits: Limits
-  /** Visibility of a conversation that is created without one. */
+  /** Visibility of a conversation that is created without `visibility`. */
   conversationVisibility: ConversationVisibility
   /** Lease of a streaming turn's writer in ms: a turn that gets no delta for longer is aborted. */
   streamLeaseMs: number
@@ -77,10 +77,10 @@ export type Platform = {
 
 /** Health checks of a server's dependencies, for /ready. */
 export type Health = {
-  /** Rejects when the database does not answer. */
+  /** Rejects if the database does not reply. */
   database(): Promise<unknown>
-  /** Rejects when the bus does not answer. */
+  /** Rejects if the bus does not reply. */
   bus(): Promise<unknown>
-  /** A sentence that names the failures an acknowledged write survives. */
+  /** A sentence that names the failures that acknowledged writes survive. */
   durability: string
 }

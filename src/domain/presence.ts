@@ -21,7 +21,7 @@ export type SetPresenceInput = z.input<typeof setPresenceInput>
 
 /** One open socket, which owns the presence set over it. */
 export type PresenceHolder = {
-  /** Renews the mark until `end` is called. OFFLINE stops renewing it. */
+  /** Renews the mark until `end` is called; with OFFLINE, stops renewing it. */
   keep(mark: PresenceMark, state: PresenceState): void
   readonly id: string
   /** Removes all marks of this holder and announces the resulting states. If this fails, the marks expire. */
@@ -32,20 +32,20 @@ export type PresenceHolder = {
 const HTTP_HOLDER = 'http'
 
 /**
- * Sets the viewer's presence, or that of `as`, and returns the participant. OFFLINE removes only the state that this
- * holder set; states set by other holders remain. `holder` is null for a client without a socket.
+ * Sets the presence of the principal, or of `as`, and returns the participant. OFFLINE removes only the state that this
+ * holder set; the states set by other holders remain. `holder` is null for a client without a socket.
  * @throws InvalidInput @throws NotFound @throws NotAllowed if the actor is not in the conversation
  */
 export async function setPresence(
   deps: Platform,
-  viewer: Viewer,
+  principal: Viewer,
   input: SetPresenceInput,
   holder: PresenceHolder | null,
 ): Promise<Participant> {
   const { conversationId, state, as } = parse(setPresenceInput, input)
-  const actor = actAs(viewer, as)
-  const participant = await participantIn(deps, actor, conversationId)
-  const mark = { conversationId, actor: actor.actor, holder: holder?.id ?? HTTP_HOLDER }
+  const viewer = actAs(principal, as)
+  const participant = await participantIn(deps, viewer, conversationId)
+  const mark = { conversationId, actor: viewer.actor, holder: holder?.id ?? HTTP_HOLDER }
   if (state === 'OFFLINE') await deps.presence.remove(mark)
   else await deps.presence.set(mark, state, deps.presenceTtlMs)
   holder?.keep(mark, state)
@@ -59,7 +59,7 @@ async function announce(deps: Platform, { conversationId, actor }: PresenceMark)
   announcePresence(deps, conversationId, actor, (states.get(conversationId)?.get(actor) ?? 'OFFLINE') as PresenceState)
 }
 
-/** Logs the error, unless the store has logged that it cannot be reached. */
+/** Logs the error unless it is Unavailable, which redis-client.ts logs. */
 function report({ log }: Platform, error: unknown, message: string): void {
   if (!(error instanceof Unavailable)) log.warn({ err: error }, message)
 }
@@ -77,7 +77,7 @@ export async function getPresence(
   return participants.map((p) => (states.get(p.conversationId)?.get(p.actor) ?? 'OFFLINE') as PresenceState)
 }
 
-/** Creates the holder of one socket. It renews its marks three times per presenceTtlMs. */
+/** Creates the holder of one socket, which renews its marks three times per presenceTtlMs. */
 export function createPresenceHolder(deps: Platform): PresenceHolder {
   const kept = new Map<string, { mark: PresenceMark; state: PresenceState }>()
   const renew = setInterval(() => {
@@ -102,7 +102,7 @@ export function createPresenceHolder(deps: Platform): PresenceHolder {
       try {
         for (const mark of marks) if (await deps.presence.remove(mark)) await announce(deps, mark)
       } catch (error) {
-        report(deps, error, 'ending presence failed')
+        report(deps, error, 'could not end presence')
       }
     },
   }

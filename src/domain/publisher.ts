@@ -60,7 +60,7 @@ export function announceEntries(publisher: JournalPublisher, written: readonly J
   publisher.notifyWorkers(written)
 }
 
-/** Announces text of an open turn, after the commit. The text of a turn with an audience is not published. */
+/** Announces text of an open turn, after the commit. For a turn with an audience, announces only the text's end. */
 export function announceDelta(
   publisher: Publisher,
   conversationId: string,

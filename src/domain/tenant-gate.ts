@@ -1,25 +1,25 @@
-// Bounds the work that one tenant does at the same time, so that it cannot take what all tenants share: connections to
-// the database, the processor and memory. Work beyond the bound waits in order of arrival; other tenants do not wait for
-// it.
+// Limits the concurrent work of each tenant, so that no tenant exhausts the resources that all tenants share: database
+// connections, CPU and memory. Work beyond the limit waits in order of arrival; other tenants do not wait for it.
 
 import { ServerBusy } from '../errors.ts'
 
 /**
- * Maximum number of pieces of work of one kind that wait in one tenant. As many sockets may be open, and one event may be
- * rendered for each of them.
+ * Maximum number of waiting pieces of work of one kind per tenant. It allows for as many open sockets, because one
+ * event may be rendered for each of them.
  */
 export const MAX_WAITING = 10_000
 
-type Place = { running: number; waiting: (() => void)[] }
+/** The work of one tenant: the number of running pieces, and the `resolve` function of each waiting one. */
+type TenantWork = { running: number; waiting: (() => void)[] }
 
 export type TenantGate = {
-  /** Runs the work when fewer than the maximum are running in the tenant. @throws ServerBusy if MAX_WAITING wait */
+  /** Runs the work as soon as the tenant's limit allows. @throws ServerBusy if MAX_WAITING pieces of work wait */
   run<T>(tenant: string, work: () => Promise<T> | T): Promise<T>
 }
 
-/** The bounds of one process, by kind of work. Work of one kind may start work of a kind further down, but not up. */
+/** The gates of one process, by kind of work. To avoid deadlocks, work may only start work of kinds listed below it. */
 export type TenantGates = {
-  /** Parsing and answering requests with the largest bodies: one at a time, because they take the most memory. */
+  /** Parsing and answering requests with the largest bodies; one at a time, because they use the most memory. */
   batches: TenantGate
   /** Parsing and answering requests with a large body. */
   bodies: TenantGate
@@ -27,16 +27,16 @@ export type TenantGates = {
   contexts: TenantGate
   /** Extracting, comparing and recording facts, and writing summaries and profiles. */
   memory: TenantGate
-  /** Reads of queries. */
+  /** Database reads of queries. */
   reads: TenantGate
   /** Searching scopes that are too large to read completely. */
   searches: TenantGate
 }
 
-/** Maximum number of pieces of heavy work of each kind that one tenant runs at the same time. */
+/** Maximum number of concurrent pieces of heavy work of each kind per tenant. */
 const HEAVY_CONCURRENCY = 2
 
-/** @param readConnections number of connections for reads; a tenant uses all but one of them */
+/** @param readConnections number of connections for reads; one tenant uses at most all but one of them */
 export const createTenantGates = (readConnections: number): TenantGates => ({
   batches: createTenantGate(1),
   bodies: createTenantGate(HEAVY_CONCURRENCY),
@@ -46,24 +46,24 @@ export const createTenantGates = (readConnections: number): TenantGates => ({
   searches: createTenantGate(HEAVY_CONCURRENCY),
 })
 
-/** @param maximum number of pieces of work that one tenant runs at the same time */
-export function createTenantGate(maximum: number): TenantGate {
-  const places = new Map<string, Place>()
+/** @param limit maximum number of concurrent pieces of work per tenant */
+export function createTenantGate(limit: number): TenantGate {
+  const workByTenant = new Map<string, TenantWork>()
 
-  function leave(tenant: string, place: Place): void {
-    const next = place.waiting.shift()
-    // The next one takes over the place.
+  function leave(tenant: string, current: TenantWork): void {
+    const next = current.waiting.shift()
+    // The next piece of work replaces the one that ended, so `running` does not change.
     if (next) return next()
-    place.running -= 1
-    if (place.running === 0) places.delete(tenant)
+    current.running -= 1
+    if (current.running === 0) workByTenant.delete(tenant)
   }
 
   return {
     async run(tenant, work) {
-      let place = places.get(tenant)
-      if (!place) places.set(tenant, (place = { running: 0, waiting: [] }))
-      const entered = place
-      if (entered.running < maximum) entered.running += 1
+      let current = workByTenant.get(tenant)
+      if (!current) workByTenant.set(tenant, (current = { running: 0, waiting: [] }))
+      const entered = current
+      if (entered.running < limit) entered.running += 1
       else if (entered.waiting.length >= MAX_WAITING) throw new ServerBusy(MAX_WAITING)
       else await new Promise<void>((resolve) => entered.waiting.push(resolve))
       try {

@@ -1,5 +1,6 @@
-// Decides which turns, summaries and events a view contains. A participant's view is its history windows, minus turns
-// limited to other participants. store/sql/visible.ts has the same rule in SQL; a property test compares the two.
+// Decides which turns, summaries and events a view contains. A participant's view contains the turns in its history
+// windows, except turns limited to other participants. store/sql/visible.ts has the same rule in SQL; a property test
+// compares the two.
 
 import type { ConversationVisibility } from '../store/generated/enums.ts'
 import type { Viewer } from '../store/viewer.ts'
@@ -7,7 +8,7 @@ import type { Viewer } from '../store/viewer.ts'
 export type { Viewer } from '../store/viewer.ts'
 
 export type View = {
-  /** Null for an actor who was never a participant, who sees all turns without an audience of an OPEN conversation. */
+  /** Null for an actor who was never a participant: it sees all turns without an audience of an OPEN conversation. */
   actor: string | null
   /** Seqs at which the view opens, closes, opens again …, ascending. */
   windows: readonly number[]
@@ -18,7 +19,7 @@ export type View = {
 /** The view of an OPEN conversation by an actor who was never a participant. */
 export const OPEN_VIEW: View = { actor: null, windows: [1], addressed: false }
 
-/** The view of a MEMBERS conversation by an actor who was never a participant: the conversation does not exist. */
+/** The view of a MEMBERS conversation by an actor who was never a participant: not even the conversation is visible. */
 export const NO_VIEW: View = { actor: null, windows: [], addressed: false }
 
 /** Returns the actor's view; `participant` is null or undefined for an actor who was never a participant. */
@@ -44,8 +45,8 @@ export function isOpenAt(windows: readonly number[], seq: number): boolean {
 }
 
 /**
- * Whether the view contains this version of a turn: its seq and root seq are in windows, and no audience excludes the
- * actor.
+ * Whether the view contains this version of a turn: its seq and root seq are in windows, and its audience, if any,
+ * includes the actor.
  */
 export function sees(view: View, turn: VisibilityFields): boolean {
   return (
@@ -59,8 +60,8 @@ export function sees(view: View, turn: VisibilityFields): boolean {
 type SummaryRange = { fromSeq: number; toSeq: number; newestSeq: number }
 
 /**
- * Whether the seqs from `from` to `to`, both included, overlap a window (`first` 0), or a gap before or between windows
- * (`first` -1).
+ * Whether the seqs from `from` to `to`, both included, overlap a window (`first` 0), or a gap before, between or after
+ * windows (`first` -1).
  */
 function overlaps({ windows }: Pick<View, 'windows'>, first: -1 | 0, from: number, to: number): boolean {
   for (let i: number = first; i < windows.length; i += 2) {

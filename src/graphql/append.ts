@@ -59,7 +59,8 @@ export const TurnInput = builder.inputType('TurnInput', {
     sources: t.field({ type: [SourceInput], description: 'What it was drawn from, at most 100 passages.' }),
     metadata: t.field({
       type: 'JSON',
-      description: `Data of your own: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most ${JSON_DEPTH} deep.`,
+      description:
+        `Data of your own: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most ` + `${JSON_DEPTH} deep.`,
     }),
     createdAt: t.field({
       type: 'DateTime',
@@ -109,7 +110,8 @@ const AppendTurnsPayload = builder
       turns: t.field({
         type: ['Turn'],
         description:
-          'In the order given, one after the other in the conversation; those of a known clientId where they stood already.',
+          'In the order given, one after the other in the conversation; those of a known clientId where they stood '
+          + 'already.',
         resolve: ({ turns }) => turns,
       }),
     }),

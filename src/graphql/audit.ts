@@ -8,8 +8,8 @@ const MemoryAudit = builder
   .implement({
     description:
       'How well what is known is kept, over the facts that the viewer sees. No model is asked. Rates are 0 to 1, and '
-      + 'null where there is nothing to divide by. Facts are compared by the rules of reconciling, for the 100 users of '
-      + 'whom something was learned last, and the newest 500 active facts of each.',
+      + 'null where there is nothing to divide by. Facts are compared by the rules of reconciling, for the 100 users '
+      + 'of whom something was learned last, and the newest 500 active facts of each.',
     fields: (t) => ({
       activeFacts: t.exposeInt('activeFacts', { description: 'What is held to be so.' }),
       supersededFacts: t.exposeInt('supersededFacts', {
@@ -22,7 +22,8 @@ const MemoryAudit = builder
       exactDuplicateRate: t.exposeFloat('exactDuplicateRate', {
         nullable: true,
         description:
-          'Share of `exactDuplicatesSkipped` in the sum of it, `activeFacts` and `supersededFacts`; null if the sum is 0.',
+          'Share of `exactDuplicatesSkipped` in the sum of it, `activeFacts` and `supersededFacts`; null if the sum '
+          + 'is 0.',
       }),
       nearDuplicateRate: t.exposeFloat('nearDuplicateRate', {
         nullable: true,

@@ -1,5 +1,6 @@
 // The schema builder: plugins, defaults and the root types. Each other file that defines types covers one domain
-// concept. It refers to the object types of other files by name, as a string, so that no two files import each other.
+// concept. Such a file refers to the object types of other files by name, as a string, so that no two files import each
+// other.
 
 import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'

@@ -81,7 +81,7 @@ export type AssemblyRequest = {
   tokenBudget: number
   /** Maximum number of messages; null for no limit. */
   maxMessages: number | null
-  /** Maximum number of characters in UTF-16 units; null for no limit. */
+  /** Maximum length of all messages together, in UTF-16 units; null for no limit. */
   maxChars: number | null
   /** Number of newest turns to include if they fit (window.ts); null for as many as fit. */
   recentTurns: number | null
@@ -207,7 +207,7 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
   }
 }
 
-/** Returns the message of the system prompt, or an empty array without one. */
+/** Returns the message of the system prompt; an empty array if there is no prompt. */
 async function measureSystemPrompt(tokens: Tokens, systemPrompt: string | null): Promise<MeasuredMessage[]> {
   if (!systemPrompt?.trim()) return []
   const reason = "the conversation's system prompt"

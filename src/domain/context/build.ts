@@ -18,8 +18,8 @@ const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 /** Maximum `tokenBudget`, in tokens. */
 const MAX_TOKENS = 2_000_000
 /**
- * Maximum `recentTurns`, and its default. A window that is trimmed in steps has up to twice as many turns. It bounds
- * the work for a large budget and short turns.
+ * Maximum `recentTurns`, and its default. A window that is trimmed in steps has up to twice as many turns. The maximum
+ * bounds the work if the budget is large and the turns are short.
  */
 export const MAX_RECENT_TURNS = 2_500
 /** Maximum number of hits of one recall. */
@@ -135,7 +135,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
   return context
 }
 
-/** Returns `names`, plus the names of the actors of the turns that are in the conversation. */
+/** Returns `names`, extended by the names of the actors whose turns are in the conversation. */
 async function namesOf(
   { pool }: RecallDeps,
   viewer: Viewer,

@@ -14,7 +14,7 @@ import {
 } from './measure.ts'
 import { windowStart } from './window.ts'
 
-/** `taken` fit and `omitted` do not. */
+/** The turns that fit, and those that do not. */
 type Choice = { taken: KeptTurn[]; omitted: KeptTurn[] }
 type ChosenKeptTurns = Choice & { instructions: Choice }
 
@@ -73,7 +73,7 @@ export type ChosenTurns = {
   isWhole: boolean
 }
 
-/** Chooses the window. The sizes of the chosen kept turns are already counted, so these take no space in the window. */
+/** Chooses the window. Chosen kept turns take no space in it, because the caller has already counted their sizes. */
 export function chooseTurns(
   measured: MeasuredTurns,
   kept: ChosenKeptTurns,
@@ -84,9 +84,9 @@ export function chooseTurns(
   const isNewest = new Set(newest)
   const counted = new Map([...kept.instructions.taken, ...kept.taken].map((each) => [each.sources[0]!, each]))
   const countedAt = (index: number) => counted.get(turns[index]!.sources[0]!)
-  const refusedIds = new Set(idsOf(kept.instructions.omitted))
-  const isRefused = (index: number) => refusedIds.has(turns[index]!.sources[0]!)
-  const sizes = sizesFrom(measured, (index) => countedAt(index) !== undefined || isRefused(index))
+  const omittedInstructionIds = new Set(idsOf(kept.instructions.omitted))
+  const isOmittedInstruction = (index: number) => omittedInstructionIds.has(turns[index]!.sources[0]!)
+  const sizes = sizesFrom(measured, (index) => countedAt(index) !== undefined || isOmittedInstruction(index))
   const start = windowStart({
     rootSeqs: request.rootSeqs,
     complete: request.complete,
@@ -97,7 +97,7 @@ export function chooseTurns(
   const window: MeasuredMessage[] = []
   const orphans: MeasuredMessage[] = []
   for (let index = start; index < turns.length; index++) {
-    if (isNewest.has(index) || isRefused(index)) continue
+    if (isNewest.has(index) || isOmittedInstruction(index)) continue
     const keptTurn = countedAt(index)
     if (keptTurn) window.push(keptTurn)
     else if (isOrphanResult(index) || groupOf(index)[0]! < start) orphans.push(turns[index]!)
@@ -105,7 +105,7 @@ export function chooseTurns(
   }
   const inWindow = new Set(idsOf(window))
   const omitted = kept.omitted.filter(({ sources }) => !inWindow.has(sources[0]!))
-  const omittedIds = new Set([...idsOf(omitted), ...refusedIds])
+  const omittedIds = new Set([...idsOf(omitted), ...omittedInstructionIds])
   const older = turns.filter(
     ({ sources: [id] }, index) => index < start && !isNewest.has(index) && !counted.has(id!) && !omittedIds.has(id!),
   )
@@ -126,8 +126,8 @@ export function chooseTurns(
 }
 
 /**
- * Returns, for each index, the size of a window that starts there, with the newest turn. Kept turns that are counted
- * elsewhere, and instructions that are left out, add nothing.
+ * Returns, for each index, the size of a window that starts at that index, including the newest turn. Kept turns that
+ * are counted elsewhere, omitted instructions, and results of calls outside the context add nothing.
  */
 function sizesFrom(
   { turns, newest, groupOf, isOrphanResult }: MeasuredTurns,

@@ -38,8 +38,8 @@ export type MaterialRequest = {
 const MIN_TURNS = 16
 const MAX_TURNS = 1000
 /**
- * Minimum number of tokens after which a read ends; otherwise it ends after the budget's tokens. Long turns then need
- * few reads.
+ * A read ends after this number of tokens, or after the token budget if that is larger, so that long turns need few
+ * reads.
  */
 const MIN_TOKENS = 100_000
 /** Maximum number of turns to search for the tool call that the newest turn answers. */
@@ -49,8 +49,8 @@ const MAX_SEQ = 2 ** 31 - 1
 
 /**
  * Reads the conversation's newest turns after a root seq, as many as may fit; returns them oldest first.
- * `complete`: whether all turns after that root seq were read. The page size is estimated from the average token count,
- * so that one page usually suffices.
+ * `complete` is true if all turns after that root seq were read. The page size is estimated from the average token
+ * count, so that one page usually suffices.
  */
 async function readRecent(
   deps: RecallDeps,
@@ -131,7 +131,7 @@ function lacksCall(recent: readonly Turn[], read: number): boolean {
 
 /**
  * Reads the material of a context, and the display names of its actors.
- * @throws NotFound if the viewer's tenant has no such conversation
+ * @throws NotFound if the viewer sees no such conversation
  * @throws InvalidInput if `as` or one of the actors was never in the conversation
  */
 export async function readMaterial(
@@ -165,18 +165,12 @@ export async function readMaterial(
   const kept = candidates.filter(
     (turn) => hasContent(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
   )
-  const speakerIds = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
-  const { participants: speakers, otherCount } = await readSpeakers(
-    deps.db,
-    viewer.tenant,
-    conversation.id,
-    speakerIds,
-    as,
-  )
-  const missing = (actors ?? []).findIndex((actor) => !speakers.some((each) => each.actor === actor))
+  const actorIds = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
+  const { participants, otherCount } = await readSpeakers(deps.db, viewer.tenant, conversation.id, actorIds, as)
+  const missing = (actors ?? []).findIndex((actor) => !participants.some((each) => each.actor === actor))
   if (missing >= 0) throw InvalidInput.at(`filterParticipants.${missing}`, unknownActor(actors![missing]!))
 
-  const names = distinctNames([...memory.people, ...speakers])
+  const names = distinctNames([...memory.people, ...participants])
   const users = new Set(recent.filter(({ role, actor }) => role === 'USER' && actor !== as).map(({ actor }) => actor))
   return {
     systemPrompt: conversation.systemPrompt,

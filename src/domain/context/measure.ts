@@ -80,7 +80,10 @@ export type MeasuredTurns = {
   isOrphanResult(index: number): boolean
 }
 
-/** @param kept turns that are considered regardless of age; some may be in `recent` too */
+/**
+ * Renders and measures the turns.
+ * @param kept turns that are considered regardless of age; some may be in `recent` too
+ */
 export async function measureTurns(
   tokens: Tokens,
   perspective: Perspective,
@@ -120,7 +123,7 @@ export async function measureTurns(
     if (!keptIds.has(turn.id)) continue
     const isInstruction = turn.role === 'SYSTEM'
     const about = isInstruction
-      ? { kind: 'PINNED' as const, reason: 'an instruction: included up to their share of the budget' }
+      ? { kind: 'PINNED' as const, reason: 'an instruction: included if it fits the share for instructions' }
       : turn.pinned
         ? { kind: 'PINNED' as const, reason: 'pinned: included if it fits' }
         : { kind: 'RECENT' as const, reason: 'no summary covers it, because it has an audience or was aborted' }

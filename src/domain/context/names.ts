@@ -7,7 +7,7 @@ import { openAiName } from './render/openai.ts'
 
 type Named = { actor: string; displayName: string | null }
 
-/** Names of the messages that Colloquy itself writes. No actor is shown under one of them. */
+/** Names of the messages that Colloquy itself writes. No actor is shown under any of them. */
 const RESERVED = ['profile', 'facts', 'summary', 'recall']
 
 /** Returns the forms of a name that must differ from those of all other names: as text, and as OpenAI's `name`. */
@@ -21,7 +21,7 @@ const PLAIN = /^[\w-]{1,32}$/
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 8)
 
-/** The names to try for an actor, in order. The last one contains a digest of the actor, so it is unique. */
+/** Returns the names to try for an actor, in order. The last one contains a digest of the actor, so it is unique. */
 function candidatesOf({ actor, displayName }: Named): string[] {
   // A long name is cut, because OpenAI's name is cut at 64 characters, and the suffix must remain.
   const name = oneLine(displayName ?? actor)
@@ -42,7 +42,7 @@ export function distinctNames(
   ]
   const choices = unassigned.map((each) => ({ actor: each.actor, candidates: candidatesOf(each), level: 0 }))
   const fixed = new Set([...RESERVED, ...assigned.values()].flatMap(formsOf))
-  // Quotes from other conversations show actors, so no name may equal another actor.
+  // A quote from another conversation shows the actor instead of a name, so no name may equal another actor.
   const actors = new Map(
     [...assigned.keys(), ...unassigned.map(({ actor }) => actor)].flatMap((a) => formsOf(a).map((f) => [f, a])),
   )

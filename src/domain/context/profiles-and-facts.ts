@@ -10,16 +10,16 @@ import { getProfiles } from '../profile/profile.ts'
 import type { Viewer } from '../view.ts'
 import { factLine, type QuotedFact, type QuotedProfile } from './quote.ts'
 
-/** Maximum number of facts in a context: the most recently observed. */
+/** Maximum number of facts in a context; the most recently observed ones are read. */
 const MAX_FACTS = 500
 /** Maximum number of profiles in a context. */
 const MAX_PROFILES = 10
-/** Usual maximum number of added tokens: by the rest of its line to a fact, by fences and header to a profile. */
+/** Approximate number of tokens that quoting adds: to a fact, the rest of its line; to a profile, fences and header. */
 const ADDED_TOKENS = { fact: 12, profile: 20 }
 
 export type ProfilesAndFacts = {
   profiles: Omit<QuotedProfile, 'name'>[]
-  /** The users of the profiles. */
+  /** The users whose profiles are in `profiles`. */
   people: { actor: string; displayName: string | null }[]
   facts: QuotedFact[]
   /** Whether `facts` contains all facts; false if there are more than MAX_FACTS. */

@@ -24,8 +24,8 @@ export function render<F extends Format>(messages: readonly Message[], format: F
 }
 
 /**
- * Returns the JSON of each provider message or block that `render` produces for the message. The sum of their sizes is
- * an upper bound, because `render` merges messages; it excludes the message of OPENING_JSON.
+ * Returns the JSON of each provider message or block that `render` produces for the message. The sum of these sizes is
+ * an upper bound of the rendered size, because `render` merges messages. It excludes the message of OPENING_JSON.
  * @param unanswered ids of the message's calls without a result; a placeholder is counted for each
  */
 export function piecesOf(message: Message, format: Format, unanswered: ReadonlySet<string>): string[] {

@@ -1,5 +1,6 @@
-// Moves a conversation's facts when its visibility changes, in the transaction that changes it. To others, the facts of a
-// conversation that becomes MEMBERS are deleted; its participants keep them, apart from all other facts.
+// Moves a conversation's facts between visibility sets when its visibility changes, in the same transaction. When the
+// conversation becomes MEMBERS, its facts disappear for other actors; its participants keep them, separate from all
+// other facts.
 
 import {
   addSourcesOf,
@@ -24,8 +25,8 @@ export const moveFacts: ChangeVisibility = (tx, { tenant, conversationId, visibi
   visibility === 'MEMBERS' ? toMembers(tx, tenant, conversationId) : toOpen(tx, conversationId)
 
 /**
- * Facts with sources in this conversation only move. Of the others, the conversation gets copies, and its sources are
- * taken back. No fact stays superseded by a fact of another visibility set.
+ * Moves the facts that have no source elsewhere to the conversation's visibility set. Copies the other facts to it, and
+ * removes the conversation from the sources of the originals. No fact stays superseded by a fact of another set.
  */
 async function toMembers(tx: Tx, tenant: string, conversationId: string): Promise<void> {
   const facts = await lockFactsOfConversation(tx, conversationId)
@@ -40,16 +41,19 @@ async function toMembers(tx: Tx, tenant: string, conversationId: string): Promis
   await nameSources(tx, moved)
   await moveToMembers(tx, own, conversationId)
   await supersedeByCopies(tx, moved, copies)
-  const freed = await readSupersededBy(tx, own)
+  const supersededByOwn = await readSupersededBy(tx, own)
   const isMoved = new Set(moved)
   await reactivateFacts(tx, [
-    ...freed.filter((id) => !isMoved.has(id)),
+    ...supersededByOwn.filter((id) => !isMoved.has(id)),
     ...(await readSupersededFromOutside(tx, moved)),
   ])
   await deleteProfilesMadeOf(tx, tenant, own)
 }
 
-/** Facts that others have too become duplicates of those, and their sources are added to them. */
+/**
+ * Moves the facts out of the conversation's visibility set. A fact that is an exact duplicate of a fact outside it is
+ * superseded by that fact, which gets its sources.
+ */
 async function toOpen(tx: Tx, conversationId: string): Promise<void> {
   const duplicates = await lockForOpening(tx, conversationId)
   await addSourcesOf(tx, duplicates)

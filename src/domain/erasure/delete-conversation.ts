@@ -25,9 +25,8 @@ export type ErasureReceipt = {
 
 /**
  * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations that
- * its facts superseded become active again. Each such conversation found before the transaction gets a FactsChanged
- * event.
- * Subscriptions to the deleted conversation end.
+ * its facts superseded become active again; each of those conversations that was found before the transaction gets a
+ * FactsChanged event. Subscriptions to the deleted conversation end.
  * @throws NotFound @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
  */
 export async function deleteConversation(

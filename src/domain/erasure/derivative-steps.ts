@@ -16,7 +16,7 @@ import type { UpdateDerivatives } from '../turn/supersede.ts'
 /** A conversation to delete, with its journal locked. */
 export type DeletedConversation = { tenant: string; conversationId: string }
 
-/** A fact changed by deleting another fact; `conversationId` is null for a fact that belongs to no conversation. */
+/** A fact that changed because another was deleted; `conversationId` is null if it belongs to no conversation. */
 export type ChangedFact = { id: string; conversationId: string | null }
 
 /**
@@ -86,8 +86,8 @@ export const countSummaries: PrepareDelete = async (tx, { conversationId }) => (
 })
 
 /**
- * Removes the conversation from the sources of facts. Facts that have no other source are deleted with it, and the
- * facts that these superseded become active again. The caller has locked the journals of their conversations.
+ * Removes the conversation from the sources of facts. A fact without another source is deleted with the conversation,
+ * and the facts that it superseded become active again. The caller has locked the journals of the facts' conversations.
  */
 export const removeConversationSources: PrepareDelete = async (tx, { conversationId }) => {
   const facts = await lockFactsOfConversation(tx, conversationId)
@@ -105,8 +105,8 @@ export const removeConversationSources: PrepareDelete = async (tx, { conversatio
 
 /**
  * Deletes the profiles made from the conversation's facts. Skipped if the conversation has no facts, because the
- * statement reads every profile of the tenant. Runs after `removeConversationSources`, so that it finds only facts that
- * are deleted.
+ * statement reads every profile of the tenant. Runs after `removeConversationSources`, so that it finds only the facts
+ * to delete.
  */
 export const deleteProfiles: PrepareDelete = async (tx, { tenant, conversationId }) => {
   const fact = await tx.fact.findFirst({ where: { conversationId }, select: { id: true } })

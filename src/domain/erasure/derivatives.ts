@@ -36,7 +36,8 @@ type OnDelete = {
 } & (
   | { by: 'STATEMENT'; prepare: PrepareDelete }
   /**
-   * CASCADE: a chain of ON DELETE CASCADE keys from conversation. KEPT: nothing deletes the rows. STATEMENT: `prepare`.
+   * CASCADE: ON DELETE CASCADE deletes the rows with the conversation. KEPT: nothing deletes them. STATEMENT: `prepare`
+   * deletes them.
    */
   | { by: 'CASCADE' | 'KEPT'; prepare?: PrepareDelete }
 )
@@ -62,7 +63,7 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'participant',
-    data: 'Participants added by appending a turn, last_read_seq, and whether any audience ever included the participant.',
+    data: 'Participants added by an append, last_read_seq, and whether any audience ever included the participant.',
     onEdit: { how: 'Kept: an edit changes neither author nor audience.' },
     onErase: 'Kept: nothing in it depends on the content.',
     onDelete: CASCADE,
@@ -75,7 +76,8 @@ export const DERIVATIVES: readonly Derivative[] = [
     },
     onErase:
       'In every version, text, parts, sources, metadata, abort_reason, client_hash and token_count are emptied, terms '
-      + 'and cues are set to null, and status to ERASED. Only COMMITTED turns are indexed, so terms and cues stay null.',
+      + 'and cues are set to null, and status to ERASED. Only COMMITTED turns are indexed, so terms and cues stay '
+      + 'null.',
     onDelete: { ...CASCADE, prepare: countTurns },
   },
   {
@@ -144,7 +146,7 @@ export const DERIVATIVES: readonly Derivative[] = [
     data: 'Statements extracted from the text, with their terms and the id of the turn.',
     onEdit: {
       how:
-        'Active facts whose only source is the older version are superseded with reason UPDATE; duplicates of them from '
+        'Active facts whose only source is the older version are superseded with reason UPDATE; their duplicates from '
         + 'other turns become active again.',
       update: supersedeFactsOfTurn,
     },
@@ -153,15 +155,15 @@ export const DERIVATIVES: readonly Derivative[] = [
       + 'superseded become active again, as on delete.',
     onDelete: {
       how:
-        'Facts without a source in another conversation are deleted with the conversation; facts of other conversations '
-        + 'that they superseded become active again.',
+        'Facts without a source in another conversation are deleted with the conversation; facts of other '
+        + 'conversations that they superseded become active again.',
       by: 'CASCADE',
       prepare: removeConversationSources,
     },
   },
   {
     table: 'fact_source',
-    data: 'The turns and conversations that assert a fact, with their audience, author and time, and how often they do.',
+    data: 'The turns and conversations that assert a fact, with the audience, author, time and number of assertions.',
     onEdit: { how: 'The older version is removed from the sources of facts that have others.' },
     onErase: 'Every version is removed from the sources of facts that have others; the other facts are deleted.',
     onDelete: CASCADE,
@@ -190,7 +192,7 @@ export const DERIVATIVES: readonly Derivative[] = [
       "The number of a user's turns in all conversations, the number of changes of the facts about the user, and the "
       + 'numbers of these that background work has handled.',
     onEdit: { how: 'Kept: a newer version is not counted as a turn. A change of its facts is counted.' },
-    onErase: 'Kept: it is a number that names no turn.',
+    onErase: 'Kept: the numbers name no turn.',
     onDelete: {
       how: 'Kept: the numbers determine when background work runs next, and name no conversation.',
       by: 'KEPT',

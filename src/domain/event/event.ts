@@ -93,15 +93,14 @@ export type VisibleEvent =
   | VisibleDelta
 
 /**
- * Whether a viewer with that view receives the text of a streaming turn. Requires a view whose last window has not
- * ended.
+ * Whether a viewer with that view receives the text of a streaming turn: the view is open now and contains the turn.
  */
 export const isTextVisible = (view: View, turn: VisibilityFields) =>
   isOpenAt(view.windows, Infinity) && sees(view, turn)
 
 /**
- * Whether a viewer with that view receives the event. Deltas, presence changes and `ParticipantRead` require a view
- * that is open now.
+ * Whether a viewer with that view receives the event. A viewer receives deltas, presence changes and `ParticipantRead`
+ * only while the view is open.
  */
 export function isVisible(view: View, event: ConversationEvent): boolean {
   switch (event.type) {
@@ -196,7 +195,7 @@ export type JournalPage = {
   events: JournalEvent[]
   /** Seq of the last entry read; `after` for an empty page. */
   last: number
-  /** True only if the page reaches the journal's end; may be false at the end. */
+  /** Whether the page is known to reach the journal's end; may be false even if it does. */
   complete: boolean
   /** Approximate size of the page, in bytes; for a limit of at most SMALL_PAGE, a nominal size. */
   bytes: number

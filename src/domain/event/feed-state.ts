@@ -44,7 +44,7 @@ export type FeedStep = { readonly state: FeedState; readonly events: readonly Co
 
 const NO_EVENTS: readonly ConversationEvent[] = []
 
-/** The state of a feed that starts after entry `head`. Ignores turns opened after `head`: their entries add them. */
+/** Returns the state of a feed that starts after entry `head`. Turns opened after `head` are added by their entries. */
 export function startFeedState(
   conversationId: string,
   head: number,
@@ -152,8 +152,8 @@ const withTurn = (open: ReadonlyMap<string, OpenTurn>, changed: OpenTurn) => new
 const byActor = (participants: readonly ParticipantRow[]) => new Map(participants.map((each) => [each.actor, each]))
 
 /**
- * The data to read before the delta is applied: the entry that opens its turn, or earlier text; null if none is
- * missing.
+ * Returns the data that must be read before the delta is applied: the entry that opens its turn, or earlier text; null
+ * if nothing is missing.
  */
 export function missingFor(state: FeedState, delta: { turnId: string; start: number }): 'entries' | 'text' | null {
   const current = state.open.get(delta.turnId)

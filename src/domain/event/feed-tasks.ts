@@ -1,10 +1,11 @@
-// The task queue of one feed. Tasks run one at a time, in the order in which they were added. After a failure only a
-// 'check' reads the database, so that messages cannot repeat failing reads without a pause: other tasks are dropped,
-// because the check reads the entries and texts that they announce. Only 'reach' is kept: a reader waits for it.
+// The task queue of one feed. Tasks run one at a time, in the order in which they were added. After a failure, only a
+// 'check' reads the database, so that messages cannot repeat failing reads without a pause. 'deleted' still runs, and
+// 'reach' runs after the next successful check, because a reader waits for it. All other tasks are dropped: the check
+// reads the entries and texts that they announce.
 
 import type { ConversationMessage } from '../publisher.ts'
 
-/** Resolves once the feed has emitted entry `seq`. */
+/** Calls `resolve` once the feed has emitted entry `seq` or has stopped. */
 type ReachTask = { type: 'reach'; seq: number; resolve(): void }
 
 /** 'check' reads entries and texts whose bus messages may have been lost. */
@@ -23,15 +24,15 @@ export type FeedTasks = {
 }
 
 export type FeedTaskEvents = {
-  /** Called after each failure with the number of failures since the last success. A 'check' must follow. */
+  /** Called after each failure with the number of failures since the last success. It must cause a later 'check'. */
   onFailure(error: unknown, failures: number): void
-  /** Called after the first success. */
+  /** Called after the first success that follows a failure. */
   onRecovery(): void
 }
 
 export function createFeedTasks(handle: (task: FeedTask) => Promise<void>, events: FeedTaskEvents): FeedTasks {
   const waiting: FeedTask[] = []
-  /** Tasks that failed, or that wait until a check succeeds. */
+  /** The 'reach' tasks that failed, or that wait until a check succeeds. */
   const unreached: ReachTask[] = []
   let busy = true
   let stopped = false

@@ -39,7 +39,7 @@ export type Follower = {
   actor: string
   /** Called with each event, whether or not the actor's view contains it. */
   deliver(event: ConversationEvent): void
-  /** Called when the actor's view has changed, or has ended; `open` are the open turns. */
+  /** Called when the actor's view has changed, or has ended; `open` contains the open turns. */
   changeView(view: View, open: Iterable<OpenTurn>): void
   /** Called when the conversation has been deleted. */
   end(): void
@@ -69,7 +69,7 @@ type FeedRun = {
   readonly tasks: FeedTasks
   /** Fires after CHECK_MS unless it is refreshed. */
   readonly checkTimer: NodeJS.Timeout
-  /** Fires after a failure; undefined if there was none. */
+  /** Adds a 'check' some time after a failure; undefined before the first failure. */
   retryTimer?: NodeJS.Timeout
 }
 
@@ -92,7 +92,7 @@ async function loadParticipants(run: FeedRun): Promise<void> {
   }
 }
 
-/** Emits the entries after the head: usually few. */
+/** Emits the entries after the head. The first page is small, because entries are usually few. */
 async function readEntries(run: FeedRun): Promise<void> {
   const { deps, tenant, conversationId } = run
   for (let limit = SMALL_PAGE; ; limit = PAGE) {
@@ -118,7 +118,7 @@ async function handleDelta(run: FeedRun, delta: Extract<FeedTask, { type: 'delta
   apply(run, { ...delta, at: new Date() })
 }
 
-/** Emits the text of an open turn with an audience. One statement reads the text of all announcements that wait. */
+/** Emits the text of an open turn with an audience. One read returns the text of all waiting announcements. */
 async function handleText(run: FeedRun, { turnId, end }: Extract<FeedTask, { type: 'text' }>): Promise<void> {
   if (!run.state.open.has(turnId)) await readEntries(run)
   const from = run.state.open.get(turnId)?.text.length
@@ -188,7 +188,7 @@ async function loadState({ deps, tenant, conversationId }: FeedRun): Promise<Fee
 function createFeedRun(deps: Platform, tenant: string, conversationId: string): FeedRun {
   const tasks = createFeedTasks((task) => handle(run, task), {
     onFailure: (error, failures) => retryLater(run, error, failures),
-    onRecovery: () => deps.log.info({ conversationId }, 'reads the journal again'),
+    onRecovery: () => deps.log.info({ conversationId }, 'the feed reads the journal again'),
   })
   const checkTimer = setTimeout(() => {
     if (!tasks.isFailing) tasks.add({ type: 'check' })

@@ -24,9 +24,9 @@ import {
 export type Sink = {
   /** Adds the event, for delivery in the given view. */
   push(event: ConversationEvent, view: View): void
-  /** Whether no event may be pushed until `drained` resolves. */
+  /** Whether the reader should wait for `drained` before it pushes more events. */
   isFull(): boolean
-  /** Resolves when the sink accepts events again, or its client is gone. */
+  /** Resolves when the sink accepts events again, or its client has disconnected. */
   drained(): Promise<void>
   /**
    * Called after the last event: the conversation was deleted or is no longer visible to the reader, the reader was
@@ -41,7 +41,7 @@ export type ReaderSource = {
   reserve(): ByteShare
   /** Returns at most `limit` entries after `after`, as events; `last` is the seq of the last entry, or `after`. */
   read(after: number, limit: number): Promise<{ events: readonly JournalEvent[]; last: number; bytes: number }>
-  /** Called when `read` failed for the first time. The reader retries, so it survives a database restart. */
+  /** Called at the first failure of each page. The reader retries, so it survives a database restart. */
   onFailure(error: unknown): void
   /** Called once, when the reader stops. */
   release(): void
@@ -98,13 +98,13 @@ function push({ state, sink }: ReaderRun, event: ConversationEvent): void {
 }
 
 function receive(run: ReaderRun, event: ConversationEvent): void {
-  // This or another reader has filled the sink: the reader reads the event from the journal later. A deletion is pushed
+  // If this or another reader has filled the sink, the reader reads the event from the journal later. Push a deletion
   // at once, because the reader ends after it.
   if (run.sink.isFull() && event.type !== 'ConversationDeleted') return leave(run, event)
   if (moveTo(run.state, event)) push(run, event)
 }
 
-/** Leaves the feed; the reader catches up once the sink accepts events. `skipped`: the event not received, or null. */
+/** Leaves the feed; the reader catches up once the sink accepts events. `skipped` is the undelivered event, or null. */
 function leave(run: ReaderRun, skipped: ConversationEvent | null): void {
   run.feed.unfollow(run.follower)
   leaveFeed(run.state, run.feed.open.values(), skipped)

@@ -1,6 +1,6 @@
 // The inbox: notifies an actor of changes in its list of conversations, with the reason. Past changes are not
 // delivered. A process has one bus subscription per tenant with open inboxes, and reads the entries announced
-// within GATHER_MS once for all of them.
+// within GATHER_MS once for all these inboxes.
 
 import { z } from 'zod'
 import { readParticipations } from '../../store/sql/participant/read-participations.ts'
@@ -21,7 +21,8 @@ type InboxListener = { actor: string; notify(conversationId: string, reason: Inb
 /** Milliseconds for which messages are collected before their entries are read. */
 const GATHER_MS = 20
 /**
- * Maximum number of entries read per conversation and GATHER_MS. Older entries are skipped: they rarely add a reason.
+ * Maximum number of announced entries read per conversation at a time. Older entries are skipped: they rarely add a
+ * reason.
  */
 const MAX_ENTRIES = 500
 /** Maximum number of events buffered per consumer; the oldest are dropped, since a list needs only the newest. */
@@ -34,7 +35,7 @@ export type Inboxes = {
 
 type Participation = { actor: string; windows: readonly number[]; addressed: boolean }
 
-/** Returns the reason to notify the participant of an entry; null if it is not notified. */
+/** Returns the reason to notify the participant of an entry; null if there is none. */
 function reasonFor(event: JournalEvent, participant: Participation): InboxReason | null {
   switch (event.type) {
     case 'ParticipantJoined':
@@ -89,8 +90,7 @@ async function readAnnounced(
   for (const [conversationId, participants] of participations) {
     const { first, last } = announced.get(conversationId)!
     const from = Math.max(first - 1, last - MAX_ENTRIES)
-    // Journal pages are read one at a time, because MAX_ENTRIES entries may be large. Each reason is notified once for
-    // all pages.
+    // Read one journal page at a time, because MAX_ENTRIES entries may be large, but notify each reason only once.
     const newest = participants.map(() => new Map<InboxReason, Date>())
     for (let after = from; after < last;) {
       const page = await readEvents(deps, tenant, conversationId, after, last - after)
@@ -110,7 +110,7 @@ async function startTenant(deps: Platform, tenant: string): Promise<TenantInboxe
   const listeners = new Map<string, Set<InboxListener>>()
   let announced: Announced = new Map()
   let gathering: NodeJS.Timeout | null = null
-  /** Whether entries are being read. The next ones wait, because changes must be delivered in their order. */
+  /** Whether entries are being read. Later entries wait, because changes must be delivered in order. */
   let isReading = false
 
   const notify = (actor: string, conversationId: string, reason: InboxReason, at: Date) => {
@@ -190,21 +190,21 @@ export function createInboxes(deps: Platform): Inboxes {
 }
 
 /**
- * Returns the changes in the list of conversations of the viewer, or of `as`, from now on. Ending the iteration ends
- * the subscription.
+ * Returns later changes in the list of conversations of the principal, or of `as`. Ending the iteration ends the
+ * subscription.
  * @throws InvalidInput @throws LimitReached
  */
 export async function readInbox(
   deps: Platform & { inboxes: Inboxes; feeds: Pick<Feeds, 'enter'> },
-  viewer: Viewer,
+  principal: Viewer,
   input: { as?: string | null },
 ): Promise<AsyncIterableIterator<InboxEvent>> {
   const { as } = parse(z.object({ as: name.nullish() }), input)
-  const inboxViewer = actAs(viewer, as)
+  const viewer = actAs(principal, as)
   const buffer = createPushIterator<InboxEvent>(BUFFER, { whenFull: 'drop-oldest' })
-  const leave = deps.feeds.enter(viewer)
+  const leave = deps.feeds.enter(principal)
   const listening = deps.inboxes.listen(viewer.tenant, {
-    actor: inboxViewer.actor,
+    actor: viewer.actor,
     notify: (conversationId, reason, at) => buffer.push({ conversationId, reason, at }),
   })
   const stop = await listening.catch((error: unknown) => {

@@ -19,20 +19,20 @@ export type Subscription = z.input<typeof subscription>
 /**
  * Writes the conversation's events after `after` to the sink, then live events; without `after`, only live events.
  * Returns a function that stops the reader.
- * @throws InvalidInput when `after` is beyond the journal's head. @throws NotFound @throws LimitReached
+ * @throws InvalidInput if `after` is beyond the newest entry @throws NotFound @throws LimitReached
  */
 export async function readInto(
   deps: EventDeps,
-  viewer: Viewer,
+  principal: Viewer,
   input: Subscription,
   makeSink: (viewer: Viewer) => Sink,
 ): Promise<() => void> {
   const { conversationId, after, as } = parse(subscription, input)
-  const reader = actAs(viewer, as)
-  const leave = deps.feeds.enter(viewer)
+  const viewer = actAs(principal, as)
+  const leave = deps.feeds.enter(principal)
   let feed: Feed | null = null
   try {
-    const last = await readLastSeq(deps.pool, reader, conversationId)
+    const last = await readLastSeq(deps.pool, viewer, conversationId)
     if (last === null) throw new NotFound('conversation', conversationId)
     if (after != null && after > last) {
       throw InvalidInput.at('after', `is ${after}, but the newest entry of the conversation is ${last}`)
@@ -40,7 +40,7 @@ export async function readInto(
     feed = await deps.feeds.acquire(viewer.tenant, conversationId)
     // The feed may be behind entries that the client has already seen.
     await feed.reach(last)
-    return follow(feed, sourceOf(deps, feed, viewer, leave), reader.actor, after ?? last, makeSink(reader))
+    return follow(feed, sourceOf(deps, feed, principal, leave), viewer.actor, after ?? last, makeSink(viewer))
   } catch (error) {
     leave()
     if (feed) deps.feeds.release(feed)
@@ -48,8 +48,8 @@ export async function readInto(
   }
 }
 
-const sourceOf = (deps: EventDeps, feed: Feed, viewer: Viewer, leave: () => void): ReaderSource => ({
-  reserve: () => deps.feeds.catchUp.take(viewer, JOURNAL_PAGE_BYTES),
+const sourceOf = (deps: EventDeps, feed: Feed, principal: Viewer, leave: () => void): ReaderSource => ({
+  reserve: () => deps.feeds.catchUp.take(principal, JOURNAL_PAGE_BYTES),
   read: (after, limit) => readEvents(deps, feed.tenant, feed.conversationId, after, limit),
   onFailure: (error) =>
     deps.log.warn(

@@ -16,16 +16,18 @@ import { trustOf } from './trust.ts'
 const MAX_USERS = 100
 /** Maximum number of active facts compared per user, newest first. */
 const MAX_FACTS = 500
-/** Maximum number of facts compared in one audit, of all users: further users are not sampled. */
+/** Maximum number of facts compared in one audit. After it is reached, further users are not sampled. */
 const MAX_SAMPLE = 2_000
 
 /** Rates are 0 to 1; null if the denominator is 0. */
 export type MemoryAudit = {
   activeFacts: number
   supersededFacts: number
-  /** Exact duplicates of visible facts that were not stored, as far as the viewer sees what asserted them. */
+  /**
+   * Number of exact duplicates of visible facts that were not stored. Excludes sources that the viewer does not see.
+   */
   exactDuplicatesSkipped: number
-  /** Share of skipped exact duplicates in the sum of these and the visible facts. */
+  /** Skipped exact duplicates, divided by the sum of these and the visible facts. */
   exactDuplicateRate: number | null
   /** Share of the sampled facts that have a duplicate in the sample. */
   nearDuplicateRate: number | null

@@ -52,14 +52,14 @@ const COMPARED_FACTS = 1000
 const extractedFact = z.object({ ...statementShape, confidence: z.number().min(0).max(1).catch(0.5) })
 
 /**
- * Splits turns into sets that exactly the same viewers see: turns with one audience, between the same boundaries of
- * history windows. The sets are in the order of their first turns.
+ * Splits turns into sets that the same viewers see: the turns of a set have the same audience and are between the same
+ * boundaries of history windows. The sets are in the order of their first turns.
  */
 function visibilitySets<T extends VisibilityFields>(
   turns: readonly T[],
-  people: readonly { windows: readonly number[] }[],
+  participants: readonly { windows: readonly number[] }[],
 ): T[][] {
-  const boundaries = [...new Set(people.flatMap(({ windows }) => windows))].sort((a, b) => a - b)
+  const boundaries = [...new Set(participants.flatMap(({ windows }) => windows))].sort((a, b) => a - b)
   const segment = (seq: number) => boundaries.filter((boundary) => boundary <= seq).length
   const sets = new Map<string, T[]>()
   for (const turn of turns) {
@@ -70,14 +70,15 @@ function visibilitySets<T extends VisibilityFields>(
 }
 
 /**
- * Returns the facts that the extractor finds in the turns. The turns must be one visibility set, because the extractor
- * chooses the source turn of each fact, and the source turn determines who sees the fact. Drops facts of other turns.
+ * Returns the facts that the extractor finds in the turns. The same viewers must see all the turns, because the
+ * extractor chooses the source turn of each fact, and the source turn determines who sees the fact. Drops facts with
+ * another source turn.
  * @throws ProviderFailed
  */
 async function extract(
   { factServices: { extractor }, log }: FactDeps,
   unread: readonly UnreadTurn[],
-  people: readonly Person[],
+  participants: readonly Person[],
   signal?: AbortSignal,
 ): Promise<ExtractedFact[]> {
   const turns = unread.map(({ id, actor, displayName, kind, role, text, createdAt }) => ({
@@ -88,7 +89,7 @@ async function extract(
     text,
     at: createdAt,
   }))
-  const names = people.map(({ actor, displayName }) => displayName ?? actor)
+  const names = participants.map(({ actor, displayName }) => displayName ?? actor)
   const { facts } = await askProvider(log, 'extract facts', extractor.name, () =>
     extractor.extract(turns, { people: names, signal }),
   )
@@ -104,7 +105,7 @@ function toCandidate(
   { redactFacts, detectors }: FactDeps,
   conversationId: string,
   turn: UnreadTurn,
-  people: readonly Person[],
+  participants: readonly Person[],
   fact: ExtractedFact,
 ): AuthoredCandidate | null {
   const { data: parsed } = extractedFact.safeParse(fact)
@@ -120,14 +121,14 @@ function toCandidate(
     importedAt: turn.importedAt,
     author: turn.actor,
     // A person's statement about a person outside the conversation is stored with the author's facts.
-    userId: userOf(data.subject, people) ?? (saidBy === 'HUMAN' ? turn.actor : null),
+    userId: userOf(data.subject, participants) ?? (saidBy === 'HUMAN' ? turn.actor : null),
     source: { conversationId, turn },
   }
 }
 
 type ComparedVisibility = { audience: readonly string[] | null; visibility: string }
 
-/** Whether every viewer of the candidate sees the fact: of its MEMBERS conversation, or an OPEN one, and its audience. */
+/** Whether every viewer of the candidate sees the fact: its conversation and its audience exclude none of them. */
 function isVisibleTo(candidate: ComparedVisibility, fact: ComparedVisibility): boolean {
   const members = membersOf(fact.visibility)
   if (members !== null && members !== membersOf(candidate.visibility)) return false
@@ -144,12 +145,13 @@ async function withoutRepetitions(
   { db }: FactDeps,
   tenant: string,
   conversationId: string,
-  people: readonly Person[],
+  participants: readonly Person[],
   candidates: readonly AuthoredCandidate[],
   members: string | null,
 ): Promise<FactCandidate[]> {
   if (candidates.every(({ saidBy }) => saidBy === 'HUMAN')) return [...candidates]
-  const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...people.map(({ actor }) => actor)])]
+  const actors = participants.map(({ actor }) => actor)
+  const users = [...new Set([...candidates.flatMap(({ userId }) => userId ?? []), ...actors])]
   const [existing, names] = await Promise.all([
     readFactsAbout(db, tenant, users, conversationId, members, COMPARED_FACTS),
     readNames(db, tenant, users, members),
@@ -195,7 +197,7 @@ async function extractRange(
   signal?: AbortSignal,
 ): Promise<WrittenFacts | null> {
   const { tenant } = viewer
-  const [turns, people, head] = await Promise.all([
+  const [turns, participants, head] = await Promise.all([
     readUnreadTurns(deps.db, conversationId, from, to),
     readParticipants(deps.pool, { tenant, actor: null }, [conversationId]),
     readJournalHead(deps.pool, tenant, conversationId),
@@ -204,15 +206,16 @@ async function extractRange(
   const readable = turns.filter(({ role, text }) => role !== 'SYSTEM' && text.trim() !== '')
   const byId = new Map(readable.map((turn) => [turn.id, turn]))
   const facts: ExtractedFact[] = []
-  for (const set of visibilitySets(readable, people)) facts.push(...(await extract(deps, set, people, signal)))
+  for (const set of visibilitySets(readable, participants))
+    facts.push(...(await extract(deps, set, participants, signal)))
   const candidates = await withoutRepetitions(
     deps,
     tenant,
     conversationId,
-    people,
+    participants,
     facts.flatMap((fact) => {
       const turn = byId.get(fact.turnId)
-      return (turn && toCandidate(deps, conversationId, turn, people, fact)) ?? []
+      return (turn && toCandidate(deps, conversationId, turn, participants, fact)) ?? []
     }),
     head?.visibility === 'MEMBERS' ? conversationId : null,
   )
@@ -243,8 +246,8 @@ export type ExtractFactsInput = z.input<typeof extractFactsInput>
 
 /**
  * Extracts and writes the facts of the oldest MAX_EXTRACTED_TURNS unread turns up to and including `through` (default:
- * the newest). `hasMore`: whether unread turns are left; the same call continues with them. The result contains only
- * facts, and counts only duplicates, of turns that the viewer sees.
+ * the newest). `hasMore` is true if unread turns are left; a repeated call continues with them. The result contains
+ * only facts, and counts only duplicates, of turns that the viewer sees.
  * @throws InvalidInput @throws NotFound
  * @throws ProviderFailed; turns extracted before the failure stay extracted
  */
@@ -258,7 +261,7 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
     end = (await findCompletion(deps.db, conversationId, through, turn.seq)) ?? turn.seq
   }
   const assertions: WrittenFacts['assertions'] = []
-  const known = new Set<string>()
+  const seenBefore = new Set<string>()
   let hasMore = false
   for (let batch = 0; ; batch++) {
     const progress = await readExtractionProgress(deps.db, conversationId)
@@ -266,15 +269,15 @@ export async function extractFacts(deps: FactDeps, viewer: Viewer, input: Extrac
     if (!progress || !hasMore || batch === MAX_EXTRACTED_TURNS / BATCH_TURNS) break
     const next = await findNthTurn(deps.db, conversationId, progress.through, BATCH_TURNS)
     const written = await extractRange(deps, viewer, conversationId, progress.through, Math.min(next ?? end, end))
-    // Facts that an earlier range asserted are not known from before this call.
+    // Ignore facts that an earlier range of this call asserted, because that range may have stored them.
     const earlier = new Set(assertions.map(({ factId }) => factId))
-    for (const factId of written?.known ?? []) if (!earlier.has(factId)) known.add(factId)
+    for (const factId of written?.seenBefore ?? []) if (!earlier.has(factId)) seenBefore.add(factId)
     assertions.push(...(written?.assertions ?? []))
   }
   const turnOf = ({ candidate }: (typeof assertions)[number]) => candidate.source!.turn!.id
   const seen = await getTurns(deps, viewer, assertions.map(turnOf))
   const asserted = assertions.filter((each) => seen.has(turnOf(each))).map(({ factId }) => factId)
-  return extractionOf(deps, viewer, asserted, known, hasMore)
+  return extractionOf(deps, viewer, asserted, seenBefore, hasMore)
 }
 
 /**

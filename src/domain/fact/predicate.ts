@@ -108,7 +108,7 @@ const TABLE: Row[] = [
   ['follows the diet', 'MANY', 'CONSTRAINTS', 'diet, dietary restriction'],
 ]
 
-/** Predicates, comma-separated, that deny a class without containing a negation, except "stopped using". */
+/** Predicates, comma-separated, that deny a class. Only "stopped using" contains a word of NEGATION. */
 const DENIALS: [denied: string, synonyms: string][] = [
   ['likes', 'dislikes, hates, detests, loathes, averse to'],
   ['works at', 'left, quit, left the job at, quit the job at, resigned from, fired from'],

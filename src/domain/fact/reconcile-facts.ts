@@ -1,6 +1,6 @@
 // Reconciles stored facts: merges duplicates and supersedes contradicted facts. reconcile.ts makes the plan; this file
 // reads the facts, asks a model about the pairs that the rules leave open, and executes the plan in one transaction.
-// Only facts that have not changed since they were read are written.
+// It changes only facts that have not changed since they were read.
 
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
@@ -30,7 +30,7 @@ import { factTerms, lockConversations, appendFactsChanged } from './write.ts'
 /** Default and maximum number of facts compared per visibility set. */
 const DEFAULT_FACTS = 50
 const MAX_FACTS = 500
-/** Maximum attempts if facts change while they are compared. The last attempt writes the part that did not change. */
+/** Maximum number of attempts if facts change while they are compared. The last one skips the changed facts. */
 const ATTEMPTS = 5
 
 /** Counts of the facts that a reconciliation kept and changed. */
@@ -100,7 +100,7 @@ async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: Ab
 async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promise<FactRow[]> {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const ids = new Map<string, string>()
-  // A merged fact has the sources of the original whose words it takes over, and hence the same visibility.
+  // A merged fact copies the text and the sources of one original, and hence has the same visibility.
   const merged = plan.merged.map(({ into, originals }) => {
     const latest = originals
       .map((id) => byId.get(id)!)
@@ -137,7 +137,7 @@ async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promi
   return [...merged.map(({ fact }) => fact), ...superseded.map((each) => byId.get(each.id)!)]
 }
 
-/** Returns the part of the plan whose facts are all locked and hence unchanged. The next run plans the rest again. */
+/** Returns the steps of the plan whose facts are all locked and hence unchanged. The next run plans the rest again. */
 function restrictToLocked({ facts, plan }: PlannedSet, locked: ReadonlySet<string>): PlannedSet {
   const merged = plan.merged.filter(({ originals }) => originals.every((original) => locked.has(original)))
   const mergedKeys = new Set(merged.map(({ into }) => into.key))
@@ -227,7 +227,7 @@ export type ReconcileFactsInput = z.input<typeof reconcileFactsInput>
 /**
  * Reconciles the newest active facts that the viewer sees: about a user, of a conversation, or both. Only facts with
  * equal visibility are compared; `n` (default DEFAULT_FACTS) limits the facts of each such set.
- * @throws InvalidInput @throws NotFound for a conversation of another tenant @throws ProviderFailed
+ * @throws InvalidInput @throws NotFound if the viewer sees no such conversation @throws ProviderFailed
  */
 export async function reconcileFacts(
   deps: FactDeps,

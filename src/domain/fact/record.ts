@@ -1,6 +1,6 @@
 // Records facts supplied by the viewer, without a model, and retracts facts. A recorded fact is asserted by the viewer;
-// its `saidBy` is the less trusted kind of its source turn's actor and the viewer. Nothing is deleted: a retracted fact
-// is kept with the reason.
+// its `saidBy` is the less trusted of two kinds: that of its source turn's actor and that of the viewer. Nothing is
+// deleted: a retracted fact is kept with the reason.
 
 import { z } from 'zod'
 import { InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
@@ -94,10 +94,9 @@ async function nonHumanKindOf({ db }: FactDeps, { tenant, actor }: Viewer): Prom
 }
 
 /**
- * Writes all of the facts or none; exact duplicates are counted, not written. A fact's `saidBy` is the less trusted
- * kind of its source turn's actor and the viewer. A viewer outside the conversation counts as an agent or a tool if it
- * is one in any other conversation, and as a person otherwise. `confidence` defaults to 1; `observedAt` to the time of
- * the source turn, or to now without one.
+ * Writes all of the facts or none; exact duplicates are counted, not written. A viewer outside the conversation counts
+ * as an agent or a tool if it is one in any other conversation, and as a person otherwise. `confidence` defaults to 1;
+ * `observedAt` to the time of the source turn, or to now without one.
  * @throws InvalidInput @throws NotFound for the conversation or a source turn
  * @throws NotAllowed for a MEMBERS conversation that the viewer has left
  */
@@ -141,8 +140,8 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
 }
 
 /**
- * Checks that the source turns are committed and the newest versions. Call it while their conversations are locked,
- * because an edit retracts the facts of the version it replaces and must not miss one.
+ * Checks that each source turn is committed and not superseded. Call it while the conversations are locked, because an
+ * edit supersedes the facts of the version that it replaces, and must not miss one.
  * @throws InvalidInput
  */
 async function checkSources(tx: Tx, candidates: readonly FactCandidate[]): Promise<void> {
@@ -169,7 +168,7 @@ async function writeCandidates(
 ): Promise<FactExtraction> {
   const { tenant } = viewer
   const prepared = await prepareFacts(deps, tenant, candidates)
-  const { assertions, known } = await withTransaction(deps.db, async (tx, afterCommit) => {
+  const { assertions, seenBefore } = await withTransaction(deps.db, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, conversationIds)
     for (const each of conversationIds) {
       const head = heads.get(each)
@@ -186,7 +185,7 @@ async function writeCandidates(
     deps,
     viewer,
     assertions.map(({ factId }) => factId),
-    known,
+    seenBefore,
     false,
   )
 }
@@ -197,8 +196,8 @@ export type RetractFactInput = z.input<typeof retractFactInput>
 /**
  * Retracts a fact: supersedes it and stores the reason. A fact that is already superseded does not change.
  * @throws NotFound
- * @throws NotAllowed if a person stated the fact about themselves and the viewer is not that person; and for a fact of a
- * MEMBERS conversation that the viewer has left
+ * @throws NotAllowed if a person stated the fact about themselves and the viewer is not that person, or if the fact
+ * belongs to a MEMBERS conversation that the viewer has left
  */
 export async function retractFact(deps: FactDeps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {
   const { factId, reason } = parse(retractFactInput, input)

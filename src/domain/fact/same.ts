@@ -69,7 +69,7 @@ export function toComparedFact(fact: Statement & { vector: Float32Array | null }
       .join(),
     names: new Set([...object.matchAll(NAME)].map(([name]) => name.toLowerCase())),
     isNegative: NEGATIVE.test(object),
-    // An all-zero vector is similar to nothing.
+    // An all-zero vector has no direction to compare.
     vector: vector?.some((component) => component !== 0) ? vector : null,
   }
 }

@@ -1,5 +1,6 @@
-// Reads the sources of facts: the turns and recordings that assert them. A viewer sees a source of a turn if and only if
-// it sees the turn, and a recording if it sees the conversation at that moment.
+// Reads the sources of facts: the turns and recordings that assert them. A viewer sees the source for a turn if it sees
+// the turn, and the source for a recording in a conversation if its view contains the recording's journal entry. The
+// source for a recording outside any conversation is visible to the whole tenant.
 
 import { MAX_SOURCES } from '../../store/sql/fact/fact-sources.ts'
 import { listSources, type FactSourceRow, type SourcePosition } from '../../store/sql/fact/read-sources.ts'
@@ -24,8 +25,8 @@ export const factSourceCursor = (source: FactSource): string => CURSOR.encode(so
 export type FactSourcesArgs = { first?: number | null; after?: string | null }
 
 /**
- * Returns a page of sources for each fact, first written first, with one statement for all. A fact without visible
- * sources or of another tenant gets an empty page.
+ * Returns a page of sources for each fact, oldest first. One statement reads all pages. A fact without visible sources,
+ * or of another tenant, gets an empty page.
  * @throws InvalidInput
  */
 export async function getFactSourcePages(

@@ -4,12 +4,13 @@
 
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 
-/** Returns the kind that a turn's role implies, whatever the actor's; null for USER and SYSTEM, which imply none. */
+/** Returns the participant kind that a turn's role implies; null for USER and SYSTEM, which imply none. */
 export const kindOfRole = (role: 'SYSTEM' | 'USER' | 'ASSISTANT' | 'TOOL'): ParticipantKind | null =>
   role === 'ASSISTANT' ? 'AGENT' : role === 'TOOL' ? 'TOOL' : null
 
 /**
- * Trust by kind of author; greater is more trusted. A tool may return text by anyone, and an agent may repeat that text.
+ * Trust by kind of author; greater is more trusted. A tool may return text by anyone, and an agent may repeat that
+ * text.
  */
 export const TRUST: Readonly<Record<ParticipantKind, number>> = { TOOL: 0, AGENT: 1, HUMAN: 2 }
 
@@ -32,6 +33,6 @@ export const isOwn = (fact: Assertion): boolean => trustOf(fact) === OWN
  */
 export const isStated = (fact: Assertion): boolean => (fact.userId === null ? fact.saidBy === 'HUMAN' : isOwn(fact))
 
-/** Returns the less trusted of two kinds. Null is no kind: the other one is returned. */
+/** Returns the less trusted of two kinds. If one is null, returns the other. */
 export const lessTrusted = (a: ParticipantKind | null, b: ParticipantKind | null): ParticipantKind | null =>
   a === null || b === null ? (a ?? b) : TRUST[a] < TRUST[b] ? a : b

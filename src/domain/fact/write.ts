@@ -1,6 +1,6 @@
 // Writes facts, all or none in one transaction. Exact duplicates are stored once per user (per conversation if the fact
-// has no user) and visibility: a duplicate adds a source to the stored fact and changes at most its assertion. A stored
-// fact has the assertion with the highest trust; among assertions of equal trust, the newest.
+// has no user) and visibility set: a duplicate adds a source to the stored fact and changes at most its assertion. A
+// stored fact has the assertion with the highest trust; among assertions of equal trust, the newest.
 
 import { terms } from '../../text/words.ts'
 import { createYield } from '../../yield.ts'
@@ -81,8 +81,8 @@ export async function prepareFacts(
 type JournalHeads = ReadonlyMap<string, LockedJournal>
 
 /**
- * Locks the journals of the conversations in the order of their ids. Ignores conversations not in the tenant. Does not
- * check any view: the caller has, before and with `requireChange` after.
+ * Locks the journals of the conversations in the order of their ids. Ignores conversations of other tenants. Does not
+ * check any view: the caller does (authorize.ts).
  */
 export async function lockConversations(
   tx: Tx,
@@ -160,11 +160,11 @@ export type WrittenFacts = {
   renewed: Pick<FactRow, 'id' | 'conversationId'>[]
   /** The fact that each candidate asserts, in the order of the candidates. */
   assertions: { factId: string; candidate: FactCandidate }[]
-  /** The stored facts among them that the viewer saw before; empty without a viewer. */
-  known: Set<string>
+  /** Ids of the facts in `assertions` that the viewer saw before the call; empty for a job. */
+  seenBefore: Set<string>
 }
 
-/** Inserts the facts that are not stored yet, and locks the stored duplicates of the others (`active`, by key). */
+/** Inserts the facts that are not stored yet. Locks the stored facts that the others duplicate (`active`, by key). */
 async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
   for (;;) {
     await setSavepoint(tx)
@@ -180,7 +180,7 @@ async function insertOrLock(tx: Tx, tenant: string, facts: readonly NewFact[]) {
 
 /**
  * Writes the candidates. The journals of their conversations must be locked. The caller must call `appendFactsChanged`
- * right after. `viewer` is null for a job.
+ * in the same transaction. `actor` is null for a job.
  */
 export async function writeFacts(
   tx: Tx,
@@ -202,7 +202,7 @@ export async function writeFacts(
   }
   await renewFacts(tx, [...renewals.values()])
   const stored = [...new Set(duplicates.map((fact) => active.get(keyOf(fact))!.id))].filter((id) => !inserted.has(id))
-  const known = actor === null || stored.length === 0 ? [] : await readFacts(tx, { tenant, actor }, stored)
+  const seenBefore = actor === null || stored.length === 0 ? [] : await readFacts(tx, { tenant, actor }, stored)
   const idOf = (fact: NewFact) => (inserted.has(fact.id) ? fact.id : active.get(keyOf(fact))!.id)
   const added = await addSources(
     tx,
@@ -213,7 +213,7 @@ export async function writeFacts(
     facts: facts.filter(({ id }) => inserted.has(id)).map((fact) => ({ ...fact, ...renewals.get(fact.id) })),
     renewed: [...added, ...renewedIn].filter(({ id }) => !inserted.has(id)),
     assertions: candidates.map((candidate, i) => ({ factId: idOf(facts[i]!), candidate })),
-    known: new Set(known.map(({ id }) => id)),
+    seenBefore: new Set(seenBefore.map(({ id }) => id)),
   }
 }
 

@@ -39,7 +39,7 @@ async function createIndex(
   log.info({ embedder: name, turns }, 'created the vector index')
 }
 
-/** Deletes the embedder with its vectors. Returns false if it is no longer outdated, or the signal aborts. */
+/** Deletes the embedder and its vectors. Returns false if it is no longer outdated or the signal is aborted. */
 async function deleteOutdated(
   { db, log, indexes }: MaintenancePlatform,
   { name }: EmbedderRow,

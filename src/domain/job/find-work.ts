@@ -76,7 +76,7 @@ async function queueDueAmong(jobs: JobQueue, kinds: WorkKinds, unchecked: Unchec
   }
 }
 
-/** Reads and handles pages of BATCH items in order, until a page is not full or the signal aborts. */
+/** Reads and handles pages of BATCH items in order, until a page is not full or the signal is aborted. */
 async function forEachPage<T>(
   read: (after: T | null) => Promise<T[]>,
   handle: (page: T[]) => Promise<unknown>,

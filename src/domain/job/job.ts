@@ -17,8 +17,9 @@ const ABOUT_CONVERSATIONS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_F
 type JobsArgs = { first?: number | null; state?: JobState | null }
 
 /**
- * Returns the first `first` jobs of the viewer's tenant, without those of conversations that the viewer does not see, in one state if `state` is given: unfinished jobs, oldest
- * first, then the jobs that ended in the last hour, newest first.
+ * Returns the tenant's jobs: unfinished jobs, oldest first, then the jobs that ended in the last hour, newest first.
+ * Excludes jobs for conversations that the viewer does not see. `first` limits their number (see page.ts); `state`
+ * selects the jobs in one state, null selects all.
  * @throws InvalidInput
  */
 export async function getJobs(

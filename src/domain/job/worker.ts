@@ -1,6 +1,6 @@
 // One kind of background work, and the worker that runs its jobs. A job names only its subject, a conversation or a
 // user; when it runs, it reads the amount of work from counters and watermarks. A duplicate job therefore does nothing,
-// and the next sweep queues again a job that was lost in a crash.
+// and the next sweep requeues a job that was lost in a crash.
 
 import { ProviderFailed } from '../../errors.ts'
 import { JobFailed, type Subject } from '../../store/job-queue.ts'

@@ -33,12 +33,12 @@ const PROFILE_TOKENS = 500
 /** Default and maximum number of active facts read, newest first. */
 const DEFAULT_FACTS = 200
 const MAX_FACTS = 1000
-/** Maximum attempts if the profile or its facts change concurrently. */
+/** Maximum number of attempts if the profile or its facts change concurrently. */
 const ATTEMPTS = 10
 /** The `madeBy` of a profile written by rules. */
 const RULES = 'rules'
 
-/** The input of a refresh. `removed`: superseded facts that the previous profile contains. */
+/** The input of a refresh. `removed` contains the superseded facts that the previous profile was made from. */
 type Change = { previous: ProfileRow | null; active: FactRow[]; removed: SupersededFact[] }
 
 /** Returns the author of a claim; null for a fact that is stated as true. */
@@ -97,7 +97,7 @@ async function compose(
  * Writes the profile and runs `advance` in the same transaction. If `advance` returns false, rolls back and returns
  * false.
  *
- * `limit`: maximum number of facts read; at least DEFAULT_FACTS if there is no previous profile.
+ * `limit` is the maximum number of facts read; if there is no previous profile, it is at least DEFAULT_FACTS.
  * @throws ProviderFailed
  */
 async function refresh(

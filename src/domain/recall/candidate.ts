@@ -12,7 +12,7 @@ const SITTING_GAP_MS = 60 * 60 * 1000
 /** Maximum number of turns on each side that belong to a turn's sitting. */
 export const SITTING_REACH = 20
 
-/** Returns the statistics of a scope that was read completely. `terms`: the number of query terms. */
+/** Returns the statistics of a scope that was read completely. `terms` is the number of query terms. */
 export function statisticsOf(terms: number, scope: readonly IndexedTurn[]): Statistics {
   const documentFrequencies = new Array<number>(terms).fill(0)
   let [matching, length] = [0, 0]
@@ -45,7 +45,7 @@ function sittingAround(
   return { first, last }
 }
 
-/** Returns the indexes of the eligible turns among the found ones and their neighbours in the same sitting. */
+/** Returns the indexes of the eligible turns among the found turns and their neighbours in the same sitting. */
 export function withNeighbours(sequence: readonly IndexedTurn[], isFound: (turn: IndexedTurn) => boolean): number[] {
   const chosen = new Set<number>()
   sequence.forEach((turn, index) => {

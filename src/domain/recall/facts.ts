@@ -1,5 +1,5 @@
-// Recalls facts: active ones that the viewer sees, found by words and by vectors and scored like turns. A fact whose
-// subject the query names gets the weight of a turn whose actor the query names.
+// Recalls the active facts that the viewer sees: finds them by words and by vectors, and scores them like turns. If the
+// query names the fact's subject, the fact gets the weight that a turn gets if the query names its actor.
 
 import { findFacts } from '../../store/sql/recall/find-facts.ts'
 import type { Scope } from '../../store/sql/recall/read-scope.ts'
@@ -31,7 +31,7 @@ const subjectNames = (subject: string): string[] =>
 
 /**
  * Returns facts, best first. Scope OWNER contains the facts of the owner's conversations and the facts about the owner.
- * `conversationId`: for CONVERSATION, the conversation searched; for OWNER, a conversation of the owner, or null if the
+ * `conversationId` is the conversation to search (CONVERSATION), or a conversation of the owner (OWNER); null if the
  * viewer is the owner.
  *
  * The filter's times apply to the time a fact was observed; its actors, roles and metadata to the fact's source turn.

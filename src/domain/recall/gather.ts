@@ -14,20 +14,22 @@ import type { Viewer } from '../view.ts'
 import { bm25, inverseDocumentFrequencies, REACH, type Statistics } from './bm25.ts'
 import { ownScore, SITTING_REACH, statisticsOf, withNeighbours } from './candidate.ts'
 
-/** Maximum number of committed turns without audience in a scope that is read completely. */
+/** Maximum number of public turns (committed, without an audience) in a scope that is read completely. */
 const WHOLE_TURNS = 5_000
 /**
- * Maximum number of journal entries in such a scope, as a multiple of its maximum number of turns. It bounds the work:
- * private turns and older versions are read, too.
+ * Maximum number of journal entries in such a scope, as a multiple of its maximum number of turns. This bounds the
+ * work, because private turns and older versions are read, too.
  */
 const ENTRIES_PER_TURN = 2
-/** Minimum number of turns (or facts) taken from each search, by words and by vectors. More do not improve the hits. */
+/**
+ * Minimum number of turns (or facts) taken from each search, by words and by vectors. More do not improve the result.
+ */
 export const MIN_CANDIDATES = 64
 /** A wide scope is not searched for terms that occur in more than this share of its turns, unless all terms do. */
 const COMMON_SHARE = 0.1
-/** Maximum number of turns found per term. Terms that reach it count as common too. */
+/** Maximum number of turns found per term. A term that reaches it counts as common too. */
 const MAX_POSTINGS = 10_000
-/** Number of postings after which merging them checks whether to yield to the event loop. */
+/** Number of postings merged between two checks whether to yield to the event loop. */
 const YIELD_AFTER = 256
 /** Greater than every root seq. */
 const MAX_SEQ = 2 ** 31 - 1
@@ -58,8 +60,9 @@ export type GatheredTurns = {
 }
 
 /**
- * Whether a scope with at most `whole` public turns is read completely. Private turns count only as entries, so they
- * change the method, and slightly the ranking, only where they and other entries outnumber the public turns.
+ * Whether the scope is read completely: it has at most `whole` public turns, and at most ENTRIES_PER_TURN times as many
+ * entries. Private turns count only as entries, so they change the method, and slightly the ranking, only in a scope
+ * with more than that many entries.
  */
 export function isReadWhole(
   conversations: readonly Pick<ScopeConversation, 'lastSeq' | 'publicTurns'>[],
@@ -70,7 +73,7 @@ export function isReadWhole(
   return sum(({ publicTurns }) => publicTurns) <= whole && sum(({ lastSeq }) => lastSeq) <= ENTRIES_PER_TURN * whole
 }
 
-/** Gathers candidates. `whole`: maximum number of public turns in a scope that is read completely. */
+/** Gathers candidates. `whole` is the maximum number of public turns in a scope that is read completely. */
 export const gather = (
   deps: Platform,
   viewer: Viewer,
@@ -96,7 +99,7 @@ export const gather = (
 
 /** Returns the elements with positive scores, best first, at most `max`. Of equal scores, the first ones are kept. */
 function best<T>(all: readonly T[], scoreOf: (each: T) => number, max: number): T[] {
-  // Insertion, because sorting all elements of a wide scope would take tens of milliseconds.
+  // Insert into a short sorted list, because sorting all turns of a wide scope would take tens of milliseconds.
   const top: { each: T; score: number }[] = []
   for (const each of all) {
     const score = scoreOf(each)
@@ -135,7 +138,7 @@ async function gatherWhole(
   const idf = inverseDocumentFrequencies(statistics)
   const found = new Set([
     ...best(eligible, (turn) => ownScore(idf, statistics.averageLength, turn), limit),
-    // Scores are shifted above 0 for every turn with a vector, so that dissimilar turns may fill the result.
+    // Shift the score of every turn with a vector above 0, so that dissimilar turns can fill the result.
     ...best(eligible, (turn) => (similarity(turn) ?? -2) + 1 + 1e-6, limit),
   ])
   return {
@@ -163,8 +166,8 @@ async function gatherWide(
   const found = new Map([...words.found, ...(nearest?.found ?? [])].map((turn) => [versionKey(turn), turn]))
   const ranges = rangesOf([...found.values()])
   const sequences = await readIndex(pool, viewer, ranges, filter, words.terms)
-  // A found turn may also be among the turns around another sequence. It becomes a candidate only in its own sequence,
-  // which contains more of its neighbours.
+  // A found turn may also be among the turns around another range. It becomes a candidate only in the sequence of its
+  // own range, which contains more of its neighbours.
   const candidates = sequences.map((sequence, i) =>
     withNeighbours(
       sequence,

@@ -5,7 +5,7 @@ import { MONTHS, SEASONS } from '../../text/calendar.ts'
 
 /** The hints found in a query. */
 export type Question = {
-  /** The given names that the query contains, in lower case: names of participants, or of the subjects of facts. */
+  /** The names, of those passed to readQuestion, that the query contains, in lower case. */
   names: ReadonlySet<string>
   /** Whether it asks for a time or duration: when, how long, which year. */
   asksTime: boolean
@@ -42,8 +42,8 @@ const SEASON = new RegExp(`\\b(${Object.keys(SEASONS).join('|')})\\b(?:\\s+of)?\
 const BARE_YEAR = new RegExp(`\\b(${YEAR})\\b`, 'g')
 
 /**
- * Detects the hints in a query. `names`: full and first names of the candidates' participants or subjects, in lower
- * case.
+ * Detects the hints in a query. `names` contains the full and first names of the candidates' participants or subjects,
+ * in lower case.
  */
 export function readQuestion(query: string, names: Iterable<string>): Question {
   const lower = ` ${query.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, ' ')} `
@@ -89,7 +89,7 @@ export function periods(text: string): Period[] {
   return found
 }
 
-/** Whether a turn created at `at` (ms) may report on a period: in it, or within REPORTED_WITHIN_MS after its end. */
+/** Whether a turn created at `at` (ms) may report on a period: `at` is in it, or within REPORTED_WITHIN_MS after it. */
 export function mayReportOn(periodsNamed: readonly Period[], at: number): boolean {
   const year = new Date(at).getUTCFullYear()
   return periodsNamed.some((period) => {

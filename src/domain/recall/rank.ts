@@ -20,7 +20,7 @@ export type RankCandidate = {
   sitting: number
   /** Number of terms. */
   length: number
-  /** Cosine of the query and the candidate; null if it has no vector (yet). */
+  /** Cosine of the query and the candidate; null if either has no vector (yet). */
   similarity: number | null
   /** Cosines of the query and the previous and next turn of the same sitting; empty for facts and summaries. */
   neighbourSimilarities: readonly number[]
@@ -28,7 +28,7 @@ export type RankCandidate = {
   answers: boolean
 }
 
-/** `textScore`: 0 to 1, relative to `best` in `rank`; null if no word matches. */
+/** `textScore` is relative to `best` in `rank`, 0 to 1; null if no word matches. */
 export type Ranked<T> = { candidate: T; score: number; textScore: number | null }
 
 /**
@@ -67,8 +67,8 @@ export const FULL_LENGTH_TERMS = 16
 const NEIGHBOUR_WEIGHT = 0.5
 
 /**
- * Returns the candidates with their scores, best first; at equal scores, the newer first. `best`: BM25 score that
- * counts as 1. Defaults to the highest of the candidates.
+ * Returns the candidates with their scores, best first; at equal scores, the newer first. `best` is the BM25 score that
+ * counts as 1. It defaults to the highest of the candidates.
  */
 export function rank<T extends RankCandidate>(
   question: Question,

@@ -63,12 +63,15 @@ export type RecallHit = {
    * vector or the memory has none (yet).
    */
   similarity: number | null
-  /** BM25 score, 0 to 1, relative to the best match among the candidates of its kind; null if no word matches. */
+  /**
+   * BM25 score relative to the best match of its kind, 0 to 1. For facts and summaries, standalone.ts lowers it. Null
+   * if no word matches.
+   */
   textScore: number | null
   /** Turns before and after a turn, as the viewer sees them, oldest first; empty for facts and summaries. */
   neighbours: Turn[]
 }
-/** `plan`: how turns and facts were searched by vector, and the number of candidates that were ranked. */
+/** `plan` states how turns and facts were searched by vector, and how many candidates were ranked. */
 export type Recall = { hits: RecallHit[]; plan: { vectorSearch: GatheredTurns['vectorSearch']; candidates: number } }
 
 /**
@@ -76,10 +79,10 @@ export type Recall = { hits: RecallHit[]; plan: { vectorSearch: GatheredTurns['v
  * Superseded, streaming and aborted turns and superseded facts are excluded.
  *
  * `threshold`: minimum cosine of query and memory; 0 excludes none. Above 0, turns and facts without a vector are
- * excluded; summaries never have one, and are not. `maxTokens`: maximum for
+ * excluded; summaries never have one, and are not. `maxTokens` limits the
  * hits and neighbours together; hits that do not fit are skipped. facts.ts and summaries.ts describe how the other
  * filters apply to facts and summaries.
- * @throws InvalidInput @throws NotFound for a conversation of another tenant
+ * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id
  */
 export async function recall(deps: RecallDeps, principal: Viewer, input: RecallInput): Promise<Recall> {
   const given = parse(recallInput, input)
@@ -131,7 +134,7 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
   return { hits: await toHits(deps, viewer, chosen), plan: { vectorSearch, candidates: ranked.length } }
 }
 
-/** Returns the conversations in scope. @throws NotFound if the tenant has no conversation with the given id */
+/** Returns the conversations in scope. @throws NotFound if the viewer sees no conversation with the given id */
 async function findConversations(
   { pool }: RecallDeps,
   viewer: Viewer,

@@ -13,7 +13,7 @@ import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
 import { rank, type Ranked } from './rank.ts'
 
-/** Returns turns, best first. */
+/** Returns the turns that match the query, best first. */
 export async function recallTurns(
   deps: RecallDeps,
   viewer: Viewer,
@@ -29,7 +29,10 @@ export async function recallTurns(
   }
 }
 
-/** Returns the names by which a query may refer to a person: the full name and its first word, except stop words. */
+/**
+ * Returns the names by which a query may refer to an actor or subject: the full name and its first word, except stop
+ * words and single characters.
+ */
 export function namesOf(name: string): string[] {
   const all = words(name)
   const first = all[0]

@@ -1,10 +1,10 @@
-// Merges the waiting deltas of a turn into one chunk, and computes the end of each delta. Pure: delta-queue.ts writes
+// Merges the waiting deltas of a writer into one chunk, and computes the end of each delta. Pure: delta-queue.ts writes
 // the chunks.
 
 import type { ChunkRow, Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
 import { isFirstHalf, startsWithSecondHalf } from './state.ts'
 
-/** A delta to write at UTF-16 offset `start`; null for the turn's end. `writer` is the hash of the writer's token. */
+/** A delta to write at UTF-16 offset `start`; null means the turn's end. `writer` is the hash of the writer's token. */
 export type DeltaWrite = {
   tenant: string
   viewer: string
@@ -14,7 +14,7 @@ export type DeltaWrite = {
   text: string
 }
 
-/** A waiting delta. `isUnmergeable` is set when a delta is queued again. */
+/** A waiting delta. `isUnmergeable` is true for a delta that was queued again. */
 export type WaitingDelta = { readonly delta: DeltaWrite; readonly isUnmergeable: boolean }
 
 /** Identifies the writer and the turn. Deltas are merged only with deltas of the same writer. */
@@ -34,7 +34,7 @@ function toChunk({ turnId, tenant, viewer, writer, start, text }: DeltaWrite): D
 const fits = (before: string, after: string) =>
   isFirstHalf(before.charCodeAt(before.length - 1)) === startsWithSecondHalf(after)
 
-/** Merges the first waiting deltas of a writer, as long as each continues the previous one. `count` is their number. */
+/** Merges the first deltas of a writer, as long as each continues the previous one. `count` is the number merged. */
 export function mergeDeltas(waiting: readonly WaitingDelta[]): { chunk: Delta; count: number } {
   const first = waiting[0]!
   let { text } = first.delta

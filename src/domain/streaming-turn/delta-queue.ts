@@ -1,6 +1,6 @@
 // Batches deltas: the deltas that arrive while a statement runs are written by the next statement, merged into one
-// chunk per turn. They are acknowledged and published after the commit. Text that is already stored is removed in the
-// queue, so that a repeated delta keeps its position before later deltas of its turn.
+// chunk per writer. They are acknowledged and published after the commit. A delta that repeats stored text is queued
+// again without that text, before later deltas of its turn.
 
 import type { Platform } from '../platform.ts'
 import type { Pool } from 'pg'
@@ -32,7 +32,7 @@ type QueuedDelta = WaitingDelta & { resolve(written: Written): void; reject(erro
 type WaitingDeltas = Map<string, QueuedDelta[]>
 type DeltaBatch = { writer: string; chunk: Delta; deltas: QueuedDelta[] }
 
-/** Called after the commit with each range of text written. `isPrivate`: whether the turn has an audience. */
+/** Called after the commit with each range of text written. `isPrivate` is true if the turn has an audience. */
 type OnWritten = (conversationId: string, turnId: string, start: number, text: string, isPrivate: boolean) => void
 
 /**
@@ -88,7 +88,7 @@ function takeBatches(waiting: WaitingDeltas): DeltaBatch[] {
 }
 
 /**
- * Resolves a chunk's deltas, or queues them again: unmerged if a merged chunk was refused; a delta that repeats stored
+ * Resolves a chunk's deltas or queues them again: if a merged chunk was refused, unmerged; if a delta repeats stored
  * text, without that text.
  */
 async function settle(

@@ -1,6 +1,7 @@
-// Writes streaming turns: deltas, then commit or abort. A writer needs the turn's id and the token that opened it. A
-// delta may be sent again: text that is already stored is dropped if it is equal; otherwise the delta fails with
-// Conflict. A refusal reveals nothing outside the viewer's view: for a turn outside it, a call fails with NotFound.
+// Writes streaming turns: deltas, then commit or abort. A writer needs the turn's id and the token with which it opened
+// the turn. A delta may be sent again: text that is already stored is dropped if it is equal; otherwise the delta fails
+// with Conflict. A refusal reveals nothing outside the viewer's view: for a turn outside it, a call fails with
+// NotFound.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotAllowed, NotFound, StreamClosed, type DomainError } from '../../errors.ts'
@@ -36,7 +37,7 @@ export type DeltaReceipt = { turnId: string; end: number }
  * without new text. A surrogate pair may be split between two deltas. Deltas may be sent without waiting for replies.
  * @throws InvalidInput for malformed text, or a turn over the limit @throws NotFound @throws StreamClosed
  * @throws NotAllowed for another writerToken, or an author who has left
- * @throws Conflict when `start` is beyond the turn's end, or different text is stored there
+ * @throws Conflict if `start` is beyond the turn's end, or different text is stored there
  */
 export async function appendDelta(deps: StreamDeps, viewer: Viewer, input: AppendDeltaInput): Promise<DeltaReceipt> {
   const { turnId, writerToken: token, start, text: content } = parse(appendDeltaInput, input)
@@ -210,7 +211,8 @@ const SWEEP_BATCH = 100
 
 /**
  * Aborts all open turns whose lease has expired, alternating between tenants, and returns their number. Any number of
- * processes may run it. Reads again after each batch, so a turn that expires meanwhile waits for one batch only.
+ * processes may run it. Reads again after each batch, so a turn that expires meanwhile waits for at most one
+ * batch.
  * @throws the first error, after all other turns have been tried
  */
 export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
@@ -232,7 +234,7 @@ export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
   return count
 }
 
-/** Returns false if the turn was closed or renewed by another call. */
+/** Aborts the turn. Returns false if another call has closed it or renewed its lease. */
 async function abortSilentTurn(deps: StreamDeps, tenant: string, turnId: string): Promise<boolean> {
   const reason = `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`
   const by = { viewer: null, writer: null, silentMs: deps.streamLeaseMs }

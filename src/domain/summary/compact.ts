@@ -27,7 +27,7 @@ type CompactionStep = { measure: SpanMeasure; policy: StoredPolicy }
 /** Returns the steps to try in this state, in order; only the first possible one runs. */
 type PlanSteps = (state: CompactionState) => CompactionStep[]
 
-/** At most the oldest half of the turns, with at most PASS_TOKENS if possible, and never the newest turn. */
+/** Measures at most the oldest half of the turns, without the newest turn, and at most PASS_TOKENS if possible. */
 const oldestHalf = ({ turns }: CompactionState): SpanMeasure => ({
   min: 1,
   max: Math.floor(turns / 2),
@@ -36,7 +36,7 @@ const oldestHalf = ({ turns }: CompactionState): SpanMeasure => ({
   tokens: PASS_TOKENS,
 })
 
-/** Exactly the oldest `count` turns; more only to keep a tool call together with its result. */
+/** Measures exactly the oldest `count` turns; more only to keep a tool call together with its result. */
 const oldest = (count: number): SpanMeasure => ({
   min: count,
   max: count,
@@ -187,7 +187,7 @@ async function seesAllTurns({ pool }: Platform, viewer: Viewer, conversationId: 
   return seesAllPublic(viewIn('OPEN', participant))
 }
 
-const partOfHistory = () =>
+const historyPartlyHidden = () =>
   new NotAllowed(
     'You do not see all turns of the conversation that have no audience. A participant who sees them must summarise.',
   )
@@ -199,12 +199,12 @@ export type SummarizeInput = z.input<typeof summarizeInput>
  * Covers all turns up to and including `through` (default: the newest); fewer if that would separate a tool call from
  * its result or include a streaming turn. Returns the summary, new or existing, that covers the last of these turns.
  * @throws InvalidInput if there is nothing to summarise @throws NotFound @throws ProviderFailed
- * @throws NotAllowed if the viewer does not see all turns without an audience; nothing else is told of those turns
+ * @throws NotAllowed if the viewer does not see all turns without an audience; the error reveals nothing else of them
  */
 export async function summarize(deps: Platform, viewer: Viewer, input: SummarizeInput): Promise<Summary> {
   const { conversationId, through } = parse(summarizeInput, input)
   await requireConversation(deps, viewer, conversationId)
-  if (!(await seesAllTurns(deps, viewer, conversationId))) throw partOfHistory()
+  if (!(await seesAllTurns(deps, viewer, conversationId))) throw historyPartlyHidden()
   let throughSeq = Infinity
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
@@ -232,5 +232,5 @@ export async function summarize(deps: Platform, viewer: Viewer, input: Summarize
   const after = await requireState(deps, viewer, conversationId)
   if (after.current.every((each) => each.id !== covering.id)) return summarize(deps, viewer, input)
   // The viewer's history window was closed meanwhile.
-  throw partOfHistory()
+  throw historyPartlyHidden()
 }

@@ -17,9 +17,10 @@ const rootSeqOf = (item: Turn | Summary) => (isSummary(item) ? item.fromSeq : it
 
 /**
  * Returns each conversation's newest turns and summaries, at most `limit` in all, oldest first. A summary replaces
- * the turns it covers, at the position of the first of them. `before`: only turns with a lower root seq, and summaries
- * with a lower fromSeq; null for all. Default and maximum of `limit`: see historyPage.
- * @throws InvalidInput
+ * the turns it covers, at the position of the first of them. `before` excludes turns with an equal or greater root seq,
+ * and summaries with an equal or greater fromSeq; null includes all. `historyPage` defines the default and the maximum
+ * of `limit`.
+ * @throws InvalidInput, also if the turns would exceed HISTORY_BYTES, or the conversation's share of it
  */
 export async function historyWithSummaries(
   deps: Platform,
@@ -50,7 +51,10 @@ export async function historyWithSummaries(
   return histories
 }
 
-/** Returns the last turn that each conversation's summaries cover, in its newest version; no key without summaries. */
+/**
+ * Returns, by conversation id, the newest version of the last turn that the summaries cover. A conversation without
+ * summaries has no key.
+ */
 export async function summarizedThrough(
   deps: Platform,
   viewer: Viewer,

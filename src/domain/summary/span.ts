@@ -22,7 +22,7 @@ export type SpanMeasure = {
   max: number
   /** Maximum number of turns, never exceeded: fewer are covered to keep a call together with its result. */
   limit: number
-  /** Maximum root seq, never exceeded either. */
+  /** Maximum root seq, never exceeded. */
   through: number
   /** Maximum number of tokens; exceeded only if no smaller span is possible. */
   tokens: number
@@ -30,7 +30,7 @@ export type SpanMeasure = {
 
 /**
  * Returns, for each turn, the index of the last turn that contains a result of its calls, or its own index; Infinity if
- * a result may still follow the given turns. A span must not end between the two.
+ * a result may still follow the given turns. A span must not end between a turn and that index.
  */
 function reaches(turns: readonly SpanCandidate[], answeredLater: ReadonlySet<string>): number[] {
   const reach = turns.map((_, i) => i)

@@ -159,8 +159,8 @@ async function write(
 }
 
 /**
- * Covers the turns with one new summary. ROLLING: it also replaces all current summaries. HIERARCHICAL: the current
- * summaries stay. Returns its id; null if nothing was written because the conversation changed meanwhile.
+ * Covers the turns with one new summary. With ROLLING, it also replaces all current summaries; with HIERARCHICAL, they
+ * stay current. Returns the id of the new summary; null if the conversation changed meanwhile, so nothing was written.
  * @throws ProviderFailed
  */
 export async function coverSpan(

@@ -12,8 +12,8 @@ export type BatchLimits = { turns: number; text: number }
 const LIMITS: BatchLimits = { turns: 512, text: 4 * 1024 * 1024 }
 
 /**
- * Number of UTF-16 units of text above which a call is large. Large and other calls are written by different statements,
- * so that a short turn does not wait until long ones are indexed.
+ * Number of UTF-16 units of text above which a call is large. Large calls share no statement with other calls, so that
+ * a short turn does not wait until long ones are indexed.
  */
 const LARGE_TEXT = 64 * 1024
 

@@ -36,7 +36,7 @@ type QueueState = {
   readonly busy: Set<string>
   /** Number of running statements, at most `concurrency`. Excludes `waiters`. */
   running: number
-  /** Number of them that write large calls: fewer than `concurrency`, unless that is 1. */
+  /** Number of running statements that write large calls; less than `concurrency`, unless that is 1. */
   runningLarge: number
   /** Number of statements that wait for a lock, at most MAX_WAITERS. */
   waiters: number
@@ -92,7 +92,7 @@ function schedule(queue: QueueState): void {
   })
 }
 
-/** Removes the next batch from the waiting calls and marks its conversations busy. */
+/** Removes the next batch from the waiting calls and marks its queues busy. */
 function take(queue: QueueState): QueuedAppend[] {
   const { waiting, busy } = queue
   const batch = chooseBatch(waiting, busy, queue.concurrency === 1 || queue.runningLarge < queue.concurrency - 1)

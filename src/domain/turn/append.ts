@@ -41,7 +41,7 @@ export async function contentGiven(deps: Platform, input: ParsedTurn, path: stri
   return contentOf([{ type: 'text', text: content }], deps, `${path}.content`)
 }
 
-/** Returns when a turn with the given `createdAt` is imported: now; null if the server sets `createdAt`. */
+/** Returns the import time of a turn: now if its `createdAt` is given; null if the server sets it. */
 export const importTime = (createdAt: Date | null | undefined): Date | null => (createdAt == null ? null : new Date())
 
 const NO_CONTENT: Content = { text: '', parts: null, tokens: 0, calls: [], answers: [] }
@@ -164,7 +164,7 @@ async function append(
   )
 }
 
-/** Returns a turn that was just written, without reading it. */
+/** Builds a turn that was just written, without reading it. */
 function toTurn(conversationId: string, turn: AppendedTurn, seq: number, createdAt: Date): Turn {
   return {
     id: turn.id,
@@ -202,11 +202,11 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
 
 /**
  * Appends a turn and returns it. If its clientId was already used for the same content, returns the existing turn.
- * An actor who is not a participant joins an OPEN conversation in the same transaction, unless another actor has removed
- * it.
+ * An actor who is not a participant joins an OPEN conversation in the same transaction, unless another actor has
+ * removed it.
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation
- * @throws Conflict when the journal is not at expectedLastSeq, or the clientId was already used for different content
+ * @throws Conflict if the newest entry is not expectedLastSeq, or the clientId was already used for different content
  * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS
  */
 export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Turn> {

@@ -36,23 +36,24 @@ const CURSOR = cursorFormat<Position>(
   },
 )
 
-/** Returns a turn's position as an opaque cursor. Later writes do not invalidate it. */
+/** Returns a turn's position in the transcript as an opaque cursor. Later writes do not invalidate it. */
 export const turnCursor = (turn: Position): string => CURSOR.encode(turn)
 
 /** Maximum size of the turns on a page, in bytes. A page that would be larger ends earlier. */
 export const PAGE_BYTES = 1024 * 1024
 /** Maximum size of the turns in one `history`, in bytes. */
 export const HISTORY_BYTES = 4 * 1024 * 1024
-/** Minimum share of such a maximum for each of several conversations, in bytes. */
+/** Minimum share of these maximums for each of several conversations that are read together, in bytes. */
 export const MIN_SHARE_BYTES = 256 * 1024
 
-/** Returns the share of a maximum for each conversation that is read together with others, in bytes. */
+/** Returns the share of `bytes` for each of the conversations that are read together, in bytes. */
 export const shareOf = (bytes: number, conversations: number): number =>
   Math.max(MIN_SHARE_BYTES, Math.floor(bytes / Math.max(1, conversations)))
 
 /**
- * Returns the turns of a history. @throws InvalidInput if turns were left out because they are too large together
- * @param maxBytes the size that they exceed
+ * Returns the turns that were read.
+ * @param maxBytes the size limit of the read
+ * @throws InvalidInput if the read left out turns because of the limit
  */
 export function wholeHistory(read: TurnsRead | undefined, maxBytes: number): Turn[] {
   if (!read?.isCut) return read?.turns ?? []
@@ -62,8 +63,8 @@ export function wholeHistory(read: TurnsRead | undefined, maxBytes: number): Tur
 
 /**
  * Returns a page of each conversation's turns in the viewer's view, oldest first. Unknown conversations get an empty
- * page. A page has fewer turns than requested if these would exceed PAGE_BYTES, or their share of it when several
- * conversations are read together; it has at least one turn.
+ * page. A page has fewer turns than requested if more would exceed PAGE_BYTES, or the conversation's share of it; it
+ * has at least one turn if there is any.
  * @throws InvalidInput
  */
 export async function pageOfTurns(
@@ -110,7 +111,8 @@ export type HistoryArgs = z.input<typeof historyArgs>
 const DEFAULT_LIMIT = 50
 
 /**
- * Returns the number of turns to read, and the root seq before which to read (null: from the end).
+ * Returns the number of turns to read, and the root seq before which they end; null means that they end with the
+ * newest.
  * @throws InvalidInput
  */
 export function historyPage(
@@ -127,7 +129,7 @@ export function historyPage(
 
 /**
  * Returns each conversation's newest turns, oldest first: at most `limit`, with a root seq below `before` if given.
- * @throws InvalidInput also if the turns would exceed HISTORY_BYTES, or their share of it
+ * @throws InvalidInput, also if the turns would exceed HISTORY_BYTES, or the conversation's share of it
  */
 export async function history(
   deps: Platform,

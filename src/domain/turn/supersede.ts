@@ -1,5 +1,5 @@
 // Edits and regenerations: supersedeTurn adds a version to a turn and keeps the older versions; all share the root seq.
-// A version is one journal entry and keeps the audience, so that the same actors see every version.
+// Each version has its own journal entry and the same audience.
 
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
@@ -36,7 +36,7 @@ export type WrittenEdit = {
 }
 
 /**
- * Corrects or deletes everything derived from the older version, in the transaction that wrote the newer version and
+ * Corrects or deletes the data derived from the older version, in the transaction that writes the newer version and
  * under the conversation's lock. Returns the ids of the facts that it superseded. src/deps.ts injects it, because this
  * folder must not import domain/erasure.
  */
@@ -204,7 +204,7 @@ async function updateDerivativesOf(
  * Keeps the older version's `pinned`, `model` and `metadata` if omitted; null clears them. Other fields are not kept.
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed for an actor who is not the turn's author, or has left
- * @throws Conflict when the turn is open, erased or already superseded, or the clientId was used for different content
+ * @throws Conflict if the turn is open, erased or already superseded, or the clientId was used for different content
  */
 export async function supersedeTurn(deps: SupersedeDeps, viewer: Viewer, input: SupersedeTurnInput): Promise<Turn> {
   const { turnId, turn } = parse(supersedeTurnInput, input)
