@@ -106,7 +106,7 @@ export async function connectSubscribers(
   return side
 }
 
-/** Throws unless all sockets received the expected frames in equal size, and those of the first one pass `isValid`. */
+/** Throws unless each socket received `expected` frames of equal size, and the first socket's frames pass `isValid`. */
 function check(
   { minFrames, maxFrames, hasEqualSizes, frames }: Arrivals,
   expected: number,

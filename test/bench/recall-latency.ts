@@ -32,7 +32,7 @@ const SHIFT = 30
 
 const viewer = { tenant: 'default', actor: 'ada' }
 
-/** State of the random numbers from 0 to 1, which are the same in every run (Park and Miller's generator). */
+/** State of Park and Miller's random number generator. Every run draws the same numbers. */
 let state = 20_261_121
 const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
 const normal = () => Math.sqrt(-2 * Math.log(random())) * Math.cos(2 * Math.PI * random())

@@ -8,7 +8,7 @@ import { POINTS, rateLimitContract } from '../contract/rate-limit.ts'
 import { createProxy } from '../support/proxy.ts'
 
 const server = process.env.TEST_REDIS_URL ?? ''
-// A database of its own, because the tests delete all keys.
+// The tests delete all keys, so they avoid database 0, which the servers under test use.
 const url = server && Object.assign(new URL(server), { pathname: `/${1 + (process.pid % 15)}` }).href
 const quiet = { info() {}, warn() {}, error() {} }
 

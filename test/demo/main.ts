@@ -102,7 +102,7 @@ async function play(conversationId: string, ada: Participant, scout: Participant
 /** Whether the data contains SECRET, which occurs only in turns for Ada and Scout. */
 const leaks = (data: unknown) => JSON.stringify(data).includes(SECRET)
 
-/** Looks for the private turn in the results of each kind of read by the participant. */
+/** Looks for the private turn in the results of each kind of read that the participant made. */
 async function findPrivateTurn(conversationId: string, privateTurn: Turn, participant: Participant) {
   const { history, turnCount } = await participant.conversation(conversationId)
   const live = participant.events.filter(({ turn }) => turn?.id === privateTurn.id)

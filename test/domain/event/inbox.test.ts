@@ -60,7 +60,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     return {
       events,
       async reasons(of = conversationId) {
-        // One more change, which the actor receives after all earlier ones.
+        // Make one more change, which the actor receives after all earlier changes.
         const lastId = (await createConversation(one.deps, viewer, { participants: [{ actor }] })).id
         await expect.poll(() => events.some((event) => event.conversationId === lastId), { timeout: 10_000 }).toBe(true)
         await new Promise((resolve) => setTimeout(resolve, 50))

@@ -38,7 +38,7 @@ describe.each(backends)('the memory audit on $name', (backend) => {
     const record = (actor: string, facts: object[]) =>
       recordFacts(deps, tenant.as(actor), { conversationId, facts: facts as never })
 
-    // Two duplicates, and a third that contradicts both; not reconciled yet.
+    // Two near duplicates and a third fact that contradicts both; none is reconciled yet.
     await record('ada', [
       fact('ada', 'lives in', 'Oslo', 3),
       fact('ada', 'lives in', 'Oslo, Norway', 4),

@@ -350,7 +350,7 @@ describe.each(backends)('facts on $name', (backend) => {
   })
 
   it.each([0, 3])(
-    'that were stored %i times before a participant joined are new to it, and in no count',
+    'that were stored %i times before a participant joined are new to that participant, not duplicates',
     async (before) => {
       const { deps } = world
       const tenant = world.tenant()

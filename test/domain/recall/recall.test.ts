@@ -205,7 +205,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
   })
 
-  it('searches by words only if the query cannot be embedded, and logs a warning', async () => {
+  it('searches only by words if the query cannot be embedded, and logs a warning', async () => {
     await waitForTurnVectors(world.deps, [await append('the papaya is ripe')])
     const { deps } = world
     const failing = {

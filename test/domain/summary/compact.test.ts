@@ -118,7 +118,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(summaries).toMatchObject([{ content: 'summary 1' }])
     expect(tokensAfter).toBeLessThan(tokensBefore!)
     expect(await compact(deps, tenant.as('ada'), input)).toMatchObject({ summaries: [], turnsCovered: 0 })
-    // Without a policy, it covers half of the turns.
+    // Without a policy, the call covers half of the remaining turns.
     expect(await compact(deps, tenant.as('ada'), { conversationId })).toMatchObject({ turnsCovered: 5 })
   })
 
@@ -223,10 +223,10 @@ describe.each(backends)('compaction on $name', (backend) => {
   })
 
   it.each([
-    ['nothing', 0, false],
+    ['no turns', 0, false],
     ['turns', 3, false],
     ['summarised turns', 3, true],
-  ])('tells an actor who joined later the same, whether %s lie before', async (_, turns, isSummarised) => {
+  ])('fails with the same error for an actor who joined after %s', async (_, turns, isSummarised) => {
     if (turns > 0) await append(turns)
     if (isSummarised) await summarize(deps, tenant.as('ada'), { conversationId })
     const participant = { actor: 'late', history: 'SINCE_JOINED' as const }

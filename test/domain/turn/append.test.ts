@@ -106,7 +106,7 @@ describe.each(backends)('appending on $name', (backend) => {
       expect(page.items.map(({ createdAt }) => createdAt.toISOString())).toEqual(times)
     })
 
-    it('marks exactly the turns whose time the client gave as imported, when they are received', async () => {
+    it('gives an importedAt to the turns whose time the client gave, and to no others', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const before = Date.now()

@@ -62,7 +62,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     )
   })
 
-  it('marks a version as imported if the client gave its time, whatever the older version is', async () => {
+  it('marks a version as imported if the client gave its time, regardless of the older version', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const createdAt = new Date('2023-05-08T13:56:00Z')

@@ -120,7 +120,7 @@ describe("the model's answer", () => {
     ['10,000 facts', answers({ facts: Array.from({ length: 10_000 }, (_, i) => ({ ...FACT, object: `${i}` })) })],
     ['more than a megabyte', answers('x'.repeat(1024 * 1024 + 1))],
     ['no message', answersNoMessage],
-  ])('is requested once more if it is %s; the second one is a retryable failure', async (_, fault) => {
+  ])('is requested once more if it is %s; a second such answer is a retryable failure', async (_, fault) => {
     world.chat.next(fault)
     expect((await world.provider.extract(TURNS)).facts).toEqual([FACT])
     expect(world.chat.requests).toHaveLength(2)
