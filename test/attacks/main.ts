@@ -116,7 +116,7 @@ else {
   )
 }
 rmSync(directory, { recursive: true, force: true })
-const header = ['store', 'part', 'attack', 'MB', 'result', 'outcome']
+const header = ['store', 'section', 'attack', 'MB', 'result', 'outcome']
 console.log(
   table(
     header,

@@ -25,7 +25,7 @@ const newEvent = (): ConversationEvent => ({
   at: new Date(0),
 })
 
-/** A rendering that counts its runs. By default each result contains the actor of the view. */
+/** A rendering that counts its runs. By default, each result contains the viewer's actor. */
 const counting = ({ run = (_, { actor }) => ({ data: { for: actor } }), ...more }: Partial<Rendering> = {}) => ({
   key: 'k',
   isShareable: true,
