@@ -131,7 +131,7 @@ describe('docker-compose.yml', () => {
       expect(healthcheck).toMatchObject({ interval: expect.stringMatching(/^\d+s$/), retries: expect.any(Number) })
     }
     expect(postgres.healthcheck!.test).toContain('pg_isready')
-    // Redis refuses a ping without the password.
+    // Redis rejects a ping without the password.
     expect(redis.healthcheck!.test).toEqual(['CMD-SHELL', expect.stringMatching(/REDISCLI_AUTH=.*redis-cli ping/)])
     expect(read('Dockerfile')).toMatch(/^HEALTHCHECK /m)
   })

@@ -28,7 +28,7 @@ async function run(env: Record<string, string>, until?: string) {
   return { code, ...output }
 }
 
-describe('at its start, a process', { timeout: 60_000 }, () => {
+describe('a starting process', { timeout: 60_000 }, () => {
   let directory: string
   let closedPort: number
   beforeAll(async () => {

@@ -43,7 +43,10 @@ export function check(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(message)
 }
 
-/** The code, or else the message, of the first error in a GraphQL response. Null if there is none. */
+/**
+ * Returns the code, or else the message, of the first error in a GraphQL response. Returns null if there is none, and
+ * `not JSON: …` for other text.
+ */
 export function errorOf(body: string): string | null {
   try {
     const { errors } = JSON.parse(body) as { errors?: { message: string; extensions?: { code?: string } }[] }

@@ -106,7 +106,10 @@ export async function connectSubscribers(
   return side
 }
 
-/** Throws unless each socket received `expected` frames of equal size, and the first socket's frames pass `isValid`. */
+/**
+ * Throws unless each socket received `expected` frames, each frame has the same size on all sockets, and the first
+ * socket's frames pass `isValid`.
+ */
 function check(
   { minFrames, maxFrames, hasEqualSizes, frames }: Arrivals,
   expected: number,

@@ -61,7 +61,7 @@ describe('evidence recall', () => {
     [[1, 2], 0.5, 1],
     [[4, 1, 3, 2], 0.5, 2],
     [Array.from({ length: 100 }, (_, i) => i + 1), 0.95, 95],
-  ])('is printed with measured values as percentiles: of %j at %d, %d', (values, p, expected) => {
+  ])('is printed with percentiles that are measured values: %j at %d gives %d', (values, p, expected) => {
     expect(percentile(values, p)).toBe(expected)
   })
 

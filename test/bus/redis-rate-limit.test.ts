@@ -33,7 +33,7 @@ describe.skipIf(!server)('rate limits on Redis (needs TEST_REDIS_URL)', () => {
     expect(await admin.pTTL(key!)).toBeLessThanOrEqual(60_000)
   })
 
-  test('during an outage each process limits by itself', async ({ onTestFinished }) => {
+  test('during an outage, each process limits requests independently', async ({ onTestFinished }) => {
     const proxy = await createProxy(server)
 
     const limit = await createRedisRateLimit(redisConnector(proxy.url, quiet), POINTS)

@@ -262,7 +262,7 @@ describe('the settings of the embedder and the summarizer', () => {
     ['openai', 'text-embedding-ada-002', 1536],
     ['openai', 'openai/text-embedding-3-small', 1536],
     ['transformers', '/models/all-MiniLM-L6-v2/', 384],
-  ])('include a default dimension of %s for the model %s', (EMBEDDER, EMBEDDING_MODEL, dimension) => {
+  ])('with EMBEDDER=%s include a default dimension for %s', (EMBEDDER, EMBEDDING_MODEL, dimension) => {
     expect(loadConfig({ EMBEDDER, EMBEDDING_MODEL, ...KEY }).embedder).toMatchObject({ dimension })
   })
 
@@ -348,7 +348,7 @@ describe('the settings of the embedder and the summarizer', () => {
     },
   )
 
-  it('do not appear in the error text if the key is invalid', () => {
+  it('include a key that no error text quotes', () => {
     expect(problemsOf({ OPENAI_API_KEY: 'sk-hunter2\n' })).toEqual([
       'OPENAI_API_KEY: must be printable ASCII without spaces or line breaks',
     ])

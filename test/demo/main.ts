@@ -32,7 +32,7 @@ async function assertServer(): Promise<void> {
     const { data } = (await response.json()) as { data?: { viewer?: object } }
     if (data?.viewer) return
   } catch {
-    // Connection refused, unknown host, or an answer that is not JSON: no Colloquy server.
+    // The connection was refused, the host is unknown, or the answer is not JSON.
   }
   console.error(
     `No Colloquy server answers at ${url}.\n`

@@ -146,7 +146,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await tenant.lastSeq(conversationId)).toBe(2)
     })
 
-    it('and returning with SINCE_JOINED shows entries before and after the absence, not those during it', async () => {
+    it('and returning with SINCE_JOINED shows entries before and after the absence, but no entries during it', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
       for (const round of [1, 3]) {

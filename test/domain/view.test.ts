@@ -103,7 +103,7 @@ describe('a view', () => {
     expect(sees(view, { seq, rootSeq, audience })).toBe(seen)
   })
 
-  it('is the own view of a participant; all other actors have the open view or none', () => {
+  it('is that of the participant for a participant, and the open view or none for all other actors', () => {
     for (const visibility of ['OPEN', 'MEMBERS'] as const) expect(viewIn(visibility, ann)).toBe(ann)
     expect(viewIn('OPEN', null)).toBe(OPEN_VIEW)
     expect(viewIn('MEMBERS', undefined)).toBe(NO_VIEW)

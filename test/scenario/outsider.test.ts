@@ -323,7 +323,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     await inbox.return?.()
   })
 
-  it('is read and written by its participants, and read by former ones', async () => {
+  it('is read and written by its participants, and read by former participants', async () => {
     const tenant = server.tenant()
     const ids = await hiddenConversation(tenant)
     const { conversation } = ids

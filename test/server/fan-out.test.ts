@@ -91,7 +91,7 @@ describe('the key of a rendering', () => {
     expect(renderingOf(FOLLOW.replace('seq', '__typename')).key).not.toBe(renderingOf(FOLLOW).key)
   })
 
-  it('includes a variable of `as` that is used elsewhere too', () => {
+  it('includes a variable of `as` that is also used elsewhere', () => {
     const text = `subscription ($as: String) {
       conversationEvents(conversationId: "c", as: $as) {
         ... on ConversationUpdated { conversation { turns(as: $as) { edges { cursor } } } }

@@ -120,7 +120,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     await record([{ object: 'spiders', sourceTurnId }])
     await record([{ object: 'mice', sourceTurnId }, { object: 'rain' }])
     const seen = await Promise.all(readings)
-    // recordFacts reads each list once (2). The events need 3 reads: one per event for bob, and one for all others.
+    // recordFacts reads each list once (2). The events need 3 reads: one per event for bob, and one for all other readers.
     expect(statements()).toBe(2 + 3)
     const facts = (...objects: string[]) => objects.map((object) => ({ object }))
     expect(seen.pop()).toEqual([
@@ -145,7 +145,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     expect(counts).toEqual([2, 1, 1])
   })
 
-  test('a subscriber that stops reading does not delay others, and misses no event', async () => {
+  test('a subscriber that stops reading does not delay other subscribers, and misses no event', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
     const slow = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')

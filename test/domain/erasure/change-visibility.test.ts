@@ -1,5 +1,6 @@
-// Changes of a conversation's visibility: its facts move to another visibility set, which corrects superseded facts and
-// profiles, actors who are not participants lose access, and its key becomes free.
+// A change of a conversation's visibility moves its facts to another visibility set, and corrects the superseded facts
+// and profiles that depend on them. A change to MEMBERS also hides the conversation from other actors, and frees its
+// key.
 
 import { describe, expect, it } from 'vitest'
 import { auditMemory } from '../../../src/domain/fact/audit.ts'
@@ -107,7 +108,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     expect(await factsOf(tenant, 'bob')).toEqual(['jazz', 'tea', 'tea', 'tea (superseded)'])
   })
 
-  it('is allowed to current participants only, and takes effect at once', async () => {
+  it('is allowed for current participants only, and takes effect at once', async () => {
     const tenant = world.tenant()
     const [id] = await twoConversations(tenant)
     const update = (actor: string, visibility: 'OPEN' | 'MEMBERS') =>
@@ -136,7 +137,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     await change(tenant, first.id, 'MEMBERS')
     const second = await create('eve')
     expect(second.id).not.toBe(first.id)
-    // A participant of both conversations finds the older one; a creator finds the created one again.
+    // Bob, a participant of both, finds the older conversation. Eve finds the conversation that she created.
     expect((await getConversationByKey(deps, tenant.as('bob'), 'k'))?.id).toBe(first.id)
     expect((await create('eve', 'MEMBERS')).id).toBe(second.id)
     await expect(change(tenant, first.id, 'OPEN')).rejects.toThrow(Conflict)

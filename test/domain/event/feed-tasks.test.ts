@@ -56,7 +56,7 @@ it('runs only checks after a failure, until a check succeeds', async () => {
   expect(queue.tasks.isFailing).toBe(false)
 })
 
-it('keeps tasks of waiting readers, and runs them once a check succeeds', async () => {
+it('keeps the tasks of waiting readers, and runs them once a check succeeds', async () => {
   const queue = start()
   const [first, second] = [vi.fn<() => void>(), vi.fn<() => void>()]
   queue.setBroken(true)

@@ -109,7 +109,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     })
   })
 
-  it('delivers each change once, not again with later changes', async () => {
+  it('delivers each change once, and not again with later changes', async () => {
     const eve = await listen('eve')
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve' } })
     expect(await eve.reasons()).toEqual(['ADDED'])

@@ -1,4 +1,4 @@
-// Extraction of facts from turns: only one process reads each turn; questions, instructions, tool results and
+// Extraction of facts from turns: each turn is read once, by any process; questions, instructions, tool results and
 // repetitions by agents yield nothing; facts of private turns stay private.
 
 import { describe, expect, it } from 'vitest'

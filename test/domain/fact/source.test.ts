@@ -129,7 +129,7 @@ describe.each(backends)('the sources of a fact on $name', (backend) => {
     expect(await marks(claimed!)).toEqual([null, expect.any(Date), null])
   })
 
-  it('are marked as imported if they are extracted from an imported turn, also after a reconciliation', async () => {
+  it('are marked as imported if they are extracted from an imported turn, even after a reconciliation', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation({ actor: 'ada', displayName: 'Ada' })

@@ -92,7 +92,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     return rankingInput(await gather(world.deps, viewer, conversations, request, whole))
   }
 
-  /** Creates a tenant with three conversations. `secrets`: whether they also have turns that bob cannot see. */
+  /** Creates a tenant with three conversations. `secrets`: whether the conversations also have turns that bob cannot see. */
   async function fill(secrets: boolean) {
     const tenant = world.tenant()
     const next = randomFrom(7)
@@ -195,7 +195,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     ['whole', undefined],
     ['through the indexes', 0],
   ])(
-    'reads a scope %s with the same candidates, with or without turns that the viewer cannot see',
+    'finds the same candidates in a scope read %s, with or without turns that the viewer cannot see',
     async (_, whole) => {
       const open = await fill(false)
       const withSecrets = await fill(true)

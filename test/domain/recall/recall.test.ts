@@ -89,7 +89,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect((await ask('walrus')).hits.every(({ textScore }) => textScore === null)).toBe(true)
     })
 
-    it('the turns of an actor named in the query, by display name too', async () => {
+    it('the turns of an actor named in the query, including by display name', async () => {
       conversationId = (
         await createConversation(world.deps, tenant.as('ann'), {
           participants: [

@@ -109,7 +109,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
               const older = newest()[step.supersede % all.length]
               if (older) all.push(await supersede(tenant, older.id, 'edited'))
             } else {
-              // Cursors of any version, including superseded ones.
+              // Pick cursors of any version, including superseded versions.
               const [after, before] = [step.after, step.before].map((pick) =>
                 pick === null || all.length === 0 ? null : all[pick % all.length]!,
               )

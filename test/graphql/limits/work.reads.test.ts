@@ -23,7 +23,7 @@ describe.each(backends.filter(({ name }) => name === 'postgres'))('reads on $nam
     expect(new ReadTimeout(READ_TIMEOUT_MS).message).toContain('0.3 seconds')
   })
 
-  it('of one tenant leave a connection to other tenants', async () => {
+  it('of one tenant leave a connection for other tenants', async () => {
     const slow = contextOf('slow')
     const all = Array.from({ length: 40 }, () =>
       contextOf('slow')

@@ -78,7 +78,7 @@ describe("the model's answer", () => {
     expect(await factsOf({ facts: [] })).toEqual([])
   })
 
-  it('is stripped of facts that name unknown turns, are empty, too long or repeated', async () => {
+  it('is stripped of facts that name unknown turns, are empty, are too long or are repeated', async () => {
     const invalid = [
       { ...FACT, turnId: 'turn_9' },
       { ...FACT, turnId: '__proto__' },

@@ -37,7 +37,7 @@ describe('the request for a summary', () => {
     expect(JSON.parse(quoted)).toEqual({ speaker: 'ada', at: '2026-05-01T09:00:00.000Z', text: REQUEST.turns[0]!.text })
   })
 
-  it("uses the operator's prompts, if configured, and the built-in ones otherwise", async () => {
+  it("uses the operator's prompts, if configured, and the built-in prompts otherwise", async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prompts-'))
     const withPrompts = world.create({ promptsDir: directory })
     await writeFile(join(directory, 'summarize.md'), 'In {{maxTokens}} of our own words.')
