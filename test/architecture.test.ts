@@ -169,7 +169,7 @@ describe('the source tree', () => {
     expect(pothos).toContainEqual({ to: '@pothos/core', isType: false })
   })
 
-  it.each(RULES)('keeps the rule: %s', (_, rule) => {
+  it.each(RULES)('follows the rule: %s', (_, rule) => {
     expect(rule(files)).toEqual([])
   })
 

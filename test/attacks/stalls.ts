@@ -127,8 +127,8 @@ const toCells = ({ name, answer, ms, stall, alone, beside, megabytes, faults }: 
 ]
 
 /**
- * @param share share of the largest data to write; 1 for the documented maximums
- * @param operations only the operations whose name contains this text
+ * @param share fraction of the largest data to write; 1 for the documented maximums
+ * @param operations selects the operations whose name contains this text
  */
 export const stallAttack = (share: number, operations: string): Attack => ({
   section: 'A8',

@@ -209,7 +209,7 @@ async function makeConversation(databaseUrl: string, redisUrl: string): Promise<
   const { deps, close } = await openDeps(databaseUrl, redisUrl)
   const viewer = { tenant: 'default', actor: 'speaker' }
   const participants = Array.from({ length: SUBSCRIBERS }, (_, index) => ({ actor: `reader-${index}` }))
-  // No compaction: its events would be counted as deliveries.
+  // Compaction is off, because its events would be counted as deliveries.
   const { id } = await createConversation(deps, viewer, { participants, compaction: { strategy: 'NEVER' } })
   await addParticipant(deps, viewer, { conversationId: id, participant: { actor: 'speaker', kind: 'AGENT' } })
   await deps.pool.query('VACUUM ANALYZE')

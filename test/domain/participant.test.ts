@@ -1,4 +1,4 @@
-// Participants of a conversation: joining, leaving, returning, and read marks.
+// Participants of a conversation: joining, leaving, returning, read marks and unread counts.
 
 import { describe, expect, it } from 'vitest'
 import { newId } from '../../src/domain/id.ts'

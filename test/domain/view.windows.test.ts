@@ -38,7 +38,7 @@ describe.each(backends)('a history window on $name', (backend) => {
       (error: Error) => `${error.constructor.name} ${error.message.replaceAll(name, '…')}`,
     )
 
-  it('hides an earlier turn from supersedeTurn, but not a later one', async () => {
+  it('hides an earlier turn from supersedeTurn, but not a later turn', async () => {
     const tenant = world.tenant()
     const { early, late } = await converse(tenant)
     const edit = (turnId: string) =>
@@ -48,7 +48,7 @@ describe.each(backends)('a history window on $name', (backend) => {
     await expect(edit(late.id)).rejects.toThrow(NotAllowed)
   })
 
-  it('hides an earlier tool call from every result, but not a later one', async () => {
+  it('hides an earlier tool call from every result, but not a later call', async () => {
     const tenant = world.tenant()
     const { conversationId } = await converse(tenant)
     const as = tenant.as('new')

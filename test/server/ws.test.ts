@@ -120,7 +120,8 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     await record([{ object: 'spiders', sourceTurnId }])
     await record([{ object: 'mice', sourceTurnId }, { object: 'rain' }])
     const seen = await Promise.all(readings)
-    // recordFacts reads each list once (2). The events need 3 reads: one per event for bob, and one for all other readers.
+    // recordFacts reads each list once (2). The events need 3 reads: one per event for bob, and one for the other
+    // readers together.
     expect(statements()).toBe(2 + 3)
     const facts = (...objects: string[]) => objects.map((object) => ({ object }))
     expect(seen.pop()).toEqual([

@@ -91,7 +91,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
     expect(reads.length).toBeLessThanOrEqual(2)
   })
 
-  test('a subscription whose events could be too large is rejected before it starts, shared or not', async () => {
+  test('a subscription whose events could be too large is rejected before it starts, whether its results are shared or not', async () => {
     const tenant = server.tenant()
     const id = await tenant.newConversation('ada')
     const transports = transportsOf(server, { 'x-tenant': tenant.name, 'x-actor': 'ada' })

@@ -150,7 +150,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     }
   }, 30_000)
 
-  it('stops one worker, and leaves its job to another one', async () => {
+  it('stops one worker, and leaves its job to another worker', async () => {
     const jobs = queue()
     const started: string[] = []
     const stop = await jobs.work('test', 1, async (_, signal) => {

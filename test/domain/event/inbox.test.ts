@@ -1,5 +1,5 @@
-// The inbox: which changes of a participant's list of conversations it delivers, with their reasons, and which it must
-// not deliver.
+// The inbox: the changes of a participant's list of conversations that it delivers, with their reasons, and the changes
+// that it must not deliver.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import {

@@ -85,7 +85,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const requests: string[][] = []
     const spied = withExtractor((turns) => {
       requests.push(turns.map(({ text }) => text))
-      // Simulates a model that was instructed to publish the turns that it reads.
+      // Simulate a model that was instructed to publish the turns that it reads.
       return [{ subject: 'Ada', predicate: 'whispers', object: turns[0]!.text, confidence: 1, turnId: hello.id }]
     })
     await extractFacts(spied, tenant.as('ada'), { conversationId })

@@ -92,7 +92,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     return rankingInput(await gather(world.deps, viewer, conversations, request, whole))
   }
 
-  /** Creates a tenant with three conversations. `secrets`: whether the conversations also have turns that bob cannot see. */
+  /** Creates a tenant with three conversations. `secrets`: whether each also has turns that bob cannot see. */
   async function fill(secrets: boolean) {
     const tenant = world.tenant()
     const next = randomFrom(7)

@@ -148,7 +148,7 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
     }
   })
 
-  it('rejects an empty batch, and one of 10,000 turns', async () => {
+  it('rejects an empty batch, and a batch of 10,000 turns', async () => {
     const conversationId = await sharedConversation()
     const batch = (length: number) => () =>
       appendTurns(world.deps, tenant.as('ann'), {

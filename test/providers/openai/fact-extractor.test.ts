@@ -96,7 +96,7 @@ describe("the model's answer", () => {
     ])
   })
 
-  it('gets a confidence of 0.5 in place of an invalid one', async () => {
+  it('gets a confidence of 0.5 in place of an invalid confidence', async () => {
     const facts = ['high', 7, null, -1].map((confidence, i) => ({ ...FACT, object: `x${i}`, confidence }))
     expect((await factsOf({ facts: facts })).map(({ confidence }) => confidence)).toEqual([0.5, 0.5, 0.5, 0.5])
   })

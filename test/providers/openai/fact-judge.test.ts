@@ -56,7 +56,7 @@ describe('the request for verdicts', () => {
     expect(world.chat.requests).toEqual([])
     const long = `Ada | likes | ${'x'.repeat(5_000)}`
     const many = Array.from({ length: 5 }, (_, i) => ({ a: fact(`a${i}`, long), b: fact(`b${i}`, long) }))
-    // The first answer names pair 3 and the last one pair 1, which their requests do not contain.
+    // The first answer names pair 3 and the last answer names pair 1, which their requests do not contain.
     world.chat.next(
       ...[[1, 3], [4], [1, 5]].map((own) => answers({ verdicts: own.map((pair) => ({ pair, says: 'SAME' })) })),
     )
