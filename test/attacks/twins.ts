@@ -1,6 +1,6 @@
 // Twin worlds: two tenants with the same history, except that the private turns of one world contain a marker, and that
-// only this world has a MEMBERS conversation, whose turns contain the marker. Viewers who are neither in the audience nor
-// in that conversation must get equal answers to every query, and never the marker.
+// only this world has a MEMBERS conversation, whose turns contain the marker. Viewers who are neither in the audience
+// nor in that conversation must get equal answers to every query, and never the marker.
 
 import { APPEND, check, errorOf } from './attack.ts'
 import { createRandom, type Random } from './random.ts'
