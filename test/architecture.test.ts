@@ -24,7 +24,7 @@ import { innerImports, packageImports, parseSource, readSources, root, type Sour
 const files = readSources('src')
 const tests = readSources('test')
 
-/** A source tree of these files. */
+/** Parses the given texts, by path, as a source tree. */
 const tree = (texts: Record<string, string>) => Object.entries(texts).map(([path, text]) => parseSource(path, text))
 
 type Rule = (files: readonly SourceFile[]) => string[]
@@ -169,7 +169,7 @@ describe('the source tree', () => {
     expect(pothos).toContainEqual({ to: '@pothos/core', isType: false })
   })
 
-  it.each(RULES)('keeps the rule: %s', (_, rule) => {
+  it.each(RULES)('follows the rule: %s', (_, rule) => {
     expect(rule(files)).toEqual([])
   })
 

@@ -1,5 +1,5 @@
-// Checks docker-compose.yml as text, because the tests run without a Docker engine, and runs the script that creates its
-// secrets. scenario/compose.test.ts runs the same configuration on a real Postgres and Redis.
+// Checks docker-compose.yml as text, because the tests run without a Docker engine, and runs the script that creates
+// its secrets. scenario/compose.test.ts applies the same configuration to a real Postgres and Redis.
 
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -49,7 +49,7 @@ const { services, networks, volumes, secrets } = compose
 const { postgres, redis, server } = services
 const each = Object.entries(services)
 
-/** An exact version with two or three numbers, and optionally a digest. */
+/** An image with a version of three numbers, an optional suffix and an optional digest. */
 const PINNED = /^[a-z/]+:\d+\.\d+\.\d+(-\w+)*(@sha256:[\da-f]{64})?$/
 
 describe('docker-compose.yml', () => {
@@ -60,14 +60,14 @@ describe('docker-compose.yml', () => {
     expect(server.build).toBe('.')
   })
 
-  it('names an exact version of every image, which Renovate pins by digest', () => {
+  it('names an exact version of every image, and lets Renovate pin the digests', () => {
     for (const image of [postgres.image, redis.image]) expect(image).toMatch(PINNED)
     const renovate = JSON.parse(read('.github/renovate.json')) as { extends: string[]; enabledManagers: string[] }
     expect(renovate.extends).toContain('docker:pinDigests')
     expect(renovate.enabledManagers).toEqual(expect.arrayContaining(['dockerfile', 'docker-compose']))
   })
 
-  it.each(each)('gives the container of %s no capability and no way to more privileges', (_, service) => {
+  it.each(each)('gives the container of %s no capabilities and no way to gain privileges', (_, service) => {
     expect(service.cap_drop).toEqual(['ALL'])
     expect([service.cap_add, service.privileged]).toEqual([undefined, undefined])
     expect(service.security_opt).toEqual(['no-new-privileges:true'])
@@ -83,7 +83,7 @@ describe('docker-compose.yml', () => {
   )
 
   it('runs no service as root', () => {
-    // The Dockerfile sets the user of the server: docker.test.ts.
+    // The Dockerfile sets the server's user.
     for (const { user } of [postgres, redis]) expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/)
     expect(server.user).toBeUndefined()
     expect(read('Dockerfile')).toMatch(/^USER node$/m)
@@ -100,7 +100,7 @@ describe('docker-compose.yml', () => {
     expect(server.ports).toEqual(['127.0.0.1:4000:4000'])
   })
 
-  it('connects Postgres and Redis to the server only, by a network without a way out', () => {
+  it('connects Postgres and Redis to the server only, through a network without internet access', () => {
     expect([postgres.networks, redis.networks]).toEqual([['data'], ['data']])
     expect(server.networks).toEqual(['data', 'public'])
     expect(networks).toEqual({ data: { internal: true }, public: null })
@@ -116,7 +116,7 @@ describe('docker-compose.yml', () => {
     const named = [...new Set(each.flatMap(([, service]) => service.secrets ?? []))]
     expect(Object.keys(secrets).sort()).toEqual(named.sort())
     for (const [name, { file }] of Object.entries(secrets)) expect(file).toBe(`./secrets/${name}`)
-    // Neither Git nor the image contains them.
+    // Neither Git nor the image contains the secret files.
     expect(read('.gitignore')).toMatch(/^secrets\/$/m)
     expect(read('.dockerignore')).toMatch(/^\*$/m)
     expect(read('.dockerignore')).not.toContain('secrets')
@@ -131,12 +131,12 @@ describe('docker-compose.yml', () => {
       expect(healthcheck).toMatchObject({ interval: expect.stringMatching(/^\d+s$/), retries: expect.any(Number) })
     }
     expect(postgres.healthcheck!.test).toContain('pg_isready')
-    // Redis refuses a ping without the password.
+    // Redis rejects a ping without the password.
     expect(redis.healthcheck!.test).toEqual(['CMD-SHELL', expect.stringMatching(/REDISCLI_AUTH=.*redis-cli ping/)])
     expect(read('Dockerfile')).toMatch(/^HEALTHCHECK /m)
   })
 
-  it('creates a role without superuser rights for the server, once', () => {
+  it('creates a role without superuser rights for the server when the volume is empty', () => {
     const script = './scripts/compose/application-role.sql'
     expect(postgres.volumes).toContain(`${script}:/docker-entrypoint-initdb.d/application-role.sql:ro`)
     const sql = read(script)
@@ -181,7 +181,7 @@ describe('the secrets of docker-compose.yml', () => {
     for (const name of readdirSync(directory)) expect(statSync(join(directory, name)).mode & 0o777, name).toBe(0o444)
   })
 
-  it('are kept if they exist', () => {
+  it('are not replaced if they exist', () => {
     const before = secret('database_url')
     rmSync(join(directory, 'redis_url'))
     make()
@@ -210,7 +210,8 @@ describe('the secrets of docker-compose.yml', () => {
       graphiql: false,
       operationLimits: { introspection: false },
     })
-    // Longer than the server's own limit plus the time after which main.ts forces the exit (FORCED_EXIT_MS, 2 s).
+    // The grace period exceeds the server's own limit plus the time after which main.ts forces the exit
+    // (FORCED_EXIT_MS, 2 s).
     expect(parseInt(server.stop_grace_period!)).toBeGreaterThan(config.shutdownMs / 1000 + 2)
   })
 })

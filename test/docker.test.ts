@@ -56,7 +56,7 @@ describe('Dockerfile', () => {
         expect(allowed).toContain(source)
       }
     }
-    // Files on the host must not overwrite what npm ci generated in the image.
+    // Files of the host must not overwrite the files that npm ci generated in the image.
     expect(read('.dockerignore')).toMatch(/^src\/store\/generated$/m)
   })
 

@@ -51,7 +51,7 @@ async function writeModule(name: string, code: string): Promise<string> {
 }
 
 describe('the commands of README.md', () => {
-  it('print the answers below them when run unchanged', async () => {
+  it('print the answers that README.md shows below them', async () => {
     const codeBlocks = blocks(readDocument('README.md'), 'sh', 'json', 'text')
     const steps = codeBlocks.flatMap(({ language, text }, index) =>
       language === 'sh' && /\bcurl\b/.test(text) ? [{ command: text, answer: codeBlocks[index + 1]! }] : [],
@@ -62,7 +62,7 @@ describe('the commands of README.md', () => {
     const commands = steps.map(({ command }) => command).join("printf '\\n'\n")
     const script = commands.replace(/^URL=.*$/m, `URL=${server.url}`)
 
-    // In a process group of its own, so that killing the group also ends the background subscription.
+    // Use a process group, so that killing the group also ends the background subscription.
     const shell = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
     let out = ''
     shell.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
@@ -140,7 +140,7 @@ describe('the client of docs/streaming-and-subscriptions.md', () => {
         await proxy.cut()
         await append(conversation, 'ada', 'appended while the client is away')
         turn += 1
-        // About as long as a server restart, during which new connections are refused.
+        // Simulate a server restart, during which new connections are refused.
         await new Promise((resolve) => setTimeout(resolve, 1_200))
         await proxy.restore()
       }

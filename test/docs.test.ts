@@ -115,7 +115,7 @@ describe('docs/operations.md', () => {
     expect(rows.get('page of the journal for a reader that catches up')).toContain(`${JOURNAL_PAGE_BYTES / 1024} KiB`)
   })
 
-  it('gives the limits of each tenant', () => {
+  it('states the limits of each tenant', () => {
     const rows = new Map(table(document('docs/operations.md'), '| Work |').map(([what, limit]) => [what, limit]))
     const whole = (count: number) => count.toLocaleString('en-US')
     expect(rows.get('work of one of these kinds that waits')).toBe(whole(MAX_WAITING))

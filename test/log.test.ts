@@ -1,4 +1,4 @@
-// The log masks credentials.
+// Masking of credentials in the log, and the reason that the log gives for an error.
 
 import { describe, expect, test } from 'vitest'
 import { maskCredentials, reasonOf } from '../src/log.ts'

@@ -1,4 +1,4 @@
-// The process when it cannot start, or has lost Redis: what it prints.
+// The exit code and output of a process that cannot start, or that starts without Redis.
 
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Starts the process. Returns its output when it has ended. Stops it 1 s after its output contains `until`. */
+/** Starts the process, and stops it 1 s after its output contains `until`. Returns its exit code and output. */
 async function run(env: Record<string, string>, until?: string) {
   const child = spawn(process.execPath, ['--import', 'tsx', 'src/bin.ts'], {
     cwd: root,
@@ -28,7 +28,7 @@ async function run(env: Record<string, string>, until?: string) {
   return { code, ...output }
 }
 
-describe('a process that cannot start prints one line, without stack and password', { timeout: 60_000 }, () => {
+describe('a starting process', { timeout: 60_000 }, () => {
   let directory: string
   let closedPort: number
   beforeAll(async () => {
@@ -41,7 +41,7 @@ describe('a process that cannot start prints one line, without stack and passwor
   })
   afterAll(() => rm(directory, { recursive: true }))
 
-  test('if Postgres cannot be reached', async () => {
+  test('prints one line, without a stack trace or the password, if Postgres cannot be reached', async () => {
     const { code, stdout, stderr } = await run({ DATABASE_URL: `postgres://u:s3cret@127.0.0.1:${closedPort}/db` })
     expect(code).toBe(1)
     expect(stderr).toBe(
@@ -52,19 +52,19 @@ describe('a process that cannot start prints one line, without stack and passwor
     expect(stdout).not.toContain('s3cret')
   })
 
-  test('if the address is not that of this machine', async () => {
+  test('prints one line if HOST is not an address of this machine', async () => {
     const { code, stderr } = await run({ HOST: '203.0.113.1', ALLOW_UNAUTHENTICATED: '1', DATA_DIR: directory })
     expect(code).toBe(1)
     expect(stderr).toMatch(/^listen EADDRNOTAVAIL.*: set HOST and PORT\.\n$/)
   })
 
-  test('except for a warning, if Redis cannot be reached: it starts without it', async () => {
+  test('logs one warning, without a stack trace or the password, if Redis cannot be reached', async () => {
     const env = {
       REDIS_URL: `redis://u:s3cret@127.0.0.1:${closedPort}`,
       DATA_DIR: directory,
       PRESENCE_TTL_SECONDS: '1',
     }
-    // About 12 sweeps of presence run before the process is stopped.
+    // Several sweeps of presence run before the process is stopped.
     const { code, stdout, stderr } = await run({ ...env, RATE_LIMIT_POINTS: '10' }, '"ready on ')
     const lines = stdout.split('\n').filter((line) => /redis/i.test(line))
     expect(lines).toHaveLength(1)

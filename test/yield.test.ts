@@ -1,4 +1,5 @@
-// Tests when a long loop yields to the event loop. The intervals are measured on a fake clock.
+// Tests when a long loop yields to the event loop, and in which order waiting loops run. The clock of the loops is
+// fake; the event loop is real.
 
 import { describe, expect, it } from 'vitest'
 import { createYield, yieldToEventLoop } from '../src/yield.ts'
@@ -11,7 +12,7 @@ describe('yielding to the event loop', () => {
     expect(ran).toBe(true)
   })
 
-  it('runs one waiting loop in each iteration of the event loop, the one that waits longest first', async () => {
+  it('runs one waiting loop in each iteration of the event loop, and first the loop that has waited longest', async () => {
     const events: string[] = []
     const loop = async (name: string) => {
       for (let n = 0; n < 2; n++) {

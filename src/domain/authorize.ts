@@ -45,12 +45,12 @@ export async function requireChange(
   if (visibility === 'OPEN') return
   const membership = await membershipOf(tx, actor, conversationId)
   if (membership === 'NEVER') throw new NotFound('conversation', conversationId)
-  if (membership === 'LEFT') throw notPresent(actor)
+  if (membership === 'LEFT') throw notParticipant(actor)
 }
 
 /** Checks that the actor is in the conversation, which the transaction has locked. @throws NotAllowed if it is not */
-export async function requirePresence(tx: Tx, actor: string, conversationId: string): Promise<void> {
-  if ((await membershipOf(tx, actor, conversationId)) !== 'PRESENT') throw notPresent(actor)
+export async function requireMembership(tx: Tx, actor: string, conversationId: string): Promise<void> {
+  if ((await membershipOf(tx, actor, conversationId)) !== 'PRESENT') throw notParticipant(actor)
 }
 
 async function membershipOf(tx: Tx, actor: string, conversationId: string): Promise<'PRESENT' | 'LEFT' | 'NEVER'> {
@@ -60,5 +60,5 @@ async function membershipOf(tx: Tx, actor: string, conversationId: string): Prom
   return participant.leftAt === null ? 'PRESENT' : 'LEFT'
 }
 
-export const notPresent = (actor: string) =>
+export const notParticipant = (actor: string) =>
   new NotAllowed(`${JSON.stringify(actor)} is not in the conversation: add it as a participant first.`)

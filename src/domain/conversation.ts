@@ -16,7 +16,7 @@ import { writeFirstParticipants } from '../store/sql/participant/write-first-par
 import { withTransaction } from '../store/tx.ts'
 import type { Platform } from './platform.ts'
 import { announceEntries } from './publisher.ts'
-import { lockConversation, requirePresence } from './authorize.ts'
+import { lockConversation, requireMembership } from './authorize.ts'
 import { kindOf, newId } from './id.ts'
 import { id, metadata, name, parse, storable, text } from './input.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
@@ -196,7 +196,7 @@ async function changeVisibility(
   conversationId: string,
   visibility: ConversationVisibility,
 ): Promise<void> {
-  await requirePresence(tx, viewer.actor, conversationId)
+  await requireMembership(tx, viewer.actor, conversationId)
   const keyScope = visibility === 'OPEN' ? '' : conversationId
   if (visibility === 'OPEN' && (await isKeyTaken(tx, conversationId))) {
     throw new Conflict('Another OPEN conversation has the same key, so this one must stay MEMBERS.')

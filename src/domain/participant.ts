@@ -7,7 +7,7 @@ import { countUnread, participantKey } from '../store/sql/turn/count-turns.ts'
 import { readParticipants, type ParticipantRow } from '../store/sql/participant/read-participants.ts'
 import { writeEntry } from '../store/sql/event/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
-import { lockConversation, notPresent, requireConversation } from './authorize.ts'
+import { lockConversation, notParticipant, requireConversation } from './authorize.ts'
 import type { Platform } from './platform.ts'
 import { announceEntries, announceRead } from './publisher.ts'
 import { count, id, name, parse, text } from './input.ts'
@@ -185,7 +185,7 @@ export async function participantIn(deps: Platform, viewer: Viewer, conversation
   const participant = await getParticipant(deps, viewer, conversationId, viewer.actor)
   if (participant && participant.leftAt === null) return participant
   await requireConversation(deps, viewer, conversationId)
-  throw notPresent(viewer.actor)
+  throw notParticipant(viewer.actor)
 }
 
 const markReadInput = z.object({ conversationId: id('conversation'), seq: count, as: name.nullish() })

@@ -6,7 +6,7 @@ import { innerImports, packageImports, type SourceFile } from './source.ts'
 /** The name of a folder of src, or of a file directly in src. */
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
-/** The layers that store, providers and bus may import. They import no layers but each other. */
+/** The layers that store, providers and bus may import. They import only each other. */
 const LEAVES = ['errors', 'thread', 'yield', 'json-steps', 'fields', 'log', 'text']
 
 /** The layers that each layer may import; those of `types` only with `import type`. */
@@ -31,7 +31,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   index: { all: ['server', 'deps', 'domain', 'store', 'text', 'config', 'errors'] },
 }
 
-/** Imports that ALLOWED forbids. Data flows one way: main → server → graphql → domain → {store, providers, bus}. */
+/** Imports that ALLOWED forbids. Layers import one way: main → server → graphql → domain → {store, providers, bus}. */
 export const wrongLayer = (files: readonly SourceFile[]): string[] =>
   files.flatMap((file) => {
     const from = ALLOWED[layerOf(file.path)]
@@ -42,8 +42,8 @@ export const wrongLayer = (files: readonly SourceFile[]): string[] =>
   })
 
 /**
- * The folders of src/domain, and its files, which count as folders. Each may import only rows above its own; the rows
- * in ROWS_OF_FILES may also import their own row.
+ * The folders of src/domain and its files, which count as folders, from the lowest to the highest. Each may import only
+ * earlier rows; the files in the rows of ROWS_OF_FILES may also import files of their own row.
  */
 const DOMAIN_ORDER: readonly (readonly string[])[] = [
   [

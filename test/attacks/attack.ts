@@ -2,22 +2,22 @@
 
 import type { Target } from './target.ts'
 
-/** Memory above the idle server that an attack may take, MB. */
+/** Maximum memory that an attack may use beyond that of the idle server, MB. */
 export const ALLOWED_MB = 600
 
 export type Attack = {
-  /** The item of the issue or document that describes the attack, for example "A1". */
+  /** Label of the attack in the issue or document that describes it, for example "A1". */
   section: string
   name: string
-  /** Settings of the attacked server, besides its services. */
+  /** Environment variables of the attacked server, besides those that name its services. */
   env?: Record<string, string>
-  /** Starts what the attack needs before the server. Defaults to nothing. */
+  /** Starts the services that the attack needs, before the server starts. Omitted if it needs none. */
   prepare?(): Promise<Prepared>
   /** Attacks the server. Returns the outcome in a few words. Throws if the server did not resist. */
   run(target: Target): Promise<string>
 }
 
-/** Settings of the server for one attack, and a function that ends what `prepare` started. */
+/** Environment variables of the server for one attack, and a function that stops the services started by `prepare`. */
 export type Prepared = { env: Record<string, string>; close(): Promise<void> }
 
 const CREATE = `mutation ($input: CreateConversationInput!) {
@@ -30,7 +30,7 @@ export const APPEND = `mutation ($input: AppendTurnInput!) {
 export const newConversation = async (target: Target, input: object = {}): Promise<string> =>
   (await target.get<{ id: string }>(CREATE, { input })).id
 
-/** Appends `count` turns of `units` characters each. */
+/** Appends `count` turns of slightly more than `units` characters each. */
 export async function appendTurns(target: Target, conversationId: string, count: number, units: number): Promise<void> {
   const content = 'lorem ipsum dolor '.repeat(Math.ceil(units / 18)).slice(0, units)
   for (let n = 0; n < count; n++) {
@@ -38,12 +38,15 @@ export async function appendTurns(target: Target, conversationId: string, count:
   }
 }
 
-/** Throws unless the condition holds. */
+/** Throws an error with the message if the condition is false. */
 export function check(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(message)
 }
 
-/** The first error of a GraphQL response: its code or message. */
+/**
+ * Returns the code, or else the message, of the first error in a GraphQL response. Returns null if there is none, and
+ * `not JSON: …` for other text.
+ */
 export function errorOf(body: string): string | null {
   try {
     const { errors } = JSON.parse(body) as { errors?: { message: string; extensions?: { code?: string } }[] }

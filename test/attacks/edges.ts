@@ -1,4 +1,5 @@
-// Attacks at the edges: providers whose errors quote secrets, and the files and headers of GraphiQL.
+// Attacks outside of GraphQL operations: a provider whose errors quote secrets, and the page, files and headers of
+// GraphiQL, which is off on a network, as is introspection.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -9,12 +10,12 @@ import type { Target } from './target.ts'
 const KEY = 'sk-canary-5d41402abc4b2a76'
 const TEXT = 'My canary PIN is 4711.'
 const ADDRESS = 'http://10.1.2.3:8080/canary'
-/** Part of every secret. */
+/** Matches every secret. */
 const SECRET = /canary/i
 
 /**
- * Starts an API that refuses every request with a secret text, with an error that quotes the key, the request and an
- * address. It answers the other requests, because the server tests its embedder when it starts.
+ * Starts a provider that rejects each request that contains a secret, with an error that quotes the key, the request
+ * and an internal address. It answers all other requests, because the server tests its embedder when it starts.
  */
 async function startLeakyProvider(): Promise<Prepared> {
   const server = createServer((request, response) => {

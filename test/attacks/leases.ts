@@ -1,11 +1,11 @@
-// The sweep of silent streaming turns: another tenant's turn is aborted in time, however many turns of one tenant are
-// silent.
+// The sweep of silent streaming turns: a tenant's silent turn is aborted in time, even if another tenant has many
+// silent turns.
 
 import { check, newConversation, sleep, type Attack } from './attack.ts'
 import type { Target } from './target.ts'
 
 const LEASE_SECONDS = 8
-/** Silent turns of one tenant, at most 100 of one conversation and 1,000 of one viewer. */
+/** Silent turns of the attacking tenant. The server limits the open turns of a conversation and of a viewer. */
 const SILENT_TURNS = 1_500
 const CONVERSATION_TURNS = 100
 const VIEWERS = 2

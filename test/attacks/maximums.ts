@@ -7,13 +7,13 @@ import type { PostOptions, Target } from './target.ts'
 export type Maximum = {
   name: string
   next(): Promise<string> | string
-  /** Whether the request may be repeated without writing more. */
+  /** Whether the request writes nothing, so that it may be repeated. */
   isQuery?: boolean
   options?: PostOptions
 }
 
 const KB = 1_000
-/** Largest size of a turn's content, in bytes (MAX_TURN_BYTES). */
+/** Maximum size of a turn's content, in bytes (the default of MAX_TURN_BYTES). */
 const TURN_BYTES = 262_144
 const WRITER = 'a-token-of-sixteen-or-more'
 
@@ -23,7 +23,7 @@ const words = (units: number, offset = 0) =>
 const list = <T>(length: number, each: (n: number) => T): T[] => Array.from({ length }, (_, n) => each(n))
 const body = (query: string, variables: object) => JSON.stringify({ query, variables })
 
-/** A mutation with one argument `input`. `answer` selects fields of the members of its result. */
+/** Returns a mutation with one argument `input` of the type `input`. `answer` is its selection, besides errors. */
 const mutation = (field: string, input: string, answer: string) =>
   `mutation ($input: ${input}!) { ${field}(input: $input) { __typename ${answer} ... on Error { message } } }`
 
@@ -31,14 +31,19 @@ const APPEND_TURNS = mutation('appendTurns', 'AppendTurnsInput', '... on AppendT
 const APPEND = mutation('appendTurn', 'AppendTurnInput', '... on Turn { id text }')
 const RECORD = mutation('recordFacts', 'RecordFactsInput', '... on FactExtraction { facts { id object } }')
 
-/** Sends a mutation whose answer must have no error. */
+/** Sends a mutation. Throws if the reply contains an error. */
 async function write(target: Target, query: string, input: object, options: PostOptions = {}): Promise<void> {
   const reply = await target.send(body(query, { input }), { isBatch: true, ...options })
   check(reply.status === 200 && !/"message":/.test(reply.body.slice(0, 2_000)), reply.body.slice(0, 300))
 }
 
-/** Creates a conversation whose turns are not summarised automatically, with `count` turns. */
-async function filled(target: Target, owner: string, count: number, text: (n: number) => string): Promise<string> {
+/** Creates a conversation with `count` turns and without automatic compaction. Returns its id. */
+async function createFilled(
+  target: Target,
+  owner: string,
+  count: number,
+  text: (n: number) => string,
+): Promise<string> {
   const conversationId = await newConversation(target, { owner, compaction: { strategy: 'NEVER' } })
   const size = Math.max(1, Math.min(1_000, Math.floor(4_000_000 / text(0).length)))
   for (let from = 0; from < count; from += size) {
@@ -48,25 +53,31 @@ async function filled(target: Target, owner: string, count: number, text: (n: nu
   return conversationId
 }
 
+/** Ids of the conversations. */
 export type MaximumData = {
   /** 100,000 short turns. */
   long: string
   /** 20,000 turns that state facts; the only conversation of its owner. */
   facts: string
-  /** 4,900 turns: recall reads it whole. */
+  /** 4,900 turns, few enough that recall reads all of them. */
   whole: string
-  /** 200 turns of 78 KB: a page ends after 1 MiB, and 50 of them are just below the limit of a history. */
+  /** 200 turns of 78 KB: a page ends after 1 MiB, and 50 turns are just below the size limit of `history`. */
   wide: string
-  /** 2,000 participants. */
+  /** Almost 2,000 participants. */
   crowd: string
 }
 
-/** Writes the data; with `share` below 1, fewer turns. */
+/** Writes the data. `share`, at most 1, scales the number of turns of `long` and `facts`. */
 export async function prepareMaximums(target: Target, share: number): Promise<MaximumData> {
-  const wide = await filled(target, 'walter', 200, (n) => words(78 * KB, n))
-  const whole = await filled(target, 'wanda', 4_900, (n) => words(200, n))
-  const facts = await filled(target, 'fanny', 20_000 * share, (n) => `I live in Berlin number ${n}. ${words(60, n)}`)
-  const long = await filled(target, 'mallory', 100_000 * share, (n) => `${n} ${words(60, n)}`)
+  const wide = await createFilled(target, 'walter', 200, (n) => words(78 * KB, n))
+  const whole = await createFilled(target, 'wanda', 4_900, (n) => words(200, n))
+  const facts = await createFilled(
+    target,
+    'fanny',
+    20_000 * share,
+    (n) => `I live in Berlin number ${n}. ${words(60, n)}`,
+  )
+  const long = await createFilled(target, 'mallory', 100_000 * share, (n) => `${n} ${words(60, n)}`)
   const participants = list(1_000, (n) => ({ actor: `member ${n}` }))
   const crowd = await newConversation(target, { participants, compaction: { strategy: 'NEVER' } })
   const turns = list(1_000, (n) => ({ role: 'USER', actor: `guest ${n}`, content: words(40, n) }))
@@ -157,7 +168,7 @@ export function maximumQueries(data: MaximumData): Maximum[] {
   return queries.map((query) => ({ ...query, isQuery: true }))
 }
 
-/** The mutations at their maximums. Each request writes, so that its data grows. */
+/** The mutations at their maximums. Each request writes, so the data grows. */
 export function maximumMutations(target: Target, data: MaximumData): Maximum[] {
   const metadata = { text: words(65_000) }
   const turn = (content: string) => ({ role: 'USER', content })
@@ -169,7 +180,7 @@ export function maximumMutations(target: Target, data: MaximumData): Maximum[] {
   let created = 0
   return [
     append('262,144 bytes', {}),
-    append('metadata of 64 KB', { metadata }),
+    append('metadata of 65 KB', { metadata }),
     append('262,144 line breaks', { content: '\n'.repeat(TURN_BYTES - 1) + 'x' }),
     append('262,144 letters in one word', { content: 'a'.repeat(TURN_BYTES) }),
     append('1,000 parts', { content: undefined, parts: list(1_000, (n) => ({ text: words(230, n) })) }),
@@ -192,7 +203,7 @@ export function maximumMutations(target: Target, data: MaximumData): Maximum[] {
       },
     },
     {
-      name: 'commitTurn: 256 KB of deltas',
+      name: 'commitTurn: 256 KiB of deltas',
       async next() {
         const input = { conversationId: data.whole, writerToken: WRITER, turn: { role: 'ASSISTANT' } }
         const { id } = await target.get<{ id: string }>(mutation('openTurn', 'OpenTurnInput', '... on Turn { id }'), {
@@ -206,7 +217,7 @@ export function maximumMutations(target: Target, data: MaximumData): Maximum[] {
       },
     },
     {
-      name: 'createConversation: 1,000 participants, 64 KB of metadata',
+      name: 'createConversation: 1,000 participants, 65 KB of metadata',
       next: () =>
         body(
           mutation(

@@ -11,7 +11,7 @@ const LARGE_UNITS = 250_000
 
 const rejectionOf = (reply: Reply) => {
   const error = errorOf(reply.body)
-  check(error !== null, `was answered with ${reply.bytes} bytes instead of an error`)
+  check(error !== null, `the operation was answered with ${reply.bytes} bytes instead of an error`)
   return `${reply.status} ${error}`
 }
 

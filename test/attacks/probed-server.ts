@@ -1,5 +1,5 @@
-// Starts the server as `npm start` does, and answers on the Unix socket PROBE_SOCKET with the longest stall of its event
-// loop since the last request, in ms.
+// Starts the server as `npm start` does. Answers each request on the Unix socket PROBE_SOCKET with the longest stall of
+// the event loop since the last request, in ms.
 
 import { createServer } from 'node:http'
 

@@ -1,4 +1,5 @@
-// A server under attack: a process of its own, a client that counts its server errors, and its memory.
+// A server under attack: runs it in a process of its own, sends it requests, counts its server errors, and reads its
+// memory, its stalls and its log.
 
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -19,19 +20,19 @@ export type Target = {
   /** Number of responses with a status of 500 or more, except 503. */
   serverErrors: number
   /**
-   * Sends a request with that body. A connection that the server closes while the body is sent is a reply with status
-   * 0. Rejects if the connection ends in another way, or if the signal is aborted.
+   * Sends a request with that body. Resolves with status 0 if the server closes the connection, as it may while the
+   * body is sent. Rejects if the connection fails in another way, or if the signal is aborted.
    */
   send(body: string, options?: PostOptions): Promise<Reply>
   /** Sends a GraphQL operation; see `send`. */
   post(query: string, variables?: object, options?: PostOptions): Promise<Reply>
-  /** Memory of the idle server, MB. An attack sets it again after it has filled the embedded database, which is in memory. */
+  /** Memory of the idle server, MB. An attack that fills the embedded database, which is in memory, sets it again. */
   idleMB: number
   /** Sends an operation with one field and returns its value. Throws on errors and on error members of unions. */
   get<T>(query: string, variables?: object, options?: PostOptions): Promise<T>
   /** Sends a GET request. */
   load(path: string, headers: Record<string, string>): Promise<Reply>
-  /** The last lines of the log, KEPT_BYTES in all. */
+  /** The end of the log, at most KEPT_BYTES characters. */
   log(): string
   /** Resident memory of the process, in MB. */
   memory(): Promise<number>

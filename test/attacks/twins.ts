@@ -1,6 +1,6 @@
 // Twin worlds: two tenants with the same history, except that the private turns of one world contain a marker, and that
-// only this world has a MEMBERS conversation, whose turns contain the marker. Viewers outside the audience and that
-// conversation must get equal answers to every query, and never the marker.
+// only this world has a MEMBERS conversation, whose turns contain the marker. Viewers who are neither in the audience
+// nor in that conversation must get equal answers to every query, and never the marker.
 
 import { APPEND, check, errorOf } from './attack.ts'
 import { createRandom, type Random } from './random.ts'
@@ -13,12 +13,12 @@ const WORDS =
 const TURNS = 120
 const MEMBERS_TURNS = 40
 
-/** `membersId` names the MEMBERS conversation; in the world without one, nothing. */
+/** `membersId`: id of the MEMBERS conversation; in the world without one, an unused id. */
 type World = { tenant: string; conversationId: string; membersId: string }
 
 const sentence = (random: Random) => Array.from({ length: 4 + random.below(12) }, () => random.pick(WORDS)).join(' ')
 
-/** Creates a MEMBERS conversation of ann and bob, in which they say the secret and things that others say elsewhere. */
+/** Creates a MEMBERS conversation of ann and bob. Its turns contain the secret, and words of the other conversation. */
 async function createMembersConversation(
   target: Target,
   tenant: string,
@@ -26,7 +26,7 @@ async function createMembersConversation(
   seed: number,
 ): Promise<string> {
   const random = createRandom(seed + 2)
-  const at = { tenant, actor: 'ann' }
+  const options = { tenant, actor: 'ann' }
   const { id: conversationId } = await target.get<{ id: string }>(
     'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { ... on Conversation { id } } }',
     {
@@ -37,17 +37,17 @@ async function createMembersConversation(
         participants: [{ actor: 'ann' }, { actor: 'bob' }],
       },
     },
-    at,
+    options,
   )
   for (let n = 0; n < MEMBERS_TURNS; n++) {
     const turn = { role: 'USER', actor: random.pick(['ann', 'bob']), content: `${secret} ${sentence(random)}` }
-    await target.get(APPEND, { input: { conversationId, turn } }, at)
+    await target.get(APPEND, { input: { conversationId, turn } }, options)
   }
   const facts = [
     { subject: 'ann', predicate: 'lives in', object: 'the harbour' },
     { subject: 'ann', predicate: 'knows', object: secret },
   ]
-  await target.get(RECORD, { input: { conversationId, userId: 'ann', facts } }, at)
+  await target.get(RECORD, { input: { conversationId, userId: 'ann', facts } }, options)
   return conversationId
 }
 
@@ -59,7 +59,7 @@ async function createWorld(target: Target, tenant: string, secret: string, seed:
   const membersId =
     secret === MARKER ? await createMembersConversation(target, tenant, secret, seed) : `conv_${'0'.repeat(26)}`
   const random = createRandom(seed)
-  const at = { tenant, actor: 'ann' }
+  const options = { tenant, actor: 'ann' }
   const participants = ['ann', 'bob', 'eve', 'late'].map((actor) => ({
     actor,
     ...(actor === 'late' && { history: 'SINCE_JOINED' }),
@@ -67,7 +67,7 @@ async function createWorld(target: Target, tenant: string, secret: string, seed:
   const { id: conversationId } = await target.get<{ id: string }>(
     'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { ... on Conversation { id } } }',
     { input: { key: 'twin', participants, compaction: { strategy: 'NEVER' } } },
-    at,
+    options,
   )
   for (let n = 0; n < TURNS; n++) {
     const isPrivate = random.chance(0.3)
@@ -80,10 +80,10 @@ async function createWorld(target: Target, tenant: string, secret: string, seed:
       createdAt: new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString(),
       ...(isPrivate && { audience: ['bob'], metadata: { secret } }),
     }
-    await target.get(APPEND, { input: { conversationId, turn } }, at)
+    await target.get(APPEND, { input: { conversationId, turn } }, options)
   }
   const facts = [{ subject: 'ann', predicate: 'lives in', object: 'the harbour' }]
-  await target.get(RECORD, { input: { conversationId, userId: 'ann', facts } }, at)
+  await target.get(RECORD, { input: { conversationId, userId: 'ann', facts } }, options)
   return { tenant, conversationId, membersId }
 }
 
@@ -91,7 +91,7 @@ async function createWorld(target: Target, tenant: string, secret: string, seed:
 const ID = 'CONVERSATION_ID'
 const MEMBERS_ID = 'MEMBERS_ID'
 
-/** Returns a random GraphQL query about the tenant, the conversation ID or the conversation MEMBERS_ID. */
+/** Returns a random GraphQL operation on the tenant, the conversation ID or the conversation MEMBERS_ID. */
 function randomQuery(random: Random): string {
   const query = JSON.stringify(random.pick([sentence(random), MARKER, `${MARKER} ${sentence(random)}`, 'ordinary']))
   const first = 1 + random.below(50)
@@ -140,7 +140,7 @@ function normalized(body: string): string {
   })
 }
 
-/** Sends `pairs` random queries to both worlds. Returns the number of equal pairs of answers and the seed. */
+/** Sends `pairs` random operations to both worlds. Throws if their answers differ. Returns a summary with the seed. */
 export async function compareTwins(target: Target, pairs: number, seed: number): Promise<string> {
   const [one, other] = [
     await createWorld(target, `twin-one-${seed}`, MARKER, seed),

@@ -41,8 +41,8 @@ async function fill({ deps }: OpenDeps): Promise<string> {
 }
 
 /**
- * Summarises the whole conversation. Throws if a pass or the summary exceeds its limit, or if the
- * summary does not cover all turns.
+ * Summarises the whole conversation. Throws if a pass or the summary exceeds its limit, or if the summary does not
+ * cover all turns.
  */
 async function run({ deps }: OpenDeps, conversationId: string, summarizer: Summarizer) {
   let passes = 0

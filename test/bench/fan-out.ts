@@ -106,7 +106,10 @@ export async function connectSubscribers(
   return side
 }
 
-/** Throws unless all sockets received the expected frames in equal size, and those of the first one pass `isValid`. */
+/**
+ * Throws unless each socket received `expected` frames, each frame has the same size on all sockets, and the first
+ * socket's frames pass `isValid`.
+ */
 function check(
   { minFrames, maxFrames, hasEqualSizes, frames }: Arrivals,
   expected: number,
@@ -206,7 +209,7 @@ async function makeConversation(databaseUrl: string, redisUrl: string): Promise<
   const { deps, close } = await openDeps(databaseUrl, redisUrl)
   const viewer = { tenant: 'default', actor: 'speaker' }
   const participants = Array.from({ length: SUBSCRIBERS }, (_, index) => ({ actor: `reader-${index}` }))
-  // No compaction: its events would be counted as deliveries.
+  // Compaction is off, because its events would be counted as deliveries.
   const { id } = await createConversation(deps, viewer, { participants, compaction: { strategy: 'NEVER' } })
   await addParticipant(deps, viewer, { conversationId: id, participant: { actor: 'speaker', kind: 'AGENT' } })
   await deps.pool.query('VACUUM ANALYZE')

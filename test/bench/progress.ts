@@ -1,5 +1,5 @@
-// Prints the progress of a long run: on a terminal one line per stage, which is updated, elsewhere a line for each
-// tenth.
+// Prints the progress of a long run: on a terminal, one line per stage, which is updated; elsewhere, one line for each
+// tenth of a stage.
 
 export type Progress = {
   /** Shows that `done` of `total` items are finished. `label` names the stage; a different name begins a new stage. */

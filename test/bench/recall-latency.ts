@@ -32,7 +32,7 @@ const SHIFT = 30
 
 const viewer = { tenant: 'default', actor: 'ada' }
 
-/** State of the random numbers from 0 to 1, which are the same in every run (Park and Miller's generator). */
+/** State of Park and Miller's random number generator. Every run draws the same numbers. */
 let state = 20_261_121
 const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
 const normal = () => Math.sqrt(-2 * Math.log(random())) * Math.cos(2 * Math.PI * random())
@@ -65,7 +65,7 @@ async function fillConversation(deps: Deps, owner: string): Promise<string> {
       actor: i % 2 ? 'scout' : 'ada',
       role: 'USER' as const,
       content: words(WORDS_A_TURN),
-      // A pause of two hours after every 20 turns, which starts a new sitting.
+      // A pause of two hours after every 20 turns starts a new sitting.
       createdAt: new Date(start + i * 60_000 + Math.floor(i / 20) * 7_200_000),
     })),
   })
@@ -79,7 +79,7 @@ async function fillConversation(deps: Deps, owner: string): Promise<string> {
 export async function recallLatency({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
     const { deps: opened, close } = await openDeps(url, services.redisUrl)
-    // Stops the configured embedder, which would embed the turns itself and delete the vectors of the benchmark's
+    // Stop the configured embedder, which would embed the turns itself and delete the vectors of the benchmark's
     // embedder.
     await opened.embedding.stop()
     const deps: Deps = { ...opened, embedding: { ...opened.embedding, serving: () => embedder } }

@@ -61,7 +61,7 @@ describe('evidence recall', () => {
     [[1, 2], 0.5, 1],
     [[4, 1, 3, 2], 0.5, 2],
     [Array.from({ length: 100 }, (_, i) => i + 1), 0.95, 95],
-  ])('has a measured value as each percentile: %j at %d is %d', (values, p, expected) => {
+  ])('is printed with percentiles that are measured values: %j at %d gives %d', (values, p, expected) => {
     expect(percentile(values, p)).toBe(expected)
   })
 
@@ -141,7 +141,7 @@ describe('npm run bench:recall', () => {
     60_000,
   )
 
-  it('prints its usage without a file, with a wrong file, or with mutually exclusive options', async () => {
+  it('prints its usage if the file is missing or invalid, or if options are mutually exclusive', async () => {
     const [nothing, other, both] = await Promise.all([
       bench(),
       bench(file('other.json', { turns: [] })),

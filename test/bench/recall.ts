@@ -20,7 +20,8 @@ const USAGE = `Usage: npm run bench:recall -- [--postgres | --url URL] FILE…
 
 FILE        a LoCoMo conversation
 --postgres  use the Postgres of TEST_DATABASE_URL instead of the embedded database
---url URL   use the GraphQL endpoint of a running server, and measure only with vectors; deletes the conversations afterwards
+--url URL   use the GraphQL endpoint of a running server, and measure only with vectors; the conversations are deleted
+            afterwards
 
 EMBEDDER and its settings are read from the environment, as by the server.`
 

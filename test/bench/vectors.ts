@@ -19,7 +19,7 @@ const SPREAD = 0.04
 const CONVERSATIONS = 100
 const TURNS = 1_000
 const TOTAL = CONVERSATIONS * TURNS
-/** Queries whose results are compared with the exact ones. */
+/** Queries whose results are compared with those of an exact search. */
 const QUERIES = 200
 const ROUNDS = 5
 /** Timed queries per round. */
@@ -31,7 +31,7 @@ const EMBEDDER = 'bench:384'
 const viewer = { tenant: 'default', actor: 'ada' }
 const conversationIds = Array.from({ length: CONVERSATIONS }, (_, i) => `conv_${String(i).padStart(26, '0')}`)
 
-/** State of the random numbers from 0 to 1, which are the same in every run (Park and Miller's generator). */
+/** State of Park and Miller's random number generator. Every run draws the same numbers. */
 let state = 20_261_121
 const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
 const normal = () => Math.sqrt(-2 * Math.log(random())) * Math.cos(2 * Math.PI * random())

@@ -10,7 +10,7 @@ import { createProxy } from '../support/proxy.ts'
 
 const server = process.env.TEST_REDIS_URL ?? ''
 // takeExpired takes the marks of all processes, so these tests avoid database 0, which the servers under test use.
-const url = server && Object.assign(new URL(server), { pathname: `/${1 + (process.pid % 15)}` }).href
+const url = server && Object.assign(new URL(server), { pathname: `/${1 + (process.pid % 7)}` }).href
 const quiet = { info() {}, warn() {}, error() {} }
 const mark = { conversationId: 'conversation', actor: 'ada', holder: 'socket' }
 

@@ -66,7 +66,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
     expect(await subscriptionsOf(topic)).toBe(1)
   })
 
-  test('subscribe rejects with an error from Redis, and such errors of publish are logged once', async () => {
+  test('subscribe rejects with the error of Redis, and publish logs repeated errors once', async () => {
     const username = `test-${randomUUID()}`
     await admin.sendCommand(['ACL', 'SETUSER', username, 'on', '>secret', '+@all', 'resetchannels'])
     const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
@@ -111,7 +111,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       await vi.waitFor(() => expect(bus.ping()).rejects.toThrow(), WAIT_OPTIONS)
       bus.publish(topic, 'lost')
       other.publish(topic, 'lost too')
-      // Leaves time for several attempts to reconnect.
+      // Allow time for several attempts to reconnect.
       await new Promise((resolve) => setTimeout(resolve, 1_000))
       bus.publish(topic, 'lost')
       expect(log.warn).toHaveBeenCalledOnce()
@@ -235,7 +235,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       await vi.waitFor(() => expect(receive.mock.calls).toEqual([['hello']]), WAIT_OPTIONS)
     })
 
-    test('one connector logs one line when Redis is lost, and one when it is back, without stack and password', async (context) => {
+    test('a connector logs one line when it loses Redis and one when it reconnects, without a stack trace or the password', async (context) => {
       const proxy = await createProxy(url)
       const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() }
       const connect = redisConnector(Object.assign(new URL(proxy.url), { username: 'default' }).href, log)
@@ -271,7 +271,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
       proxy.silence('new connections')
       bus.publish('any', 'unanswered')
       await bus.close()
-      // Before the timeout of idle sockets closes them.
+      // This wait is shorter than the timeout that closes idle sockets.
       await vi.waitFor(() => expect(proxy.connections()).toBe(0), { timeout: 3_000 })
       expect(log.warn).not.toHaveBeenCalled()
     })
@@ -290,7 +290,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
 
     test('close during an attempt to reconnect leaves no connection open', async (context) => {
       const { proxy, bus, log, restored } = await outage(context)
-      // Resolves when the next attempt has started but is not yet connected.
+      // This promise resolves when the next attempt has started but is not yet connected.
       const attempting = new Promise<void>((resolve) => log.warn.mockImplementation(() => queueMicrotask(resolve)))
       proxy.drop()
       await attempting

@@ -238,10 +238,10 @@ describe('loadConfig', () => {
   })
 })
 
-describe('EMBEDDER', () => {
+describe('the settings of the embedder and the summarizer', () => {
   const KEY = { OPENAI_API_KEY: 'sk-key' }
 
-  it('has a model and a dimension by default', () => {
+  it('include a default model and dimension', () => {
     expect(loadConfig({ EMBEDDER: 'openai', ...KEY }).embedder).toEqual({
       kind: 'openai',
       baseUrl: 'https://api.openai.com/v1',
@@ -262,11 +262,11 @@ describe('EMBEDDER', () => {
     ['openai', 'text-embedding-ada-002', 1536],
     ['openai', 'openai/text-embedding-3-small', 1536],
     ['transformers', '/models/all-MiniLM-L6-v2/', 384],
-  ])('%s has a default dimension for %s', (EMBEDDER, EMBEDDING_MODEL, dimension) => {
+  ])('with EMBEDDER=%s include a default dimension for %s', (EMBEDDER, EMBEDDING_MODEL, dimension) => {
     expect(loadConfig({ EMBEDDER, EMBEDDING_MODEL, ...KEY }).embedder).toMatchObject({ dimension })
   })
 
-  it('accepts a smaller dimension for models that support it', () => {
+  it('accept a smaller dimension for models that support it', () => {
     const config = loadConfig({ EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '256', ...KEY })
     expect(config.embedder).toMatchObject({ dimension: 256, shortens: true })
   })
@@ -303,7 +303,7 @@ describe('EMBEDDER', () => {
       ['EMBEDDING_DIMENSIONS is "256": the vectors of Xenova/all-MiniLM-L6-v2 have 384 components'],
     ],
     [
-      'settings of an embedder that is not selected',
+      'embedder settings that the selected embedder does not use',
       { EMBEDDING_MODEL: 'm', EMBEDDING_DIMENSIONS: '5', ...KEY },
       [
         'EMBEDDING_MODEL is "m": requires EMBEDDER=openai or EMBEDDER=transformers; set one of them, or unset EMBEDDING_MODEL',
@@ -329,17 +329,17 @@ describe('EMBEDDER', () => {
         'EMBEDDING_DIMENSIONS: set it to the dimension of the vectors of "m"',
       ],
     ],
-  ])('rejects %s', (_, env, expected) => {
+  ])('reject %s', (_, env, expected) => {
     expect(problemsOf(env)).toEqual(expected)
   })
 
-  it('needs no key for a custom base URL', () => {
+  it('need no key for a custom base URL', () => {
     const { embedder } = loadConfig({ EMBEDDER: 'openai', OPENAI_BASE_URL: 'http://localhost:8000/v1' })
     expect(embedder).toMatchObject({ apiKey: undefined })
   })
 
   it.each(['localhost:11434', 'ftp://a', 'http://u:hunter2@a', 'http://a/v1?key=hunter2', 'http://a b', 'http://a:x'])(
-    'rejects the base URL %s',
+    'reject the base URL %s',
     (url) => {
       const [problem, ...rest] = problemsOf({ OPENAI_BASE_URL: url })
       expect(problem).toMatch(/^OPENAI_BASE_URL: must be a URL like/)
@@ -348,7 +348,7 @@ describe('EMBEDDER', () => {
     },
   )
 
-  it('does not repeat the value of an invalid key', () => {
+  it('include a key that no error text quotes', () => {
     expect(problemsOf({ OPENAI_API_KEY: 'sk-hunter2\n' })).toEqual([
       'OPENAI_API_KEY: must be printable ASCII without spaces or line breaks',
     ])
@@ -409,7 +409,7 @@ describe('ALLOWED_ORIGINS', () => {
 })
 
 describe('documented variables', () => {
-  it('have a default in the form of the variable, and a description', () => {
+  it('have a default in the format of their values, and a description', () => {
     expect(variables.filter(({ name }) => ['PORT', 'HOST', 'REDIS_URL', 'ALLOWED_ORIGINS'].includes(name))).toEqual([
       { name: 'PORT', default: '4000', meaning: expect.stringMatching(/.\.$/) },
       { name: 'HOST', default: '127.0.0.1', meaning: expect.stringMatching(/.\.$/) },

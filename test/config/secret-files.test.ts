@@ -1,4 +1,4 @@
-// Secrets that files contain, and the error texts for files that cannot be used.
+// Settings that are read from secret files, and the error texts for files that cannot be used.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,7 +36,7 @@ describe('a secret in a file', () => {
     expect(loadConfig({ DATABASE_URL_FILE: '', REDIS_URL_FILE: '' })).toEqual(loadConfig({}))
   })
 
-  it('may be that of each URL and key, and of no other setting', () => {
+  it('may set each URL and key, and no other setting', () => {
     expect(secretFileVariables).toEqual([
       'DATABASE_URL_FILE',
       'REDIS_URL_FILE',
@@ -63,13 +63,13 @@ describe('a secret in a file', () => {
     ])
   })
 
-  it('must not be given twice', () => {
+  it('must not also be set in the variable', () => {
     expect(problemsOf({ DATABASE_URL_FILE: file('database', URL), DATABASE_URL: URL })).toEqual([
       'DATABASE_URL_FILE: DATABASE_URL is set too; unset one of them',
     ])
   })
 
-  it('is checked like the variable, and is not quoted', () => {
+  it('is validated like the variable, and no error text quotes it', () => {
     const problems = problemsOf({
       DATABASE_URL_FILE: file('wrong', 'mysql://u:hidden@db'),
       OPENAI_API_KEY_FILE: path('missing'),

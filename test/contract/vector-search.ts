@@ -15,7 +15,7 @@ import { addEmbedder } from '../support/seeded-vectors.ts'
 import { useWorld, type TestWorld } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
 
-/** An embedder of the suite, because the world's own embedder writes vectors automatically. */
+/** The suite's own embedder, because the world's embedder writes vectors automatically. */
 const EMBEDDER = 'test:4'
 const OTHER = 'other:4'
 

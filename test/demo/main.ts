@@ -32,7 +32,7 @@ async function assertServer(): Promise<void> {
     const { data } = (await response.json()) as { data?: { viewer?: object } }
     if (data?.viewer) return
   } catch {
-    // Connection refused, unknown host, or an answer that is not JSON: no Colloquy server.
+    // The connection was refused, the host is unknown, or the answer is not JSON.
   }
   console.error(
     `No Colloquy server answers at ${url}.\n`
@@ -102,7 +102,7 @@ async function play(conversationId: string, ada: Participant, scout: Participant
 /** Whether the data contains SECRET, which occurs only in turns for Ada and Scout. */
 const leaks = (data: unknown) => JSON.stringify(data).includes(SECRET)
 
-/** Looks for the private turn in the results of each kind of read by the participant. */
+/** Looks for the private turn in the results of each kind of read that the participant made. */
 async function findPrivateTurn(conversationId: string, privateTurn: Turn, participant: Participant) {
   const { history, turnCount } = await participant.conversation(conversationId)
   const live = participant.events.filter(({ turn }) => turn?.id === privateTurn.id)

@@ -43,7 +43,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
       expect(await titlesFor({}, ...conversations)).toEqual(['a', 'b', 'c', 'd'])
     })
 
-    it('current participants, not former ones', async () => {
+    it('current participants, not former participants', async () => {
       const tenant = world.tenant()
       const left = await create(tenant, { title: 'left', participants: [{ actor: 'bob' }] })
       await create(tenant, { title: 'in', participants: [{ actor: 'ann' }, { actor: 'bob' }] })

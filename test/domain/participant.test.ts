@@ -1,4 +1,4 @@
-// Participants of a conversation: joining, leaving, returning, and read marks.
+// Participants of a conversation: joining, leaving, returning, read marks and unread counts.
 
 import { describe, expect, it } from 'vitest'
 import { newId } from '../../src/domain/id.ts'
@@ -146,7 +146,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await tenant.lastSeq(conversationId)).toBe(2)
     })
 
-    it('and returning with SINCE_JOINED shows entries before and after the absence, not those during it', async () => {
+    it('and returning with SINCE_JOINED shows entries before and after the absence, but no entries during it', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
       for (const round of [1, 3]) {
@@ -184,7 +184,7 @@ describe.each(backends)('participants on $name', (backend) => {
   })
 
   describe('a read mark', () => {
-    it('moves forward only, and notifies the conversation', async () => {
+    it('moves only forward, and notifies the subscribers of the conversation', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       for (const text of ['1', '2', '3']) await tenant.append(conversationId, 'ann', text)
@@ -232,7 +232,7 @@ describe.each(backends)('participants on $name', (backend) => {
   })
 
   describe('the unread count', () => {
-    it('is at most 1,000', async () => {
+    it(`is at most ${MAX_UNREAD}`, async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       const turns = Array.from({ length: MAX_UNREAD }, () => ({ role: 'USER' as const, content: 'hello' }))

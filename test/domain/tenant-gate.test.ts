@@ -1,10 +1,10 @@
-// The bounds of a tenant's work: how much runs at the same time, how much waits, and that tenants are independent.
+// The limits of a tenant's work: the maximum that runs and that waits, and the independence of tenants.
 
 import { describe, expect, it } from 'vitest'
 import { createTenantGate, MAX_WAITING } from '../../src/domain/tenant-gate.ts'
 import { ServerBusy } from '../../src/errors.ts'
 
-/** Work that ends when it is told to. */
+/** Work that ends when the test calls `end`. */
 function createWork() {
   const ends = new Map<string, () => void>()
   return {
@@ -17,7 +17,7 @@ function createWork() {
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('the work of a tenant', () => {
-  it('runs up to the maximum; the rest follows in order of arrival', async () => {
+  it('runs up to the maximum; the rest waits, and runs in order of arrival', async () => {
     const gate = createTenantGate(2)
     const work = createWork()
     const all = ['a', 'b', 'c', 'd'].map((name) => gate.run('acme', work.start(name)))
@@ -43,7 +43,7 @@ describe('the work of a tenant', () => {
     expect(work.started()).toEqual(['a', 'c'])
   })
 
-  it('passes its place on if it fails, and rejects with its error', async () => {
+  it('rejects with its error if it fails, and lets the next work start', async () => {
     const gate = createTenantGate(1)
     const work = createWork()
     const failing = gate.run('acme', () => Promise.reject(new Error('failed')))
@@ -54,7 +54,7 @@ describe('the work of a tenant', () => {
     expect(await next).toBe('next')
   })
 
-  it('is refused if too much of it is waiting', async () => {
+  it('is rejected if too much work is waiting', async () => {
     const gate = createTenantGate(1)
     const work = createWork()
     void gate.run('acme', work.start('a'))

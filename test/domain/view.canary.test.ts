@@ -1,4 +1,5 @@
-// A marker in private turns (appended, streamed, edited, aborted) must not reach any other viewer through any read.
+// A marker in private turns (appended, streamed, edited, aborted) must not reach viewers outside their audience through
+// any read.
 
 import { describe, expect, it } from 'vitest'
 import { getConversations, updateConversation } from '../../src/domain/conversation.ts'
@@ -211,7 +212,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     }
   })
 
-  it('is delivered only to its audience, live and on replay, and is in no inbox', async () => {
+  it('is delivered only to its audience, live and on replay, and no inbox contains its text', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)

@@ -87,7 +87,7 @@ describe('a view', () => {
     [ann, 2, 2, null, true],
     [ann, 7, 7, null, false],
     [ann, 9, 9, null, true],
-    // A version is visible only if its own entry and its position are.
+    // A version is visible only if its own entry and its position are both in open windows.
     [ann, 10, 2, null, true],
     [ann, 7, 2, null, false],
     [ann, 10, 7, null, false],
@@ -103,7 +103,7 @@ describe('a view', () => {
     expect(sees(view, { seq, rootSeq, audience })).toBe(seen)
   })
 
-  it('is that of the participant; of all others, the open view or none', () => {
+  it('is that of the participant for a participant, and the open view or none for all other actors', () => {
     for (const visibility of ['OPEN', 'MEMBERS'] as const) expect(viewIn(visibility, ann)).toBe(ann)
     expect(viewIn('OPEN', null)).toBe(OPEN_VIEW)
     expect(viewIn('MEMBERS', undefined)).toBe(NO_VIEW)
@@ -122,7 +122,7 @@ describe('a view', () => {
     expect(seesAllPublic({ actor: 'ann', windows, addressed: false })).toBe(all)
   })
 
-  it('has the same class as exactly those views that show the same turns', () => {
+  it('has the same class as another view if and only if both show the same turns', () => {
     const view = (actor: string | null, windows: number[], addressed: boolean) =>
       viewClass({ actor, windows, addressed })
     expect(view('ann', [1], false)).toBe(view('bob', [1], false))
@@ -134,7 +134,7 @@ describe('a view', () => {
     expect(view('2|b', [1], true)).not.toBe(view('b', [1, 2], true))
   })
 
-  it("is another actor's with `as`, within the tenant", () => {
+  it('with `as` is the view of that actor in the same tenant', () => {
     const viewer = { tenant: 't', actor: 'ann' }
     expect(actAs(viewer, 'bob')).toEqual({ tenant: 't', actor: 'bob' })
     for (const as of [null, undefined, 'ann']) expect(actAs(viewer, as)).toBe(viewer)
@@ -243,11 +243,11 @@ describe.each(backends)('views on $name', (backend) => {
         return oracle.join(op.actor, op.history)
       }
       case 'visibility': {
-        const by = oracle.present()
-        const who = by[op.pick % by.length]
-        if (who === undefined) return
+        const participants = oracle.present()
+        const by = participants[op.pick % participants.length]
+        if (by === undefined) return
         const visibility = oracle.isMembersOnly ? 'OPEN' : 'MEMBERS'
-        await updateConversation(deps, tenant.as(who), { id: conversationId, visibility })
+        await updateConversation(deps, tenant.as(by), { id: conversationId, visibility })
         return oracle.setMembersOnly(!oracle.isMembersOnly)
       }
       case 'leave': {
@@ -356,9 +356,9 @@ describe.each(backends)('views on $name', (backend) => {
 
   /** Reads from the beginning as every viewer at once; deleting the conversation ends the streams. */
   async function expectEvents(tenant: Tenant, conversationId: string, oracle: ConversationOracle): Promise<void> {
-    const unseen = VIEWERS.filter((who) => !oracle.seesConversation(who))
-    for (const who of unseen) {
-      await expect(readEventsOf(world.deps, tenant.as(who), { conversationId, after: 0 })).rejects.toThrow(NotFound)
+    const outsiders = VIEWERS.filter((name) => !oracle.seesConversation(name))
+    for (const name of outsiders) {
+      await expect(readEventsOf(world.deps, tenant.as(name), { conversationId, after: 0 })).rejects.toThrow(NotFound)
     }
     const readings = await Promise.all(
       VIEWERS.filter(oracle.seesConversation).map(async (name) => {
@@ -382,7 +382,7 @@ describe.each(backends)('views on $name', (backend) => {
     const timeout = new Promise((resolve) => setTimeout(resolve, 3_000).unref())
     await Promise.race([Promise.all(readings.map(({ caughtUp }) => caughtUp)), timeout])
     const by = oracle.isMembersOnly ? oracle.present()[0] : 'owner'
-    // Nobody may delete a MEMBERS conversation that all have left.
+    // No actor may delete a MEMBERS conversation that all participants have left.
     if (by === undefined) await world.deps.db.conversation.delete({ where: { id: conversationId } })
     await (by === undefined
       ? announceDeleted(world.deps, tenant.name, conversationId, [])

@@ -18,7 +18,7 @@ const result = (callId: string) => ({ toolResult: { callId, name: 'look', result
 describe.each(backends)('a history window on $name', (backend) => {
   const world = useWorld(backend)
 
-  /** A conversation with a turn and a tool call before and after "new" joined it. */
+  /** Creates a conversation with a tool call and a turn from before "new" joined it, and a tool call from after. */
   async function converse(tenant: Tenant) {
     const conversationId = await tenant.newConversation('ann')
     const appendCall = (callId: string) =>
@@ -31,14 +31,14 @@ describe.each(backends)('a history window on $name', (backend) => {
     return { conversationId, early, late }
   }
 
-  /** The message of the call's error, without the id or call id. */
+  /** Returns the class and message of a call's error, without the id `name`. Returns 'none' if the call succeeds. */
   const refusalOf = (promise: Promise<unknown>, name: string): Promise<string> =>
     promise.then(
       () => 'none',
       (error: Error) => `${error.constructor.name} ${error.message.replaceAll(name, '…')}`,
     )
 
-  it('hides an earlier turn from supersedeTurn, but not a later one', async () => {
+  it('hides an earlier turn from supersedeTurn, but not a later turn', async () => {
     const tenant = world.tenant()
     const { early, late } = await converse(tenant)
     const edit = (turnId: string) =>
@@ -48,13 +48,13 @@ describe.each(backends)('a history window on $name', (backend) => {
     await expect(edit(late.id)).rejects.toThrow(NotAllowed)
   })
 
-  it('hides an earlier tool call from every result, but not a later one', async () => {
+  it('hides an earlier tool call from every result, but not a later call', async () => {
     const tenant = world.tenant()
     const { conversationId } = await converse(tenant)
     const as = tenant.as('new')
     const own = await tenant.append(conversationId, 'new', 'mine')
     const turn = (callId: string) => ({ role: 'TOOL' as const, parts: [result(callId)] })
-    const verbs: Record<string, (callId: string) => Promise<unknown>> = {
+    const operations: Record<string, (callId: string) => Promise<unknown>> = {
       appendTurn: (callId) => appendTurn(world.deps, as, { conversationId, turn: turn(callId) }),
       appendTurns: (callId) => appendTurns(world.deps, as, { conversationId, turns: [turn(callId)] }),
       commitTurn: async (callId) => {
@@ -64,11 +64,11 @@ describe.each(backends)('a history window on $name', (backend) => {
       },
       supersedeTurn: (callId) => supersedeTurn(world.deps, as, { turnId: own.id, turn: turn(callId) }),
     }
-    for (const [name, verb] of Object.entries(verbs)) {
-      const refusal = await refusalOf(verb('none'), 'none')
+    for (const [name, operation] of Object.entries(operations)) {
+      const refusal = await refusalOf(operation('none'), 'none')
       expect(refusal, name).toContain('InvalidInput')
-      expect(await refusalOf(verb('early'), 'early'), name).toBe(refusal)
-      expect(await refusalOf(verb('late'), 'late'), name).toBe('none')
+      expect(await refusalOf(operation('early'), 'early'), name).toBe(refusal)
+      expect(await refusalOf(operation('late'), 'late'), name).toBe('none')
     }
   })
 
@@ -96,13 +96,13 @@ describe.each(backends)('a history window on $name', (backend) => {
     await expect(appendTurns(world.deps, bob, { conversationId, turns: [turn] })).rejects.toThrow(NotAllowed)
     await expect(openTurn(world.deps, bob, opening)).rejects.toThrow(NotAllowed)
     expect(await tenant.lastSeq(conversationId)).toBe(head)
-    // A retry of a turn that was written before is no new turn.
+    // The retry of an earlier turn succeeds, because it writes no new turn.
     await tenant.append(conversationId, 'bob', 'hi', { clientId: 'k' })
     await addParticipant(world.deps, tenant.as('ann'), { conversationId, participant: { actor: 'bob' } })
     await tenant.append(conversationId, 'bob', 'again')
   })
 
-  it('opens again when a participant that left by itself appends a turn', async () => {
+  it('opens again when a participant who left appends a turn', async () => {
     const tenant = world.tenant()
     const { conversationId } = await converse(tenant)
     await tenant.append(conversationId, 'bob', 'hi')

@@ -28,7 +28,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
     const contextValue = createRequestContext(world.deps, { tenant: TENANT, actor }, null, LIMITS)
     return { schema, document, contextValue, variableValues: variableValues as Record<string, unknown> }
   }
-  // Through JSON, because a client receives dates and undefined values in this form.
+  // Convert the data to JSON and back, because clients receive dates and undefined values in this form.
   const dataOf = (result: ExecutionResult): Answer => {
     if (result.errors) throw result.errors[0]!.originalError ?? result.errors[0]
     return JSON.parse(JSON.stringify(result.data))
@@ -59,7 +59,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
         for await (const event of events) yield dataOf(event)
       })()
     },
-    /** Creates a conversation with these participants, whose joining is recorded in its first entries. */
+    /** Creates a conversation with these participants. Its first entries record that they joined. */
     async newConversation(actors: string[], more: object = {}): Promise<string> {
       const { createConversation } = await ada(
         `mutation ($input: CreateConversationInput!) {

@@ -363,7 +363,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(counted).toEqual({ conversation: { turnCount: 1, lastSeq: 7 } })
     })
 
-    it('have a conversation with factExtraction false by default, kept by updates that omit it', async () => {
+    it('depend on its setting factExtraction, which is false by default and kept by updates that omit it', async () => {
       const extracts = async (id: string) =>
         (await ada('query ($id: ID!) { conversation(id: $id) { factExtraction } }', { id })).conversation.factExtraction
       const update = (input: object) =>

@@ -54,7 +54,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
       { timeout: 10_000, interval: 50 },
     )
 
-    // Makes the retry due now; it waits for `release`.
+    // Make the retry due now; it waits for `release`.
     const { pool } = clients.deps
     await pool.query(
       `UPDATE pgboss.job SET start_after = now(), created_on = now() - interval '1 hour' WHERE state = 'retry'`,
@@ -127,7 +127,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     expect((await ada(JOBS, { state: 'WAITING' })).jobs).toEqual([])
   }, 60_000)
 
-  it('lists a job of a MEMBERS conversation for its participants only, and one of a user for those who see the user', async () => {
+  it('lists the jobs of a MEMBERS conversation, and of a user known only from it, for its participants only', async () => {
     const visibility = 'MEMBERS' as const
     const zoe = { tenant: TENANT, actor: 'zoe' }
     const { id } = await createConversation(clients.deps, zoe, { visibility })

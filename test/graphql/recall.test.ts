@@ -163,7 +163,7 @@ describe.each(backends)('recall on $name', (backend) => {
     ])
   })
 
-  it('recalls only turns in the view of the viewer, and resolves their fields in the same view', async () => {
+  it("recalls only turns in the viewer's view, and resolves their fields in the same view", async () => {
     const split = await makeConversation(['ada', 'bob', 'carol'])
     await append(split, 'The surprise party is planned, says nobody.')
     await append(split, 'The surprise party is on Friday.', { audience: ['bob'] })
@@ -208,8 +208,8 @@ describe.each(backends)('recall on $name', (backend) => {
     ['a query of spaces', { query: ' \n' }, 'query'],
     ['a query of 1 MB', { query: 'tulip '.repeat(170_000) }, 'query'],
     ['a query that cannot be stored', { query: 'a\0b' }, 'query'],
-    ['no hits', { k: 0 }, 'k'],
-    ['101 hits', { k: 101 }, 'k'],
+    ['a k of 0', { k: 0 }, 'k'],
+    ['a k of 101', { k: 101 }, 'k'],
     ['a threshold below 0', { threshold: -0.1 }, 'threshold'],
     ['a threshold above 1', { threshold: 1.01 }, 'threshold'],
     ['11 neighbours', { neighbours: 11 }, 'neighbours'],

@@ -118,7 +118,7 @@ describe('selectsOnlyShareable', () => {
     expect(isShared(following(selection))).toBe(false)
   })
 
-  it('checks fragments, also nested ones', () => {
+  it('checks fragments, including nested fragments', () => {
     const fragments = `
       fragment Outer on TurnAppended { turn { ...Inner } }
       fragment Inner on Turn { id supersededBy { id } }`

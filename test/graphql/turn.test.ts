@@ -225,7 +225,7 @@ describe.each(backends)('turns on $name', (backend) => {
     ])
   })
 
-  it('are returned by history: the newest ones, in ascending order', async () => {
+  it('are returned by history: the newest turns, in ascending order', async () => {
     const conversationId = await makeConversation()
     for (const text of ['one', 'two', 'three']) await appendText(conversationId, text)
     const { conversation } = await bob(

@@ -1,6 +1,5 @@
 // Attacks of `npm run check:attacks` on both stores: twin worlds and random operations in their short form, errors of
-// providers, and GraphiQL.
-// The other attacks run by the command only, because they take minutes and gigabytes.
+// providers, and GraphiQL. Only the command runs the other attacks, because they take minutes and gigabytes.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// The configuration of docker-compose.yml on a real Postgres and Redis of its own: the server's role is no superuser, the
-// secrets are files, and Redis requires a password. Needs SERVICES, a script that starts them.
+// The configuration of docker-compose.yml, applied to a Postgres and a Redis of its own: the server's role is not a
+// superuser, the secrets are files, and Redis requires a password. Needs SERVICES, a script that starts both.
 
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ async function asSuperuser<T extends pg.QueryResultRow>(statement: string, datab
   const client = new pg.Client(Object.assign(new URL(superuser), { pathname: `/${database}` }).href)
   await client.connect()
   try {
-    // Several statements give an array of results.
+    // pg returns an array of results for several statements.
     const results = [await client.query<T>(statement)].flat()
     return results.at(-1)!.rows
   } finally {
@@ -35,7 +35,7 @@ async function asSuperuser<T extends pg.QueryResultRow>(statement: string, datab
   }
 }
 
-/** The URL of the server's role, for a database of the server under test. */
+/** Returns the URL with which the server's role connects to a database of the Postgres under test. */
 function roleUrl(database = 'colloquy'): string {
   const url = new URL(secret('database_url'))
   const { host } = new URL(superuser)
@@ -52,7 +52,7 @@ async function createRole(): Promise<void> {
   await asSuperuser(after!, 'colloquy')
 }
 
-/** Replaces the server's trust in local clients by passwords for the role, as initdb's --auth does. */
+/** Makes Postgres require the role's password from local clients, as initdb's --auth=scram-sha-256 does. */
 const requirePasswords = () =>
   asSuperuser(`
     DO $$ BEGIN
@@ -83,7 +83,7 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
     await requirePasswords()
     redisPassword = secret('redis.conf').split(' ')[1]!
     await setRedisPassword(undefined, redisPassword)
-    // The services have other addresses here than in their containers.
+    // In this test, the services have other addresses than in docker-compose.yml.
     const file = (name: string, content: string) => {
       const path = join(directory, name)
       writeFileSync(path, `${content}\n`)
@@ -117,7 +117,7 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
     return data
   }
 
-  it('has a role that is no superuser, and owns its database and everything in it', async () => {
+  it('gives the server a role that is not a superuser and owns all tables of its database', async () => {
     const [role] = await asSuperuser(`
       SELECT rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, rolpassword LIKE 'SCRAM-SHA-256$%' AS scram
       FROM pg_authid WHERE rolname = 'colloquy'`)
@@ -138,7 +138,7 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
     expect(foreign).toBe(0)
   })
 
-  it('lets the role connect with its password only, and to no other database', async () => {
+  it('lets the role connect only with its password, and only to its database', async () => {
     const connect = async (url: string) => {
       const client = new pg.Client(url)
       await client.connect()
@@ -157,14 +157,14 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
     await client.end()
   })
 
-  it('refuses clients of Redis without the password', async () => {
+  it('rejects Redis clients without the password', async () => {
     const client = createClient({ url: redisUrl, socket: { reconnectStrategy: false } })
     client.on('error', () => {})
     await expect(client.connect().then(() => client.ping())).rejects.toThrow('NOAUTH')
     client.destroy()
   })
 
-  it('serves the API: turns, recall, facts, contexts, background jobs, presence and deletion', async () => {
+  it('runs a server that serves turns, recall, facts, contexts, background jobs, presence and deletion', async () => {
     expect(await (await fetch(`http://127.0.0.1:${server.port}/ready`)).json()).toMatchObject({ status: 'ready' })
     const { created } = await post<{ created: { id: string } }>(
       `mutation { created: createConversation(input: { participants: [{ actor: "ada", displayName: "Ada" }] }) {

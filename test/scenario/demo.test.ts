@@ -1,5 +1,5 @@
 // `npm run demo` against a running server: its output is in order, its claims are true, and its private turns are
-// visible only to their audience, also over plain HTTP.
+// visible only to their audience, including over plain HTTP.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { run, startServer, type ScriptResult, type RunningServer } from '../demo/server.ts'

@@ -27,7 +27,7 @@ afterEach(async () => void (await Promise.all(running.splice(0).map((server) => 
 async function servers(site: Site, count: number): Promise<Server[]> {
   const started = await Promise.all(upTo(count).map(() => createServerProcess(site)))
   running.push(...started)
-  // Starts them concurrently, so that their migrations compete.
+  // Start the servers concurrently, so that their migrations compete.
   await Promise.all(started.map((server) => server.start()))
   return started
 }

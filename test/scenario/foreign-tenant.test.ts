@@ -1,5 +1,5 @@
-// Every verb, called with the ids of another tenant. The verbs must answer as if the ids did not exist, and must
-// neither write nor lock a row: Postgres records a row's last locker in xmax, on both databases.
+// Operations of the domain, called with the ids of another tenant. They must answer as if the ids did not exist, and
+// must neither write nor lock a row: Postgres records a row's last locker in xmax, on both databases.
 
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
@@ -22,9 +22,9 @@ import { useWorld, type Tenant, type TestWorld } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
 
 type Ids = { conversationId: string; turnId: string; openId: string; factId: string }
-type Verb = (deps: TestWorld['deps'], viewer: Viewer, ids: Ids) => Promise<unknown>
+type Operation = (deps: TestWorld['deps'], viewer: Viewer, ids: Ids) => Promise<unknown>
 
-const verbs: Record<string, Verb> = {
+const operations: Record<string, Operation> = {
   appendTurn: (deps, viewer, { conversationId }) =>
     appendTurn(deps, viewer, { conversationId, turn: { role: 'USER', content: 'hello' } }),
   'appendTurn with an audience': (deps, viewer, { conversationId }) =>
@@ -60,10 +60,10 @@ const verbs: Record<string, Verb> = {
   retractFact: (deps, viewer, { factId }) => retractFact(deps, viewer, { factId }),
 }
 
-describe.each(backends)('the ids of another tenant on $name', (backend) => {
+describe.each(backends)('ids on $name', (backend) => {
   const world = useWorld(backend)
 
-  /** A conversation in which "bob" was never addressed, with an open turn and a fact. */
+  /** Creates a conversation in which "bob" was never addressed, with an open turn and a fact. */
   async function converse(tenant: Tenant): Promise<Ids> {
     const conversationId = await tenant.newConversation('ann', 'bob')
     const { id: turnId } = await tenant.append(conversationId, 'ann', 'I like tea.')
@@ -77,15 +77,18 @@ describe.each(backends)('the ids of another tenant on $name', (backend) => {
     return { conversationId, turnId, openId: open.id, factId: stored[0]!.id }
   }
 
-  it.each(Object.entries(verbs))('are unknown to %s, which writes and locks no row', async (_, verb) => {
-    const [tenant, stranger] = [world.tenant(), world.tenant()]
-    const ids = await converse(tenant)
-    const before = await rowsOf(world.deps.pool)
-    await expect(verb(world.deps, stranger.as('ann'), ids)).rejects.toThrow(NotFound)
-    expect(await rowsOf(world.deps.pool)).toEqual(before)
-  })
+  it.each(Object.entries(operations))(
+    'of another tenant are unknown to %s, which writes and locks no row',
+    async (_, operation) => {
+      const [tenant, stranger] = [world.tenant(), world.tenant()]
+      const ids = await converse(tenant)
+      const before = await rowsOf(world.deps.pool)
+      await expect(operation(world.deps, stranger.as('ann'), ids)).rejects.toThrow(NotFound)
+      expect(await rowsOf(world.deps.pool)).toEqual(before)
+    },
+  )
 
-  it('do not mark a participant as addressed by a call that is rejected', async () => {
+  it('of participants in the audience of a rejected call are not marked as addressed', async () => {
     const tenant = world.tenant()
     const { conversationId } = await converse(tenant)
     const before = await world.deps.pool.query('SELECT * FROM participant WHERE conversation_id = $1', [conversationId])
@@ -97,7 +100,7 @@ describe.each(backends)('the ids of another tenant on $name', (backend) => {
     expect(after.rows).toEqual(before.rows)
   })
 
-  it('do not let a delta join the waiting deltas of the writer', async () => {
+  it('of another tenant do not let a delta join the waiting deltas of the writer', async () => {
     const [tenant, stranger] = [world.tenant(), world.tenant()]
     const { openId: turnId } = await converse(tenant)
     const sent = await Promise.allSettled([
@@ -109,9 +112,9 @@ describe.each(backends)('the ids of another tenant on $name', (backend) => {
     expect((await commitTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId })).text).toBe('one two')
   })
 
-  // The embedded database has no other clients.
+  // The embedded database accepts no second client that could lock a row.
   if (backend.name === 'postgres')
-    it('are rejected immediately while the conversation is locked, and delay no call of its tenant', async () => {
+    it('of another tenant are rejected even while the conversation is locked, and delay no call of its tenant', async () => {
       const [tenant, stranger] = [world.tenant(), world.tenant()]
       const { conversationId } = await converse(tenant)
       const client = new pg.Client(world.url)

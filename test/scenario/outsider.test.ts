@@ -1,6 +1,6 @@
-// MEMBERS conversations, asked about by actors who were never participants: every field of Query, Mutation and
-// Subscription must answer as in a twin tenant that has no such conversation, for unknown ids; and no verb may write or
-// lock a row of it. A new field of these types fails here until it has a case.
+// MEMBERS conversations are hidden from actors who were never participants: every field of Query, Mutation and
+// Subscription must answer as it does for unknown ids in a twin tenant without such a conversation, and must not write
+// or lock a row of the conversation. A new field of these types fails this test until it has a case.
 
 import { buildSchema, isInterfaceType, isObjectType } from 'graphql'
 import { readFileSync } from 'node:fs'
@@ -24,9 +24,9 @@ import { WRITER } from '../support/writer.ts'
 const MARKER = 'zanzibar7f3a9'
 const OTHER_WRITER = 'x'.repeat(WRITER.length)
 
-/** Ids of the objects of the hidden conversation; in the twin, ids of nothing. */
+/** Ids of the hidden conversation and its objects; in the twin tenant, unused ids. */
 type Ids = { conversation: string; turn: string; open: string; summary: string; fact: string }
-/** Several operations for one field, if they differ in what they may reveal. */
+/** Returns the operations to send for one field. */
 type Case = (ids: Ids, actor: string) => string | string[]
 
 const ERROR = '... on Error { __typename code message }'
@@ -35,7 +35,7 @@ const mutation = (field: string, input: string, result = '__typename') =>
   `mutation { ${field}(input: { ${input} }) { ${result} ${ERROR} } }`
 const FACT = 'subject predicate object confidence superseded: supersededAt'
 
-/** Reads first: a verb that succeeds in both tenants changes what they answer. */
+/** Reads come first, because a mutation that succeeds in both tenants changes their answers. */
 const cases: Record<string, Case> = {
   'Query.viewer': () => '{ viewer { tenant actor } }',
   'Query.conversation': ({ conversation }) => [
@@ -51,7 +51,7 @@ const cases: Record<string, Case> = {
   ],
   'Query.node': (ids) =>
     Object.values(ids).map((id) => `{ node(id: ${text(id)}) { __typename id ... on Turn { text } } }`),
-  // Before recall, which marks facts as recalled a moment later.
+  // memoryAudit comes before recall, which marks facts as recalled a moment later.
   'Query.memoryAudit': () => `{ memoryAudit { activeFacts supersededFacts exactDuplicatesSkipped exactDuplicateRate
     nearDuplicateRate openContradictions neverRecalledRate waitingJobs } }`,
   'Query.recall': ({ conversation }) =>
@@ -72,7 +72,7 @@ const cases: Record<string, Case> = {
   ],
   'Query.userProfile': () => '{ userProfile(userId: "ann") { content tokenCount } }',
   'Query.jobs': () => '{ jobs { name state userId conversation { id } } }',
-  // The progress of the whole server, of all tenants together.
+  // This field reports the progress of all tenants together, so it has no operation here.
   'Query.embedding': () => [],
   'Mutation.appendTurn': ({ conversation }) => [
     mutation('appendTurn', `conversationId: ${text(conversation)}, turn: { role: USER, content: "hello" }`),
@@ -154,7 +154,7 @@ const cases: Record<string, Case> = {
       `conversationId: ${text(conversation)}, facts: [{ subject: "a", predicate: "b", object: "c" }]`,
     ),
     mutation('recordFacts', `facts: [{ subject: "a", predicate: "b", object: "c", sourceTurnId: ${text(turn)} }]`),
-    // Stored in the hidden conversation too, and there it is no duplicate of this one.
+    // The equal fact in the hidden conversation must not make this fact a duplicate.
     mutation(
       'recordFacts',
       `userId: "ann", facts: [{ subject: "ann", predicate: "lives in", object: "the harbour" }]`,
@@ -181,7 +181,7 @@ const cases: Record<string, Case> = {
   ],
 }
 
-/** Replaces ids by their order of occurrence; times and generated times differ between the tenants. */
+/** Replaces ids by their order of occurrence, and hides cursors, times and tenant names, which differ anyway. */
 function normalized(body: unknown): string {
   const seen = new Map<string, string>()
   return JSON.stringify(body)
@@ -197,7 +197,7 @@ function normalized(body: unknown): string {
 describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
   const server = useServer(backend, { INTROSPECTION: 'true' })
 
-  /** An OPEN conversation of ann and eve. */
+  /** Creates an OPEN conversation of ann and eve. */
   async function openConversation(tenant: Tenant): Promise<void> {
     const conversationId = await tenant.newConversation('ann', 'eve')
     const { id } = await tenant.append(conversationId, 'ann', 'I walk to the harbour every day.')
@@ -212,7 +212,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     }
   }
 
-  /** A MEMBERS conversation of ann, bob and a former participant, with one object of each kind. */
+  /** Creates a MEMBERS conversation of ann, bob and a former participant, with objects of each kind. */
   async function hiddenConversation(tenant: Tenant): Promise<Ids> {
     const { deps } = server
     const ann = tenant.as('ann')
@@ -280,11 +280,11 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
       const none = unknown()
       for (const tenant of [one, other]) await openConversation(tenant)
       const before = await rowsOf(server.deps.pool, ids.conversation)
-      for (const [field, questionsOf] of Object.entries(cases)) {
-        const [asked, twin] = [ids, none].map((each) => [questionsOf(each, actor ?? 'anonymous')].flat())
-        for (const [index, query] of asked!.entries()) {
+      for (const [field, operationsOf] of Object.entries(cases)) {
+        const [queries, twinQueries] = [ids, none].map((each) => [operationsOf(each, actor ?? 'anonymous')].flat())
+        for (const [index, query] of queries!.entries()) {
           const answer = await ask(one, actor, query)
-          expect(answer, query).toBe(await ask(other, actor, twin![index]!))
+          expect(answer, query).toBe(await ask(other, actor, twinQueries![index]!))
           expect(answer.replaceAll(query, ''), field).not.toContain(MARKER)
         }
       }
@@ -323,7 +323,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     await inbox.return?.()
   })
 
-  it('is read and written by its participants, and read by former ones', async () => {
+  it('is read and written by its participants, and read by former participants', async () => {
     const tenant = server.tenant()
     const ids = await hiddenConversation(tenant)
     const { conversation } = ids
@@ -373,11 +373,11 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
   })
 })
 
-// The embedded database has no other clients.
+// The embedded database accepts no second client that could lock a row.
 describe.each(backends.filter(({ name }) => name === 'postgres'))('a locked conversation on $name', (backend) => {
   const world = useWorld(backend)
 
-  it('is not reached by calls that waited while it became MEMBERS', async () => {
+  it('is hidden from calls that waited while it became MEMBERS', async () => {
     const tenant = world.tenant()
     const id = await tenant.newConversation('ann')
     const client = new pg.Client(world.url)

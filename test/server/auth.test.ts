@@ -1,4 +1,4 @@
-// The viewer of a request and of a WebSocket, from their names.
+// The viewer of a request and of a WebSocket, from the tenant and actor names that the client sends.
 
 import { describe, expect, test } from 'vitest'
 import { InvalidInput } from '../../src/errors.ts'
@@ -8,7 +8,7 @@ const header = (actor: string) => viewerOfRequest({ 'x-actor': actor }).actor
 const parameter = (actor: unknown) => viewerOfConnection({ 'x-actor': actor }, {}).actor
 
 describe('the viewer', () => {
-  test('is anonymous in the default tenant without names', () => {
+  test('is anonymous in the default tenant if the client sends no names', () => {
     const nobody = { tenant: 'default', actor: 'anonymous' }
     expect(viewerOfRequest({})).toEqual(nobody)
     expect(viewerOfRequest({ 'x-actor': '' })).toEqual(nobody)
@@ -19,7 +19,7 @@ describe('the viewer', () => {
     expect(viewerOfRequest({ 'x-tenant': 'acme', 'x-actor': 'ada' })).toEqual({ tenant: 'acme', actor: 'ada' })
   })
 
-  test('of a WebSocket is read from connectionParams, or else from the headers, each name by itself', () => {
+  test('of a WebSocket is read from connectionParams, or else from the headers, each name separately', () => {
     const headers = { 'x-tenant': 'acme', 'x-actor': 'Zo\xeb' }
     expect(viewerOfConnection({ 'X-Actor': 'ada' }, headers)).toEqual({ tenant: 'acme', actor: 'ada' })
     expect(viewerOfConnection({}, { 'x-actor': 'Zo%C3%AB' })).toEqual({ tenant: 'default', actor: 'Zoë' })
@@ -45,7 +45,7 @@ describe('the viewer', () => {
   test.each([
     ['Latin-1 bytes', 'Zo\xeb', /^x-actor: has characters other than ASCII: percent-encode the name as UTF-8/],
     ['UTF-8 bytes', Buffer.from('Zoë').toString('latin1'), /percent-encode the name as UTF-8/],
-    ['a sign that encodes nothing', '100%', /"%" as "%25"/],
+    ['a percent sign that encodes nothing', '100%', /"%" as "%25"/],
     ['encoded bytes that are not UTF-8', 'Zo%EB', /not valid percent-encoded UTF-8/],
     ['encoded text that Postgres cannot store', 'a%00b', /U\+0000/],
     ['too many characters', '%C3%AB'.repeat(201), /at most 200/],

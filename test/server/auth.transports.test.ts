@@ -64,7 +64,7 @@ describe.each(backends.slice(0, 1))('a name', (backend) => {
   test.each([
     ['not percent-encoded', { 'x-actor': '100%' }, {}, /^4400 x-actor: is not valid percent-encoded UTF-8/],
     ['too long', { 'x-tenant': 'x'.repeat(201) }, {}, '4400 x-tenant: must be at most 200 characters'],
-    ['no string', { 'x-actor': 7 }, {}, /^4400 x-actor: /],
+    ['not a string', { 'x-actor': 7 }, {}, /^4400 x-actor: /],
     ['in Latin-1 in the upgrade', {}, { 'x-actor': 'Zoë' }, /^4400 x-actor: .* percent-encode the name as UTF-8/],
   ])('that is %s closes a WebSocket with the reason', async (_, parameters, headers, closed) => {
     expect(await overSocket(parameters, headers)).toMatch(closed)

@@ -1,4 +1,4 @@
-// Each failure on each transport: how it is answered, its code, and a text that says what to do. The transports are
+// Each failure on each transport: the kind of answer, its code, and a text that says what to do. The transports are
 // POST and GET with JSON, POST with the media type of GraphQL over HTTP, Server-Sent Events, and WebSocket.
 
 import { once } from 'node:events'
@@ -15,13 +15,13 @@ type Sent = {
   variables?: Record<string, unknown>
   operationName?: string
   headers?: Record<string, string>
-  /** The body as sent, in place of the operation. */
+  /** The body to send instead of the operation. */
   raw?: string
   connectionParams?: object
 }
 /**
- * `how` is the status of a response; 'event' for an event in a stream with status 200; over a WebSocket also the type of
- * the message, or the code with which the socket was closed.
+ * `how`: the status of a response, or 'event' for an event in a stream with status 200; over a WebSocket also the type
+ * of the message, or the code with which the socket was closed.
  */
 type Answer = { how: number | string; code?: string; message: string; type?: string }
 
@@ -112,7 +112,7 @@ describe.each(backends)('a failure on $name', (backend) => {
   const send = (transport: Transport, sent: Sent) =>
     transport === 'socket' ? overSocket(sent) : overHttp(transport, sent)
 
-  /** For each failure: the request, the code, a part of the text, and how each transport answers. */
+  /** For each failure: the request, the code, a part of the text, and `how` for each transport. */
   const FAILURES: [string, Sent, string, RegExp, Partial<Record<Transport, number | string>>][] = [
     [
       'a syntax error',
@@ -260,7 +260,7 @@ describe.each(backends)('a failure on $name', (backend) => {
     FAILURES.flatMap(([failure, sent, code, text, answers]) =>
       Object.entries(answers).map(([transport, how]) => ({ failure, sent, code, text, transport, how })),
     ),
-  )('$failure, over $transport, is answered by $how', async ({ sent, code, text, transport, how }) => {
+  )('$failure, over $transport, is answered with $how', async ({ sent, code, text, transport, how }) => {
     const answer = await send(transport as Transport, sent)
     expect(answer.message).toMatch(text)
     expect(answer.how).toBe(how)
@@ -268,7 +268,7 @@ describe.each(backends)('a failure on $name', (backend) => {
     expect(answer.code).toBe(how === 4400 ? undefined : code)
   })
 
-  test('of variables has issues, like that of other input', async () => {
+  test('of variables has issues, like a failure of other input', async () => {
     const { body } = await server.post({
       query: 'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { __typename } }',
       variables: { input: { participants: [{ actor: 'ada' }, { actor: 'bob', kind: 'CAT' }] } },
@@ -279,7 +279,7 @@ describe.each(backends)('a failure on $name', (backend) => {
     })
   })
 
-  test('of the parameters of a URL is the mistake of the client, and not logged', async () => {
+  test('of the parameters of a URL has status 400, and is not logged', async () => {
     const error = vi.spyOn(server.deps.log, 'error')
     const search = new URLSearchParams({ query: viewer, variables: 'none' })
     const response = await fetch(`${server.url}/graphql?${search}`, { headers: { 'x-actor': 'ada' } })
@@ -291,7 +291,7 @@ describe.each(backends)('a failure on $name', (backend) => {
   })
 
   test.each(['events', 'socket'] as const)(
-    'of too many subscriptions, over %s, is the viewer’s limit',
+    'of too many subscriptions, over %s, has the code LIMIT_REACHED',
     async (transport) => {
       const enter = vi.spyOn(server.deps.feeds, 'enter').mockImplementation(() => {
         throw new LimitReached('You have 1000 subscriptions: end one.', 1_000)
@@ -306,7 +306,7 @@ describe.each(backends)('a failure on $name', (backend) => {
     },
   )
 
-  test('of Redis has a code, and is not logged again', async () => {
+  test('of Redis has the code UNAVAILABLE, and is not logged for each request', async () => {
     const error = vi.spyOn(server.deps.log, 'error')
     const down = () => Promise.reject(new Unavailable('Redis cannot be reached. Try again later.'))
     const set = vi.spyOn(server.deps.presence, 'set').mockImplementation(down)
@@ -322,7 +322,7 @@ describe.each(backends)('a failure on $name', (backend) => {
     expect(error).not.toHaveBeenCalled()
   })
 
-  test('of the origin is logged once, with the setting that accepts the page', async () => {
+  test('of the origin is logged once, with the setting that accepts the origin', async () => {
     warn.mockClear()
     const headers = { origin: 'http://localhost:5173', 'x-actor': 'ada' }
     for (const transport of ['json', 'events', 'socket', 'get'] as const)
@@ -345,21 +345,21 @@ describe.each(backends)('a failure on $name', (backend) => {
   test.each([
     ['PUT', 405, 'METHOD_NOT_ALLOWED'],
     ['DELETE', 405, 'METHOD_NOT_ALLOWED'],
-  ])('of the method %s names the accepted ones', async (method, status, code) => {
+  ])('of the method %s names the accepted methods', async (method, status, code) => {
     const response = await fetch(`${server.url}/graphql`, { method, headers: { 'x-actor': 'ada' } })
     expect(response.status).toBe(status)
     expect(response.headers.get('allow')).toBe('GET, POST')
     expect(((await response.json()) as { errors: [{ extensions: object }] }).errors[0].extensions).toEqual({ code })
   })
 
-  test('of Accept names the media types of answers', async () => {
+  test('of Accept has the code NOT_ACCEPTABLE', async () => {
     const headers = { accept: 'image/png', 'content-type': 'application/json' }
     const response = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body: '{}' })
     expect(response.status).toBe(406)
     expect(await response.text()).toMatch(/NOT_ACCEPTABLE/)
   })
 
-  test('of the subprotocol closes the socket with the name of the accepted one', async () => {
+  test('of the subprotocol closes the socket, and names the accepted subprotocol', async () => {
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, [])
     const [code, reason] = await once(socket, 'close')
     expect([code, String(reason)]).toEqual([4406, 'Use the subprotocol graphql-transport-ws.'])
@@ -373,7 +373,7 @@ describe.each(backends)('a viewer without points left, on $name,', (backend) => 
     ['application/json', 'application/json'],
     ['text/event-stream', 'application/json'],
     ['application/graphql-response+json', 'application/graphql-response+json'],
-  ])('is refused with 429 and Retry-After, accepting %s', async (accept, type) => {
+  ])('is rejected with 429 and Retry-After if it accepts %s', async (accept, type) => {
     const headers = { accept, 'content-type': 'application/json', 'x-tenant': server.tenant().name }
     const ask = () =>
       fetch(`${server.url}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query: viewer }) })

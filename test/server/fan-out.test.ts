@@ -25,7 +25,7 @@ const newEvent = (): ConversationEvent => ({
   at: new Date(0),
 })
 
-/** A rendering that counts its runs. By default each result contains the actor of the view. */
+/** A rendering that counts its runs. By default, each result contains the viewer's actor. */
 const counting = ({ run = (_, { actor }) => ({ data: { for: actor } }), ...more }: Partial<Rendering> = {}) => ({
   key: 'k',
   isShareable: true,
@@ -91,7 +91,7 @@ describe('the key of a rendering', () => {
     expect(renderingOf(FOLLOW.replace('seq', '__typename')).key).not.toBe(renderingOf(FOLLOW).key)
   })
 
-  it('includes a variable of `as` that is used elsewhere too', () => {
+  it('includes a variable of `as` that is also used elsewhere', () => {
     const text = `subscription ($as: String) {
       conversationEvents(conversationId: "c", as: $as) {
         ... on ConversationUpdated { conversation { turns(as: $as) { edges { cursor } } } }
@@ -175,7 +175,7 @@ describe('payloadOf', () => {
       { factIds: ['fact_1'] },
       { factIds: ['fact_1', 'fact_2'] },
     ])
-    expect(counted.run.mock.calls.map(([event]) => Object.keys(event))).not.toContain('facts')
+    expect(counted.run.mock.calls.flatMap(([event]) => Object.keys(event))).not.toContain('facts')
   })
 
   it('has the same bytes for all waiting viewers once an asynchronous result is available', async () => {

@@ -12,7 +12,7 @@ describe('a request is accepted', () => {
     ['by a private network address', { host: '192.168.1.5' }],
     ['as localhost', { host: 'localhost:4000' }],
     ['as a name under localhost', { host: 'colloquy.localhost:4000' }],
-    ['by the name it listens on', { host: 'memory.lan:4000' }],
+    ['by the name on which the server listens', { host: 'memory.lan:4000' }],
     ['by the name of an allowed origin', { host: 'app.example' }],
     ['from its own page', { host: 'localhost:4000', origin: 'http://localhost:4000' }],
     ['from its own page behind TLS', { host: 'app.example', origin: 'https://app.example' }],
@@ -59,26 +59,26 @@ describe('a rejected origin', () => {
     expect(rejectionOf(from('http://localhost:3000'), accepted)).toBeNull()
   })
 
-  test('of a page from a file is logged with what to do instead', () => {
+  test('is logged with another instruction if the page was opened from a file', () => {
     const { warn, reject } = log()
     reject(from('null'))
     expect(warn.mock.calls[0]![1]).toMatch(/"null" is not allowed\. Serve the page from a web server/)
   })
 
-  test('is no longer logged after 100 others', () => {
+  test('is no longer logged after 100 other origins', () => {
     const { warn, reject } = log()
     for (let n = 0; n < 200; n++) reject(from(`https://${n}.example`))
     expect(warn).toHaveBeenCalledTimes(100)
   })
 })
 
-describe('a request without a preflight', () => {
+describe('the check against CSRF', () => {
   test.each([
     ['by GET', {}],
     ['with a form', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['with text', { 'content-type': 'Text/Plain; charset=utf-8' }],
     ['with a stored password', { authorization: 'Basic YTpi' }],
-  ])('%s is refused with the names of the headers', (_, headers) => {
+  ])('rejects a request %s, and names the headers to add', (_, headers) => {
     const refusal = forgeryRefusal(headers)
     expect(refusal).toMatchObject({ status: 403, code: 'CSRF_HEADER_REQUIRED' })
     expect(refusal!.message).toMatch(/x-actor, x-tenant, apollo-require-preflight, authorization/)
@@ -90,5 +90,5 @@ describe('a request without a preflight', () => {
     ['apollo-require-preflight', { 'apollo-require-preflight': 'true' }],
     ['a bearer token', { authorization: 'Bearer x' }],
     ['a JSON body', { 'content-type': 'application/json' }],
-  ])('is none with %s', (_, headers) => expect(forgeryRefusal(headers)).toBeNull())
+  ])('accepts a request with %s', (_, headers) => expect(forgeryRefusal(headers)).toBeNull())
 })

@@ -14,7 +14,7 @@ afterEach(() => {
 
 type Answer = { status: number; head: string; body: string }
 
-/** Sends the text over a connection of its own, and returns the response, which must end with the connection. */
+/** Sends the text over its own connection. Returns the response when the server has closed the connection. */
 async function send(url: string, text: string): Promise<Answer> {
   const socket = open(url, text)
   let received = ''
@@ -73,7 +73,7 @@ describe.each(backends)('HTTP, on $name:', (backend) => {
     expect(body.errors).toBeUndefined()
   })
 
-  test('a body of more than 1 MiB is refused unless its operation only appends batches', async () => {
+  test('a body of more than 1 MiB is rejected unless its operation only appends batches', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
     const turn = { role: 'USER', content: 'word '.repeat(10) }

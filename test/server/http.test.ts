@@ -46,7 +46,7 @@ describe.each(backends)('over HTTP on $name,', (backend) => {
     expect(status).toBe(403)
   })
 
-  test('an allowed origin gets CORS headers, others do not', async () => {
+  test('an allowed origin gets CORS headers, and another origin does not', async () => {
     const preflight = (origin: string) =>
       fetch(`${server.url}/graphql`, {
         method: 'OPTIONS',

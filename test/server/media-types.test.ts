@@ -14,7 +14,7 @@ test.each([
   ['application/graphql-response+json, application/json;q=0.9', false, false],
   ['multipart/mixed', false, false],
   ['text/event-stream; charset=latin1', false, false],
-])('Accept: %s allows a stream: %s, and nothing else: %s', (accept, stream, only) => {
+])('Accept: %s allows a stream: %s, and allows only a stream: %s', (accept, stream, only) => {
   expect(acceptsStream(accept)).toBe(stream)
   expect(isStreamOnly(accept)).toBe(only)
 })
@@ -34,7 +34,7 @@ describe('a request', () => {
     ['POST', { 'content-type': 'multipart/form-data; boundary=x' }, 415],
     ['GET', { accept: 'image/png' }, 406],
     ['POST', { ...json, accept: 'application/json; charset=latin1' }, 406],
-  ])('by %s with %j is refused with %s', (method, headers, status) => {
+  ])('by %s with %j has the rejection status %s', (method, headers, status) => {
     expect(mediaRefusal(method, headers)?.status ?? null).toBe(status)
   })
 })

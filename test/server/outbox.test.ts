@@ -58,7 +58,7 @@ describe('the limit of bytes that wait for one socket', () => {
     [TOTAL_WAITING_BYTES - 4 * MiB, MiB / 2, 2 * MiB],
     [TOTAL_WAITING_BYTES, 16 * 1024, 64 * 1024],
     [2 * TOTAL_WAITING_BYTES, 16 * 1024, 64 * 1024],
-  ])('when %d bytes wait for all sockets: is %d for events and %d for answers', (total, events, answers) => {
+  ])('is, while %d bytes wait for all sockets, %d for events and %d for answers', (total, events, answers) => {
     expect([fullAt(total), overflowAt(total)]).toEqual([events, answers])
   })
 })
@@ -66,8 +66,8 @@ describe('the limit of bytes that wait for one socket', () => {
 describe('an outbox', () => {
   test('frames messages of every header size, in order', async () => {
     const { client, outbox, received: list } = await connect()
-    // Sizes around the two limits at which the frame header grows. A message has 16 bytes in addition to the x
-    // characters.
+    // These sizes are around the two limits at which the frame header grows. A message has 16 bytes in addition to the
+    // x characters.
     const texts = [0, 1, 110, 111, 112, 113, 65_520, 65_521, 65_522, 65_523, 200_000].map(
       (size) => 'é'.repeat(1) + 'x'.repeat(size),
     )

@@ -94,7 +94,7 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
         },
       )
       sent.on('error', reject)
-      // Sends two pieces, which may divide a multi-byte character.
+      // Send two pieces, which may divide a multi-byte character.
       sent.write(bytes.subarray(0, bytes.length >> 1))
       setTimeout(() => sent.end(bytes.subarray(bytes.length >> 1)), 2)
     })
@@ -209,16 +209,16 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     expect(answeredAlone).toBe(true)
   })
 
-  test('answers few large bodies of a tenant at the same time, and refuses them if too many wait', async () => {
+  test('reads few large bodies of a tenant at the same time, and rejects them if too many wait', async () => {
     const { bodies } = world.deps.gates
     const body = { query: VIEWER, variables: { unused: 'x'.repeat(40_000) } }
     let release = () => {}
     const blocked = new Promise<void>((resolve) => (release = resolve))
     const held = Array.from({ length: 2 + MAX_WAITING }, () => bodies.run('crowded', () => blocked))
-    const refused = await send('fast', { headers: { 'x-tenant': 'crowded' }, body })
-    expect(refused.status).toBe(503)
-    expect(refused.headers['retry-after']).toBe('1')
-    expect(JSON.parse(refused.body).errors[0].extensions).toEqual({ code: 'SERVER_BUSY' })
+    const rejected = await send('fast', { headers: { 'x-tenant': 'crowded' }, body })
+    expect(rejected.status).toBe(503)
+    expect(rejected.headers['retry-after']).toBe('1')
+    expect(JSON.parse(rejected.body).errors[0].extensions).toEqual({ code: 'SERVER_BUSY' })
     expect((await send('fast', { headers: { 'x-tenant': 'other' }, body })).status).toBe(200)
     release()
     await Promise.all(held)

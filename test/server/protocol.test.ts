@@ -29,17 +29,17 @@ function open(run: (operation: Operation) => Promise<Outcome> | Outcome = () => 
 
 const subscribe = (id: string) => ({ id, type: 'subscribe', payload: { query: '{ x }' } })
 
-describe('a message closes the socket:', () => {
+describe('the protocol closes the socket for', () => {
   test.each([
-    ['no JSON', 'x', /^Invalid message: /],
-    ['no object', '7', /expected to be an object/],
-    ['no type', '{}', /missing the 'type'/],
+    ['text that is not JSON', 'x', /^Invalid message: /],
+    ['JSON that is not an object', '7', /expected to be an object/],
+    ['an object without a type', '{}', /missing the 'type'/],
     ['an unknown type', '{"type":"start"}', /Invalid message 'type'/],
-    ['a message of servers', '{"type":"connection_ack"}', /a client must not send connection_ack/],
+    ['a message that only servers send', '{"type":"connection_ack"}', /a client must not send connection_ack/],
     ['subscribe without an id', '{"type":"subscribe","payload":{"query":"x"}}', /'id' property to be a string/],
     ['subscribe without a query', '{"type":"subscribe","id":"1","payload":{}}', /'query' property/],
     ['complete without an id', '{"type":"complete"}', /'id' property/],
-    ['a payload that is no object', '{"type":"connection_init","payload":7}', /'payload' property/],
+    ['a payload that is not an object', '{"type":"connection_init","payload":7}', /'payload' property/],
   ])('%s, with 4400', async (_, data, reason) => {
     const { protocol, closed } = open()
     await protocol.receive(data)
@@ -60,7 +60,7 @@ describe('a message closes the socket:', () => {
     expect(closed).toEqual([[4429, expect.any(String)]])
   })
 
-  test('an id that is in use, with 4409; and no later message is handled', async () => {
+  test('an id that is in use, with 4409, and handles no later message', async () => {
     const { receive, closed, sent, connected } = open(() => createPushIterator<ExecutionResult>(1).iterate(() => {}))
     await connected()
     void receive(subscribe('1'))
@@ -70,13 +70,13 @@ describe('a message closes the socket:', () => {
     expect(sent).toEqual([])
   })
 
-  test('connectionParams that are refused, with the given code', async () => {
+  test('connectionParams that are rejected, with the given code', async () => {
     const { receive, closed } = open()
     await receive({ type: 'connection_init', payload: { name: 'nobody' } })
     expect(closed).toEqual([[4403, 'Name somebody.']])
   })
 
-  test('none within 5 s, with 4408', async () => {
+  test('a client that does not send connection_init within 5 s, with 4408', async () => {
     vi.useFakeTimers()
     const { closed } = open()
     await vi.advanceTimersByTimeAsync(5_000)
@@ -85,7 +85,7 @@ describe('a message closes the socket:', () => {
 })
 
 describe('an operation', () => {
-  test('ends with complete after its result, and its id is free', async () => {
+  test('ends with complete after its result, and its id can be used again', async () => {
     const { receive, sent, connected } = open()
     await connected()
     for (let n = 0; n < 2; n++) await receive(subscribe('1'))
@@ -99,7 +99,7 @@ describe('an operation', () => {
   test.each([
     ['errors', () => [new GraphQLError('no', { extensions: { code: 'NO', http: { status: 400 } } })], 'NO'],
     ['an unexpected error', () => Promise.reject(new Error('secret')), 'INTERNAL_SERVER_ERROR'],
-  ])('ends with error if it returns %s, without internals', async (_, run, code) => {
+  ])('ends with error if it returns %s, without internal details', async (_, run, code) => {
     const { receive, sent, connected } = open(run)
     await connected()
     await receive(subscribe('1'))
@@ -132,7 +132,7 @@ describe('an operation', () => {
     expect(sent).toEqual([])
   })
 
-  test('that is completed while it starts is stopped, and does not touch the next one with its id', async () => {
+  test('that is completed while it starts is stopped, and does not affect the next operation with its id', async () => {
     const started: { operation: Operation; resolve(outcome: Outcome): void }[] = []
     const { receive, sent, connected } = open(
       (operation) => new Promise((resolve) => void started.push({ operation, resolve })),

@@ -68,7 +68,7 @@ describe.each(backends)('on one WebSocket on $name,', (backend) => {
     payload: { query, ...more },
   })
 
-  test('operations that cannot be selected do not use up the socket', async () => {
+  test('documents from which no operation can be selected do not count against the limit of the socket', async () => {
     const { received, send } = await connect(server.tenant().name)
     for (let n = 0; n < 150; n++) send(ask(`${n}`, `query A ${VIEWER} query B ${VIEWER}`))
     await expect.poll(() => received.length).toBe(150)
@@ -77,7 +77,7 @@ describe.each(backends)('on one WebSocket on $name,', (backend) => {
     await expect.poll(() => received.slice(150).map(({ type }) => type)).toEqual(['next', 'complete'])
   })
 
-  test('the operation after the hundredth fails, until one of them is completed', async () => {
+  test('the 101st operation fails until another operation is completed', async () => {
     const { received, send } = await connect(server.tenant().name)
     for (let n = 0; n < 100; n++) send(ask(`${n}`, INBOX))
     send(ask('x', VIEWER))
@@ -134,11 +134,11 @@ describe.each(backends)('on one WebSocket on $name,', (backend) => {
   test('subscriptions that are completed while they start do not count against the viewer', async () => {
     const { tenant, subscribe } = await newConversation()
     const { send, seqs } = await connect(tenant.name)
-    const release = server.deps.feeds.enter
+    const { enter } = server.deps.feeds
     let left = 0
     let entered = 0
     server.deps.feeds.enter = (viewer) => {
-      const leave = release(viewer)
+      const leave = enter(viewer)
       entered += 1
       return () => {
         left += 1
@@ -149,6 +149,6 @@ describe.each(backends)('on one WebSocket on $name,', (backend) => {
     send(subscribe('2'))
     await expect.poll(() => seqs().length).toBe(3)
     await expect.poll(() => entered - left).toBe(1)
-    server.deps.feeds.enter = release
+    server.deps.feeds.enter = enter
   })
 })

@@ -53,7 +53,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     expect(eve!.map(({ turn }) => turn.text)).toEqual(['for all', 'and more'])
   })
 
-  test('subscribers with equal views share one execution, also with different actors and cursors', async () => {
+  test('subscribers with equal views share one execution, even with different actors and cursors', async () => {
     const tenant = server.tenant()
     const actors = Array.from({ length: 20 }, (_, i) => `reader-${i}`)
     const conversationId = await tenant.newConversation('ada', ...actors)
@@ -65,8 +65,8 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const readings = actors.map((as, i) =>
       take(follow(client, { conversationId, after: i % 2 ? 21 : null, as }, WITH_CONVERSATION), 1),
     )
-    // Each subscription reads the last seq when it starts; the feed reads its participants last. After that, all of them
-    // are subscribed.
+    // Wait until all readers are subscribed: each subscription reads the last seq when it starts, and the feed reads
+    // its participants last.
     const settled = (name: string) =>
       query.mock.calls.filter(
         ([each], call) =>
@@ -120,7 +120,8 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     await record([{ object: 'spiders', sourceTurnId }])
     await record([{ object: 'mice', sourceTurnId }, { object: 'rain' }])
     const seen = await Promise.all(readings)
-    // recordFacts reads each list once (2). The events need 3 reads: one per event for bob, and one for all others.
+    // recordFacts reads each list once (2). The events need 3 reads: one per event for bob, and one for the other
+    // readers together.
     expect(statements()).toBe(2 + 3)
     const facts = (...objects: string[]) => objects.map((object) => ({ object }))
     expect(seen.pop()).toEqual([
@@ -145,7 +146,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     expect(counts).toEqual([2, 1, 1])
   })
 
-  test('a subscriber that stops reading does not delay others, and misses no event', async () => {
+  test('a subscriber that stops reading does not delay other subscribers, and misses no event', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
     const slow = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')

@@ -37,7 +37,7 @@ function transportsOf(server: TestServer, headers: Record<string, string>) {
       try {
         for await (const result of client.iterate(operation)) return first(result)
       } catch (error) {
-        // The server refuses the request before the stream.
+        // The server rejects the request before a stream starts.
         return first((await (error as { response: Response }).response.json()) as never)
       }
       throw new Error('no result')
@@ -75,7 +75,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
       await transports.post(literal),
       await transports.get(literal),
       await transports.socket(literal),
-      // The same document with small pages is allowed, so the fast path knows it, and a plan may exist.
+      // The same document with small pages is allowed, so the fast path has parsed it, and a plan may exist.
       await transports.post({ query: QUERY, variables: { n: 1 } }),
       await transports.post({ query: QUERY, variables: { n: 1 } }),
       await transports.post({ query: QUERY, variables: { n: 200 } }),
@@ -91,7 +91,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
     expect(reads.length).toBeLessThanOrEqual(2)
   })
 
-  test('a subscription whose events could be too large is rejected before it starts, shared or not', async () => {
+  test('a subscription whose events could be too large is rejected before it starts, whether its results are shared or not', async () => {
     const tenant = server.tenant()
     const id = await tenant.newConversation('ada')
     const transports = transportsOf(server, { 'x-tenant': tenant.name, 'x-actor': 'ada' })
@@ -108,7 +108,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
     }
   })
 
-  test('aliases of large pages stop after the first reads, and their answer is never built', async () => {
+  test('a query with aliases of large pages stops after the first reads, and its answer is never built', async () => {
     const { conversationId, transports } = await largeConversation(8)
     const distinct = Array.from(
       { length: 40 },
@@ -121,7 +121,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
     })
     const read = vi.spyOn(server.deps.reads.pool, 'query')
     const expected = { code: 'QUERY_TOO_COSTLY', limit: 'answerBytes', maximum: 1_048_576 }
-    // Yoga's executor, then the fast path, then a plan.
+    // Use yoga's executor, then the fast path, then a plan.
     for (const send of [transports.post, transports.post, transports.post, transports.socket]) {
       read.mockClear()
       expect((await send(ask(distinct))).extensions).toEqual(expected)
@@ -172,7 +172,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
         .catch(() => {})
       return () => client.terminate()
     }
-    // Yoga, which caches the document, then the fast path, then a socket.
+    // Use yoga, which caches the document, then the fast path, then a socket.
     for (const start of [overHttp, overHttp, overSocket]) {
       pool.query = slowly as never
       reads = 0
@@ -200,7 +200,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
   test.each<[string, string, string]>([
     ['tokens', `{ ${'viewer { actor } '.repeat(600)} }`, 'tokens'],
     ['nested levels', `{ ${nest(6)} }`, 'depth'],
-    ['hundreds of levels', `{${'a{'.repeat(600)}a${'}'.repeat(600)}}`, 'depth'],
+    ['levels (600)', `{${'a{'.repeat(600)}a${'}'.repeat(600)}}`, 'depth'],
     ['aliases', `{ ${Array.from({ length: 51 }, (_, at) => `a${at}: viewer { actor }`).join(' ')} }`, 'aliases'],
     ['directives', `{ viewer { actor ${'@skip(if: false) '.repeat(51)} } }`, 'directives'],
     ['repeated fields', `{ viewer { ${'actor '.repeat(102)} } }`, 'repeats'],

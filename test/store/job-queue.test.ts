@@ -143,14 +143,14 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
       await jobs.send('test', [{ tenant: 't', key }])
       await vi.waitFor(() => expect(done).toContain(key), { timeout: 10_000 })
       await vi.waitFor(() => expect(reported).toContain('the database is unavailable'))
-      // Leaves time for an unhandled rejection, which would fail the test file.
+      // Allow time for an unhandled rejection, which would fail the test file.
       await new Promise((resolve) => setTimeout(resolve, 100))
       isLost = false
       reported.length = 0
     }
   }, 30_000)
 
-  it('stops one worker, and leaves its job to another one', async () => {
+  it('stops one worker, and leaves its job to another worker', async () => {
     const jobs = queue()
     const started: string[] = []
     const stop = await jobs.work('test', 1, async (_, signal) => {
@@ -191,7 +191,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
   it('shares its jobs with other processes, each job running once', async () => {
     const done: string[] = []
     const [one, other] = [queue(), queue()]
-    // Concurrently, so that both create the tables.
+    // Start both workers concurrently, so that both create the tables.
     await Promise.all([one, other].map((each) => each.work('test', 2, async ({ key }) => void done.push(key))))
     await Promise.all(Array.from({ length: 20 }, (_, n) => one.send('test', [{ tenant: 't', key: `key ${n}` }])))
     await vi.waitFor(() => expect(done).toHaveLength(20), { timeout: 20_000 })

@@ -1,4 +1,4 @@
-// The migration that marks imports marks the rows that were imported before it.
+// The migration that adds imported_at marks the rows that were imported before the migration.
 
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,15 +11,17 @@ import { backends } from '../support/backend.ts'
 const migrations = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 const IMPORTS = '20261123150000_imports'
 
-it.each(backends)('marks earlier turns and facts whose time lies before their storage on $name', async ({ open }) => {
-  const opened = await open()
-  const directory = mkdtempSync(join(tmpdir(), 'colloquy-test-'))
-  try {
-    cpSync(migrations, directory, { recursive: true })
-    for (const name of readdirSync(directory)) if (name >= IMPORTS) rmSync(join(directory, name), { recursive: true })
-    await opened.pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
-    await migrate(opened.pool, directory)
-    await opened.pool.query(`
+it.each(backends)(
+  'marks stored turns and facts whose time is before the time of their storage, on $name',
+  async ({ open }) => {
+    const opened = await open()
+    const directory = mkdtempSync(join(tmpdir(), 'colloquy-test-'))
+    try {
+      cpSync(migrations, directory, { recursive: true })
+      for (const name of readdirSync(directory)) if (name >= IMPORTS) rmSync(join(directory, name), { recursive: true })
+      await opened.pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+      await migrate(opened.pool, directory)
+      await opened.pool.query(`
       INSERT INTO conversation (id, tenant, owner) VALUES ('c', 't', 'ada');
       INSERT INTO entry (conversation_id, seq, kind, turn_id, at)
       VALUES ('c', 1, 'APPENDED', 'old', '2026-01-01'), ('c', 2, 'APPENDED', 'live', '2026-01-01');
@@ -38,26 +40,27 @@ it.each(backends)('marks earlier turns and facts whose time lies before their st
       SELECT f.id, 's', f.conversation_id, f.root_seq, f.seq, f.source_turn_id, f.said_by, f.asserted_by, 1,
              f.observed_at, f.created_at FROM fact f`)
 
-    await migrate(opened.pool)
-    const marked = async (table: string, id: string) =>
-      (
-        await opened.pool.query<{ id: string; importedAt: Date }>(
-          `SELECT ${id} AS id, imported_at AS "importedAt" FROM ${table} WHERE imported_at IS NOT NULL ORDER BY 1`,
-        )
-      ).rows
-    const importedAt = new Date('2026-01-01')
-    expect(await marked('turn', 'id')).toEqual([{ id: 'old', importedAt }])
-    for (const [table, id] of [
-      ['fact', 'id'],
-      ['fact_source', 'fact_id'],
-    ] as const) {
-      expect(await marked(table, id)).toEqual([
-        { id: 'claimed', importedAt },
-        { id: 'of old', importedAt },
-      ])
+      await migrate(opened.pool)
+      const marked = async (table: string, id: string) =>
+        (
+          await opened.pool.query<{ id: string; importedAt: Date }>(
+            `SELECT ${id} AS id, imported_at AS "importedAt" FROM ${table} WHERE imported_at IS NOT NULL ORDER BY 1`,
+          )
+        ).rows
+      const importedAt = new Date('2026-01-01')
+      expect(await marked('turn', 'id')).toEqual([{ id: 'old', importedAt }])
+      for (const [table, id] of [
+        ['fact', 'id'],
+        ['fact_source', 'fact_id'],
+      ] as const) {
+        expect(await marked(table, id)).toEqual([
+          { id: 'claimed', importedAt },
+          { id: 'of old', importedAt },
+        ])
+      }
+    } finally {
+      rmSync(directory, { recursive: true })
+      await opened.close()
     }
-  } finally {
-    rmSync(directory, { recursive: true })
-    await opened.close()
-  }
-})
+  },
+)

@@ -15,7 +15,7 @@ const DIMENSION = 8
 /** Number of turns in the only conversation of each tenant. */
 const SIZES: Record<string, number> = { one: 1, hundred: 100, many: isLong ? 100_000 : 10_000 }
 const ALL = Object.values(SIZES).reduce((sum, turns) => sum + turns)
-/** Actor "rare" has written a hundred turns of the largest conversation. */
+/** Every RARE_EVERY-th turn is by actor "rare": about a hundred turns of the largest conversation. */
 const RARE_EVERY = SIZES.many! / 100 - 3
 const K = 20
 
@@ -75,7 +75,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
     found.filter(({ seq }) => expected.includes(seq)).length / expected.length
 
   it.each(Object.keys(SIZES))(
-    'returns the nearest turns of the tenant with %s turns, all if there are fewer than the limit',
+    'returns the nearest turns of the tenant "%s", or all turns if there are fewer than the limit',
     async (tenant) => {
       for (const [variant, search] of Object.entries(searches)) {
         // A forced index search for a thousandth of the table misses some turns, so the test requires less recall of
@@ -104,7 +104,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
     }
   }, 60_000)
 
-  it('returns as many turns even if the nearest ones are not in the view', async () => {
+  it('returns as many turns as requested even if the nearest turns are not in the view', async () => {
     const { pool } = opened
     const expected = await exactResult('many', query(3))
     await pool.query(`UPDATE turn SET audience = '{often}' WHERE conversation_id = $1 AND seq = ANY ($2)`, [

@@ -1,5 +1,5 @@
-// The suites of providers that call a chat model: a fake server and a provider for each test, and the tests of failed
-// requests, which are the same for all of them.
+// Support for the tests of providers that call a chat model: a fake server and a provider for each test, and the tests
+// of failed requests, which are the same for all providers.
 
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'

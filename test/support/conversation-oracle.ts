@@ -50,7 +50,7 @@ export function createConversationOracle() {
       isMembersOnly = value
       write('ConversationUpdated')
     },
-    /** Actors who are in the conversation, in the order in which they joined first. */
+    /** The current participants, in the order in which they first joined. */
     present: () => [...members].filter(([, { isParticipant: isPresent }]) => isPresent).map(([actor]) => actor),
     isRemoved: (actor: string) => members.get(actor)?.removed === true,
     wasParticipant: (actor: string) => members.has(actor),
@@ -68,7 +68,7 @@ export function createConversationOracle() {
           : [...(former?.windows ?? []), { from: entries.length, to: Infinity }]
       members.set(actor, { windows, history, isParticipant: true, removed: false, read: former?.read ?? 0 })
     },
-    /** `removed`: another actor removed the participant, so it does not join again by appending a turn. */
+    /** `removed`: another actor removed the participant, so appending a turn does not make it join again. */
     leave(actor: string, removed = false) {
       write('ParticipantLeft')
       const member = members.get(actor)!

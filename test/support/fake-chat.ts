@@ -52,8 +52,8 @@ export const SUMMARY = {
 }
 
 /**
- * `key`: the only accepted API key; undefined accepts any. `answer`: answers the requests for which no answer is
- * queued.
+ * Starts the fake server. `key`: the only accepted API key; undefined accepts any key. `answer`: returns the answers to
+ * requests for which no answer is queued.
  */
 export async function createFakeChat(
   key?: string,

@@ -8,11 +8,11 @@ export type Proxy = {
   url: string
   /** Resets all connections. */
   drop(): void
-  /** Resets all connections, and refuses new ones. */
+  /** Resets all connections, and refuses new connections. */
   cut(): Promise<void>
   /** Accepts connections again. */
   restore(): Promise<void>
-  /** Withholds the service's answers on all open connections, and on new ones if `also` is given. */
+  /** Withholds the service's answers on all open connections, and on new connections if `also` is given. */
   silence(also?: 'new connections'): void
   /** Delivers the withheld answers, and stops withholding. */
   resume(): void

@@ -1,6 +1,6 @@
-// Replaces src/store/embedded.ts in the tests that share a process (see vitest.config.ts). Starting an embedded database
-// takes 0.9 s of CPU time, so a database is kept when it is closed, and emptied before the next suite gets it. Reopening
-// a data directory returns the database with its data.
+// Replaces src/store/embedded.ts in the tests that share a process (see vitest.config.ts). Starting an embedded
+// database takes 0.9 s of CPU time, so a database is kept when it is closed, and emptied before the next suite gets it.
+// Reopening a data directory returns the database with its data.
 
 import pg from 'pg'
 import { startEmbedded as start, type Embedded } from '../../src/store/embedded.ts'

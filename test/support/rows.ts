@@ -1,10 +1,11 @@
-// All rows of a conversation, with the physical place, the writer and the last locker of each: a test that compares them
-// notices any write or lock. Postgres records a row's last locker in xmax, on both databases.
+// Reads the rows of a conversation, with the physical position, the writer and the last locker of each, so that a test
+// that compares them notices any write or lock. Postgres records a row's last locker in xmax, on both databases. Of the
+// tables `conversation` and `fact`, whose rows the embedding workers lock, it reads only the contents.
 
 import type { Pool } from 'pg'
 
-/** The embedding workers lock no row of these tables. */
-const LOCKED = ['journal', 'participant', 'entry', 'turn', 'tool_call', 'summary', 'fact_source']
+/** Tables whose rows the embedding workers do not lock. */
+const UNLOCKED = ['journal', 'participant', 'entry', 'turn', 'tool_call', 'summary', 'fact_source']
 
 /** The rows of the conversation, or of all conversations, by table. */
 export async function rowsOf(pool: Pool, conversationId: string | null = null): Promise<Record<string, unknown[]>> {
@@ -14,7 +15,7 @@ export async function rowsOf(pool: Pool, conversationId: string | null = null): 
     found[table] = (await pool.query(text, [conversationId])).rows
   }
   const physical = 't.ctid::text, t.xmin::text, t.xmax::text AS "lockedBy", t.*'
-  for (const table of LOCKED) await read(table, physical, 't.conversation_id = $1', 'ctid')
+  for (const table of UNLOCKED) await read(table, physical, 't.conversation_id = $1', 'ctid')
   const open = 't.turn_id IN (SELECT x.id FROM turn x WHERE x.conversation_id = $1)'
   for (const table of ['stream', 'chunk']) await read(table, physical, open, 'ctid')
   await read('conversation', 'to_jsonb(t) AS row', 't.id = $1', 'id')

@@ -4,7 +4,7 @@
 import { InvalidInput, NotFound } from '../../errors.ts'
 import { readKeptTurns, readRecentTurns } from '../../store/sql/context/context-turns.ts'
 import { readConversations, type ConversationRow } from '../../store/sql/conversation/read-conversations.ts'
-import { readSpeakers } from '../../store/sql/context/read-speakers.ts'
+import { readContextParticipants } from '../../store/sql/context/read-context-participants.ts'
 import type { RecallDeps } from '../recall/deps.ts'
 import { getCoveringSummaries } from '../summary/summary.ts'
 import { isDamaged } from '../turn/content.ts'
@@ -166,7 +166,13 @@ export async function readMaterial(
     (turn) => hasContent(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
   )
   const actorIds = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
-  const { participants, otherCount } = await readSpeakers(deps.db, viewer.tenant, conversation.id, actorIds, as)
+  const { participants, otherCount } = await readContextParticipants(
+    deps.db,
+    viewer.tenant,
+    conversation.id,
+    actorIds,
+    as,
+  )
   const missing = (actors ?? []).findIndex((actor) => !participants.some((each) => each.actor === actor))
   if (missing >= 0) throw InvalidInput.at(`filterParticipants.${missing}`, unknownActor(actors![missing]!))
 

@@ -14,7 +14,7 @@ import {
   supersedeByCopies,
 } from '../../store/sql/fact/move-facts.ts'
 import { lockFactsOfConversation, reactivateFacts } from '../../store/sql/erasure/erase-facts.ts'
-import { nameSources, readSupersededBy, removeSources } from '../../store/sql/fact/fact-sources.ts'
+import { updateSourceColumns, readSupersededBy, removeSources } from '../../store/sql/fact/fact-sources.ts'
 import { copyFactVectors, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import type { Tx } from '../../store/db.ts'
 import type { ChangeVisibility } from '../conversation.ts'
@@ -38,7 +38,7 @@ async function toMembers(tx: Tx, tenant: string, conversationId: string): Promis
   await copyToMembers(tx, copies, conversationId)
   await copyFactVectors(tx, copies)
   await removeSources(tx, [...shared], { conversationId })
-  await nameSources(tx, moved)
+  await updateSourceColumns(tx, moved)
   await moveToMembers(tx, own, conversationId)
   await supersedeByCopies(tx, moved, copies)
   const supersededByOwn = await readSupersededBy(tx, own)
@@ -61,7 +61,7 @@ async function toOpen(tx: Tx, conversationId: string): Promise<void> {
     tx,
     duplicates.map(({ id, duplicateOf }) => ({ id, by: duplicateOf, reason: 'DUPLICATE' })),
   )
-  await nameSources(
+  await updateSourceColumns(
     tx,
     duplicates.map(({ duplicateOf }) => duplicateOf),
   )

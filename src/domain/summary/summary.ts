@@ -5,7 +5,7 @@
 import {
   readCurrentSummaries,
   readSummaries,
-  type SeenSummary,
+  type SummaryWithWindows,
   type SummaryRow,
 } from '../../store/sql/summary/read-summaries.ts'
 import type { Platform } from '../platform.ts'
@@ -15,7 +15,7 @@ import { seesNoneOf, seesAllOf, type Viewer } from '../view.ts'
 /** A summary that a viewer sees, without the columns that determine its visibility. */
 export type Summary = Omit<SummaryRow, 'newestSeq' | 'turns'>
 
-const toSummary = ({ windows, newestSeq, turns, ...summary }: SeenSummary): Summary => summary
+const toSummary = ({ windows, newestSeq, turns, ...summary }: SummaryWithWindows): Summary => summary
 
 /**
  * Returns the current summaries that cover the oldest turns in the viewer's view, oldest first; a conversation without

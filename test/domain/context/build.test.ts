@@ -155,7 +155,7 @@ describe.each(backends)('a context on $name', (backend) => {
     ])
   })
 
-  it('leaves out an instruction that is too long for its share, and keeps earlier ones and the recent turns', async () => {
+  it('omits an instruction that is too long for its share, and keeps the other instructions and the recent turns', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     await tenant.append(conversationId, 'owner', 'Answer in rhymes.', { role: 'SYSTEM' })

@@ -9,7 +9,7 @@ const namesOf = (...people: [actor: string, displayName: string | null][]) =>
   Object.fromEntries(distinctNames(people.map(([actor, displayName]) => ({ actor, displayName }))))
 
 describe('the names of actors', () => {
-  it('are their display names, or their ids without one', () => {
+  it('are their display names, or their actor ids if they have no display name', () => {
     expect(namesOf(['u-1', 'Ada Lovelace'], ['u-2', null])).toEqual({ 'u-1': 'Ada Lovelace', 'u-2': 'u-2' })
   })
 
@@ -23,7 +23,7 @@ describe('the names of actors', () => {
     })
   })
 
-  it('differ from the ids of others, from suffixed names, and from the names of quoted sections', () => {
+  it('differ from the ids of other actors, from suffixed names, and from the names of quoted sections', () => {
     expect(namesOf(['u-1', 'Ada'], ['u-2', 'u-1'])).toEqual({ 'u-1': 'Ada', 'u-2': 'u-1 (u-2)' })
     expect(namesOf(['u-1', 'Summary'])).toEqual({ 'u-1': 'Summary (u-1)' })
     const three = namesOf(['u-1', 'Ada'], ['u-2', 'Ada'], ['u-3', 'Ada (u-2)'])
@@ -31,7 +31,7 @@ describe('the names of actors', () => {
     expect(new Set(Object.values(three)).size).toBe(3)
   })
 
-  it('keep names assigned earlier, and do not assign them again', () => {
+  it('differ from names assigned earlier', () => {
     expect(distinctNames([{ actor: 'u-2', displayName: 'Ada' }], new Map([['u-1', 'Ada']]))).toEqual(
       new Map([
         ['u-1', 'Ada'],

@@ -1,5 +1,6 @@
-// The visibility of a conversation changes: its facts move to another visibility set in the same transaction, live
-// subscriptions of actors who no longer see it end, and its key becomes free.
+// A change of a conversation's visibility moves its facts to another visibility set, and corrects the superseded facts
+// and profiles that depend on them. A change to MEMBERS also hides the conversation from other actors, and frees its
+// key.
 
 import { describe, expect, it } from 'vitest'
 import { auditMemory } from '../../../src/domain/fact/audit.ts'
@@ -40,7 +41,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     return items.map(({ object, supersededAt }) => (supersededAt ? `${object} (superseded)` : object)).sort()
   }
 
-  it('to MEMBERS hides its facts from others, and keeps what others said, too', async () => {
+  it('to MEMBERS hides the facts of the conversation, but not equal facts of other conversations', async () => {
     const tenant = world.tenant()
     const [hidden, open] = await twoConversations(tenant)
     await record(tenant, hidden, likes('tea'), likes('jazz'))
@@ -51,7 +52,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     await change(tenant, hidden, 'MEMBERS')
     expect(await factsOf(tenant, 'eve')).toEqual(['chess', 'tea'])
     expect(await auditMemory(world.deps, tenant.as('eve'))).toMatchObject({ activeFacts: 2, exactDuplicatesSkipped: 0 })
-    // Members see both worlds, which are kept apart.
+    // Participants see both visibility sets, whose equal facts are separate.
     for (const actor of ['ann', 'bob']) expect(await factsOf(tenant, actor)).toEqual(['chess', 'jazz', 'tea', 'tea'])
     expect(await record(tenant, hidden, likes('tea'))).toMatchObject({ facts: [], exactDuplicatesSkipped: 1 })
     expect(await factsOf(tenant, 'eve')).toEqual(['chess', 'tea'])
@@ -74,7 +75,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     }
   })
 
-  it('to MEMBERS takes back what its facts superseded elsewhere, and what others superseded in it', async () => {
+  it('to MEMBERS reactivates facts that facts of the other visibility set superseded', async () => {
     const tenant = world.tenant()
     const [hidden, open] = await twoConversations(tenant)
     await record(tenant, open, lives('Oslo', 1))
@@ -97,7 +98,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     expect(await factsOf(other, 'eve')).toEqual(['Rome'])
   })
 
-  it('to MEMBERS deletes profiles made of its facts, and later ones are made without them', async () => {
+  it('to MEMBERS deletes profiles that used facts of the conversation, and later profiles omit these facts', async () => {
     const tenant = world.tenant()
     const [hidden, open] = await twoConversations(tenant)
     await record(tenant, hidden, likes('jazz'))
@@ -111,7 +112,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     expect(content).not.toContain('jazz')
   })
 
-  it('to OPEN merges its facts with equal facts of others', async () => {
+  it('to OPEN merges the facts of the conversation with equal facts of other conversations', async () => {
     const tenant = world.tenant()
     const [hidden, open] = await twoConversations(tenant)
     await change(tenant, hidden, 'MEMBERS')
@@ -125,7 +126,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     expect(await factsOf(tenant, 'bob')).toEqual(['jazz', 'tea', 'tea', 'tea (superseded)'])
   })
 
-  it('is made by present participants only, and hides the conversation at once', async () => {
+  it('is allowed for current participants only, and takes effect at once', async () => {
     const tenant = world.tenant()
     const [id] = await twoConversations(tenant)
     const update = (actor: string, visibility: 'OPEN' | 'MEMBERS') =>
@@ -145,7 +146,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     }
   })
 
-  it('to MEMBERS frees the key for others, who get a conversation of their own', async () => {
+  it('to MEMBERS frees the key for other actors, who create a conversation of their own with it', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const create = (actor: string, visibility: 'OPEN' | 'MEMBERS' = 'OPEN') =>
@@ -154,13 +155,13 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     await change(tenant, first.id, 'MEMBERS')
     const second = await create('eve')
     expect(second.id).not.toBe(first.id)
-    // Participants of both find the older one; each creator finds its own again.
+    // Bob, a participant of both, finds the older conversation. Eve finds the conversation that she created.
     expect((await getConversationByKey(deps, tenant.as('bob'), 'k'))?.id).toBe(first.id)
     expect((await create('eve', 'MEMBERS')).id).toBe(second.id)
     await expect(change(tenant, first.id, 'OPEN')).rejects.toThrow(Conflict)
   })
 
-  it('of a new conversation is OPEN by default; concurrent calls with one key create one MEMBERS conversation', async () => {
+  it('is not needed for new conversations: they have the configured default, even if calls with one key are concurrent', async () => {
     const { deps } = world
     const tenant = world.tenant()
     expect(await createConversation(deps, tenant.as('ann'), {})).toMatchObject({ visibility: 'OPEN' })
@@ -170,7 +171,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     )
     expect(new Set(created.map(({ id }) => id)).size).toBe(1)
     expect(created[0]).toMatchObject({ visibility: 'MEMBERS' })
-    // The creator is a participant.
+    // The creator is a participant, so the turn has seq 2.
     expect(await tenant.append(created[0]!.id, 'ann', 'hello')).toMatchObject({ seq: 2 })
   })
 })

@@ -163,10 +163,10 @@ describe('a starting feed', () => {
 
 describe('before a delta is emitted, the feed reads', () => {
   it.each([
-    ['nothing, if it continues the text', 't4', 3, null],
-    ['nothing, if it was emitted before', 't4', 0, null],
-    ['the text, if some is missing before it', 't4', 4, 'text'],
-    ['the entries, if its turn is unknown', 't9', 0, 'entries'],
+    ['nothing, if the delta continues the text', 't4', 3, null],
+    ['nothing, if the delta was emitted before', 't4', 0, null],
+    ['the text, if text is missing before the delta', 't4', 4, 'text'],
+    ['the entries, if the turn is unknown', 't9', 0, 'entries'],
   ])('%s', (_, turnId, from, missing) => {
     expect(missingFor(start, { turnId, start: from })).toBe(missing)
   })
@@ -177,10 +177,10 @@ describe('the views of a feed', () => {
 
   it.each<[string, JournalEvent, boolean]>([
     ['may change when a participant joins', joined(6, 'eve'), true],
-    ['may change with the first turn for a participant', restricted(['bob', 'ann']), true],
-    ['may change with a turn for an actor who is not a participant', restricted(['eve']), true],
+    ['may change with the first private turn for a participant', restricted(['bob', 'ann']), true],
+    ['may change with a private turn for an actor who is not a participant', restricted(['eve']), true],
     ['are the same after a public turn', entry('TurnAppended', 6, turnRow('t6', 6)), false],
-    ['are the same after another turn for a participant', restricted(['bob']), false],
+    ['are the same after another private turn for a participant', restricted(['bob']), false],
   ])('%s', (_, event, mayChange) => {
     expect(changesViews(start, event)).toBe(mayChange)
   })

@@ -211,7 +211,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     for (const { deps } of [one, other]) await expect(as('bob', deps)).rejects.toThrow(NotFound)
   })
 
-  it('shows a participant who joins with SINCE_JOINED the turns opened since, and none opened before', async () => {
+  it('shows a participant who joins with SINCE_JOINED the turns opened later, and no more text of earlier turns', async () => {
     const early = await open()
     await write(early, 'early ')
     const carl = await as('carl')
@@ -252,7 +252,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   it('hides everything after the leave entry from the participant who left, even with a late read mark', async () => {
     const bob = await as('bob')
     const eve = await as('eve')
-    // Delays the bus message, so that the feed reads the mark only after bob has left.
+    // Delay the bus message, so that the feed reads the mark only after bob has left.
     other.wire.queue()
     await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId, seq: 1 })
     await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })

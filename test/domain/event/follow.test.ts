@@ -112,11 +112,11 @@ const ticks = async (count: number) => {
   for (let n = 0; n < count; n++) await Promise.resolve()
 }
 
-/** Resolves the reader's reads and sink until it waits for the feed only. */
+/** Resolves the reader's pending reads and deliveries until it waits only for the feed. */
 async function settle({ pending }: Reader): Promise<void> {
   let quiet = 0
   for (let round = 0; quiet < 5; round++) {
-    expect(round, 'rounds until the reader waits for nothing').toBeLessThan(2_000)
+    expect(round, 'rounds until no read or delivery is pending').toBeLessThan(2_000)
     await ticks(10)
     quiet = pending.length > 0 ? 0 : quiet + 1
     for (const resolve of pending.splice(0)) resolve()

@@ -1,5 +1,5 @@
-// The inbox: which changes of a participant's list of conversations it delivers, with their reasons, and which it must
-// not deliver.
+// The inbox: the changes of a participant's list of conversations that it delivers, with their reasons, and the changes
+// that it must not deliver.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
@@ -60,7 +60,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     return {
       events,
       async reasons(of = conversationId) {
-        // One more change, which the actor receives after all earlier ones.
+        // Make one more change, which the actor receives after all earlier changes.
         const lastId = (await createConversation(one.deps, viewer, { participants: [{ actor }] })).id
         await expect.poll(() => events.some((event) => event.conversationId === lastId), { timeout: 10_000 }).toBe(true)
         await new Promise((resolve) => setTimeout(resolve, 50))
@@ -109,7 +109,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     })
   })
 
-  it('delivers each change once, not again with later changes', async () => {
+  it('delivers each change once, and not again with later changes', async () => {
     const eve = await listen('eve')
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve' } })
     expect(await eve.reasons()).toEqual(['ADDED'])

@@ -52,7 +52,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     conversationId = (await createConversation(one.deps, ada, { participants: [{ actor: 'ada' }] })).id
   })
 
-  it('gets the journal after its cursor, then live events, while others write', async () => {
+  it('gets the journal after its cursor, then live events, while turns are appended', async () => {
     const writing = range(1, 8).map(async (writer) => {
       for (const n of range(1, 25)) await append(`${writer}.${n}`, (writer % 2 ? one : other).deps)
     })

@@ -38,7 +38,7 @@ describe.each(backends)('the memory audit on $name', (backend) => {
     const record = (actor: string, facts: object[]) =>
       recordFacts(deps, tenant.as(actor), { conversationId, facts: facts as never })
 
-    // Two duplicates, and a third that contradicts both; not reconciled yet.
+    // Two near duplicates and a third fact that contradicts both; none is reconciled yet.
     await record('ada', [
       fact('ada', 'lives in', 'Oslo', 3),
       fact('ada', 'lives in', 'Oslo, Norway', 4),
@@ -50,9 +50,9 @@ describe.each(backends)('the memory audit on $name', (backend) => {
     await record('bot', [fact('bob', 'works at', 'Acme', 5)])
     // A statement about another user is a different fact.
     await record('carl', [fact('carl', 'lives in', 'Oslo', 3)])
-    // Three exact duplicates.
+    // These three facts are exact duplicates.
     await record('ada', [fact('ada', 'has', 'a boat'), fact('ada', 'has', 'a boat'), fact('bob', 'likes', 'TEA')])
-    // Facts about no user: counted, but not compared.
+    // Facts about no user are counted, but not compared.
     const {
       facts: [retracted, recalled],
     } = await record('ada', [fact('the door', 'is', 'open'), fact('the door', 'is', 'red')])

@@ -1,4 +1,4 @@
-// Extraction of facts from turns: each turn is read once by any process; questions, instructions, tool results and
+// Extraction of facts from turns: each turn is read once, by any process; questions, instructions, tool results and
 // repetitions by agents yield nothing; facts of private turns stay private.
 
 import { describe, expect, it } from 'vitest'
@@ -69,7 +69,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     ])
   })
 
-  it('sends turns with different viewers in different requests, and ignores facts of turns of other requests', async () => {
+  it('puts turns that different actors see in different requests, and drops facts that name turns of other requests', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada, 'bob', 'eve')
@@ -85,7 +85,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const requests: string[][] = []
     const spied = withExtractor((turns) => {
       requests.push(turns.map(({ text }) => text))
-      // A model that was instructed to publish the turns it reads.
+      // Simulate a model that was instructed to publish the turns that it reads.
       return [{ subject: 'Ada', predicate: 'whispers', object: turns[0]!.text, confidence: 1, turnId: hello.id }]
     })
     await extractFacts(spied, tenant.as('ada'), { conversationId })
@@ -95,7 +95,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     }
   })
 
-  it('reads at most 1,000 turns, and says whether unread turns are left', async () => {
+  it(`reads at most ${MAX_EXTRACTED_TURNS} turns, and returns whether unread turns remain`, async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(ada)
@@ -189,14 +189,14 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect(await skipped('carl')).toBe(0)
   })
 
-  it('tells a participant nothing of facts and turns from before it joined', async () => {
+  it('reveals no facts or turns from before a participant joined', async () => {
     const { deps } = world
     const results = []
     for (const before of [[], ['I live in Rome.'], ['I live in Rome.', 'I live in Rome.', 'I like tea.']]) {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation(ada)
       for (const text of before) await tenant.append(conversationId, 'ada', text)
-      // With three turns, some are extracted before, and some in the call of the participant.
+      // Of three turns, the first is extracted before the participant joins, the others in the participant's call.
       if (before.length === 3) {
         const [first] = (await pageOfTurns(deps, tenant.as('ada'), [conversationId], { first: 1 })).get(
           conversationId,
@@ -250,7 +250,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     expect((await extractFacts(deps, viewer, { conversationId })).facts).toHaveLength(1)
   })
 
-  it('extracts no facts that agents repeat in private turns from public ones', async () => {
+  it('extracts no facts that an agent repeats in a private turn whose audience sees them already', async () => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
     const conversationId = await tenant.newConversation(ada, 'bob', helper)

@@ -1,4 +1,4 @@
-// Which facts of a call are new to its viewer, and how many assertions repeat others.
+// The facts of a call that are new to its viewer, the number of repetitions, and the keys of visibility sets.
 
 import { expect, it } from 'vitest'
 import { newAndRepeated } from '../../../src/domain/fact/fact-extraction.ts'
@@ -11,7 +11,7 @@ it.each<[string, asserted: string[], known: string[], ids: string[], repetitions
   ['a known fact is asserted', ['a', 'b'], ['b'], ['a'], 1],
   ['a known fact is asserted twice', ['b', 'b'], ['b'], [], 2],
   ['a stored fact is asserted that the viewer did not see', ['hidden'], ['other'], ['hidden'], 0],
-])('if %s', (_, asserted, known, ids, repetitions) => {
+])('a call returns new facts and counts repetitions if %s', (_, asserted, known, ids, repetitions) => {
   expect(newAndRepeated(asserted, new Set(known))).toEqual({ ids, repetitions })
 })
 

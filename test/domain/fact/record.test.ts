@@ -243,7 +243,7 @@ describe.each(backends)('facts on $name', (backend) => {
       expect([await tenant.lastSeq(conversationIds[0]), await tenant.lastSeq(conversationIds[1])]).toEqual([4, 3])
     })
 
-    it('are superseded when their last source turn is edited, not when another one is', async () => {
+    it('are superseded when their last source turn is edited, but not when another source turn is edited', async () => {
       const { deps } = world
       const tenant = world.tenant()
       const ada = tenant.as('ada')
@@ -350,7 +350,7 @@ describe.each(backends)('facts on $name', (backend) => {
   })
 
   it.each([0, 3])(
-    'that were stored %i times before a participant joined are new to it, and in no count',
+    'that were stored %i times before a participant joined are new to that participant, not duplicates',
     async (before) => {
       const { deps } = world
       const tenant = world.tenant()

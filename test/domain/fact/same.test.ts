@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => embedder.close())
 
-/** The fact about Ada in a text of the form "predicate: object". */
+/** Returns the fact about Ada that a text of the form "predicate: object" states. */
 async function compared(text: string) {
   const [predicate = '', object = ''] = text.split(': ')
   const [vector] = await embedder.embed([object])

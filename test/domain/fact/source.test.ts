@@ -1,5 +1,5 @@
-// The sources of a fact: listed in the order in which they were stored, to viewers who see them, and marked if their
-// time is a claim.
+// The sources of a fact: listed in the order in which they were stored, to viewers who see them, and marked as imported
+// if a client gave their time.
 
 import { describe, expect, it } from 'vitest'
 import { addParticipant } from '../../../src/domain/participant.ts'
@@ -21,7 +21,7 @@ describe.each(backends)('the sources of a fact on $name', (backend) => {
   const sourcesOf = async (tenant: Tenant, actor: string, factId: string, args: FactSourcesArgs = {}) =>
     (await getFactSourcePages(world.deps, tenant.as(actor), [factId], args)).get(factId)!
 
-  it('are every turn and recording that asserts it, first stored first', async () => {
+  it('are all turns and recordings that assert it, in the order in which they were stored', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const [here, there] = [await tenant.newConversation('ada'), await tenant.newConversation('ada', 'bob')]
@@ -67,7 +67,7 @@ describe.each(backends)('the sources of a fact on $name', (backend) => {
     await expect(sourcesOf(tenant, 'ada', fact!.id, { first: 201 })).rejects.toThrow(InvalidInput)
   })
 
-  it('are omitted if the viewer does not see them, also before they fill a page', async () => {
+  it('are omitted if the viewer does not see them, and then take no space on a page', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
@@ -122,14 +122,14 @@ describe.each(backends)('the sources of a fact on $name', (backend) => {
       [null, null],
     ])
 
-    // A repetition that the server witnesses replaces the claimed time; the claim stays marked.
+    // A repetition with the server's time replaces the client's time; the source with the client's time stays marked.
     await recordFacts(deps, tenant.as('ada'), { userId: 'ada', facts: [rome] })
     expect(await marks(claimed!)).toEqual([null, expect.any(Date), null])
     await recordFacts(deps, tenant.as('ada'), { userId: 'ada', facts: [{ ...rome, observedAt: OLD }] })
     expect(await marks(claimed!)).toEqual([null, expect.any(Date), null])
   })
 
-  it('are marked as imported if they are extracted from an imported turn, also after a reconciliation', async () => {
+  it('are marked as imported if they are extracted from an imported turn, even after a reconciliation', async () => {
     const { deps } = world
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation({ actor: 'ada', displayName: 'Ada' })
@@ -143,7 +143,7 @@ describe.each(backends)('the sources of a fact on $name', (backend) => {
     const { merged } = await reconcileFacts(deps, tenant.as('ada'), { userId: 'ada' })
     const { supersededBy } = (await getFacts(deps, tenant.as('ada'), [fact!.id])).get(fact!.id)!
     expect([merged, supersededBy]).toEqual([1, expect.any(String)])
-    const into = (await getFacts(deps, tenant.as('ada'), [supersededBy!])).get(supersededBy!)!
-    expect(into).toMatchObject({ observedAt: OLD, importedAt: expect.any(Date) })
+    const replacement = (await getFacts(deps, tenant.as('ada'), [supersededBy!])).get(supersededBy!)!
+    expect(replacement).toMatchObject({ observedAt: OLD, importedAt: expect.any(Date) })
   })
 })

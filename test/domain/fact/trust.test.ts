@@ -33,7 +33,7 @@ describe('the trust of a fact', () => {
     expect(trustOf(assertion({ assertedBy: null }))).toBe(trustOf(assertion({ assertedBy: 'eve' })))
   })
 
-  it('decides whether the fact is stated as true: its user states it, or a person if it has no user', () => {
+  it('lets a fact be stated as true only if its user asserts it, or a person if it has no user', () => {
     expect(isStated(assertion())).toBe(true)
     expect(isStated(assertion({ userId: null, assertedBy: 'eve' }))).toBe(true)
     expect(isStated(assertion({ assertedBy: 'eve' }))).toBe(false)

@@ -1,4 +1,4 @@
-// Vector maintenance: when the index of an embedder is created. The index itself is tested in test/store.
+// Vector maintenance: the conditions for creating the index of an embedder. test/store tests the index itself.
 
 import { expect, it, vi } from 'vitest'
 import { maintainVectors } from '../../../src/domain/indexing/vector-maintenance.ts'

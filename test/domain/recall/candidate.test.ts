@@ -55,7 +55,7 @@ describe('statistics', () => {
 
 describe('the neighbours read with a match', () => {
   const sequence = sequenceOf(...Array.from({ length: 9 }, (_, i) => turn(i, [1], { eligible: i !== 3 })))
-  it('are at most three turns on each side, only those that may be hits', () => {
+  it('are at most three turns on each side, and only turns that may be hits', () => {
     expect(withNeighbours(sequence, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4, 5, 6, 7])
   })
   it('are in the same sitting', () => {

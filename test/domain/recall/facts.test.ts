@@ -77,7 +77,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(await found('Who plays the violin?', { kinds: ['FACT'], k: 100 })).toHaveLength(100)
   }, 60_000)
 
-  it('finds facts by meaning once they have vectors, by the greater similarity of object and sentence', async () => {
+  it('finds facts by meaning once they have vectors, with the greater similarity of object and sentence', async () => {
     await waitForFactVectors(world.deps, await record(['Ada | owns | a puppy', 'Bob | paid | the invoice']))
     const { hits, plan } = await ask('dog', { kinds: ['FACT'] })
     expect(hits.map(({ memory }) => textOf(memory))).toEqual(['Ada owns a puppy', 'Bob paid the invoice'])

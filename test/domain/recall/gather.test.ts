@@ -92,7 +92,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     return rankingInput(await gather(world.deps, viewer, conversations, request, whole))
   }
 
-  /** Creates a tenant with three conversations. `secrets`: whether they also have turns that bob cannot see. */
+  /** Creates a tenant with three conversations. `secrets`: whether each also has turns that bob cannot see. */
   async function fill(secrets: boolean) {
     const tenant = world.tenant()
     const next = randomFrom(7)
@@ -117,7 +117,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
         })
         turns.push(...(await appendTurns(world.deps, ada, { conversationId: conversation.id, turns: inputs })))
         if (!secrets) continue
-        // More turns than the sitting of a hit reaches, in the middle of a sitting, with words of the query.
+        // Append more turns than the sitting of a hit reaches, in the middle of a sitting, with words of the query.
         await appendTurns(world.deps, ada, {
           conversationId: conversation.id,
           turns: Array.from({ length: 30 }, (_, i) => ({
@@ -194,14 +194,17 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
   it.each([
     ['whole', undefined],
     ['through the indexes', 0],
-  ])('returns the same candidates, read %s, with or without turns that the viewer cannot see', async (_, whole) => {
-    const open = await fill(false)
-    const withSecrets = await fill(true)
-    for (const query of [...queriesOf(open.turns), WORDS.slice(0, 5).join(' ')]) {
-      const request = await requestFor(query)
-      const seen = await gatheredFor(open.bob, request, whole)
-      expect(seen.candidates.length).toBeGreaterThan(0)
-      expect(await gatheredFor(withSecrets.bob, request, whole)).toEqual(nearly(seen))
-    }
-  })
+  ])(
+    'finds the same candidates in a scope read %s, with or without turns that the viewer cannot see',
+    async (_, whole) => {
+      const open = await fill(false)
+      const withSecrets = await fill(true)
+      for (const query of [...queriesOf(open.turns), WORDS.slice(0, 5).join(' ')]) {
+        const request = await requestFor(query)
+        const seen = await gatheredFor(open.bob, request, whole)
+        expect(seen.candidates.length).toBeGreaterThan(0)
+        expect(await gatheredFor(withSecrets.bob, request, whole)).toEqual(nearly(seen))
+      }
+    },
+  )
 })

@@ -24,7 +24,7 @@ const first = (query: string, other: Partial<RankCandidate>) =>
     { ...plain, at: plain.at - 1, id: 'other', ...other },
   ])[0]!.candidate.id
 
-describe('of two turns that differ in one property, the first is the one that', () => {
+describe('of two turns that differ in one property, ranking puts first the turn that', () => {
   it.each<[string, string, Partial<RankCandidate>, 'plain' | 'other']>([
     ['contains more of the words', 'x', { bm25: 6 }, 'other'],
     ['is nearer in meaning', 'x', { similarity: 0.4 }, 'other'],
@@ -52,7 +52,7 @@ describe('the score breakdown', () => {
   ])
   const rest = WEIGHTS.sitting * 0.5 + WEIGHTS.substance * 0.5
 
-  it('shows the word score relative to the best score, and null if no word matches', () => {
+  it('shows the BM25 score relative to the best BM25 score, and null if no word matches', () => {
     expect([best!.textScore, second!.textScore, third!.textScore]).toEqual([1, 0.25, null])
   })
   it('shows the similarity unchanged', () => {

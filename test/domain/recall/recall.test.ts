@@ -89,7 +89,7 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect((await ask('walrus')).hits.every(({ textScore }) => textScore === null)).toBe(true)
     })
 
-    it('the turns of an actor named in the query, by display name too', async () => {
+    it('the turns of an actor named in the query, including by display name', async () => {
       conversationId = (
         await createConversation(world.deps, tenant.as('ann'), {
           participants: [
@@ -205,7 +205,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
   })
 
-  it('searches by words only if the query cannot be embedded, and logs a warning', async () => {
+  it('searches only by words if the query cannot be embedded, and logs a warning', async () => {
     await waitForTurnVectors(world.deps, [await append('the papaya is ripe')])
     const { deps } = world
     const failing = {

@@ -89,7 +89,7 @@ describe('the new part of a repeated delta', () => {
     expect(unwrittenText({ start: 0, text: 'abc' }, row, 'ab')).toBeNull()
   })
 
-  it('joins with the stored text to the whole text, at any start', () => {
+  it('completes the stored text, regardless of the start of the delta', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.nat(), fc.nat(), (whole, a, b) => {
         const end = a % (whole.length + 1)

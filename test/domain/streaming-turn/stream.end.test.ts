@@ -125,7 +125,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       ).rejects.toThrow(InvalidInput)
     })
 
-    it('can consist of parts alone', async () => {
+    it('accepts parts without text', async () => {
       const turn = await commit({ parts: [{ toolCall: { callId: 'c1', name: 'look', arguments: {} } }] })
       expect(turn).toMatchObject({ status: 'COMMITTED', text: '' })
       expect(turn.parts).toHaveLength(1)

@@ -14,7 +14,7 @@ import { WRITER } from '../../support/writer.ts'
 describe.each(backends)('open turns on $name', (backend) => {
   const world = useWorld(backend)
 
-  /** Opens turns at once. Returns the id of each, and null for each that a limit rejected. */
+  /** Opens turns concurrently. Returns their ids, with null for each turn that a limit rejected. */
   const openMany = (tenant: Tenant, conversationId: string, count: number, actor = 'bot') =>
     Promise.all(
       Array.from({ length: count }, () =>
@@ -91,7 +91,7 @@ describe.each(backends)('open turns on $name', (backend) => {
     expect(await openMany(other, await other.newConversation('bot'), 1)).not.toContain(null)
   })
 
-  it('and other turns add no participant to a conversation that has the maximum', async () => {
+  it('are in a conversation with a maximum number of participants, which new turns do not exceed', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('bot')
     await world.deps.pool.query(

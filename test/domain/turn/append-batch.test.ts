@@ -61,15 +61,15 @@ const cases: Record<string, Case> = {
     waiting: { a: [append('a1', 2), append('a2', 3), append('a3', 1)], b: [append('b1', 2), append('b2')] },
     chosen: 'a1 b1',
   },
-  'a call over the limit of turns alone': {
+  'only the first call, if it exceeds the limit of turns': {
     waiting: { a: [append('a1', 9), append('a2')], b: [append('b1')] },
     chosen: 'a1',
   },
-  'a call over the limit of text alone': {
+  'only the first call, if it exceeds the limit of text': {
     waiting: { a: [append('a1', 1, 101), append('a2')], b: [append('b1')] },
     chosen: 'a1',
   },
-  'a call over the limit never after another': {
+  'no call that exceeds a limit after another call': {
     waiting: { a: [append('a1')], b: [append('b1', 9)], c: [append('c1')] },
     chosen: 'a1 c1',
   },
@@ -81,7 +81,7 @@ const cases: Record<string, Case> = {
     waiting: { a: [keyed('a1', 'k'), keyed('a2', 'k', 'bob')], b: [keyed('b1', 'k')] },
     chosen: 'a1 a2 b1',
   },
-  'a call that expects a seq without the others of its conversation': {
+  'a call that expects a seq, and no other call of its conversation': {
     waiting: { a: [expecting('a1'), append('a2')], b: [append('b1'), expecting('b2')], c: [append('c1')] },
     chosen: 'a1 b1 c1',
   },
@@ -99,7 +99,7 @@ describe('the next batch of appends', () => {
     expect(waiting.get('a')).toHaveLength(2)
   })
 
-  it('has either large calls or others, and no large ones while they may not be chosen', () => {
+  it('has either only large calls or only others, and no large calls while they are not allowed', () => {
     const large = (name: string) => append(name, 1, 100_000)
     const waiting = new Map([
       ['a', [large('a1'), append('a2')]],

@@ -55,7 +55,7 @@ const BAD: [name: string, turn: Record<string, unknown>, at: string, message: Re
   ['an empty clientId', { content: 'a', clientId: '' }, 'clientId', /must not be empty/],
   ['an empty audience', { content: 'a', audience: [] }, 'audience', /omit it/],
   [
-    'an audience of 1,001',
+    'an audience of 1,001 actors',
     { content: 'a', audience: Array.from({ length: 1001 }, (_, i) => `a${i}`) },
     'audience',
     /1000/,
@@ -70,7 +70,7 @@ const BAD: [name: string, turn: Record<string, unknown>, at: string, message: Re
   ['101 sources', { content: 'a', sources: Array(101).fill({}) }, 'sources', /100/],
   ['metadata that is not an object', { content: 'a', metadata: [1] }, 'metadata', /JSON object/],
   ['metadata over 64 KiB', { content: 'a', metadata: { a: 'x'.repeat(65_536) } }, 'metadata', /65536 bytes/],
-  ['metadata nested too deep', { content: 'a', metadata: { a: nested(64) } }, 'metadata', /64 deep/],
+  ['metadata nested too deeply', { content: 'a', metadata: { a: nested(64) } }, 'metadata', /64 deep/],
   ['an invalid time', { content: 'a', createdAt: new Date(NaN) }, 'createdAt', /./],
   ['a time after the maximum', { content: 'a', createdAt: new Date(8.64e15) }, 'createdAt', /./],
   ['a time in the future', { content: 'a', createdAt: new Date(Date.now() + 3_600_000) }, 'createdAt', /in the future/],
@@ -148,7 +148,7 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
     }
   })
 
-  it('rejects an empty batch, and one of 10,000 turns', async () => {
+  it('rejects an empty batch, and a batch of 10,000 turns', async () => {
     const conversationId = await sharedConversation()
     const batch = (length: number) => () =>
       appendTurns(world.deps, tenant.as('ann'), {
@@ -183,7 +183,7 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
     expect(fault.issues.map(({ path }) => path.at(-1)).sort()).toEqual(['actor', 'clientId', 'role'])
   })
 
-  it('accepts values at the limits, and text that only looks like an invalid escape', async () => {
+  it('accepts values at and within the limits, and text that only looks like an invalid escape', async () => {
     const other = await tenant.newConversation('ann')
     const fits: Partial<TurnInput>[] = [
       { content: 'x'.repeat(LIMITS.turnBytes) },

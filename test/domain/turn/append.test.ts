@@ -106,7 +106,7 @@ describe.each(backends)('appending on $name', (backend) => {
       expect(page.items.map(({ createdAt }) => createdAt.toISOString())).toEqual(times)
     })
 
-    it('marks exactly the turns whose time the client gave as imported, when they are received', async () => {
+    it('sets importedAt of the turns whose time the client gave, and of no other turns', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const before = Date.now()
@@ -215,7 +215,7 @@ describe.each(backends)('appending on $name', (backend) => {
       expect(await tenant.lastSeq(conversationId)).toBe(1 + 32 + 1)
     })
 
-    it('returns the existing turns of a repeated batch, and writes only new ones', async () => {
+    it('returns the existing turns of a repeated batch, and writes only new turns', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann')
       const turns: TurnInput[] = [1, 2].map((n) => ({ role: 'USER', content: `t${n}`, clientId: `c${n}` }))

@@ -51,7 +51,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     }
     const numbers = (turns: readonly { text: string }[]) => turns.map(({ text }) => parseInt(text, 10))
 
-    it('end a page before its maximum size; the next page continues after them', async () => {
+    it('end a page before its maximum size; the next page continues with the next turn', async () => {
       const { tenant, conversationId } = await largeConversation(8)
       const fit = Math.floor(PAGE_BYTES / LARGE)
       const first = await pageOf(tenant, conversationId, { first: 200 })
@@ -65,7 +65,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       expect(last).toMatchObject({ hasPreviousPage: true, hasNextPage: false })
     })
 
-    it('share the maximum with those of other conversations, and each page has at least one turn', async () => {
+    it('share the maximum with the turns of other conversations, but each page has at least one turn', async () => {
       const { tenant, conversationId } = await largeConversation(3)
       const others = await Promise.all(upTo(40).map(() => tenant.newConversation('ann')))
       const read = await pageOfTurns(world.deps, tenant.as('ann'), [conversationId, ...others], { first: 200 })
@@ -74,7 +74,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       expect(read.get(conversationId)!.hasNextPage).toBe(true)
     })
 
-    it('make a history fail that would be too large, with the number of turns that fit', async () => {
+    it('make a history that is too large fail with the number of turns that fit', async () => {
       const { tenant, conversationId } = await largeConversation(3)
       const ids = [conversationId, ...upTo(80).map(() => newId('conversation'))]
       await expect(history(world.deps, tenant.as('ann'), ids, { limit: 200 })).rejects.toEqual(
@@ -109,7 +109,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
               const older = newest()[step.supersede % all.length]
               if (older) all.push(await supersede(tenant, older.id, 'edited'))
             } else {
-              // Cursors of any version, including superseded ones.
+              // Pick cursors of any version, including superseded versions.
               const [after, before] = [step.after, step.before].map((pick) =>
                 pick === null || all.length === 0 ? null : all[pick % all.length]!,
               )
@@ -123,7 +123,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
               const between = list.filter((turn) =>
                 step.includeSuperseded
                   ? (!after || byPosition(turn, after) > 0) && (!before || byPosition(turn, before) < 0)
-                  : // Without superseded versions, each turn is returned once; the cursors of its versions are equivalent.
+                  : // Without superseded versions, the cursors of all versions of a turn are equivalent.
                     (!after || turn.rootSeq > after.rootSeq) && (!before || turn.rootSeq < before.rootSeq),
               )
               const expected = step.backwards

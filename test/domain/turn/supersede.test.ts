@@ -79,7 +79,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     )
   })
 
-  it('marks a version as imported if the client gave its time, whatever the older version is', async () => {
+  it('marks a version as imported if the client gave its time, regardless of the older version', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
     const createdAt = new Date('2023-05-08T13:56:00Z')
@@ -229,7 +229,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     await expect(answer('eve', 'k')).rejects.toThrow('answers tool call "k"')
     await expect(answer('bob', 'k2')).rejects.toThrow(InvalidInput)
     expect((await answer('bob', 'k')).parts).toHaveLength(1)
-    // A call in an edit can be answered, too.
+    // A result may also answer a call in an edit.
     await supersedeTurn(world.deps, tenant.as('eve'), { turnId: turns.eve.id, turn: call('k3') })
     await appendTurn(world.deps, tenant.as('bob'), { conversationId, turn: { role: 'TOOL', parts: parts('k3') } })
   })

@@ -25,7 +25,7 @@ describe.runIf(backend.name === 'postgres')('reads (needs TEST_DATABASE_URL)', (
     expect(new ReadTimeout(READ_TIMEOUT_MS).message).toContain('0.3 seconds')
   })
 
-  it('of one tenant leave a connection to others', async () => {
+  it('of one tenant leave a connection for other tenants', async () => {
     const slow = contextOf('slow')
     const all = Array.from({ length: 40 }, () =>
       contextOf('slow')
@@ -41,7 +41,7 @@ describe.runIf(backend.name === 'postgres')('reads (needs TEST_DATABASE_URL)', (
     await Promise.all(all)
   })
 
-  it('are not limited in writes and background work', async () => {
+  it('on the connections of writes and background work have no time limit', async () => {
     const { deps } = contextOf('acme')
     expect((await deps.pool.query('SELECT pg_sleep(0.5), 1 AS one')).rows).toMatchObject([{ one: 1 }])
   })

@@ -71,7 +71,7 @@ describe('reads', () => {
     expect(Math.max(...seen)).toBe(4)
   })
 
-  it('do not start after the client of a query has disconnected; those of a mutation do', async () => {
+  it('do not start for a query after its client has disconnected, but start for a mutation', async () => {
     const read = (kind: 'query' | 'mutation') => {
       const work = workOf({}, () => true)
       return work.within(kind, async () => ({ data: { read: await work.read(() => 'x') } }))

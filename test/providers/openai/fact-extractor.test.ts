@@ -78,7 +78,7 @@ describe("the model's answer", () => {
     expect(await factsOf({ facts: [] })).toEqual([])
   })
 
-  it('is stripped of facts that name unknown turns, are empty, too long or repeated', async () => {
+  it('is stripped of facts that name unknown turns, are empty, are too long or are repeated', async () => {
     const invalid = [
       { ...FACT, turnId: 'turn_9' },
       { ...FACT, turnId: '__proto__' },
@@ -96,7 +96,7 @@ describe("the model's answer", () => {
     ])
   })
 
-  it('gets a confidence of 0.5 in place of an invalid one', async () => {
+  it('gets a confidence of 0.5 in place of an invalid confidence', async () => {
     const facts = ['high', 7, null, -1].map((confidence, i) => ({ ...FACT, object: `x${i}`, confidence }))
     expect((await factsOf({ facts: facts })).map(({ confidence }) => confidence)).toEqual([0.5, 0.5, 0.5, 0.5])
   })
@@ -120,7 +120,7 @@ describe("the model's answer", () => {
     ['10,000 facts', answers({ facts: Array.from({ length: 10_000 }, (_, i) => ({ ...FACT, object: `${i}` })) })],
     ['more than a megabyte', answers('x'.repeat(1024 * 1024 + 1))],
     ['no message', answersNoMessage],
-  ])('is requested once more if it is %s; the second one is a retryable failure', async (_, fault) => {
+  ])('is requested once more if it is %s; a second such answer is a retryable failure', async (_, fault) => {
     world.chat.next(fault)
     expect((await world.provider.extract(TURNS)).facts).toEqual([FACT])
     expect(world.chat.requests).toHaveLength(2)

@@ -1,4 +1,4 @@
-// Verdicts of a chat model on a fake server: the request, and the handling of invalid and hostile answers.
+// Verdicts from a chat model on a fake server: the request, and the handling of invalid and hostile answers.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -43,10 +43,10 @@ describe('the request for verdicts', () => {
 
   it("uses the operator's prompt, if configured, and reads it again for each call", async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prompts-'))
-    const own = world.create({ promptsDir: directory })
-    await own.judge(PAIRS)
+    const withPrompt = world.create({ promptsDir: directory })
+    await withPrompt.judge(PAIRS)
     await writeFile(join(directory, 'judge-facts.md'), 'Our own words.')
-    await own.judge(PAIRS)
+    await withPrompt.judge(PAIRS)
     expect(world.chat.requests.map(({ messages }) => messages[0]!.content === 'Our own words.')).toEqual([false, true])
     await rm(directory, { recursive: true })
   })
@@ -56,7 +56,7 @@ describe('the request for verdicts', () => {
     expect(world.chat.requests).toEqual([])
     const long = `Ada | likes | ${'x'.repeat(5_000)}`
     const many = Array.from({ length: 5 }, (_, i) => ({ a: fact(`a${i}`, long), b: fact(`b${i}`, long) }))
-    // The first answer names pair 3 and the last one pair 1, which their requests do not contain.
+    // The first answer names pair 3 and the last answer names pair 1, which their requests do not contain.
     world.chat.next(
       ...[[1, 3], [4], [1, 5]].map((own) => answers({ verdicts: own.map((pair) => ({ pair, says: 'SAME' })) })),
     )
@@ -91,7 +91,7 @@ describe("the model's answer", () => {
     ])
   })
 
-  it('is stripped of verdicts on unknown pairs', async () => {
+  it('is stripped of verdicts on unknown pairs, and of unknown fields', async () => {
     const unknown = [0, 3, -1, 999_999_999].map((pair) => ({ pair, says: 'SAME' }))
     expect(await verdictsOf({ verdicts: unknown })).toEqual([])
     expect(
@@ -114,7 +114,7 @@ describe("the model's answer", () => {
     ['more than two verdicts per pair', answers({ verdicts: Array.from({ length: 5 }, () => VERDICTS[0]) })],
     ['more than a megabyte', answers('x'.repeat(1024 * 1024 + 1))],
     ['no message', answersNoMessage],
-  ])('is requested once more if it is %s; the second one is a retryable failure', async (_, fault) => {
+  ])('is requested once more if it is %s; a second such answer is a retryable failure', async (_, fault) => {
     world.chat.next(fault)
     expect(await world.provider.judge(PAIRS)).toEqual(EXPECTED)
     expect(world.chat.requests).toHaveLength(2)

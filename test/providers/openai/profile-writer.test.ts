@@ -1,4 +1,4 @@
-// Profiles of a chat model on a fake server: the request, and the handling of invalid and hostile answers.
+// Profiles from a chat model on a fake server: the request, and the handling of invalid and hostile answers.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -51,10 +51,10 @@ describe('the request for a profile', () => {
 
   it("uses the operator's prompt, if configured, and reads it again for each call", async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prompts-'))
-    const own = world.create({ promptsDir: directory })
-    await own.write(REQUEST)
+    const withPrompt = world.create({ promptsDir: directory })
+    await withPrompt.write(REQUEST)
     await writeFile(join(directory, 'profile.md'), 'In {{maxTokens}} of our own words.')
-    await own.write(REQUEST)
+    await withPrompt.write(REQUEST)
     expect(world.chat.requests.map(({ messages }) => messages[0]!.content === 'In 400 of our own words.')).toEqual([
       false,
       true,
@@ -112,13 +112,13 @@ describe("the model's answer", () => {
     expect(await profileOf({ profile: given })).toBe(expected)
   })
 
-  it('is parsed in linear time, also if one character repeats for a megabyte', async () => {
+  it('is parsed in linear time, even if the same characters repeat 150,000 times', async () => {
     for (const part of [' ', '\n', '\0', ' \n', '\u200b', '#', '- a\n']) {
       expect(await profileOf({ profile: `a${part.repeat(150_000)}a` })).toMatch(/^a/)
     }
   }, 20_000)
 
-  it('is truncated at the end of a line, without a trailing heading', async () => {
+  it('is truncated at the end of a line, without a trailing heading; a single line is truncated after a word', async () => {
     const lines = ['## About', '- lives in Berlin', '', '## Constraints', '- never calls anybody on a Sunday']
     const profile = lines.join('\n')
     const upTo = (count: number) => lines.slice(0, count).join('\n')
@@ -150,7 +150,7 @@ describe("the model's answer", () => {
     ['empty although there are facts', answers({ profile: ' \u200b\n' })],
     ['more than a megabyte', answers({ profile: 'x'.repeat(1024 * 1024 + 1) })],
     ['no message', answersNoMessage],
-  ])('is requested once more if it is %s; the second one is a retryable failure', async (_, fault) => {
+  ])('is requested once more if it is %s; a second such answer is a retryable failure', async (_, fault) => {
     world.chat.next(fault)
     expect(await world.provider.write(REQUEST)).toBe(PROFILE)
     expect(world.chat.requests).toHaveLength(2)

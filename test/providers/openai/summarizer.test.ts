@@ -1,4 +1,4 @@
-// Summaries of a chat model on a fake server: the request, and the handling of invalid answers.
+// Summaries from a chat model on a fake server: the request, and the handling of invalid answers.
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -37,13 +37,13 @@ describe('the request for a summary', () => {
     expect(JSON.parse(quoted)).toEqual({ speaker: 'ada', at: '2026-05-01T09:00:00.000Z', text: REQUEST.turns[0]!.text })
   })
 
-  it("uses the operator's prompts, if configured, and the built-in ones otherwise", async () => {
+  it("uses the operator's prompts, if configured, and the built-in prompts otherwise", async () => {
     const directory = await mkdtemp(join(tmpdir(), 'prompts-'))
-    const own = world.create({ promptsDir: directory })
+    const withPrompts = world.create({ promptsDir: directory })
     await writeFile(join(directory, 'summarize.md'), 'In {{maxTokens}} of our own words.')
-    await own.summarize({ ...REQUEST, previous: 'Topic: boats' })
+    await withPrompts.summarize({ ...REQUEST, previous: 'Topic: boats' })
     await writeFile(join(directory, 'merge.md'), 'Merge them.')
-    await own.summarize({ ...REQUEST, previous: 'Topic: boats' })
+    await withPrompts.summarize({ ...REQUEST, previous: 'Topic: boats' })
     const rules = world.chat.requests.map(({ messages }) => messages[0]!.content)
     expect(rules[0]).toMatch(/^In 500 of our own words\.\nThere is a summary already/)
     expect(rules[1]).toBe('In 500 of our own words.\nMerge them.')
@@ -89,7 +89,7 @@ describe("the model's answer", () => {
     ['JSON of another shape', answers({ summary: 'moo' })],
     ['an empty topic', answers({ topic: ' ' })],
     ['no message', answersNoMessage],
-  ])('is requested once more if it is %s; the second one is a retryable failure', async (_, fault) => {
+  ])('is requested once more if it is %s; a second such answer is a retryable failure', async (_, fault) => {
     world.chat.next(fault)
     expect((await world.provider.summarize(REQUEST)).content).toContain('boat trip')
     expect(world.chat.requests).toHaveLength(2)

@@ -1,8 +1,9 @@
-// Time expressions, and the calendar times that they name relative to Monday, 8 May 2023.
+// Time expressions, and the calendar times that they name relative to the time of the turn.
 
 import { describe, expect, it } from 'vitest'
 import { readTime } from '../../../src/providers/rules/times.ts'
 
+/** A Monday. */
 const TURN_TIME = new Date('2023-05-08T23:59:00Z')
 const when = (text: string, isPast: boolean) => readTime(text, TURN_TIME, isPast)?.when ?? null
 
@@ -84,7 +85,7 @@ describe('a time expression', () => {
     'someday',
     'in room 2019',
     'last',
-  ])('is ignored if it is ambiguous: %s', (text) => {
+  ])('is ignored if it is ambiguous or invalid: %s', (text) => {
     expect(when(`we met ${text}`, true)).toBeNull()
   })
 })

@@ -69,7 +69,7 @@ describe('the embedder through transformers.js', () => {
     expect(await embedder.embed(['one'])).toHaveLength(1)
   })
 
-  it('rejects an aborted call immediately, and completes the others', async () => {
+  it('rejects an aborted call immediately, and completes the other calls', async () => {
     const embedder = create('hub/sleeps-500')
     const reason = new Error('enough')
     const abort = new AbortController()

@@ -94,11 +94,11 @@ export async function removeSources(tx: Tx, factIds: readonly string[], removed:
   const keeps = sql`EXISTS (SELECT FROM fact_source o WHERE o.fact_id = s.fact_id AND NOT ${isRemoved(removed, sql`o`)})`
   await tx.$executeRaw`
     DELETE FROM fact_source s WHERE s.fact_id = ANY (${factIds}::text[]) AND ${isRemoved(removed, sql`s`)} AND ${keeps}`
-  await nameSources(tx, factIds)
+  await updateSourceColumns(tx, factIds)
 }
 
 /** Updates the columns that contain the first source and the most trusted assertion of each fact. */
-export async function nameSources(tx: Tx, factIds: readonly string[]): Promise<void> {
+export async function updateSourceColumns(tx: Tx, factIds: readonly string[]): Promise<void> {
   await tx.$executeRaw`
     UPDATE fact f
     SET conversation_id = p.conversation_id, root_seq = p.root_seq, seq = p.seq, audience = p.audience,

@@ -18,7 +18,7 @@ export async function readFactsFromElsewhere(
 
 /**
  * Copies facts to the visibility set of their MEMBERS conversation, with their sources there. A copy of a superseded
- * fact is superseded by the same fact. The caller calls `nameSources` for the copies.
+ * fact is superseded by the same fact. The caller calls `updateSourceColumns` for the copies.
  */
 export async function copyToMembers(
   tx: Tx,

@@ -29,15 +29,15 @@ export const SUMMARY_COLUMNS: Sql = raw(`
   s.id, s.conversation_id AS "conversationId", s.level, s.from_seq AS "fromSeq", s.to_seq AS "toSeq",
   s.newest_seq AS "newestSeq", s.turns, s.content, s.token_count AS "tokenCount", s.model, s.created_at AS "createdAt"`)
 
-export type SeenSummary = SummaryRow & { windows: number[] }
+export type SummaryWithWindows = SummaryRow & { windows: number[] }
 
 /** The current summaries of the given conversations that the viewer sees, by conversation, oldest first. */
 export async function readCurrentSummaries(
   db: Db,
   viewer: Viewer,
   conversationIds: readonly string[],
-): Promise<SeenSummary[]> {
-  const rows = await db.$queryRaw<SeenSummary[]>`
+): Promise<SummaryWithWindows[]> {
+  const rows = await db.$queryRaw<SummaryWithWindows[]>`
       ${named('read-current-summaries')}
       SELECT ${SUMMARY_COLUMNS}, v.windows
       FROM (${views(viewer, sql`c.id = ANY (${conversationIds}::text[])`)}) v
@@ -50,8 +50,8 @@ export async function readCurrentSummaries(
  * The summaries among the ids whose conversations the viewer sees, unordered. Superseded summaries are included, stale
  * ones are not. Uses the primary key.
  */
-export async function readSummaries(db: Db, viewer: Viewer, ids: readonly string[]): Promise<SeenSummary[]> {
-  const rows = await db.$queryRaw<SeenSummary[]>`
+export async function readSummaries(db: Db, viewer: Viewer, ids: readonly string[]): Promise<SummaryWithWindows[]> {
+  const rows = await db.$queryRaw<SummaryWithWindows[]>`
       ${named('read-summaries')}
       SELECT ${SUMMARY_COLUMNS}, v.windows
       FROM summary s

@@ -15,7 +15,7 @@ type Speakers = {
 }
 
 /** Reads the speakers. `as` is the actor who gets the context; null for none. Uses the primary key of participant. */
-export async function readSpeakers(
+export async function readContextParticipants(
   db: Db,
   tenant: string,
   conversationId: string,
@@ -23,7 +23,7 @@ export async function readSpeakers(
   as: string | null,
 ): Promise<Speakers> {
   const rows = await db.$queryRaw<Speakers[]>`
-      ${named('read-speakers')}
+      ${named('read-context-participants')}
       SELECT coalesce((SELECT json_agg(json_build_object('actor', p.actor, 'displayName', p.display_name))
                        FROM participant p
                        WHERE p.conversation_id = c.id AND p.actor = ANY (${actors}::text[])), '[]') AS participants,
