@@ -241,9 +241,10 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
       jobs,
       journalNotifier,
       log,
-      notifyWorkers(ranges) {
-        embedding.nudge(ranges.map(({ conversationId }) => conversationId))
-        for (const { conversationId } of ranges) journalNotifier.notify(conversationId)
+      notifyWorkers(ranges, users = []) {
+        if (ranges.length > 0) embedding.nudge(ranges.map(({ conversationId }) => conversationId))
+        for (const { conversationId } of ranges) journalNotifier.conversationChanged(conversationId)
+        if (users.length > 0) journalNotifier.usersChanged(users)
       },
     }
     const state = createDomainState(platform, appendPool, embedded ? 1 : APPEND_CONCURRENCY, cleanup)

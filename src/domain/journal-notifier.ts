@@ -1,18 +1,27 @@
-// Notifies the workers of this process when a conversation has new journal entries. A lost notification only delays the
-// work: each worker also searches for work periodically.
+// Notifies the workers of this process when a conversation has new journal entries, and when facts about users changed
+// without one. A lost notification only delays the work: each worker also searches for work periodically.
 
-export type JournalNotifier = {
-  /** Notifies every listener. */
-  notify(conversationId: string): void
+import type { Subject } from '../store/job-queue.ts'
+
+export type JournalListener = {
+  conversationChanged(conversationId: string): void
+  /** The facts about the users changed. */
+  usersChanged(users: readonly Subject[]): void
+}
+
+export type JournalNotifier = JournalListener & {
   /** Adds a listener and returns a function that removes it. Listeners must be quick and must not throw. */
-  listen(listener: (conversationId: string) => void): () => void
+  listen(listener: JournalListener): () => void
 }
 
 export function createJournalNotifier(): JournalNotifier {
-  const listeners = new Set<(conversationId: string) => void>()
+  const listeners = new Set<JournalListener>()
   return {
-    notify(conversationId) {
-      for (const listener of listeners) listener(conversationId)
+    conversationChanged(conversationId) {
+      for (const listener of listeners) listener.conversationChanged(conversationId)
+    },
+    usersChanged(users) {
+      for (const listener of listeners) listener.usersChanged(users)
     },
     listen(listener) {
       listeners.add(listener)

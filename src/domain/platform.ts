@@ -12,7 +12,7 @@ import type { Db } from '../store/db.ts'
 import type { ConversationVisibility } from '../store/generated/enums.ts'
 import type { JobQueue } from '../store/job-queue.ts'
 import type { VectorSearch } from '../store/vector-search.ts'
-import type { JournalRange } from './publisher.ts'
+import type { NotifyWorkers } from './publisher.ts'
 import type { JournalNotifier } from './journal-notifier.ts'
 import type { TenantGates } from './tenant-gate.ts'
 import type { CustomDetector } from '../text/redact.ts'
@@ -62,7 +62,7 @@ export type Platform = {
   automatic: AutomaticThresholds
   vectors: VectorSearch
   /** Wakes this process's workers. Call it after each commit with the journal ranges that the commit wrote. */
-  notifyWorkers: (ranges: readonly JournalRange[]) => void
+  notifyWorkers: NotifyWorkers
   /** Passes the calls of `notifyWorkers` on to the background jobs. */
   journalNotifier: JournalNotifier
   limits: Limits

@@ -1,6 +1,7 @@
 // Defines and publishes the messages on the bus: each conversation has a topic for its readers, each tenant a topic for
 // its inboxes. A message announces that entries exist; readers read the entries from the journal.
 
+import type { Subject } from '../store/job-queue.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { PresenceState } from './presence-state.ts'
 
@@ -35,8 +36,11 @@ const toTenant = ({ bus }: Publisher, tenant: string, message: TenantMessage) =>
 /** Entries `first` to `last` of one journal, both included. */
 export type JournalRange = { tenant: string; conversationId: string; first: number; last: number }
 
-/** Dependencies for announcing journal entries. `notifyWorkers` receives the announced ranges within this process. */
-export type JournalPublisher = Publisher & { notifyWorkers: (ranges: readonly JournalRange[]) => void }
+/** Wakes the workers of this process for announced ranges, and for users about whom facts changed. */
+export type NotifyWorkers = (ranges: readonly JournalRange[], users?: readonly Subject[]) => void
+
+/** Dependencies for announcing journal entries. */
+export type JournalPublisher = Publisher & { notifyWorkers: NotifyWorkers }
 
 /** Announces entries, after the commit that wrote them. The ranges of one conversation are merged into one message. */
 export function announceEntries(publisher: JournalPublisher, written: readonly JournalRange[]): void {

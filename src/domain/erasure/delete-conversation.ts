@@ -44,12 +44,13 @@ export async function deleteConversation(
     if (!head) throw new NotFound('conversation', conversationId)
     await requireChange(tx, viewer, conversationId, head)
     const participants = await tx.participant.findMany({ where: { conversationId }, select: { actor: true } })
-    const { rows, changed } = await deleteWithDerivatives(tx, { tenant, conversationId })
+    const { rows, changed, users } = await deleteWithDerivatives(tx, { tenant, conversationId })
     // A conversation that became affected after `affectedIds` was read is not locked, so it gets no entry.
     const lockedChanges = changed.filter((fact) => fact.conversationId !== null && heads.has(fact.conversationId))
     await appendFactsChanged(deps, tx, afterCommit, tenant, lockedChanges)
     afterCommit(() => {
       releaseDerivatives(deps, conversationId)
+      deps.notifyWorkers([], users)
       announceDeleted(
         deps,
         tenant,

@@ -1,6 +1,7 @@
 // The steps that update derivatives, as registered in derivatives.ts. Each runs in the transaction that edits the
 // turn or deletes the conversation, under the conversation's lock.
 
+import type { Subject } from '../../store/job-queue.ts'
 import {
   deleteProfilesOfConversation,
   lockFactsOfConversation,
@@ -27,7 +28,7 @@ export type ChangedFact = { id: string; conversationId: string | null }
 export type PrepareDelete = (
   tx: Tx,
   deleted: DeletedConversation,
-) => Promise<{ rows: number; finish?: (tx: Tx) => Promise<ChangedFact[]> }>
+) => Promise<{ rows: number; finish?: (tx: Tx) => Promise<ChangedFact[]>; users?: Subject[] }>
 
 /** Counts the newer version instead of the older one in the journal. An aborted older version was never counted. */
 export const recount: UpdateDerivatives = async (tx, { conversationId, isPublic, older, newer }) => {
@@ -100,7 +101,7 @@ export const removeConversationSources: PrepareDelete = async (tx, { conversatio
     await countFactChanges(after, users)
     return reactivated
   }
-  return { rows: ended.length, finish }
+  return { rows: ended.length, finish, users }
 }
 
 /**

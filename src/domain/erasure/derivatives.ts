@@ -3,6 +3,7 @@
 // order of DERIVATIVES, which is the lock order: journals, facts, profiles. A test fails for a table that is neither in
 // DERIVATIVES nor in NOT_DERIVED.
 
+import type { Subject } from '../../store/job-queue.ts'
 import type { Tx } from '../../store/db.ts'
 import type { VectorSearch } from '../../store/vector-search.ts'
 import type { UpdateDerivatives } from '../turn/supersede.ts'
@@ -222,23 +223,26 @@ export const updateDerivatives: UpdateDerivatives = async (tx, edit) => {
 
 /**
  * Deletes the conversation's row and every derivative of its turns. Returns the number of rows by table, for tables
- * whose rows are counted, and the facts of other conversations that became active again.
+ * whose rows are counted, the facts of other conversations that became active again, and the users about whom facts
+ * changed.
  */
 export async function deleteWithDerivatives(
   tx: Tx,
   deleted: DeletedConversation,
-): Promise<{ rows: ReadonlyMap<string, number>; changed: ChangedFact[] }> {
+): Promise<{ rows: ReadonlyMap<string, number>; changed: ChangedFact[]; users: Subject[] }> {
   const rows = new Map<string, number>()
   const finishes: ((tx: Tx) => Promise<ChangedFact[]>)[] = []
+  const users: Subject[] = []
   for (const { table, onDelete } of DERIVATIVES) {
     const prepared = await onDelete.prepare?.(tx, deleted)
     if (prepared) rows.set(table, prepared.rows)
     if (prepared?.finish) finishes.push(prepared.finish)
+    users.push(...(prepared?.users ?? []))
   }
   await tx.conversation.delete({ where: { id: deleted.conversationId } })
   const changed: ChangedFact[] = []
   for (const finish of finishes) changed.push(...(await finish(tx)))
-  return { rows, changed }
+  return { rows, changed, users }
 }
 
 /** Releases the data of a deleted conversation that this process has in memory. Call it after the commit. */

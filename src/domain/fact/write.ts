@@ -239,11 +239,10 @@ export async function appendFactsChanged(
     ranges.push({ tenant, conversationId, first: seq, last: seq })
   }
   if (ranges.length > 0) afterCommit(() => announceEntries(publisher, ranges))
-  await countFactChanges(
+  const users = await readUsersOfFacts(
     tx,
-    await readUsersOfFacts(
-      tx,
-      changed.map(({ id }) => id),
-    ),
+    changed.map(({ id }) => id),
   )
+  await countFactChanges(tx, users)
+  if (users.length > 0) afterCommit(() => publisher.notifyWorkers([], users))
 }

@@ -114,9 +114,15 @@ export async function startWork(deps: Platform, kinds: WorkKinds): Promise<() =>
   let stopSweeping = async () => {}
   const stops: (() => Promise<void>)[] = []
 
-  const unlisten = deps.journalNotifier.listen((conversationId) => {
-    unchecked.addConversations([conversationId])
-    checking?.nudge()
+  const unlisten = deps.journalNotifier.listen({
+    conversationChanged(conversationId) {
+      unchecked.addConversations([conversationId])
+      checking?.nudge()
+    },
+    usersChanged(users) {
+      unchecked.addUsers(users)
+      checking?.nudge()
+    },
   })
 
   async function check(): Promise<boolean> {

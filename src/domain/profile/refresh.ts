@@ -195,8 +195,9 @@ export async function refreshProfileDue(
   const turns = runsDue(before.turns, before.profiledTurns, every) > 0 ? every : 0
   if (turns === 0 && before.factChanges <= before.profiledChanges) return false
   await reconcileFactsAbout(deps, { tenant, userId, actor: null }, signal)
-  // Includes the changes of the reconciliation. A later change makes the profile due again.
-  const { factChanges: changes } = (await readProgressOf(deps.db, tenant, userId)) ?? before
+  // Changes since `before`, those of the reconciliation included, make the profile due again: they may be missing in
+  // this refresh. The next one then finds nothing to reconcile, and ends the series.
+  const changes = before.factChanges
   const advance = (tx: Tx) => advanceProfiling(tx, tenant, userId, before, { turns, changes })
   return refresh(deps, tenant, userId, DEFAULT_FACTS, advance, signal)
 }
