@@ -8,8 +8,9 @@ import { addParticipant } from '../../../src/domain/participant.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
 import { getProfiles } from '../../../src/domain/profile/profile.ts'
-import { refreshUserProfile } from '../../../src/domain/profile/refresh.ts'
+import { refreshProfileDue, refreshUserProfile } from '../../../src/domain/profile/refresh.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
+import { type FactJudge } from '../../../src/providers/ports/fact-judge.ts'
 import { type ProfileRequest } from '../../../src/providers/ports/profile-writer.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
@@ -43,6 +44,35 @@ describe.each(backends)('profiles on $name', (backend) => {
     )
     expect((await getProfiles(deps, viewer, ['ada', 'bob'])).get('ada')).toEqual(next)
     expect(next.updatedAt > first.updatedAt).toBe(true)
+  })
+
+  it('are due again if a fact is written while the facts are reconciled', async () => {
+    const viewer = world.tenant().as('ada')
+    await recordFacts(world.deps, viewer, {
+      userId: 'ada',
+      facts: [
+        factOf('ada | lives in | Lisbon'),
+        factOf('ada | keeps bees on | the roof'),
+        factOf('ada | keeps bees on | top of the house', 2),
+      ],
+    })
+    let calls = 0
+    const judge: FactJudge['judge'] = async () => {
+      if (calls++ === 0) {
+        await recordFacts(world.deps, viewer, { userId: 'ada', facts: [factOf('ada | lives in | Porto', 3)] })
+      }
+      return []
+    }
+    const deps: Deps = {
+      ...world.deps,
+      factServices: { ...world.deps.factServices, judge: { name: 'test', judge, close: async () => {} } },
+    }
+    let refreshes = 0
+    while (await refreshProfileDue(deps, viewer.tenant, 'ada', 100)) refreshes += 1
+    expect(refreshes).toBeLessThanOrEqual(3)
+    const { content } = (await getProfiles(deps, viewer, ['ada'])).get('ada')!
+    expect(content).toContain('lives in Porto')
+    expect(content).not.toContain('Lisbon')
   })
 
   it('keep facts older than the newest recentK facts until they are retracted', async () => {
