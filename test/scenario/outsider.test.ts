@@ -375,7 +375,8 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
 
 // The embedded database accepts no second client that could lock a row.
 describe.each(backends.filter(({ name }) => name === 'postgres'))('a locked conversation on $name', (backend) => {
-  const world = useWorld(backend)
+  // Every waiting call needs a connection of its own.
+  const world = useWorld(backend, { databasePoolSize: 24 })
 
   it('is hidden from calls that waited while it became MEMBERS', async () => {
     const tenant = world.tenant()
@@ -398,7 +399,7 @@ describe.each(backends.filter(({ name }) => name === 'postgres'))('a locked conv
       .poll(
         async () => {
           const text = `SELECT count(*)::integer AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-          return (await world.deps.pool.query(text)).rows[0].n
+          return (await world.deps.reads.pool.query(text)).rows[0].n
         },
         { timeout: 15_000 },
       )
