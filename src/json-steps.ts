@@ -1,8 +1,8 @@
-// Prints JSON in steps, so that a large value does not block the event loop.
+// Serialises JSON in steps, so that a large value does not block the event loop.
 
 import { runStepsYielding } from './yield.ts'
 
-/** Approximate maximum size of a value that is printed in one step, in UTF-16 units. A step takes about 0.5 ms. */
+/** Approximate maximum size of a value that is serialised in one step, in UTF-16 units. A step takes about 0.5 ms. */
 const STEP_UNITS = 64 * 1024
 /** Approximate size of a number, a boolean or null, in UTF-16 units. */
 const LEAF_UNITS = 8

@@ -12,11 +12,10 @@ export type RedisConnect = () => Promise<RedisClient>
 
 /** Default time limit of a reply, ms. */
 const REPLY_MS = 1_500
-/**
- * Interval between pings, ms. A ping times out shortly before the next one. TCP alone needs minutes to detect a dead
- * peer.
- */
+/** Interval between pings, ms. TCP alone needs minutes to detect a dead peer. */
 const HEARTBEAT_MS = 4_000
+/** Time limit of the reply to a ping, ms: shortly before the next ping. */
+const PING_REPLY_MS = HEARTBEAT_MS - 100
 /** Idle time after which a socket is closed, ms. Pings keep it open, except during the handshake, which sends none. */
 const IDLE_MS = 10_000
 /** Maximum time that a starting process waits for Redis, ms. It then starts without Redis. */
@@ -37,13 +36,14 @@ const open = (url: string) =>
 
 /**
  * Returns the reply.
- * @throws Unavailable after `ms` milliseconds, because a stopped Redis never replies, or if the connection is lost
+ * @throws Unavailable if no reply arrives within `ms` milliseconds or the connection is lost. A stopped Redis never
+ * replies.
  * @throws ErrorReply if Redis replies with an error
  */
 export async function withReplyTimeout<T>(reply: Promise<T>, ms = REPLY_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {
-    const fail = () => reject(new Unavailable(`Redis did not answer within ${ms} ms. Try again later.`))
+    const fail = () => reject(new Unavailable(`Redis did not reply within ${ms} ms. Try again later.`))
     // Read the socket once more first, because this process may have been too busy to read the reply.
     timer = setTimeout(() => setImmediate(fail), ms)
   })
@@ -95,13 +95,13 @@ export function redisConnector(url: string, log: Pick<RedisLog, 'info' | 'warn'>
 function watch(client: RedisClient): void {
   const check = async () => {
     if (!client.isReady) return
-    const error = await withReplyTimeout(client.ping(), HEARTBEAT_MS - 100).then(
+    const error = await withReplyTimeout(client.ping(), PING_REPLY_MS).then(
       () => undefined,
       (error: Error) => error,
     )
     // An error reply shows that Redis responds. A connection that broke during the ping is already reconnecting.
     if (!error || error instanceof ErrorReply || !client.isReady) return
-    client.emit('error', new Error(`no answer to a ping within ${HEARTBEAT_MS} ms`))
+    client.emit('error', new Error(`no reply to a ping within ${PING_REPLY_MS} ms`))
     client.destroy()
     client.connect().catch(() => {})
   }
@@ -112,7 +112,7 @@ function watch(client: RedisClient): void {
   timer.unref()
 }
 
-/** Closes the connection after waiting up to REPLY_MS for pending replies. Closing twice does nothing. */
+/** Closes the connection after waiting up to REPLY_MS for pending replies. Does nothing if it is already closed. */
 export async function disconnect(client: RedisClient): Promise<void> {
   if (client.isOpen) await withReplyTimeout(client.close()).catch(() => {})
   client.destroy()

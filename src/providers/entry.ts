@@ -9,10 +9,10 @@ export type Problem = [variable: string, message: string]
 export type Values<Variables extends z.ZodRawShape> = z.output<z.ZodObject<Variables>>
 
 /**
- * One provider of a kind. `Settings` is its configuration, `Needs` is the type of the objects that the process passes
- * to it, and `Made` is the port that it implements.
+ * One provider of a kind. `Settings` is its configuration; `Dependencies` is the type of the objects passed to
+ * `create`; `Port` is the interface that the provider implements.
  */
-export type Entry<Settings, Needs, Made, Variables extends z.ZodRawShape = z.ZodRawShape> = {
+export type Entry<Settings, Dependencies, Port, Variables extends z.ZodRawShape = z.ZodRawShape> = {
   /** Shown in parentheses after the provider's name in the documentation. Default: nothing. */
   note?: string
   /** The environment variables that the provider reads. Providers that read the same variable use the same field. */
@@ -20,7 +20,7 @@ export type Entry<Settings, Needs, Made, Variables extends z.ZodRawShape = z.Zod
   /** Yields the problems of a combination of variables. Called only if each variable is valid on its own. */
   problems(env: Values<Variables>): Iterable<Problem>
   settings(env: Values<Variables>): Settings
-  create(settings: Settings, needs: Needs): Promise<Made>
+  create(settings: Settings, dependencies: Dependencies): Promise<Port>
 }
 
 /** Name and dimension of the embedder that computed stored vectors. */

@@ -41,8 +41,8 @@ type EmbedderEntry<Settings, Variables extends z.ZodRawShape = z.ZodRawShape> = 
 const embedder = <Settings, Variables extends z.ZodRawShape = z.ZodRawShape>(
   entry: EmbedderEntry<Settings, Variables>,
 ) => entry
-const provider = <Settings, Made, Variables extends z.ZodRawShape = z.ZodRawShape>(
-  entry: Entry<Settings, ProviderNeeds, Made, Variables>,
+const provider = <Settings, Port, Variables extends z.ZodRawShape = z.ZodRawShape>(
+  entry: Entry<Settings, ProviderNeeds, Port, Variables>,
 ) => entry
 
 /**

@@ -15,7 +15,7 @@ export type Subject = { tenant: string; key: string }
 export type JobQueue = {
   /**
    * Starts to process the jobs of a queue, at most `concurrency` at a time in this process. A job whose `handle`
-   * rejects is retried with the delays of RETRY; after the last retry, it has failed.
+   * rejects is retried with the delays of RETRY, and fails if the last retry also rejects.
    * @returns a function that aborts running jobs and waits for them for up to CLOSE_MS
    */
   work(
@@ -24,8 +24,8 @@ export type JobQueue = {
     handle: (subject: Subject, signal: AbortSignal) => Promise<void>,
   ): Promise<() => Promise<void>>
   /**
-   * Adds a job for each subject without a waiting or retrying job in the queue. Throws if the queue has no worker in
-   * this process.
+   * Adds a job for each subject without a waiting or retrying job in the queue. Does nothing after `close`. Throws for
+   * a non-empty list if this process has never started a worker of the queue.
    */
   send(name: string, subjects: readonly Subject[]): Promise<void>
   /** Aborts running jobs and waits for them for up to CLOSE_MS. */

@@ -47,7 +47,8 @@ export async function migrate(
     await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK])
     return await applyMissing(client, migrations)
   } finally {
-    // Closes the connection instead of returning it: this releases the lock, the setting and a failed transaction.
+    // Closes the connection instead of returning it: this releases the lock, resets the setting and rolls back a failed
+    // transaction.
     client.release(true)
   }
 }

@@ -11,7 +11,7 @@ import type { Summarizer } from '../../src/providers/ports/summarizer.ts'
 import type { Report } from './figures.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'
 
-/** Number of imported turns. COMPACT_TURNS sets another number. */
+/** Number of imported turns. Defaults to 100,000; override with COMPACT_TURNS. */
 const TURNS = Number(process.env.COMPACT_TURNS ?? 100_000)
 const BATCH = 1_000
 const viewer = { tenant: 'default', actor: 'ada' }
@@ -65,7 +65,8 @@ async function run({ deps }: OpenDeps, conversationId: string, summarizer: Summa
   const { turns } = await deps.db.summary.findUniqueOrThrow({ where: { id: summary.id } })
   if (longest > PASS_TOKENS || summary.tokenCount > SUMMARY_TOKENS || turns !== TURNS) {
     throw new Error(
-      `the longest pass has ${longest} tokens; the summary has ${summary.tokenCount} tokens and covers ${turns} turns`,
+      `the longest pass has ${longest} tokens (limit ${PASS_TOKENS}); the summary has ${summary.tokenCount} tokens `
+        + `(limit ${SUMMARY_TOKENS}) and covers ${turns} turns (expected ${TURNS})`,
     )
   }
   return { ms, passes, longest, tokens: summary.tokenCount }

@@ -1,4 +1,4 @@
-// The server that http.ts uses as the limit: a bare node:http server that runs one statement on `pg` per request and
+// The server that http.ts uses as the baseline: a bare node:http server that runs one statement on `pg` per request and
 // sends the result, without GraphQL, views or checks. Its SQL renders pages and lists as the same bytes that our server
 // sends.
 

@@ -1,4 +1,4 @@
-// Requests per second over HTTP: our server against the limit, a bare node:http + `pg` server that runs one statement
+// Requests per second over HTTP: our server against a baseline, a bare node:http + `pg` server that runs one statement
 // and sends the bytes. Both servers and the load generator run in processes of their own.
 
 import { format, interleave, type Figure, type Report } from './figures.ts'

@@ -66,7 +66,7 @@ describe.skipIf(!server)('presence on Redis (needs TEST_REDIS_URL)', () => {
     }
 
     proxy.silence()
-    await allReject('did not answer')
+    await allReject('did not reply')
     await proxy.cut()
     await vi.waitFor(() => expect(store.states(['conversation'])).rejects.toThrow('cannot be reached'), WAIT_OPTIONS)
     await allReject('cannot be reached')

@@ -183,7 +183,7 @@ describe.skipIf(!url)('the bus on Redis (needs TEST_REDIS_URL)', { timeout: 30_0
     test('the bus replaces a connection on which Redis stops answering', async (context) => {
       const { proxy, bus, other, receive, restored, topic } = await outage(context)
       proxy.silence()
-      await expect(bus.ping()).rejects.toThrow('did not answer')
+      await expect(bus.ping()).rejects.toThrow('did not reply')
       await vi.waitFor(
         () => {
           // Writes keep the socket busy, so neither the operating system nor Node detects that it is idle.

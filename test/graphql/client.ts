@@ -79,7 +79,10 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
       )
       return appendTurn
     },
-    /** The sorted names of the SQL statements that `run` sends, without those of the embedding job. */
+    /**
+     * The sorted names of the SQL statements that `run` sends, except statements that name turn_vector, fact_vector,
+     * embedder or embedding_cursor: the embedding job may send such statements at the same time.
+     */
     async statementsOf(run: () => Promise<unknown>): Promise<string[]> {
       const pools = [...new Set([world.deps.pool, world.deps.reads.pool])]
       const queries = pools.map((pool) => vi.spyOn(pool, 'query'))

@@ -96,15 +96,15 @@ describe.each(backends)('recall on $name', (backend) => {
   })
 
   it.each<[title: string, filter: object, found: number[]]>([
-    ['by some actors', { actors: ['bob'] }, [1, 3]],
-    ['by no actor', { actors: [] }, []],
-    ['in some roles', { roles: ['ASSISTANT', 'SYSTEM'] }, [3]],
-    ['in no role', { roles: [] }, []],
-    ['from a time on', { after: '2024-03-01T09:03:00.000Z' }, [3, 4]],
-    ['before a time', { before: '2024-03-01T09:01:00.000Z' }, [0]],
-    ['with given metadata', { metadata: { topic: 'roof' } }, [4]],
-    ['that match all filters', { metadata: { topic: 'garden' }, actors: ['bob'] }, []],
-  ])('recalls only turns %s', async (_, filter, found) => {
+    ['actors', { actors: ['bob'] }, [1, 3]],
+    ['actors: [] (no turns)', { actors: [] }, []],
+    ['roles', { roles: ['ASSISTANT', 'SYSTEM'] }, [3]],
+    ['roles: [] (no turns)', { roles: [] }, []],
+    ['after (inclusive)', { after: '2024-03-01T09:03:00.000Z' }, [3, 4]],
+    ['before (exclusive)', { before: '2024-03-01T09:01:00.000Z' }, [0]],
+    ['metadata', { metadata: { topic: 'roof' } }, [4]],
+    ['metadata and actors', { metadata: { topic: 'garden' }, actors: ['bob'] }, []],
+  ])('with the filter %s finds the turns that match it', async (_, filter, found) => {
     // Each turn contains a word of the query.
     const query = 'This morning, what about the garden, the tulips, the hedgehog and the shed?'
     const texts = textsOf(await ask({ query, kinds: ['TURN'], ...filter }))
@@ -119,7 +119,7 @@ describe.each(backends)('recall on $name', (backend) => {
     expect(tokens).toBeLessThanOrEqual(cheap.memory.tokenCount)
   })
 
-  it('returns no hit below the similarity threshold, and none without a vector', async () => {
+  it('with a similarity threshold, returns no hit below it and no hit without an embedding', async () => {
     const { hits } = await ask({ query: 'tulips', threshold: 0.3 })
     expect(hits.filter(({ similarity }: Answer) => similarity === null || similarity < 0.3)).toEqual([])
   })

@@ -1,5 +1,5 @@
-// Automatic jobs in several real processes on one Postgres: each run covers exactly the configured number of turns,
-// even if all processes append turns and run jobs, and some are killed.
+// Automatic jobs in several real processes on one Postgres: each run adds exactly the configured number of turns to
+// those of the previous run, even if all processes append turns and run jobs, and some are killed.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -103,7 +103,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     }
   }
 
-  test(`every job runs as often as due for ${TURNS} turns of ${PROCESSES} processes, two of them killed`, async () => {
+  test(`each job runs once per threshold when ${PROCESSES} processes append ${TURNS} turns and two are killed`, async () => {
     const conversationIds: string[] = []
     while (conversationIds.length < CONVERSATIONS) conversationIds.push(await newConversation())
     const workers = upTo(PROCESSES).map(() => startWorker({ ...storage, automatic: EVERY, hangs: false }))
@@ -132,8 +132,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     await Promise.all(
       survivors.map(({ received }) => received((message) => message.is === 'appended' && message.count === share)),
     )
-    // Appends the turns of the killed processes again, without duplicates because of their clientIds, and starts jobs
-    // here.
+    // Append the killed processes' turns again, and run jobs in this process. The clientIds prevent duplicates.
     for (const p of killed) await append(assignments[p]!)
     stop = await startJobs(deps)
 

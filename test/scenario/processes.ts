@@ -20,8 +20,9 @@ const tenant = 'faults'
 export type Site = { databaseUrl: string; redisUrl: string }
 
 /**
- * Starts or restarts a Postgres and a Redis that the test may kill, by the script that SERVICES names. Repeats the
- * script until Postgres answers, because the script considers a killed Postgres alive until its process is reaped.
+ * Runs the script named by the SERVICES environment variable, which starts or restarts a Postgres and a Redis that the
+ * test may kill. Repeats the script until Postgres replies, because the script considers a killed Postgres alive until
+ * its process is reaped.
  */
 export async function startServices(): Promise<{ server: string; redisUrl: string }> {
   for (;;) {
@@ -150,7 +151,10 @@ export type Reader = {
   stop(): void
 }
 
-/** Subscribes from the first entry on the servers in rotation, and resumes after the last received entry. */
+/**
+ * Subscribes from the first entry. After each disconnection, connects to the next server and resumes after the last
+ * received entry.
+ */
 export function follow(servers: Server[], conversationId: string): Reader {
   const seqs: number[] = []
   let socket: WebSocket | null = null

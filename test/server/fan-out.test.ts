@@ -68,7 +68,7 @@ describe('sharedDocument', () => {
     expect(shared(counts)!.isShareable).toBe(false)
   })
 
-  it('is not shareable if it selects a field without a mark', () => {
+  it('is not shareable if it selects an unmarked field that does not expose a property', () => {
     const other = buildSchema(`
       type Query { ok: Int }
       type Event { seq: Int }
@@ -113,7 +113,7 @@ describe('a rendering', () => {
     expect(errors!.map(({ message }) => message)).toEqual([expect.stringMatching(/^masked: /)])
   })
 
-  it('is an error, without reading anything, if the event could have too many values', async () => {
+  it('returns an error, without reading anything, if the result could contain too many values', async () => {
     const text = `subscription ($id: ID!, $n: Int) { conversationEvents(conversationId: $id) {
       ... on ConversationUpdated { conversation { history(limit: $n) {
         ... on Turn { conversation { history(limit: $n) { ... on Turn { conversation { history(limit: $n) { ... on Turn { id } } } } } } }
@@ -127,7 +127,7 @@ describe('a rendering', () => {
 })
 
 describe('payloadOf', () => {
-  it('is shared by all viewers of one class of view, and by no other class', () => {
+  it('is shared by all viewers of one view class, and by no others', () => {
     const [event, counted] = [newEvent(), counting()]
     const ada = payloadOf(event, viewOf('ada'), as('ada'), counted)
     expect(payloadOf(event, viewOf('bob'), as('bob'), counted)).toBe(ada)
@@ -141,7 +141,7 @@ describe('payloadOf', () => {
     expect(counted.run).toHaveBeenCalledTimes(4)
   })
 
-  it('is separate for each event and each rendering', () => {
+  it('is separate for each event and each rendering key', () => {
     const [event, counted] = [newEvent(), counting()]
     const payload = payloadOf(event, viewOf('ada'), as('ada'), counted)
     expect(payloadOf(newEvent(), viewOf('ada'), as('ada'), counted)).not.toBe(payload)
@@ -220,7 +220,7 @@ describe('payloadOf', () => {
           },
         }),
       ],
-    ])('is a masked error, logged once, if it %s', async (_, run) => {
+    ])('returns a masked error and logs it once (run %s)', async (_, run) => {
       const error = vi.fn()
       const counted = counting({ run, mask: maskWith({ log: { error } } as never) })
       const event = newEvent()

@@ -134,7 +134,7 @@ describe.each(backends)('a client that does not read, on $name,', (backend) => {
     for (const response of responses) response.destroy()
   }, 90_000)
 
-  test('may ping without end: its pings are not read while its pongs wait', async () => {
+  test('uses limited memory if it sends pings without pause: the server stops reading them while its pongs are queued', async () => {
     const error = vi.spyOn(server.deps.log, 'error')
     const warn = vi.spyOn(server.deps.log, 'warn')
     const socket = await connect(server, { 'x-tenant': server.tenant().name })

@@ -1,4 +1,4 @@
-// The lock on a data directory: at most one owner at any time, and no owner whose process has ended.
+// The lock on a data directory: at most one holder at any time, and no holder whose process has ended.
 
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true }))
 
-const owner = () => readFileSync(join(directory, 'lock'), 'utf8').split('\n')[0]
+const holder = () => readFileSync(join(directory, 'lock'), 'utf8').split('\n')[0]
 
 it('locking creates the directory, and releasing removes the lock file', () => {
   const nested = join(directory, 'new', 'data')
@@ -32,22 +32,22 @@ it('locking fails while the directory is locked, and succeeds after the release'
   lockDataDir(directory)
 })
 
-it('releasing does nothing if the lock has another owner by now', () => {
+it('releasing does nothing if the lock has another holder by now', () => {
   const release = lockDataDir(directory)
   rmSync(join(directory, 'lock'))
   lockDataDir(directory)
   release()
-  expect(owner()).toBe(String(process.pid))
+  expect(holder()).toBe(String(process.pid))
 })
 
 it.each([
   ['has ended', '999999999\n1\nformer\n'],
   ['had the pid of this process, as in a container', `${process.pid}\n1\nformer\n`],
   ['left an empty lock file, as after a power failure', ''],
-])('locking succeeds if the owner %s', (_, lock) => {
+])('locking succeeds if the holder %s', (_, lock) => {
   writeFileSync(join(directory, 'lock'), lock)
   lockDataDir(directory)
-  expect(owner()).toBe(String(process.pid))
+  expect(holder()).toBe(String(process.pid))
   expect(readdirSync(directory)).toEqual(['lock'])
 })
 
@@ -60,11 +60,11 @@ it.runIf(process.platform === 'linux')(
     expect(() => lockDataDir(directory)).toThrow('is in use by process 1.')
     writeFileSync(join(directory, 'lock'), `1\n${startTime}0\nformer\n`)
     lockDataDir(directory)
-    expect(owner()).toBe(String(process.pid))
+    expect(holder()).toBe(String(process.pid))
   },
 )
 
-it('one of several processes takes over the lock of an ended one, even if an earlier successor ended too', async () => {
+it('exactly one of several rivals replaces the lock of a dead process, even if an earlier replacement also died', async () => {
   const [rivals, rounds] = [3, 300]
   for (let round = 0; round < rounds; round++) {
     const lock = join(directory, String(round), 'lock')

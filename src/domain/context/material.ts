@@ -28,9 +28,12 @@ export type MaterialRequest = {
   withFacts: boolean
   /** Whether to reserve space for recalled turns. */
   withRecall: boolean
-  /** Reads only recent turns with a greater root seq, and no summaries; null reads all. */
+  /** Root seq after which recent turns are read; if set, no summaries are read. Null: no lower bound. */
   sinceSeq: number | null
-  /** Reads only instructions, turns by these actors and results of their calls, and no summaries; null reads all. */
+  /**
+   * Actors whose turns are read, with the results of their tool calls, besides instructions; if set, no summaries are
+   * read. Null: all actors.
+   */
   actors: readonly string[] | null
 }
 

@@ -24,9 +24,9 @@ export type ErasureReceipt = {
 }
 
 /**
- * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations that
- * its facts superseded become active again; each of those conversations that was found before the transaction gets a
- * FactsChanged event. Subscriptions to the deleted conversation end.
+ * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations become
+ * active again if facts of this conversation superseded them. Each affected conversation gets a FactsChanged event,
+ * unless it became affected after the affected conversations were read. Subscriptions to the deleted conversation end.
  * @throws NotFound @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
  */
 export async function deleteConversation(

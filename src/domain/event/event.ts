@@ -78,7 +78,7 @@ export type VisibleSummary = Omit<SummaryWritten, 'summary'> & { summary: Omit<S
 export type VisibleFacts = Omit<FactsChanged, 'facts'> & { factIds: string[] }
 export type VisibleDelta = Omit<TurnDelta, 'of'>
 
-/** An event as one view receives it: only objects in view, without the fields that determine visibility. */
+/** An event as a viewer receives it: only objects in view, without the fields that determine visibility. */
 export type VisibleEvent =
   | TurnEvent
   | ParticipantEvent

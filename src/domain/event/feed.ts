@@ -92,7 +92,7 @@ async function loadParticipants(run: FeedRun): Promise<void> {
   }
 }
 
-/** Emits the entries after the head. The first page is small, because entries are usually few. */
+/** Emits the entries after the head. The first page is small, because there are usually only a few new entries. */
 async function readEntries(run: FeedRun): Promise<void> {
   const { deps, tenant, conversationId } = run
   for (let limit = SMALL_PAGE; ; limit = PAGE) {
@@ -118,7 +118,10 @@ async function handleDelta(run: FeedRun, delta: Extract<FeedTask, { type: 'delta
   apply(run, { ...delta, at: new Date() })
 }
 
-/** Emits the text of an open turn with an audience. One read returns the text of all waiting announcements. */
+/**
+ * Emits the text of an open turn with an audience. One read returns all further stored text of the turn, so waiting
+ * 'text' tasks for it need no read.
+ */
 async function handleText(run: FeedRun, { turnId, end }: Extract<FeedTask, { type: 'text' }>): Promise<void> {
   if (!run.state.open.has(turnId)) await readEntries(run)
   const from = run.state.open.get(turnId)?.text.length
@@ -188,7 +191,7 @@ async function loadState({ deps, tenant, conversationId }: FeedRun): Promise<Fee
 function createFeedRun(deps: Platform, tenant: string, conversationId: string): FeedRun {
   const tasks = createFeedTasks((task) => handle(run, task), {
     onFailure: (error, failures) => retryLater(run, error, failures),
-    onRecovery: () => deps.log.info({ conversationId }, 'the feed reads the journal again'),
+    onRecovery: () => deps.log.info({ conversationId }, 'reading the journal succeeds again'),
   })
   const checkTimer = setTimeout(() => {
     if (!tasks.isFailing) tasks.add({ type: 'check' })

@@ -98,8 +98,9 @@ function push({ state, sink }: ReaderRun, event: ConversationEvent): void {
 }
 
 function receive(run: ReaderRun, event: ConversationEvent): void {
-  // If this or another reader has filled the sink, the reader reads the event from the journal later. Push a deletion
-  // at once, because the reader ends after it.
+  // If this or another reader has filled the sink, the reader gets a journal event from the journal later, and the text
+  // of a delta from the open turn or the closing entry. Other ephemeral events are not delivered. Push a deletion at
+  // once, because the reader ends after it.
   if (run.sink.isFull() && event.type !== 'ConversationDeleted') return leave(run, event)
   if (moveTo(run.state, event)) push(run, event)
 }

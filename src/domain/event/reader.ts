@@ -1,4 +1,4 @@
-// Subscribes to the events of a conversation after a seq: first entries of the journal, then live events. `readInto`
+// Subscribes to a conversation's events after a seq: delivers the stored journal entries, then live events. `readInto`
 // writes them to a sink; `readEventsOf` returns an iterable.
 
 import { z } from 'zod'
@@ -73,11 +73,11 @@ const BUFFER_BYTES = 256 * 1024
  */
 export async function readEventsOf(
   deps: EventDeps,
-  viewer: Viewer,
+  principal: Viewer,
   input: Subscription,
 ): Promise<AsyncIterableIterator<VisibleEvent>> {
   const buffer = createPushIterator<VisibleEvent>(BUFFER, { maxBytes: BUFFER_BYTES, sizeOf: sizeOfEvent })
-  const stop = await readInto(deps, viewer, input, () => ({
+  const stop = await readInto(deps, principal, input, () => ({
     push: (event, view) => buffer.push(projectEvent(view, event)),
     isFull: buffer.isFull,
     drained: buffer.drained,

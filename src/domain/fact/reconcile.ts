@@ -1,11 +1,5 @@
-// Plans which active facts of one visibility set are merged, contradicted or kept. Pure. The plan names each fact
-// exactly once; the winner over a contradicted fact is always kept or merged, so there are no chains and no cycles; the
-// plan does not depend on the order of the facts; a second pass changes nothing.
-//
-// Duplicates (same.ts) become one fact. It has the words of the clearest of the most trusted duplicates, and their
-// latest time and greatest confidence; repetition does not raise confidence. Of two contradictory facts, the later
-// observed wins, then the more confident, then the one with the lower hash. A less trusted fact never supersedes a more
-// trusted one: if the less trusted fact is newer, both are kept and reported as disputed.
+// Plans which active facts of one visibility set are merged, contradicted or kept. Pure. The plan does not depend on
+// the order of the facts, and a second pass changes nothing.
 
 import { runSteps } from '../../yield.ts'
 import type { Verdict } from '../../providers/ports/fact-judge.ts'
@@ -18,9 +12,11 @@ export type ActiveFact = Statement & {
   confidence: number
   observedAt: Date
   contentHash: string
-  /** Vector of the object, of length 1 or all zeros, all by the same embedder; null if not embedded yet. */
+  /**
+   * Embedding of the object: a unit vector, or all zeros. All facts use the same embedder. Null until embedded.
+   */
   vector: Float32Array | null
-  /** Greater is more trusted: see trust.ts. */
+  /** Trust level; a higher value is more trusted (trust.ts). */
   trust: number
 }
 
@@ -45,10 +41,11 @@ export type ReconciliationPlan = {
   contradicted: { loser: string; winner: string }[]
   kept: string[]
   /**
-   * Contradictory pairs of which both are kept, because the newer (a) is less trusted than the older (b). Ids or keys.
+   * Contradictory pairs in which both facts are kept, because `a` is less trusted than `b`, but wins by the time of
+   * observation or, if that is equal, by confidence or hash. Ids or keys.
    */
   disputed: FactPair[]
-  /** Verdicts that were ignored, and why. */
+  /** Rejected verdicts, each with its reason. */
   rejected: { verdict: Verdict; why: 'UNKNOWN_ID' | 'NOT_ASKED' | 'AMBIGUOUS' }[]
 }
 
@@ -116,7 +113,9 @@ export function* openPairs(
   return pairs
 }
 
-/** Splits verdicts: `followed`, by pair, and `rejected` for an unknown fact, a pair that is not open, or a conflict. */
+/**
+ * Splits verdicts into accepted ones, by pair, and rejected ones: unknown fact, pair not open, or conflicting verdicts.
+ */
 function checkVerdicts(facts: readonly ComparedActiveFact[], verdicts: readonly Verdict[], thresholds: Thresholds) {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
   const answers = new Map<string, Set<Verdict['relation']>>()
@@ -149,7 +148,7 @@ function toFactCluster(members: ComparedActiveFact[]): FactCluster {
   }
 }
 
-/** By relation and fact id, the ids of the facts to which verdicts relate the fact. */
+/** Returns, for each relation, a map from a fact's id to the ids of the facts that verdicts relate to it. */
 function partnersOf(followed: ReadonlyMap<string, Verdict['relation']>) {
   const partners = { SAME: new Map<string, Set<string>>(), CONTRADICTORY: new Map<string, Set<string>>() }
   for (const [key, relation] of followed) {
@@ -199,7 +198,7 @@ function* group(
   return groups.map(({ members }) => members)
 }
 
-/** Plans the reconciliation of the active facts of one visibility set, with distinct ids. */
+/** Plans the reconciliation of the active facts of one visibility set. The ids must be distinct. */
 export function reconcile(
   facts: readonly ActiveFact[],
   verdicts: readonly Verdict[] = [],
@@ -208,7 +207,19 @@ export function reconcile(
   return runSteps(planSteps(facts, verdicts, thresholds))
 }
 
-/** `reconcile` in steps: yields after each fact. A step takes well below a millisecond for MAX_FACTS facts. */
+/**
+ * `reconcile` in steps: yields after each fact. A step takes well below a millisecond for MAX_FACTS facts.
+ *
+ * The plan names each fact exactly once. The winner over a contradicted fact is always kept or merged, so there are no
+ * chains and no cycles.
+ *
+ * Duplicates (same.ts) are merged. Only the most trusted duplicates count: the merged fact takes the words of the
+ * clearest one, and the latest time and greatest confidence among them. Repetition does not raise confidence.
+ *
+ * Of two contradictory facts, the one observed later wins. Ties go to the more confident fact, then to the lower
+ * content hash. A less trusted fact never supersedes a more trusted one: if it would win, both are kept and reported
+ * as disputed.
+ */
 export function* planSteps(
   facts: readonly ActiveFact[],
   verdicts: readonly Verdict[] = [],

@@ -1,6 +1,6 @@
 // Defines the trust of facts. A person is trusted most about themselves, then other people, then agents, then tools. A
 // derived fact is never more trusted than the facts it was made from. A less trusted fact never supersedes a more
-// trusted one: both are kept, and the less trusted one is quoted as a claim.
+// trusted one; both are kept if it would win otherwise.
 
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 
@@ -9,8 +9,8 @@ export const kindOfRole = (role: 'SYSTEM' | 'USER' | 'ASSISTANT' | 'TOOL'): Part
   role === 'ASSISTANT' ? 'AGENT' : role === 'TOOL' ? 'TOOL' : null
 
 /**
- * Trust by kind of author; greater is more trusted. A tool may return text by anyone, and an agent may repeat that
- * text.
+ * Trust by kind of author. A higher value is more trusted. A tool may return text by anyone, and an agent may repeat
+ * that text.
  */
 export const TRUST: Readonly<Record<ParticipantKind, number>> = { TOOL: 0, AGENT: 1, HUMAN: 2 }
 
@@ -20,7 +20,7 @@ const OWN = 3
 /** The fields of a fact that determine its trust. `assertedBy` is null if unknown. */
 export type Assertion = { userId: string | null; saidBy: ParticipantKind; assertedBy: string | null }
 
-/** Returns the trust of a fact; greater is more trusted. */
+/** Returns the trust of a fact; a higher value is more trusted. */
 export const trustOf = ({ userId, saidBy, assertedBy }: Assertion): number =>
   saidBy === 'HUMAN' && userId !== null && assertedBy === userId ? OWN : TRUST[saidBy]
 
@@ -28,8 +28,8 @@ export const trustOf = ({ userId, saidBy, assertedBy }: Assertion): number =>
 export const isOwn = (fact: Assertion): boolean => trustOf(fact) === OWN
 
 /**
- * Whether a fact is stated as true: a person's statement about themselves or about no user. Other facts are quoted as
- * claims by their authors.
+ * Whether a fact is stated as true: a person's statement about themselves, or a person's statement whose subject is not
+ * a user. Other facts are quoted as their authors' claims.
  */
 export const isStated = (fact: Assertion): boolean => (fact.userId === null ? fact.saidBy === 'HUMAN' : isOwn(fact))
 

@@ -60,11 +60,11 @@ export function withNeighbours(sequence: readonly IndexedTurn[], isFound: (turn:
 export type TurnSearch = {
   /** Inverse document frequency of each query term, by the term's index. */
   idf: readonly number[]
-  /** Average number of terms in a turn without its neighbours. */
+  /** Average number of terms of the turns that contain a query term, without their neighbours. */
   averageLength: number
   /** Returns whether the query names the turn's actor. */
   namesActor(turn: IndexedTurn): boolean
-  /** Returns the cosine of the query and the turn; null if either has no vector. */
+  /** Returns the cosine similarity of the query's and the turn's embeddings; null if either has none. */
   similarity(turn: IndexedTurn): number | null
 }
 

@@ -87,17 +87,17 @@ export function spanOf(
   return best >= measure.min ? best : 0
 }
 
-/** Splits the turns into parts of at most `tokens` tokens. A turn with more tokens is a part of its own. */
+/** Splits the turns into passes of at most `tokens` tokens. A turn with more tokens gets a pass of its own. */
 export function splitIntoPasses<T extends { tokenCount: number }>(turns: readonly T[], tokens: number): T[][] {
-  const parts: T[][] = []
+  const passes: T[][] = []
   let sum = Infinity
   for (const turn of turns) {
     if (sum + turn.tokenCount > tokens) {
-      parts.push([])
+      passes.push([])
       sum = 0
     }
-    parts.at(-1)!.push(turn)
+    passes.at(-1)!.push(turn)
     sum += turn.tokenCount
   }
-  return parts
+  return passes
 }

@@ -1,5 +1,5 @@
 // The yoga plugin that applies the limits to every operation that yoga parses or executes. It must be the last plugin
-// that replaces the executor, so that it also counts the work of plans.
+// that replaces the executor, so that values computed by query plans (plan/) are counted too.
 
 import { getOperationAST, GraphQLError, parse, type ExecutionResult, type Source } from 'graphql'
 import type { Plugin } from 'graphql-yoga'

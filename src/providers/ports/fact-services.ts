@@ -6,7 +6,7 @@ import type { ProfileWriter } from './profile-writer.ts'
 
 export type FactServices = {
   readonly extractor: FactExtractor
-  /** Judges the pairs of facts that rules leave undecided. Null: they stay undecided. */
+  /** Judges the pairs of facts that the rules leave open. Null: open pairs are not judged. */
   readonly judge: FactJudge | null
   /** Writes profiles. Null: rules merge facts into profiles. */
   readonly profileWriter: ProfileWriter | null

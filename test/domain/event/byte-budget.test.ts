@@ -36,7 +36,7 @@ describe('a byte budget', () => {
     expect(budget.waiting).toBe(3 * 6 * 3 - 16)
   })
 
-  it('grants a request larger than every share if its viewer uses no bytes', async () => {
+  it('grants a request larger than the total if no bytes are in use, and no other until its release', async () => {
     const budget = createByteBudget(100)
     const large = budget.take(viewer('ada'), 1_000)
     await large.granted

@@ -194,7 +194,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     isBroken = false
     await reading.until('the turn', sawSeq(seq))
     await reading.until('the text', (each) => textOf(each, turnId) === 'bla '.repeat(100))
-    const expected = ['could not read the journal; retrying until it succeeds', 'the feed reads the journal again']
+    const expected = ['could not read the journal; retrying until it succeeds', 'reading the journal succeeds again']
     await vi.waitFor(() => expect(logged).toEqual(expected))
     for (const each of [spy, ...logs]) each.mockRestore()
     await reading.stop()

@@ -1,4 +1,4 @@
-// The URLs that a file part accepts: none that runs a script when a client opens it.
+// A file part rejects URLs that are relative, too long, or could run a script when a client opens them.
 
 import { describe, expect, it } from 'vitest'
 import { fileUrl, MAX_URL } from '../../../src/domain/turn/file-url.ts'

@@ -1,5 +1,5 @@
-// Reading a transcript: filters, history(limit, before), and pages in both directions. Pages equal slices of a plain
-// array, regardless of writes between them.
+// Reading a transcript: filters, history(limit, before), and pages in both directions. Each page equals the
+// corresponding slice of a plain array, regardless of writes between pages.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// A tool result names the tool of the call that it answers, however it is written.
+// A tool result must name the tool of the call that it answers, whether the turn is appended, edited or committed.
 
 import { describe, expect, it } from 'vitest'
 import { commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
@@ -54,7 +54,7 @@ describe.each(backends)('the name of a tool result on $name', (backend) => {
     expect((await commit('search')).status).toBe('COMMITTED')
   })
 
-  it('tells nothing of a call that its author does not see', async () => {
+  it("does not reveal a call outside the view of the result's author", async () => {
     const { tenant, conversationId, append } = await start()
     await tenant.append(conversationId, 'ada', 'psst', {
       content: null,
@@ -64,7 +64,7 @@ describe.each(backends)('the name of a tool result on $name', (backend) => {
     await expect(append(result('c9', 'run'))).rejects.toThrow(/which is not in the conversation/)
   })
 
-  it('may be any of the tools that calls with a reused id name', async () => {
+  it('may be that of any call with the same id, if the id was reused', async () => {
     const { append } = await start()
     await append(call('c1'))
     await append(result('c1'))

@@ -101,7 +101,7 @@ describe("the model's answer", () => {
     expect((await factsOf({ facts: facts })).map(({ confidence }) => confidence)).toEqual([0.5, 0.5, 0.5, 0.5])
   })
 
-  it('is limited to MAX_FACTS_PER_TURN facts', async () => {
+  it('is limited to MAX_FACTS_PER_TURN facts per turn', async () => {
     const many = Array.from({ length: 300 }, (_, i) => ({ ...FACT, object: `city ${i}` }))
     expect(await factsOf({ facts: many })).toEqual(many.slice(0, MAX_FACTS_PER_TURN))
   })

@@ -62,7 +62,7 @@ describe('the request for a profile', () => {
     await rm(directory, { recursive: true })
   })
 
-  it('is not sent if nothing changed', async () => {
+  it('is not sent if no fact changed, or if there is no previous profile and no fact was added', async () => {
     expect(await world.provider.write({ ...REQUEST, added: [] })).toBe('')
     expect(await world.provider.write({ ...REQUEST, added: [], removed: REQUEST.added })).toBe('')
     expect(await world.provider.write({ ...REQUEST, added: [], previous: PROFILE })).toBe(PROFILE)
@@ -98,17 +98,17 @@ describe("the model's answer", () => {
   })
 
   it.each([
-    ['control characters', '## About\0\n-\u0007 lives\tin \u001b[31mBerlin', '## About\n- lives in [31mBerlin'],
+    ['removes control characters', '## About\0\n-\u0007 lives\tin \u001b[31mBerlin', '## About\n- lives in [31mBerlin'],
     [
-      'invisible characters, except joiners',
+      'removes invisible characters, except joiners',
       '- \u202elikes\u200b \u{e0041}\u00adtea 👩\u200d🚀',
       '- likes tea 👩\u200d🚀',
     ],
-    ['a joiner after invisible characters', '- a\u200b\u200db', '- a\u200db'],
-    ['line ends of all kinds', '- a\r\n- b\r- c\u2028- d\u0085- e', '- a\n- b\n- c\n- d\n- e'],
-    ['empty lines and spaces', '\n\n  - a   b  \n\n\n\n- c\n ', '- a b\n\n- c'],
-    ['an unpaired surrogate', '- \ud83d', '- \ufffd'],
-  ])('is cleaned of %s', async (_, given, expected) => {
+    ['keeps a joiner after invisible characters', '- a\u200b\u200db', '- a\u200db'],
+    ['converts line ends to \\n', '- a\r\n- b\r- c\u2028- d\u0085- e', '- a\n- b\n- c\n- d\n- e'],
+    ['collapses empty lines and spaces', '\n\n  - a   b  \n\n\n\n- c\n ', '- a b\n\n- c'],
+    ['replaces an unpaired surrogate', '- \ud83d', '- \ufffd'],
+  ])('is normalised: %s', async (_, given, expected) => {
     expect(await profileOf({ profile: given })).toBe(expected)
   })
 

@@ -44,7 +44,9 @@ export function stepsOf(message: Message): RenderStep[] {
 export const callsOf = (step: RenderStep): Call[] =>
   step.role === 'assistant' ? step.parts.filter((part) => part.type === 'toolCall') : []
 
-/** Moves each result behind the latest earlier call with its callId that has no result yet. Drops other results. */
+/**
+ * Moves each result after the latest earlier call with the same callId that has no result yet. Drops other results.
+ */
 export function pairCallsWithResults(steps: readonly RenderStep[]): RenderStep[] {
   const open = new Map<string, Call[]>()
   const results = new Map<Call, Result>()
@@ -74,7 +76,7 @@ export const noResult = ({ callId, name }: Call): Result => ({
 
 export const resultText = (result: unknown) => (typeof result === 'string' ? result : JSON.stringify(result))
 
-/** Converts a part that a format lacks to text; returns null for a part that is left out. */
+/** Converts a part that the format does not support into text; returns null for a part to leave out. */
 export function toText(part: ContentPart): string | null {
   switch (part.type) {
     case 'text':

@@ -5,7 +5,10 @@ import type { Tx } from '../../db.ts'
 import type { FactRow } from './fact-columns.ts'
 import { sql, type Sql } from '../sql.ts'
 
-/** Number of sources of one fact in one conversation at which further assertions there are no longer stored. */
+/**
+ * Limit of sources of one fact in one conversation. Once it is reached, further assertions in that conversation are not
+ * stored.
+ */
 export const MAX_SOURCES = 100
 
 /** A source of the fact `id`. */
@@ -24,7 +27,10 @@ export type NewSource = Pick<
   | 'importedAt'
 >
 
-/** Key of a source: a turn version, an entry that recorded the fact, or all recordings without a conversation. */
+/**
+ * Key of a source: the id of the turn version, else the conversation and seq of the entry that recorded the fact, else
+ * one key for all facts recorded without a conversation.
+ */
 const sourceOf = ({ sourceTurnId, conversationId, seq }: NewSource): string =>
   sourceTurnId ?? (conversationId === null ? 'tenant' : `${conversationId} ${seq}`)
 
@@ -86,8 +92,8 @@ const isRemoved = (removed: RemovedSources, s: Sql): Sql =>
 
 /**
  * Removes the sources from the facts that have other sources. Such a fact's row then contains its first remaining
- * source, and the most trusted assertion of the remaining sources: first by the user whom the fact is about, then by
- * type of actor, then the latest.
+ * source, and the most trusted assertion of the remaining sources. An assertion by the user whom the fact is about is
+ * the most trusted; the others are ordered by type of actor, then latest first.
  */
 export async function removeSources(tx: Tx, factIds: readonly string[], removed: RemovedSources): Promise<void> {
   if (factIds.length === 0) return

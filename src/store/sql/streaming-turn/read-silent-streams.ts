@@ -1,5 +1,5 @@
-// Finds open turns whose writer no longer renews the lease, for the sweep that aborts them. Reads all streams, and the
-// last chunk of each, by the primary key of chunk.
+// Finds open turns whose writer no longer renews the lease, for the sweep that aborts them. Scans the table stream, and
+// reads the last chunk of each streaming turn by the primary key of chunk.
 
 import type { Db } from '../../db.ts'
 

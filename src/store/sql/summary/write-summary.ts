@@ -38,8 +38,8 @@ export async function writeSummary(db: Db, summary: WrittenSummary): Promise<Sum
 }
 
 /**
- * Marks summaries that cover the changed turn or a later one as stale. Summaries that they replaced become current
- * again if they end before the changed turn. The caller has locked the conversation in the transaction that
+ * Marks summaries that cover the changed turn or a later one as stale. A summary that a stale one replaced becomes
+ * current again if it ends before the changed turn. The caller has locked the conversation in the transaction that
  * changes the turn.
  */
 export async function revokeSummaries(tx: Tx, conversationId: string, rootSeq: number): Promise<void> {
