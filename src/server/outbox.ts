@@ -1,4 +1,4 @@
-// The frames waiting for one socket. Frames added within GATHER_MS are written together; a frame whose payload is not
+// The frames waiting for one socket. Frames that wait together are written together; a frame whose payload is not
 // ready delays all later frames. Senders that respect `isFull` keep at most about MAX_WAITING_BYTES for a slow socket,
 // and less while the frames for all sockets of the process use much of TOTAL_WAITING_BYTES.
 
@@ -58,8 +58,11 @@ let totalWaiting = 0
 
 /** Returns the number of bytes that wait for all sockets of the process. */
 export const waitingBytes = (): number => totalWaiting
-/** Time for which frames are collected into one write, ms. */
-const GATHER_MS = 2
+/**
+ * Time for which frames are collected into one write, ms: as long as the last flush took, within these bounds. Flushes
+ * of many sockets then take at most half of the processor's time, and their writes become fewer and larger.
+ */
+const GATHER_MS = { min: 2, max: 10 }
 
 const CLOSING = 0x7d // }
 
@@ -74,14 +77,16 @@ let scheduled: (() => void)[] = []
 let gathering = false
 
 /**
- * Flushes the scheduled outboxes: after an idle period, in the same event loop iteration; under load, every GATHER_MS.
+ * Flushes the scheduled outboxes: after an idle period, in the same event loop iteration; under load, after GATHER_MS.
  */
 function flushAll(): void {
   const flushes = scheduled
   scheduled = []
   gathering = flushes.length > 0
+  if (!gathering) return
+  const start = performance.now()
   for (const flush of flushes) flush()
-  if (gathering) setTimeout(flushAll, GATHER_MS)
+  setTimeout(flushAll, Math.min(GATHER_MS.max, Math.max(GATHER_MS.min, performance.now() - start)))
 }
 
 function schedule(flush: () => void): void {
@@ -105,11 +110,12 @@ function createScheduler(flush: () => void): () => void {
   }
 }
 
-/** Returns the frames with their headers, `total` bytes together. Their payloads are ready. */
-function join(frames: readonly Frame[], total: number): Buffer {
+/** Returns the first `count` frames with their headers, `total` bytes together. Their payloads are ready. */
+function join(frames: readonly Frame[], count: number, total: number): Buffer {
   const out = Buffer.allocUnsafe(total)
   let offset = 0
-  for (const { prefix, payload } of frames) {
+  for (let index = 0; index < count; index++) {
+    const { prefix, payload } = frames[index]!
     const bytes = payload.bytes!
     offset = writeHeader(out, offset, prefix.length + bytes.length + 1)
     offset += prefix.copy(out, offset)
@@ -178,10 +184,10 @@ export function createOutbox(socket: Duplex): Outbox {
       ready += 1
     }
     if (ready > 0) {
-      const frames = waiting
-      waiting = frames.splice(ready)
+      const out = join(waiting, ready, total)
+      waiting = ready === waiting.length ? [] : waiting.slice(ready)
       size = waiting.reduce((sum, frame) => sum + sizeOf(frame), 0)
-      socket.write(join(frames, total))
+      socket.write(out)
     }
     if (waiting.length > 0) flushWhenReady(waiting[0]!.payload.ready)
     settle()
@@ -213,8 +219,9 @@ export function createOutbox(socket: Duplex): Outbox {
       return waitingNow()
     },
     emptied: () => waitUntil(() => waiting.length === 0),
-    // The cheap comparison first: `isFull` runs for every recipient of every event.
-    isFull: () => size + socket.writableLength > fullAt(totalWaiting) && !socket.destroyed,
+    // `isFull` runs for every recipient of every event, so it reads the socket only if `counted` is high. `counted` is
+    // not below the waiting bytes, answers since the last flush excepted.
+    isFull: () => counted > fullAt(totalWaiting) && waitingNow() > fullAt(totalWaiting),
     isBlocked: () => waitingNow() > 2 * fullAt(totalWaiting),
     isOverflowing: () => waitingNow() > overflowAt(totalWaiting),
     drained: () => waitUntil(() => !outbox.isFull()),
