@@ -77,7 +77,7 @@ const audienceField = (t: InputFieldBuilder) => ({
   }),
 })
 
-export const TurnInput = builder.inputType('TurnInput', {
+const TurnInput = builder.inputType('TurnInput', {
   description: 'A turn to append, with its content in `content` or `parts`.',
   fields: (t) => ({ ...turnFields(t), ...contentFields(t), ...audienceField(t) }),
 })
@@ -107,7 +107,7 @@ const AppendTurnInput = builder.inputType('AppendTurnInput', {
 })
 
 /** Fields of the payload of a mutation that writes one turn. */
-export const writtenFields = <Written extends Superseded>(t: ObjectFieldBuilder<Written>) => ({
+const writtenFields = <Written extends Superseded>(t: ObjectFieldBuilder<Written>) => ({
   turn: t.field({
     type: 'Turn',
     description: 'The written version, as its author sees it.',

@@ -111,7 +111,8 @@ builder.objectType('Fact', {
   }),
 })
 
-export const { Connection: FactConnection, Edge: FactEdge } = connectionOf<Fact>('Fact', 'facts', factCursor)
+const { Connection: FactConnection, Edge } = connectionOf<Fact>('Fact', 'facts', factCursor)
+export const FactEdge = Edge
 
 const FactFilter = builder.inputType('FactFilter', {
   description: 'Which facts a list holds: those that meet all that is given.',
