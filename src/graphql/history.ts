@@ -31,7 +31,7 @@ builder.objectField('Conversation', 'history', (t) =>
       before: t.arg.int({
         description:
           "Only what stands before this journal entry's number: the `seq` of the oldest turn at hand, or the "
-          + '`fromSeq` of a summary.',
+          + '`fromPosition` of a summary.',
       }),
       includeSummaries: t.arg.boolean({
         defaultValue: false,

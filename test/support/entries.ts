@@ -12,7 +12,7 @@ export const turnRow = (id: string, seq: number, more: Partial<TurnRow> = {}): T
   id,
   conversationId: CONVERSATION,
   seq,
-  rootSeq: seq,
+  position: seq,
   actor: 'ann',
   role: 'ASSISTANT',
   status: 'COMMITTED',

@@ -39,8 +39,8 @@ import {
   type MeasuredMessage,
 } from './measure.ts'
 
-/** A current summary of the turns with root seqs fromSeq to toSeq. */
-type CoveringSummary = { id: string; content: string; fromSeq: number; toSeq: number }
+/** A current summary of the turns with positions fromPosition to toPosition. */
+type CoveringSummary = { id: string; content: string; fromPosition: number; toPosition: number }
 
 export type ContextMaterial = {
   systemPrompt: string | null
@@ -58,12 +58,12 @@ export type ContextMaterial = {
    */
   tooLong: CoveringSummary[]
   /**
-   * Turns read regardless of age: instructions, pinned turns, turns that summaries never cover. Ascending by root seq.
+   * Turns read regardless of age: instructions, pinned turns, turns that summaries never cover. Ascending by position.
    */
   kept: (ContextTurn & { pinned: boolean })[]
   /**
    * The newest turns after the last summary in `summaries`, and the newest turn; or all turns, if they may fit without
-   * summaries. Ascending by root seq. May contain kept turns.
+   * summaries. Ascending by position. May contain kept turns.
    */
   recent: ContextTurn[]
   /**
@@ -117,7 +117,7 @@ type Sections = {
 export async function assemble(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Context> {
   const { recall } = request
   const { summaries, recent } = material
-  const through = summaries.at(-1)?.toSeq ?? 0
+  const through = summaries.at(-1)?.toPosition ?? 0
   let sections = material.isWhole
     ? await fillSections(tokens, { ...material, summaries: [], tooLong: [] }, request)
     : null
@@ -142,9 +142,9 @@ const damagedItems = ({ damaged }: ContextMaterial): ContextItem[] =>
     ? []
     : [{ kind: 'RECENT', sourceIds: damaged, tokens: 0, included: false, reason: 'the stored content is damaged' }]
 
-/** Returns the turns after a root seq; if there are none, the newest turn with its tool call and results. */
+/** Returns the turns after a position; if there are none, the newest turn with its tool call and results. */
 function uncovered(recent: readonly ContextTurn[], through: number): ContextTurn[] {
-  const after = recent.filter(({ rootSeq }) => rootSeq > through)
+  const after = recent.filter(({ position }) => position > through)
   if (after.length > 0) return after
   return (matchCalls(recent).groups.get(recent.length - 1) ?? []).map((position) => recent[position]!)
 }
@@ -185,7 +185,7 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
   const chosen = chooseTurns(
     measured,
     chosenKept,
-    { ...request, rootSeqs: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete },
+    { ...request, positions: material.recent.map(({ position }) => position), complete: material.complete },
     minus(limits.window, spent),
   )
   await yieldIfDue()

@@ -28,7 +28,7 @@ export type MaterialRequest = {
   withFacts: boolean
   /** Whether to reserve space for recalled turns. */
   withRecall: boolean
-  /** Root seq after which recent turns are read; if set, no summaries are read. Null: no lower bound. */
+  /** Position after which recent turns are read; if set, no summaries are read. Null: no lower bound. */
   sinceSeq: number | null
   /**
    * Actors whose turns are read, with the results of their tool calls, besides instructions; if set, no summaries are
@@ -47,12 +47,12 @@ const MAX_TURNS = 1000
 const MIN_TOKENS = 100_000
 /** Maximum number of turns to search for the tool call that the newest turn answers. */
 const CALL_REACH = 256
-/** Greater than every root seq. */
+/** Greater than every position. */
 const MAX_SEQ = 2 ** 31 - 1
 
 /**
- * Reads the conversation's newest turns after a root seq, as many as may fit; returns them oldest first.
- * `complete` is true if all turns after that root seq were read. The page size is estimated from the average token
+ * Reads the conversation's newest turns after a position, as many as may fit; returns them oldest first.
+ * `complete` is true if all turns after that position were read. The page size is estimated from the average token
  * count, so that one page usually suffices.
  */
 async function readRecent(
@@ -71,7 +71,7 @@ async function readRecent(
   for (;;) {
     const page = await readRecentTurns(deps.pool, viewer, conversation.id, {
       after,
-      before: read.at(-1)?.rootSeq ?? MAX_SEQ,
+      before: read.at(-1)?.position ?? MAX_SEQ,
       actors,
       limit,
       tokens: maxTokens,
@@ -154,7 +154,7 @@ export async function readMaterial(
 
   const memory = await readProfilesAndFacts(deps, viewer, conversation, request)
   const fitting = summariesThatFit(summaries, request.tokenBudget, DEFAULT_SHARES, request.withRecall, memory.tokens)
-  const coveredThrough = fitting.taken.at(-1)?.toSeq ?? 0
+  const coveredThrough = fitting.taken.at(-1)?.toPosition ?? 0
   const readsAll = coveredThrough > 0 && mayFit(conversation, request)
   const [{ recent, complete, damaged: damagedRecent }, candidates] = await Promise.all([
     readRecent(deps, viewer, conversation, sinceSeq ?? (readsAll ? 0 : coveredThrough), request),

@@ -65,10 +65,10 @@ function unansweredIn(turns: readonly ContextTurn[], { callTurns }: CallMatches)
 }
 
 /** A turn that is considered regardless of age: an instruction, a pinned turn, or one that summaries never cover. */
-export type KeptTurn = MeasuredMessage & { rootSeq: number; isInstruction: boolean }
+export type KeptTurn = MeasuredMessage & { position: number; isInstruction: boolean }
 
 export type MeasuredTurns = {
-  /** The recent turns, by root seq. */
+  /** The recent turns, by position. */
   turns: MeasuredMessage[]
   /** The kept turns except those in `newest`, each rendered without the call or results that belong to it. */
   kept: KeptTurn[]
@@ -129,7 +129,7 @@ export async function measureTurns(
         : { kind: 'RECENT' as const, reason: 'no summary covers it, because it has an audience or was aborted' }
     keptTurns.push({
       ...(await measureMessage(tokens, { ...about, ...asText(turn) })),
-      rootSeq: turn.rootSeq,
+      position: turn.position,
       isInstruction,
     })
     await yieldIfDue()

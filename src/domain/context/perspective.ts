@@ -10,7 +10,7 @@ import type { Message } from './message.ts'
 /** The fields of a turn that its message is made from. */
 export type ContextTurn = {
   id: string
-  rootSeq: number
+  position: number
   actor: string
   role: Role
   status: string

@@ -170,7 +170,7 @@ function toTurn(conversationId: string, turn: AppendedTurn, seq: number, created
     id: turn.id,
     conversationId,
     seq,
-    rootSeq: seq,
+    position: seq,
     actor: turn.actor,
     role: turn.role as Role,
     status: turn.status,

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 import { Role } from '../../store/generated/enums.ts'
 import { countTurns, type TurnCount } from '../../store/sql/turn/count-turns.ts'
-import { pageTurns, type TurnsRead } from '../../store/sql/turn/page-turns.ts'
+import { pageTurns, type TurnPosition, type TurnsRead } from '../../store/sql/turn/page-turns.ts'
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { count, name, parse, time } from '../input.ts'
@@ -23,21 +23,20 @@ export type TurnFilter = z.input<typeof turnFilter>
 
 export type TurnsArgs = Paging & { filter?: TurnFilter | null; includeSuperseded?: boolean | null }
 
-type Position = { rootSeq: number; seq: number }
 /** Greater than every seq. */
 const MAX_SEQ = 2 ** 31 - 1
 
-const CURSOR = cursorFormat<Position>(
-  ({ rootSeq, seq }) => `turn:${rootSeq}:${seq}`,
+const CURSOR = cursorFormat<TurnPosition>(
+  ({ position, seq }) => `turn:${position}:${seq}`,
   /^turn:(\d{1,10}):(\d{1,10})$/,
   (...groups) => {
-    const [rootSeq, seq] = groups.map(Number) as [number, number]
-    return rootSeq < 2 ** 31 && seq < 2 ** 31 ? { rootSeq, seq } : null
+    const [position, seq] = groups.map(Number) as [number, number]
+    return position < 2 ** 31 && seq < 2 ** 31 ? { position, seq } : null
   },
 )
 
 /** Returns a turn's position in the transcript as an opaque cursor. Later writes do not invalidate it. */
-export const turnCursor = (turn: Position): string => CURSOR.encode(turn)
+export const turnCursor = (turn: TurnPosition): string => CURSOR.encode(turn)
 
 /** Maximum size of the turns on a page, in bytes. A page that would be larger ends earlier. */
 export const PAGE_BYTES = 1024 * 1024
@@ -76,8 +75,8 @@ export async function pageOfTurns(
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(turnFilter, args.filter ?? {})
   const includeSuperseded = args.includeSuperseded ?? false
-  // If superseded versions are not listed, a cursor is a position before or after all versions of its turn.
-  const edge = (position: Position, seq: number) => (includeSuperseded ? position : { ...position, seq })
+  // If superseded versions are not listed, a cursor is before or after all versions of its turn.
+  const edge = (version: TurnPosition, seq: number) => (includeSuperseded ? version : { ...version, seq })
   const turns = await pageTurns(deps.pool, viewer, conversationIds, {
     limit: page.size + 1,
     maxBytes: shareOf(PAGE_BYTES, conversationIds.length),
@@ -111,7 +110,7 @@ export type HistoryArgs = z.input<typeof historyArgs>
 const DEFAULT_LIMIT = 50
 
 /**
- * Returns the number of turns to read, and the root seq before which they end; null means that they end with the
+ * Returns the number of turns to read, and the position before which they end; null means that they end with the
  * newest.
  * @throws InvalidInput
  */
@@ -128,7 +127,7 @@ export function historyPage(
 }
 
 /**
- * Returns each conversation's newest turns, oldest first: at most `limit`, with a root seq below `before` if given.
+ * Returns each conversation's newest turns, oldest first: at most `limit`, with a position below `before` if given.
  * @throws InvalidInput, also if the turns would exceed HISTORY_BYTES, or the conversation's share of it
  */
 export async function history(
@@ -143,7 +142,7 @@ export async function history(
     limit: size,
     maxBytes,
     from: 'newest',
-    before: before == null ? null : { rootSeq: before, seq: 0 },
+    before: before == null ? null : { position: before, seq: 0 },
   })
   const turns = new Map(
     conversationIds.map((conversationId) => [

@@ -1,4 +1,4 @@
-// Edits and regenerations: supersedeTurn adds a version to a turn and keeps the older versions; all share the root seq.
+// Edits and regenerations: supersedeTurn adds a version to a turn and keeps the older versions; all share the position.
 // Each version has its own journal entry and the same audience.
 
 import { z } from 'zod'
@@ -30,7 +30,7 @@ export type WrittenEdit = {
   conversationId: string
   /** Whether the turn has no audience. Other turns are neither counted nor summarised. */
   isPublic: boolean
-  older: { id: string; rootSeq: number; isCommitted: boolean; tokenCount: number }
+  older: { id: string; position: number; isCommitted: boolean; tokenCount: number }
   /** Always committed. */
   newer: { tokenCount: number }
 }
@@ -85,7 +85,7 @@ async function findByClientId(tx: Tx, { conversationId }: LockedConversation, ed
 
 type Older = OlderVersion & {
   seq: number
-  rootSeq: number
+  position: number
   tokenCount: number
   pinned: boolean
   model: string | null
@@ -148,7 +148,7 @@ async function writeVersion(
       id: newer,
       conversationId,
       seq,
-      rootSeq: older.rootSeq,
+      position: older.position,
       actor,
       role: turn.role,
       status: 'COMMITTED',

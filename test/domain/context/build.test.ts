@@ -91,7 +91,7 @@ describe.each(backends)('a context on $name', (backend) => {
     const [item] = omitted(context)
     expect(item).toMatchObject({ kind: 'RECENT', tokens: 0, reason: 'the stored content is damaged' })
     expect([...item!.sourceIds].sort()).toEqual([...damaged].sort())
-    expect(await summarize(world.deps, tenant.as('owner'), { conversationId })).toMatchObject({ fromSeq: 4 })
+    expect(await summarize(world.deps, tenant.as('owner'), { conversationId })).toMatchObject({ fromPosition: 4 })
   })
 
   it.each(['recall', 'facts', 'profile', 'Summary'])(

@@ -21,8 +21,8 @@ import { casesOf } from '../../support/long.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1)
-type Version = { id: string; seq: number; rootSeq: number }
-const byPosition = (a: Version, b: Version) => a.rootSeq - b.rootSeq || a.seq - b.seq
+type Version = { id: string; seq: number; position: number }
+const byPosition = (a: Version, b: Version) => a.position - b.position || a.seq - b.seq
 
 describe.each(backends)('reading the transcript on $name', (backend) => {
   const world = useWorld(backend)
@@ -101,7 +101,8 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
         fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }), async (steps) => {
           const [tenant, conversationId] = await conversationOf(0)
           const all: Version[] = []
-          const newest = () => all.filter(({ rootSeq, seq }) => !all.some((o) => o.rootSeq === rootSeq && o.seq > seq))
+          const newest = () =>
+            all.filter(({ position, seq }) => !all.some((o) => o.position === position && o.seq > seq))
           for (const step of steps) {
             if ('append' in step) {
               for (let i = 0; i < step.append; i++) all.push(await tenant.append(conversationId, 'ann', 'said'))
@@ -124,7 +125,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
                 step.includeSuperseded
                   ? (!after || byPosition(turn, after) > 0) && (!before || byPosition(turn, before) < 0)
                   : // Without superseded versions, the cursors of all versions of a turn are equivalent.
-                    (!after || turn.rootSeq > after.rootSeq) && (!before || turn.rootSeq < before.rootSeq),
+                    (!after || turn.position > after.position) && (!before || turn.position < before.position),
               )
               const expected = step.backwards
                 ? between.slice(Math.max(0, between.length - step.size))
@@ -153,7 +154,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
             [argument]: 7,
             [argument === 'first' ? 'after' : 'before']: cursor,
           })
-          seen.push(...page.items.map(({ rootSeq }) => rootSeq))
+          seen.push(...page.items.map(({ position }) => position))
           if (!(argument === 'first' ? page.hasNextPage : page.hasPreviousPage) || seen.length > 100) break
           const edge = page.items.at(argument === 'first' ? -1 : 0)!
           cursor = turnCursor(edge)

@@ -50,7 +50,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     await tenant.append(conversationId, 'ann', 'later')
     const second = await edit(tenant, 'ann', first.id, 'v2')
     const third = await edit(tenant, 'ann', second.id, 'v3', { pinned: false, metadata: { why: 'typo' } })
-    expect([first, second, third].map(({ seq, rootSeq, pinned }) => [seq, rootSeq, pinned])).toEqual([
+    expect([first, second, third].map(({ seq, position, pinned }) => [seq, position, pinned])).toEqual([
       [2, 2, true],
       [4, 2, true],
       [5, 2, false],

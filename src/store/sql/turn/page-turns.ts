@@ -8,8 +8,8 @@ import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from './turn-col
 import { parameter, raw, sql } from '../sql.ts'
 import { among, howMany, newest, VIEWER, views, visible, type HowMany } from '../visible.ts'
 
-/** A position in a transcript: the seq of the turn's first version, then the seq of the version. */
-type TurnPosition = { rootSeq: number; seq: number }
+/** A version's place in the order of a transcript: by position, then by seq. */
+export type TurnPosition = { position: number; seq: number }
 
 type TurnPage = {
   /** Maximum number of turns per conversation. */
@@ -51,7 +51,7 @@ const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany) =>
   SELECT ${SELECTED_COLUMNS}, t.total > $15::integer
   FROM (${views(VIEWER, among(parameter(3), conversationIds))}) v
   CROSS JOIN LATERAL (
-    SELECT t.*, sum(t.bytes) OVER (ORDER BY t."rootSeq" ${raw(direction)}, t.seq ${raw(direction)}
+    SELECT t.*, sum(t.bytes) OVER (ORDER BY t."position" ${raw(direction)}, t.seq ${raw(direction)}
                                    ROWS UNBOUNDED PRECEDING) AS total
     FROM (
       SELECT ${TURN_COLUMNS}, least(${raw(SIZE)}, $15::integer) AS bytes
@@ -103,9 +103,9 @@ export async function pageTurns(
       viewer.actor,
       conversationIds,
       page.limit,
-      page.after?.rootSeq ?? 0,
+      page.after?.position ?? 0,
       page.after?.seq ?? 0,
-      page.before?.rootSeq ?? MAX_SEQ,
+      page.before?.position ?? MAX_SEQ,
       page.before?.seq ?? MAX_SEQ,
       page.includeSuperseded ?? false,
       page.actors ?? null,

@@ -31,7 +31,7 @@ export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string
 export async function readTurnsAt(
   pool: Pool,
   viewer: Viewer,
-  versions: readonly { conversationId: string; rootSeq: number; seq: number }[],
+  versions: readonly { conversationId: string; position: number; seq: number }[],
 ): Promise<TurnRow[]> {
   const { rows } = await pool.query<TurnRow>({
     name: 'read-turns-at',
@@ -40,7 +40,7 @@ export async function readTurnsAt(
       viewer.tenant,
       viewer.actor,
       versions.map(({ conversationId }) => conversationId),
-      versions.map(({ rootSeq }) => rootSeq),
+      versions.map(({ position }) => position),
       versions.map(({ seq }) => seq),
     ],
   })

@@ -11,7 +11,7 @@ const COLUMNS = {
   id: column<string>('id'),
   conversationId: column<string>('conversation_id'),
   seq: column<number>('seq'),
-  rootSeq: column<number>('root_seq'),
+  position: column<number>('root_seq'),
   actor: column<string>('actor'),
   role: column<Role>('role'),
   status: column<TurnStatus>('status'),
