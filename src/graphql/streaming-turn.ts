@@ -3,7 +3,7 @@
 import { abortTurn, appendDelta, commitTurn } from '../domain/streaming-turn/stream.ts'
 import { openTurn } from '../domain/turn/append.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, StreamClosed } from '../errors.ts'
-import { TokenCountsInput, TurnInput } from './append.ts'
+import { TokenUsageInput, TurnInput } from './append.ts'
 import { WRITER_TOKEN } from '../domain/turn/writer.ts'
 import { builder } from './builder.ts'
 import { ContentPartInput } from './content.ts'
@@ -98,9 +98,9 @@ const CommitTurnInput = builder.inputType('CommitTurnInput', {
       type: [ContentPartInput],
       description: 'What follows the streamed text, such as tool calls. No text parts.',
     }),
-    tokens: t.field({
-      type: TokenCountsInput,
-      description: 'Tokens as the provider billed them; those given on opening stay when left out.',
+    tokenUsage: t.field({
+      type: TokenUsageInput,
+      description: 'Numbers of tokens that the provider billed. Omit to keep those set by openTurn.',
     }),
     model: t.string({ description: 'The model that wrote it; the one given on opening stays when left out.' }),
     metadata: t.field({

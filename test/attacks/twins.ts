@@ -62,7 +62,7 @@ async function createWorld(target: Target, tenant: string, secret: string, seed:
   const options = { tenant, actor: 'ann' }
   const participants = ['ann', 'bob', 'eve', 'late'].map((actor) => ({
     actor,
-    ...(actor === 'late' && { history: 'SINCE_JOINED' }),
+    ...(actor === 'late' && { historyVisibility: 'SINCE_JOINED' }),
   }))
   const { id: conversationId } = await target.get<{ id: string }>(
     'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { ... on Conversation { id } } }',
@@ -109,7 +109,7 @@ function randomQuery(random: Random): string {
       ... on Recall { hits { score textScore memory { ${turn} } } } ... on Error { message } } }`,
     `{ buildContext(input: { conversationId: "${ID}", tokenBudget: ${200 + random.below(4_000)},
       query: ${query}, semanticRecall: { k: 5 } }) {
-      ... on Context { tokens messages { role name content } } ... on Error { message } } }`,
+      ... on Context { tokenCount messages { role name content } } ... on Error { message } } }`,
     `{ facts(filter: { conversationId: "${ID}" }) { edges { node { subject predicate object } } } }`,
     `{ facts(filter: { userId: "ann", includeSuperseded: true }) { edges { node { subject predicate object } } } }`,
     `{ conversation(id: "${MEMBERS_ID}") { title turns(first: ${first}) { ${page} } } }`,
@@ -120,7 +120,7 @@ function randomQuery(random: Random): string {
     `{ recall(input: { conversationId: "${MEMBERS_ID}", scope: ${random.pick(['CONVERSATION', 'OWNER', 'TENANT'])},
       query: ${query} }) { ... on Recall { hits { score } } ... on Error { message } } }`,
     `{ buildContext(input: { conversationId: "${MEMBERS_ID}", tokenBudget: 500 }) {
-      ... on Context { tokens } ... on Error { message } } }`,
+      ... on Context { tokenCount } ... on Error { message } } }`,
     `mutation { appendTurn(input: { conversationId: "${MEMBERS_ID}", turn: { role: USER, content: ${query} } }) {
       ... on Error { message } } }`,
     `mutation { addParticipant(input: { conversationId: "${MEMBERS_ID}", participant: { actor: "eve" } }) {

@@ -200,7 +200,7 @@ export function vectorSearchContract(
       const before = await appendAt(one, 0)
       await addParticipant(world.deps, as('owner'), {
         conversationId: one,
-        participant: { actor: 'eve', history: 'SINCE_JOINED' },
+        participant: { actor: 'eve', historyVisibility: 'SINCE_JOINED' },
       })
       const after = await appendAt(one, 70)
       expect(await nearest([one], 5, 'eve')).toEqual([versionOf(after)])

@@ -232,7 +232,7 @@ describe.each(backends)('views on $name', (backend) => {
     const turnAudience = present.length ? present : null
     switch (op.op) {
       case 'join': {
-        const participant = { actor: op.actor, history: op.history }
+        const participant = { actor: op.actor, historyVisibility: op.history }
         if (oracle.isMembersOnly && !oracle.isParticipant(op.actor)) {
           const refused = addParticipant(deps, viewer, { conversationId, participant })
           await expect(refused).rejects.toThrow(oracle.wasParticipant(op.actor) ? NotAllowed : NotFound)

@@ -13,7 +13,7 @@ const COMPACT = `mutation ($input: CompactInput!) { compact(input: $input) {
   ... on Error { code message }
 } }`
 const HISTORY = `query ($id: ID!, $limit: Int, $before: Int, $with: Boolean, $as: String) { conversation(id: $id) {
-  history(limit: $limit, before: $before, includeSummaries: $with, as: $as) {
+  history(limit: $limit, beforePosition: $before, includeSummaries: $with, as: $as) {
     __typename ... on Turn { seq text } ... on Summary { fromPosition toPosition }
   }
 } }`
@@ -84,6 +84,15 @@ describe.each(backends)('summaries on $name', (backend) => {
     expect(await history({ with: true, limit: 2 })).toEqual([7, 8])
     expect(await history({ with: true, before: 7 })).toEqual(['3-6'])
     expect(await history({ with: true, before: 3 })).toEqual([])
+    // After an edit of the last turn, the seq of the first item on a page is not its position.
+    const editLast = `mutation ($id: ID!) {
+      supersedeTurn(input: { turnId: $id, turn: { role: USER, content: "edited" } }) { ... on Turn { seq position } }
+    }`
+    const { seq, position } = (await ada(editLast, { id: turns[5].id })).supersedeTurn
+    expect(seq).toBeGreaterThan(position)
+    expect(await history({ with: true, limit: 1 })).toEqual([seq])
+    expect(await history({ with: true, limit: 1, before: position })).toEqual([7])
+    expect(await history({ with: true, limit: 1, before: 7 })).toEqual(['3-6'])
   })
 
   it('appear in the history before the turns that they do not cover', async () => {
@@ -101,7 +110,7 @@ describe.each(backends)('summaries on $name', (backend) => {
   it('are delivered when written, only to viewers who can see all covered turns', async () => {
     const { conversationId } = await conversationOf(3)
     await ada(`mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }`, {
-      input: { conversationId, participant: { actor: 'late', history: 'SINCE_JOINED' } },
+      input: { conversationId, participant: { actor: 'late', historyVisibility: 'SINCE_JOINED' } },
     })
     const follow = (actor: string) =>
       clients.follow(

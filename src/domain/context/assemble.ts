@@ -140,7 +140,7 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
 const damagedItems = ({ damaged }: ContextMaterial): ContextItem[] =>
   damaged.length === 0
     ? []
-    : [{ kind: 'RECENT', sourceIds: damaged, tokens: 0, included: false, reason: 'the stored content is damaged' }]
+    : [{ kind: 'RECENT', sourceIds: damaged, tokenCount: 0, included: false, reason: 'the stored content is damaged' }]
 
 /** Returns the turns after a position; if there are none, the newest turn with its tool call and results. */
 function uncovered(recent: readonly ContextTurn[], through: number): ContextTurn[] {
@@ -211,8 +211,8 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
 async function measureSystemPrompt(tokens: Tokens, systemPrompt: string | null): Promise<MeasuredMessage[]> {
   if (!systemPrompt?.trim()) return []
   const reason = "the conversation's system prompt"
-  const about = { kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sources: [], reason } as const
-  return [await measureMessage(tokens, textMessage({ ...about, sources: [] }, systemPrompt))]
+  const about = { kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sourceIds: [], reason } as const
+  return [await measureMessage(tokens, textMessage({ ...about, sourceIds: [] }, systemPrompt))]
 }
 
 /** Throws if the system prompt and the newest turn exceed a limit. */
@@ -260,20 +260,20 @@ function toContext(
   const messages = measured.map(({ size, ...message }) => ({
     ...message,
     content: contentOf(message.parts),
-    tokens: tokensOf(size),
+    tokenCount: tokensOf(size),
   }))
   const total = (some: readonly MeasuredMessage[]) =>
     tokensOf(plus(sizesOf(some), needsOpening(measured) ? opening : NOTHING))
   return {
     messages,
     tokenBudget,
-    tokens: total(measured),
+    tokenCount: total(measured),
     truncated: omitted.some(({ reason }) => reason !== ALREADY_INCLUDED),
     items: [
-      ...messages.map(({ kind, sources, tokens, reason }) => ({
+      ...messages.map(({ kind, sourceIds, tokenCount, reason }) => ({
         kind,
-        sourceIds: sources,
-        tokens,
+        sourceIds,
+        tokenCount,
         included: true,
         reason,
       })),

@@ -82,10 +82,10 @@ export function chooseTurns(
 ): ChosenTurns {
   const { turns, newest, groupOf, isOrphanResult } = measured
   const isNewest = new Set(newest)
-  const counted = new Map([...kept.instructions.taken, ...kept.taken].map((each) => [each.sources[0]!, each]))
-  const countedAt = (index: number) => counted.get(turns[index]!.sources[0]!)
+  const counted = new Map([...kept.instructions.taken, ...kept.taken].map((each) => [each.sourceIds[0]!, each]))
+  const countedAt = (index: number) => counted.get(turns[index]!.sourceIds[0]!)
   const omittedInstructionIds = new Set(idsOf(kept.instructions.omitted))
-  const isOmittedInstruction = (index: number) => omittedInstructionIds.has(turns[index]!.sources[0]!)
+  const isOmittedInstruction = (index: number) => omittedInstructionIds.has(turns[index]!.sourceIds[0]!)
   const sizes = sizesFrom(measured, (index) => countedAt(index) !== undefined || isOmittedInstruction(index))
   const start = windowStart({
     positions: request.positions,
@@ -104,14 +104,14 @@ export function chooseTurns(
     else window.push(turns[index]!)
   }
   const inWindow = new Set(idsOf(window))
-  const omitted = kept.omitted.filter(({ sources }) => !inWindow.has(sources[0]!))
+  const omitted = kept.omitted.filter(({ sourceIds }) => !inWindow.has(sourceIds[0]!))
   const omittedIds = new Set([...idsOf(omitted), ...omittedInstructionIds])
   const older = turns.filter(
-    ({ sources: [id] }, index) => index < start && !isNewest.has(index) && !counted.has(id!) && !omittedIds.has(id!),
+    ({ sourceIds: [id] }, index) => index < start && !isNewest.has(index) && !counted.has(id!) && !omittedIds.has(id!),
   )
   return {
     before: [...counted.values()]
-      .filter(({ sources }) => !inWindow.has(sources[0]!))
+      .filter(({ sourceIds }) => !inWindow.has(sourceIds[0]!))
       .sort((a, b) => a.position - b.position),
     window,
     size: sizes[start]!,

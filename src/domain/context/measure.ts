@@ -24,14 +24,20 @@ export const measureMessage = async (
 ): Promise<MeasuredMessage> => ({ ...message, size: await sizeOf(tokens, message, unanswered) })
 
 export const sizesOf = (measured: readonly MeasuredMessage[]) => sum(measured.map(({ size }) => size))
-export const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sources }) => sources)
+export const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sourceIds }) => sourceIds)
 
 /** Creates the manifest item for messages that are left out together. */
 export const omittedItem = (
   kind: ContextItem['kind'],
   measured: readonly MeasuredMessage[],
   reason: string,
-): ContextItem => ({ kind, sourceIds: idsOf(measured), tokens: tokensOf(sizesOf(measured)), included: false, reason })
+): ContextItem => ({
+  kind,
+  sourceIds: idsOf(measured),
+  tokenCount: tokensOf(sizesOf(measured)),
+  included: false,
+  reason,
+})
 
 /** Takes messages from the end, newest first, until one does not fit. */
 export function newestThatFit<T extends MeasuredMessage>(

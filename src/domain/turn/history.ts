@@ -8,15 +8,15 @@ import { pageTurns, type TurnPosition, type TurnsRead } from '../../store/sql/tu
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { count, name, parse, time } from '../input.ts'
-import { paging, slice, type Page, type Paging } from '../page.ts'
+import { DEFAULT_PAGE_SIZE, paging, slice, type Page, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
 import { withTextSoFar, type Turn } from './turn.ts'
 
 const turnFilter = z.object({
   actors: z.array(name).max(1000).nullish(),
   roles: z.array(z.enum(Role)).nullish(),
-  after: time.nullish(),
-  before: time.nullish(),
+  createdAfter: time.nullish(),
+  createdBefore: time.nullish(),
   sinceSeq: count.nullish(),
 })
 export type TurnFilter = z.input<typeof turnFilter>
@@ -86,8 +86,8 @@ export async function pageOfTurns(
     includeSuperseded,
     actors: filter.actors,
     roles: filter.roles,
-    since: filter.after,
-    until: filter.before,
+    since: filter.createdAfter,
+    until: filter.createdBefore,
     sinceSeq: filter.sinceSeq,
   })
   await withTextSoFar(
@@ -103,11 +103,8 @@ export async function pageOfTurns(
   )
 }
 
-const historyArgs = z.object({ limit: count.nullish(), before: count.nullish() })
+const historyArgs = z.object({ limit: count.nullish(), beforePosition: count.nullish() })
 export type HistoryArgs = z.input<typeof historyArgs>
-
-/** Default `limit` of `history`. */
-const DEFAULT_LIMIT = 50
 
 /**
  * Returns the number of turns to read, and the position before which they end; null means that they end with the
@@ -118,16 +115,16 @@ export function historyPage(
   { limits }: Pick<Platform, 'limits'>,
   args: HistoryArgs,
 ): { size: number; before: number | null } {
-  const { limit, before } = parse(historyArgs, args)
-  const size = limit ?? DEFAULT_LIMIT
+  const { limit, beforePosition } = parse(historyArgs, args)
+  const size = limit ?? DEFAULT_PAGE_SIZE
   if (size < 1 || size > limits.pageSize) {
     throw InvalidInput.at('limit', `is ${size}; it must be 1 to ${limits.pageSize}`)
   }
-  return { size, before: before ?? null }
+  return { size, before: beforePosition ?? null }
 }
 
 /**
- * Returns each conversation's newest turns, oldest first: at most `limit`, with a position below `before` if given.
+ * Returns each conversation's newest turns, oldest first: at most `limit`, with a position below `beforePosition` if given.
  * @throws InvalidInput, also if the turns would exceed HISTORY_BYTES, or the conversation's share of it
  */
 export async function history(

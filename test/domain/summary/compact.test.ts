@@ -284,7 +284,7 @@ describe.each(backends)('compaction on $name', (backend) => {
   ])('fails with the same error for an actor who joined after %s', async (_, turns, isSummarised) => {
     if (turns > 0) await append(turns)
     if (isSummarised) await summarize(deps, tenant.as('ada'), { conversationId })
-    const participant = { actor: 'late', history: 'SINCE_JOINED' as const }
+    const participant = { actor: 'late', historyVisibility: 'SINCE_JOINED' as const }
     await addParticipant(deps, tenant.as('ada'), { conversationId, participant })
     const refusal = { message: expect.stringMatching(/^You do not see all turns/) }
     await expect(summarize(deps, tenant.as('late'), { conversationId })).rejects.toMatchObject(refusal)

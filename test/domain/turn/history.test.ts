@@ -1,4 +1,4 @@
-// Reading a transcript: filters, history(limit, before), and pages in both directions. Each page equals the
+// Reading a transcript: filters, history(limit, beforePosition), and pages in both directions. Each page equals the
 // corresponding slice of a plain array, regardless of writes between pages.
 
 import fc from 'fast-check'
@@ -223,7 +223,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       ["a turn's id as a cursor", { before: newId('turn') }, /^before: /],
       ['an unknown role', { filter: { roles: ['KING' as 'USER'] } }, /^roles\.0: /],
       ['a negative sinceSeq', { filter: { sinceSeq: -1 } }, /^sinceSeq: must not be negative$/],
-      ['an invalid time', { filter: { after: new Date(NaN) } }, /^after: /],
+      ['an invalid time', { filter: { createdAfter: new Date(NaN) } }, /^createdAfter: /],
       ['U+0000 in an actor', { filter: { actors: ['a\0'] } }, /U\+0000/],
     ])('reject %s', async (_, args, message) => {
       const [tenant, conversationId] = await conversationOf(1)
@@ -264,13 +264,13 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       [{ roles: [] }, ''],
       [{ roles: ['USER'] }, '145'],
       [{ roles: ['SYSTEM', 'ASSISTANT'] }, '23'],
-      [{ after: at(3) }, '345'],
-      [{ before: at(3) }, '12'],
-      [{ after: at(2), before: at(4) }, '23'],
+      [{ createdAfter: at(3) }, '345'],
+      [{ createdBefore: at(3) }, '12'],
+      [{ createdAfter: at(2), createdBefore: at(4) }, '23'],
       [{ sinceSeq: 0 }, '12345'],
       [{ sinceSeq: 4 }, '345'],
       [{ sinceSeq: 2 ** 31 - 1 }, ''],
-      [{ actors: ['ann'], roles: ['USER'], after: at(2) }, '5'],
+      [{ actors: ['ann'], roles: ['USER'], createdAfter: at(2) }, '5'],
       [{ actors: ['nobody'] }, ''],
     ])('with %j finds %s', async (filter, found) => {
       const [tenant, conversationId] = await mixed()
@@ -298,7 +298,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     it('accepts an extreme time or rejects it with a validation error', async () => {
       const [tenant, conversationId] = await mixed()
       for (const time of [new Date(8.64e15), new Date(-8.64e15), new Date('0000-06-01T00:00:00Z')]) {
-        const found = await textsOf(tenant, conversationId, { filter: { before: time } }).catch((error) => error)
+        const found = await textsOf(tenant, conversationId, { filter: { createdBefore: time } }).catch((error) => error)
         expect(found).toSatisfy((answer) => answer instanceof InvalidInput || Array.isArray(answer))
       }
     })
@@ -331,20 +331,21 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     it('with `before` returns the turns at positions before that seq, even if they were edited later', async () => {
       const [tenant, conversationId] = await conversationOf(5)
       // The ParticipantJoined entry has seq 1, so turn n has seq n + 1.
-      expect(await readHistory(tenant, conversationId, { before: 4 })).toEqual(['1', '2'])
-      expect(await readHistory(tenant, conversationId, { before: 4, limit: 1 })).toEqual(['2'])
-      for (const before of [0, 1, 2]) expect(await readHistory(tenant, conversationId, { before })).toEqual([])
-      expect(await readHistory(tenant, conversationId, { before: 2 ** 31 - 1 })).toEqual(upTo(5).map(String))
+      expect(await readHistory(tenant, conversationId, { beforePosition: 4 })).toEqual(['1', '2'])
+      expect(await readHistory(tenant, conversationId, { beforePosition: 4, limit: 1 })).toEqual(['2'])
+      for (const beforePosition of [0, 1, 2])
+        expect(await readHistory(tenant, conversationId, { beforePosition })).toEqual([])
+      expect(await readHistory(tenant, conversationId, { beforePosition: 2 ** 31 - 1 })).toEqual(upTo(5).map(String))
       await supersede(tenant, (await pageOf(tenant, conversationId, { first: 1 })).items[0]!.id, 'edited')
-      expect(await readHistory(tenant, conversationId, { before: 4 })).toEqual(['edited', '2'])
-      expect(await readHistory(tenant, conversationId, { before: 7 })).toEqual(['edited', '2', '3', '4', '5'])
+      expect(await readHistory(tenant, conversationId, { beforePosition: 4 })).toEqual(['edited', '2'])
+      expect(await readHistory(tenant, conversationId, { beforePosition: 7 })).toEqual(['edited', '2', '3', '4', '5'])
     })
 
     it.each([
       [{ limit: 0 }, 'limit: is 0; it must be 1 to 200'],
       [{ limit: 201 }, 'limit: is 201; it must be 1 to 200'],
       [{ limit: -1 }, 'limit: must not be negative'],
-      [{ before: -1 }, 'before: must not be negative'],
+      [{ beforePosition: -1 }, 'beforePosition: must not be negative'],
     ])('rejects %j', async (args, message) => {
       const [tenant, conversationId] = await conversationOf(0)
       await expect(readHistory(tenant, conversationId, args)).rejects.toThrow(

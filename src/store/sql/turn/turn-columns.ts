@@ -24,7 +24,7 @@ const COLUMNS = {
   model: column<string | null>('model'),
   adapter: column<string | null>('adapter'),
   traceId: column<string | null>('trace_id'),
-  sources: column<unknown[] | null>('sources'),
+  citations: column<unknown[] | null>('sources'),
   pinned: column<boolean>('pinned'),
   metadata: column<Record<string, unknown> | null>('metadata'),
   supersededBy: column<string | null>('superseded_by'),
