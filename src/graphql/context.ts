@@ -231,8 +231,9 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     }),
     sinceSeq: t.int({
       description:
-        'Only turns whose place lies after this journal entry, such as the `lastReadSeq` of a participant; '
-        + 'instructions and pinned turns stand nevertheless.',
+        'Only turns whose newest version was written, committed or aborted after this journal entry, such as the '
+        + '`lastReadSeq` of a participant: new turns, and turns edited since, which keep their position. Instructions and '
+        + 'pinned turns are included anyway; summaries are not.',
     }),
     query: t.string({
       description: 'What to recall for: 1 to 10,000 characters. The words of the newest USER message when left out.',

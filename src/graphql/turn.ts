@@ -217,8 +217,8 @@ const TurnFilter = builder.inputType('TurnFilter', {
     createdBefore: t.field({ type: 'DateTime', description: 'Turns created before this time.' }),
     sinceSeq: t.int({
       description:
-        'Turns whose newest version was written after this journal entry: new turns, and turns edited since, which keep '
-        + 'their position. With `includeSuperseded`, only the versions written after it.',
+        'Turns whose newest version was written, committed or aborted after this journal entry: new turns, and turns '
+        + 'edited since, which keep their position. With `includeSuperseded`, selects each version by itself.',
     }),
   }),
 })

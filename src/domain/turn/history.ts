@@ -5,6 +5,7 @@ import { InvalidInput } from '../../errors.ts'
 import { Role } from '../../store/generated/enums.ts'
 import { countTurns, type TurnCount } from '../../store/sql/turn/count-turns.ts'
 import { pageTurns, type TurnPosition, type TurnsRead } from '../../store/sql/turn/page-turns.ts'
+import { readTurnsClosedAfter } from '../../store/sql/turn/read-turns-closed-after.ts'
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { count, name, parse, time } from '../input.ts'
@@ -63,7 +64,8 @@ export function wholeHistory(read: TurnsRead | undefined, maxBytes: number): Tur
 /**
  * Returns a page of each conversation's turns in the viewer's view, oldest first. Unknown conversations get an empty
  * page. A page has fewer turns than requested if more would exceed PAGE_BYTES, or the conversation's share of it; it
- * has at least one turn if there is any.
+ * has at least one turn if there is any. `filter.sinceSeq` selects the turns whose newest version was written, committed
+ * or aborted after that entry; if superseded versions are listed, it selects each version by itself.
  * @throws InvalidInput
  */
 export async function pageOfTurns(
@@ -77,6 +79,7 @@ export async function pageOfTurns(
   const includeSuperseded = args.includeSuperseded ?? false
   // If superseded versions are not listed, a cursor is before or after all versions of its turn.
   const edge = (version: TurnPosition, seq: number) => (includeSuperseded ? version : { ...version, seq })
+  const { sinceSeq } = filter
   const turns = await pageTurns(deps.pool, viewer, conversationIds, {
     limit: page.size + 1,
     maxBytes: shareOf(PAGE_BYTES, conversationIds.length),
@@ -88,7 +91,8 @@ export async function pageOfTurns(
     roles: filter.roles,
     since: filter.createdAfter,
     until: filter.createdBefore,
-    sinceSeq: filter.sinceSeq,
+    sinceSeq,
+    closedSince: sinceSeq ? await readTurnsClosedAfter(deps.pool, viewer, conversationIds, sinceSeq) : null,
   })
   await withTextSoFar(
     deps,

@@ -5,9 +5,10 @@ import { createConversation } from '../../../src/domain/conversation.ts'
 import { buildContext, type BuildContextInput } from '../../../src/domain/context/build.ts'
 import type { Context } from '../../../src/domain/context/message.ts'
 import { render } from '../../../src/domain/context/render.ts'
-import { abortTurn, appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
+import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { compact, summarize } from '../../../src/domain/summary/compact.ts'
 import { appendTurn, appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
+import { pageOfTurns } from '../../../src/domain/turn/history.ts'
 import type { TurnInput } from '../../../src/domain/turn/turn-input.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { BudgetTooSmall, InvalidInput, NotFound } from '../../../src/errors.ts'
@@ -332,6 +333,52 @@ describe.each(backends)('a context on $name', (backend) => {
     const context = await build(tenant, conversationId, { sinceSeq: seq })
     expect(texts(context)).toEqual(['Be kind.', ...[7, 8].map((n) => `This is what was said as number ${n}.`)])
     expect(context.truncated).toBe(false)
+  })
+
+  it('limited to the turns after a seq contains older turns that were edited, committed or aborted after it', async () => {
+    const tenant = world.tenant()
+    const conversationId = await conversationWith(tenant, null)
+    const edited = await tenant.append(conversationId, 'ada', 'Frist.')
+    await tenant.append(conversationId, 'ada', 'Unchanged.')
+    const open = (content: string) =>
+      openTurn(world.deps, tenant.as('bot'), {
+        writerToken: WRITER,
+        conversationId,
+        turn: { role: 'ASSISTANT', metadata: { content } },
+      })
+    const [committed, aborted, still] = [await open('committed'), await open('aborted'), await open('still open')]
+    const before = await tenant.append(conversationId, 'ada', 'Edited before.')
+    await supersedeTurn(world.deps, tenant.as('ada'), {
+      turnId: before.id,
+      turn: { role: 'USER', content: 'Old edit.' },
+    })
+    const hidden = await tenant.append(conversationId, 'ada', 'Secret.', { audience: ['eve'] })
+    const sinceSeq = (await tenant.lastSeq(conversationId))!
+    for (const [turn, text] of [
+      [committed, 'Done.'],
+      [aborted, 'Half'],
+      [still, 'Not yet'],
+    ] as const) {
+      await appendDelta(world.deps, tenant.as('bot'), { writerToken: WRITER, turnId: turn.id, text })
+    }
+    const end = { writerToken: WRITER }
+    await commitTurn(world.deps, tenant.as('bot'), { ...end, turnId: committed.id })
+    await abortTurn(world.deps, tenant.as('bot'), { ...end, turnId: aborted.id, reason: 'lost' })
+    await tenant.append(conversationId, 'eve', 'New.')
+    await supersedeTurn(world.deps, tenant.as('ada'), { turnId: edited.id, turn: { role: 'USER', content: 'First.' } })
+    await supersedeTurn(world.deps, tenant.as('ada'), { turnId: hidden.id, turn: { role: 'USER', content: 'Secret!' } })
+
+    const context = await build(tenant, conversationId, { sinceSeq })
+    expect(texts(context)).toEqual(['First.', 'Done.', expect.stringContaining('Half'), 'New.'])
+    expect(context.truncated).toBe(false)
+    expect(texts(await build(tenant, conversationId, { sinceSeq }, 'eve'))).toContain('Secret!')
+    const byAda = await build(tenant, conversationId, { sinceSeq, filterParticipants: ['ada'] })
+    expect(texts(byAda)).toEqual(['First.'])
+    const listed = await pageOfTurns(world.deps, tenant.as('owner'), [conversationId], { filter: { sinceSeq } })
+    expect(listed.get(conversationId)!.items.map(({ text }) => text)).toEqual(['First.', 'Done.', 'Half', 'New.'])
+    // The newest turns come first if not all fit.
+    const small = await build(tenant, conversationId, { sinceSeq, recentTurns: 2, strategy: 'SIMPLE' })
+    expect(texts(small)).toEqual([expect.stringContaining('Half'), 'New.'])
   })
 
   it('marks aborted turns, omits streaming turns, and uses the newest version', async () => {

@@ -52,6 +52,42 @@ export async function readRecentTurns(
   return rows.map(turnOf)
 }
 
+// Reads the entries after `since`, then the turns that they name: few, because the turns after `since` fit the window.
+const CHANGED = {
+  name: 'context-changed-turns',
+  text: sql`
+    SELECT ${SELECTED_COLUMNS} FROM ${conversation}
+    CROSS JOIN LATERAL (
+      SELECT t.*, sum(t."tokenCount") OVER (ORDER BY t."position" DESC ROWS UNBOUNDED PRECEDING) AS total
+      FROM (
+      SELECT ${TURN_COLUMNS} FROM turn t
+      WHERE t.conversation_id = v.id AND t.root_seq <= $4::integer
+        AND t.id IN (SELECT e.turn_id FROM entry e WHERE e.conversation_id = v.id AND e.seq > $4::integer
+                                                     AND e.kind IN ('SUPERSEDED', 'COMMITTED', 'ABORTED'))
+        AND t.status IN ('COMMITTED', 'ABORTED') AND ${visible()} AND ${newest()}
+        AND ($5::text[] IS NULL OR t.actor = ANY ($5::text[]) OR t.role = 'TOOL')
+      ORDER BY t.root_seq DESC LIMIT $6::integer) t) t
+    WHERE t.total - t."tokenCount" <= $7::integer`.text,
+}
+
+/**
+ * Committed and aborted turns with position up to `since` whose newest version was written, committed or aborted after
+ * the entry `since`. Newest first, limited like `readRecentTurns`.
+ */
+export async function readChangedTurns(
+  pool: Pool,
+  viewer: Viewer,
+  conversationId: string,
+  { since, actors, limit, tokens }: { since: number; actors: readonly string[] | null; limit: number; tokens: number },
+): Promise<TurnRow[]> {
+  const { rows } = await pool.query<unknown[]>({
+    rowMode: 'array',
+    ...CHANGED,
+    values: [viewer.tenant, viewer.actor, conversationId, since, actors, limit, tokens],
+  })
+  return rows.map(turnOf)
+}
+
 /** Maximum number of SYSTEM turns. The oldest ones are read, because they are included first. */
 const MAX_SYSTEM = 1000
 /** Maximum numbers of pinned turns, and of turns that are never summarised. The newest ones are read. */

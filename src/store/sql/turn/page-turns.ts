@@ -30,8 +30,10 @@ type TurnPage = {
   /** Only turns created in [since, until). */
   since?: Date | null
   until?: Date | null
-  /** Only versions with a seq greater than this. */
+  /** Only versions with a seq greater than this, and those in `closedSince`. */
   sinceSeq?: number | null
+  /** Ids of versions that `sinceSeq` does not exclude: `readTurnsClosedAfter`. */
+  closedSince?: readonly string[] | null
 }
 
 /** Estimated size of a token, in bytes. */
@@ -64,7 +66,7 @@ const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany) =>
           AND ($11::role[] IS NULL OR t.role = ANY ($11::role[]))
           AND ($12::timestamptz IS NULL OR t.created_at >= $12::timestamptz)
           AND ($13::timestamptz IS NULL OR t.created_at < $13::timestamptz)
-          AND ($14::integer IS NULL OR t.seq > $14::integer)
+          AND ($14::integer IS NULL OR t.seq > $14::integer OR t.id = ANY ($16::text[]))
         THEN true ELSE false END
       ORDER BY t.root_seq ${raw(direction)}, t.seq ${raw(direction)}
       LIMIT $4::integer) t) t
@@ -114,6 +116,7 @@ export async function pageTurns(
       page.until ?? null,
       page.sinceSeq ?? null,
       page.maxBytes,
+      page.closedSince ?? null,
     ],
   })
   const pages = new Map<string, TurnsRead>()
