@@ -4,7 +4,7 @@ import { addParticipant, MAX_UNREAD, markRead, removeParticipant } from '../doma
 import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
 import { builder } from './builder.ts'
-import { loadParticipants, loadUnreadCount } from './loaders.ts'
+import { loadParticipant, loadParticipants, loadUnreadCount } from './loaders.ts'
 import { readFor, viewerOf } from './inherited-view.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { orErrors } from './result.ts'
@@ -71,6 +71,18 @@ builder.objectField('Conversation', 'participants', (t) =>
     description: 'Who is in the conversation and who has left it (`leftAt` tells), in the order of joining.',
     extensions: SHAREABLE,
     resolve: (conversation, _, context) => loadParticipants(context, viewerOf(context, conversation), conversation.id),
+  }),
+)
+
+builder.objectField('Turn', 'author', (t) =>
+  t.field({
+    type: 'Participant',
+    nullable: true,
+    description:
+      'The author as a present or former participant of the conversation. Every author is one, so this is null only if the '
+      + 'conversation was deleted after the turn was read.',
+    extensions: SHAREABLE,
+    resolve: (turn, _, context) => loadParticipant(context, viewerOf(context, turn), turn),
   }),
 )
 

@@ -1,18 +1,11 @@
-// Turns: the type, its versions, and pages of a conversation's transcript. A page of 50 turns is the most frequent
+// Turns: the type, and pages of a conversation's transcript; their versions are in version.ts. A page of 50 turns is the most frequent
 // read, so most fields are plain properties of the row.
 
 import { turnCursor } from '../domain/turn/history.ts'
-import { isEdited, type Turn } from '../domain/turn/turn.ts'
+import type { Turn } from '../domain/turn/turn.ts'
 import { builder } from './builder.ts'
 import { connectionOf } from './connection.ts'
-import {
-  loadConversationOf,
-  loadNextVersion,
-  loadPageOfTurns,
-  loadParticipant,
-  loadPreviousVersion,
-  loadVersionNumber,
-} from './loaders.ts'
+import { loadConversationOf, loadPageOfTurns } from './loaders.ts'
 import { Node } from './node.ts'
 import { viewerOf } from './inherited-view.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
@@ -100,34 +93,7 @@ builder.objectType('Turn', {
       description:
         'Number of the journal entry that created this version. Ascending in the conversation; each version has its own.',
     }),
-    position: t.exposeInt('position', {
-      description:
-        'Place of the turn in the history: the `seq` of its first version. All versions of a turn have the same position, '
-        + 'and lists are ordered by it.',
-    }),
-    version: t.int({
-      description:
-        'Number of this version among the versions that the viewer sees: 1 for the first version, 2 for the first edit. '
-        + 'Versions outside the view are not counted.',
-      extensions: PER_VIEWER,
-      resolve: (turn, _, context) =>
-        isEdited(turn) ? loadVersionNumber(context, viewerOf(context, turn), turn.id) : 1,
-    }),
-    isEdited: t.boolean({
-      description: 'Whether this version superseded an earlier one. False for the first version of every turn.',
-      extensions: SHAREABLE,
-      resolve: isEdited,
-    }),
     actor: t.exposeString('actor', { description: 'Id of the author: a user, an agent or a tool.' }),
-    author: t.field({
-      type: 'Participant',
-      nullable: true,
-      description:
-        'The author as a participant of the conversation, present or former. An author becomes a participant by the turn, '
-        + 'so null is not expected; it means that the participant does not exist any more.',
-      extensions: SHAREABLE,
-      resolve: (turn, _, context) => loadParticipant(context, viewerOf(context, turn), turn),
-    }),
     role: t.expose('role', { type: RoleEnum, description: 'In whose part it is said, as models know it.' }),
     status: t.expose('status', {
       type: TurnStatusEnum,
@@ -178,22 +144,6 @@ builder.objectType('Turn', {
       description: "The caller's own data, an object; empty when none was given.",
       extensions: SHAREABLE,
       resolve: ({ metadata }) => metadata ?? NOTHING,
-    }),
-    supersedes: t.field({
-      type: 'Turn',
-      nullable: true,
-      description: 'The previous version that the viewer sees. Null for the first version.',
-      extensions: PER_VIEWER,
-      resolve: (turn, _, context) =>
-        isEdited(turn) ? loadPreviousVersion(context, viewerOf(context, turn), turn.id) : null,
-    }),
-    supersededBy: t.field({
-      type: 'Turn',
-      nullable: true,
-      description: 'The next version that the viewer sees. Null for the newest version.',
-      extensions: PER_VIEWER,
-      resolve: (turn, _, context) =>
-        turn.supersededBy === null ? null : loadNextVersion(context, viewerOf(context, turn), turn.id),
     }),
     abortReason: t.exposeString('abortReason', {
       nullable: true,
