@@ -5,7 +5,7 @@ import { InvalidInput } from '../../errors.ts'
 import { Role } from '../../store/generated/enums.ts'
 import { countTurns, type TurnCount } from '../../store/sql/turn/count-turns.ts'
 import { pageTurns, type TurnPosition, type TurnsRead } from '../../store/sql/turn/page-turns.ts'
-import { readTurnsClosedAfter } from '../../store/sql/turn/read-turns-closed-after.ts'
+import { readChangesSince } from '../../store/sql/turn/read-changes-since.ts'
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { count, name, parse, time } from '../input.ts'
@@ -62,6 +62,23 @@ export function wholeHistory(read: TurnsRead | undefined, maxBytes: number): Tur
 }
 
 /**
+ * Returns the filter for the turns that changed after the entry `sinceSeq`, and a lower bound of their positions, so that
+ * older turns are not read. The bound is not below `after`.
+ */
+async function changedSince(
+  { pool }: Platform,
+  viewer: Viewer,
+  conversationIds: readonly string[],
+  sinceSeq: number | null | undefined,
+  after: TurnPosition | null,
+) {
+  if (!sinceSeq || (after !== null && after.position >= sinceSeq)) return { after, sinceSeq }
+  const { firstPosition, closedIds } = await readChangesSince(pool, viewer, conversationIds, sinceSeq)
+  const bound = firstPosition === null ? { position: sinceSeq, seq: MAX_SEQ } : { position: firstPosition, seq: 0 }
+  return { after: after !== null && after.position >= bound.position ? after : bound, sinceSeq, closedIds }
+}
+
+/**
  * Returns a page of each conversation's turns in the viewer's view, oldest first. Unknown conversations get an empty
  * page. A page has fewer turns than requested if more would exceed PAGE_BYTES, or the conversation's share of it; it
  * has at least one turn if there is any. `filter.sinceSeq` selects the turns whose newest version was written, committed
@@ -79,20 +96,18 @@ export async function pageOfTurns(
   const includeSuperseded = args.includeSuperseded ?? false
   // If superseded versions are not listed, a cursor is before or after all versions of its turn.
   const edge = (version: TurnPosition, seq: number) => (includeSuperseded ? version : { ...version, seq })
-  const { sinceSeq } = filter
+  const after = page.after == null ? null : edge(CURSOR.decode(page.after, 'after'), MAX_SEQ)
   const turns = await pageTurns(deps.pool, viewer, conversationIds, {
     limit: page.size + 1,
     maxBytes: shareOf(PAGE_BYTES, conversationIds.length),
     from: page.backwards ? 'newest' : 'oldest',
-    after: page.after == null ? null : edge(CURSOR.decode(page.after, 'after'), MAX_SEQ),
+    ...(await changedSince(deps, viewer, conversationIds, filter.sinceSeq, after)),
     before: page.before == null ? null : edge(CURSOR.decode(page.before, 'before'), 0),
     includeSuperseded,
     actors: filter.actors,
     roles: filter.roles,
     since: filter.createdAfter,
     until: filter.createdBefore,
-    sinceSeq,
-    closedSince: sinceSeq ? await readTurnsClosedAfter(deps.pool, viewer, conversationIds, sinceSeq) : null,
   })
   await withTextSoFar(
     deps,

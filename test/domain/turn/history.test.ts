@@ -4,7 +4,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { newId } from '../../../src/domain/id.ts'
-import { appendTurns } from '../../../src/domain/turn/append.ts'
+import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
+import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import {
   history,
   MIN_SHARE_BYTES,
@@ -19,9 +20,12 @@ import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { casesOf } from '../../support/long.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1)
 type Version = { id: string; seq: number; position: number }
+const newestOf = <V extends Version>(all: readonly V[]) =>
+  all.filter(({ position, seq }) => !all.some((o) => o.position === position && o.seq > seq))
 const byPosition = (a: Version, b: Version) => a.position - b.position || a.seq - b.seq
 
 describe.each(backends)('reading the transcript on $name', (backend) => {
@@ -294,6 +298,72 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       await supersede(tenant, first.id, '1 edited')
       expect(await textsOf(tenant, conversationId, { filter: { sinceSeq: 6 } })).toEqual(['1 edited', '5'])
     })
+
+    it('with sinceSeq finds the turns written, edited or closed after the entry, on pages of any size', async () => {
+      const step = fc.record({ op: fc.constantFrom('append', 'open', 'close', 'supersede'), pick: fc.nat(100) })
+      const reading = fc.record({
+        back: fc.nat(12),
+        size: fc.integer({ min: 1, max: 4 }),
+        includeSuperseded: fc.boolean(),
+      })
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { minLength: 4, maxLength: 20 }),
+          fc.array(reading, { minLength: 6, maxLength: 6 }),
+          async (steps, readings) => {
+            const [tenant, conversationId] = await conversationOf(0)
+            const writer = { writerToken: WRITER }
+            /** Versions with the newest entry about each. */
+            const all: (Version & { changed: number; isOpen: boolean })[] = []
+            const lastSeq = async () => (await tenant.lastSeq(conversationId))!
+            for (const { op, pick } of steps) {
+              const open = all.filter(({ isOpen }) => isOpen)
+              const closed = newestOf(all).filter(({ isOpen }) => !isOpen)
+              if (op === 'append') {
+                const turn = await tenant.append(conversationId, 'ann', 'said')
+                all.push({ ...turn, changed: turn.seq, isOpen: false })
+              } else if (op === 'open') {
+                const turn = await openTurn(world.deps, tenant.as('ann'), {
+                  ...writer,
+                  conversationId,
+                  turn: { role: 'USER' },
+                })
+                all.push({ ...turn, changed: turn.seq, isOpen: true })
+              } else if (op === 'close' && open.length > 0) {
+                const turn = open[pick % open.length]!
+                const end = pick % 2 ? abortTurn : commitTurn
+                if (end === commitTurn)
+                  await appendDelta(world.deps, tenant.as('ann'), { ...writer, turnId: turn.id, text: 'x' })
+                await end(world.deps, tenant.as('ann'), { ...writer, turnId: turn.id })
+                Object.assign(turn, { isOpen: false, changed: await lastSeq() })
+              } else if (op === 'supersede' && closed.length > 0) {
+                const turn = await supersede(tenant, closed[pick % closed.length]!.id, 'edited')
+                all.push({ ...turn, changed: turn.seq, isOpen: false })
+              }
+            }
+            for (const { back, size, includeSuperseded } of readings) {
+              const sinceSeq = Math.max(0, (await lastSeq()) - back)
+              const expected = (includeSuperseded ? all : newestOf(all))
+                .filter(({ changed }) => changed > sinceSeq)
+                .sort(byPosition)
+                .map(({ id }) => id)
+              const found: string[] = []
+              let after: string | null = null
+              do {
+                const args = { first: size, after, includeSuperseded, filter: { sinceSeq } }
+                const page = await pageOf(tenant, conversationId, args)
+                found.push(...page.items.map(({ id }) => id))
+                after = page.hasNextPage ? turnCursor(page.items.at(-1)!) : null
+              } while (after !== null)
+              expect(found).toEqual(expected)
+              const last = await pageOf(tenant, conversationId, { last: size, includeSuperseded, filter: { sinceSeq } })
+              expect(last.items.map(({ id }) => id)).toEqual(expected.slice(-size))
+            }
+          },
+        ),
+        { numRuns: casesOf(15) },
+      )
+    }, 60_000)
 
     it('accepts an extreme time or rejects it with a validation error', async () => {
       const [tenant, conversationId] = await mixed()

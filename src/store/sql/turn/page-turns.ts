@@ -30,10 +30,10 @@ type TurnPage = {
   /** Only turns created in [since, until). */
   since?: Date | null
   until?: Date | null
-  /** Only versions with a seq greater than this, and those in `closedSince`. */
+  /** Only versions with a seq greater than this, and those in `closedIds`. */
   sinceSeq?: number | null
-  /** Ids of versions that `sinceSeq` does not exclude: `readTurnsClosedAfter`. */
-  closedSince?: readonly string[] | null
+  /** Ids of versions that `sinceSeq` does not exclude (read-changes-since.ts). */
+  closedIds?: readonly string[] | null
 }
 
 /** Estimated size of a token, in bytes. */
@@ -116,7 +116,7 @@ export async function pageTurns(
       page.until ?? null,
       page.sinceSeq ?? null,
       page.maxBytes,
-      page.closedSince ?? null,
+      page.closedIds ?? null,
     ],
   })
   const pages = new Map<string, TurnsRead>()
