@@ -126,10 +126,11 @@ describe.each(backends)('participants on $name', (backend) => {
   it('are read by key in the order of the keys; null if the actor never joined or the conversation is invisible', async () => {
     const tenant = world.tenant()
     const open = await tenant.newConversation('ann', 'bob')
-    const { id: hidden } = await createConversation(world.deps, tenant.as('ann'), {
+    const { conversation } = await createConversation(world.deps, tenant.as('ann'), {
       visibility: 'MEMBERS',
       participants: [{ actor: 'ann', displayName: 'Ann' }],
     })
+    const hidden = conversation.id
     await leave(tenant, open, 'bob')
     const keys = [
       { conversationId: hidden, actor: 'ann' },
@@ -299,8 +300,8 @@ describe.each(backends)('participants on $name', (backend) => {
       await read(tenant, conversationId, 'bob', 3)
       const turn = { role: 'ASSISTANT' as const }
       const [committed, aborted] = [
-        await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn }),
-        await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn }),
+        (await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn })).turn,
+        (await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn })).turn,
       ]
       expect(await unread(tenant, conversationId, 'bob')).toBe(0)
       await appendDelta(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId: committed.id, text: 'a' })

@@ -18,7 +18,7 @@ const CONTEXT = `query Context($input: BuildContextInput!) {
       tokenCount tokenBudget truncated stablePrefixTokens
       items { kind sourceIds tokenCount included reason }
     }
-    ... on Error { code message }
+    ... on UserError { code message }
     ... on InvalidInput { issues { path } }
     ... on BudgetTooSmall { required }
   }
@@ -89,7 +89,7 @@ describe.each(backends)('buildContext on $name', (backend) => {
     const { recordFacts } = await as('ada')(
       `mutation ($conversationId: ID!) {
       recordFacts(input: { conversationId: $conversationId, facts: [{ subject: "Ada", predicate: "keeps", object: "bees" }] }) {
-        ... on FactExtraction { facts { id } }
+        ... on RecordFactsPayload { facts { id } }
       }
     }`,
       { conversationId: withFact },

@@ -44,7 +44,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     return [tenant, conversationId]
   }
   const supersede = (tenant: Tenant, turnId: string, content: string) =>
-    supersedeTurn(world.deps, tenant.as('ann'), { turnId, turn: { role: 'USER', content } })
+    supersedeTurn(world.deps, tenant.as('ann'), { turnId, turn: { role: 'USER', content } }).then(({ turn }) => turn)
 
   describe('large turns', () => {
     const LARGE = 200_000
@@ -323,7 +323,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
                 const turn = await tenant.append(conversationId, 'ann', 'said')
                 all.push({ ...turn, changed: turn.seq, isOpen: false })
               } else if (op === 'open') {
-                const turn = await openTurn(world.deps, tenant.as('ann'), {
+                const { turn } = await openTurn(world.deps, tenant.as('ann'), {
                   ...writer,
                   conversationId,
                   turn: { role: 'USER' },
