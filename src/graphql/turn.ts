@@ -181,7 +181,8 @@ builder.objectField('Conversation', 'turns', (t) =>
   t.field({
     type: TurnConnection,
     description:
-      'A page of the transcript as the viewer sees it, oldest first; 50 turns unless `first` or `last` says otherwise.',
+      'A page of the turns that the viewer sees, in ascending order of `position`, and of `seq` for versions of one turn. '
+      + 'Returns 50 turns unless `first` or `last` is given.',
     extensions: PER_VIEWER,
     args: {
       first: t.arg.int({
@@ -196,7 +197,7 @@ builder.objectField('Conversation', 'turns', (t) =>
       }),
       includeSuperseded: t.arg.boolean({
         defaultValue: false,
-        description: 'Whether older versions are listed too, before the newer ones.',
+        description: 'Whether superseded versions are listed, too. Defaults to false.',
       }),
       as: t.arg.string({
         description: "In whose view; the viewer's when left out. It holds for all that is selected below.",

@@ -106,8 +106,8 @@ export async function pageOfTurns(
     includeSuperseded,
     actors: filter.actors,
     roles: filter.roles,
-    since: filter.createdAfter,
-    until: filter.createdBefore,
+    createdAfter: filter.createdAfter,
+    createdBefore: filter.createdBefore,
   })
   await withTextSoFar(
     deps,

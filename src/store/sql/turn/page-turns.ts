@@ -27,9 +27,9 @@ type TurnPage = {
   includeSuperseded?: boolean
   actors?: readonly string[] | null
   roles?: readonly Role[] | null
-  /** Only turns created in [since, until). */
-  since?: Date | null
-  until?: Date | null
+  /** Only turns created in [createdAfter, createdBefore). */
+  createdAfter?: Date | null
+  createdBefore?: Date | null
   /** Only versions with a seq greater than this, and those in `closedIds`. */
   sinceSeq?: number | null
   /** Ids of versions that `sinceSeq` does not exclude (read-changes-since.ts). */
@@ -112,8 +112,8 @@ export async function pageTurns(
       page.includeSuperseded ?? false,
       page.actors ?? null,
       page.roles ?? null,
-      page.since ?? null,
-      page.until ?? null,
+      page.createdAfter ?? null,
+      page.createdBefore ?? null,
       page.sinceSeq ?? null,
       page.maxBytes,
       page.closedIds ?? null,
