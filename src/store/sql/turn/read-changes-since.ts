@@ -15,7 +15,7 @@ const STATEMENT = sql`
   WHERE ${visible()}`.text
 
 /** `firstPosition`: the lowest position of a changed turn, null for none. `closedIds`: the turns with a seq up to the entry. */
-export type ChangesSince = { firstPosition: number | null; closedIds: string[] }
+type ChangesSince = { firstPosition: number | null; closedIds: string[] }
 
 /**
  * The visible changes, after the entry `seq`, of turns with position up to `seq`. Reads the later entries of the
