@@ -6,6 +6,7 @@ import type { Appended, AppendedTurns } from '../domain/turn/appended.ts'
 import { supersedeTurn, type Superseded } from '../domain/turn/supersede.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
 import { builder, type InputFieldBuilder, type ObjectFieldBuilder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ContentPartInput } from './content.ts'
 import { orErrors, payload } from './result.ts'
 import { RoleEnum, turnEdge, TurnEdge } from './turn.ts'
@@ -82,7 +83,7 @@ const audienceField = (t: InputFieldBuilder) => ({
   }),
 })
 
-export const TurnInput = builder.inputType('TurnInput', {
+const TurnInput = builder.inputType('TurnInput', {
   description: 'A turn to append, with its content in `content` or `parts`.',
   fields: (t) => ({ ...turnFields(t), ...contentFields(t), ...audienceField(t) }),
 })
@@ -102,7 +103,7 @@ const TurnVersionInput = builder.inputType('TurnVersionInput', {
 const AppendTurnInput = builder.inputType('AppendTurnInput', {
   description: 'What is said in which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation it is said in.' }),
+    ...conversationRef(t, 'that receives the turn'),
     turn: t.field({ type: TurnInput, required: true, description: 'What is said.' }),
     expectedLastSeq: t.int({
       description:
@@ -112,7 +113,7 @@ const AppendTurnInput = builder.inputType('AppendTurnInput', {
 })
 
 /** Fields of the payload of a mutation that writes one turn. */
-export const writtenFields = <Written extends Superseded>(t: ObjectFieldBuilder<Written>) => ({
+const writtenFields = <Written extends Superseded>(t: ObjectFieldBuilder<Written>) => ({
   turn: t.field({
     type: 'Turn',
     description: 'The written version, as its author sees it.',
@@ -152,7 +153,10 @@ builder.mutationField('appendTurn', (t) =>
     args: {
       input: t.arg({ type: AppendTurnInput, required: true, description: 'The conversation, and what is said there.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) => appendTurn(deps, viewer, input),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input, input.turn.actor)
+      return appendTurn(context.deps, context.viewer, given)
+    },
   }),
 )
 
@@ -186,7 +190,7 @@ const AppendTurnsPayload = payload<AppendedTurns>('AppendTurns').implement({
 const AppendTurnsInput = builder.inputType('AppendTurnsInput', {
   description: 'Several things said in one conversation at once.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation they are said in.' }),
+    ...conversationRef(t, 'that receives the turns'),
     turns: t.field({
       type: [TurnInput],
       required: true,
@@ -207,7 +211,10 @@ builder.mutationField('appendTurns', (t) =>
         description: 'The conversation, and what is said there.',
       }),
     },
-    resolve: (_, { input }, { deps, viewer }) => appendTurns(deps, viewer, input),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input, input.turns[0]?.actor)
+      return appendTurns(context.deps, context.viewer, given)
+    },
   }),
 )
 

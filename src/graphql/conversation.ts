@@ -102,10 +102,12 @@ builder.queryField('conversation', (t) =>
 
 type ConversationPage = Page<Conversation> & { order: NonNullable<ConversationsArgs['orderBy']> }
 
-export const { Connection: ConversationConnection, Edge: ConversationEdge } = connectionOf<
-  Conversation,
-  ConversationPage
->('Conversation', 'conversations', (conversation, { order }) => conversationCursor(conversation, order))
+const { Connection: ConversationConnection, Edge } = connectionOf<Conversation, ConversationPage>(
+  'Conversation',
+  'conversations',
+  (conversation, { order }) => conversationCursor(conversation, order),
+)
+export const ConversationEdge = Edge
 
 const ConversationOrderEnum = builder.enumType('ConversationOrder', {
   description: 'What a list of conversations is ordered by; newest first either way.',

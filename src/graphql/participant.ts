@@ -4,6 +4,7 @@ import { addParticipant, MAX_UNREAD, markRead, removeParticipant, type Participa
 import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
 import { builder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadParticipant, loadParticipants, loadUnreadCount } from './loaders.ts'
 import { readFor, viewerOf } from './inherited-view.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
@@ -117,7 +118,7 @@ export const participantPayload = (verb: 'AddParticipant' | 'RemoveParticipant' 
 const AddParticipantInput = builder.inputType('AddParticipantInput', {
   description: 'Who joins which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation to join.' }),
+    ...conversationRef(t, 'to join'),
     participant: t.field({
       type: ParticipantInput,
       required: true,
@@ -136,14 +137,17 @@ builder.mutationField('addParticipant', (t) =>
     args: {
       input: t.arg({ type: AddParticipantInput, required: true, description: 'The conversation, and who joins it.' }),
     },
-    resolve: async (_, { input }, { deps, viewer }) => ({ participant: await addParticipant(deps, viewer, input) }),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input)
+      return { participant: await addParticipant(context.deps, context.viewer, given) }
+    },
   }),
 )
 
 const RemoveParticipantInput = builder.inputType('RemoveParticipantInput', {
   description: 'Who leaves which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation to leave.' }),
+    ...conversationRef(t, 'to leave'),
     actor: t.string({ required: true, description: 'Who leaves; they must be in the conversation.' }),
   }),
 })
@@ -161,14 +165,17 @@ builder.mutationField('removeParticipant', (t) =>
         description: 'The conversation, and who leaves it.',
       }),
     },
-    resolve: async (_, { input }, { deps, viewer }) => ({ participant: await removeParticipant(deps, viewer, input) }),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input)
+      return { participant: await removeParticipant(context.deps, context.viewer, given) }
+    },
   }),
 )
 
 const MarkReadInput = builder.inputType('MarkReadInput', {
   description: 'Who has read a conversation, and how far.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation that was read.' }),
+    ...conversationRef(t, 'that was read'),
     seq: t.int({
       required: true,
       description: 'The newest journal entry that was read. Marks only move forward: a lower one changes nothing.',
@@ -188,7 +195,7 @@ builder.mutationField('markRead', (t) =>
     },
     async resolve(_, { input }, context) {
       const { deps, viewer } = context
-      const participant = await markRead(deps, viewer, input)
+      const participant = await markRead(deps, viewer, await atConversation(context, input, input.as))
       return { participant: readFor(context, actAs(viewer, input.as), participant, (read) => [read]) }
     },
   }),

@@ -7,6 +7,7 @@ import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, StreamClose
 import { appendedPayload, StreamingTurnInput, TokenUsageInput } from './append.ts'
 import { WRITER_TOKEN } from '../domain/turn/writer.ts'
 import { builder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ContentPartInput } from './content.ts'
 import { loadTurnOf } from './loaders.ts'
 import { orErrors, payload } from './result.ts'
@@ -17,7 +18,7 @@ const WRITER_TOKEN_DESCRIPTION = 'The writerToken with which the turn was opened
 const OpenTurnInput = builder.inputType('OpenTurnInput', {
   description: 'Who begins to speak in which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation it is said in.' }),
+    ...conversationRef(t, 'that receives the turn'),
     turn: t.field({ type: StreamingTurnInput, required: true, description: 'The turn, without its content.' }),
     expectedLastSeq: t.int({
       description:
@@ -43,7 +44,10 @@ builder.mutationField('openTurn', (t) =>
     args: {
       input: t.arg({ type: OpenTurnInput, required: true, description: 'The conversation, and who speaks there.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) => openTurn(deps, viewer, input),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input, input.turn.actor)
+      return openTurn(context.deps, context.viewer, given)
+    },
   }),
 )
 

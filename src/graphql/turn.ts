@@ -157,7 +157,8 @@ builder.objectType('Turn', {
   }),
 })
 
-export const { Connection: TurnConnection, Edge: TurnEdge } = connectionOf<Turn>('Turn', 'turns', turnCursor)
+const { Connection: TurnConnection, Edge } = connectionOf<Turn>('Turn', 'turns', turnCursor)
+export const TurnEdge = Edge
 
 /** Returns the edge of a turn in Conversation.turns. */
 export const turnEdge = (turn: Turn) => ({ node: turn, page: NO_PAGE })

@@ -321,7 +321,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     let edits = 0
     model.before = async () => {
       if (edits++ > 0) return
-      ;(await supersedeTurn(deps, tenant.as('ada'), { turnId: turns[2]!.id, turn: turn('edited meanwhile') })).turn
+      await supersedeTurn(deps, tenant.as('ada'), { turnId: turns[2]!.id, turn: turn('edited meanwhile') })
     }
     const { content } = await summarize(deps, tenant.as('ada'), { conversationId, through: turns[4]!.id })
     expect(content).toBe('summary 2')
