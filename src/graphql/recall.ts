@@ -159,13 +159,13 @@ const RecallInput = builder.inputType('RecallInput', {
       type: [RoleEnum],
       description: 'Turns in any of these roles, and facts taken from such turns; an empty list matches none.',
     }),
-    after: t.field({
+    createdAfter: t.field({
       type: 'DateTime',
-      description: 'Turns said, facts observed and summaries written at this time or later.',
+      description: 'Turns and summaries created, and facts observed, at this time or later.',
     }),
-    before: t.field({
+    createdBefore: t.field({
       type: 'DateTime',
-      description: 'Turns said, facts observed and summaries written earlier than this.',
+      description: 'Turns and summaries created, and facts observed, before this time.',
     }),
     metadata: t.field({
       type: 'JSON',
