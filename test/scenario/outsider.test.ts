@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { expect, describe, it } from 'vitest'
 import pg from 'pg'
 import { createConversation, updateConversation } from '../../src/domain/conversation.ts'
+import { derivedId } from '../../src/domain/derived-id.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { recordFacts } from '../../src/domain/fact/record.ts'
 import { newId, type Kind } from '../../src/domain/id.ts'
@@ -51,6 +52,12 @@ const cases: Record<string, Case> = {
   ],
   'Query.node': (ids) =>
     Object.values(ids).map((id) => `{ node(id: ${text(id)}) { __typename id ... on Turn { text } } }`),
+  'Query.nodes': (ids) => {
+    const participants = ['ann', 'bob'].map((actor) =>
+      derivedId({ kind: 'participant', conversationId: ids.conversation, actor }),
+    )
+    return `{ nodes(ids: ${JSON.stringify([...Object.values(ids), ...participants])}) { __typename id } }`
+  },
   // memoryAudit comes before recall, which marks facts as recalled a moment later.
   'Query.memoryAudit': () => `{ memoryAudit { activeFacts supersededFacts exactDuplicatesSkipped exactDuplicateRate
     nearDuplicateRate openContradictions neverRecalledRate waitingJobs } }`,
@@ -71,7 +78,7 @@ const cases: Record<string, Case> = {
     `{ facts(filter: { conversationId: ${text(conversation)} }) { edges { node { ${FACT} } } } }`,
   ],
   'Query.userProfile': () => '{ userProfile(userId: "ann") { content tokenCount } }',
-  'Query.jobs': () => '{ jobs { name state userId conversation { id } } }',
+  'Query.jobs': () => '{ jobs { nodes { name state userId conversation { id } } } }',
   // This field reports the progress of all tenants together, so it has no operation here.
   'Query.embedding': () => [],
   'Mutation.appendTurn': ({ conversation }) => [
