@@ -24,8 +24,8 @@ export type Conversation = { turnCount: number; lastSeq: number; participants: U
 const TURN = 'id seq actor status text audience'
 const ERROR = '... on Error { code message }'
 const FOLLOW = `
-  subscription Follow($conversationId: ID!, $after: Int) {
-    conversationEvents(conversationId: $conversationId, after: $after) {
+  subscription Follow($conversationId: ID!, $afterSeq: Int) {
+    conversationEvents(conversationId: $conversationId, afterSeq: $afterSeq) {
       __typename
       seq
       ... on TurnAppended { turn { ${TURN} } }
@@ -104,7 +104,7 @@ export function connect(url: string, actor: string) {
   ): Promise<void> {
     while (!hasLeft) {
       try {
-        const variables = { conversationId, after: last }
+        const variables = { conversationId, afterSeq: last }
         const following = client.iterate<{ conversationEvents: Event }>({ query: FOLLOW, variables })
         for await (const { data, errors } of following) {
           if (errors?.length) throw new Error(errors[0]!.message)

@@ -208,7 +208,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       expect([...found.facts.flat(), ...found.factsById, ...found.sources]).toEqual([])
       expect(found.counts).toBeUndefined()
       expect(JSON.stringify(found)).not.toContain(CANARY)
-      await expect(readEventsOf(world.deps, other.as(actor), { conversationId, after: 0 })).rejects.toThrow(NotFound)
+      await expect(readEventsOf(world.deps, other.as(actor), { conversationId, afterSeq: 0 })).rejects.toThrow(NotFound)
     }
   })
 
@@ -222,7 +222,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const listen = async (name: string, actor: string, after?: number) => {
       const events: unknown[] = []
       received.set(`${actor} ${name}`, events)
-      const stream = await readEventsOf(deps, tenant.as(actor), { conversationId, after })
+      const stream = await readEventsOf(deps, tenant.as(actor), { conversationId, afterSeq: after })
       streams.push(
         (async () => {
           for await (const event of stream) events.push(event)

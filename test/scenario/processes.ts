@@ -159,8 +159,8 @@ export function follow(servers: Server[], conversationId: string): Reader {
   const seqs: number[] = []
   let socket: WebSocket | null = null
   let stopped = false
-  const query = `subscription($conversationId: ID!, $after: Int) {
-    conversationEvents(conversationId: $conversationId, after: $after) { seq ... on Gap { resumeAfter } }
+  const query = `subscription($conversationId: ID!, $afterSeq: Int) {
+    conversationEvents(conversationId: $conversationId, afterSeq: $afterSeq) { seq ... on Gap { resumeAfterSeq } }
   }`
   class Tracked extends WebSocket {
     constructor(...args: ConstructorParameters<typeof WebSocket>) {
@@ -180,7 +180,7 @@ export function follow(servers: Server[], conversationId: string): Reader {
       try {
         const events = client.iterate<{ conversationEvents: { seq: number | null } }>({
           query,
-          variables: { conversationId, after: seqs.at(-1) ?? 0 },
+          variables: { conversationId, afterSeq: seqs.at(-1) ?? 0 },
         })
         for await (const { data } of events) {
           if (data?.conversationEvents.seq != null) seqs.push(data.conversationEvents.seq)
