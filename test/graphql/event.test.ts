@@ -219,18 +219,27 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     ])
   })
 
-  it('deliver the changes of all conversations of the viewer to the inbox', async () => {
+  it('deliver the unread conversations of the viewer to the inbox, then the changes of all conversations', async () => {
+    const unreadId = await makeConversation(['dora', 'ada'], { title: 'Unread' })
+    await append(unreadId, 'not read yet')
     const inbox = await follow(
-      'bob',
+      'dora',
       `subscription {
       inbox { conversationId reason unreadCount conversation { title turnCount } at }
     }`,
     )
     const next = async () => (await inbox.next()).value.inbox
-    const conversationId = await makeConversation(['bob', 'ada'], { title: 'Conversation' })
+    expect(await next()).toEqual({
+      conversationId: unreadId,
+      reason: 'UNREAD',
+      unreadCount: 1,
+      conversation: { title: 'Unread', turnCount: 1 },
+      at: expect.any(String),
+    })
+    const conversationId = await makeConversation(['dora', 'ada'], { title: 'Conversation' })
     const base = { conversationId, at: expect.any(String), conversation: { title: 'Conversation', turnCount: 0 } }
     expect(await next()).toEqual({ ...base, reason: 'ADDED', unreadCount: 0 })
-    await append(conversationId, 'psst', { audience: ['bob'] })
+    await append(conversationId, 'psst', { audience: ['dora'] })
     const conversation = { title: 'Conversation', turnCount: 1 }
     expect(await next()).toEqual({ ...base, reason: 'TURN', unreadCount: 1, conversation })
     await write(`deleteConversation(id: "${conversationId}")`)
