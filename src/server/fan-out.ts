@@ -28,7 +28,7 @@ import type { Payload } from './outbox.ts'
 /** The shared subscription. */
 const FIELD = 'conversationEvents'
 /** Its arguments that select the start, the events and the reader, but do not change how an event is rendered. */
-const SELECTING = ['afterSeq', 'types', 'as']
+const SELECTING = new Set(['afterSeq', 'types', 'as'])
 
 /** The analysis of an operation of a document, computed once for all clients that send it. */
 type SharedDocument = {
@@ -72,7 +72,7 @@ function analyse(
 
   const selecting = new Set<string>()
   for (const argument of field.arguments ?? []) {
-    if (argument.value.kind === Kind.VARIABLE && SELECTING.includes(argument.name.value)) {
+    if (argument.value.kind === Kind.VARIABLE && SELECTING.has(argument.name.value)) {
       selecting.add(argument.value.name.value)
     }
   }
@@ -80,7 +80,7 @@ function analyse(
   visit(document, {
     VariableDefinition: () => false,
     Argument: (node, _key, _parent, _path, ancestors) =>
-      ancestors.at(-1) === field && SELECTING.includes(node.name.value) ? false : undefined,
+      ancestors.at(-1) === field && SELECTING.has(node.name.value) ? false : undefined,
     Variable: (node) => void usedElsewhere.add(node.name.value),
   })
   for (const name of usedElsewhere) selecting.delete(name)

@@ -64,7 +64,7 @@ export function connect(url: string, actor: string) {
     url: url.replace(/^http/, 'ws'),
     webSocketImpl: WebSocket,
     connectionParams: { 'x-actor': actor },
-    // The client's own retries would repeat events, because they send the first `after` again.
+    // `follow` connects again itself, because `disconnect` decides when.
     retryAttempts: 0,
     lazyCloseTimeout: 1_000,
     on: { connected: (opened) => void (socket = opened as WebSocket) },
