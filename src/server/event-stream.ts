@@ -133,7 +133,17 @@ async function sendResults(
 
 export function createEventStreams(services: OperationServices): EventStreams {
   const open = new Set<ServerResponse>()
+  let isClosing = false
   const { mask } = services
+
+  const interrupt = (response: ServerResponse) => response.end(() => response.req.socket.end())
+
+  function start(response: ServerResponse): void {
+    startStream(response)
+    if (isClosing) return void interrupt(response)
+    open.add(response)
+    response.once('close', () => open.delete(response))
+  }
 
   return {
     async answer(viewer, request, response, body) {
@@ -170,15 +180,14 @@ export function createEventStreams(services: OperationServices): EventStreams {
       const refusal = errors[0] && refusalOfStream(errors[0])
       if (refusal) refuseWith(response, errors, refusal)
       else {
-        open.add(response)
-        response.once('close', () => open.delete(response))
-        if (!response.destroyed) startStream(response)
+        if (!response.destroyed) start(response)
         void sendResults(response, outbox, result, mask)
       }
       return true
     },
     close() {
-      for (const response of open) response.end(() => response.req.socket.end())
+      isClosing = true
+      for (const response of open) interrupt(response)
     },
   }
 }
