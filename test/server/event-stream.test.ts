@@ -281,7 +281,8 @@ describe.each(backends)('an event stream on $name', (backend) => {
       const stream = await open({ query: FOLLOW, variables: { id, afterSeq: 0 }, headers })
       const viewer = tenant.as('ada')
       const turn = { role: 'ASSISTANT' as const }
-      const { id: turnId } = await openTurn(server.deps, viewer, { conversationId: id, writerToken: WRITER, turn })
+      const opened = await openTurn(server.deps, viewer, { conversationId: id, writerToken: WRITER, turn })
+      const turnId = opened.turn.id
       await appendDelta(server.deps, viewer, { turnId, writerToken: WRITER, text: 'Hi' })
       await stream.until(3)
       await markRead(server.deps, viewer, { conversationId: id, seq: 2 })

@@ -33,9 +33,11 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   let inboxes: AsyncIterator<InboxEvent>[]
 
   const newConversation = async (participants: CreateConversationInput['participants']) =>
-    (await createConversation(one.deps, ada, { participants })).id
+    (await createConversation(one.deps, ada, { participants })).conversation.id
   const append = (actor: string, more: Partial<TurnInput> = {}) =>
-    appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x', actor, ...more } })
+    appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x', actor, ...more } }).then(
+      ({ turn }) => turn,
+    )
   const open = async (actor: string, more: Partial<TurnInput> = {}) =>
     (
       await openTurn(one.deps, ada, {
@@ -43,7 +45,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
         conversationId,
         turn: { role: 'ASSISTANT', actor, ...more },
       })
-    ).id
+    ).turn.id
 
   type Inbox = {
     events: InboxEvent[]
@@ -62,7 +64,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       events,
       async reasons(of = conversationId) {
         // Make one more change, which the actor receives after all earlier changes.
-        const lastId = (await createConversation(one.deps, viewer, { participants: [{ actor }] })).id
+        const lastId = (await createConversation(one.deps, viewer, { participants: [{ actor }] })).conversation.id
         await expect.poll(() => events.some((event) => event.conversationId === lastId), { timeout: 10_000 }).toBe(true)
         await new Promise((resolve) => setTimeout(resolve, 50))
         return events.filter((event) => event.conversationId === of).map(({ reason }) => reason)
@@ -111,10 +113,11 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   })
 
   describe('delivers UNREAD first', () => {
-    const titled = (title: string, actors: string[]) =>
-      createConversation(one.deps, ada, { title, participants: actors.map((actor) => ({ actor })) })
-    const say = (conversationId: string, actor: string, more: Partial<TurnInput> = {}) =>
-      appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x', actor, ...more } })
+    const titled = async (title: string, actors: string[]) =>
+      (await createConversation(one.deps, ada, { title, participants: actors.map((actor) => ({ actor })) }))
+        .conversation
+    const say = async (conversationId: string, actor: string, more: Partial<TurnInput> = {}) =>
+      (await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x', actor, ...more } })).turn
 
     it('for each conversation with turns that the participant sees and has not read, the most recently active first', async () => {
       const [old, own, read, left, hidden, recent] = await Promise.all(
@@ -189,7 +192,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await eve.reasons()).toEqual(['ADDED'])
     await append('ada')
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN'])
-    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
+    await updateConversation(one.deps, ada, { conversationId, title: 'new' })
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED'])
     await append('ada')
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN'])
@@ -250,7 +253,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       )
       await Promise.all(
         conversationIds.map((conversationId) =>
-          appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } }),
+          appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } }).then(({ turn }) => turn),
         ),
       )
       await bob.reasons()
@@ -281,7 +284,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   it('delivers UPDATED when the conversation or one of its turns changes', async () => {
     const { id } = await append('ada')
     const [bob, eve] = [await listen('bob'), await listen('eve')]
-    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
+    await updateConversation(one.deps, ada, { conversationId, title: 'new' })
     expect(await bob.reasons()).toEqual(['UNREAD', 'UPDATED'])
     await supersedeTurn(one.deps, ada, { turnId: id, turn: { role: 'USER', content: 'y' } })
     expect(await bob.reasons()).toEqual(['UNREAD', 'UPDATED', 'UPDATED'])
@@ -306,7 +309,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     const [bob, carl] = [await listen('bob'), await listen('carl')]
     await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
     await append('ada')
-    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
+    await updateConversation(one.deps, ada, { conversationId, title: 'new' })
     expect(await bob.reasons()).toEqual(['REMOVED'])
     expect(await carl.reasons()).not.toContain('REMOVED')
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'bob' } })
@@ -324,7 +327,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   it('delivers nothing from other tenants, even for actors of the same name', async () => {
     const stranger = await listen('bob', other, newViewer())
     await append('ada')
-    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
+    await updateConversation(one.deps, ada, { conversationId, title: 'new' })
     await deleteConversation(one.deps, ada, conversationId)
     expect(await stranger.reasons()).toEqual([])
   })
