@@ -206,44 +206,53 @@ export async function readInbox(
   const viewer = actAs(principal, as)
   const buffer = createPushIterator<InboxEvent>(BUFFER, { whenFull: 'drop-oldest' })
   const leave = deps.feeds.enter(principal)
-  const listening = deps.inboxes.listen(viewer.tenant, {
-    actor: viewer.actor,
-    notify: (conversationId, reason, at) => buffer.push({ conversationId, reason, at }),
-  })
-  const stop = await listening.catch((error: unknown) => {
+  let stopListening = () => {}
+  const stop = () => {
     leave()
-    throw error
-  })
-  const changes = buffer.iterate(() => {
-    leave()
+    stopListening()
+  }
+  try {
+    // The unread turns are read while the listener collects changes, so no change is lost between the two.
+    stopListening = await deps.inboxes.listen(viewer.tenant, {
+      actor: viewer.actor,
+      notify: (conversationId, reason, at) => buffer.push({ conversationId, reason, at }),
+    })
+    const unread = unreadConversations(deps, viewer)
+    return startingWith(await unread.next(), unread, buffer.iterate(stop))
+  } catch (error) {
     stop()
-  })
-  // The unread turns are read while the listener collects changes, so no change is lost between the two.
-  return startingWith(unreadConversations(deps, viewer), changes)
+    throw error
+  }
 }
+
+type Unread = IteratorResult<UnreadConversation, void>
 
 /** Returns the events UNREAD, then the changes. If reading the conversations fails, the iteration ends. */
 function startingWith(
-  unread: AsyncIterator<UnreadConversation, void>,
+  first: Unread,
+  rest: AsyncIterator<UnreadConversation, void>,
   changes: AsyncIterableIterator<InboxEvent>,
 ): AsyncIterableIterator<InboxEvent> {
-  let isListed = false
+  let upcoming: Unread | null = first
 
-  async function nextUnread(): Promise<InboxEvent | null> {
+  async function nextUnread(): Promise<UnreadConversation | null> {
     try {
-      const { done, value } = await unread.next()
-      isListed ||= done === true
-      return value && !isListed ? { ...value, reason: 'UNREAD' } : null
+      const { value } = upcoming ?? (await rest.next())
+      upcoming = null
+      return value ?? null
     } catch (error) {
       await changes.return!()
       throw error
     }
   }
 
+  let isListed = false
   const iterator: AsyncIterableIterator<InboxEvent> = {
     async next() {
-      const event = isListed ? null : await nextUnread()
-      return event ? { done: false, value: event } : changes.next()
+      const unread = isListed ? null : await nextUnread()
+      if (unread && !isListed) return { done: false, value: { ...unread, reason: 'UNREAD' } }
+      isListed = true
+      return changes.next()
     },
     async return() {
       isListed = true
