@@ -234,6 +234,7 @@ function startingWith(
   changes: AsyncIterableIterator<InboxEvent>,
 ): AsyncIterableIterator<InboxEvent> {
   let upcoming: Unread | null = first
+  let isListed = false
 
   async function nextUnread(): Promise<UnreadConversation | null> {
     try {
@@ -246,7 +247,6 @@ function startingWith(
     }
   }
 
-  let isListed = false
   const iterator: AsyncIterableIterator<InboxEvent> = {
     async next() {
       const unread = isListed ? null : await nextUnread()
