@@ -21,6 +21,7 @@ import { getFacts } from '../domain/fact/fact.ts'
 import { NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
 import { readSharedFor, readFor, viewerOf } from './inherited-view.ts'
+import { atConversation } from './conversation-ref.ts'
 import { ConversationEventTypeEnum } from './event-type.ts'
 import { loadConversationOf, loadPreviousVersion, loadTurn } from './loaders.ts'
 import { PresenceStateEnum } from './presence.ts'
@@ -248,7 +249,10 @@ builder.subscriptionField('conversationEvents', (t) =>
     description:
       'Everything that happens in a conversation after a journal entry, then live: in order, without gaps or repeats.',
     args: {
-      conversationId: t.arg.id({ required: true, description: 'The conversation to follow.' }),
+      conversationId: t.arg.id({ description: 'Id of the conversation to follow. Exclusive with `conversationKey`.' }),
+      conversationKey: t.arg.string({
+        description: 'Key of the conversation to follow, in place of `conversationId`.',
+      }),
       afterSeq: t.arg.int({
         description:
           'The `seq` of the newest event that the client has; 0 to receive all entries from the first. Omit to receive '
@@ -262,7 +266,10 @@ builder.subscriptionField('conversationEvents', (t) =>
       }),
       as: t.arg.string({ description: "In whose view; the viewer's when left out." }),
     },
-    subscribe: (_, args, { deps, viewer }) => readEventsOf(deps, viewer, args),
+    async subscribe(_, args, context) {
+      const { deps, viewer } = context
+      return readEventsOf(deps, viewer, await atConversation(context, args, args.as))
+    },
     extensions: SHAREABLE,
     resolve: (event, { as }, context) => readSharedFor(context, viewAs(context.viewer, as), event),
   }),

@@ -20,8 +20,9 @@ import { readInto, type Subscription } from '../domain/event/reader.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
 import { createPushIterator } from '../domain/push-iterator.ts'
 import type { Viewer } from '../domain/view.ts'
+import { atConversation } from '../graphql/conversation-ref.ts'
 import { admit } from '../graphql/limits/execute.ts'
-import { createRequestContext } from '../graphql/request.ts'
+import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { payloadOf, rendering, sharedDocument, type Rendering } from './fan-out.ts'
 import type { Outbox } from './outbox.ts'
 import type { ServerConfig } from './server-config.ts'
@@ -126,8 +127,9 @@ async function followConversation(
   if (errors) return { errors: errors.map(mask) }
   const definition = schema.getSubscriptionType()!.getFields()[field.name.value]!
   try {
-    const given = getArgumentValues(definition, field, coerced) as Subscription
-    const input = client.resumeAfter === null ? given : { ...given, afterSeq: client.resumeAfter }
+    const given = getArgumentValues(definition, field, coerced) as Partial<Subscription>
+    const found = await atConversation(args.contextValue as RequestContext, given, given.as)
+    const input = client.resumeAfter === null ? found : { ...found, afterSeq: client.resumeAfter }
     const contextOf = (viewer: Viewer) => createRequestContext(deps, viewer, null, operationLimits)
     return await deliver(deps, client, input, rendering(shared, args, contextOf, mask, operationLimits))
   } catch (error) {

@@ -210,6 +210,22 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     expect([await reads('turn { text }'), await reads('')]).toEqual([1, 0])
   })
 
+  it('follow a conversation by its key in place of its id, in the view of `as`', async () => {
+    const conversationId = await makeConversation(BOTH, { key: 'followed', visibility: 'MEMBERS' })
+    const byKey = `subscription ($id: ID, $key: String, $as: String) {
+      conversationEvents(conversationId: $id, conversationKey: $key, as: $as, afterSeq: 0) { conversationId seq }
+    }`
+    const following = await follow('ada', byKey, { key: 'followed', as: 'bob' })
+    expect(await take(following, 1)).toEqual([{ conversationEvents: { conversationId, seq: 1 } }])
+    await following.return?.()
+    const codes = await Promise.all(
+      [{}, { id: conversationId, key: 'followed' }, { key: 'unknown' }, { key: 'followed', as: 'eve' }].map(
+        async (variables) => (await failure(byKey, variables))[0].extensions.code,
+      ),
+    )
+    expect(codes).toEqual(['INVALID_INPUT', 'INVALID_INPUT', 'NOT_FOUND', 'NOT_FOUND'])
+  })
+
   it('reject an unknown conversation, and a cursor beyond the newest entry', async () => {
     const conversationId = await makeConversation(BOTH)
     const unknown = `conv_${'0'.repeat(26)}`

@@ -6,6 +6,7 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { EventSource } from 'eventsource'
 import { createClient } from 'graphql-sse'
 import { describe, expect, test, vi } from 'vitest'
+import { createConversation } from '../../src/domain/conversation.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { markRead } from '../../src/domain/participant.ts'
 import { appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
@@ -320,6 +321,20 @@ describe.each(backends)('an event stream on $name', (backend) => {
       await vi.waitFor(() => expect(slow.text().slice(-500)).toContain(`\nid: ${head + 1}\n`), 10_000)
       for (const stream of [slow, quick]) stream.close()
     }, 60_000)
+
+    test('finds the conversation by its key', async () => {
+      const tenant = server.tenant()
+      const { conversation } = await createConversation(server.deps, tenant.as('ada'), { key: 'garden' })
+      await tenant.append(conversation.id, 'ada', 'one')
+      const query = FOLLOW.replace('$id: ID!', '$key: String').replace('conversationId: $id', 'conversationKey: $key')
+      const headers = { 'x-tenant': tenant.name }
+      const stream = await open({ query, variables: { key: 'garden', afterSeq: 1 }, headers })
+      await stream.until(1)
+      expect(stream.values()).toEqual([{ __typename: 'TurnAppended', seq: 2, turn: { text: 'one' } }])
+      stream.close()
+      const unknown = await open({ query, variables: { key: 'none' }, headers })
+      expect(errorIn(await unknown.ended()).extensions.code).toBe('NOT_FOUND')
+    })
 
     test.each(['GET', 'POST'])('resumes after Last-Event-ID by %s, which replaces afterSeq', async (method) => {
       const { id, headers } = await newConversation('one', 'two', 'three')
