@@ -313,14 +313,14 @@ describe.each(backends)('an event stream on $name', (backend) => {
       await append(80, 'word '.repeat(50_000))
       for (let n = 0; n < 11; n++) await append(1_000, 'short')
       const head = 1 + 80 + 11_000
-      await vi.waitFor(() => expect(quick.text().slice(-500)).toContain(`\nid: ${head}\n`), 30_000)
+      await vi.waitFor(() => expect(quick.text().slice(-500)).toContain(`\nid: ${head}\n`), 60_000)
       slow.response.resume()
       const gap = new RegExp(`event: next\nid: ${head}\ndata: .*"Gap","seq":null`)
-      await vi.waitFor(() => expect(slow.text().slice(-500)).toMatch(gap), 30_000)
+      await vi.waitFor(() => expect(slow.text().slice(-500)).toMatch(gap), 60_000)
       await tenant.append(id, 'ada', 'live again')
       await vi.waitFor(() => expect(slow.text().slice(-500)).toContain(`\nid: ${head + 1}\n`), 10_000)
       for (const stream of [slow, quick]) stream.close()
-    }, 60_000)
+    }, 150_000)
 
     test('finds the conversation by its key', async () => {
       const tenant = server.tenant()
