@@ -317,7 +317,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     const events = (actor: string, id: string) =>
       server
         .client({ 'x-tenant': tenant.name, 'x-actor': actor })
-        .iterate({ query: `subscription { conversationEvents(conversationId: "${id}", after: 0) { __typename } }` })
+        .iterate({ query: `subscription { conversationEvents(conversationId: "${id}", afterSeq: 0) { __typename } }` })
     const answerOf = async (id: string) => {
       const answers: unknown[] = []
       await expect(
