@@ -51,6 +51,11 @@ export const TurnInput = builder.inputType('TurnInput', {
         'The participants it is meant for, at most 1,000; the author is added. Nobody else ever sees it. Everybody '
         + 'when left out.',
     }),
+    replyToId: t.id({
+      description:
+        'The turn that this turn replies to, in any version: a turn of the conversation that the author sees. Defaults to '
+        + 'null, for none.',
+    }),
     pinned: t.boolean({ description: 'Whether every context is to keep it, however old it gets; no when left out.' }),
     tokens: t.field({ type: TokenCountsInput, description: 'Tokens as the provider billed them.' }),
     model: t.string({ description: "The model that wrote it, by its provider's name." }),
@@ -164,7 +169,7 @@ const SupersedeTurnInput = builder.inputType('SupersedeTurnInput', {
       type: TurnInput,
       required: true,
       description:
-        'The newer version, by the same actor. Omit `audience`, which cannot change. `pinned`, `model` and `metadata` of '
+        'The newer version, by the same actor. Omit `audience`, which cannot change. `replyToId`, `pinned`, `model` and `metadata` of '
         + 'the older version are kept if omitted, and cleared by null; the other fields are not kept.',
     }),
   }),

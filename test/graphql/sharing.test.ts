@@ -73,6 +73,7 @@ describe('sharingOf', () => {
       'FactSource.conversation',
       'FactSource.turn',
       'Participant.unreadCount',
+      'Turn.replyTo',
       'Turn.supersededBy',
     ])
   })
