@@ -252,12 +252,7 @@ builder.queryField('buildContext', (t) =>
     description:
       'The messages to give a model, never above the budget. Nothing is stored by it: of the same conversation, the same '
       + 'input makes the same context.',
-    errors: orErrors('BuildContext', 'The context, or why none could be built.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      BudgetTooSmall,
-    ]),
+    errors: orErrors('BuildContext', [InvalidInput, NotFound, NotAllowed, BudgetTooSmall], 'The context, or an error.'),
     args: {
       input: t.arg({
         type: BuildContextInput,

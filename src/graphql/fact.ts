@@ -110,7 +110,7 @@ builder.objectType('Fact', {
   }),
 })
 
-const FactConnection = connectionOf<Fact>('Fact', 'facts', factCursor)
+export const { Connection: FactConnection, Edge: FactEdge } = connectionOf<Fact>('Fact', 'facts', factCursor)
 
 const FactFilter = builder.inputType('FactFilter', {
   description: 'Which facts a list holds: those that meet all that is given.',

@@ -1,13 +1,13 @@
 // Participants of a conversation: the type, their read positions, and the mutations that change them.
 
-import { addParticipant, MAX_UNREAD, markRead, removeParticipant } from '../domain/participant.ts'
+import { addParticipant, MAX_UNREAD, markRead, removeParticipant, type Participant } from '../domain/participant.ts'
 import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
 import { builder } from './builder.ts'
 import { loadParticipants, loadUnreadCount } from './loaders.ts'
 import { readFor, viewerOf } from './inherited-view.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
-import { orErrors } from './result.ts'
+import { orErrors, payload } from './result.ts'
 
 export const ParticipantKindEnum = builder.enumType('ParticipantKind', {
   description: 'What sort of actor a participant is. It changes nothing in what they may see or do.',
@@ -89,6 +89,15 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
   }),
 })
 
+/** Defines the payload of a mutation that returns the participant that it changed. */
+export const participantPayload = (verb: 'AddParticipant' | 'RemoveParticipant' | 'MarkRead' | 'SetPresence') =>
+  payload<{ participant: Participant }>(verb).implement({
+    description: 'Result of a change of a participant.',
+    fields: (t) => ({
+      participant: t.expose('participant', { type: 'Participant', description: 'The actor after the change.' }),
+    }),
+  })
+
 const AddParticipantInput = builder.inputType('AddParticipantInput', {
   description: 'Who joins which conversation.',
   fields: (t) => ({
@@ -103,20 +112,15 @@ const AddParticipantInput = builder.inputType('AddParticipantInput', {
 
 builder.mutationField('addParticipant', (t) =>
   t.field({
-    type: 'Participant',
+    type: participantPayload('AddParticipant'),
     description:
       'Puts somebody into a conversation, again if they have left. Who is in it already keeps their history; kind and name '
       + 'are taken over.',
-    errors: orErrors('AddParticipant', 'Whoever is in the conversation now, or why they are not.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      LimitReached,
-    ]),
+    errors: orErrors('AddParticipant', [InvalidInput, NotFound, NotAllowed, LimitReached]),
     args: {
       input: t.arg({ type: AddParticipantInput, required: true, description: 'The conversation, and who joins it.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) => addParticipant(deps, viewer, input),
+    resolve: async (_, { input }, { deps, viewer }) => ({ participant: await addParticipant(deps, viewer, input) }),
   }),
 )
 
@@ -124,20 +128,19 @@ const RemoveParticipantInput = builder.inputType('RemoveParticipantInput', {
   description: 'Who leaves which conversation.',
   fields: (t) => ({
     conversationId: t.id({ required: true, description: 'The conversation to leave.' }),
-    actor: t.string({ required: true, description: 'Who leaves; they must be in the conversation.' }),
+    actor: t.string({
+      required: true,
+      description: 'The participant to remove. One who has left already is returned as it is.',
+    }),
   }),
 })
 
 builder.mutationField('removeParticipant', (t) =>
   t.field({
-    type: 'Participant',
+    type: participantPayload('RemoveParticipant'),
     description:
       'Takes somebody out of a conversation. What they said stays, and so does their sight of what was said until then.',
-    errors: orErrors('RemoveParticipant', 'Whoever has left, or why they have not.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-    ]),
+    errors: orErrors('RemoveParticipant', [InvalidInput, NotFound, NotAllowed]),
     args: {
       input: t.arg({
         type: RemoveParticipantInput,
@@ -145,7 +148,7 @@ builder.mutationField('removeParticipant', (t) =>
         description: 'The conversation, and who leaves it.',
       }),
     },
-    resolve: (_, { input }, { deps, viewer }) => removeParticipant(deps, viewer, input),
+    resolve: async (_, { input }, { deps, viewer }) => ({ participant: await removeParticipant(deps, viewer, input) }),
   }),
 )
 
@@ -163,21 +166,17 @@ const MarkReadInput = builder.inputType('MarkReadInput', {
 
 builder.mutationField('markRead', (t) =>
   t.field({
-    type: 'Participant',
+    type: participantPayload('MarkRead'),
     description:
       'Says how far a participant has read. Their other devices are told by the inbox, the conversation by ParticipantRead.',
-    errors: orErrors('MarkRead', 'The reader with the mark, or why it was not set.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-    ]),
+    errors: orErrors('MarkRead', [InvalidInput, NotFound, NotAllowed]),
     args: {
       input: t.arg({ type: MarkReadInput, required: true, description: 'The conversation, and how far it was read.' }),
     },
     async resolve(_, { input }, context) {
       const { deps, viewer } = context
       const participant = await markRead(deps, viewer, input)
-      return readFor(context, actAs(viewer, input.as), participant, (read) => [read])
+      return { participant: readFor(context, actAs(viewer, input.as), participant, (read) => [read]) }
     },
   }),
 )

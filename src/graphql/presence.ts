@@ -7,6 +7,7 @@ import { builder } from './builder.ts'
 import { loadPresence } from './loaders.ts'
 import { readFor, viewerOf } from './inherited-view.ts'
 import { SHAREABLE } from './sharing.ts'
+import { participantPayload } from './participant.ts'
 import { orErrors } from './result.ts'
 
 export const PresenceStateEnum = builder.enumType('PresenceState', {
@@ -44,15 +45,11 @@ const SetPresenceInput = builder.inputType('SetPresenceInput', {
 
 builder.mutationField('setPresence', (t) =>
   t.field({
-    type: 'Participant',
+    type: participantPayload('SetPresence'),
     description:
       'Says what a participant is doing. Over a WebSocket it holds until the socket closes; over HTTP for a minute '
       + '(by default), unless it is set again.',
-    errors: orErrors('SetPresence', 'The participant with that presence, or why it was not set.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-    ]),
+    errors: orErrors('SetPresence', [InvalidInput, NotFound, NotAllowed]),
     args: {
       input: t.arg({
         type: SetPresenceInput,
@@ -63,7 +60,7 @@ builder.mutationField('setPresence', (t) =>
     async resolve(_, { input }, context) {
       const { deps, viewer, holder } = context
       const participant = await setPresence(deps, viewer, input, holder)
-      return readFor(context, actAs(viewer, input.as), participant, (read) => [read])
+      return { participant: readFor(context, actAs(viewer, input.as), participant, (read) => [read]) }
     },
   }),
 )

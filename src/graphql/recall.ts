@@ -194,11 +194,7 @@ builder.queryField('recall', (t) =>
     description:
       'Finds again what was said and what is known: by its words, by its meaning, and by who said it when. What the '
       + 'viewer does not see is not found, and shifts no score.',
-    errors: orErrors('Recall', 'What was found, or why nothing could be looked for.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-    ]),
+    errors: orErrors('Recall', [InvalidInput, NotFound, NotAllowed], 'The recalled memories, or an error.'),
     args: { input: t.arg({ type: RecallInput, required: true, description: 'What to recall, and where.' }) },
     async resolve(_, { input }, context) {
       const { reading, viewer, work } = context

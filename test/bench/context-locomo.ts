@@ -24,13 +24,13 @@ async function importInto(
   deps: Deps,
   { speakers, turns }: Conversation,
 ): Promise<{ conversationId: string; ids: Map<string, string> }> {
-  const { id: conversationId } = await createConversation(deps, viewer, {
-    participants: speakers.map((actor) => ({ actor })),
-  })
+  const {
+    conversation: { id: conversationId },
+  } = await createConversation(deps, viewer, { participants: speakers.map((actor) => ({ actor })) })
   const ids = new Map<string, string>()
   for (let from = 0; from < turns.length; from += BATCH) {
     const part = turns.slice(from, from + BATCH)
-    const written = await appendTurns(deps, viewer, {
+    const { turns: written } = await appendTurns(deps, viewer, {
       conversationId,
       turns: part.map((turn) => ({
         actor: turn.speaker,

@@ -211,7 +211,7 @@ export function vectorSearchContract(
       const { newConversation, appendAt, nearest, as } = newTenant()
       const one = await newConversation('ada')
       const old = await appendAt(one, 0)
-      const newer = await supersedeTurn(world.deps, as('ada'), {
+      const { turn: newer } = await supersedeTurn(world.deps, as('ada'), {
         turnId: old.id,
         turn: { role: 'USER', content: 'new' },
       })
@@ -223,7 +223,7 @@ export function vectorSearchContract(
     it('finds only committed turns', async () => {
       const { newConversation, nearest, as } = newTenant()
       const one = await newConversation('ada')
-      const turn = await openTurn(world.deps, as('ada'), {
+      const { turn } = await openTurn(world.deps, as('ada'), {
         writerToken: WRITER,
         conversationId: one,
         turn: { role: 'USER' },

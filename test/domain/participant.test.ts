@@ -149,10 +149,11 @@ describe.each(backends)('participants on $name', (backend) => {
 
     it('can be repeated in a MEMBERS conversation by the participant who has left, and by nobody else who has', async () => {
       const tenant = world.tenant()
-      const { id: conversationId } = await createConversation(world.deps, tenant.as('ann'), {
+      const { conversation } = await createConversation(world.deps, tenant.as('ann'), {
         visibility: 'MEMBERS',
         participants: [{ actor: 'bob' }, { actor: 'eve' }],
       })
+      const conversationId = conversation.id
       const remove = (by: string, actor: string) =>
         removeParticipant(world.deps, tenant.as(by), { conversationId, actor })
       const left = await remove('bob', 'bob')
@@ -297,8 +298,8 @@ describe.each(backends)('participants on $name', (backend) => {
       await read(tenant, conversationId, 'bob', 3)
       const turn = { role: 'ASSISTANT' as const }
       const [committed, aborted] = [
-        await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn }),
-        await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn }),
+        (await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn })).turn,
+        (await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn })).turn,
       ]
       expect(await unread(tenant, conversationId, 'bob')).toBe(0)
       await appendDelta(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId: committed.id, text: 'a' })

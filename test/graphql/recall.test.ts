@@ -21,7 +21,7 @@ const RECALL = `query Recall($input: RecallInput!) {
       }
       plan { vectorSearch candidates }
     }
-    ... on Error { code message }
+    ... on UserError { code message }
     ... on InvalidInput { issues { path } }
   }
 }`

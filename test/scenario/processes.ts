@@ -114,14 +114,16 @@ async function post<T>(server: Server, query: string, variables: object): Promis
 
 export async function createConversation(server: Server, actors: string[]): Promise<string> {
   const query = `mutation($p: [ParticipantInput!]) {
-    r: createConversation(input: { participants: $p, compaction: { strategy: NEVER } }) { ... on Conversation { id } }
+    r: createConversation(input: { participants: $p, compaction: { strategy: NEVER } }) { ... on CreateConversationPayload { conversation { id } } }
   }`
-  const { r } = await post<{ r: { id: string } }>(server, query, { p: actors.map((actor) => ({ actor })) })
-  return r.id
+  const { r } = await post<{ r: { conversation: { id: string } } }>(server, query, {
+    p: actors.map((actor) => ({ actor })),
+  })
+  return r.conversation.id
 }
 
 const APPEND = `mutation($conversationId: ID!, $turn: TurnInput!) {
-  r: appendTurn(input: { conversationId: $conversationId, turn: $turn }) { ... on Turn { id seq } ... on Error { message } }
+  r: appendTurn(input: { conversationId: $conversationId, turn: $turn }) { ... on AppendTurnPayload { turn { id seq } } ... on UserError { message } }
 }`
 export type Acknowledged = { id: string; seq: number; text: string }
 

@@ -51,7 +51,7 @@ const turn = (content: string) => ({ role: 'USER' as const, content })
 
 const opened = async ({ deps, ada, conversationId }: Given, text = 'Hello') => {
   const input = { conversationId, turn: { role: 'ASSISTANT' as const }, writerToken: WRITER }
-  const { id: turnId } = await openTurn(deps, ada, input)
+  const { id: turnId } = (await openTurn(deps, ada, input)).turn
   if (text) await appendDelta(deps, ada, { turnId, writerToken: WRITER, text })
   return { turnId, writerToken: WRITER }
 }
@@ -64,13 +64,13 @@ const ROWS: Record<string, Row> = {
       ({ ada }) =>
       (deps) =>
         createConversation(deps, ada, { key: 'project', title: 'Project' }),
-    same: identical,
+    same: ({ conversation }) => conversation,
   },
   updateConversation: {
     prepare:
-      ({ ada, conversationId: id }) =>
+      ({ ada, conversationId }) =>
       (deps) =>
-        updateConversation(deps, ada, { id, title: 'New', metadata: { a: 1 } }),
+        updateConversation(deps, ada, { conversationId, title: 'New', metadata: { a: 1 } }),
     same: ({ title, metadata }) => ({ title, metadata }),
     addsEntry: true,
   },
@@ -114,7 +114,7 @@ const ROWS: Record<string, Row> = {
       ({ ada, conversationId }) =>
       (deps) =>
         appendTurn(deps, ada, { conversationId, turn: { ...turn('once'), clientId: 'k' } }),
-    same: identical,
+    same: ({ turn }) => turn,
   },
   appendTurns: {
     prepare:
@@ -124,21 +124,21 @@ const ROWS: Record<string, Row> = {
           conversationId,
           turns: ['a', 'b'].map((clientId) => ({ ...turn(clientId), clientId })),
         }),
-    same: identical,
+    same: ({ turns }) => turns,
   },
   supersedeTurn: {
     prepare:
       ({ ada, turnIds }) =>
       (deps) =>
         supersedeTurn(deps, ada, { turnId: turnIds[0]!, turn: { ...turn('edited'), clientId: 'k' } }),
-    same: identical,
+    same: ({ turn }) => turn,
   },
   openTurn: {
     prepare:
       ({ ada, conversationId }) =>
       (deps) =>
         openTurn(deps, ada, { conversationId, turn: { role: 'ASSISTANT', clientId: 'k' }, writerToken: WRITER }),
-    same: identical,
+    same: ({ turn }) => turn,
   },
   appendDelta: {
     async prepare(given) {
@@ -233,9 +233,9 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
     const { deps } = processes[0]!
     const ada = newViewer()
     const participants = [{ actor: 'ada' }, { actor: 'bob' }]
-    const { id: conversationId } = await createConversation(deps, ada, { participants })
+    const { id: conversationId } = (await createConversation(deps, ada, { participants })).conversation
     const turns = Array.from({ length: 12 }, (_, n) => turn(`The ${n + 1}th ship is in the harbour.`))
-    const written = await appendTurns(deps, ada, { conversationId, turns })
+    const { turns: written } = await appendTurns(deps, ada, { conversationId, turns })
     return { deps, ada, conversationId, turnIds: written.map(idOf) }
   }
 

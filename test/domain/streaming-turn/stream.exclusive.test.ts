@@ -23,17 +23,20 @@ describe.each(backends)('a streaming turn with a clientId, on $name', (backend) 
   const start = async () => {
     const viewer = newViewer('ann')
     const { deps } = processes[0]!
-    const conversationId = (await createConversation(deps, viewer, { participants: [{ actor: 'bot' }] })).id
+    const conversationId = (await createConversation(deps, viewer, { participants: [{ actor: 'bot' }] })).conversation
+      .id
     const replicas = processes.map(({ deps: own }, n) => {
       const writerToken = `the-token-of-replica-${n}`
       const as: Viewer = { ...viewer, actor: `replica-${n}` }
       return {
-        open: (clientId: string, model?: string) =>
-          openTurn(own, as, {
-            conversationId,
-            turn: { actor: 'bot', role: 'ASSISTANT', clientId, model },
-            writerToken,
-          }),
+        open: async (clientId: string, model?: string) =>
+          (
+            await openTurn(own, as, {
+              conversationId,
+              turn: { actor: 'bot', role: 'ASSISTANT', clientId, model },
+              writerToken,
+            })
+          ).turn,
         write: (turnId: string, text: string) => appendDelta(own, as, { turnId, writerToken, text }),
         commit: (turnId: string) => commitTurn(own, as, { turnId, writerToken }),
         abort: (turnId: string) => abortTurn(own, as, { turnId, writerToken }),

@@ -31,12 +31,12 @@ describe.each(backends)('a reply on $name', (backend) => {
     expect(await reply('bob', secret.id)).toMatchObject({ replyToId: secret.id })
     const turn = { role: 'USER' as const, replyToId: open.id }
     const turns = [{ ...turn, content: 'a' }]
-    const [batched] = await appendTurns(world.deps, tenant.as('eve'), { conversationId, turns })
+    const [batched] = (await appendTurns(world.deps, tenant.as('eve'), { conversationId, turns })).turns
     const input = { conversationId, turn, writerToken: WRITER }
-    const opened = await openTurn(world.deps, tenant.as('eve'), input)
+    const { turn: opened } = await openTurn(world.deps, tenant.as('eve'), input)
     const stored = await getTurns(world.deps, tenant.as('eve'), [batched!.id, opened.id])
     for (const { id } of [batched!, opened]) expect(stored.get(id)).toMatchObject({ replyToId: open.id })
-    const edited = await supersedeTurn(world.deps, tenant.as('eve'), {
+    const { turn: edited } = await supersedeTurn(world.deps, tenant.as('eve'), {
       turnId: batched!.id,
       turn: { role: 'USER', content: 'b', replyToId: opened.id },
     })

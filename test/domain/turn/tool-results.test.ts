@@ -25,7 +25,7 @@ describe.each(backends)('a tool result on $name', (backend) => {
     const viewer = tenant.as('bot')
     const conversationId = await tenant.newConversation('ada', { actor: 'bot', kind: 'AGENT' })
     const append = (...parts: PartInput[]) =>
-      appendTurn(world.deps, viewer, { conversationId, turn: { role: 'ASSISTANT', parts } })
+      appendTurn(world.deps, viewer, { conversationId, turn: { role: 'ASSISTANT', parts } }).then(({ turn }) => turn)
     return { tenant, viewer, conversationId, append }
   }
 
@@ -47,7 +47,7 @@ describe.each(backends)('a tool result on $name', (backend) => {
     const answer = await append(result('c1'))
     const turn = { role: 'ASSISTANT' as const, parts: [result('c1', 'run')] }
     await expect(supersedeTurn(world.deps, viewer, { turnId: answer.id, turn })).rejects.toThrow(OTHER)
-    const open = await openTurn(world.deps, viewer, {
+    const { turn: open } = await openTurn(world.deps, viewer, {
       conversationId,
       writerToken: WRITER,
       turn: { role: 'ASSISTANT' },
@@ -79,7 +79,9 @@ describe.each(backends)('a tool result on $name', (backend) => {
   const twoCalls = async () => {
     const { tenant, conversationId, append } = await start()
     const by = (actor: string, ...parts: PartInput[]) =>
-      appendTurn(world.deps, tenant.as(actor), { conversationId, turn: { role: 'ASSISTANT', parts } })
+      appendTurn(world.deps, tenant.as(actor), { conversationId, turn: { role: 'ASSISTANT', parts } }).then(
+        ({ turn }) => turn,
+      )
     const mine = await append(call('c1'))
     const hers = await by('eve', call('c1'))
     return { tenant, conversationId, by, mine, hers }
@@ -159,7 +161,7 @@ describe.each(backends)('a tool result on $name', (backend) => {
   it('answers the same call in every version of its turn, and keeps it in an edit', async () => {
     const { viewer, append } = await start()
     const first = await append(call('c1'))
-    const edited = await supersedeTurn(world.deps, viewer, {
+    const { turn: edited } = await supersedeTurn(world.deps, viewer, {
       turnId: first.id,
       turn: { role: 'ASSISTANT', parts: [{ text: 'Wait.' }, call('c1')] },
     })
@@ -167,7 +169,7 @@ describe.each(backends)('a tool result on $name', (backend) => {
     expect(callsOf(await append(of(first.id)))).toEqual([first.id])
     await append(call('c1'))
     const answer = await append(of(first.id))
-    const corrected = await supersedeTurn(world.deps, viewer, {
+    const { turn: corrected } = await supersedeTurn(world.deps, viewer, {
       turnId: answer.id,
       turn: { role: 'TOOL', parts: [{ toolResult: { callId: 'c1', name: 'search', result: 'corrected' } }] },
     })
@@ -183,7 +185,8 @@ describe.each(backends)('a tool result on $name', (backend) => {
       role: 'ASSISTANT' as const,
       parts: [part],
     })
-    const batch = (...turns: ReturnType<typeof turn>[]) => appendTurns(world.deps, viewer, { conversationId, turns })
+    const batch = async (...turns: ReturnType<typeof turn>[]) =>
+      (await appendTurns(world.deps, viewer, { conversationId, turns })).turns
     const [stored] = await batch(turn('call', call('c1')))
     const [repeated, answer] = await batch(turn('call', call('c1')), turn('result', result('c1')))
     expect(repeated!.id).toBe(stored!.id)
@@ -200,7 +203,7 @@ describe.each(backends)('a tool result on $name', (backend) => {
     const { tenant, conversationId, mine, hers } = await twoCalls()
     const viewer = tenant.as('bot')
     const opening = { conversationId, writerToken: WRITER, turn: { role: 'TOOL' as const } }
-    const { id: turnId } = await openTurn(world.deps, viewer, opening)
+    const { id: turnId } = (await openTurn(world.deps, viewer, opening)).turn
     const commit = (...parts: PartInput[]) => commitTurn(world.deps, viewer, { turnId, writerToken: WRITER, parts })
     await expect(commit(result('c1'))).rejects.toThrow(`one of ${hers.id}, ${mine.id}.`)
     const committed = await commit(of(hers.id), call('c7'), result('c7'))
