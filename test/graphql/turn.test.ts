@@ -46,6 +46,8 @@ describe.each(backends)('turns on $name', (backend) => {
     expect(await read(bob)).toEqual([null, null, hello])
     await clients.deps.pool.query(`UPDATE turn SET status = 'ERASED', text = '' WHERE id = $1`, [open])
     expect(await read(bob)).toEqual([null, null, null])
+    await clients.deps.pool.query('DELETE FROM turn WHERE id = $1', [open])
+    expect(await read(ada)).toEqual([null, { id: secret, text: 'psst', replyTo: null }, null])
   })
 
   it('return the turn that made the call of a result', async () => {

@@ -142,11 +142,10 @@ const damagedItems = ({ damaged }: ContextMaterial): ContextItem[] =>
     ? []
     : [{ kind: 'RECENT', sourceIds: damaged, tokens: 0, included: false, reason: 'the stored content is damaged' }]
 
-/** Returns the turns after a root seq; if there are none, the newest turn with its tool call and results. */
+/** Returns the turns after a root seq, and in any case the newest turn with its tool call and results. */
 function uncovered(recent: readonly ContextTurn[], through: number): ContextTurn[] {
-  const after = recent.filter(({ rootSeq }) => rootSeq > through)
-  if (after.length > 0) return after
-  return (matchCalls(recent).groups.get(recent.length - 1) ?? []).map((position) => recent[position]!)
+  const newest = matchCalls(recent).groups.get(recent.length - 1)
+  return recent.filter(({ rootSeq }, position) => rootSeq > through || newest?.includes(position))
 }
 
 /** Fills the sections in their order. @throws as `assemble` */
