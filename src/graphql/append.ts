@@ -6,25 +6,26 @@ import type { Appended, AppendedTurns } from '../domain/turn/appended.ts'
 import { supersedeTurn, type Superseded } from '../domain/turn/supersede.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
 import { builder, type InputFieldBuilder, type ObjectFieldBuilder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ContentPartInput } from './content.ts'
 import { orErrors, payload } from './result.ts'
 import { RoleEnum, turnEdge, TurnEdge } from './turn.ts'
 
-export const TokenCountsInput = builder.inputType('TokenCountsInput', {
-  description: 'Tokens as a provider billed them for making a turn.',
+export const TokenUsageInput = builder.inputType('TokenUsageInput', {
+  description: 'Numbers of tokens that a provider billed for generating a turn.',
   fields: (t) => ({
-    prompt: t.int({ required: true, description: 'Tokens the model was shown.' }),
-    completion: t.int({ required: true, description: 'Tokens the model wrote.' }),
+    prompt: t.int({ required: true, description: 'Number of input tokens.' }),
+    completion: t.int({ required: true, description: 'Number of output tokens.' }),
   }),
 })
 
-const SourceInput = builder.inputType('SourceInput', {
-  description: 'A piece of a document that a turn was drawn from. Kept as it is given.',
+const CitationInput = builder.inputType('CitationInput', {
+  description: 'A passage of a document on which a turn is based. Stored as given.',
   fields: (t) => ({
-    documentId: t.string({ description: 'The document, by an id of your own; at most 1,000 characters.' }),
-    documentName: t.string({ description: 'A name to cite the document by; at most 1,000 characters.' }),
-    chunk: t.string({ description: 'The passage itself, or an id of it; at most 65,536 characters.' }),
-    score: t.float({ description: 'How well it matched, on a scale of your own.' }),
+    documentId: t.string({ description: 'Id of the document in your application; at most 1,000 characters.' }),
+    documentName: t.string({ description: 'Name of the document, for display; at most 1,000 characters.' }),
+    chunk: t.string({ description: 'Text of the passage, or its id in your application; at most 65,536 characters.' }),
+    score: t.float({ description: 'Relevance of the passage, on a scale of your own.' }),
   }),
 })
 
@@ -45,11 +46,17 @@ const turnFields = (t: InputFieldBuilder) => ({
       + 'null, for none.',
   }),
   pinned: t.boolean({ description: 'Whether every context is to keep it, however old it gets; no when left out.' }),
-  tokens: t.field({ type: TokenCountsInput, description: 'Tokens as the provider billed them.' }),
+  tokenUsage: t.field({
+    type: TokenUsageInput,
+    description: 'Numbers of tokens that the provider billed for generating the turn.',
+  }),
   model: t.string({ description: "The model that wrote it, by its provider's name." }),
   adapter: t.string({ description: 'The program that called the model.' }),
   traceId: t.string({ description: 'The trace, in your own tracing, that made it.' }),
-  sources: t.field({ type: [SourceInput], description: 'What it was drawn from, at most 100 passages.' }),
+  citations: t.field({
+    type: [CitationInput],
+    description: 'Passages of documents on which the turn is based, at most 100.',
+  }),
   metadata: t.field({
     type: 'JSON',
     description:
@@ -81,7 +88,7 @@ const audienceField = (t: InputFieldBuilder) => ({
   }),
 })
 
-export const TurnInput = builder.inputType('TurnInput', {
+const TurnInput = builder.inputType('TurnInput', {
   description: 'A turn to append, with its content in `content` or `parts`.',
   fields: (t) => ({ ...turnFields(t), ...contentFields(t), ...audienceField(t) }),
 })
@@ -101,7 +108,7 @@ const TurnVersionInput = builder.inputType('TurnVersionInput', {
 const AppendTurnInput = builder.inputType('AppendTurnInput', {
   description: 'What is said in which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation it is said in.' }),
+    ...conversationRef(t, 'that receives the turn'),
     turn: t.field({ type: TurnInput, required: true, description: 'What is said.' }),
     expectedLastSeq: t.int({
       description:
@@ -111,7 +118,7 @@ const AppendTurnInput = builder.inputType('AppendTurnInput', {
 })
 
 /** Fields of the payload of a mutation that writes one turn. */
-export const writtenFields = <Written extends Superseded>(t: ObjectFieldBuilder<Written>) => ({
+const writtenFields = <Written extends Superseded>(t: ObjectFieldBuilder<Written>) => ({
   turn: t.field({
     type: 'Turn',
     description: 'The written version, as its author sees it.',
@@ -151,7 +158,10 @@ builder.mutationField('appendTurn', (t) =>
     args: {
       input: t.arg({ type: AppendTurnInput, required: true, description: 'The conversation, and what is said there.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) => appendTurn(deps, viewer, input),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input, input.turn.actor)
+      return appendTurn(context.deps, context.viewer, given)
+    },
   }),
 )
 
@@ -185,7 +195,7 @@ const AppendTurnsPayload = payload<AppendedTurns>('AppendTurns').implement({
 const AppendTurnsInput = builder.inputType('AppendTurnsInput', {
   description: 'Several things said in one conversation at once.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation they are said in.' }),
+    ...conversationRef(t, 'that receives the turns'),
     turns: t.field({
       type: [TurnInput],
       required: true,
@@ -206,7 +216,10 @@ builder.mutationField('appendTurns', (t) =>
         description: 'The conversation, and what is said there.',
       }),
     },
-    resolve: (_, { input }, { deps, viewer }) => appendTurns(deps, viewer, input),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input, input.turns[0]?.actor)
+      return appendTurns(context.deps, context.viewer, given)
+    },
   }),
 )
 

@@ -10,6 +10,7 @@ import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { NO_PAGE } from '../domain/page.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ConversationEdge } from './conversation.ts'
 import { ConversationVisibilityEnum } from './conversation-visibility.ts'
 import { ParticipantInput } from './participant.ts'
@@ -94,7 +95,7 @@ builder.mutationField('createConversation', (t) =>
 const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
   description: 'What changes in a conversation: null clears a field, a field that is left out stays.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'Id of the conversation to update.' }),
+    ...conversationRef(t, 'to update'),
     title: t.string({ description: 'What lists show from now on; at most 1,000 characters.' }),
     systemPrompt: t.string({ description: 'Opens the contexts built from now on; at most 65,536 characters.' }),
     metadata: t.field({
@@ -136,8 +137,9 @@ builder.mutationField('updateConversation', (t) =>
         description: 'The conversation, and what changes in it.',
       }),
     },
-    resolve: async (_, { input }, { deps, viewer }) => ({
-      conversation: await updateConversation(deps, viewer, input),
-    }),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input)
+      return { conversation: await updateConversation(context.deps, context.viewer, given) }
+    },
   }),
 )

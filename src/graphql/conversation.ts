@@ -55,7 +55,8 @@ builder.objectType('Conversation', {
       resolve: (conversation, _, context) =>
         conversation.counts?.turnCount ?? countTurnsOf(conversation, context).then(({ turnCount }) => turnCount),
     }),
-    tokenCount: t.int({
+    tokenCount: t.field({
+      type: 'BigInt',
       description: 'Tokens of the turns in `turnCount`, as the server counts them.',
       extensions: PER_VIEWER,
       resolve: (conversation, _, context) =>
@@ -102,10 +103,12 @@ builder.queryField('conversation', (t) =>
 
 type ConversationPage = Page<Conversation> & { order: NonNullable<ConversationsArgs['orderBy']> }
 
-export const { Connection: ConversationConnection, Edge: ConversationEdge } = connectionOf<
-  Conversation,
-  ConversationPage
->('Conversation', 'conversations', (conversation, { order }) => conversationCursor(conversation, order))
+const { Connection: ConversationConnection, Edge } = connectionOf<Conversation, ConversationPage>(
+  'Conversation',
+  'conversations',
+  (conversation, { order }) => conversationCursor(conversation, order),
+)
+export const ConversationEdge = Edge
 
 const ConversationOrderEnum = builder.enumType('ConversationOrder', {
   description: 'What a list of conversations is ordered by; newest first either way.',

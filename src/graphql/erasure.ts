@@ -1,8 +1,9 @@
 // The mutation that deletes a conversation permanently, and its receipt.
 
 import { deleteConversation, type ErasureReceipt } from '../domain/erasure/delete-conversation.ts'
-import { NotAllowed, NotFound } from '../errors.ts'
+import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { orErrors, payload } from './result.ts'
 
 builder.objectType('ErasureReceipt', {
@@ -33,7 +34,7 @@ const DeleteConversationPayload = payload<ErasureReceipt & { deletedId: string }
 
 const DeleteConversationInput = builder.inputType('DeleteConversationInput', {
   description: 'Selects the conversation that deleteConversation removes.',
-  fields: (t) => ({ conversationId: t.id({ required: true, description: 'Id of the conversation to delete.' }) }),
+  fields: (t) => conversationRef(t, 'to delete'),
 })
 
 builder.mutationField('deleteConversation', (t) =>
@@ -42,13 +43,13 @@ builder.mutationField('deleteConversation', (t) =>
     description:
       'Deletes a conversation permanently, with everything in it. Its subscribers receive ConversationDeleted, and their '
       + 'subscriptions complete.',
-    errors: orErrors('DeleteConversation', [NotFound, NotAllowed]),
+    errors: orErrors('DeleteConversation', [InvalidInput, NotFound, NotAllowed]),
     args: {
       input: t.arg({ type: DeleteConversationInput, required: true, description: 'The conversation to delete.' }),
     },
-    resolve: async (_, { input: { conversationId } }, { deps, viewer }) => ({
-      ...(await deleteConversation(deps, viewer, conversationId)),
-      deletedId: conversationId,
-    }),
+    async resolve(_, { input }, context) {
+      const { conversationId } = await atConversation(context, input)
+      return { ...(await deleteConversation(context.deps, context.viewer, conversationId)), deletedId: conversationId }
+    },
   }),
 )

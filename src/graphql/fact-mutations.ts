@@ -8,6 +8,7 @@ import { reconcileFacts, type Reconciliation } from '../domain/fact/reconcile-fa
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { NO_PAGE } from '../domain/page.ts'
 import { builder, type ObjectFieldBuilder } from './builder.ts'
+import { atConversation, atConversationIfGiven, conversationRef } from './conversation-ref.ts'
 import { FactEdge } from './fact.ts'
 import { orErrors, payload } from './result.ts'
 
@@ -64,13 +65,11 @@ const FactInput = builder.inputType('FactInput', {
 })
 
 const RecordFactsInput = builder.inputType('RecordFactsInput', {
-  description: 'What is to be remembered, and of whom or where.',
+  description:
+    'Facts to record. They belong to the given conversation, or else to the conversation of their source turn; facts '
+    + 'without either are visible in the whole tenant.',
   fields: (t) => ({
-    conversationId: t.id({
-      description:
-        'The conversation they are known from, for those who see what is said there now. Left out, it is that of the source '
-        + 'turn; facts without either are seen by everybody in the tenant.',
-    }),
+    ...conversationRef(t, 'whose viewers see the facts'),
     userId: t.string({
       description: 'Whom all of them are about; for each, the participant whom its subject names when left out.',
     }),
@@ -87,8 +86,11 @@ builder.mutationField('recordFacts', (t) =>
       + 'viewer (`assertedBy`).',
     errors: orErrors('RecordFacts', [InvalidInput, NotFound, NotAllowed]),
     args: { input: t.arg({ type: RecordFactsInput, required: true, description: 'What is to be remembered.' }) },
-    resolve: (_, { input }, { deps, viewer }) =>
-      deps.gates.memory.run(viewer.tenant, () => recordFacts(deps, viewer, input)),
+    async resolve(_, { input }, context) {
+      const { deps, viewer } = context
+      const given = await atConversationIfGiven(context, input)
+      return deps.gates.memory.run(viewer.tenant, () => recordFacts(deps, viewer, given))
+    },
   }),
 )
 
@@ -122,7 +124,7 @@ builder.mutationField('retractFact', (t) =>
 const ExtractFactsInput = builder.inputType('ExtractFactsInput', {
   description: 'Which conversation is read for facts, and how far.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'Id of the conversation to read for facts.' }),
+    ...conversationRef(t, 'whose turns are read'),
     through: t.id({ description: 'The last turn to read; the newest one when left out.' }),
   }),
 })
@@ -138,8 +140,11 @@ builder.mutationField('extractFacts', (t) =>
     args: {
       input: t.arg({ type: ExtractFactsInput, required: true, description: 'Which conversation, and how far.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) =>
-      deps.gates.memory.run(viewer.tenant, () => extractFacts(deps, viewer, input)),
+    async resolve(_, { input }, context) {
+      const { deps, viewer } = context
+      const given = await atConversation(context, input)
+      return deps.gates.memory.run(viewer.tenant, () => extractFacts(deps, viewer, given))
+    },
   }),
 )
 
@@ -158,7 +163,7 @@ const ReconcileFactsInput = builder.inputType('ReconcileFactsInput', {
   description: 'Which facts are compared: those of a user, of a conversation, or of a user in a conversation.',
   fields: (t) => ({
     userId: t.string({ description: 'Facts about this user, from whatever conversation.' }),
-    conversationId: t.id({ description: 'Facts that are known from this conversation.' }),
+    ...conversationRef(t, 'whose facts are compared'),
     n: t.int({ defaultValue: 50, description: 'The newest so many of those that the same people see: 1 to 500.' }),
   }),
 })
@@ -171,7 +176,10 @@ builder.mutationField('reconcileFacts', (t) =>
       + 'said last. The others stay, superseded. What is less to be believed displaces nothing that is more so.',
     errors: orErrors('ReconcileFacts', [InvalidInput, NotFound, NotAllowed, ProviderFailed]),
     args: { input: t.arg({ type: ReconcileFactsInput, required: true, description: 'Which facts are compared.' }) },
-    resolve: (_, { input }, { deps, viewer }) =>
-      deps.gates.memory.run(viewer.tenant, () => reconcileFacts(deps, viewer, input)),
+    async resolve(_, { input }, context) {
+      const { deps, viewer } = context
+      const given = await atConversationIfGiven(context, input)
+      return deps.gates.memory.run(viewer.tenant, () => reconcileFacts(deps, viewer, given))
+    },
   }),
 )

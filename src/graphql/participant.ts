@@ -4,7 +4,8 @@ import { addParticipant, MAX_UNREAD, markRead, removeParticipant, type Participa
 import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
 import { builder } from './builder.ts'
-import { loadParticipants, loadUnreadCount } from './loaders.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
+import { loadParticipant, loadParticipants, loadUnreadCount } from './loaders.ts'
 import { readFor, viewerOf } from './inherited-view.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { orErrors, payload } from './result.ts'
@@ -19,10 +20,12 @@ export const ParticipantKindEnum = builder.enumType('ParticipantKind', {
 })
 
 const HistoryVisibilityEnum = builder.enumType('HistoryVisibility', {
-  description: 'How much of the past joining gives.',
+  description: 'How much of the earlier history a participant sees.',
   values: {
-    ALL: { description: 'Everything that was ever said in the conversation, and is not for others only.' },
-    SINCE_JOINED: { description: 'What comes after joining, and the earlier stays in the conversation, if any.' },
+    ALL: { description: 'All turns, except turns whose audience excludes the participant.' },
+    SINCE_JOINED: {
+      description: 'Turns written after the participant joined, and during earlier stays in the conversation.',
+    },
   } as const,
 })
 
@@ -40,9 +43,9 @@ builder.objectType('Participant', {
       nullable: true,
       description: 'A name to show; null where `actor` has to do.',
     }),
-    history: t.expose('history', {
+    historyVisibility: t.expose('historyVisibility', {
       type: HistoryVisibilityEnum,
-      description: 'How much of the past the newest joining gave.',
+      description: 'How much of the earlier history the participant got when it joined last.',
     }),
     joinedAt: t.expose('joinedAt', { type: 'DateTime', description: 'When they joined, the last time that they did.' }),
     leftAt: t.expose('leftAt', {
@@ -72,6 +75,18 @@ builder.objectField('Conversation', 'participants', (t) =>
   }),
 )
 
+builder.objectField('Turn', 'author', (t) =>
+  t.field({
+    type: 'Participant',
+    nullable: true,
+    description:
+      'The author as a present or former participant of the conversation. Every author is one, so this is null only if the '
+      + 'conversation was deleted after the turn was read.',
+    extensions: SHAREABLE,
+    resolve: (turn, _, context) => loadParticipant(context, viewerOf(context, turn), turn),
+  }),
+)
+
 export const ParticipantInput = builder.inputType('ParticipantInput', {
   description: 'Somebody who is to be in a conversation.',
   fields: (t) => ({
@@ -81,10 +96,12 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
     }),
     kind: t.field({ type: ParticipantKindEnum, defaultValue: 'HUMAN', description: 'What sort of actor it is.' }),
     displayName: t.string({ description: 'A name to show, at most 200 characters.' }),
-    history: t.field({
+    historyVisibility: t.field({
       type: HistoryVisibilityEnum,
       defaultValue: 'ALL',
-      description: 'How much of what was said before they will see. It counts when they join, not while they are in.',
+      description:
+        'How much of the earlier history the participant sees. Defaults to ALL. Takes effect on joining; ignored for a present '
+        + 'participant.',
     }),
   }),
 })
@@ -101,7 +118,7 @@ export const participantPayload = (verb: 'AddParticipant' | 'RemoveParticipant' 
 const AddParticipantInput = builder.inputType('AddParticipantInput', {
   description: 'Who joins which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation to join.' }),
+    ...conversationRef(t, 'to join'),
     participant: t.field({
       type: ParticipantInput,
       required: true,
@@ -120,14 +137,17 @@ builder.mutationField('addParticipant', (t) =>
     args: {
       input: t.arg({ type: AddParticipantInput, required: true, description: 'The conversation, and who joins it.' }),
     },
-    resolve: async (_, { input }, { deps, viewer }) => ({ participant: await addParticipant(deps, viewer, input) }),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input)
+      return { participant: await addParticipant(context.deps, context.viewer, given) }
+    },
   }),
 )
 
 const RemoveParticipantInput = builder.inputType('RemoveParticipantInput', {
   description: 'Who leaves which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation to leave.' }),
+    ...conversationRef(t, 'to leave'),
     actor: t.string({
       required: true,
       description: 'The participant to remove. One who has left already is returned as it is.',
@@ -148,14 +168,17 @@ builder.mutationField('removeParticipant', (t) =>
         description: 'The conversation, and who leaves it.',
       }),
     },
-    resolve: async (_, { input }, { deps, viewer }) => ({ participant: await removeParticipant(deps, viewer, input) }),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input)
+      return { participant: await removeParticipant(context.deps, context.viewer, given) }
+    },
   }),
 )
 
 const MarkReadInput = builder.inputType('MarkReadInput', {
   description: 'Who has read a conversation, and how far.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation that was read.' }),
+    ...conversationRef(t, 'that was read'),
     seq: t.int({
       required: true,
       description: 'The newest journal entry that was read. Marks only move forward: a lower one changes nothing.',
@@ -175,7 +198,7 @@ builder.mutationField('markRead', (t) =>
     },
     async resolve(_, { input }, context) {
       const { deps, viewer } = context
-      const participant = await markRead(deps, viewer, input)
+      const participant = await markRead(deps, viewer, await atConversation(context, input, input.as))
       return { participant: readFor(context, actAs(viewer, input.as), participant, (read) => [read]) }
     },
   }),

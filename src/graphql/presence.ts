@@ -4,6 +4,7 @@ import { setPresence } from '../domain/presence.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { actAs } from '../domain/view.ts'
 import { builder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadPresence } from './loaders.ts'
 import { readFor, viewerOf } from './inherited-view.ts'
 import { SHAREABLE } from './sharing.ts'
@@ -33,7 +34,7 @@ builder.objectField('Participant', 'presence', (t) =>
 const SetPresenceInput = builder.inputType('SetPresenceInput', {
   description: 'Who is doing what in which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation they are in.' }),
+    ...conversationRef(t, 'that the participant is in'),
     state: t.field({
       type: PresenceStateEnum,
       required: true,
@@ -59,7 +60,7 @@ builder.mutationField('setPresence', (t) =>
     },
     async resolve(_, { input }, context) {
       const { deps, viewer, holder } = context
-      const participant = await setPresence(deps, viewer, input, holder)
+      const participant = await setPresence(deps, viewer, await atConversation(context, input, input.as), holder)
       return { participant: readFor(context, actAs(viewer, input.as), participant, (read) => [read]) }
     },
   }),

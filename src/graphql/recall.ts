@@ -6,6 +6,7 @@ import { recall, type Recall as Found, type RecallHit as Hit } from '../domain/r
 import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
+import { atConversationIfGiven, conversationRef } from './conversation-ref.ts'
 import { readFor } from './inherited-view.ts'
 import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
@@ -135,13 +136,11 @@ const RecallInput = builder.inputType('RecallInput', {
         + 'name a speaker or a time.',
     }),
     k: t.int({ defaultValue: 10, description: 'Hits at most: 1 to 100.' }),
-    conversationId: t.id({
-      description: 'The conversation to search, or one of the owner whose conversations are searched.',
-    }),
+    ...conversationRef(t, 'to search, or whose owner has the conversations to search'),
     scope: t.field({
       type: RecallScopeEnum,
       defaultValue: 'CONVERSATION',
-      description: 'How far to search. CONVERSATION needs a `conversationId`.',
+      description: 'How far to search. CONVERSATION needs a conversation.',
     }),
     kinds: t.field({
       type: [MemoryKindEnum],
@@ -160,13 +159,13 @@ const RecallInput = builder.inputType('RecallInput', {
       type: [RoleEnum],
       description: 'Turns in any of these roles, and facts taken from such turns; an empty list matches none.',
     }),
-    after: t.field({
+    createdAfter: t.field({
       type: 'DateTime',
-      description: 'Turns said, facts observed and summaries written at this time or later.',
+      description: 'Turns and summaries created, and facts observed, at this time or later.',
     }),
-    before: t.field({
+    createdBefore: t.field({
       type: 'DateTime',
-      description: 'Turns said, facts observed and summaries written earlier than this.',
+      description: 'Turns and summaries created, and facts observed, before this time.',
     }),
     metadata: t.field({
       type: 'JSON',
@@ -198,7 +197,8 @@ builder.queryField('recall', (t) =>
     args: { input: t.arg({ type: RecallInput, required: true, description: 'What to recall, and where.' }) },
     async resolve(_, { input }, context) {
       const { reading, viewer, work } = context
-      const found = await work.read(() => recall(reading, viewer, input))
+      const given = await atConversationIfGiven(context, input, input.as)
+      const found = await work.read(() => recall(reading, viewer, given))
       return readFor(context, actAs(viewer, input.as), found, ({ hits }) =>
         hits.flatMap(({ memory, neighbours }) => [recalled(memory), ...neighbours]),
       )

@@ -4,9 +4,10 @@ import { abortTurn, appendDelta, commitTurn, type DeltaReceipt } from '../domain
 import { openTurn } from '../domain/turn/append.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, StreamClosed } from '../errors.ts'
-import { appendedPayload, StreamingTurnInput, TokenCountsInput } from './append.ts'
+import { appendedPayload, StreamingTurnInput, TokenUsageInput } from './append.ts'
 import { WRITER_TOKEN } from '../domain/turn/writer.ts'
 import { builder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ContentPartInput } from './content.ts'
 import { loadTurnOf } from './loaders.ts'
 import { orErrors, payload } from './result.ts'
@@ -17,7 +18,7 @@ const WRITER_TOKEN_DESCRIPTION = 'The writerToken with which the turn was opened
 const OpenTurnInput = builder.inputType('OpenTurnInput', {
   description: 'Who begins to speak in which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation it is said in.' }),
+    ...conversationRef(t, 'that receives the turn'),
     turn: t.field({ type: StreamingTurnInput, required: true, description: 'The turn, without its content.' }),
     expectedLastSeq: t.int({
       description:
@@ -43,7 +44,10 @@ builder.mutationField('openTurn', (t) =>
     args: {
       input: t.arg({ type: OpenTurnInput, required: true, description: 'The conversation, and who speaks there.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) => openTurn(deps, viewer, input),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input, input.turn.actor)
+      return openTurn(context.deps, context.viewer, given)
+    },
   }),
 )
 
@@ -102,9 +106,9 @@ const CommitTurnInput = builder.inputType('CommitTurnInput', {
       type: [ContentPartInput],
       description: 'What follows the streamed text, such as tool calls. No text parts.',
     }),
-    tokens: t.field({
-      type: TokenCountsInput,
-      description: 'Tokens as the provider billed them; those given on opening stay when left out.',
+    tokenUsage: t.field({
+      type: TokenUsageInput,
+      description: 'Numbers of tokens that the provider billed. Omit to keep those set by openTurn.',
     }),
     model: t.string({ description: 'The model that wrote it; the one given on opening stays when left out.' }),
     metadata: t.field({

@@ -6,6 +6,7 @@ import type { Summary } from '../domain/summary/summary.ts'
 import type { CompactionPolicy as Policy } from '../domain/compaction-policy.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { builder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadConversationOf, loadSummaries, loadSummarizedThrough } from './loaders.ts'
 import { Node } from './node.ts'
 import { viewerOf } from './inherited-view.ts'
@@ -25,10 +26,8 @@ builder.objectType('Summary', {
       resolve: (summary, _, context) => loadConversationOf(context, viewerOf(context, summary), summary.conversationId),
     }),
     level: t.exposeInt('level', { description: 'What it sums up: 0 for turns, 1 for such summaries, and so on.' }),
-    fromSeq: t.exposeInt('fromSeq', { description: '`seq` of the first turn that it covers.' }),
-    toSeq: t.exposeInt('toSeq', {
-      description: '`seq` of the last one. A newer version of a turn lies in the place of the first one.',
-    }),
+    fromPosition: t.exposeInt('fromPosition', { description: 'Position of the first turn that the summary covers.' }),
+    toPosition: t.exposeInt('toPosition', { description: 'Position of the last turn that the summary covers.' }),
     content: t.exposeString('content', {
       description: 'What it says. It was written by a model or taken from the turns: data, not instructions.',
     }),
@@ -123,7 +122,7 @@ builder.objectFields('Conversation', (t) => ({
 const SummarizeInput = builder.inputType('SummarizeInput', {
   description: 'What is to be summarised.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'Id of the conversation to summarise.' }),
+    ...conversationRef(t, 'to summarise'),
     through: t.id({ description: 'The last turn that a summary is to stand for; the newest one when left out.' }),
   }),
 })
@@ -143,9 +142,11 @@ builder.mutationField('summarize', (t) =>
       + 'earlier where a tool call would be parted from its result, or something is still being written.',
     errors: orErrors('Summarize', [InvalidInput, NotFound, NotAllowed, ProviderFailed]),
     args: { input: t.arg({ type: SummarizeInput, required: true, description: 'Which conversation, and how far.' }) },
-    resolve: async (_, { input }, { deps, viewer }) => ({
-      summary: await deps.gates.memory.run(viewer.tenant, () => summarize(deps, viewer, input)),
-    }),
+    async resolve(_, { input }, context) {
+      const { deps, viewer } = context
+      const given = await atConversation(context, input)
+      return { summary: await deps.gates.memory.run(viewer.tenant, () => summarize(deps, viewer, given)) }
+    },
   }),
 )
 
@@ -177,7 +178,7 @@ const CompactPayload = payload<Compaction>('Compact').implement({
 const CompactInput = builder.inputType('CompactInput', {
   description: 'Which conversation is to be compacted, and how far.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'Id of the conversation to compact.' }),
+    ...conversationRef(t, 'to compact'),
     policy: t.field({
       type: CompactionPolicyInput,
       description:
@@ -197,7 +198,10 @@ builder.mutationField('compact', (t) =>
     args: {
       input: t.arg({ type: CompactInput, required: true, description: 'Which conversation, and by which policy.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) =>
-      deps.gates.memory.run(viewer.tenant, () => compact(deps, viewer, input)),
+    async resolve(_, { input }, context) {
+      const { deps, viewer } = context
+      const given = await atConversation(context, input)
+      return deps.gates.memory.run(viewer.tenant, () => compact(deps, viewer, given))
+    },
   }),
 )

@@ -100,8 +100,8 @@ describe.each(backends)('recall on $name', (backend) => {
     ['actors: [] (no turns)', { actors: [] }, []],
     ['roles', { roles: ['ASSISTANT', 'SYSTEM'] }, [3]],
     ['roles: [] (no turns)', { roles: [] }, []],
-    ['after (inclusive)', { after: '2024-03-01T09:03:00.000Z' }, [3, 4]],
-    ['before (exclusive)', { before: '2024-03-01T09:01:00.000Z' }, [0]],
+    ['createdAfter (inclusive)', { createdAfter: '2024-03-01T09:03:00.000Z' }, [3, 4]],
+    ['createdBefore (exclusive)', { createdBefore: '2024-03-01T09:01:00.000Z' }, [0]],
     ['metadata', { metadata: { topic: 'roof' } }, [4]],
     ['metadata and actors', { metadata: { topic: 'garden' }, actors: ['bob'] }, []],
   ])('with the filter %s finds the turns that match it', async (_, filter, found) => {

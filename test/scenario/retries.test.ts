@@ -249,7 +249,7 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
       db.participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
       db.fact.findMany({ where: { tenant }, orderBy: [{ object: 'asc' }] }),
       db.userProfile.findMany({ where: { tenant } }),
-      db.summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toSeq: 'asc' } }),
+      db.summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
       db.chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
     ])
     return {
@@ -265,7 +265,7 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
       })),
       facts: facts.map(({ object, supersedeReason, supersedeNote }) => ({ object, supersedeReason, supersedeNote })),
       profiles: profiles.map(({ content }) => content),
-      summaries: summaries.map(({ fromSeq, toSeq, content }) => ({ fromSeq, toSeq, content })),
+      summaries: summaries.map(({ fromPosition, toPosition, content }) => ({ fromPosition, toPosition, content })),
       chunks: chunks.map(({ text }) => text),
       presence: [...((await presence.states([conversationId])).get(conversationId) ?? [])],
     }

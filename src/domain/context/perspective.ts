@@ -10,7 +10,7 @@ import type { Message } from './message.ts'
 /** The fields of a turn that its message is made from. */
 export type ContextTurn = {
   id: string
-  rootSeq: number
+  position: number
   actor: string
   role: Role
   status: string
@@ -55,7 +55,7 @@ export const hasContent = (turn: ContextTurn) =>
   !isDamaged(turn)
   && (turn.status === 'ABORTED' || (turn.status === 'COMMITTED' && partsIn(turn).some((part) => !isBlank(part))))
 
-/** Identifies a tool call by the position (root seq) of its turn and its callId. */
+/** Identifies a tool call by the position of its turn and its callId. */
 export const callKey = (position: number | null | undefined, callId: string) => `${position} ${callId}`
 
 /** Groups of turns that are linked by tool calls and results. A position is an index in the list of turns. */
@@ -79,7 +79,7 @@ export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
   for (const [position, turn] of turns.entries()) {
     for (const [index, part] of partsIn(turn).entries()) {
       if (part.type === 'toolCall') {
-        const call = callKey(turn.rootSeq, part.callId)
+        const call = callKey(turn.position, part.callId)
         const waiting = open.get(call)
         if (waiting) waiting.push(position)
         else open.set(call, [position])
@@ -126,7 +126,7 @@ export function renderFrom(
   perspective: Perspective,
   turns: readonly ContextTurn[],
   { matches = matchCalls(turns), tools = true }: { matches?: CallMatches; tools?: boolean } = {},
-): Pick<Message, 'role' | 'name' | 'labelled' | 'parts' | 'sources' | 'position'>[] {
+): Pick<Message, 'role' | 'name' | 'labelled' | 'parts' | 'sourceIds' | 'position'>[] {
   const staysResult = (key: string) => {
     const caller = matches.callTurns.get(key)
     return tools && caller !== undefined && roleOf(perspective, turns[caller]!) === 'ASSISTANT'
@@ -155,8 +155,8 @@ export function renderFrom(
     return {
       role,
       parts,
-      sources: [turn.id],
-      position: turn.rootSeq,
+      sourceIds: [turn.id],
+      position: turn.position,
       name: hasName ? nameOf(perspective, turn.actor) : null,
       labelled: role === 'USER' && perspective.needsNames,
     }

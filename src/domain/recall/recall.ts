@@ -45,8 +45,8 @@ const recallInput = z.object({
   threshold: share.nullish(),
   actors: z.array(name).max(1000).nullish(),
   roles: z.array(z.enum(Role)).nullish(),
-  after: time.nullish(),
-  before: time.nullish(),
+  createdAfter: time.nullish(),
+  createdBefore: time.nullish(),
   metadata: metadata.nullish(),
   neighbours: between(0, MAX_NEIGHBOURS).nullish(),
   maxTokens: z.int().min(1, 'must be at least 1').nullish(),
@@ -109,8 +109,8 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
     filter: {
       actors: given.actors,
       roles: given.roles,
-      since: given.after,
-      until: given.before,
+      since: given.createdAfter,
+      until: given.createdBefore,
       metadata: given.metadata,
     },
   }

@@ -104,7 +104,7 @@ const commitTurnInput = z.object({
   turnId: id('turn'),
   writerToken,
   parts: parts.nullish(),
-  tokens: z.object({ prompt: count, completion: count }).nullish(),
+  tokenUsage: z.object({ prompt: count, completion: count }).nullish(),
   model: name.nullish(),
   metadata: metadata.nullish(),
 })
@@ -126,8 +126,8 @@ export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: Commit
   return close(deps, viewer, given, 'commit', async (streamed) => ({
     status: 'COMMITTED',
     ...(await contentOf([...streamed, ...more], deps, 'parts')),
-    promptTokens: given.tokens?.prompt,
-    completionTokens: given.tokens?.completion,
+    promptTokens: given.tokenUsage?.prompt,
+    completionTokens: given.tokenUsage?.completion,
     model: given.model,
     metadata: given.metadata,
   }))

@@ -44,13 +44,13 @@ export function toSpanCandidate(turn: UncoveredTurn, now: number): SpanCandidate
   const calls: CallRef[] = []
   const answers: CallRef[] = []
   for (const part of contentOf(turn)) {
-    if (part.type === 'toolCall') calls.push({ position: turn.rootSeq, callId: part.callId })
+    if (part.type === 'toolCall') calls.push({ position: turn.position, callId: part.callId })
     if (part.type === 'toolResult' && part.callPosition !== undefined) {
       answers.push({ position: part.callPosition, callId: part.callId })
     }
   }
   return {
-    rootSeq: turn.rootSeq,
+    position: turn.position,
     tokenCount: turn.tokenCount,
     isOpen: turn.status === 'STREAMING',
     calls,

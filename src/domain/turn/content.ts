@@ -22,7 +22,7 @@ export type ContentPart =
       result: unknown
       /** The turn that made the call, in any version; absent before the result is written, or if it is unknown. */
       callTurnId?: string
-      /** The position (root seq) of that turn, which all its versions share; absent before the result is written. */
+      /** The position of that turn, which all its versions share; absent before the result is written. */
       callPosition?: number
     }
   | { type: 'file'; mediaType: string; url: string; fileName?: string | null }

@@ -17,7 +17,7 @@ import { cases, contextOf } from './cases.ts'
 let seq = 0
 const contextTurn = (actor: string, role: ContextTurn['role'], content: string | ContentPart[]): ContextTurn => ({
   id: `turn_${++seq}`,
-  rootSeq: seq,
+  position: seq,
   actor,
   role,
   status: 'COMMITTED',
@@ -45,9 +45,9 @@ const result = (callId: string, value: unknown, callPosition?: number): ContentP
 /** Makes results without a position name the latest earlier call with their callId. */
 function nameCalls(turns: readonly ContextTurn[]): void {
   const callers = new Map<string, number>()
-  for (const { rootSeq, parts } of turns) {
+  for (const { position, parts } of turns) {
     for (const part of (parts ?? []) as ContentPart[]) {
-      if (part.type === 'toolCall') callers.set(part.callId, rootSeq)
+      if (part.type === 'toolCall') callers.set(part.callId, position)
       if (part.type === 'toolResult') part.callPosition ??= callers.get(part.callId)
     }
   }
@@ -107,8 +107,8 @@ describe('a rendering', () => {
     const calls = ['ada-bot', 'bob-bot'].map((actor) => contextTurn(actor, 'ASSISTANT', [call('c1')]))
     // The results arrive in the order of the calls, and in the reverse order.
     for (const order of [calls, calls.toReversed()]) {
-      const results = order.map(({ actor, rootSeq }) =>
-        contextTurn('find', 'TOOL', [result('c1', `for ${actor}`, rootSeq)]),
+      const results = order.map(({ actor, position }) =>
+        contextTurn('find', 'TOOL', [result('c1', `for ${actor}`, position)]),
       )
       const messages = render(messagesFor([...calls, ...results], as), 'OPENAI')
       const pairs = messages.flatMap((message, index) => {

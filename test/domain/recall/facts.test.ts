@@ -118,8 +118,8 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     const [old] = await record(['Ada | likes | figs'], { sourceTurnId: turn.id, observedAt: day(1) })
     await record(['Bob | likes | figs'], { observedAt: day(3) })
     const facts = (more: Partial<RecallInput>) => found('figs', { kinds: ['FACT'], ...more })
-    expect(await facts({ after: day(2) })).toEqual(['Bob likes figs'])
-    expect(await facts({ before: day(3) })).toEqual(['Ada likes figs'])
+    expect(await facts({ createdAfter: day(2) })).toEqual(['Bob likes figs'])
+    expect(await facts({ createdBefore: day(3) })).toEqual(['Ada likes figs'])
     for (const filter of [{ actors: ['ada'] }, { roles: ['USER' as const] }, { metadata: { topic: 'food' } }]) {
       expect(await facts(filter)).toEqual(['Ada likes figs'])
     }
@@ -233,7 +233,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     for (const threshold of [0, 0.9]) {
       expect(await found('quokkas', { kinds: ['SUMMARY'], threshold })).toHaveLength(1)
     }
-    for (const more of [{ actors: ['ada'] }, { before: day(1) }, { maxTokens: 1 }]) {
+    for (const more of [{ actors: ['ada'] }, { createdBefore: day(1) }, { maxTokens: 1 }]) {
       expect(await found('quokkas', { kinds: ['SUMMARY'], ...more })).toEqual([])
     }
     expect(await found('xylophone', { kinds: ['SUMMARY'] })).toEqual([])

@@ -137,7 +137,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
         await abortTurn(world.deps, ada, { writerToken: WRITER, turnId: open.id })
         await addParticipant(world.deps, ada, {
           conversationId: conversation.id,
-          participant: { actor: `late-${batch}`, history: 'SINCE_JOINED' },
+          participant: { actor: `late-${batch}`, historyVisibility: 'SINCE_JOINED' },
         })
       }
       if (secrets) {

@@ -24,7 +24,7 @@ const turns = (line: string, isWaiting = true): SpanCandidate[] => {
     const [, sign, callId, at] = /^(-?)(\d)(?:@(\d+))?$/.exec(word) ?? []
     const caller = at === undefined ? words.slice(0, i).lastIndexOf(callId!) : Number(at)
     return {
-      rootSeq: positionOf(i),
+      position: positionOf(i),
       tokenCount: 10,
       isOpen: word === 'o',
       isWaiting,

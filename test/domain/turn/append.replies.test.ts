@@ -19,7 +19,7 @@ describe.each(backends)('a reply on $name', (backend) => {
     const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
     const open = await tenant.append(conversationId, 'ann', 'hello')
     const secret = await tenant.append(conversationId, 'ann', 'psst', { audience: ['bob'] })
-    const participant = { actor: 'new', history: 'SINCE_JOINED' as const }
+    const participant = { actor: 'new', historyVisibility: 'SINCE_JOINED' as const }
     await addParticipant(world.deps, tenant.as('ann'), { conversationId, participant })
     const reply = (actor: string, replyToId: string) => tenant.append(conversationId, actor, 'yes', { replyToId })
     return { tenant, conversationId, open, secret, reply }
