@@ -20,9 +20,13 @@ LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 DECLARE
   r record;
-  made record;
-  waiting record;
+  calls bigint;
+  ids text[];
+  positions integer[];
+  actors bigint;
   tools text[];
+  waiting_ids text[];
+  waiting_positions integer[];
 BEGIN
   FOR r IN
     SELECT array_agg((e.v->>'part')::integer) AS parts, e.v->>'callId' AS call_id, e.v->>'name' AS name,
@@ -32,8 +36,8 @@ BEGIN
   LOOP
     -- The newest version in view of each turn with such a call, newest turn first.
     IF r.turn_id IS NOT NULL THEN
-      SELECT count(*) FILTER (WHERE c.name = r.name) AS calls, array_agg(c.id) AS ids, array_agg(c.root_seq) AS positions,
-             1 AS actors, array_agg(c.name) AS tools INTO made
+      SELECT count(*) FILTER (WHERE c.name = r.name), array_agg(c.id), array_agg(c.root_seq), 1, array_agg(c.name)
+      INTO calls, ids, positions, actors, tools
       FROM (SELECT x.id, x.root_seq, k.name
             FROM turn g
             JOIN turn x ON x.conversation_id = g.conversation_id AND x.root_seq = g.root_seq
@@ -43,11 +47,12 @@ BEGIN
               AND width_bucket(x.root_seq, p_windows) % 2 = 1 AND (x.audience IS NULL OR p_actor = ANY (x.audience))
             ORDER BY x.id = g.id DESC, x.seq DESC LIMIT 1) c;
     ELSE
-      SELECT count(*) FILTER (WHERE c.name = r.name) AS calls,
-             array_agg(c.id ORDER BY c.root_seq DESC) FILTER (WHERE c.name = r.name) AS ids,
-             array_agg(c.root_seq ORDER BY c.root_seq DESC) FILTER (WHERE c.name = r.name) AS positions,
-             count(DISTINCT c.actor) FILTER (WHERE c.name = r.name) AS actors,
-             array_agg(DISTINCT c.name) AS tools INTO made
+      SELECT count(*) FILTER (WHERE c.name = r.name),
+             array_agg(c.id ORDER BY c.root_seq DESC) FILTER (WHERE c.name = r.name),
+             array_agg(c.root_seq ORDER BY c.root_seq DESC) FILTER (WHERE c.name = r.name),
+             count(DISTINCT c.actor) FILTER (WHERE c.name = r.name),
+             array_agg(DISTINCT c.name)
+      INTO calls, ids, positions, actors, tools
       FROM (
         SELECT DISTINCT ON (n.root_seq, n.name) n.root_seq, n.name, n.id, n.actor
         FROM (SELECT k.name, x.*
@@ -62,30 +67,29 @@ BEGIN
               LIMIT 100) n
         ORDER BY n.root_seq, n.name, n.seq DESC) c;
     END IF;
-    IF made.calls > 1 AND made.actors = 1 THEN
-      SELECT count(*) AS calls, array_agg(w.id) AS ids, array_agg(w.root_seq) AS positions INTO waiting
-      FROM unnest(made.ids, made.positions) AS w(id, root_seq)
+    IF calls > 1 AND actors = 1 THEN
+      SELECT array_agg(w.id), array_agg(w.root_seq) INTO waiting_ids, waiting_positions
+      FROM unnest(ids, positions) AS w(id, root_seq)
       WHERE (
         SELECT true FROM tool_result a JOIN turn y ON y.id = a.turn_id
         WHERE a.conversation_id = p_conversation AND a.call_id = r.call_id AND a.call_position = w.root_seq
           AND y.superseded_by IS NULL AND (y.audience IS NULL OR p_actor = ANY (y.audience))
           AND width_bucket(y.seq, p_windows) % 2 = 1 AND width_bucket(y.root_seq, p_windows) % 2 = 1 LIMIT 1) IS NULL;
-      IF waiting.calls > 0 THEN
-        made.calls := waiting.calls;
-        made.ids := waiting.ids;
-        made.positions := waiting.positions;
+      IF waiting_ids IS NOT NULL THEN
+        calls := cardinality(waiting_ids);
+        ids := waiting_ids;
+        positions := waiting_positions;
       END IF;
     END IF;
-    IF made.calls = 1 THEN
+    IF calls = 1 THEN
       RETURN QUERY
-      SELECT p.part, r.call_id, 'found', NULL::jsonb, made.ids[1], made.positions[1] FROM unnest(r.parts) AS p(part);
+      SELECT p.part, r.call_id, 'found', NULL::jsonb, ids[1], positions[1] FROM unnest(r.parts) AS p(part);
     ELSE
-      tools := coalesce(made.tools, '{}');
       RETURN QUERY
       SELECT r.parts[1], r.call_id,
-             CASE WHEN made.calls > 1 THEN 'ambiguous' WHEN cardinality(tools) > 0 THEN 'other_name' ELSE 'no_call' END,
+             CASE WHEN calls > 1 THEN 'ambiguous' WHEN tools IS NOT NULL THEN 'other_name' ELSE 'no_call' END,
              jsonb_build_object('callId', r.call_id, 'name', r.name, 'turnId', r.turn_id, 'found', to_jsonb(
-               CASE WHEN made.calls > 1 THEN made.ids[1:10] ELSE tools[1:10] END)),
+               CASE WHEN calls > 1 THEN ids[1:10] ELSE coalesce(tools[1:10], '{}') END)),
              NULL, NULL::integer;
       RETURN;
     END IF;

@@ -244,7 +244,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     turnId = await open()
     await advance(LEASE + 1)
     await abortSilentTurns(one.deps)
-    for (const end of [commit(), abort()]) await expect(end).rejects.toThrow(StreamClosed)
+    for (const end of [commit, abort]) await expect(end()).rejects.toThrow(StreamClosed)
   })
 
   it('succeeds for one of two concurrent calls', async () => {
