@@ -203,7 +203,10 @@ const RemoveParticipantInput = builder.inputType('RemoveParticipantInput', {
   description: 'Who leaves which conversation.',
   fields: (t) => ({
     ...conversationRef(t, 'to leave'),
-    actor: t.string({ required: true, description: 'Who leaves; they must be in the conversation.' }),
+    actor: t.string({
+      required: true,
+      description: 'The participant to remove. One who has left already is returned as it is.',
+    }),
   }),
 })
 

@@ -76,6 +76,7 @@ describe('sharingOf', () => {
       'FactSource.conversation',
       'FactSource.turn',
       'Participant.unreadCount',
+      'Turn.replyTo',
       'Turn.supersededBy',
       'Turn.supersedes',
       'Turn.version',

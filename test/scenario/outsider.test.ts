@@ -285,10 +285,20 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     )
     expect(Object.keys(cases).sort()).toEqual(fields.sort())
     expect(Object.keys(schema.getSubscriptionType()!.getFields()).sort()).toEqual(['conversationEvents', 'inbox'])
-    // `node` has a case for each type.
+    // `node` and `nodes` have a case for each type but Job and UserProfile, whose ids an outsider asks with jobs and
+    // userProfile, and Viewer.
     const node = schema.getType('Node')
     const kinds = isInterfaceType(node) ? schema.getPossibleTypes(node).filter(isObjectType) : []
-    expect(kinds.map(({ name }) => name).sort()).toEqual(['Conversation', 'Fact', 'Summary', 'Turn'])
+    expect(kinds.map(({ name }) => name).sort()).toEqual([
+      'Conversation',
+      'Fact',
+      'Job',
+      'Participant',
+      'Summary',
+      'Turn',
+      'UserProfile',
+      'Viewer',
+    ])
   })
 
   it.each(['eve', null])(
