@@ -8,7 +8,7 @@ import { SHAREABLE } from './sharing.ts'
 
 type Edge<Item, Of extends Page<Item>> = { node: Item; page: Of }
 
-const PageInfo = builder
+export const PageInfo = builder
   .objectRef<PageShape>('PageInfo')
   .implement({
     description: 'Where a page lies in its list, and how to ask for the next one.',
@@ -38,7 +38,7 @@ const PageInfo = builder
       }),
     }),
   })
-type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unknown>): string }
+export type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unknown>): string }
 
 /** Defines `<name>Connection` and `<name>Edge` for pages of the object type; `items` is its plural in descriptions. */
 export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
