@@ -32,14 +32,16 @@ async function ask(query: string, variables: object = {}) {
 }
 
 async function createConversation(key: string): Promise<string> {
-  const query = 'mutation ($key: String!) { createConversation(input: { key: $key }) { ... on Conversation { id } } }'
-  return (await ask(query, { key })).data.createConversation.id
+  const query =
+    'mutation ($key: String!) { createConversation(input: { key: $key }) { ... on CreateConversationPayload { conversation { id } } } }'
+  return (await ask(query, { key })).data.createConversation.conversation.id
 }
 
 const append = (conversationId: string, actor: string, content: string) =>
-  ask('mutation ($input: AppendTurnInput!) { appendTurn(input: $input) { ... on Turn { seq } } }', {
-    input: { conversationId, turn: { actor, role: 'USER', content } },
-  })
+  ask(
+    'mutation ($input: AppendTurnInput!) { appendTurn(input: $input) { ... on AppendTurnPayload { turn { seq } } } }',
+    { input: { conversationId, turn: { actor, role: 'USER', content } } },
+  )
 
 /** Writes code to a file below node_modules, where it can import the repository's packages. Returns the file's path. */
 async function writeModule(name: string, code: string): Promise<string> {
@@ -147,7 +149,9 @@ describe('the client of docs/streaming-and-subscriptions.md', () => {
       await received(10)
       expect(seqs).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
 
-      await ask(`mutation { deleteConversation(id: "${conversation}") { ... on ErasureReceipt { conversations } } }`)
+      await ask(
+        `mutation { deleteConversation(input: { conversationId: "${conversation}" }) { ... on DeleteConversationPayload { receipt { conversations } } } }`,
+      )
       await following
       await expect(follow(conversation).next()).rejects.toThrow(/no conversation/)
     } finally {

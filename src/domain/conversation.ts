@@ -73,9 +73,11 @@ function participantsOf(
   return visibility === 'OPEN' || given.some(({ actor }) => actor === creator) ? given : [{ actor: creator }, ...given]
 }
 
+/** The new conversation, or the one that the viewer already sees under the key. */
+export type CreatedConversation = { conversation: Conversation; created: boolean }
+
 /**
- * Creates a conversation and returns it. If the viewer sees a conversation with the given key, returns that one,
- * unchanged. The creator of a MEMBERS conversation is one of its participants.
+ * Creates a conversation. If the viewer sees a conversation with the given key, returns that one, unchanged. The creator of a MEMBERS conversation is one of its participants.
  * @throws InvalidInput
  * @throws Conflict if the existing conversation is changed or deleted concurrently
  */
@@ -83,22 +85,22 @@ export async function createConversation(
   deps: Platform,
   viewer: Viewer,
   input: CreateConversationInput,
-): Promise<Conversation> {
+): Promise<CreatedConversation> {
   const given = parse(createConversationInput, input)
   const visibility = given.visibility ?? deps.conversationVisibility
   const participants = participantsOf(given, visibility, viewer.actor)
   const policy = policyColumns(deps, given.compaction)
-  const created = newId('conversation')
+  const conversationId = newId('conversation')
   const createdAt = new Date()
   const { tenant } = viewer
   const owner = given.owner ?? viewer.actor
   const existing = given.key == null ? null : await getConversationByKey(deps, viewer, given.key)
-  if (existing) return existing
-  const isNew = await withTransaction(deps.db, async (tx, afterCommit) => {
+  if (existing) return { conversation: existing, created: false }
+  const created = await withTransaction(deps.db, async (tx, afterCommit) => {
     const { count } = await tx.conversation.createMany({
       data: [
         {
-          id: created,
+          id: conversationId,
           tenant,
           key: given.key,
           owner,
@@ -118,18 +120,11 @@ export async function createConversation(
     if (count === 0) return false
     const last = participants.length
     await tx.journal.create({
-      data: {
-        conversationId: created,
-        tenant,
-        visibility,
-        lastSeq: last,
-        salt: saltOf(tenant, owner),
-        updatedAt: createdAt,
-      },
+      data: { conversationId, tenant, visibility, lastSeq: last, salt: saltOf(tenant, owner), updatedAt: createdAt },
     })
     await writeFirstParticipants(
       tx,
-      created,
+      conversationId,
       participants.map(({ actor, kind, displayName, history }, index) => ({
         actor,
         kind: kind ?? 'HUMAN',
@@ -138,14 +133,14 @@ export async function createConversation(
         windowStart: windowsAfterJoining([], history ?? 'ALL', index + 1)[0]!,
       })),
     )
-    if (last > 0) afterCommit(() => announceEntries(deps, [{ tenant, conversationId: created, first: 1, last }]))
+    if (last > 0) afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first: 1, last }]))
     return true
   })
-  const conversation = isNew
-    ? (await getConversations(deps, viewer, [created])).get(created)
+  const conversation = created
+    ? (await getConversations(deps, viewer, [conversationId])).get(conversationId)
     : await getConversationByKey(deps, viewer, given.key!)
   if (!conversation) throw new Conflict('The conversation was changed or deleted concurrently. Try again.')
-  return conversation
+  return { conversation, created }
 }
 
 /** Returns the conversations that the viewer sees, by id. */
@@ -213,7 +208,7 @@ async function isKeyTaken(tx: Tx, conversationId: string): Promise<boolean> {
 }
 
 const updateConversationInput = z.object({
-  id: id('conversation'),
+  conversationId: id('conversation'),
   title: text(1000).nullish(),
   systemPrompt: text(65_536).nullish(),
   metadata: metadata.nullish(),
@@ -236,7 +231,7 @@ export async function updateConversation(
   input: UpdateConversationInput,
 ): Promise<Conversation> {
   const {
-    id: conversationId,
+    conversationId,
     metadata: data,
     factExtraction,
     compaction,

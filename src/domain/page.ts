@@ -26,6 +26,9 @@ export function paging(args: Paging, maxSize: number): PageRequest {
 
 export type Page<T> = { items: T[]; hasNextPage: boolean; hasPreviousPage: boolean }
 
+/** The page of an empty list. */
+export const NO_PAGE: Page<never> = { items: [], hasNextPage: false, hasPreviousPage: false }
+
 /**
  * Cuts a page from `rows`, which are in the direction of paging and include one row beyond the page if there is one.
  * In the other direction, another page is assumed to exist if a cursor was given. `isCut` is true if further rows exist

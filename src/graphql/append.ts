@@ -2,13 +2,14 @@
 
 import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { appendTurn, appendTurns } from '../domain/turn/append.ts'
-import { supersedeTurn } from '../domain/turn/supersede.ts'
-import type { Turn } from '../domain/turn/turn.ts'
+import type { Appended, AppendedTurns } from '../domain/turn/appended.ts'
+import { supersedeTurn, type Superseded } from '../domain/turn/supersede.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
-import { builder } from './builder.ts'
+import { builder, type InputFieldBuilder, type ObjectFieldBuilder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ContentPartInput } from './content.ts'
-import { orErrors } from './result.ts'
-import { RoleEnum } from './turn.ts'
+import { orErrors, payload } from './result.ts'
+import { RoleEnum, turnEdge, TurnEdge } from './turn.ts'
 
 export const TokenCountsInput = builder.inputType('TokenCountsInput', {
   description: 'Tokens as a provider billed them for making a turn.',
@@ -28,53 +29,75 @@ const SourceInput = builder.inputType('SourceInput', {
   }),
 })
 
-export const TurnInput = builder.inputType('TurnInput', {
-  description:
-    'A turn to be written. It says something, in `content` or in `parts`, unless it is being opened for streaming.',
-  fields: (t) => ({
-    actor: t.string({
-      description: 'Who says it; the viewer when left out. Who is not in the conversation yet joins it by speaking.',
-    }),
-    role: t.field({ type: RoleEnum, required: true, description: 'In whose part it is said, as models know it.' }),
-    content: t.string({ description: 'Its text: short for one text part. Not together with `parts`.' }),
-    parts: t.field({
-      type: [ContentPartInput],
-      description: 'What it says, in order, at most 1,000 pieces. Not together with `content`.',
-    }),
-    clientId: t.string({
-      description:
-        "Makes sending it again safe: the same actor's same id in the same conversation returns the first turn if the "
-        + 'content is the same, and a Conflict if not.',
-    }),
-    audience: t.stringList({
-      description:
-        'The participants it is meant for, at most 1,000; the author is added. Nobody else ever sees it. Everybody '
-        + 'when left out.',
-    }),
-    pinned: t.boolean({ description: 'Whether every context is to keep it, however old it gets; no when left out.' }),
-    tokens: t.field({ type: TokenCountsInput, description: 'Tokens as the provider billed them.' }),
-    model: t.string({ description: "The model that wrote it, by its provider's name." }),
-    adapter: t.string({ description: 'The program that called the model.' }),
-    traceId: t.string({ description: 'The trace, in your own tracing, that made it.' }),
-    sources: t.field({ type: [SourceInput], description: 'What it was drawn from, at most 100 passages.' }),
-    metadata: t.field({
-      type: 'JSON',
-      description:
-        `Data of your own: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most ` + `${JSON_DEPTH} deep.`,
-    }),
-    createdAt: t.field({
-      type: 'DateTime',
-      description:
-        'When the turn was written, for imported turns; defaults to now, and must not be in the future. It does not '
-        + 'change the order of turns. A turn with this field has `importedAt`.',
-    }),
+/** Fields of every input that writes a turn. */
+const turnFields = (t: InputFieldBuilder) => ({
+  actor: t.string({
+    description: 'Who says it; the viewer when left out. Who is not in the conversation yet joins it by speaking.',
   }),
+  role: t.field({ type: RoleEnum, required: true, description: 'In whose part it is said, as models know it.' }),
+  clientId: t.string({
+    description:
+      "Makes sending it again safe: the same actor's same id in the same conversation returns the first turn if the "
+      + 'content is the same, and a Conflict if not.',
+  }),
+  pinned: t.boolean({ description: 'Whether every context is to keep it, however old it gets; no when left out.' }),
+  tokens: t.field({ type: TokenCountsInput, description: 'Tokens as the provider billed them.' }),
+  model: t.string({ description: "The model that wrote it, by its provider's name." }),
+  adapter: t.string({ description: 'The program that called the model.' }),
+  traceId: t.string({ description: 'The trace, in your own tracing, that made it.' }),
+  sources: t.field({ type: [SourceInput], description: 'What it was drawn from, at most 100 passages.' }),
+  metadata: t.field({
+    type: 'JSON',
+    description:
+      `Data of your own: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most ` + `${JSON_DEPTH} deep.`,
+  }),
+  createdAt: t.field({
+    type: 'DateTime',
+    description:
+      'When the turn was written, for imported turns; defaults to now, and must not be in the future. It does not '
+      + 'change the order of turns. A turn with this field has `importedAt`.',
+  }),
+})
+
+/** Content of a turn that is written at once. */
+const contentFields = (t: InputFieldBuilder) => ({
+  content: t.string({ description: 'Its text: short for one text part. Not together with `parts`.' }),
+  parts: t.field({
+    type: [ContentPartInput],
+    description: 'What it says, in order, at most 1,000 pieces. Not together with `content`.',
+  }),
+})
+
+/** The audience, which is fixed when a turn is created. */
+const audienceField = (t: InputFieldBuilder) => ({
+  audience: t.stringList({
+    description:
+      'The participants it is meant for, at most 1,000; the author is added. Nobody else ever sees it. Everybody '
+      + 'when left out.',
+  }),
+})
+
+const TurnInput = builder.inputType('TurnInput', {
+  description: 'A turn to append, with its content in `content` or `parts`.',
+  fields: (t) => ({ ...turnFields(t), ...contentFields(t), ...audienceField(t) }),
+})
+
+export const StreamingTurnInput = builder.inputType('StreamingTurnInput', {
+  description: 'A turn to open. appendDelta sends its text; commitTurn adds other parts.',
+  fields: (t) => ({ ...turnFields(t), ...audienceField(t) }),
+})
+
+const TurnVersionInput = builder.inputType('TurnVersionInput', {
+  description:
+    'A newer version of a turn, by the same actor, with its content in `content` or `parts`. `pinned`, `model` and '
+    + '`metadata` of the older version are kept if omitted and cleared by null; other fields are not kept.',
+  fields: (t) => ({ ...turnFields(t), ...contentFields(t) }),
 })
 
 const AppendTurnInput = builder.inputType('AppendTurnInput', {
   description: 'What is said in which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation it is said in.' }),
+    ...conversationRef(t, 'that receives the turn'),
     turn: t.field({ type: TurnInput, required: true, description: 'What is said.' }),
     expectedLastSeq: t.int({
       description:
@@ -83,44 +106,85 @@ const AppendTurnInput = builder.inputType('AppendTurnInput', {
   }),
 })
 
+/** Fields of the payload of a mutation that writes one turn. */
+const writtenFields = <Written extends Superseded>(t: ObjectFieldBuilder<Written>) => ({
+  turn: t.field({
+    type: 'Turn',
+    description: 'The written version, as its author sees it.',
+    resolve: ({ turn }) => turn,
+  }),
+  turnEdge: t.field({
+    type: TurnEdge,
+    description: 'The edge of the turn in Conversation.turns.',
+    resolve: ({ turn }) => turnEdge(turn),
+  }),
+  deduplicated: t.boolean({
+    description: 'Whether an earlier call with the same clientId had already written the turn.',
+    resolve: ({ deduplicated }) => deduplicated,
+  }),
+  lastSeq: t.int({
+    description:
+      'Journal sequence number of the newest entry that the call wrote, or of the turn if it was already there.',
+    resolve: ({ lastSeq }) => lastSeq,
+  }),
+})
+
+/** Defines the payload of a mutation that appends one turn. */
+export const appendedPayload = (verb: 'AppendTurn' | 'OpenTurn', description: string) =>
+  payload<Appended>(verb).implement({
+    description,
+    fields: (t) => ({
+      ...writtenFields(t),
+      joined: t.exposeBoolean('joined', { description: 'Whether the author joined the conversation with this turn.' }),
+    }),
+  })
+
 builder.mutationField('appendTurn', (t) =>
   t.field({
-    type: 'Turn',
-    description:
-      'Says something. What is answered is committed: it has its place in the conversation, and will not be lost.',
-    errors: orErrors('AppendTurn', 'The appended turn, or an error.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      Conflict,
-      LimitReached,
-    ]),
+    type: appendedPayload('AppendTurn', 'The new turn, or the one that an earlier call with the same clientId wrote.'),
+    description: 'Appends a turn. Returns after the commit.',
+    errors: orErrors('AppendTurn', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
     args: {
       input: t.arg({ type: AppendTurnInput, required: true, description: 'The conversation, and what is said there.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) => appendTurn(deps, viewer, input),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input, input.turn.actor)
+      return appendTurn(context.deps, context.viewer, given)
+    },
   }),
 )
 
-const AppendTurnsPayload = builder
-  .objectRef<{ turns: Turn[] }>('AppendTurnsPayload')
-  .implement({
-    description: 'Turns that were written together.',
-    fields: (t) => ({
-      turns: t.field({
-        type: ['Turn'],
-        description:
-          'In the order given, one after the other in the conversation; those of a known clientId where they stood '
-          + 'already.',
-        resolve: ({ turns }) => turns,
-      }),
+const AppendTurnsPayload = payload<AppendedTurns>('AppendTurns').implement({
+  description: 'The turns of a batch.',
+  fields: (t) => ({
+    turns: t.field({
+      type: ['Turn'],
+      description: 'The turns in the order given. New turns have consecutive places in the conversation.',
+      resolve: ({ turns }) => turns,
     }),
-  })
+    turnEdges: t.field({
+      type: [TurnEdge],
+      description: 'The edges of the turns in Conversation.turns, in the order given.',
+      resolve: ({ turns }) => turns.map(turnEdge),
+    }),
+    deduplicatedIds: t.exposeIDList('deduplicatedIds', {
+      description: 'Ids of the turns that an earlier call with the same clientId had already written.',
+    }),
+    joinedActors: t.exposeStringList('joinedActors', {
+      description: 'The authors who joined the conversation with their first turn.',
+    }),
+    lastSeq: t.exposeInt('lastSeq', {
+      description:
+        'Journal sequence number of the newest entry that the call wrote, or of the newest turn if all were already '
+        + 'there.',
+    }),
+  }),
+})
 
 const AppendTurnsInput = builder.inputType('AppendTurnsInput', {
   description: 'Several things said in one conversation at once.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation they are said in.' }),
+    ...conversationRef(t, 'that receives the turns'),
     turns: t.field({
       type: [TurnInput],
       required: true,
@@ -133,13 +197,7 @@ builder.mutationField('appendTurns', (t) =>
   t.field({
     type: AppendTurnsPayload,
     description: 'Says several things in one conversation: all of them, with nothing in between, or none.',
-    errors: orErrors('AppendTurns', 'The appended turns, or an error.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      Conflict,
-      LimitReached,
-    ]),
+    errors: orErrors('AppendTurns', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
     args: {
       input: t.arg({
         type: AppendTurnsInput,
@@ -147,8 +205,9 @@ builder.mutationField('appendTurns', (t) =>
         description: 'The conversation, and what is said there.',
       }),
     },
-    async resolve(_, { input }, { deps, viewer }) {
-      return { turns: await appendTurns(deps, viewer, input) }
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input, input.turns[0]?.actor)
+      return appendTurns(context.deps, context.viewer, given)
     },
   }),
 )
@@ -160,21 +219,20 @@ const SupersedeTurnInput = builder.inputType('SupersedeTurnInput', {
       required: true,
       description: 'The newest version of a turn that is not being written. Older versions give a Conflict.',
     }),
-    turn: t.field({
-      type: TurnInput,
-      required: true,
-      description:
-        'The newer version, by the same actor. Omit `audience`, which cannot change. `pinned`, `model` and `metadata` of '
-        + 'the older version are kept if omitted, and cleared by null; the other fields are not kept.',
-    }),
+    turn: t.field({ type: TurnVersionInput, required: true, description: 'The newer version.' }),
   }),
+})
+
+const SupersedeTurnPayload = payload<Superseded>('SupersedeTurn').implement({
+  description: 'The newer version, or the one that an earlier call with the same clientId wrote.',
+  fields: (t) => writtenFields(t),
 })
 
 builder.mutationField('supersedeTurn', (t) =>
   t.field({
-    type: 'Turn',
+    type: SupersedeTurnPayload,
     description: 'Edits or regenerates a turn: a newer version stands in its place, the older ones can still be read.',
-    errors: orErrors('SupersedeTurn', 'The new version, or an error.', [InvalidInput, NotFound, NotAllowed, Conflict]),
+    errors: orErrors('SupersedeTurn', [InvalidInput, NotFound, NotAllowed, Conflict]),
     args: {
       input: t.arg({ type: SupersedeTurnInput, required: true, description: 'The turn, and what takes its place.' }),
     },

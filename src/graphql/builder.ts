@@ -11,7 +11,6 @@ import type { Fact } from '../domain/fact/fact.ts'
 import type { FactSource } from '../domain/fact/source.ts'
 import type { EmbeddingProgress } from '../domain/indexing/embedding-progress.ts'
 import type { Participant } from '../domain/participant.ts'
-import type { DeltaReceipt } from '../domain/streaming-turn/stream.ts'
 import type { UserProfile } from '../domain/profile/profile.ts'
 import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
@@ -23,7 +22,6 @@ export const builder = new SchemaBuilder<{
   DefaultFieldNullability: false
   Objects: {
     Conversation: Conversation
-    DeltaReceipt: DeltaReceipt
     EmbeddingProgress: EmbeddingProgress
     ErasureReceipt: ErasureReceipt
     Fact: Fact
@@ -48,9 +46,12 @@ export const builder = new SchemaBuilder<{
   errors: { directResult: true },
 })
 
+type SchemaTypes = (typeof builder)['$inferSchemaTypes']
+/** The builder of fields that several input types share. */
+export type InputFieldBuilder = PothosSchemaTypes.InputFieldBuilder<SchemaTypes, 'InputObject'>
+/** The builder of fields that several object types share. */
+export type ObjectFieldBuilder<Shape> = PothosSchemaTypes.ObjectFieldBuilder<SchemaTypes, Shape>
+
 builder.queryType({ description: 'Where reading begins. All of it is read as the viewer sees it.' })
-builder.mutationType({
-  description:
-    'Where writing begins. Each mutation answers with what it wrote, or with the error that kept it from writing.',
-})
+builder.mutationType({ description: 'Each mutation returns its payload, or an error that implements UserError.' })
 builder.subscriptionType({ description: 'What is told as it happens, over WebSocket or Server-Sent Events.' })

@@ -40,13 +40,15 @@ export const PageInfo = builder
   })
 export type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unknown>): string }
 
+type Ref<Shape> = ObjectRef<(typeof builder)['$inferSchemaTypes'], Shape>
+
 /** Defines `<name>Connection` and `<name>Edge` for pages of the object type; `items` is its plural in descriptions. */
 export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
   name: 'Conversation' | 'Fact' | 'FactSource' | 'Turn',
   items: string,
   cursorOf: (item: Item, page: Of) => string,
-): ObjectRef<(typeof builder)['$inferSchemaTypes'], Of> {
-  const EdgeType = builder
+): { Connection: Ref<Of>; Edge: Ref<Edge<Item, Of>> } {
+  const Edge = builder
     .objectRef<Edge<Item, Of>>(`${name}Edge`)
     .implement({
       description: `One of the ${items} on a page, with its place.`,
@@ -63,13 +65,13 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
         }),
       }),
     })
-  return builder
+  const Connection = builder
     .objectRef<Of>(`${name}Connection`)
     .implement({
       description: `A page of ${items}.`,
       fields: (t) => ({
         edges: t.field({
-          type: [EdgeType],
+          type: [Edge],
           description: `The ${items} of this page, in the order of the list, whichever way it was asked for.`,
           extensions: SHAREABLE,
           resolve: (page) => page.items.map((node) => ({ node, page })),
@@ -82,4 +84,5 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
         }),
       }),
     })
+  return { Connection, Edge }
 }

@@ -11,6 +11,7 @@ import { render } from '../domain/context/render.ts'
 import { BudgetTooSmall, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { builder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ContentPart } from './content.ts'
 import { RecallScopeEnum } from './recall.ts'
 import { orErrors } from './result.ts'
@@ -191,7 +192,7 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
   description:
     'Of which conversation to build a context, for whom, and how large. What is left out here is not in the context.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'Id of the conversation to build a context of.' }),
+    ...conversationRef(t, 'to build a context of'),
     tokenBudget: t.int({
       required: true,
       description: 'Tokens that the messages may take in any rendering: 1 to 2,000,000.',
@@ -252,12 +253,7 @@ builder.queryField('buildContext', (t) =>
     description:
       'The messages to give a model, never above the budget. Nothing is stored by it: of the same conversation, the same '
       + 'input makes the same context.',
-    errors: orErrors('BuildContext', 'The context, or why none could be built.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      BudgetTooSmall,
-    ]),
+    errors: orErrors('BuildContext', [InvalidInput, NotFound, NotAllowed, BudgetTooSmall], 'The context, or an error.'),
     args: {
       input: t.arg({
         type: BuildContextInput,
@@ -265,8 +261,10 @@ builder.queryField('buildContext', (t) =>
         description: 'Of which conversation, for whom, how large.',
       }),
     },
-    resolve(_, { input }, { reading, viewer, work }) {
-      const build = () => work.read(() => buildContext(reading, viewer, input))
+    async resolve(_, { input }, context) {
+      const { reading, viewer, work } = context
+      const given = await atConversation(context, input, input.as)
+      const build = () => work.read(() => buildContext(reading, viewer, given))
       return input.tokenBudget > UNGATED_TOKENS ? reading.gates.contexts.run(viewer.tenant, build) : build()
     },
   }),

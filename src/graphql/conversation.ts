@@ -1,26 +1,17 @@
-// Conversations: the type, the queries that find and list them, and the mutations that create and update them.
+// Conversations: the type, and the queries that find and list them.
 
-import {
-  createConversation,
-  getConversationByKey,
-  updateConversation,
-  type Conversation,
-} from '../domain/conversation.ts'
+import { getConversationByKey, type Conversation } from '../domain/conversation.ts'
 import { conversationCursor, getConversationPage, type ConversationsArgs } from '../domain/conversation-page.ts'
-import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import type { Page } from '../domain/page.ts'
-import { Conflict, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { InvalidInput } from '../errors.ts'
 import { builder } from './builder.ts'
 import { connectionOf } from './connection.ts'
 import { ConversationVisibilityEnum } from './conversation-visibility.ts'
 import { loadConversation, loadTurnCount } from './loaders.ts'
 import { Node } from './node.ts'
-import { ParticipantInput } from './participant.ts'
 import { viewerOf } from './inherited-view.ts'
 import type { RequestContext } from './request.ts'
 import { PER_VIEWER } from './sharing.ts'
-import { orErrors } from './result.ts'
-import { CompactionPolicyInput } from './summary.ts'
 
 /** Counts the turns in the viewer's view of a conversation that was loaded without counts. */
 const countTurnsOf = (conversation: Conversation, context: RequestContext) =>
@@ -111,11 +102,12 @@ builder.queryField('conversation', (t) =>
 
 type ConversationPage = Page<Conversation> & { order: NonNullable<ConversationsArgs['orderBy']> }
 
-const ConversationConnection = connectionOf<Conversation, ConversationPage>(
+const { Connection: ConversationConnection, Edge } = connectionOf<Conversation, ConversationPage>(
   'Conversation',
   'conversations',
   (conversation, { order }) => conversationCursor(conversation, order),
 )
+export const ConversationEdge = Edge
 
 const ConversationOrderEnum = builder.enumType('ConversationOrder', {
   description: 'What a list of conversations is ordered by; newest first either way.',
@@ -178,113 +170,5 @@ builder.queryField('conversations', (t) =>
       const page = await work.read(() => getConversationPage(reading, viewer, args))
       return { ...page, order: args.orderBy ?? 'CREATED' }
     },
-  }),
-)
-
-const CreateConversationInput = builder.inputType('CreateConversationInput', {
-  description: 'What a conversation is made with. Everything may be left out.',
-  fields: (t) => ({
-    key: t.string({
-      description:
-        'Idempotency key, 1 to 200 characters. If the viewer sees a conversation with this key, that conversation is returned '
-        + 'unchanged. MEMBERS conversations that the viewer does not see never conflict with the key.',
-    }),
-    owner: t.string({ description: 'Whom the conversation belongs to; the viewer when left out.' }),
-    agentName: t.string({ description: 'Which agent handles the conversation.' }),
-    title: t.string({ description: 'What lists show; at most 1,000 characters.' }),
-    systemPrompt: t.string({
-      description: 'Instructions that open every context built from the conversation; at most 65,536 characters.',
-    }),
-    metadata: t.field({
-      type: 'JSON',
-      description: `Data of your own: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most ${JSON_DEPTH} deep.`,
-    }),
-    factExtraction: t.boolean({
-      description: 'Whether facts are extracted from the turns automatically. Defaults to false.',
-    }),
-    compaction: t.field({
-      type: CompactionPolicyInput,
-      description: 'When and how old turns are summarised; the defaults when left out.',
-    }),
-    visibility: t.field({
-      type: ConversationVisibilityEnum,
-      description:
-        'Who sees the conversation. Defaults to the server setting CONVERSATION_VISIBILITY, which is OPEN unless set. The '
-        + 'viewer becomes a participant of a MEMBERS conversation, as HUMAN unless listed in `participants`.',
-    }),
-    participants: t.field({
-      type: [ParticipantInput],
-      description:
-        'Participants from the start, at most 1,000, each actor once. Nobody else is added, not even the owner; the viewer '
-        + 'is added to a MEMBERS conversation.',
-    }),
-  }),
-})
-
-builder.mutationField('createConversation', (t) =>
-  t.field({
-    type: 'Conversation',
-    description:
-      'Creates a conversation. If the viewer sees a conversation with the given key, returns that one instead.',
-    errors: orErrors('CreateConversation', 'The conversation, new or found by its key, or why none was made.', [
-      InvalidInput,
-      Conflict,
-      NotAllowed,
-    ]),
-    args: {
-      input: t.arg({
-        type: CreateConversationInput,
-        required: true,
-        description: 'What the conversation is made with.',
-      }),
-    },
-    resolve: (_, { input }, { deps, viewer }) => createConversation(deps, viewer, input),
-  }),
-)
-
-const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
-  description: 'What changes in a conversation: null clears a field, a field that is left out stays.',
-  fields: (t) => ({
-    id: t.id({ required: true, description: 'The conversation to change.' }),
-    title: t.string({ description: 'What lists show from now on; at most 1,000 characters.' }),
-    systemPrompt: t.string({ description: 'Opens the contexts built from now on; at most 65,536 characters.' }),
-    metadata: t.field({
-      type: 'JSON',
-      description: `Takes the place of all the metadata there is: an object of at most ${JSON_BYTES / 1024} KiB.`,
-    }),
-    factExtraction: t.boolean({
-      description: 'Whether facts are extracted from the turns automatically. Null restores the default, false.',
-    }),
-    compaction: t.field({
-      type: CompactionPolicyInput,
-      description: 'When and how old turns are summarised; null sets the defaults again.',
-    }),
-    visibility: t.field({
-      type: ConversationVisibilityEnum,
-      description:
-        'Who sees the conversation; null sets the default of createConversation. Only a present participant changes it. '
-        + 'Subscriptions of viewers who no longer see the conversation end.',
-    }),
-  }),
-})
-
-builder.mutationField('updateConversation', (t) =>
-  t.field({
-    type: 'Conversation',
-    description: 'Changes what is said about a conversation. Its readers are told by ConversationUpdated.',
-    errors: orErrors('UpdateConversation', 'The conversation as changed, or why it was not.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      Conflict,
-    ]),
-    args: {
-      input: t.arg({
-        type: UpdateConversationInput,
-        required: true,
-        description: 'The conversation, and what changes in it.',
-      }),
-    },
-    resolve: (_, { input }, { deps, viewer }) => updateConversation(deps, viewer, input),
   }),
 )

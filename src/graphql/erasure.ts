@@ -1,9 +1,10 @@
 // The mutation that deletes a conversation permanently, and its receipt.
 
-import { deleteConversation } from '../domain/erasure/delete-conversation.ts'
-import { NotAllowed, NotFound } from '../errors.ts'
+import { deleteConversation, type ErasureReceipt } from '../domain/erasure/delete-conversation.ts'
+import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
-import { orErrors } from './result.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
+import { orErrors, payload } from './result.ts'
 
 builder.objectType('ErasureReceipt', {
   description: 'What was erased, counted. Nothing of it can be had back.',
@@ -19,16 +20,36 @@ builder.objectType('ErasureReceipt', {
   }),
 })
 
+const DeleteConversationPayload = payload<ErasureReceipt & { deletedId: string }>('DeleteConversation').implement({
+  description: 'Id of the removed conversation, and what was removed with it.',
+  fields: (t) => ({
+    deletedConversationId: t.exposeID('deletedId', { description: 'Id of the conversation that no longer exists.' }),
+    receipt: t.field({
+      type: 'ErasureReceipt',
+      description: 'Number of objects that were deleted.',
+      resolve: (deleted) => deleted,
+    }),
+  }),
+})
+
+const DeleteConversationInput = builder.inputType('DeleteConversationInput', {
+  description: 'Selects the conversation that deleteConversation removes.',
+  fields: (t) => conversationRef(t, 'to delete'),
+})
+
 builder.mutationField('deleteConversation', (t) =>
   t.field({
-    type: 'ErasureReceipt',
+    type: DeleteConversationPayload,
     description:
-      'Deletes a conversation with all that is in it, at once and for good. Its readers are told, and their subscriptions end.',
-    errors: orErrors('DeleteConversation', 'What was erased, or why the conversation is still there.', [
-      NotFound,
-      NotAllowed,
-    ]),
-    args: { id: t.arg.id({ required: true, description: 'The conversation to delete.' }) },
-    resolve: (_, { id }, { deps, viewer }) => deleteConversation(deps, viewer, id),
+      'Deletes a conversation permanently, with everything in it. Its subscribers receive ConversationDeleted, and their '
+      + 'subscriptions complete.',
+    errors: orErrors('DeleteConversation', [InvalidInput, NotFound, NotAllowed]),
+    args: {
+      input: t.arg({ type: DeleteConversationInput, required: true, description: 'The conversation to delete.' }),
+    },
+    async resolve(_, { input }, context) {
+      const { conversationId } = await atConversation(context, input)
+      return { ...(await deleteConversation(context.deps, context.viewer, conversationId)), deletedId: conversationId }
+    },
   }),
 )

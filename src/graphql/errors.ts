@@ -18,14 +18,15 @@ import {
 import { builder } from './builder.ts'
 import { TurnStatusEnum } from './turn.ts'
 
-const ErrorInterface = builder
-  .interfaceRef<DomainError>('Error')
+const UserError = builder
+  .interfaceRef<DomainError>('UserError')
   .implement({
-    description:
-      'Why a mutation wrote nothing, or a search was not made. Select it in any result to get all failures alike.',
+    description: 'An expected error. Every error in a result union implements it.',
     fields: (t) => ({
-      code: t.exposeString('code', { description: 'For programs: stable, upper case, one for each type of error.' }),
-      message: t.exposeString('message', { description: 'For people: names the cause, and what to do about it.' }),
+      code: t.exposeString('code', { description: 'Stable machine-readable code, for example `NOT_FOUND`.' }),
+      message: t.exposeString('message', {
+        description: 'Describes the cause and the next step, for developers and logs.',
+      }),
     }),
   })
 
@@ -43,13 +44,17 @@ const InputIssueType = builder
     }),
   })
 
-const interfaces = [ErrorInterface]
+const interfaces = [UserError]
 
 builder.objectType(InvalidInput, {
   name: 'InvalidInput',
   description: 'The input breaks a rule or a limit. Sending it again unchanged fails again.',
   interfaces,
   fields: (t) => ({
+    path: t.stringList({
+      description: 'Path of the first issue.',
+      resolve: ({ issues }) => [...(issues[0]?.path ?? [])],
+    }),
     issues: t.field({
       type: [InputIssueType],
       description: 'All that is wrong, not only the first; at least one.',

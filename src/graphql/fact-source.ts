@@ -58,7 +58,7 @@ builder.objectType('FactSource', {
   }),
 })
 
-const FactSourceConnection = connectionOf<FactSource>('FactSource', 'sources', factSourceCursor)
+const { Connection: FactSourceConnection } = connectionOf<FactSource>('FactSource', 'sources', factSourceCursor)
 
 builder.objectField('Fact', 'sources', (t) =>
   t.field({

@@ -2,6 +2,7 @@
 
 import { factCursor, getFactPage, type Fact } from '../domain/fact/fact.ts'
 import { builder } from './builder.ts'
+import { atConversationIfGiven, conversationRef } from './conversation-ref.ts'
 import { connectionOf } from './connection.ts'
 import { loadConversation, loadFact, loadPageOfFacts, loadTurn } from './loaders.ts'
 import { Node } from './node.ts'
@@ -110,13 +111,14 @@ builder.objectType('Fact', {
   }),
 })
 
-const FactConnection = connectionOf<Fact>('Fact', 'facts', factCursor)
+const { Connection: FactConnection, Edge } = connectionOf<Fact>('Fact', 'facts', factCursor)
+export const FactEdge = Edge
 
 const FactFilter = builder.inputType('FactFilter', {
   description: 'Which facts a list holds: those that meet all that is given.',
   fields: (t) => ({
     userId: t.string({ description: 'Facts about this user.' }),
-    conversationId: t.id({ description: 'Facts that are known from this conversation.' }),
+    ...conversationRef(t, 'whose facts are listed'),
     subject: t.string({ description: 'Facts with exactly this subject, in upper or lower case.' }),
     predicate: t.string({ description: 'Facts with exactly this predicate, in upper or lower case.' }),
     includeSuperseded: t.boolean({
@@ -140,7 +142,11 @@ builder.queryField('facts', (t) =>
       first: t.arg.int({ description: "Facts at most; up to the server's page size, 200 by default." }),
       after: t.arg.string({ description: 'A cursor of this list: only what follows it.' }),
     },
-    resolve: (_, args, { reading, viewer, work }) => work.read(() => getFactPage(reading, viewer, args)),
+    async resolve(_, { filter, ...page }, context) {
+      const { reading, viewer, work } = context
+      const given = { ...page, filter: filter && (await atConversationIfGiven(context, filter)) }
+      return work.read(() => getFactPage(reading, viewer, given))
+    },
   }),
 )
 

@@ -7,7 +7,7 @@ import DataLoader from 'dataloader'
 import { getConversations, type Conversation } from '../domain/conversation.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { PresenceState } from '../domain/presence-state.ts'
-import type { Page } from '../domain/page.ts'
+import { NO_PAGE, type Page } from '../domain/page.ts'
 import { getFactPages, getFacts, type Fact, type FactsOfConversationArgs } from '../domain/fact/fact.ts'
 import { getFactSourcePages, type FactSource, type FactSourcesArgs } from '../domain/fact/source.ts'
 import { getParticipants, getUnreadCounts, type Participant } from '../domain/participant.ts'
@@ -99,6 +99,13 @@ export async function loadConversationOf(
 /** The turn; null if it does not exist or the viewer cannot see it. */
 export const loadTurn = withoutArgs<Turn | null>(byId('turn', getTurns, itself, null))
 
+/** The turn of an object that was just read. @throws NotFound if it has been deleted since */
+export async function loadTurnOf(context: RequestContext, viewer: Viewer, turnId: string): Promise<Turn> {
+  const turn = await loadTurn(context, viewer, turnId)
+  if (!turn) throw new NotFound('turn', turnId)
+  return turn
+}
+
 /** The version that superseded the turn; null if there is none in the viewer's view. */
 export const loadNextVersion = withoutArgs<Turn | null>(byId('next version', getNextVersions, itself, null))
 
@@ -111,10 +118,8 @@ export const loadTurnCount = withoutArgs(byId('turn count', countOfTurns, none, 
 /** Present and former participants of the conversation, in the order of joining. */
 export const loadParticipants = withoutArgs<Participant[]>(byId('participants', getParticipants, each, []))
 
-const NONE: Page<never> = { items: [], hasNextPage: false, hasPreviousPage: false }
-
 /** A page of the conversation's turns in the viewer's view. */
-export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = byId('page of turns', pageOfTurns, items, NONE)
+export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = byId('page of turns', pageOfTurns, items, NO_PAGE)
 
 /** The conversation's newest turns in the viewer's view, oldest first. */
 export const loadHistory: Load<string, HistoryArgs, Turn[]> = byId('history', history, each, [])
@@ -138,7 +143,7 @@ export const loadPageOfFacts: Load<string, FactsOfConversationArgs, Page<Fact>> 
   'page of facts',
   getFactPages,
   items,
-  NONE,
+  NO_PAGE,
 )
 
 /** A page of the fact's sources in the viewer's view, in the order in which they were stored. */
@@ -146,7 +151,7 @@ export const loadPageOfSources: Load<string, FactSourcesArgs, Page<FactSource>> 
   'page of sources',
   getFactSourcePages,
   items,
-  NONE,
+  NO_PAGE,
 )
 
 /** The summaries that cover the conversation's oldest turns, oldest first. */

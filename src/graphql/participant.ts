@@ -1,13 +1,14 @@
 // Participants of a conversation: the type, their read positions, and the mutations that change them.
 
-import { addParticipant, MAX_UNREAD, markRead, removeParticipant } from '../domain/participant.ts'
+import { addParticipant, MAX_UNREAD, markRead, removeParticipant, type Participant } from '../domain/participant.ts'
 import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
 import { builder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadParticipants, loadUnreadCount } from './loaders.ts'
 import { readFor, viewerOf } from './inherited-view.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
-import { orErrors } from './result.ts'
+import { orErrors, payload } from './result.ts'
 
 export const ParticipantKindEnum = builder.enumType('ParticipantKind', {
   description: 'What sort of actor a participant is. It changes nothing in what they may see or do.',
@@ -89,10 +90,19 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
   }),
 })
 
+/** Defines the payload of a mutation that returns the participant that it changed. */
+export const participantPayload = (verb: 'AddParticipant' | 'RemoveParticipant' | 'MarkRead' | 'SetPresence') =>
+  payload<{ participant: Participant }>(verb).implement({
+    description: 'Result of a change of a participant.',
+    fields: (t) => ({
+      participant: t.expose('participant', { type: 'Participant', description: 'The actor after the change.' }),
+    }),
+  })
+
 const AddParticipantInput = builder.inputType('AddParticipantInput', {
   description: 'Who joins which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation to join.' }),
+    ...conversationRef(t, 'to join'),
     participant: t.field({
       type: ParticipantInput,
       required: true,
@@ -103,41 +113,35 @@ const AddParticipantInput = builder.inputType('AddParticipantInput', {
 
 builder.mutationField('addParticipant', (t) =>
   t.field({
-    type: 'Participant',
+    type: participantPayload('AddParticipant'),
     description:
       'Puts somebody into a conversation, again if they have left. Who is in it already keeps their history; kind and name '
       + 'are taken over.',
-    errors: orErrors('AddParticipant', 'Whoever is in the conversation now, or why they are not.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      LimitReached,
-    ]),
+    errors: orErrors('AddParticipant', [InvalidInput, NotFound, NotAllowed, LimitReached]),
     args: {
       input: t.arg({ type: AddParticipantInput, required: true, description: 'The conversation, and who joins it.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) => addParticipant(deps, viewer, input),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input)
+      return { participant: await addParticipant(context.deps, context.viewer, given) }
+    },
   }),
 )
 
 const RemoveParticipantInput = builder.inputType('RemoveParticipantInput', {
   description: 'Who leaves which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation to leave.' }),
+    ...conversationRef(t, 'to leave'),
     actor: t.string({ required: true, description: 'Who leaves; they must be in the conversation.' }),
   }),
 })
 
 builder.mutationField('removeParticipant', (t) =>
   t.field({
-    type: 'Participant',
+    type: participantPayload('RemoveParticipant'),
     description:
       'Takes somebody out of a conversation. What they said stays, and so does their sight of what was said until then.',
-    errors: orErrors('RemoveParticipant', 'Whoever has left, or why they have not.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-    ]),
+    errors: orErrors('RemoveParticipant', [InvalidInput, NotFound, NotAllowed]),
     args: {
       input: t.arg({
         type: RemoveParticipantInput,
@@ -145,14 +149,17 @@ builder.mutationField('removeParticipant', (t) =>
         description: 'The conversation, and who leaves it.',
       }),
     },
-    resolve: (_, { input }, { deps, viewer }) => removeParticipant(deps, viewer, input),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input)
+      return { participant: await removeParticipant(context.deps, context.viewer, given) }
+    },
   }),
 )
 
 const MarkReadInput = builder.inputType('MarkReadInput', {
   description: 'Who has read a conversation, and how far.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation that was read.' }),
+    ...conversationRef(t, 'that was read'),
     seq: t.int({
       required: true,
       description: 'The newest journal entry that was read. Marks only move forward: a lower one changes nothing.',
@@ -163,21 +170,17 @@ const MarkReadInput = builder.inputType('MarkReadInput', {
 
 builder.mutationField('markRead', (t) =>
   t.field({
-    type: 'Participant',
+    type: participantPayload('MarkRead'),
     description:
       'Says how far a participant has read. Their other devices are told by the inbox, the conversation by ParticipantRead.',
-    errors: orErrors('MarkRead', 'The reader with the mark, or why it was not set.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-    ]),
+    errors: orErrors('MarkRead', [InvalidInput, NotFound, NotAllowed]),
     args: {
       input: t.arg({ type: MarkReadInput, required: true, description: 'The conversation, and how far it was read.' }),
     },
     async resolve(_, { input }, context) {
       const { deps, viewer } = context
-      const participant = await markRead(deps, viewer, input)
-      return readFor(context, actAs(viewer, input.as), participant, (read) => [read])
+      const participant = await markRead(deps, viewer, await atConversation(context, input, input.as))
+      return { participant: readFor(context, actAs(viewer, input.as), participant, (read) => [read]) }
     },
   }),
 )

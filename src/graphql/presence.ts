@@ -4,9 +4,11 @@ import { setPresence } from '../domain/presence.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { actAs } from '../domain/view.ts'
 import { builder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadPresence } from './loaders.ts'
 import { readFor, viewerOf } from './inherited-view.ts'
 import { SHAREABLE } from './sharing.ts'
+import { participantPayload } from './participant.ts'
 import { orErrors } from './result.ts'
 
 export const PresenceStateEnum = builder.enumType('PresenceState', {
@@ -32,7 +34,7 @@ builder.objectField('Participant', 'presence', (t) =>
 const SetPresenceInput = builder.inputType('SetPresenceInput', {
   description: 'Who is doing what in which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation they are in.' }),
+    ...conversationRef(t, 'that the participant is in'),
     state: t.field({
       type: PresenceStateEnum,
       required: true,
@@ -44,15 +46,11 @@ const SetPresenceInput = builder.inputType('SetPresenceInput', {
 
 builder.mutationField('setPresence', (t) =>
   t.field({
-    type: 'Participant',
+    type: participantPayload('SetPresence'),
     description:
       'Says what a participant is doing. Over a WebSocket it holds until the socket closes; over HTTP for a minute '
       + '(by default), unless it is set again.',
-    errors: orErrors('SetPresence', 'The participant with that presence, or why it was not set.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-    ]),
+    errors: orErrors('SetPresence', [InvalidInput, NotFound, NotAllowed]),
     args: {
       input: t.arg({
         type: SetPresenceInput,
@@ -62,8 +60,8 @@ builder.mutationField('setPresence', (t) =>
     },
     async resolve(_, { input }, context) {
       const { deps, viewer, holder } = context
-      const participant = await setPresence(deps, viewer, input, holder)
-      return readFor(context, actAs(viewer, input.as), participant, (read) => [read])
+      const participant = await setPresence(deps, viewer, await atConversation(context, input, input.as), holder)
+      return { participant: readFor(context, actAs(viewer, input.as), participant, (read) => [read]) }
     },
   }),
 )

@@ -1,10 +1,10 @@
 // User profiles: the type, the query that reads one, and the mutation that refreshes it.
 
-import { getProfiles } from '../domain/profile/profile.ts'
+import { getProfiles, type UserProfile } from '../domain/profile/profile.ts'
 import { refreshUserProfile } from '../domain/profile/refresh.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { builder } from './builder.ts'
-import { orErrors } from './result.ts'
+import { orErrors, payload } from './result.ts'
 
 builder.objectType('UserProfile', {
   description:
@@ -43,21 +43,27 @@ const RefreshUserProfileInput = builder.inputType('RefreshUserProfileInput', {
   }),
 })
 
+const RefreshUserProfilePayload = payload<{ userProfile: UserProfile }>('RefreshUserProfile').implement({
+  description: 'Result of an update of a profile.',
+  fields: (t) => ({
+    userProfile: t.expose('userProfile', {
+      type: 'UserProfile',
+      description: 'The text about the user, after the update.',
+    }),
+  }),
+})
+
 builder.mutationField('refreshUserProfile', (t) =>
   t.field({
-    type: 'UserProfile',
+    type: RefreshUserProfilePayload,
     description:
       'Reconciles the facts about a user, then updates the profile from the active facts. The configured model writes '
       + 'the text, if there is one. Fails with NotFound if the user is not a participant of any conversation and no '
       + 'visible fact is about the user.',
-    errors: orErrors('RefreshUserProfile', 'The profile, up to date, or why it is not.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      ProviderFailed,
-    ]),
+    errors: orErrors('RefreshUserProfile', [InvalidInput, NotFound, NotAllowed, ProviderFailed]),
     args: { input: t.arg({ type: RefreshUserProfileInput, required: true, description: 'Whose profile.' }) },
-    resolve: (_, { input }, { deps, viewer }) =>
-      deps.gates.memory.run(viewer.tenant, () => refreshUserProfile(deps, viewer, input)),
+    resolve: async (_, { input }, { deps, viewer }) => ({
+      userProfile: await deps.gates.memory.run(viewer.tenant, () => refreshUserProfile(deps, viewer, input)),
+    }),
   }),
 )

@@ -8,6 +8,7 @@ import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
 import { PageInfo, type PageShape } from './connection.ts'
+import { atConversationIfGiven, conversationRef } from './conversation-ref.ts'
 import { readFor } from './inherited-view.ts'
 import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
@@ -167,13 +168,11 @@ const RecallInput = builder.inputType('RecallInput', {
         + 'even if turns are appended or edited meanwhile, and exclude memories written after the first page. '
         + `The pages of one recall return at most ${HITS_PER_RECALL} hits.`,
     }),
-    conversationId: t.id({
-      description: 'The conversation to search, or one of the owner whose conversations are searched.',
-    }),
+    ...conversationRef(t, 'to search, or whose owner has the conversations to search'),
     scope: t.field({
       type: RecallScopeEnum,
       defaultValue: 'CONVERSATION',
-      description: 'How far to search. CONVERSATION needs a `conversationId`.',
+      description: 'How far to search. CONVERSATION needs a conversation.',
     }),
     kinds: t.field({
       type: [MemoryKindEnum],
@@ -227,15 +226,12 @@ builder.queryField('recall', (t) =>
     description:
       'Finds again what was said and what is known: by its words, by its meaning, and by who said it when. What the '
       + 'viewer does not see is not found, and shifts no score.',
-    errors: orErrors('Recall', 'What was found, or why nothing could be looked for.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-    ]),
+    errors: orErrors('Recall', [InvalidInput, NotFound, NotAllowed], 'The recalled memories, or an error.'),
     args: { input: t.arg({ type: RecallInput, required: true, description: 'What to recall, and where.' }) },
     async resolve(_, { input }, context) {
       const { reading, viewer, work } = context
-      const found = await work.read(() => recall(reading, viewer, input))
+      const given = await atConversationIfGiven(context, input, input.as)
+      const found = await work.read(() => recall(reading, viewer, given))
       return readFor(context, actAs(viewer, input.as), found, ({ hits }) =>
         hits.flatMap(({ memory, neighbours }) => [recalled(memory), ...neighbours]),
       )

@@ -1,13 +1,16 @@
 // Streaming turns: the mutations that open a turn, append deltas, and commit or abort it.
 
-import { abortTurn, appendDelta, commitTurn } from '../domain/streaming-turn/stream.ts'
+import { abortTurn, appendDelta, commitTurn, type DeltaReceipt } from '../domain/streaming-turn/stream.ts'
 import { openTurn } from '../domain/turn/append.ts'
+import type { Turn } from '../domain/turn/turn.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, StreamClosed } from '../errors.ts'
-import { TokenCountsInput, TurnInput } from './append.ts'
+import { appendedPayload, StreamingTurnInput, TokenCountsInput } from './append.ts'
 import { WRITER_TOKEN } from '../domain/turn/writer.ts'
 import { builder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ContentPartInput } from './content.ts'
-import { orErrors } from './result.ts'
+import { loadTurnOf } from './loaders.ts'
+import { orErrors, payload } from './result.ts'
 
 const TOKEN_LENGTH = `${WRITER_TOKEN.min} to ${WRITER_TOKEN.max} characters`
 const WRITER_TOKEN_DESCRIPTION = 'The writerToken with which the turn was opened. Another token fails with NotAllowed.'
@@ -15,11 +18,11 @@ const WRITER_TOKEN_DESCRIPTION = 'The writerToken with which the turn was opened
 const OpenTurnInput = builder.inputType('OpenTurnInput', {
   description: 'Who begins to speak in which conversation.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'The conversation it is said in.' }),
-    turn: t.field({
-      type: TurnInput,
-      required: true,
-      description: 'Everything about the turn but what it says: no `content`, no `parts`.',
+    ...conversationRef(t, 'that receives the turn'),
+    turn: t.field({ type: StreamingTurnInput, required: true, description: 'The turn, without its content.' }),
+    expectedLastSeq: t.int({
+      description:
+        "The conversation's `lastSeq` as the caller knows it. Fails with Conflict if the journal has newer entries.",
     }),
     writerToken: t.string({
       required: true,
@@ -33,31 +36,42 @@ const OpenTurnInput = builder.inputType('OpenTurnInput', {
 
 builder.mutationField('openTurn', (t) =>
   t.field({
-    type: 'Turn',
+    type: appendedPayload('OpenTurn', 'The new streaming turn, or the one that an earlier call opened.'),
     description:
       'Begins a turn whose text is still to come. It takes its place in the conversation at once; a writer who is silent for '
       + 'longer than the lease (30 s by default) loses it.',
-    errors: orErrors('OpenTurn', 'The open turn, or why there is none.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      Conflict,
-      LimitReached,
-    ]),
+    errors: orErrors('OpenTurn', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
     args: {
       input: t.arg({ type: OpenTurnInput, required: true, description: 'The conversation, and who speaks there.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) => openTurn(deps, viewer, input),
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input, input.turn.actor)
+      return openTurn(context.deps, context.viewer, given)
+    },
   }),
 )
 
-builder.objectType('DeltaReceipt', {
-  description: 'Text of an open turn that is stored, and told to its readers.',
+const AppendDeltaPayload = payload<DeltaReceipt>('AppendDelta').implement({
+  description: 'Confirms that the text is stored.',
   fields: (t) => ({
-    turnId: t.exposeID('turnId', { description: 'The turn that was written to.' }),
-    end: t.exposeInt('end', { description: 'Where its text ends now, in UTF-16 units: `start` of the next delta.' }),
+    turnId: t.exposeID('turnId', { description: 'The turn that received the text.' }),
+    turn: t.field({
+      type: 'Turn',
+      description: 'The turn with its text so far.',
+      resolve: ({ turnId }, _, context) => loadTurnOf(context, context.viewer, turnId),
+    }),
+    end: t.exposeInt('end', {
+      description: 'Length of the text after the delta, in UTF-16 units: the `start` of the next delta.',
+    }),
   }),
 })
+
+/** Defines the payload of a mutation that ends a streaming turn; `turn` describes the turn. */
+const endedPayload = (verb: 'CommitTurn' | 'AbortTurn', description: string, turn: string) =>
+  payload<{ turn: Turn }>(verb).implement({
+    description,
+    fields: (t) => ({ turn: t.expose('turn', { type: 'Turn', description: turn }) }),
+  })
 
 const AppendDeltaInput = builder.inputType('AppendDeltaInput', {
   description: 'More text for an open turn.',
@@ -75,15 +89,9 @@ const AppendDeltaInput = builder.inputType('AppendDeltaInput', {
 
 builder.mutationField('appendDelta', (t) =>
   t.field({
-    type: 'DeltaReceipt',
+    type: AppendDeltaPayload,
     description: "Goes on writing an open turn. What is answered is stored, and renews the writer's lease.",
-    errors: orErrors('AppendDelta', 'Where the text ends now, or why it does not go on.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      Conflict,
-      StreamClosed,
-    ]),
+    errors: orErrors('AppendDelta', [InvalidInput, NotFound, NotAllowed, Conflict, StreamClosed]),
     args: { input: t.arg({ type: AppendDeltaInput, required: true, description: 'The turn, and how it goes on.' }) },
     resolve: (_, { input }, { deps, viewer }) => appendDelta(deps, viewer, input),
   }),
@@ -112,18 +120,13 @@ const CommitTurnInput = builder.inputType('CommitTurnInput', {
 
 builder.mutationField('commitTurn', (t) =>
   t.field({
-    type: 'Turn',
+    type: endedPayload('CommitTurn', 'Result of a commit.', 'The turn with its whole content.'),
     description: 'Ends an open turn: what was streamed, and the parts given here, is what it says from now on.',
-    errors: orErrors('CommitTurn', 'The turn as committed, or why it is not.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      StreamClosed,
-    ]),
+    errors: orErrors('CommitTurn', [InvalidInput, NotFound, NotAllowed, StreamClosed]),
     args: {
       input: t.arg({ type: CommitTurnInput, required: true, description: 'The turn, and what follows its text.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) => commitTurn(deps, viewer, input),
+    resolve: async (_, { input }, { deps, viewer }) => ({ turn: await commitTurn(deps, viewer, input) }),
   }),
 )
 
@@ -138,15 +141,10 @@ const AbortTurnInput = builder.inputType('AbortTurnInput', {
 
 builder.mutationField('abortTurn', (t) =>
   t.field({
-    type: 'Turn',
+    type: endedPayload('AbortTurn', 'Result of an abort.', 'The turn with the text that it had when it was aborted.'),
     description: 'Breaks an open turn off. It keeps its place and the text it has.',
-    errors: orErrors('AbortTurn', 'The turn as it was broken off, or why it was not.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      StreamClosed,
-    ]),
+    errors: orErrors('AbortTurn', [InvalidInput, NotFound, NotAllowed, StreamClosed]),
     args: { input: t.arg({ type: AbortTurnInput, required: true, description: 'The turn, and why it ends.' }) },
-    resolve: (_, { input }, { deps, viewer }) => abortTurn(deps, viewer, input),
+    resolve: async (_, { input }, { deps, viewer }) => ({ turn: await abortTurn(deps, viewer, input) }),
   }),
 )

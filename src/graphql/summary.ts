@@ -1,16 +1,17 @@
 // Summaries of a conversation's oldest turns, the compaction policy, and the mutation that compacts on demand.
 
 import { policyOf } from '../domain/compaction-policy.ts'
-import { compact, summarize } from '../domain/summary/compact.ts'
-import type { Compaction as Done } from '../domain/summary/compact.ts'
+import { compact, summarize, type Compaction } from '../domain/summary/compact.ts'
+import type { Summary } from '../domain/summary/summary.ts'
 import type { CompactionPolicy as Policy } from '../domain/compaction-policy.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { builder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadConversationOf, loadSummaries, loadSummarizedThrough } from './loaders.ts'
 import { Node } from './node.ts'
 import { viewerOf } from './inherited-view.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
-import { orErrors } from './result.ts'
+import { orErrors, payload } from './result.ts'
 
 builder.objectType('Summary', {
   description:
@@ -123,60 +124,63 @@ builder.objectFields('Conversation', (t) => ({
 const SummarizeInput = builder.inputType('SummarizeInput', {
   description: 'What is to be summarised.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'Id of the conversation to summarise.' }),
+    ...conversationRef(t, 'to summarise'),
     through: t.id({ description: 'The last turn that a summary is to stand for; the newest one when left out.' }),
+  }),
+})
+
+const SummarizePayload = payload<{ summary: Summary }>('Summarize').implement({
+  description: 'The summary, new or already stored.',
+  fields: (t) => ({
+    summary: t.expose('summary', { type: 'Summary', description: 'The summary that covers the last of the turns.' }),
   }),
 })
 
 builder.mutationField('summarize', (t) =>
   t.field({
-    type: 'Summary',
+    type: SummarizePayload,
     description:
       'Has everything up to a turn stand in a summary, at once: the one that then covers the last of it. It ends '
       + 'earlier where a tool call would be parted from its result, or something is still being written.',
-    errors: orErrors('Summarize', 'The summary, new or there already, or why there is none.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      ProviderFailed,
-    ]),
+    errors: orErrors('Summarize', [InvalidInput, NotFound, NotAllowed, ProviderFailed]),
     args: { input: t.arg({ type: SummarizeInput, required: true, description: 'Which conversation, and how far.' }) },
-    resolve: (_, { input }, { deps, viewer }) =>
-      deps.gates.memory.run(viewer.tenant, () => summarize(deps, viewer, input)),
+    async resolve(_, { input }, context) {
+      const { deps, viewer } = context
+      const given = await atConversation(context, input)
+      return { summary: await deps.gates.memory.run(viewer.tenant, () => summarize(deps, viewer, given)) }
+    },
   }),
 )
 
 const NULL_OUTSIDE_VIEW = 'Null if the viewer does not see all turns without an audience.'
 
-const Compaction = builder
-  .objectRef<Done>('Compaction')
-  .implement({
-    description: 'What compacting a conversation did.',
-    fields: (t) => ({
-      summaries: t.field({
-        type: ['Summary'],
-        description: 'The summaries it wrote that stand at present and that the viewer may see, oldest first.',
-        resolve: ({ summaries }) => summaries,
-      }),
-      turnsCovered: t.exposeInt('turnsCovered', {
-        nullable: true,
-        description: `Number of turns that this compaction covered. ${NULL_OUTSIDE_VIEW}`,
-      }),
-      tokensBefore: t.exposeInt('tokensBefore', {
-        nullable: true,
-        description: `Token count of the current summaries and the uncovered turns, before. ${NULL_OUTSIDE_VIEW}`,
-      }),
-      tokensAfter: t.exposeInt('tokensAfter', {
-        nullable: true,
-        description: `Token count of the current summaries and the uncovered turns, after. ${NULL_OUTSIDE_VIEW}`,
-      }),
+const CompactPayload = payload<Compaction>('Compact').implement({
+  description: 'What compacting a conversation did.',
+  fields: (t) => ({
+    summaries: t.field({
+      type: ['Summary'],
+      description: 'The summaries it wrote that stand at present and that the viewer may see, oldest first.',
+      resolve: ({ summaries }) => summaries,
     }),
-  })
+    turnsCovered: t.exposeInt('turnsCovered', {
+      nullable: true,
+      description: `Number of turns that this compaction covered. ${NULL_OUTSIDE_VIEW}`,
+    }),
+    tokensBefore: t.exposeInt('tokensBefore', {
+      nullable: true,
+      description: `Token count of the current summaries and the uncovered turns, before. ${NULL_OUTSIDE_VIEW}`,
+    }),
+    tokensAfter: t.exposeInt('tokensAfter', {
+      nullable: true,
+      description: `Token count of the current summaries and the uncovered turns, after. ${NULL_OUTSIDE_VIEW}`,
+    }),
+  }),
+})
 
 const CompactInput = builder.inputType('CompactInput', {
   description: 'Which conversation is to be compacted, and how far.',
   fields: (t) => ({
-    conversationId: t.id({ required: true, description: 'Id of the conversation to compact.' }),
+    ...conversationRef(t, 'to compact'),
     policy: t.field({
       type: CompactionPolicyInput,
       description:
@@ -189,19 +193,17 @@ const CompactInput = builder.inputType('CompactInput', {
 
 builder.mutationField('compact', (t) =>
   t.field({
-    type: Compaction,
+    type: CompactPayload,
     description:
       'Summarises the oldest half of the turns that no summary covers. Returns when the summaries are written.',
-    errors: orErrors('Compact', 'What was done, or why not all of it was.', [
-      InvalidInput,
-      NotFound,
-      NotAllowed,
-      ProviderFailed,
-    ]),
+    errors: orErrors('Compact', [InvalidInput, NotFound, NotAllowed, ProviderFailed]),
     args: {
       input: t.arg({ type: CompactInput, required: true, description: 'Which conversation, and by which policy.' }),
     },
-    resolve: (_, { input }, { deps, viewer }) =>
-      deps.gates.memory.run(viewer.tenant, () => compact(deps, viewer, input)),
+    async resolve(_, { input }, context) {
+      const { deps, viewer } = context
+      const given = await atConversation(context, input)
+      return deps.gates.memory.run(viewer.tenant, () => compact(deps, viewer, given))
+    },
   }),
 )

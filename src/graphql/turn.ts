@@ -2,6 +2,7 @@
 // read, so most fields are plain properties of the row.
 
 import { turnCursor } from '../domain/turn/history.ts'
+import { NO_PAGE } from '../domain/page.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { builder } from './builder.ts'
 import { connectionOf } from './connection.ts'
@@ -164,7 +165,11 @@ builder.objectType('Turn', {
   }),
 })
 
-const TurnConnection = connectionOf<Turn>('Turn', 'turns', turnCursor)
+const { Connection: TurnConnection, Edge } = connectionOf<Turn>('Turn', 'turns', turnCursor)
+export const TurnEdge = Edge
+
+/** Returns the edge of a turn in Conversation.turns. */
+export const turnEdge = (turn: Turn) => ({ node: turn, page: NO_PAGE })
 
 const TurnFilter = builder.inputType('TurnFilter', {
   description: 'Which turns a page holds: those that meet all that is given.',

@@ -21,11 +21,11 @@ mutation CreateConversation {
       { actor: "scribe", kind: AGENT }
     ]
   }) {
-    ... on Conversation {
+    ... on CreateConversationPayload { conversation {
       id title lastSeq
       participants { actor kind }
-    }
-    ... on Error { code message }
+    } }
+    ... on UserError { code message }
   }
 }`),
   tab(
@@ -57,8 +57,8 @@ mutation Append($conversationId: ID!) {
       clientId: "hello-1"
     }
   }) {
-    ... on Turn { id seq text tokenCount }
-    ... on Error { code message }
+    ... on AppendTurnPayload { turn { id seq text tokenCount } }
+    ... on UserError { code message }
   }
 }`,
     { conversationId: 'conv_…' },
@@ -76,8 +76,8 @@ mutation Whisper($conversationId: ID!) {
       audience: ["scout"]
     }
   }) {
-    ... on Turn { id seq audience }
-    ... on Error { code message }
+    ... on AppendTurnPayload { turn { id seq audience } }
+    ... on UserError { code message }
   }
 }`,
     { conversationId: 'conv_…' },
@@ -119,7 +119,7 @@ query Recall($conversationId: ID!) {
       }
       plan { vectorSearch candidates }
     }
-    ... on Error { code message }
+    ... on UserError { code message }
   }
 }`,
     { conversationId: 'conv_…' },
@@ -135,11 +135,11 @@ mutation Record($conversationId: ID!) {
       { subject: "Ada", predicate: "lives in", object: "Rome" }
     ]
   }) {
-    ... on FactExtraction {
+    ... on RecordFactsPayload {
       facts { id userId subject predicate object saidBy }
       exactDuplicatesSkipped
     }
-    ... on Error { code message }
+    ... on UserError { code message }
   }
 }`,
     { conversationId: 'conv_…' },
@@ -161,7 +161,7 @@ query Context($conversationId: ID!) {
       messages { role name content }
       items { kind included reason tokens }
     }
-    ... on Error { code message }
+    ... on UserError { code message }
   }
 }`,
     { conversationId: 'conv_…' },

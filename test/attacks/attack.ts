@@ -21,14 +21,14 @@ export type Attack = {
 export type Prepared = { env: Record<string, string>; close(): Promise<void> }
 
 const CREATE = `mutation ($input: CreateConversationInput!) {
-  createConversation(input: $input) { ... on Conversation { id } ... on Error { message } }
+  createConversation(input: $input) { ... on CreateConversationPayload { conversation { id } } ... on UserError { message } }
 }`
 export const APPEND = `mutation ($input: AppendTurnInput!) {
-  appendTurn(input: $input) { ... on Turn { id } ... on Error { message } }
+  appendTurn(input: $input) { ... on AppendTurnPayload { turn { id } } ... on UserError { message } }
 }`
 
 export const newConversation = async (target: Target, input: object = {}): Promise<string> =>
-  (await target.get<{ id: string }>(CREATE, { input })).id
+  (await target.get<{ conversation: { id: string } }>(CREATE, { input })).conversation.id
 
 /** Appends `count` turns of slightly more than `units` characters each. */
 export async function appendTurns(target: Target, conversationId: string, count: number, units: number): Promise<void> {

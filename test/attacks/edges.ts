@@ -54,9 +54,9 @@ async function startLeakyProvider(): Promise<Prepared> {
 }
 
 const CALLS = [
-  'mutation ($id: ID!) { extractFacts(input: { conversationId: $id }) { __typename ... on Error { message } } }',
-  'mutation ($id: ID!) { compact(input: { conversationId: $id }) { __typename ... on Error { message } } }',
-  'query ($id: ID!) { recall(input: { conversationId: $id, query: "canary" }) { __typename ... on Error { message } } }',
+  'mutation ($id: ID!) { extractFacts(input: { conversationId: $id }) { __typename ... on UserError { message } } }',
+  'mutation ($id: ID!) { compact(input: { conversationId: $id }) { __typename ... on UserError { message } } }',
+  'query ($id: ID!) { recall(input: { conversationId: $id, query: "canary" }) { __typename ... on UserError { message } } }',
 ]
 const JOBS = 'query { jobs(first: 50) { name state lastError } }'
 

@@ -132,14 +132,14 @@ export async function fuzz(target: Target, requests: number, seed: number): Prom
   const random = createRandom(seed)
   const conversationId = await newConversation(target, { participants: [{ actor: 'ann' }, { actor: 'bob' }] })
   const input = { conversationId, turn: { role: 'USER', actor: 'ann', content: 'the launch moves' } }
-  const { id: turnId } = await target.get<{ id: string }>(APPEND, { input })
-  const foreign = await target.get<{ id: string }>(
-    'mutation { createConversation(input: {}) { ... on Conversation { id } } }',
+  const { turn } = await target.get<{ turn: { id: string } }>(APPEND, { input })
+  const foreign = await target.get<{ conversation: { id: string } }>(
+    'mutation { createConversation(input: {}) { ... on CreateConversationPayload { conversation { id } } } }',
     {},
     { tenant: 'other' },
   )
   const samples = {
-    ids: [conversationId, turnId, foreign.id, 'conv_', 'turn_00000000000000000000000000', ''],
+    ids: [conversationId, turn.id, foreign.conversation.id, 'conv_', 'turn_00000000000000000000000000', ''],
     actors: ['ann', 'bob', 'nobody', ''],
   }
   const counts = { answered: 0, invalid: 0 }

@@ -11,7 +11,7 @@ const CONVERSATION_TURNS = 100
 const VIEWERS = 2
 
 const OPEN = `mutation ($input: OpenTurnInput!) {
-  openTurn(input: $input) { ... on Turn { id } ... on Error { message } }
+  openTurn(input: $input) { ... on OpenTurnPayload { turn { id } } ... on UserError { message } }
 }`
 const STATUS = 'query ($id: ID!) { node(id: $id) { ... on Turn { status } } }'
 const input = (conversationId: string) => ({
@@ -39,12 +39,13 @@ export const leaseAttack: Attack = {
   async run(target) {
     await openMany(target)
     const options = { tenant: 'neighbour', actor: 'nina' }
-    const conversation = await target.get<{ id: string }>(
-      'mutation { createConversation(input: {}) { ... on Conversation { id } } }',
+    const { conversation } = await target.get<{ conversation: { id: string } }>(
+      'mutation { createConversation(input: {}) { ... on CreateConversationPayload { conversation { id } } } }',
       {},
       options,
     )
-    const { id } = await target.get<{ id: string }>(OPEN, { input: input(conversation.id) }, options)
+    const opening = { input: input(conversation.id) }
+    const { id } = (await target.get<{ turn: { id: string } }>(OPEN, opening, options)).turn
     const openedAt = performance.now()
     const seconds = () => (performance.now() - openedAt) / 1000
     for (;;) {

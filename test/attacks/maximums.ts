@@ -25,11 +25,11 @@ const body = (query: string, variables: object) => JSON.stringify({ query, varia
 
 /** Returns a mutation with one argument `input` of the type `input`. `answer` is its selection, besides errors. */
 const mutation = (field: string, input: string, answer: string) =>
-  `mutation ($input: ${input}!) { ${field}(input: $input) { __typename ${answer} ... on Error { message } } }`
+  `mutation ($input: ${input}!) { ${field}(input: $input) { __typename ${answer} ... on UserError { message } } }`
 
 const APPEND_TURNS = mutation('appendTurns', 'AppendTurnsInput', '... on AppendTurnsPayload { turns { id seq text } }')
-const APPEND = mutation('appendTurn', 'AppendTurnInput', '... on Turn { id text }')
-const RECORD = mutation('recordFacts', 'RecordFactsInput', '... on FactExtraction { facts { id object } }')
+const APPEND = mutation('appendTurn', 'AppendTurnInput', '... on AppendTurnPayload { turn { id text } }')
+const RECORD = mutation('recordFacts', 'RecordFactsInput', '... on RecordFactsPayload { facts { id object } }')
 
 /** Sends a mutation. Throws if the reply contains an error. */
 async function write(target: Target, query: string, input: object, options: PostOptions = {}): Promise<void> {
@@ -195,24 +195,27 @@ export function maximumMutations(target: Target, data: MaximumData): Maximum[] {
     {
       name: 'supersedeTurn: 262,144 bytes',
       async next() {
-        const { id } = await target.get<{ id: string }>(APPEND, {
+        const { turn: first } = await target.get<{ turn: { id: string } }>(APPEND, {
           input: { conversationId: data.whole, turn: turn('first') },
         })
-        const input = { turnId: id, turn: turn(words(TURN_BYTES)) }
-        return body(mutation('supersedeTurn', 'SupersedeTurnInput', '... on Turn { id }'), { input })
+        const input = { turnId: first.id, turn: turn(words(TURN_BYTES)) }
+        return body(mutation('supersedeTurn', 'SupersedeTurnInput', '... on SupersedeTurnPayload { turn { id } }'), {
+          input,
+        })
       },
     },
     {
       name: 'commitTurn: 256 KiB of deltas',
       async next() {
         const input = { conversationId: data.whole, writerToken: WRITER, turn: { role: 'ASSISTANT' } }
-        const { id } = await target.get<{ id: string }>(mutation('openTurn', 'OpenTurnInput', '... on Turn { id }'), {
-          input,
-        })
-        const delta = { turnId: id, writerToken: WRITER, text: words(TURN_BYTES - 10) }
+        const { turn: open } = await target.get<{ turn: { id: string } }>(
+          mutation('openTurn', 'OpenTurnInput', '... on OpenTurnPayload { turn { id } }'),
+          { input },
+        )
+        const delta = { turnId: open.id, writerToken: WRITER, text: words(TURN_BYTES - 10) }
         await target.post(mutation('appendDelta', 'AppendDeltaInput', ''), { input: delta })
-        return body(mutation('commitTurn', 'CommitTurnInput', '... on Turn { id text }'), {
-          input: { turnId: id, writerToken: WRITER },
+        return body(mutation('commitTurn', 'CommitTurnInput', '... on CommitTurnPayload { turn { id text } }'), {
+          input: { turnId: open.id, writerToken: WRITER },
         })
       },
     },
@@ -223,7 +226,7 @@ export function maximumMutations(target: Target, data: MaximumData): Maximum[] {
           mutation(
             'createConversation',
             'CreateConversationInput',
-            '... on Conversation { id participants { actor } }',
+            '... on CreateConversationPayload { conversation { id participants { actor } } }',
           ),
           {
             input: { metadata, systemPrompt: words(65_000), participants: list(1_000, (n) => ({ actor: `new ${n}` })) },
@@ -254,14 +257,14 @@ export function maximumMutations(target: Target, data: MaximumData): Maximum[] {
     {
       name: 'extractFacts: 20,000 turns',
       next: () =>
-        body(mutation('extractFacts', 'ExtractFactsInput', '... on FactExtraction { facts { id } }'), {
+        body(mutation('extractFacts', 'ExtractFactsInput', '... on ExtractFactsPayload { facts { id } }'), {
           input: { conversationId: data.facts },
         }),
     },
     {
       name: 'summarize: 20,000 turns',
       next: () =>
-        body(mutation('summarize', 'SummarizeInput', '... on Summary { id }'), {
+        body(mutation('summarize', 'SummarizeInput', '... on SummarizePayload { summary { id } }'), {
           input: { conversationId: data.facts },
         }),
     },
@@ -271,7 +274,10 @@ export function maximumMutations(target: Target, data: MaximumData): Maximum[] {
     },
     {
       name: 'deleteConversation: 4,900 turns',
-      next: async () => body(`mutation ($id: ID!) { deleteConversation(id: $id) { __typename } }`, { id: data.whole }),
+      next: async () =>
+        body(`mutation ($id: ID!) { deleteConversation(input: { conversationId: $id }) { __typename } }`, {
+          id: data.whole,
+        }),
     },
   ]
 }

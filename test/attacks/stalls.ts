@@ -27,12 +27,12 @@ type Neighbour = { append(): Promise<number>; close(): void }
 async function createNeighbour(target: Target): Promise<Neighbour> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const options = { tenant: 'neighbour', actor: 'nina', agent }
-  const { id } = await target.get<{ id: string }>(
-    'mutation { createConversation(input: {}) { ... on Conversation { id } } }',
+  const { conversation } = await target.get<{ conversation: { id: string } }>(
+    'mutation { createConversation(input: {}) { ... on CreateConversationPayload { conversation { id } } } }',
     {},
     options,
   )
-  const input = { conversationId: id, turn: { role: 'USER', content: 'good morning' } }
+  const input = { conversationId: conversation.id, turn: { role: 'USER', content: 'good morning' } }
   return {
     async append() {
       const startedAt = performance.now()

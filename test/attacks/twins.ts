@@ -27,8 +27,8 @@ async function createMembersConversation(
 ): Promise<string> {
   const random = createRandom(seed + 2)
   const options = { tenant, actor: 'ann' }
-  const { id: conversationId } = await target.get<{ id: string }>(
-    'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { ... on Conversation { id } } }',
+  const { conversation } = await target.get<{ conversation: { id: string } }>(
+    'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { ... on CreateConversationPayload { conversation { id } } } }',
     {
       input: {
         key: 'members',
@@ -39,6 +39,7 @@ async function createMembersConversation(
     },
     options,
   )
+  const conversationId = conversation.id
   for (let n = 0; n < MEMBERS_TURNS; n++) {
     const turn = { role: 'USER', actor: random.pick(['ann', 'bob']), content: `${secret} ${sentence(random)}` }
     await target.get(APPEND, { input: { conversationId, turn } }, options)
@@ -52,7 +53,7 @@ async function createMembersConversation(
 }
 
 const RECORD = `mutation ($input: RecordFactsInput!) { recordFacts(input: $input) {
-  ... on FactExtraction { exactDuplicatesSkipped } } }`
+  ... on RecordFactsPayload { exactDuplicatesSkipped } } }`
 
 /** Writes the history of one world. Equal seeds write equal public turns. */
 async function createWorld(target: Target, tenant: string, secret: string, seed: number): Promise<World> {
@@ -64,11 +65,12 @@ async function createWorld(target: Target, tenant: string, secret: string, seed:
     actor,
     ...(actor === 'late' && { history: 'SINCE_JOINED' }),
   }))
-  const { id: conversationId } = await target.get<{ id: string }>(
-    'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { ... on Conversation { id } } }',
+  const { conversation } = await target.get<{ conversation: { id: string } }>(
+    'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { ... on CreateConversationPayload { conversation { id } } } }',
     { input: { key: 'twin', participants, compaction: { strategy: 'NEVER' } } },
     options,
   )
+  const conversationId = conversation.id
   for (let n = 0; n < TURNS; n++) {
     const isPrivate = random.chance(0.3)
     const actor = isPrivate ? 'ann' : random.pick(['ann', 'bob', 'eve'])
@@ -104,12 +106,12 @@ function randomQuery(random: Random): string {
     `{ conversation(id: "${ID}") { history(limit: ${first}) { ${turn} ... on Summary { content tokenCount } } } }`,
     `{ conversation(id: "${ID}") { turnCount tokenCount participants { actor unreadCount } } }`,
     `{ recall(input: { conversationId: "${ID}", query: ${query}, k: ${first} }) {
-      ... on Recall { hits { score textScore memory { ${turn} } } } ... on Error { message } } }`,
+      ... on Recall { hits { score textScore memory { ${turn} } } } ... on UserError { message } } }`,
     `{ recall(input: { scope: TENANT, query: ${query}, k: ${first} }) {
-      ... on Recall { hits { score textScore memory { ${turn} } } } ... on Error { message } } }`,
+      ... on Recall { hits { score textScore memory { ${turn} } } } ... on UserError { message } } }`,
     `{ buildContext(input: { conversationId: "${ID}", tokenBudget: ${200 + random.below(4_000)},
       query: ${query}, semanticRecall: { k: 5 } }) {
-      ... on Context { tokens messages { role name content } } ... on Error { message } } }`,
+      ... on Context { tokens messages { role name content } } ... on UserError { message } } }`,
     `{ facts(filter: { conversationId: "${ID}" }) { edges { node { subject predicate object } } } }`,
     `{ facts(filter: { userId: "ann", includeSuperseded: true }) { edges { node { subject predicate object } } } }`,
     `{ conversation(id: "${MEMBERS_ID}") { title turns(first: ${first}) { ${page} } } }`,
@@ -118,13 +120,13 @@ function randomQuery(random: Random): string {
     `{ conversations(first: ${first}, filter: { search: ${query} }) { edges { node { title } } } }`,
     `{ conversations(orderBy: ACTIVE) { edges { node { title turnCount participants { actor } } } } }`,
     `{ recall(input: { conversationId: "${MEMBERS_ID}", scope: ${random.pick(['CONVERSATION', 'OWNER', 'TENANT'])},
-      query: ${query} }) { ... on Recall { hits { score } } ... on Error { message } } }`,
+      query: ${query} }) { ... on Recall { hits { score } } ... on UserError { message } } }`,
     `{ buildContext(input: { conversationId: "${MEMBERS_ID}", tokenBudget: 500 }) {
-      ... on Context { tokens } ... on Error { message } } }`,
+      ... on Context { tokens } ... on UserError { message } } }`,
     `mutation { appendTurn(input: { conversationId: "${MEMBERS_ID}", turn: { role: USER, content: ${query} } }) {
-      ... on Error { message } } }`,
+      ... on UserError { message } } }`,
     `mutation { addParticipant(input: { conversationId: "${MEMBERS_ID}", participant: { actor: "eve" } }) {
-      ... on Error { message } } }`,
+      ... on UserError { message } } }`,
     `{ userProfile(userId: "ann") { content } memoryAudit { activeFacts exactDuplicatesSkipped openContradictions } }`,
     `{ jobs { name userId } }`,
   ])

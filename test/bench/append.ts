@@ -41,7 +41,9 @@ async function rate(
 async function makeConversations(deps: Deps, count: number): Promise<string[]> {
   const conversationIds: string[] = []
   for (let index = 0; index < count; index++) {
-    conversationIds.push((await createConversation(deps, viewer, { participants: [{ actor: viewer.actor }] })).id)
+    conversationIds.push(
+      (await createConversation(deps, viewer, { participants: [{ actor: viewer.actor }] })).conversation.id,
+    )
   }
   return conversationIds
 }

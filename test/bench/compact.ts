@@ -24,7 +24,9 @@ const VERBS = [
 ]
 
 async function fill({ deps }: OpenDeps): Promise<string> {
-  const { id } = await createConversation(deps, viewer, { participants: [{ actor: 'ada' }, { actor: 'bob' }] })
+  const {
+    conversation: { id },
+  } = await createConversation(deps, viewer, { participants: [{ actor: 'ada' }, { actor: 'bob' }] })
   for (let from = 0; from < TURNS; from += BATCH) {
     await appendTurns(deps, viewer, {
       conversationId: id,

@@ -1,7 +1,7 @@
 // `npm run bench:compare -- DIRECTORY [rounds] [words]`: compares this checkout with another one in one run, by all
-// measures or by those whose names contain `words`. Each server has a database of its own with equal data, on the same
-// services, and the rounds of both alternate. The ratio of a measure is the median over the rounds, above 1 if this
-// checkout is faster.
+// measures or by those whose names contain `words`. Both must have the same GraphQL contract. Each server has a database
+// of its own with equal data, on the same services, and the rounds of both alternate. The ratio of a measure is the
+// median over the rounds, above 1 if this checkout is faster.
 
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,20 +25,20 @@ const CONVERSATIONS = 50
 const TURNS = 40
 const BATCH = 500
 
-const ERROR = '... on Error { message }'
+const ERROR = '... on UserError { message }'
 const CREATE = `mutation ($key: String!) {
   createConversation(input: { key: $key, participants: [{ actor: "ada" }, { actor: "scout", kind: AGENT }] }) {
-    ... on Conversation { id } ${ERROR}
+    ... on CreateConversationPayload { conversation { id } } ${ERROR}
   }
 }`
 const FOLLOWED = `mutation ($readers: [ParticipantInput!]!) {
   createConversation(input: { participants: $readers, compaction: { strategy: NEVER } }) {
-    ... on Conversation { id } ${ERROR}
+    ... on CreateConversationPayload { conversation { id } } ${ERROR}
   }
 }`
 const JOIN = `mutation ($id: ID!) {
   addParticipant(input: { conversationId: $id, participant: { actor: "speaker", kind: AGENT } }) {
-    ... on Participant { actor } ${ERROR}
+    ... on AddParticipantPayload { participant { actor } } ${ERROR}
   }
 }`
 const APPEND_ALL = `mutation ($id: ID!, $turns: [TurnInput!]!) {
@@ -46,7 +46,7 @@ const APPEND_ALL = `mutation ($id: ID!, $turns: [TurnInput!]!) {
 }`
 const APPEND = `mutation ($id: ID!) {
   appendTurn(input: { conversationId: $id, turn: { role: USER, content: "The launch moves to a later day." } }) {
-    ... on Turn { seq } ${ERROR}
+    ... on AppendTurnPayload { turn { seq } } ${ERROR}
   }
 }`
 const NODE = 'edges { node { id seq actor role text createdAt } }'
@@ -94,7 +94,8 @@ async function ask<T>(port: number, query: string, variables: object): Promise<T
 
 /** Creates one large conversation, many small ones, and some to append to. Waits until all turns are embedded. */
 async function fill({ port }: ServerProcess): Promise<{ large: string; written: string[] }> {
-  const create = async (key: string) => (await ask<{ id: string }>(port, CREATE, { key })).id
+  const create = async (key: string) =>
+    (await ask<{ conversation: { id: string } }>(port, CREATE, { key })).conversation.id
   const append = async (id: string, count: number, offset: number) => {
     for (let from = 0; from < count; from += BATCH) {
       const turns = Array.from({ length: Math.min(BATCH, count - from) }, (_, index) => ({
@@ -217,7 +218,8 @@ async function withContestant<T>(
     try {
       const filled = await fill(server)
       const readers = Array.from({ length: SUBSCRIBERS }, (_, index) => ({ actor: `reader-${index}` }))
-      const { id: followed } = await ask<{ id: string }>(server.port, FOLLOWED, { readers })
+      const { conversation } = await ask<{ conversation: { id: string } }>(server.port, FOLLOWED, { readers })
+      const followed = conversation.id
       await ask(server.port, JOIN, { id: followed })
       const side = await connectSubscribers(server, followed, (message) => console.error(`${root}: ${message}`))
       await openTurns(side)

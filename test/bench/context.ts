@@ -40,7 +40,9 @@ const sentence = (n: number) =>
 
 async function makeConversation(deps: Deps, turns: number, progress: (message: string) => void): Promise<string> {
   // No compaction, so that the contexts of both conversations contain the same number of turns.
-  const { id } = await createConversation(deps, viewer, {
+  const {
+    conversation: { id },
+  } = await createConversation(deps, viewer, {
     systemPrompt: 'Be brief.',
     compaction: { strategy: 'NEVER' },
     participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],

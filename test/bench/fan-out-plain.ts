@@ -39,7 +39,13 @@ const schema = createSchema({
       text: String!
       createdAt: String!
     }
-    type DeltaReceipt {
+    type AppendTurnPayload {
+      turn: Turn!
+    }
+    type OpenTurnPayload {
+      turn: Turn!
+    }
+    type AppendDeltaPayload {
       turnId: ID!
       end: Int!
     }
@@ -70,7 +76,13 @@ const schema = createSchema({
       conversationId: ID!
       turn: TurnInput!
     }
+    input OpenTurnInput {
+      writerToken: String!
+      conversationId: ID!
+      turn: TurnInput!
+    }
     input AppendDeltaInput {
+      writerToken: String!
       turnId: ID!
       text: String!
       start: Int!
@@ -79,9 +91,9 @@ const schema = createSchema({
       ok: Boolean
     }
     type Mutation {
-      appendTurn(input: AppendTurnInput!): Turn!
-      openTurn(input: AppendTurnInput!): Turn!
-      appendDelta(input: AppendDeltaInput!): DeltaReceipt!
+      appendTurn(input: AppendTurnInput!): AppendTurnPayload!
+      openTurn(input: OpenTurnInput!): OpenTurnPayload!
+      appendDelta(input: AppendDeltaInput!): AppendDeltaPayload!
     }
     type Subscription {
       conversationEvents(conversationId: ID!): ConversationEvent!
@@ -92,12 +104,12 @@ const schema = createSchema({
       appendTurn(_: unknown, { input }: { input: TurnInput }) {
         const turn = makeTurn(input)
         pubSub.publish('conversation', input.conversationId, { __typename: 'TurnAppended', seq: turn.seq, turn })
-        return turn
+        return { turn }
       },
       openTurn(_: unknown, { input }: { input: TurnInput }) {
         const turn = makeTurn(input)
         pubSub.publish('conversation', input.conversationId, { __typename: 'TurnOpened', seq: turn.seq, turn })
-        return turn
+        return { turn }
       },
       appendDelta(_: unknown, { input: { turnId, text, start } }: { input: DeltaInput }) {
         const end = start + text.length

@@ -32,19 +32,20 @@ const SUBSCRIPTION = `subscription Conversation($conversationId: ID!) {
 }`
 const APPEND = `mutation Append($conversationId: ID!, $text: String!) {
   appendTurn(input: { conversationId: $conversationId, turn: { actor: "speaker", role: USER, content: $text } }) {
-    ... on Turn { id seq }
+    ... on AppendTurnPayload { turn { id seq } }
   }
 }`
-const OPEN = (writer: string) => `mutation Open($conversationId: ID!) {
-  openTurn(input: { ${writer}conversationId: $conversationId, turn: { actor: "speaker", role: ASSISTANT } }) { ... on Turn { id } }
+const WRITER = 'the-writer-of-the-benchmark'
+const OPEN = `mutation Open($conversationId: ID!) {
+  openTurn(
+    input: { writerToken: "${WRITER}", conversationId: $conversationId, turn: { actor: "speaker", role: ASSISTANT } }
+  ) { ... on OpenTurnPayload { turn { id } } }
 }`
-const DELTA = (writer: string) => `mutation Delta($turn: ID!, $text: String!, $start: Int!) {
-  appendDelta(input: { ${writer}turnId: $turn, text: $text, start: $start }) { ... on DeltaReceipt { end } }
+const DELTA = `mutation Delta($turn: ID!, $text: String!, $start: Int!) {
+  appendDelta(input: { writerToken: "${WRITER}", turnId: $turn, text: $text, start: $start }) {
+    ... on AppendDeltaPayload { end }
+  }
 }`
-
-const OPEN_FIELDS = '{ __type(name: "OpenTurnInput") { inputFields { name } } }'
-/** The writer's token as an argument, with a comma after it. */
-const WRITER = 'writerToken: "the-writer-of-the-benchmark", '
 
 /** A server under test: its conversation, the process of all subscribers, and the open turns. */
 export type FanOutSide = {
@@ -53,8 +54,6 @@ export type FanOutSide = {
   subscribers: Worker<Command, Reply>
   /** Open turns, and the offset at which the next delta of each starts. */
   turns: { id: string; end: number }[]
-  /** WRITER; empty for a server without writer tokens: the plain server, or an older checkout in a comparison. */
-  writer: string
 }
 
 async function mutate<T>(connection: Connection, query: string, variables: object): Promise<T> {
@@ -97,7 +96,7 @@ export async function connectSubscribers(
   progress: Bench['progress'],
 ): Promise<FanOutSide> {
   const subscribers = startWorker<Command, Reply>('./fan-out-subscribers.ts')
-  const side: FanOutSide = { server, conversationId, subscribers, turns: [], writer: '' }
+  const side: FanOutSide = { server, conversationId, subscribers, turns: [] }
   await subscribers.ask({
     do: 'open',
     port: server.port,
@@ -184,7 +183,7 @@ export async function measureBurst(side: FanOutSide): Promise<BurstResult> {
       turns.map(async (turn, index) => {
         while (remaining > 0) {
           const text = ` token ${remaining--}`
-          await mutate(connections[index]!, DELTA(side.writer), { turn: turn.id, text, start: turn.end })
+          await mutate(connections[index]!, DELTA, { turn: turn.id, text, start: turn.end })
           turn.end += text.length
           sent.set(turn.id, sent.get(turn.id)! + text)
         }
@@ -210,13 +209,11 @@ type Delta = { turnId: string; start: number; end: number; text: string }
 
 export async function openTurns(side: FanOutSide): Promise<void> {
   await withConnections(side, 1, async ([connection]) => {
-    const { body } = await connection!.post('/graphql', JSON.stringify({ query: OPEN_FIELDS }))
-    side.writer = body.toString().includes('writerToken') ? WRITER : ''
     for (let index = 0; index < WRITERS; index++) {
-      side.turns.push({
-        id: (await mutate<{ id: string }>(connection!, OPEN(side.writer), { conversationId: side.conversationId })).id,
-        end: 0,
+      const { turn } = await mutate<{ turn: { id: string } }>(connection!, OPEN, {
+        conversationId: side.conversationId,
       })
+      side.turns.push({ id: turn.id, end: 0 })
     }
   })
 }
@@ -226,7 +223,9 @@ async function makeConversation(databaseUrl: string, redisUrl: string): Promise<
   const viewer = { tenant: 'default', actor: 'speaker' }
   const participants = Array.from({ length: SUBSCRIBERS }, (_, index) => ({ actor: `reader-${index}` }))
   // Compaction is off, because its events would be counted as deliveries.
-  const { id } = await createConversation(deps, viewer, { participants, compaction: { strategy: 'NEVER' } })
+  const {
+    conversation: { id },
+  } = await createConversation(deps, viewer, { participants, compaction: { strategy: 'NEVER' } })
   await addParticipant(deps, viewer, { conversationId: id, participant: { actor: 'speaker', kind: 'AGENT' } })
   await deps.pool.query('VACUUM ANALYZE')
   await close()

@@ -34,9 +34,9 @@ type Parameters = { conversationId: string }
 
 const handlers: Record<string, (parameters: Parameters) => Promise<string>> = {
   '/append': async ({ conversationId }) =>
-    JSON.stringify({ data: { appendTurn: await appendByCall(pool, conversationId) } }),
+    JSON.stringify({ data: { appendTurn: { turn: await appendByCall(pool, conversationId) } } }),
   '/plain': async ({ conversationId }) =>
-    JSON.stringify({ data: { appendTurn: await insertTurn(pool, conversationId) } }),
+    JSON.stringify({ data: { appendTurn: { turn: await insertTurn(pool, conversationId) } } }),
   async '/page'({ conversationId }) {
     const { rows } = await pool.query<{ body: string }>({ name: 'page', text: PAGE, values: [conversationId] })
     return rows[0]!.body

@@ -16,7 +16,7 @@ const viewer = { tenant: 'default', actor: 'ada' }
 
 const NODE = 'edges { node { id seq actor role text createdAt } }'
 export const APPEND = `mutation Append($conversationId: ID!, $text: String!) {
-  appendTurn(input: { conversationId: $conversationId, turn: { role: USER, content: $text } }) { ... on Turn { id seq } }
+  appendTurn(input: { conversationId: $conversationId, turn: { role: USER, content: $text } }) { ... on AppendTurnPayload { turn { id seq } } }
 }`
 export const PAGE = `query Page($conversationId: ID!) { conversation(id: $conversationId) { turns(last: 50) { ${NODE} } } }`
 export const LIST = `query List { conversations(first: ${CONVERSATIONS}) { edges { node { id title turns(last: 20) { ${NODE} } } } } }`
@@ -38,11 +38,13 @@ export async function fill(
   try {
     const ids: Record<'read' | 'written', string[]> = { read: [], written: [] }
     for (let index = 0; index < written; index++) {
-      ids.written.push((await createConversation(deps, viewer, { participants: [{ actor: 'ada' }] })).id)
+      ids.written.push((await createConversation(deps, viewer, { participants: [{ actor: 'ada' }] })).conversation.id)
     }
     for (let index = 0; index < CONVERSATIONS; index++) {
       const participants = [{ actor: 'ada' }, { actor: 'scout', kind: 'AGENT' as const }]
-      ids.read.push((await createConversation(deps, viewer, { title: `Conversation ${index}`, participants })).id)
+      ids.read.push(
+        (await createConversation(deps, viewer, { title: `Conversation ${index}`, participants })).conversation.id,
+      )
     }
     for (let from = 0; from < TURNS; from += BATCH) {
       await Promise.all(

@@ -17,7 +17,7 @@ export async function importTurns(
   speakers: readonly string[],
   turns: readonly LocomoTurn[],
 ): Promise<{ conversationId: string; written: Turn[] }> {
-  const { id: conversationId } = await createConversation(deps, viewer, {
+  const { conversation } = await createConversation(deps, viewer, {
     participants: speakers.map((actor) => ({ actor })),
   })
   const written: Turn[] = []
@@ -30,9 +30,9 @@ export async function importTurns(
         content: contentOf(turn),
         createdAt: new Date(turn.at),
       }))
-    written.push(...(await appendTurns(deps, viewer, { conversationId, turns: batch })))
+    written.push(...(await appendTurns(deps, viewer, { conversationId: conversation.id, turns: batch })).turns)
   }
-  return { conversationId, written }
+  return { conversationId: conversation.id, written }
 }
 
 /** Waits until every turn is embedded. */

@@ -38,20 +38,21 @@ export function createClient(url: string, tenant: string) {
 
   async function importOne(conversation: Conversation, onProgress: (turns: number) => void): Promise<Imported> {
     const { name, speakers, turns } = conversation
-    const { id: conversationId } = await ask<{ id: string }>(
+    const { conversation: created } = await ask<{ conversation: { id: string } }>(
       'createConversation',
       `mutation ($input: CreateConversationInput!) {
-      createConversation(input: $input) { ... on Conversation { id } ... on Error { code message } }
+      createConversation(input: $input) { ... on CreateConversationPayload { conversation { id } } ... on UserError { code message } }
     }`,
       { input: { title: name, participants: speakers.map((actor) => ({ actor, displayName: actor })) } },
     )
+    const conversationId = created.id
     const ids = new Map<string, string>()
     for (let first = 0; first < turns.length; first += BATCH) {
       const batch = turns.slice(first, first + BATCH)
       const written = await ask<{ turns: { id: string }[] }>(
         'appendTurns',
         `mutation ($input: AppendTurnsInput!) {
-        appendTurns(input: $input) { ... on AppendTurnsPayload { turns { id } } ... on Error { code message } }
+        appendTurns(input: $input) { ... on AppendTurnsPayload { turns { id } } ... on UserError { code message } }
       }`,
         {
           input: {
@@ -113,7 +114,7 @@ export function createClient(url: string, tenant: string) {
           const result = await ask<{ hits: { similarity: number | null; memory: { id: string } }[] }>(
             'recall',
             `query ($input: RecallInput!) { recall(input: $input) {
-              ... on Recall { hits { similarity memory { ... on Turn { id } } } } ... on Error { code message }
+              ... on Recall { hits { similarity memory { ... on Turn { id } } } } ... on UserError { code message }
             } }`,
             { input: { query: question, conversationId, scope: 'CONVERSATION', k: HITS } },
           )
@@ -139,7 +140,7 @@ export function createClient(url: string, tenant: string) {
         await ask(
           'deleteConversation',
           `mutation ($id: ID!) {
-          deleteConversation(id: $id) { ... on ErasureReceipt { turns } ... on Error { code message } }
+          deleteConversation(input: { conversationId: $id }) { ... on DeleteConversationPayload { receipt { turns } } ... on UserError { code message } }
         }`,
           { id: conversationId },
         )

@@ -57,9 +57,11 @@ const embedder: Embedder = {
 }
 
 async function fillConversation(deps: Deps, owner: string): Promise<string> {
-  const { id } = await createConversation(deps, viewer, { owner, participants: [{ actor: 'ada' }, { actor: 'scout' }] })
+  const {
+    conversation: { id },
+  } = await createConversation(deps, viewer, { owner, participants: [{ actor: 'ada' }, { actor: 'scout' }] })
   const start = Date.UTC(2026, 0, 1)
-  const turns = await appendTurns(deps, viewer, {
+  const { turns } = await appendTurns(deps, viewer, {
     conversationId: id,
     turns: Array.from({ length: TURNS }, (_, i) => ({
       actor: i % 2 ? 'scout' : 'ada',

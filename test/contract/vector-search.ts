@@ -211,7 +211,7 @@ export function vectorSearchContract(
       const { newConversation, appendAt, nearest, as } = newTenant()
       const one = await newConversation('ada')
       const old = await appendAt(one, 0)
-      const newer = await supersedeTurn(world.deps, as('ada'), {
+      const { turn: newer } = await supersedeTurn(world.deps, as('ada'), {
         turnId: old.id,
         turn: { role: 'USER', content: 'new' },
       })
@@ -223,7 +223,7 @@ export function vectorSearchContract(
     it('finds only committed turns', async () => {
       const { newConversation, nearest, as } = newTenant()
       const one = await newConversation('ada')
-      const turn = await openTurn(world.deps, as('ada'), {
+      const { turn } = await openTurn(world.deps, as('ada'), {
         writerToken: WRITER,
         conversationId: one,
         turn: { role: 'USER' },
@@ -269,7 +269,7 @@ export function vectorSearchContract(
       )
       await new Promise((resolve) => setTimeout(resolve, 5))
       await appendAt(one, 20, 'ada', { createdAt: new Date(0) })
-      const edited = await supersedeTurn(world.deps, as('ada'), {
+      const { turn: edited } = await supersedeTurn(world.deps, as('ada'), {
         turnId: first.id,
         turn: { role: 'USER', content: 'edited' },
       })

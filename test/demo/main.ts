@@ -189,7 +189,8 @@ async function run(): Promise<void> {
   await assertServer()
   const people = PEOPLE.map(({ actor }) => connect(url, actor))
   const [ada, scout, scribe] = people as [Participant, Participant, Participant]
-  const { id: conversationId } = await ada.createConversation({ title: TITLE, participants: PEOPLE })
+  const { conversation } = await ada.createConversation({ title: TITLE, participants: PEOPLE })
+  const conversationId = conversation.id
   screen.heading(`${TITLE}: a person and two agents, in the view of Ada`)
   screen.line()
 

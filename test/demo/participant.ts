@@ -22,7 +22,7 @@ export type Unread = { actor: string; unreadCount: number }
 export type Conversation = { turnCount: number; lastSeq: number; participants: Unread[]; history: Turn[] }
 
 const TURN = 'id seq actor status text audience'
-const ERROR = '... on Error { code message }'
+const ERROR = '... on UserError { code message }'
 const FOLLOW = `
   subscription Follow($conversationId: ID!, $after: Int) {
     conversationEvents(conversationId: $conversationId, after: $after) {
@@ -80,6 +80,10 @@ export function connect(url: string, actor: string) {
     }
     throw new Error('The server sent no result.')
   }
+
+  /** Runs a mutation that writes a turn. */
+  const askForTurn = async (query: string, variables: Record<string, unknown>): Promise<Turn> =>
+    (await ask<{ turn: Turn }>(query, variables)).turn
 
   /** Records the seq of an entry or the text of a delta. Returns the event; a delta contains only the new text. */
   function apply(event: Event): Event {
@@ -147,51 +151,51 @@ export function connect(url: string, actor: string) {
       return last
     },
     createConversation: (input: object) =>
-      ask<{ id: string }>(
+      ask<{ conversation: { id: string } }>(
         `mutation Create($input: CreateConversationInput!) {
-        createConversation(input: $input) { ... on Conversation { id } ${ERROR} }
+        createConversation(input: $input) { ... on CreateConversationPayload { conversation { id } } ${ERROR} }
       }`,
         { input },
       ),
     appendTurn: (conversationId: string, turn: object) =>
-      ask<Turn>(
+      askForTurn(
         `mutation Append($input: AppendTurnInput!) {
-        appendTurn(input: $input) { ... on Turn { ${TURN} } ${ERROR} }
+        appendTurn(input: $input) { ... on AppendTurnPayload { turn { ${TURN} } } ${ERROR} }
       }`,
         { input: { conversationId, turn } },
       ),
     openTurn: (conversationId: string, turn: object) =>
-      ask<Turn>(
+      askForTurn(
         `mutation Open($input: OpenTurnInput!) {
-        openTurn(input: $input) { ... on Turn { ${TURN} } ${ERROR} }
+        openTurn(input: $input) { ... on OpenTurnPayload { turn { ${TURN} } } ${ERROR} }
       }`,
         { input: { conversationId, turn, writerToken } },
       ),
     appendDelta: (turnId: string, start: number, text: string) =>
       ask<{ end: number }>(
         `mutation AppendDelta($input: AppendDeltaInput!) {
-        appendDelta(input: $input) { ... on DeltaReceipt { end } ${ERROR} }
+        appendDelta(input: $input) { ... on AppendDeltaPayload { end } ${ERROR} }
       }`,
         { input: { turnId, writerToken, start, text } },
       ),
     commitTurn: (turnId: string) =>
-      ask<Turn>(
+      askForTurn(
         `mutation Commit($input: CommitTurnInput!) {
-        commitTurn(input: $input) { ... on Turn { ${TURN} } ${ERROR} }
+        commitTurn(input: $input) { ... on CommitTurnPayload { turn { ${TURN} } } ${ERROR} }
       }`,
         { input: { turnId, writerToken } },
       ),
     supersedeTurn: (turnId: string, turn: object) =>
-      ask<Turn>(
+      askForTurn(
         `mutation Supersede($input: SupersedeTurnInput!) {
-        supersedeTurn(input: $input) { ... on Turn { ${TURN} } ${ERROR} }
+        supersedeTurn(input: $input) { ... on SupersedeTurnPayload { turn { ${TURN} } } ${ERROR} }
       }`,
         { input: { turnId, turn } },
       ),
     setPresence: (conversationId: string, state: 'ONLINE' | 'TYPING' | 'THINKING') =>
       ask(
         `mutation SetPresence($input: SetPresenceInput!) {
-        setPresence(input: $input) { ... on Participant { actor } ${ERROR} }
+        setPresence(input: $input) { ... on SetPresencePayload { participant { actor } } ${ERROR} }
       }`,
         { input: { conversationId, state } },
       ),
@@ -199,7 +203,7 @@ export function connect(url: string, actor: string) {
     markRead: (conversationId: string) =>
       ask(
         `mutation MarkRead($input: MarkReadInput!) {
-        markRead(input: $input) { ... on Participant { actor } ${ERROR} }
+        markRead(input: $input) { ... on MarkReadPayload { participant { actor } } ${ERROR} }
       }`,
         { input: { conversationId, seq: last } },
       ),

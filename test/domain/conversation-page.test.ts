@@ -15,7 +15,7 @@ const base64url = (text: string) => Buffer.from(text).toString('base64url')
 describe.each(backends)('a list of conversations on $name', (backend) => {
   const world = useWorld(backend)
   const create = (tenant: Tenant, input: CreateConversationInput = {}, actor = 'ann') =>
-    createConversation(world.deps, tenant.as(actor), input)
+    createConversation(world.deps, tenant.as(actor), input).then(({ conversation }) => conversation)
   const list = (tenant: Tenant, args: ConversationsArgs = {}) => getConversationPage(world.deps, tenant.as('x'), args)
   const titlesOf = async (tenant: Tenant, args: ConversationsArgs = {}) =>
     (await list(tenant, args)).items.map(({ title }) => title)
@@ -189,7 +189,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
       expect(await titlesOf(tenant, { orderBy: 'ACTIVE' })).toEqual(['a', 'c', 'b'])
       expect(await titlesOf(tenant)).toEqual(['c', 'b', 'a'])
       await new Promise((resolve) => setTimeout(resolve, 5))
-      const touched = await updateConversation(world.deps, tenant.as('ann'), { id: conversations[1]!.id })
+      const touched = await updateConversation(world.deps, tenant.as('ann'), { conversationId: conversations[1]!.id })
       const after = conversationCursor(touched, 'ACTIVE')
       expect(await titlesOf(tenant, { orderBy: 'ACTIVE', first: 1, after })).toEqual(['a'])
       expect(await titlesOf(tenant, { orderBy: 'ACTIVE', last: 1 })).toEqual(['c'])

@@ -19,7 +19,7 @@ import { useWorld, type Tenant } from '../support/world.ts'
 describe.each(backends)('a conversation on $name', (backend) => {
   const world = useWorld(backend)
   const create = (tenant: Tenant, input: CreateConversationInput = {}, actor = 'ann') =>
-    createConversation(world.deps, tenant.as(actor), input)
+    createConversation(world.deps, tenant.as(actor), input).then(({ conversation }) => conversation)
   const kindsOf = async (tenant: Tenant, conversation: string) =>
     (await readJournal(world.deps.pool, tenant.name, conversation, 0, 100)).map(({ kind, actor }) => [kind, actor])
 
@@ -185,7 +185,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
     ])('by %j to %j: null clears a field, an omitted field stays', async (change, after) => {
       const tenant = world.tenant()
       const { id, updatedAt } = await create(tenant, given)
-      const changed = await updateConversation(world.deps, tenant.as('bob'), { id, ...change })
+      const changed = await updateConversation(world.deps, tenant.as('bob'), { conversationId: id, ...change })
       expect(changed).toMatchObject({ ...after, lastSeq: 1, owner: 'ann' })
       expect(changed.updatedAt.getTime()).toBeGreaterThanOrEqual(updatedAt.getTime())
       expect(await kindsOf(tenant, id)).toEqual([['UPDATED', null]])
@@ -194,12 +194,18 @@ describe.each(backends)('a conversation on $name', (backend) => {
     it('but not if it does not exist, and not with invalid values', async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
       const { id } = await create(tenant, given)
-      await expect(updateConversation(world.deps, other.as('ann'), { id, title: 'x' })).rejects.toThrow(NotFound)
-      await expect(updateConversation(world.deps, tenant.as('ann'), { id: newId('conversation') })).rejects.toThrow(
+      await expect(updateConversation(world.deps, other.as('ann'), { conversationId: id, title: 'x' })).rejects.toThrow(
         NotFound,
       )
-      await expect(updateConversation(world.deps, tenant.as('ann'), { id: 'x' })).rejects.toThrow(InvalidInput)
-      await expect(updateConversation(world.deps, tenant.as('ann'), { id, title: '\0' })).rejects.toThrow(InvalidInput)
+      await expect(
+        updateConversation(world.deps, tenant.as('ann'), { conversationId: newId('conversation') }),
+      ).rejects.toThrow(NotFound)
+      await expect(updateConversation(world.deps, tenant.as('ann'), { conversationId: 'x' })).rejects.toThrow(
+        InvalidInput,
+      )
+      await expect(
+        updateConversation(world.deps, tenant.as('ann'), { conversationId: id, title: '\0' }),
+      ).rejects.toThrow(InvalidInput)
       expect((await getConversations(world.deps, tenant.as('ann'), [id])).get(id)).toMatchObject({
         ...given,
         lastSeq: 0,

@@ -273,8 +273,8 @@ describe.each(backends)('participants on $name', (backend) => {
       await read(tenant, conversationId, 'bob', 3)
       const turn = { role: 'ASSISTANT' as const }
       const [committed, aborted] = [
-        await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn }),
-        await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn }),
+        (await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn })).turn,
+        (await openTurn(world.deps, tenant.as('ann'), { writerToken: WRITER, conversationId, turn })).turn,
       ]
       expect(await unread(tenant, conversationId, 'bob')).toBe(0)
       await appendDelta(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId: committed.id, text: 'a' })

@@ -62,22 +62,28 @@ describe.each(backends)('a private turn on $name', (backend) => {
         metadata: { [CANARY]: CANARY },
         model: CANARY,
       })
-      const edited = await supersedeTurn(deps, ann, { turnId: first.id, turn: { ...toBob, content: `${CANARY} two` } })
-      const again = await supersedeTurn(deps, ann, { turnId: edited.id, turn: { role: 'USER', parts: [call(CANARY)] } })
-      const committed = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: toBob })
+      const { turn: edited } = await supersedeTurn(deps, ann, {
+        turnId: first.id,
+        turn: { role: 'USER', content: `${CANARY} two` },
+      })
+      const { turn: again } = await supersedeTurn(deps, ann, {
+        turnId: edited.id,
+        turn: { role: 'USER', parts: [call(CANARY)] },
+      })
+      const { turn: committed } = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: toBob })
       await appendDelta(deps, ann, { writerToken: WRITER, turnId: committed.id, text: `${CANARY} streamed` })
       await commitTurn(deps, ann, { writerToken: WRITER, turnId: committed.id, parts: [call('k2')] })
-      const aborted = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: toBob })
+      const { turn: aborted } = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: toBob })
       await appendDelta(deps, ann, { writerToken: WRITER, turnId: aborted.id, text: `${CANARY} given up` })
       await abortTurn(deps, ann, { writerToken: WRITER, turnId: aborted.id, reason: CANARY })
-      const open = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: toBob })
+      const { turn: open } = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: toBob })
       await appendDelta(deps, ann, { writerToken: WRITER, turnId: open.id, text: `${CANARY} still open` })
       ids.push(first.id, edited.id, again.id, committed.id, aborted.id, open.id)
       ids.push(...(await recordFactsOf(ann, CANARY, committed.id)), ...(await recordFactsOf(ann, 'ann', committed.id)))
     }
     await tenant.append(conversationId, 'eve', 'nobody tells me anything')
     await compact(deps, tenant.as('owner'), { conversationId })
-    await updateConversation(deps, tenant.as('owner'), { id: conversationId, title: 'a conversation' })
+    await updateConversation(deps, tenant.as('owner'), { conversationId, title: 'a conversation' })
     return ids
   }
 

@@ -247,7 +247,7 @@ describe.each(backends)('views on $name', (backend) => {
         const by = participants[op.pick % participants.length]
         if (by === undefined) return
         const visibility = oracle.isMembersOnly ? 'OPEN' : 'MEMBERS'
-        await updateConversation(deps, tenant.as(by), { id: conversationId, visibility })
+        await updateConversation(deps, tenant.as(by), { conversationId, visibility })
         return oracle.setMembersOnly(!oracle.isMembersOnly)
       }
       case 'leave': {
@@ -275,7 +275,9 @@ describe.each(backends)('views on $name', (backend) => {
       case 'open': {
         if (oracle.isRemoved(op.actor) || (oracle.isMembersOnly && !oracle.isParticipant(op.actor))) return
         const turn = { role: 'ASSISTANT' as const, audience: turnAudience }
-        const { id } = await openTurn(deps, viewer, { writerToken: WRITER, conversationId, turn })
+        const {
+          turn: { id },
+        } = await openTurn(deps, viewer, { writerToken: WRITER, conversationId, turn })
         await appendDelta(deps, viewer, { writerToken: WRITER, turnId: id, text: content })
         return oracle.append({ id, actor: op.actor, status: 'STREAMING', tokens: 0, audience: turnAudience })
       }
@@ -296,7 +298,9 @@ describe.each(backends)('views on $name', (backend) => {
         )
         const turn = newest[op.pick % newest.length]
         if (!turn) return
-        const { id, tokenCount } = await supersedeTurn(deps, tenant.as(turn.actor), {
+        const {
+          turn: { id, tokenCount },
+        } = await supersedeTurn(deps, tenant.as(turn.actor), {
           turnId: turn.id,
           turn: { role: 'USER', content: `${content} again` },
         })

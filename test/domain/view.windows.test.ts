@@ -22,7 +22,10 @@ describe.each(backends)('a history window on $name', (backend) => {
   async function converse(tenant: Tenant) {
     const conversationId = await tenant.newConversation('ann')
     const appendCall = (callId: string) =>
-      appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: { role: 'ASSISTANT', parts: [call(callId)] } })
+      appendTurn(world.deps, tenant.as('ann'), {
+        conversationId,
+        turn: { role: 'ASSISTANT', parts: [call(callId)] },
+      }).then(({ turn }) => turn)
     const early = await appendCall('early')
     await tenant.append(conversationId, 'ann', 'x '.repeat(200))
     const participant = { actor: 'new', history: 'SINCE_JOINED' as const }
@@ -42,7 +45,9 @@ describe.each(backends)('a history window on $name', (backend) => {
     const tenant = world.tenant()
     const { early, late } = await converse(tenant)
     const edit = (turnId: string) =>
-      supersedeTurn(world.deps, tenant.as('new'), { turnId, turn: { role: 'USER', content: 'mine' } })
+      supersedeTurn(world.deps, tenant.as('new'), { turnId, turn: { role: 'USER', content: 'mine' } }).then(
+        ({ turn }) => turn,
+      )
     const unknown = `turn_${'0'.repeat(26)}`
     expect(await refusalOf(edit(early.id), early.id)).toBe(await refusalOf(edit(unknown), unknown))
     await expect(edit(late.id)).rejects.toThrow(NotAllowed)
@@ -55,14 +60,19 @@ describe.each(backends)('a history window on $name', (backend) => {
     const own = await tenant.append(conversationId, 'new', 'mine')
     const turn = (callId: string) => ({ role: 'TOOL' as const, parts: [result(callId)] })
     const operations: Record<string, (callId: string) => Promise<unknown>> = {
-      appendTurn: (callId) => appendTurn(world.deps, as, { conversationId, turn: turn(callId) }),
-      appendTurns: (callId) => appendTurns(world.deps, as, { conversationId, turns: [turn(callId)] }),
+      appendTurn: (callId) =>
+        appendTurn(world.deps, as, { conversationId, turn: turn(callId) }).then(({ turn }) => turn),
+      appendTurns: (callId) =>
+        appendTurns(world.deps, as, { conversationId, turns: [turn(callId)] }).then(({ turns }) => turns),
       commitTurn: async (callId) => {
         const opening = { conversationId, turn: { role: 'TOOL' as const }, writerToken: WRITER }
-        const { id: turnId } = await openTurn(world.deps, as, opening)
+        const {
+          turn: { id: turnId },
+        } = await openTurn(world.deps, as, opening)
         return commitTurn(world.deps, as, { turnId, writerToken: WRITER, parts: [result(callId)] })
       },
-      supersedeTurn: (callId) => supersedeTurn(world.deps, as, { turnId: own.id, turn: turn(callId) }),
+      supersedeTurn: (callId) =>
+        supersedeTurn(world.deps, as, { turnId: own.id, turn: turn(callId) }).then(({ turn }) => turn),
     }
     for (const [name, operation] of Object.entries(operations)) {
       const refusal = await refusalOf(operation('none'), 'none')

@@ -63,21 +63,21 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
     async newConversation(actors: string[], more: object = {}): Promise<string> {
       const { createConversation } = await ada(
         `mutation ($input: CreateConversationInput!) {
-        createConversation(input: $input) { ... on Conversation { id } }
+        createConversation(input: $input) { ... on CreateConversationPayload { conversation { id } } }
       }`,
         { input: { participants: actors.map((actor) => ({ actor })), ...more } },
       )
-      return createConversation.id
+      return createConversation.conversation.id
     },
     /** Appends one turn by ada. */
     async append(conversationId: string, content: string, more: object = {}): Promise<{ id: string; seq: number }> {
       const { appendTurn } = await ada(
         `mutation ($input: AppendTurnInput!) {
-        appendTurn(input: $input) { ... on Turn { id seq } }
+        appendTurn(input: $input) { ... on AppendTurnPayload { turn { id seq } } }
       }`,
         { input: { conversationId, turn: { role: 'USER', content, ...more } } },
       )
-      return appendTurn
+      return appendTurn.turn
     },
     /**
      * The sorted names of the SQL statements that `run` sends, except statements that name turn_vector, fact_vector,

@@ -18,7 +18,7 @@ const CONTEXT = `query Context($input: BuildContextInput!) {
       tokens tokenBudget truncated stablePrefixTokens
       items { kind sourceIds tokens included reason }
     }
-    ... on Error { code message }
+    ... on UserError { code message }
     ... on InvalidInput { issues { path } }
     ... on BudgetTooSmall { required }
   }
@@ -87,7 +87,7 @@ describe.each(backends)('buildContext on $name', (backend) => {
     const { recordFacts } = await as('ada')(
       `mutation ($conversationId: ID!) {
       recordFacts(input: { conversationId: $conversationId, facts: [{ subject: "Ada", predicate: "keeps", object: "bees" }] }) {
-        ... on FactExtraction { facts { id } }
+        ... on RecordFactsPayload { facts { id } }
       }
     }`,
       { conversationId: withFact },

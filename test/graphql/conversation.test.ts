@@ -23,18 +23,17 @@ describe.each(backends)('operations on $name', (backend) => {
           key: "k1", agentName: "scout", title: "Launch", systemPrompt: "Be brief.", metadata: { plan: $metadata }
           participants: [{ actor: "ada" }, { actor: "scout", kind: AGENT, displayName: "Scout", history: SINCE_JOINED }]
         }) {
-          __typename
-          ... on Conversation {
+          ... on CreateConversationPayload { created conversation {
             key tenant owner agentName title systemPrompt metadata turnCount tokenCount lastSeq createdAt
             participants { actor kind displayName history leftAt lastReadSeq unreadCount presence }
-          }
+          } }
         }
       }`,
         { metadata: { deep: [1] } },
       )
       const unset = { leftAt: null, lastReadSeq: 0, unreadCount: 0, presence: 'OFFLINE' }
-      expect(createConversation).toEqual({
-        __typename: 'Conversation',
+      expect(createConversation.created).toBe(true)
+      expect(createConversation.conversation).toEqual({
         key: 'k1',
         tenant: TENANT,
         owner: 'ada',
@@ -116,13 +115,13 @@ describe.each(backends)('operations on $name', (backend) => {
       await append(conversationId, 'for bob', { audience: ['bob'] })
       const { updateConversation } = await bob(
         `mutation ($id: ID!) {
-        updateConversation(input: { id: $id, title: null, metadata: { a: 1 } }) {
-          ... on Conversation { title systemPrompt metadata turnCount tokenCount }
+        updateConversation(input: { conversationId: $id, title: null, metadata: { a: 1 } }) {
+          ... on UpdateConversationPayload { conversation { title systemPrompt metadata turnCount tokenCount } }
         }
       }`,
         { id: conversationId },
       )
-      expect(updateConversation).toEqual({
+      expect(updateConversation.conversation).toEqual({
         title: null,
         systemPrompt: 'stays',
         metadata: { a: 1 },
@@ -138,13 +137,13 @@ describe.each(backends)('operations on $name', (backend) => {
       await append(conversationId, 'one')
       await append(conversationId, 'two')
       const erase = `mutation ($id: ID!) {
-        deleteConversation(id: $id) {
-          ... on ErasureReceipt { conversations turns facts summaries profiles completedAt } ... on Error { code }
+        deleteConversation(input: { conversationId: $id }) {
+          ... on DeleteConversationPayload { deletedConversationId receipt { conversations turns facts summaries profiles completedAt } } ... on UserError { code }
         }
       }`
-      const {
-        deleteConversation: { completedAt, ...counts },
-      } = await ada(erase, { id: conversationId })
+      const { deleteConversation } = await ada(erase, { id: conversationId })
+      const { completedAt, ...counts } = deleteConversation.receipt
+      expect(deleteConversation.deletedConversationId).toBe(conversationId)
       expect(counts).toEqual({ conversations: 1, turns: 2, facts: 0, summaries: 0, profiles: 0 })
       expect(Date.parse(completedAt)).toBeGreaterThan(Date.now() - 60_000)
       expect(await ada(erase, { id: conversationId })).toEqual({ deleteConversation: { code: 'NOT_FOUND' } })
@@ -157,8 +156,12 @@ describe.each(backends)('operations on $name', (backend) => {
       const conversationId = await makeConversation(BOTH)
       const at = `conversationId: "${conversationId}"`
       const write = async (field: string, selection: string) => {
-        const data = await ada(`mutation { ${field} { ... on Participant { ${selection} } ... on Error { code } } }`)
-        return Object.values(data)[0]
+        const payload = `${field[0]!.toUpperCase()}${/^\w+/.exec(field)![0].slice(1)}Payload`
+        const data = await ada(
+          `mutation { ${field} { ... on ${payload} { participant { ${selection} } } ... on UserError { code } } }`,
+        )
+        const [result] = Object.values(data) as Answer[]
+        return result.participant ?? result
       }
       const joining = `addParticipant(input: { ${at}, participant: { actor: "eve", history: SINCE_JOINED } })`
       expect(await write(joining, 'actor kind history')).toEqual({
@@ -253,7 +256,9 @@ describe.each(backends)('operations on $name', (backend) => {
     it('contain the result of the preceding mutation in the same document', async () => {
       const conversationId = await makeConversation(BOTH)
       const turn = 'turn: { role: USER, content: "x", audience: ["bob"] }'
-      const select = '{ ... on Turn { conversation { lastSeq turnCount turns(last: 1) { edges { node { seq } } } } } }'
+      const select = `{ ... on AppendTurnPayload {
+        turn { conversation { lastSeq turnCount turns(last: 1) { edges { node { seq } } } } }
+      } }`
       const both = await ada(
         `mutation ($id: ID!) {
         first: appendTurn(input: { conversationId: $id, ${turn} }) ${select}
@@ -262,7 +267,7 @@ describe.each(backends)('operations on $name', (backend) => {
         { id: conversationId },
       )
       const at = (seq: number) => ({
-        conversation: { lastSeq: seq, turnCount: seq - 2, turns: { edges: [{ node: { seq } }] } },
+        turn: { conversation: { lastSeq: seq, turnCount: seq - 2, turns: { edges: [{ node: { seq } }] } } },
       })
       expect(both).toEqual({ first: at(3), second: at(4) })
     })

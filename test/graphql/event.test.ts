@@ -28,13 +28,15 @@ describe.each(backends)('subscriptions on $name', (backend) => {
   const BOTH = ['ada', 'bob']
 
   const write = async (field: string, selection = '__typename') => {
-    const data = await ada(`mutation { ${field} { ${selection} ... on Error { message } } }`)
+    const data = await ada(`mutation { ${field} { ${selection} ... on UserError { message } } }`)
     const [written] = Object.values(data) as Answer[]
     expect(written.message).toBeUndefined()
     return written
   }
-  const replace = ({ id }: { id: string }, text: string) =>
-    write(`supersedeTurn(input: { turnId: "${id}", turn: { role: USER, content: "${text}" } })`, '... on Turn { id }')
+  const replace = async ({ id }: { id: string }, text: string): Promise<{ id: string }> => {
+    const edit = `supersedeTurn(input: { turnId: "${id}", turn: { role: USER, content: "${text}" } })`
+    return (await write(edit, '... on SupersedeTurnPayload { turn { id } }')).turn
+  }
   const events = async (actor: string, conversationId: string, count: number, more: object = { after: 0 }) => {
     const following = await follow(actor, FOLLOW, { id: conversationId, ...more })
     const taken = (await take(following, count)).map(({ conversationEvents }) => conversationEvents)
@@ -46,7 +48,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     const conversationId = await makeConversation(BOTH)
     const first = await append(conversationId, 'one')
     await replace(first, 'ONE')
-    await write(`updateConversation(input: { id: "${conversationId}", title: "Hall" })`)
+    await write(`updateConversation(input: { conversationId: "${conversationId}", title: "Hall" })`)
     await write(`removeParticipant(input: { conversationId: "${conversationId}", actor: "bob" })`)
     const base = { conversationId }
     const by = { text: 'ONE' }
@@ -67,7 +69,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     const following = await follow('bob', FOLLOW, { id: conversationId })
     const token = `writerToken: "${WRITER}"`
     const opening = `openTurn(input: { ${token}, conversationId: "${conversationId}", turn: { role: ASSISTANT } })`
-    const open = await write(opening, '... on Turn { id }')
+    const { turn: open } = await write(opening, '... on OpenTurnPayload { turn { id } }')
     await write(`appendDelta(input: { ${token}, turnId: "${open.id}", text: "Hi" })`)
     const seen = await take(following, 2)
     await write(`abortTurn(input: { ${token}, turnId: "${open.id}", reason: "enough" })`)
@@ -76,7 +78,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     seen.push(...(await take(following, 1)))
     await write(`setPresence(input: { conversationId: "${conversationId}", state: AWAY })`)
     seen.push(...(await take(following, 1)))
-    await write(`deleteConversation(id: "${conversationId}")`)
+    await write(`deleteConversation(input: { conversationId: "${conversationId}" })`)
     for await (const event of following) seen.push(event)
     expect(seen.map(({ conversationEvents: { conversationId, ...event } }) => event)).toEqual([
       { type: 'TurnOpened', seq: 3, turn: { status: 'STREAMING' } },
@@ -142,7 +144,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
       conversationId: "${conversationId}"
       facts: [${objects.map((object) => `{ subject: "Ada", predicate: "likes", object: "${object}" }`).join()}]
     })`,
-        '... on FactExtraction { facts { id } }',
+        '... on RecordFactsPayload { facts { id } }',
       )
     await recordFacts(conversationId, 'snow', 'ice')
     // The event is resolved only when the subscriber takes it.
@@ -177,7 +179,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     await append(conversationId, 'psst', { audience: ['bob'] })
     const conversation = { title: 'Conversation', turnCount: 1 }
     expect(await next()).toEqual({ ...base, reason: 'TURN', unreadCount: 1, conversation })
-    await write(`deleteConversation(id: "${conversationId}")`)
+    await write(`deleteConversation(input: { conversationId: "${conversationId}" })`)
     expect(await next()).toEqual({ ...base, reason: 'DELETED', unreadCount: 0, conversation: null })
     await inbox.return?.()
   })

@@ -8,12 +8,12 @@ import { TENANT, take, useClients, type Answer } from './client.ts'
 
 const FIELDS = `id userId subject predicate object confidence saidBy contentHash observedAt createdAt
   supersededAt supersedeReason supersedeNote supersededBy { id } sourceConversation { id title } sourceTurn { id text }`
-const ERRORS = '... on Error { code message } ... on InvalidInput { issues { path message } }'
+const ERRORS = '... on UserError { code message } ... on InvalidInput { issues { path message } }'
 const RECORD = `mutation ($input: RecordFactsInput!) { recordFacts(input: $input) {
-  __typename ... on FactExtraction { facts { ${FIELDS} } exactDuplicatesSkipped } ${ERRORS}
+  __typename ... on RecordFactsPayload { facts { ${FIELDS} } exactDuplicatesSkipped } ${ERRORS}
 } }`
 const RETRACT = `mutation ($input: RetractFactInput!) { retractFact(input: $input) {
-  __typename ... on Fact { ${FIELDS} } ${ERRORS}
+  __typename ... on RetractFactPayload { fact { ${FIELDS} } } ${ERRORS}
 } }`
 const PAGE = 'edges { cursor node { id object } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
 const FACTS = `query ($filter: FactFilter, $first: Int, $after: String) {
@@ -48,7 +48,7 @@ describe.each(backends)('facts on $name', (backend) => {
       facts: [fact],
       ...rest
     } = await record({ conversationId, facts: [given] }, bob)
-    expect(rest).toEqual({ __typename: 'FactExtraction', exactDuplicatesSkipped: 0 })
+    expect(rest).toEqual({ __typename: 'RecordFactsPayload', exactDuplicatesSkipped: 0 })
     const texts = likes('green tea')
     expect(fact).toEqual({
       id: expect.stringMatching(/^fact_\w{26}$/),
@@ -153,12 +153,14 @@ describe.each(backends)('facts on $name', (backend) => {
     const {
       facts: [fact],
     } = await record({ conversationId, facts: [likes('rain')] })
-    const retract = async (input: object, as = ada) => (await as(RETRACT, { input })).retractFact
+    const retract = async (input: object, as = ada) => {
+      const { retractFact } = await as(RETRACT, { input })
+      return retractFact.fact ?? retractFact
+    }
     // Only Ada may retract her statement about herself.
     expect(await retract({ factId: fact.id }, bob)).toMatchObject({ __typename: 'NotAllowed' })
     const retracted = await retract({ factId: fact.id, reason: 'a joke' })
     expect(retracted).toEqual({
-      __typename: 'Fact',
       ...fact,
       supersededAt: expect.any(String),
       supersedeReason: 'RETRACTED',
@@ -369,7 +371,7 @@ describe.each(backends)('facts on $name', (backend) => {
       const update = (input: object) =>
         ada(
           `mutation ($input: UpdateConversationInput!) {
-        updateConversation(input: $input) { ... on Conversation { id } ... on Error { message } }
+        updateConversation(input: $input) { ... on UpdateConversationPayload { conversation { id } } ... on UserError { message } }
       }`,
           { input },
         )
@@ -377,9 +379,9 @@ describe.each(backends)('facts on $name', (backend) => {
       expect(await extracts(await clients.newConversation([], { factExtraction: null }))).toBe(false)
       const conversationId = await clients.newConversation([], { factExtraction: true })
       expect(await extracts(conversationId)).toBe(true)
-      await update({ id: conversationId, title: 'x' })
+      await update({ conversationId, title: 'x' })
       expect(await extracts(conversationId)).toBe(true)
-      await update({ id: conversationId, factExtraction: null })
+      await update({ conversationId, factExtraction: null })
       expect(await extracts(conversationId)).toBe(false)
     })
 
@@ -402,11 +404,11 @@ describe.each(backends)('facts on $name', (backend) => {
       })
       const { deleteConversation } = await ada(
         `mutation ($id: ID!) {
-        deleteConversation(id: $id) { ... on ErasureReceipt { conversations facts profiles } }
+        deleteConversation(input: { conversationId: $id }) { ... on DeleteConversationPayload { receipt { conversations facts profiles } } }
       }`,
         { id: conversationId },
       )
-      expect(deleteConversation).toEqual({ conversations: 1, facts: 2, profiles: 2 })
+      expect(deleteConversation.receipt).toEqual({ conversations: 1, facts: 2, profiles: 2 })
       const remaining = await clients.deps.db.userProfile.findMany({ where: { userId: { startsWith: 'u' } } })
       expect(remaining.map(({ tenant, userId }) => `${tenant} ${userId}`).sort()).toEqual([
         'acme u3',

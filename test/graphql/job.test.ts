@@ -130,7 +130,8 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
   it('lists the jobs of a MEMBERS conversation, and of a user known only from it, for its participants only', async () => {
     const visibility = 'MEMBERS' as const
     const zoe = { tenant: TENANT, actor: 'zoe' }
-    const { id } = await createConversation(clients.deps, zoe, { visibility })
+    const { conversation } = await createConversation(clients.deps, zoe, { visibility })
+    const { id } = conversation
     for (let n = 0; n < 51; n++) {
       await appendTurn(clients.deps, zoe, { conversationId: id, turn: { role: 'USER', content: `turn ${n}` } })
     }

@@ -4,17 +4,17 @@ import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
 import { useClients } from './client.ts'
 
-const ERRORS = '... on Error { code message } ... on InvalidInput { issues { path message } }'
+const ERRORS = '... on UserError { code message } ... on InvalidInput { issues { path message } }'
 const EXTRACT = `mutation ($input: ExtractFactsInput!) { extractFacts(input: $input) {
-  __typename ... on FactExtraction { facts { subject predicate object userId sourceTurn { id } }
+  __typename ... on ExtractFactsPayload { facts { subject predicate object userId sourceTurn { id } }
   exactDuplicatesSkipped }
   ${ERRORS}
 } }`
 const RECONCILE = `mutation ($input: ReconcileFactsInput!) { reconcileFacts(input: $input) {
-  __typename ... on Reconciliation { kept merged contradicted } ${ERRORS}
+  __typename ... on ReconcileFactsPayload { kept merged contradicted } ${ERRORS}
 } }`
 const REFRESH = `mutation ($input: RefreshUserProfileInput!) { refreshUserProfile(input: $input) {
-  __typename ... on UserProfile { userId content tokenCount updatedAt } ${ERRORS}
+  __typename ... on RefreshUserProfilePayload { userProfile { userId content tokenCount updatedAt } } ${ERRORS}
 } }`
 const PROFILE = 'query ($user: String!) { userProfile(userId: $user) { userId content tokenCount updatedAt } }'
 const UNKNOWN = 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q'
@@ -32,7 +32,7 @@ describe.each(backends)('extraction and profiles, on $name', (backend) => {
     })
     const { extractFacts } = await ada(EXTRACT, { input: { conversationId } })
     expect(extractFacts).toMatchObject({
-      __typename: 'FactExtraction',
+      __typename: 'ExtractFactsPayload',
       exactDuplicatesSkipped: 0,
       facts: [
         { object: 'Rome' },
@@ -40,16 +40,14 @@ describe.each(backends)('extraction and profiles, on $name', (backend) => {
       ],
     })
     expect((await ada(RECONCILE, { input: { userId: 'ada' } })).reconcileFacts).toEqual({
-      __typename: 'Reconciliation',
+      __typename: 'ReconcileFactsPayload',
       kept: 1,
       merged: 0,
       contradicted: 1,
     })
     expect(await bob(PROFILE, { user: 'ada' })).toEqual({ userProfile: null })
-    const {
-      refreshUserProfile: { __typename, ...profile },
-    } = await bob(REFRESH, { input: { userId: 'ada' } })
-    expect(__typename).toBe('UserProfile')
+    const { refreshUserProfile } = await bob(REFRESH, { input: { userId: 'ada' } })
+    const profile = refreshUserProfile.userProfile
     expect(profile).toEqual({
       userId: 'ada',
       content: '## Environment\n- lives in Oslo',
@@ -84,6 +82,6 @@ describe.each(backends)('extraction and profiles, on $name', (backend) => {
 
   it('return an empty profile for a user without facts', async () => {
     const { refreshUserProfile } = await ada(REFRESH, { input: { userId: 'bob' } })
-    expect(refreshUserProfile).toMatchObject({ __typename: 'UserProfile', content: '', tokenCount: 0 })
+    expect(refreshUserProfile.userProfile).toMatchObject({ content: '', tokenCount: 0 })
   })
 })

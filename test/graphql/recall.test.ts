@@ -22,7 +22,7 @@ const RECALL = `query Recall($input: RecallInput!) {
       pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
       plan { vectorSearch candidates }
     }
-    ... on Error { code message }
+    ... on UserError { code message }
     ... on InvalidInput { issues { path } }
   }
 }`

@@ -6,11 +6,11 @@ import { useClients, type Answer } from './client.ts'
 
 const FIELDS = 'id level fromSeq toSeq content tokenCount model createdAt conversation { id }'
 const SUMMARIZE = `mutation ($input: SummarizeInput!) { summarize(input: $input) {
-  __typename ... on Summary { ${FIELDS} } ... on Error { code message } ... on InvalidInput { issues { path } }
+  __typename ... on SummarizePayload { summary { ${FIELDS} } } ... on UserError { code message } ... on InvalidInput { issues { path } }
 } }`
 const COMPACT = `mutation ($input: CompactInput!) { compact(input: $input) {
-  __typename ... on Compaction { summaries { id toSeq } turnsCovered tokensBefore tokensAfter }
-  ... on Error { code message }
+  __typename ... on CompactPayload { summaries { id toSeq } turnsCovered tokensBefore tokensAfter }
+  ... on UserError { code message }
 } }`
 const HISTORY = `query ($id: ID!, $limit: Int, $before: Int, $with: Boolean, $as: String) { conversation(id: $id) {
   history(limit: $limit, before: $before, includeSummaries: $with, as: $as) {
@@ -41,7 +41,7 @@ describe.each(backends)('summaries on $name', (backend) => {
   it('are readable by node(id) after they are superseded, and null after an edit makes them stale', async () => {
     const { conversationId, turns } = await conversationOf(6)
     const summarize = async (turn: Answer) =>
-      (await ada(SUMMARIZE, { input: { conversationId, through: turn.id } })).summarize.id
+      (await ada(SUMMARIZE, { input: { conversationId, through: turn.id } })).summarize.summary.id
     const readable = async (id: string) =>
       (await bob(`query ($id: ID!) { node(id: $id) { id ... on Summary { content } } }`, { id })).node !== null
     const [first, second] = [await summarize(turns[1]), await summarize(turns[4])]
@@ -49,34 +49,33 @@ describe.each(backends)('summaries on $name', (backend) => {
     const edit = `mutation ($id: ID!) {
       supersedeTurn(input: { turnId: $id, turn: { role: USER, content: "edited" } }) { __typename }
     }`
-    expect(await ada(edit, { id: turns[3].id })).toEqual({ supersedeTurn: { __typename: 'Turn' } })
+    expect(await ada(edit, { id: turns[3].id })).toEqual({ supersedeTurn: { __typename: 'SupersedeTurnPayload' } })
     expect([await readable(first), await readable(second)]).toEqual([true, false])
   })
 
   it('are written on demand, and read by id, in the conversation and in its history', async () => {
     const { conversationId, turns } = await conversationOf(6)
-    const { summarize } = await ada(SUMMARIZE, { input: { conversationId, through: turns[3].id } })
-    expect(summarize).toMatchObject({
-      __typename: 'Summary',
+    const { summary } = (await ada(SUMMARIZE, { input: { conversationId, through: turns[3].id } })).summarize
+    expect(summary).toMatchObject({
       level: 0,
       fromSeq: 3,
       toSeq: 6,
       model: 'extractive',
       conversation: { id: conversationId },
     })
-    expect(summarize.id).toMatch(/^sum_\w{26}$/)
-    expect(summarize.content).toContain('ada: This is turn 1, about the harbour.')
+    expect(summary.id).toMatch(/^sum_\w{26}$/)
+    expect(summary.content).toContain('ada: This is turn 1, about the harbour.')
     const { conversation } = await bob(SUMMARIES, { id: conversationId })
     expect(conversation).toEqual({
-      summary: { id: summarize.id, toSeq: 6 },
-      summaries: [{ id: summarize.id }],
+      summary: { id: summary.id, toSeq: 6 },
+      summaries: [{ id: summary.id }],
       lastSeq: 9,
       summarizedThrough: { id: turns[3].id, text: 'This is turn 4, about the harbour.' },
     })
     const { node } = await bob(`query ($id: ID!) { node(id: $id) { __typename id ... on Summary { content } } }`, {
-      id: summarize.id,
+      id: summary.id,
     })
-    expect(node).toEqual({ __typename: 'Summary', id: summarize.id, content: summarize.content })
+    expect(node).toEqual({ __typename: 'Summary', id: summary.id, content: summary.content })
     const history = async (variables: object) =>
       seqsOf((await ada(HISTORY, { id: conversationId, ...variables })).conversation.history)
     expect(await history({})).toEqual([3, 4, 5, 6, 7, 8])
@@ -114,17 +113,17 @@ describe.each(backends)('summaries on $name', (backend) => {
         { id: conversationId, after: 6 },
       )
     const [present, late] = [await follow('bob'), await follow('late')]
-    const { summarize } = await ada(SUMMARIZE, { input: { conversationId } })
+    const { summary } = (await ada(SUMMARIZE, { input: { conversationId } })).summarize
     await append(conversationId, 'Next.')
     expect((await present.next()).value.conversationEvents).toEqual({
       __typename: 'SummaryWritten',
       seq: 7,
-      summary: { id: summarize.id, content: summarize.content, conversation: { id: conversationId } },
+      summary: { id: summary.id, content: summary.content, conversation: { id: conversationId } },
     })
     expect((await late.next()).value.conversationEvents).toMatchObject({ seq: 8, __typename: 'TurnAppended' })
     const { conversation } = await clients.as('late')(SUMMARIES, { id: conversationId })
     expect(conversation).toMatchObject({ summary: null, summaries: [], summarizedThrough: null })
-    const seen = await clients.as('late')('query ($id: ID!) { node(id: $id) { id } }', { id: summarize.id })
+    const seen = await clients.as('late')('query ($id: ID!) { node(id: $id) { id } }', { id: summary.id })
     expect(seen).toEqual({ node: null })
   })
 
@@ -149,21 +148,22 @@ describe.each(backends)('summaries on $name', (backend) => {
       compaction: { triggerTurns: 9, strategy: 'HIERARCHICAL' },
     })
     expect(await policy(conversationId)).toEqual({ ...defaults, triggerTurns: 9, strategy: 'HIERARCHICAL' })
-    await update({ id: conversationId, compaction: { triggerTurns: null, triggerTokens: 100 } })
+    await update({ conversationId, compaction: { triggerTurns: null, triggerTokens: 100 } })
     expect(await policy(conversationId)).toEqual({ ...defaults, triggerTokens: 100, strategy: 'HIERARCHICAL' })
-    await update({ id: conversationId, title: 'x' })
+    await update({ conversationId, title: 'x' })
     expect((await policy(conversationId)).triggerTokens).toBe(100)
-    await update({ id: conversationId, compaction: null })
+    await update({ conversationId, compaction: null })
     expect(await policy(conversationId)).toEqual(defaults)
-    expect((await update({ id: conversationId, compaction: { summarizerModel: 'gpt-9' } })).updateConversation).toEqual(
-      { __typename: 'InvalidInput', issues: [{ path: ['compaction', 'summarizerModel'] }] },
-    )
+    expect((await update({ conversationId, compaction: { summarizerModel: 'gpt-9' } })).updateConversation).toEqual({
+      __typename: 'InvalidInput',
+      issues: [{ path: ['compaction', 'summarizerModel'] }],
+    })
   })
 
   it('are returned by compact, and counted in the receipt of the deleted conversation', async () => {
     const { conversationId } = await conversationOf(12)
     const { compact } = await ada(COMPACT, { input: { conversationId, policy: { triggerTurns: 6 } } })
-    expect(compact).toMatchObject({ __typename: 'Compaction', turnsCovered: 6, summaries: [{ toSeq: 8 }] })
+    expect(compact).toMatchObject({ __typename: 'CompactPayload', turnsCovered: 6, summaries: [{ toSeq: 8 }] })
     expect(
       (await ada(COMPACT, { input: { conversationId: 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q' } })).compact,
     ).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
@@ -171,11 +171,11 @@ describe.each(backends)('summaries on $name', (backend) => {
       (await ada(SUMMARIZE, { input: { conversationId: await clients.newConversation(['ada']) } })).summarize,
     ).toMatchObject({ __typename: 'InvalidInput', issues: [{ path: ['through'] }] })
     const { deleteConversation } = await ada(
-      `mutation ($id: ID!) { deleteConversation(id: $id) {
-      ... on ErasureReceipt { summaries turns } } }`,
+      `mutation ($id: ID!) { deleteConversation(input: { conversationId: $id }) {
+      ... on DeleteConversationPayload { receipt { summaries turns } } } }`,
       { id: conversationId },
     )
-    expect(deleteConversation).toEqual({ summaries: 1, turns: 12 })
+    expect(deleteConversation.receipt).toEqual({ summaries: 1, turns: 12 })
   })
 })
 
@@ -192,7 +192,7 @@ describe('an unavailable summarizer', () => {
       (
         await ada(
           `mutation ($input: SummarizeInput!) { summarize(input: $input) {
-      __typename ... on Summary { model } ... on ProviderFailed { code retryable message } } }`,
+      __typename ... on SummarizePayload { summary { model } } ... on ProviderFailed { code retryable message } } }`,
           { input: { conversationId } },
         )
       ).summarize
@@ -209,8 +209,8 @@ describe('an unavailable summarizer', () => {
     )
     expect(conversation).toEqual({ compaction: { summarizerModel: 'far-away' }, summaries: [] })
     await ada(`mutation ($input: UpdateConversationInput!) { updateConversation(input: $input) { __typename } }`, {
-      input: { id: conversationId, compaction: { summarizerModel: 'extractive' } },
+      input: { conversationId, compaction: { summarizerModel: 'extractive' } },
     })
-    expect(await ask()).toEqual({ __typename: 'Summary', model: 'extractive' })
+    expect(await ask()).toEqual({ __typename: 'SummarizePayload', summary: { model: 'extractive' } })
   })
 })

@@ -40,7 +40,7 @@ describe.each(backends)('turns on $name', (backend) => {
       { data: false },
     ]
     const { appendTurn } = await ada(
-      `mutation ($input: AppendTurnInput!) { appendTurn(input: $input) { ... on Turn {
+      `mutation ($input: AppendTurnInput!) { appendTurn(input: $input) { ... on AppendTurnPayload { turn {
       text
       parts {
         ... on TextPart { text }
@@ -50,11 +50,11 @@ describe.each(backends)('turns on $name', (backend) => {
         ... on FilePart { mediaType url fileName }
         ... on DataPart { data }
       }
-    } } }`,
+    } } } }`,
       { input: { conversationId: await makeConversation(), turn: { role: 'ASSISTANT', parts } } },
     )
     const flat = parts.map((part) => ('text' in part || 'data' in part ? part : Object.values(part)[0]))
-    expect(appendTurn).toEqual({ text: 'Look: ', parts: flat })
+    expect(appendTurn.turn).toEqual({ text: 'Look: ', parts: flat })
   })
 
   it('reject a part with several kinds of content before any resolver runs', async () => {
@@ -70,14 +70,14 @@ describe.each(backends)('turns on $name', (backend) => {
       (
         await ada(
           `mutation ($input: AppendTurnInput!) {
-      appendTurn(input: $input) { ... on Turn {
+      appendTurn(input: $input) { ... on AppendTurnPayload { turn {
         role status audience tokenCount tokens { prompt completion } model adapter traceId
         sources { documentId documentName chunk score } pinned metadata abortReason createdAt importedAt supersededBy { id }
-      } }
+      } } }
     }`,
           { input: { conversationId, turn: { role: 'USER', content: 'hello', ...turn } } },
         )
-      ).appendTurn
+      ).appendTurn.turn
     const fields = {
       pinned: true,
       tokens: { prompt: 9, completion: 0 },
@@ -118,7 +118,7 @@ describe.each(backends)('turns on $name', (backend) => {
       (
         await ada(
           `mutation ($input: AppendTurnInput!) {
-      appendTurn(input: $input) { __typename ... on Error { code } ... on InvalidInput { issues { path } } }
+      appendTurn(input: $input) { __typename ... on UserError { code } ... on InvalidInput { issues { path } } }
     }`,
           { input: { conversationId, turn: { role: 'USER', content: 'x' }, ...more } },
         )
@@ -166,7 +166,7 @@ describe.each(backends)('turns on $name', (backend) => {
     for (const text of ['one', 'two', 'three', 'four']) ids.push((await appendText(conversationId, text)).id)
     const { supersedeTurn } = await ada(
       `mutation ($id: ID!) {
-      supersedeTurn(input: { turnId: $id, turn: { role: USER, content: "ONE" } }) { ... on Turn { id seq } }
+      supersedeTurn(input: { turnId: $id, turn: { role: USER, content: "ONE" } }) { ... on SupersedeTurnPayload { turn { id seq } } }
     }`,
       { id: ids[0] },
     )
@@ -200,9 +200,9 @@ describe.each(backends)('turns on $name', (backend) => {
     })
     expect(await page('includeSuperseded: true first: 2')).toMatchObject({
       texts: ['one', 'ONE'],
-      nodes: [{ supersededBy: { id: supersedeTurn.id } }, { supersededBy: null }],
+      nodes: [{ supersededBy: { id: supersedeTurn.turn.id } }, { supersededBy: null }],
     })
-    expect((await page(`filter: { sinceSeq: ${supersedeTurn.seq - 1} }`)).texts).toEqual(['ONE'])
+    expect((await page(`filter: { sinceSeq: ${supersedeTurn.turn.seq - 1} }`)).texts).toEqual(['ONE'])
     expect((await page('filter: { actors: ["bob"] }')).texts).toEqual([])
     expect((await page('filter: { roles: [USER], before: "2000-01-01T00:00:00Z" }')).texts).toEqual([])
   })
@@ -239,16 +239,15 @@ describe.each(backends)('turns on $name', (backend) => {
   })
 
   it('are streamed, with errors for deltas at a wrong offset and for a closed turn', async () => {
-    const {
-      openTurn: { id, ...opened },
-    } = await bob(
+    const { openTurn } = await bob(
       `mutation ($id: ID!) {
       openTurn(input: { writerToken: "${WRITER}", conversationId: $id, turn: { role: ASSISTANT } }) {
-        ... on Turn { id status text parts { __typename } }
+        ... on OpenTurnPayload { turn { id status text parts { __typename } } }
       }
     }`,
       { id: await makeConversation() },
     )
+    const { id, ...opened } = openTurn.turn
     expect(opened).toEqual({ status: 'STREAMING', text: '', parts: [] })
 
     const delta = async (text: string, start?: number) =>
@@ -256,7 +255,7 @@ describe.each(backends)('turns on $name', (backend) => {
         await bob(
           `mutation ($input: AppendDeltaInput!) {
       appendDelta(input: $input) {
-        ... on DeltaReceipt { turnId end } ... on Error { code } ... on StreamClosed { status }
+        ... on AppendDeltaPayload { turnId end } ... on UserError { code } ... on StreamClosed { status }
       }
     }`,
           { input: { writerToken: WRITER, turnId: id, text, start } },
@@ -272,12 +271,12 @@ describe.each(backends)('turns on $name', (backend) => {
       `mutation ($id: ID!) {
       commitTurn(input: {
         writerToken: "${WRITER}", turnId: $id, model: "m", parts: [{ toolCall: { callId: "s1", name: "n", arguments: {} } }]
-      }) { ... on Turn { status text model parts { __typename } } }
+      }) { ... on CommitTurnPayload { turn { status text model parts { __typename } } } }
     }`,
       { id },
     )
     const parts = [{ __typename: 'TextPart' }, { __typename: 'ToolCallPart' }]
-    expect(commitTurn).toEqual({ status: 'COMMITTED', text: 'Hello', model: 'm', parts })
+    expect(commitTurn.turn).toEqual({ status: 'COMMITTED', text: 'Hello', model: 'm', parts })
     expect(await delta('x')).toEqual({ code: 'STREAM_CLOSED', status: 'COMMITTED' })
     const { abortTurn } = await bob(
       `mutation ($id: ID!) {

@@ -89,7 +89,9 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
   }, 60_000)
 
   const newConversation = async () => {
-    const { id } = await createConversation(deps, viewer, {})
+    const {
+      conversation: { id },
+    } = await createConversation(deps, viewer, {})
     await deps.db.conversation.update({ where: { id }, data: { factExtraction: true } })
     return id
   }

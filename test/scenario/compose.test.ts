@@ -168,21 +168,21 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
     expect(await (await fetch(`http://127.0.0.1:${server.port}/ready`)).json()).toMatchObject({ status: 'ready' })
     const { created } = await post<{ created: { id: string } }>(
       `mutation { created: createConversation(input: { participants: [{ actor: "ada", displayName: "Ada" }] }) {
-        ... on Conversation { id }
+        ... on CreateConversationPayload { conversation { id } }
       } }`,
     )
     const id = created.id
     const append = `mutation ($id: ID!, $text: String!) { appended: appendTurn(input: {
       conversationId: $id, turn: { role: USER, content: $text }
-    }) { ... on Turn { seq } ... on Error { message } } }`
+    }) { ... on AppendTurnPayload { turn { seq } } ... on UserError { message } } }`
     const texts = ['I live in Rome.', 'The harbour is closed.', 'I like tea.', 'See you.', 'Hello again.']
     for (const text of texts) await post(append, { id, text })
     const written = await post<Record<string, unknown>>(
       `mutation ($id: ID!) {
-        facts: extractFacts(input: { conversationId: $id }) { ... on FactExtraction { facts { object } } }
+        facts: extractFacts(input: { conversationId: $id }) { ... on ExtractFactsPayload { facts { object } } }
         reconciled: reconcileFacts(input: { userId: "ada" }) { __typename }
-        profile: refreshUserProfile(input: { userId: "ada" }) { ... on UserProfile { content } }
-        presence: setPresence(input: { conversationId: $id, state: TYPING }) { ... on Participant { presence } }
+        profile: refreshUserProfile(input: { userId: "ada" }) { ... on RefreshUserProfilePayload { userProfile { content } } }
+        presence: setPresence(input: { conversationId: $id, state: TYPING }) { ... on SetPresencePayload { participant { presence } } }
       }`,
       { id },
     )
@@ -218,7 +218,9 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
       )
       .toBeGreaterThan(0)
     expect(
-      await post('mutation ($id: ID!) { deleted: deleteConversation(id: $id) { __typename } }', { id }),
+      await post('mutation ($id: ID!) { deleted: deleteConversation(input: { conversationId: $id }) { __typename } }', {
+        id,
+      }),
     ).toMatchObject({ deleted: { __typename: 'ErasureReceipt' } })
   }, 60_000)
 })

@@ -39,7 +39,8 @@ const operations: Record<string, Operation> = {
   abortTurn: (deps, viewer, { openId: turnId }) => abortTurn(deps, viewer, { writerToken: WRITER, turnId }),
   supersedeTurn: (deps, viewer, { turnId }) =>
     supersedeTurn(deps, viewer, { turnId, turn: { role: 'USER', content: 'hello' } }),
-  updateConversation: (deps, viewer, { conversationId: id }) => updateConversation(deps, viewer, { id, title: 'x' }),
+  updateConversation: (deps, viewer, { conversationId: id }) =>
+    updateConversation(deps, viewer, { conversationId: id, title: 'x' }),
   deleteConversation: (deps, viewer, { conversationId }) => deleteConversation(deps, viewer, conversationId),
   addParticipant: (deps, viewer, { conversationId }) =>
     addParticipant(deps, viewer, { conversationId, participant: { actor: 'bob', displayName: 'x' } }),
@@ -67,7 +68,7 @@ describe.each(backends)('ids on $name', (backend) => {
   async function converse(tenant: Tenant): Promise<Ids> {
     const conversationId = await tenant.newConversation('ann', 'bob')
     const { id: turnId } = await tenant.append(conversationId, 'ann', 'I like tea.')
-    const open = await openTurn(world.deps, tenant.as('ann'), {
+    const { turn: open } = await openTurn(world.deps, tenant.as('ann'), {
       writerToken: WRITER,
       conversationId,
       turn: { role: 'ASSISTANT' },

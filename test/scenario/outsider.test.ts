@@ -29,7 +29,7 @@ type Ids = { conversation: string; turn: string; open: string; summary: string; 
 /** Returns the operations to send for one field. */
 type Case = (ids: Ids, actor: string) => string | string[]
 
-const ERROR = '... on Error { __typename code message }'
+const ERROR = '... on UserError { __typename code message }'
 const text = JSON.stringify
 const mutation = (field: string, input: string, result = '__typename') =>
   `mutation { ${field}(input: { ${input} }) { ${result} ${ERROR} } }`
@@ -132,11 +132,11 @@ const cases: Record<string, Case> = {
   'Mutation.setPresence': ({ conversation }) =>
     mutation('setPresence', `conversationId: ${text(conversation)}, state: TYPING`),
   'Mutation.updateConversation': ({ conversation }) => [
-    mutation('updateConversation', `id: ${text(conversation)}, title: "taken"`),
-    mutation('updateConversation', `id: ${text(conversation)}, visibility: OPEN`),
+    mutation('updateConversation', `conversationId: ${text(conversation)}, title: "taken"`),
+    mutation('updateConversation', `conversationId: ${text(conversation)}, visibility: OPEN`),
   ],
   'Mutation.deleteConversation': ({ conversation }) =>
-    `mutation { deleteConversation(id: ${text(conversation)}) { __typename ${ERROR} } }`,
+    `mutation { deleteConversation(input: { conversationId: ${text(conversation)} }) { __typename ${ERROR} } }`,
   'Mutation.compact': ({ conversation }) => mutation('compact', `conversationId: ${text(conversation)}`),
   'Mutation.summarize': ({ conversation, turn }) => [
     mutation('summarize', `conversationId: ${text(conversation)}`),
@@ -158,26 +158,34 @@ const cases: Record<string, Case> = {
     mutation(
       'recordFacts',
       `userId: "ann", facts: [{ subject: "ann", predicate: "lives in", object: "the harbour" }]`,
-      `... on FactExtraction { facts { ${FACT} } exactDuplicatesSkipped }`,
+      `... on RecordFactsPayload { facts { ${FACT} } exactDuplicatesSkipped }`,
     ),
   ],
   'Mutation.reconcileFacts': ({ conversation }) => [
     mutation(
       'reconcileFacts',
       `conversationId: ${text(conversation)}`,
-      '... on Reconciliation { kept merged contradicted }',
+      '... on ReconcileFactsPayload { kept merged contradicted }',
     ),
-    mutation('reconcileFacts', `userId: "ann"`, '... on Reconciliation { kept merged contradicted }'),
+    mutation('reconcileFacts', `userId: "ann"`, '... on ReconcileFactsPayload { kept merged contradicted }'),
   ],
   'Mutation.refreshUserProfile': () =>
-    mutation('refreshUserProfile', `userId: "ann"`, '... on UserProfile { content tokenCount }'),
+    mutation(
+      'refreshUserProfile',
+      `userId: "ann"`,
+      '... on RefreshUserProfilePayload { userProfile { content tokenCount } }',
+    ),
   'Mutation.createConversation': () => [
     mutation(
       'createConversation',
       `key: "hidden", title: "mine"`,
-      '... on Conversation { key title turnCount visibility }',
+      '... on CreateConversationPayload { conversation { key title turnCount visibility } created }',
     ),
-    mutation('createConversation', `key: "hidden", title: "again"`, '... on Conversation { title }'),
+    mutation(
+      'createConversation',
+      `key: "hidden", title: "again"`,
+      '... on CreateConversationPayload { conversation { title } created }',
+    ),
   ],
 }
 
@@ -216,7 +224,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
   async function hiddenConversation(tenant: Tenant): Promise<Ids> {
     const { deps } = server
     const ann = tenant.as('ann')
-    const created = await createConversation(deps, ann, {
+    const { conversation: created } = await createConversation(deps, ann, {
       key: 'hidden',
       title: MARKER,
       metadata: { secret: true },
@@ -233,7 +241,11 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
       { subject: 'ann', predicate: 'knows', object: MARKER, sourceTurnId: turn },
     ]
     const recorded = await recordFacts(deps, ann, { conversationId, userId: 'ann', facts })
-    const open = await openTurn(deps, ann, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })
+    const { turn: open } = await openTurn(deps, ann, {
+      writerToken: WRITER,
+      conversationId,
+      turn: { role: 'ASSISTANT' },
+    })
     await appendDelta(deps, ann, { writerToken: WRITER, turnId: open.id, text: MARKER })
     return { conversation: conversationId, turn, open: open.id, summary, fact: recorded.facts.at(-1)!.id }
   }
@@ -332,24 +344,28 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
       expect(await ask(tenant, actor, '{ conversation(key: "hidden") { title } }')).toContain(MARKER)
     }
     const turn = `conversationId: "${conversation}", turn: { role: USER, content: "hello" }`
-    expect(await ask(tenant, 'bob', mutation('appendTurn', turn))).toContain('"Turn"')
+    expect(await ask(tenant, 'bob', mutation('appendTurn', turn))).toContain('"AppendTurnPayload"')
     expect(await ask(tenant, 'gone', mutation('appendTurn', turn))).toContain('NOT_ALLOWED')
     await removeParticipant(server.deps, tenant.as('bob'), { conversationId: conversation, actor: 'bob' })
     expect(await ask(tenant, 'bob', mutation('appendTurn', turn))).toContain('NOT_ALLOWED')
     const add = `conversationId: "${conversation}", participant: { actor: "eve" }`
     for (const actor of ['gone', 'bob']) {
       expect(await ask(tenant, actor, mutation('addParticipant', add))).toContain('NOT_ALLOWED')
-      expect(await ask(tenant, actor, mutation('updateConversation', `id: "${conversation}", title: "x"`))).toContain(
-        'NOT_ALLOWED',
-      )
-      expect(await ask(tenant, actor, `mutation { deleteConversation(id: "${conversation}") { ${ERROR} } }`)).toContain(
-        'NOT_ALLOWED',
-      )
+      expect(
+        await ask(tenant, actor, mutation('updateConversation', `conversationId: "${conversation}", title: "x"`)),
+      ).toContain('NOT_ALLOWED')
+      expect(
+        await ask(
+          tenant,
+          actor,
+          `mutation { deleteConversation(input: { conversationId: "${conversation}" }) { ${ERROR} } }`,
+        ),
+      ).toContain('NOT_ALLOWED')
     }
-    expect(await ask(tenant, 'ann', mutation('addParticipant', add))).toContain('"Participant"')
-    expect(await ask(tenant, 'eve', mutation('appendTurn', turn))).toContain('"Turn"')
+    expect(await ask(tenant, 'ann', mutation('addParticipant', add))).toContain('"AddParticipantPayload"')
+    expect(await ask(tenant, 'eve', mutation('appendTurn', turn))).toContain('"AppendTurnPayload"')
     await addParticipant(server.deps, tenant.as('eve'), { conversationId: conversation, participant: { actor: 'bob' } })
-    expect(await ask(tenant, 'bob', mutation('appendTurn', turn))).toContain('"Turn"')
+    expect(await ask(tenant, 'bob', mutation('appendTurn', turn))).toContain('"AppendTurnPayload"')
   })
 
   it('is not reached by calls of outsiders that one statement writes together with calls of participants', async () => {
@@ -387,7 +403,7 @@ describe.each(backends.filter(({ name }) => name === 'postgres'))('a locked conv
     await client.query('SELECT FROM journal WHERE conversation_id = $1 FOR UPDATE', [id])
     const calls = [
       tenant.append(id, 'eve', 'hello'),
-      updateConversation(world.deps, tenant.as('eve'), { id, title: 'taken' }),
+      updateConversation(world.deps, tenant.as('eve'), { conversationId: id, title: 'taken' }),
       addParticipant(world.deps, tenant.as('eve'), { conversationId: id, participant: { actor: 'eve' } }),
       recordFacts(world.deps, tenant.as('eve'), {
         conversationId: id,

@@ -114,14 +114,20 @@ async function post<T>(server: Server, query: string, variables: object): Promis
 
 export async function createConversation(server: Server, actors: string[]): Promise<string> {
   const query = `mutation($p: [ParticipantInput!]) {
-    r: createConversation(input: { participants: $p, compaction: { strategy: NEVER } }) { ... on Conversation { id } }
+    r: createConversation(input: { participants: $p, compaction: { strategy: NEVER } }) {
+      ... on CreateConversationPayload { conversation { id } }
+    }
   }`
-  const { r } = await post<{ r: { id: string } }>(server, query, { p: actors.map((actor) => ({ actor })) })
-  return r.id
+  const { r } = await post<{ r: { conversation: { id: string } } }>(server, query, {
+    p: actors.map((actor) => ({ actor })),
+  })
+  return r.conversation.id
 }
 
 const APPEND = `mutation($conversationId: ID!, $turn: TurnInput!) {
-  r: appendTurn(input: { conversationId: $conversationId, turn: $turn }) { ... on Turn { id seq } ... on Error { message } }
+  r: appendTurn(input: { conversationId: $conversationId, turn: $turn }) {
+    ... on AppendTurnPayload { turn { id seq } } ... on UserError { message }
+  }
 }`
 export type Acknowledged = { id: string; seq: number; text: string }
 
@@ -135,8 +141,11 @@ export async function append(
   const turn = { actor, role: 'USER', content: text, clientId: randomUUID() }
   for (let tries = 0; ; tries++) {
     try {
-      const { r } = await post<{ r: Acknowledged }>(servers[tries % servers.length]!, APPEND, { conversationId, turn })
-      if (r.id) return { ...r, text }
+      const { r } = await post<{ r: { turn?: Omit<Acknowledged, 'text'> } }>(servers[tries % servers.length]!, APPEND, {
+        conversationId,
+        turn,
+      })
+      if (r.turn) return { ...r.turn, text }
     } catch {
       await sleep(50)
     }

@@ -125,7 +125,9 @@ describe.each(backends)('the story on $name', (backend) => {
   async function appendStory(viewer: Viewer): Promise<string[]> {
     const conversationIds: string[] = []
     for (const name of CONVERSATIONS) {
-      const { id } = await createConversation(world.deps, viewer, { participants: PEOPLE.map((each) => ({ ...each })) })
+      const {
+        conversation: { id },
+      } = await createConversation(world.deps, viewer, { participants: PEOPLE.map((each) => ({ ...each })) })
       const turns = STORY.filter(([conversation]) => conversation === name).map(([, day, actor, content], minute) => ({
         actor,
         content,

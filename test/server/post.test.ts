@@ -26,7 +26,7 @@ const VIEWER = '{ viewer { tenant actor } }'
 const SEVERAL = 'query One { viewer { tenant } } query Two { viewer { actor } }'
 const PAGE = 'query ($first: Int) { conversations(first: $first) { edges { cursor } } }'
 const CREATE = `mutation ($key: String) {
-  createConversation(input: { key: $key }) { __typename ... on Conversation { key } ... on Error { code message } }
+  createConversation(input: { key: $key }) { __typename ... on CreateConversationPayload { conversation { key } } ... on UserError { code message } }
 }`
 const FOLLOW = 'subscription { conversationEvents(conversationId: "conv_none") { __typename } }'
 const NONE = 'query None { conversation(key: "none") { id turns(first: 900) { edges { cursor } } } }'
@@ -245,7 +245,7 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
   test('executes a mutation once, with or without an error in its result', async () => {
     const APPEND = `mutation ($conversationId: ID!, $first: Int) {
       appendTurn(input: { conversationId: $conversationId, turn: { role: USER, content: "once" } }) {
-        ... on Turn { conversation { turns(first: $first) { edges { cursor } } } }
+        ... on AppendTurnPayload { turn { conversation { turns(first: $first) { edges { cursor } } } } }
       }
     }`
     const tenant = world.tenant()

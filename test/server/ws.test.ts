@@ -188,10 +188,12 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     })()
     while (events.length === 0) await sleep(10)
     const { body } = await server.post(
-      { query: `mutation { deleteConversation(id: "${conversationId}") { ... on ErasureReceipt { conversations } } }` },
+      {
+        query: `mutation { deleteConversation(input: { conversationId: "${conversationId}" }) { ... on DeleteConversationPayload { receipt { conversations } } } }`,
+      },
       { 'x-tenant': tenant.name },
     )
-    expect(body.data.deleteConversation).toEqual({ conversations: 1 })
+    expect(body.data.deleteConversation.receipt).toEqual({ conversations: 1 })
     await done
     expect(events).toEqual(['ParticipantJoined', 'ConversationDeleted'])
   })

@@ -88,10 +88,12 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
         as,
         async newConversation(...participants) {
           const named = participants.map((each) => (typeof each === 'string' ? { actor: each } : each))
-          return (await createConversation(world.deps, as('owner'), { participants: named })).id
+          return (await createConversation(world.deps, as('owner'), { participants: named })).conversation.id
         },
         append: (conversationId, actor, content, more = {}) =>
-          appendTurn(world.deps, as(actor), { conversationId, turn: { role: 'USER', content, ...more } }),
+          appendTurn(world.deps, as(actor), { conversationId, turn: { role: 'USER', content, ...more } }).then(
+            ({ turn }) => turn,
+          ),
         lastSeq: (conversationId) =>
           readJournalHead(world.deps.pool, name, conversationId).then((head) => head?.lastSeq ?? null),
       }

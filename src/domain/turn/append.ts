@@ -14,10 +14,11 @@ import { MAX_PARTICIPANTS, tooManyParticipants } from '../participant.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { hashOfWriter, writerToken } from './writer.ts'
+import { single, type Appended, type AppendedTurns } from './appended.ts'
 import { contentOf, digest, toParts, type Content } from './content.ts'
 import { checkResultNames, type GivenTurn } from './result-names.ts'
 import { getTurns, type Turn } from './turn.ts'
-import { turnInput, type ParsedTurn, type TurnInput } from './turn-input.ts'
+import { streamingTurnInput, turnInput, type ParsedTurn, type TurnInput } from './turn-input.ts'
 
 /** Maximum numbers of open turns and participants; see docs/operations.md. */
 export const APPEND_LIMITS: AppendLimits = {
@@ -139,7 +140,7 @@ async function append(
   conversationId: string,
   turns: AppendedTurn[],
   { expected = null, path = () => 'turn' }: { expected?: number | null; path?: (index: number) => string } = {},
-): Promise<Turn[]> {
+): Promise<AppendedTurns> {
   const rows = await deps.appends.append({
     conversationId,
     tenant: viewer.tenant,
@@ -159,9 +160,14 @@ async function append(
     const [turn] = (await getTurns(deps, actAs(viewer, turns[index]!.actor), [id])).values()
     if (turn) earlier.set(id, turn)
   }
-  return rows.map(
-    ({ id, seq, createdAt, index }) => earlier.get(id) ?? toTurn(conversationId, turns[index]!, seq, createdAt),
-  )
+  return {
+    turns: rows.map(
+      ({ id, seq, createdAt, index }) => earlier.get(id) ?? toTurn(conversationId, turns[index]!, seq, createdAt),
+    ),
+    deduplicatedIds: repeated.map(({ id }) => id),
+    joinedActors: rows.filter(({ detail }) => detail === 'joined').map(({ index }) => turns[index]!.actor),
+    lastSeq: rows.reduce((last, { seq }) => Math.max(last, seq), 0),
+  }
 }
 
 /** Builds a turn that was just written, without reading it. */
@@ -201,7 +207,7 @@ const appendTurnInput = z.object({
 export type AppendTurnInput = z.input<typeof appendTurnInput>
 
 /**
- * Appends a turn and returns it. If its clientId was already used for the same content, returns the existing turn.
+ * Appends a turn. If its clientId was already used for the same content, the result has the existing turn.
  * An actor who is not a participant joins an OPEN conversation in the same transaction, unless another actor has
  * removed it.
  * @throws InvalidInput @throws NotFound
@@ -209,13 +215,13 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
  * @throws Conflict if the newest entry is not expectedLastSeq, or the clientId was already used for different content
  * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS
  */
-export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Turn> {
+export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Appended> {
   const { conversationId, turn, expectedLastSeq } = parse(appendTurnInput, input)
   const content = await contentGiven(deps, turn, 'turn')
   const row = toRow(viewer, turn, 'COMMITTED', content)
   const { actor } = row
   await checkResultNames(deps, viewer.tenant, conversationId, [{ actor, parts: content.parts, path: 'turn.parts' }])
-  return (await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))[0]!
+  return single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
 }
 
 const appendTurnsInput = z.object({ conversationId: id('conversation'), turns: z.array(z.unknown()) })
@@ -226,7 +232,7 @@ export type AppendTurnsInput = { conversationId: string; turns: TurnInput[] }
  * @throws InvalidInput with the index of the turn in its path @throws NotFound @throws NotAllowed @throws Conflict
  * @throws LimitReached
  */
-export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: AppendTurnsInput): Promise<Turn[]> {
+export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: AppendTurnsInput): Promise<AppendedTurns> {
   const { conversationId, turns } = parse(appendTurnsInput, input)
   if (turns.length === 0) throw InvalidInput.at('turns', 'must not be empty')
   if (turns.length > deps.limits.batchTurns) {
@@ -261,20 +267,23 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   return append(deps, viewer, conversationId, rows, { path: (index) => `turns.${index}` })
 }
 
-const openTurnInput = z.object({ conversationId: id('conversation'), turn: turnInput, writerToken })
+const openTurnInput = z.object({
+  conversationId: id('conversation'),
+  turn: streamingTurnInput,
+  writerToken,
+  expectedLastSeq: count.nullish(),
+})
 export type OpenTurnInput = z.input<typeof openTurnInput>
 
 /**
- * Opens a streaming turn and returns it. Its seq is assigned at once; appendDelta adds text, with the same writerToken.
- * If its clientId was already used with the same content and writerToken, returns the existing turn.
- * @throws InvalidInput if the turn has content @throws NotFound @throws NotAllowed @throws LimitReached
- * @throws Conflict if the clientId was used with other content or another writerToken
+ * Opens a streaming turn. Its seq is assigned at once; appendDelta adds text, with the same writerToken. If its
+ * clientId was already used with the same fields and writerToken, the result has the existing turn.
+ * @throws InvalidInput @throws NotFound @throws NotAllowed @throws LimitReached
+ * @throws Conflict if the newest entry is not expectedLastSeq, or the clientId was used with other fields or another
+ * writerToken
  */
-export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Turn> {
-  const { conversationId, turn, writerToken: token } = parse(openTurnInput, input)
-  if (turn.content || turn.parts?.length) {
-    throw InvalidInput.at('turn.content', 'must be empty when a turn is opened; send the text with appendDelta')
-  }
+export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Appended> {
+  const { conversationId, turn, writerToken: token, expectedLastSeq } = parse(openTurnInput, input)
   const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, hashOfWriter(token))
-  return (await append(deps, viewer, conversationId, [row]))[0]!
+  return single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
 }

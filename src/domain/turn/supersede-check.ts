@@ -1,6 +1,6 @@
 // Decides whether an actor may supersede a turn. Pure: supersede.ts reads the rows under the conversation's lock.
 
-import { Conflict, InvalidInput, NotAllowed, NotFound, type DomainError } from '../../errors.ts'
+import { Conflict, NotAllowed, NotFound, type DomainError } from '../../errors.ts'
 import type { TurnStatus } from '../../store/generated/enums.ts'
 
 /** The version to supersede. */
@@ -19,11 +19,7 @@ export type RequestedEdit = {
   actor: string
   /** Whether the actor is a participant who has not left. */
   isPresent: boolean
-  /** Null and undefined keep the audience. */
-  audience: readonly string[] | null | undefined
 }
-
-const keyOf = (audience: Iterable<string>) => JSON.stringify([...new Set(audience)].sort())
 
 /**
  * Returns the error that refuses the edit, or null if it is allowed. An actor outside the audience gets NotFound before
@@ -45,12 +41,6 @@ export function refusalOf(older: OlderVersion, edit: RequestedEdit): DomainError
   if (status === 'ERASED') return new Conflict(`Turn ${id} was erased. Append a new turn.`)
   if (supersededBy !== null) {
     return new Conflict(`Turn ${id} was already superseded by ${supersededBy}. Supersede the newest version.`)
-  }
-  if (edit.audience && (!audience || keyOf([author, ...edit.audience]) !== keyOf(audience))) {
-    return InvalidInput.at(
-      'turn.audience',
-      'must be the audience of the superseded turn; omit it to keep that audience',
-    )
   }
   return null
 }

@@ -16,13 +16,13 @@ import { actAs, sees, viewIn, type View, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { salted } from '../../text/term-hash.ts'
 import { contentGiven, importTime } from './append.ts'
-import { turnInput } from './turn-input.ts'
+import { turnVersionInput } from './turn-input.ts'
 import { digest, type Content } from './content.ts'
 import { checkResultNamesIn } from './result-names.ts'
 import { refusalOf, type OlderVersion } from './supersede-check.ts'
 import { getTurns, type Turn } from './turn.ts'
 
-const supersedeTurnInput = z.object({ turnId: id('turn'), turn: turnInput })
+const supersedeTurnInput = z.object({ turnId: id('turn'), turn: turnVersionInput })
 export type SupersedeTurnInput = z.input<typeof supersedeTurnInput>
 
 /** A written edit: the fields of both versions from which derivatives are computed. */
@@ -47,7 +47,7 @@ export type SupersedeDeps = Platform & { updateDerivatives: UpdateDerivatives }
 type Edit = {
   turnId: string
   actor: string
-  turn: z.output<typeof turnInput>
+  turn: z.output<typeof turnVersionInput>
   content: Content
   /** Digest of the request; null without a clientId. */
   clientHash: string | null
@@ -107,7 +107,7 @@ async function checkEdit(tx: Tx, locked: LockedConversation, older: Older, edit:
   const isPresent = author !== null && author.leftAt === null
   const view = viewIn(visibility, author)
   if (!sees(view, older)) throw new NotFound('turn', older.id)
-  const refusal = refusalOf(older, { actor, isPresent, audience: edit.turn.audience })
+  const refusal = refusalOf(older, { actor, isPresent })
   if (refusal) throw refusal
   if (content.answers.length === 0) return
   const visible = await findVisibleCalls(tx, conversationId, view, content.answers)
@@ -199,14 +199,28 @@ async function updateDerivativesOf(
   return factIds.length > 0 ? writeEntry(tx, conversationId, 'FACTS_CHANGED', { factIds }) : null
 }
 
+/** What supersedeTurn has done. */
+export type Superseded = {
+  /** The newer version. */
+  turn: Turn
+  /** Whether an earlier call with the same clientId had already written the version. */
+  deduplicated: boolean
+  /** Seq of the newest entry that the call wrote, or of the version if it was already there. */
+  lastSeq: number
+}
+
 /**
- * Writes a newer, committed version of the turn and returns it. The clientId makes it idempotent, as in appendTurn.
+ * Writes a newer, committed version of the turn. The clientId makes it idempotent, as in appendTurn.
  * Keeps the older version's `pinned`, `model` and `metadata` if omitted; null clears them. Other fields are not kept.
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed for an actor who is not the turn's author, or has left
  * @throws Conflict if the turn is open, erased or already superseded, or the clientId was used for different content
  */
-export async function supersedeTurn(deps: SupersedeDeps, viewer: Viewer, input: SupersedeTurnInput): Promise<Turn> {
+export async function supersedeTurn(
+  deps: SupersedeDeps,
+  viewer: Viewer,
+  input: SupersedeTurnInput,
+): Promise<Superseded> {
   const { turnId, turn } = parse(supersedeTurnInput, input)
   const actor = turn.actor ?? viewer.actor
   const content = await contentGiven(deps, turn, 'turn')
@@ -218,17 +232,17 @@ export async function supersedeTurn(deps: SupersedeDeps, viewer: Viewer, input: 
   const written = await withTransaction(deps.db, async (tx, afterCommit) => {
     const locked = await lockConversationOf(tx, author, turnId)
     const existing = await findByClientId(tx, locked, edit)
-    if (existing !== null) return existing
+    if (existing !== null) return { id: existing, last: null }
     const older = await readOlder(tx, turnId)
     await checkEdit(tx, locked, older, edit)
     const { id: newer, seq } = await writeVersion(tx, locked, older, edit)
     const last = (await updateDerivativesOf(deps, tx, locked, older, content.tokens)) ?? seq
     const { conversationId } = locked
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last }]))
-    return newer
+    return { id: newer, last }
   })
-  const newer = (await getTurns(deps, author, [written])).get(written)
+  const newer = (await getTurns(deps, author, [written.id])).get(written.id)
   // The conversation may have been deleted after the commit.
   if (!newer) throw new NotFound('turn', turnId)
-  return newer
+  return { turn: newer, deduplicated: written.last === null, lastSeq: written.last ?? newer.seq }
 }

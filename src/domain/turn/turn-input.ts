@@ -32,4 +32,10 @@ export const turnInput = z.object({
   createdAt: pastTime.nullish(),
 })
 export type TurnInput = z.input<typeof turnInput>
+
+/** A turn that is opened for streaming: its text is sent later. */
+export const streamingTurnInput = turnInput.omit({ content: true, parts: true }).strict()
+
+/** The newer version of a turn. The audience of a turn cannot change. */
+export const turnVersionInput = turnInput.omit({ audience: true }).strict()
 export type ParsedTurn = z.output<typeof turnInput>

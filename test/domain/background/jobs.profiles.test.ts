@@ -27,7 +27,8 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
     const tenant = world.tenant()
     const viewer = tenant.as('ada')
     const newConversation = async () =>
-      (await createConversation(world.deps, viewer, { factExtraction: true, participants: [{ actor: 'ada' }] })).id
+      (await createConversation(world.deps, viewer, { factExtraction: true, participants: [{ actor: 'ada' }] }))
+        .conversation.id
     const facts = () =>
       world.deps.db.fact.findMany({ where: { tenant: tenant.name, supersededAt: null }, orderBy: { object: 'asc' } })
     const becomes = (content: string | undefined) =>

@@ -31,7 +31,9 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     return stop
   }
   const newConversation = async (deps: Deps, viewer: Viewer, extractsFacts = true) => {
-    const { id } = await createConversation(deps, viewer, {})
+    const {
+      conversation: { id },
+    } = await createConversation(deps, viewer, {})
     if (extractsFacts) await deps.db.conversation.update({ where: { id }, data: { factExtraction: true } })
     return id
   }

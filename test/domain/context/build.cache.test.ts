@@ -55,7 +55,9 @@ describe('the prompt cache of a provider', () => {
     'can reuse on average 85 per cent of the previous context with %s',
     async (_, input, systemPrompt) => {
       const tenant = world.tenant()
-      const { id: conversationId } = await createConversation(world.deps, tenant.as('ada'), {
+      const {
+        conversation: { id: conversationId },
+      } = await createConversation(world.deps, tenant.as('ada'), {
         systemPrompt,
         participants: [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }],
       })

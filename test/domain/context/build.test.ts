@@ -44,7 +44,9 @@ describe.each(backends)('a context on $name', (backend) => {
   }
 
   async function conversationWith(tenant: Tenant, systemPrompt: string | null = 'Be kind.') {
-    const { id } = await createConversation(world.deps, tenant.as('owner'), {
+    const {
+      conversation: { id },
+    } = await createConversation(world.deps, tenant.as('owner'), {
       systemPrompt,
       participants: [{ actor: 'ada', displayName: 'Ada L.' }, { actor: 'bot', kind: 'AGENT' }, { actor: 'eve' }],
     })
@@ -98,7 +100,9 @@ describe.each(backends)('a context on $name', (backend) => {
     'shows a participant named %s under another name',
     async (name) => {
       const tenant = world.tenant()
-      const { id: conversationId } = await createConversation(world.deps, tenant.as('owner'), {
+      const {
+        conversation: { id: conversationId },
+      } = await createConversation(world.deps, tenant.as('owner'), {
         participants: [{ actor: name }, { actor: 'u-1', displayName: name }, { actor: 'bot', kind: 'AGENT' }],
       })
       await tenant.append(conversationId, name, 'Ada owes eve money.')
@@ -338,7 +342,7 @@ describe.each(backends)('a context on $name', (backend) => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant, null)
     const first = await tenant.append(conversationId, 'ada', 'Frist.')
-    const aborted = await openTurn(world.deps, tenant.as('bot'), {
+    const { turn: aborted } = await openTurn(world.deps, tenant.as('bot'), {
       writerToken: WRITER,
       conversationId,
       turn: { role: 'ASSISTANT' },

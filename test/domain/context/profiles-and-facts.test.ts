@@ -36,7 +36,7 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
           { actor: 'scan', kind: 'TOOL' },
         ],
       })
-    ).id
+    ).conversation.id
   })
 
   const build = (more: Partial<BuildContextInput> = {}) =>

@@ -33,7 +33,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     recordFacts(world.deps, tenant.as('ann'), { conversationId, userId: 'ann', facts })
 
   const change = (tenant: Tenant, id: string, visibility: 'OPEN' | 'MEMBERS') =>
-    updateConversation(world.deps, tenant.as('ann'), { id, visibility })
+    updateConversation(world.deps, tenant.as('ann'), { conversationId: id, visibility })
 
   /** The facts that the actor sees, as `object` or `object (superseded)`, sorted. */
   async function factsOf(tenant: Tenant, actor: string): Promise<string[]> {
@@ -130,7 +130,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     const tenant = world.tenant()
     const [id] = await twoConversations(tenant)
     const update = (actor: string, visibility: 'OPEN' | 'MEMBERS') =>
-      updateConversation(world.deps, tenant.as(actor), { id, visibility })
+      updateConversation(world.deps, tenant.as(actor), { conversationId: id, visibility })
     await expect(update('eve', 'MEMBERS')).rejects.toThrow(NotAllowed)
     expect(await update('bob', 'MEMBERS')).toMatchObject({ visibility: 'MEMBERS' })
     await expect(update('eve', 'OPEN')).rejects.toThrow(NotFound)
@@ -138,7 +138,7 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     expect(await update('ann', 'OPEN')).toMatchObject({ visibility: 'OPEN' })
     expect(await tenant.append(id, 'eve', 'hello')).toMatchObject({ actor: 'eve' })
     // Writers check the copy in the journal, which is the row that they lock.
-    const created = await createConversation(world.deps, tenant.as('ann'), { visibility: 'MEMBERS' })
+    const { conversation: created } = await createConversation(world.deps, tenant.as('ann'), { visibility: 'MEMBERS' })
     await update('ann', 'MEMBERS')
     for (const each of [id, created.id]) {
       const found = await world.deps.db.conversation.findUnique({ where: { id: each }, include: { journal: true } })
@@ -150,7 +150,11 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const create = (actor: string, visibility: 'OPEN' | 'MEMBERS' = 'OPEN') =>
-      createConversation(deps, tenant.as(actor), { key: 'k', visibility, participants: [{ actor: 'bob' }, { actor }] })
+      createConversation(deps, tenant.as(actor), {
+        key: 'k',
+        visibility,
+        participants: [{ actor: 'bob' }, { actor }],
+      }).then(({ conversation }) => conversation)
     const first = await create('ann')
     await change(tenant, first.id, 'MEMBERS')
     const second = await create('eve')
@@ -164,10 +168,12 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
   it('is not needed for new conversations: they have the configured default, even if calls with one key are concurrent', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    expect(await createConversation(deps, tenant.as('ann'), {})).toMatchObject({ visibility: 'OPEN' })
+    expect((await createConversation(deps, tenant.as('ann'), {})).conversation).toMatchObject({ visibility: 'OPEN' })
     const byDefault = { ...deps, conversationVisibility: 'MEMBERS' as const }
     const created = await Promise.all(
-      Array.from({ length: 5 }, () => createConversation(byDefault, tenant.as('ann'), { key: 'k' })),
+      Array.from({ length: 5 }, () =>
+        createConversation(byDefault, tenant.as('ann'), { key: 'k' }).then(({ conversation }) => conversation),
+      ),
     )
     expect(new Set(created.map(({ id }) => id)).size).toBe(1)
     expect(created[0]).toMatchObject({ visibility: 'MEMBERS' })

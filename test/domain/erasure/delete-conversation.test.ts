@@ -50,7 +50,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const publicTurn = await tenant.append(conversationId, 'ann', `${user} likes tea`)
     const privateTurn = await tenant.append(conversationId, 'ann', 'canary', { audience: ['bob'] })
     const parts = [{ toolCall: { callId: 'k', name: 'n', arguments: {} } }]
-    const edited = await supersedeTurn(deps, ann, { turnId: privateTurn.id, turn: { role: 'USER', parts } })
+    const { turn: edited } = await supersedeTurn(deps, ann, { turnId: privateTurn.id, turn: { role: 'USER', parts } })
     const summary = await summarize(deps, ann, { conversationId, through: publicTurn.id })
     const { facts } = await recordFacts(deps, ann, {
       userId: user,
@@ -58,7 +58,11 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     })
     await refreshUserProfile(deps, ann, { userId: user })
     await countUserTurns(deps.db, [conversationId])
-    const open = await openTurn(deps, bob, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })
+    const { turn: open } = await openTurn(deps, bob, {
+      writerToken: WRITER,
+      conversationId,
+      turn: { role: 'ASSISTANT' },
+    })
     await appendDelta(deps, bob, { writerToken: WRITER, turnId: open.id, text: 'canary' })
     return {
       conversationId,

@@ -44,11 +44,11 @@ describe.each(backends)('a page of the journal, on $name,', (backend) => {
     const parts = [{ data: { value: 'x'.repeat(LARGE.length) } }]
     const turn = { role: 'ASSISTANT' as const, parts }
     const turns = Array.from({ length: 8 }, () => turn)
-    const written = await appendTurns(world.deps, tenant.as('ada'), { conversationId, turns })
+    const { turns: written } = await appendTurns(world.deps, tenant.as('ada'), { conversationId, turns })
     let turnId = written[0]!.id
     for (let n = 0; n < 2; n++) {
       const edit = { turnId, turn: { role: 'ASSISTANT' as const, content: LARGE } }
-      turnId = (await supersedeTurn(world.deps, tenant.as('ada'), edit)).id
+      turnId = (await supersedeTurn(world.deps, tenant.as('ada'), edit)).turn.id
     }
     const [first, ...rest] = await pages(tenant.name, conversationId, 200)
     expect(first!.length).toBeLessThanOrEqual(6)

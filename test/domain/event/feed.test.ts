@@ -30,13 +30,13 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
 
   const newConversation = async (...actors: string[]) => {
     const participants: CreateConversationInput['participants'] = actors.map((actor) => ({ actor }))
-    return (await createConversation(one.deps, ada, { participants })).id
+    return (await createConversation(one.deps, ada, { participants })).conversation.id
   }
   const append = (content: string, more: Partial<TurnInput> = {}, to = conversationId) =>
-    appendTurn(one.deps, ada, { conversationId: to, turn: { role: 'USER', content, ...more } })
+    appendTurn(one.deps, ada, { conversationId: to, turn: { role: 'USER', content, ...more } }).then(({ turn }) => turn)
   const open = async (more: Partial<TurnInput> = {}, to = conversationId) =>
     (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId: to, turn: { role: 'ASSISTANT', ...more } }))
-      .id
+      .turn.id
   const write = (turnId: string, text: string) => appendDelta(one.deps, ada, { writerToken: WRITER, turnId, text })
   const as = (actor: string, deps: Deps = other.deps, to = conversationId) =>
     read(deps, ada, { conversationId: to, as: actor })
@@ -82,7 +82,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   it('ends for actors who no longer see the conversation, in every process and while they catch up', async () => {
     const readings = [await as('eve'), await as('eve', one.deps), await as('bob')]
     const behind = await read(other.deps, ada, { conversationId, as: 'eve', after: 0 })
-    await updateConversation(one.deps, ada, { id: conversationId, visibility: 'MEMBERS' })
+    await updateConversation(one.deps, ada, { conversationId, visibility: 'MEMBERS' })
     const { seq } = await append('for members')
     const [eve, eveAtOne, bob] = readings as [Reading, Reading, Reading]
     await bob.until('the turn', sawSeq(seq))

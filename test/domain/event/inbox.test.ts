@@ -32,9 +32,11 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   let inboxes: AsyncIterator<InboxEvent>[]
 
   const newConversation = async (participants: CreateConversationInput['participants']) =>
-    (await createConversation(one.deps, ada, { participants })).id
+    (await createConversation(one.deps, ada, { participants })).conversation.id
   const append = (actor: string, more: Partial<TurnInput> = {}) =>
-    appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x', actor, ...more } })
+    appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x', actor, ...more } }).then(
+      ({ turn }) => turn,
+    )
   const open = async (actor: string, more: Partial<TurnInput> = {}) =>
     (
       await openTurn(one.deps, ada, {
@@ -42,7 +44,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
         conversationId,
         turn: { role: 'ASSISTANT', actor, ...more },
       })
-    ).id
+    ).turn.id
 
   type Inbox = {
     events: InboxEvent[]
@@ -61,7 +63,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       events,
       async reasons(of = conversationId) {
         // Make one more change, which the actor receives after all earlier changes.
-        const lastId = (await createConversation(one.deps, viewer, { participants: [{ actor }] })).id
+        const lastId = (await createConversation(one.deps, viewer, { participants: [{ actor }] })).conversation.id
         await expect.poll(() => events.some((event) => event.conversationId === lastId), { timeout: 10_000 }).toBe(true)
         await new Promise((resolve) => setTimeout(resolve, 50))
         return events.filter((event) => event.conversationId === of).map(({ reason }) => reason)
@@ -115,7 +117,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await eve.reasons()).toEqual(['ADDED'])
     await append('ada')
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN'])
-    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
+    await updateConversation(one.deps, ada, { conversationId, title: 'new' })
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED'])
     await append('ada')
     expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN'])
@@ -176,7 +178,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       )
       await Promise.all(
         conversationIds.map((conversationId) =>
-          appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } }),
+          appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } }).then(({ turn }) => turn),
         ),
       )
       await bob.reasons()
@@ -207,7 +209,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   it('delivers UPDATED when the conversation or one of its turns changes', async () => {
     const { id } = await append('ada')
     const [bob, eve] = [await listen('bob'), await listen('eve')]
-    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
+    await updateConversation(one.deps, ada, { conversationId, title: 'new' })
     expect(await bob.reasons()).toEqual(['UPDATED'])
     await supersedeTurn(one.deps, ada, { turnId: id, turn: { role: 'USER', content: 'y' } })
     expect(await bob.reasons()).toEqual(['UPDATED', 'UPDATED'])
@@ -232,7 +234,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     const [bob, carl] = [await listen('bob'), await listen('carl')]
     await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
     await append('ada')
-    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
+    await updateConversation(one.deps, ada, { conversationId, title: 'new' })
     expect(await bob.reasons()).toEqual(['REMOVED'])
     expect(await carl.reasons()).not.toContain('REMOVED')
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'bob' } })
@@ -250,7 +252,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
   it('delivers nothing from other tenants, even for actors of the same name', async () => {
     const stranger = await listen('bob', other, newViewer())
     await append('ada')
-    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
+    await updateConversation(one.deps, ada, { conversationId, title: 'new' })
     await deleteConversation(one.deps, ada, conversationId)
     expect(await stranger.reasons()).toEqual([])
   })

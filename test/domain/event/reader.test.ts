@@ -27,14 +27,14 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
   let conversationId: string
 
   const append = (content: string, deps: Deps = one.deps) =>
-    appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content } })
+    appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content } }).then(({ turn }) => turn)
   const appendMany = (from: number, to: number) =>
     appendTurns(one.deps, ada, {
       conversationId,
       turns: range(from, to).map((n) => ({ role: 'USER' as const, content: `turn ${n}` })),
-    })
+    }).then(({ turns }) => turns)
   const open = async () =>
-    (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).id
+    (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).turn.id
   const write = (turnId: string, text: string) => appendDelta(one.deps, ada, { writerToken: WRITER, turnId, text })
   const from = (after?: number | null, deps: Deps = one.deps) => read(deps, ada, { conversationId, after })
   const head = async () => (await readLastSeq(one.deps.pool, ada, conversationId))!
@@ -49,7 +49,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
   beforeEach(async () => {
     one.wire.drop = other.wire.drop = () => false
     ada = newViewer()
-    conversationId = (await createConversation(one.deps, ada, { participants: [{ actor: 'ada' }] })).id
+    conversationId = (await createConversation(one.deps, ada, { participants: [{ actor: 'ada' }] })).conversation.id
   })
 
   it('gets the journal after its cursor, then live events, while turns are appended', async () => {
@@ -92,12 +92,15 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     await live.until('the text', (each) => textOf(each, committedId) === 'kept')
     await commitTurn(one.deps, ada, { writerToken: WRITER, turnId: committedId })
     await abortTurn(one.deps, ada, { writerToken: WRITER, turnId: abortedId, reason: 'why not' })
-    const newer = await supersedeTurn(one.deps, ada, { turnId: id, turn: { role: 'USER', content: 'second' } })
+    const { turn: newer } = await supersedeTurn(one.deps, ada, {
+      turnId: id,
+      turn: { role: 'USER', content: 'second' },
+    })
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'bob', kind: 'AGENT' } })
     await setPresence(one.deps, { ...ada, actor: 'bob' }, { conversationId, state: 'THINKING' }, null)
     await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
     await markRead(one.deps, ada, { conversationId, seq: 9 })
-    await updateConversation(one.deps, ada, { id: conversationId, title: 'new' })
+    await updateConversation(one.deps, ada, { conversationId, title: 'new' })
     const entries = [
       '1 ParticipantJoined',
       '2 TurnAppended',

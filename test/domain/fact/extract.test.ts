@@ -132,7 +132,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const viewer = tenant.as('ada')
     const conversationId = await tenant.newConversation(ada)
     const edited = await tenant.append(conversationId, 'ada', 'I live in Rome.')
-    const open = await openTurn(deps, viewer, { writerToken: WRITER, conversationId, turn: { role: 'USER' } })
+    const { turn: open } = await openTurn(deps, viewer, { writerToken: WRITER, conversationId, turn: { role: 'USER' } })
     for (let i = 0; i < 120; i++)
       await tenant.append(conversationId, 'ada', i % 10 === 0 ? `I visited place ${i}.` : 'Well.')
     await appendDelta(deps, viewer, { writerToken: WRITER, turnId: open.id, start: 0, text: 'I like jazz.' })

@@ -84,7 +84,11 @@ describe.each(backends)('facts on $name', (backend) => {
     const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
     const old = await tenant.append(conversationId, 'ada', 'I live in Rome')
     await supersedeTurn(deps, ada, { turnId: old.id, turn: { content: 'I live in Oslo', role: 'USER' } })
-    const open = await openTurn(deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })
+    const { turn: open } = await openTurn(deps, ada, {
+      writerToken: WRITER,
+      conversationId,
+      turn: { role: 'ASSISTANT' },
+    })
     for (const [turn, problem] of [
       [old, /^facts.1.sourceTurnId: was superseded/],
       [open, /is STREAMING/],
@@ -255,7 +259,8 @@ describe.each(backends)('facts on $name', (backend) => {
       const record = (sourceTurnId: string) => recordFacts(deps, ada, { facts: [{ ...rome, sourceTurnId }] })
       const { facts } = await record(one.id)
       await record(two.id)
-      const edit = (turnId: string) => supersedeTurn(deps, ada, { turnId, turn: { content: 'Oslo', role: 'USER' } })
+      const edit = (turnId: string) =>
+        supersedeTurn(deps, ada, { turnId, turn: { content: 'Oslo', role: 'USER' } }).then(({ turn }) => turn)
       const read = async () => (await getFacts(deps, ada, [facts[0]!.id])).get(facts[0]!.id)
       await edit(one.id)
       expect(await read()).toMatchObject({ sourceTurnId: two.id, supersedeReason: null })
@@ -420,11 +425,13 @@ describe.each(backends)('facts recorded by two processes at once, on $name', (ba
       const ada = newViewer()
       const [{ deps }] = processes as [Process]
       const conversationIds = await Promise.all(
-        [1, 2].map(async () => (await createConversation(deps, ada, { participants: [{ actor: 'ada' }] })).id),
+        [1, 2].map(
+          async () => (await createConversation(deps, ada, { participants: [{ actor: 'ada' }] })).conversation.id,
+        ),
       )
       const turns = await Promise.all(
         conversationIds.map((conversationId) =>
-          appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content: 'listen' } }),
+          appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content: 'listen' } }).then(({ turn }) => turn),
         ),
       )
       const calls = Array.from({ length: 20 }, (_, call) => {

@@ -69,11 +69,11 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     const { newConversation, append, as } = world.tenant()
     const one = await newConversation('ada')
     const first = await append(one, 'ada', 'first')
-    const newer = await supersedeTurn(world.deps, as('ada'), {
+    const { turn: newer } = await supersedeTurn(world.deps, as('ada'), {
       turnId: first.id,
       turn: { role: 'USER', content: 'newer' },
     })
-    const open = await openTurn(world.deps, as('ada'), {
+    const { turn: open } = await openTurn(world.deps, as('ada'), {
       writerToken: WRITER,
       conversationId: one,
       turn: { role: 'USER' },

@@ -23,7 +23,7 @@ describe.each(backends)('a turn is added to the word index on $name', (backend) 
   })
 
   const makeConversation = async (owner: string) =>
-    (await createConversation(world.deps, tenant.as('ada'), { owner })).id
+    (await createConversation(world.deps, tenant.as('ada'), { owner })).conversation.id
 
   /** The stored entry of the turn. */
   async function stored(id: string) {
@@ -44,11 +44,9 @@ describe.each(backends)('a turn is added to the word index on $name', (backend) 
     })
 
     async function open(...deltas: string[]): Promise<string> {
-      const { id } = await openTurn(world.deps, tenant.as('ada'), {
-        writerToken: WRITER,
-        conversationId,
-        turn: { role },
-      })
+      const {
+        turn: { id },
+      } = await openTurn(world.deps, tenant.as('ada'), { writerToken: WRITER, conversationId, turn: { role } })
       for (const text of deltas)
         await appendDelta(world.deps, tenant.as('ada'), { writerToken: WRITER, turnId: id, text })
       return id
@@ -68,7 +66,7 @@ describe.each(backends)('a turn is added to the word index on $name', (backend) 
         ['the', 'of'],
         ['猫', '東京'],
       ]
-      const turns = await appendTurns(world.deps, tenant.as('ada'), {
+      const { turns } = await appendTurns(world.deps, tenant.as('ada'), {
         conversationId,
         turns: texts.map(([actor, content]) => ({ role, actor, content })),
       })
@@ -82,13 +80,15 @@ describe.each(backends)('a turn is added to the word index on $name', (backend) 
         { text: 'Look: ' },
         { toolCall: { callId: `c-${owner}`, name: 'search', arguments: { q: 'hedgehog' } } },
       ]
-      const { id } = await appendTurn(world.deps, tenant.as('ada'), { conversationId, turn: { role, parts } })
+      const {
+        turn: { id },
+      } = await appendTurn(world.deps, tenant.as('ada'), { conversationId, turn: { role, parts } })
       expect(await stored(id)).toEqual(entry(owner, 'ada', 'Look: '))
     })
 
     it('by supersedeTurn, and the older version stays indexed', async () => {
       const older = await tenant.append(conversationId, 'ada', 'The key is here.')
-      const newer = await supersedeTurn(world.deps, tenant.as('ada'), {
+      const { turn: newer } = await supersedeTurn(world.deps, tenant.as('ada'), {
         turnId: older.id,
         turn: { role, content: TEXT },
       })

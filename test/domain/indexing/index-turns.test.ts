@@ -41,11 +41,9 @@ describe.each(backends)('the backfill of the word index on $name', (backend) => 
     await tenants[0]!.append(conversationIds[0]!, 'Zoë', long)
     const ada = tenants[0]!.as('ada')
     for (const end of [abortTurn, null]) {
-      const { id } = await openTurn(world.deps, ada, {
-        writerToken: WRITER,
-        conversationId: conversationIds[0]!,
-        turn: { role },
-      })
+      const {
+        turn: { id },
+      } = await openTurn(world.deps, ada, { writerToken: WRITER, conversationId: conversationIds[0]!, turn: { role } })
       await appendDelta(world.deps, ada, { writerToken: WRITER, turnId: id, text: 'not finished' })
       await end?.(world.deps, ada, { writerToken: WRITER, turnId: id })
     }

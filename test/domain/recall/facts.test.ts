@@ -59,7 +59,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
         )),
       )
     }
-    const turns = await appendTurns(world.deps, tenant.as('ada'), {
+    const { turns } = await appendTurns(world.deps, tenant.as('ada'), {
       conversationId,
       turns: Array.from({ length: 200 }, (_, i) => ({
         actor: ['ada', 'bob', 'eve'][i % 3]!,
@@ -132,13 +132,13 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
 
   it('searches a conversation, the conversations of an owner and facts about the owner, or the tenant', async () => {
     const viewer = tenant.as('eve')
-    const sister = (await createConversation(world.deps, viewer, { owner: 'owner' })).id
+    const sister = (await createConversation(world.deps, viewer, { owner: 'owner' })).conversation.id
     const stranger = (
       await createConversation(world.deps, viewer, {
         owner: 'carl',
         participants: [{ actor: 'ada' }, { actor: 'owner' }],
       })
-    ).id
+    ).conversation.id
     await record(['Ada | likes | plums here'])
     await record(['Ada | likes | plums there'], {}, sister)
     await record(['Ada | likes | plums elsewhere', 'owner | likes | plums'], {}, stranger)

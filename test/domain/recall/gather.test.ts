@@ -94,7 +94,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     const turns: Turn[] = []
     const [ada, bob] = [tenant.as('ada'), tenant.as('bob')]
     for (let r = 0; r < 3; r++) {
-      const conversation = await createConversation(world.deps, ada, {
+      const { conversation } = await createConversation(world.deps, ada, {
         owner: 'ada',
         participants: [{ actor: 'ada' }, { actor: 'bob' }, { actor: 'eve' }],
       })
@@ -109,7 +109,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
             content: `${pick()} ${pick()} ${pick()} ${pick()}${next() < 0.2 ? '?' : ''}`,
           }
         })
-        turns.push(...(await appendTurns(world.deps, ada, { conversationId: conversation.id, turns: inputs })))
+        turns.push(...(await appendTurns(world.deps, ada, { conversationId: conversation.id, turns: inputs })).turns)
         if (!secrets) continue
         // Append more turns than the sitting of a hit reaches, in the middle of a sitting, with words of the query.
         await appendTurns(world.deps, ada, {
@@ -122,7 +122,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
             content: `${WORDS.slice(0, 12).join(' ')} ${WORDS[i]} yesterday?`,
           })),
         })
-        const open = await openTurn(world.deps, ada, {
+        const { turn: open } = await openTurn(world.deps, ada, {
           writerToken: WRITER,
           conversationId: conversation.id,
           turn: { role: 'ASSISTANT' },
@@ -141,7 +141,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
           turnId: older.id,
           turn: { actor: older.actor, role: 'USER', content: WORDS.slice(0, 12).join(' '), createdAt: older.createdAt },
         })
-        const newer = await supersedeTurn(world.deps, ada, {
+        const { turn: newer } = await supersedeTurn(world.deps, ada, {
           turnId: (await newestVersion(conversation.id)).id,
           turn: { actor: older.actor, role: 'USER', content: older.text, createdAt: older.createdAt },
         })

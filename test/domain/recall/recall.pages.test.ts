@@ -2,7 +2,6 @@
 // continues only the recall that it is of.
 
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createConversation } from '../../../src/domain/conversation.ts'
 import { recordFacts } from '../../../src/domain/fact/record.ts'
 import { recall, type Recall, type RecallInput } from '../../../src/domain/recall/recall.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
@@ -27,21 +26,21 @@ describe.each(backends)('pages of recall, on $name', (backend) => {
   beforeEach(async () => {
     tenant = world.tenant()
     conversationId = await tenant.newConversation('ann', 'bob')
-    turns = await appendTurns(world.deps, tenant.as('ann'), {
+    ;({ turns } = await appendTurns(world.deps, tenant.as('ann'), {
       conversationId,
       turns: THINGS.map((thing, i) => ({
         role: 'USER',
         content: `The parcel with the ${thing}${' and so on'.repeat(i % 7)}`,
         createdAt: new Date(Date.UTC(2024, 0, i + 1)),
       })),
-    })
+    }))
   })
 
   const page = (more: Partial<RecallInput> = {}, actor = 'ann') =>
     recall(world.deps, tenant.as(actor), { query: 'the parcel', conversationId, ...more })
   const textsOf = ({ hits }: Recall) => hits.map(({ memory }) => textOf(memory))
-  const edit = (turn: Turn, content: string) =>
-    supersedeTurn(world.deps, tenant.as('ann'), { turnId: turn.id, turn: { role: 'USER', content } })
+  const edit = async (turn: Turn, content: string) =>
+    (await supersedeTurn(world.deps, tenant.as('ann'), { turnId: turn.id, turn: { role: 'USER', content } })).turn
 
   /** Reads all pages; calls `between` after the first one. */
   async function readAll(more: Partial<RecallInput>, between: (first: Recall) => Promise<unknown> = async () => {}) {
@@ -81,7 +80,7 @@ describe.each(backends)('pages of recall, on $name', (backend) => {
         await edit(unread[0]!, 'The parcel, edited')
         await edit(await edit(unread.at(-1)!, 'The parcel, edited twice'), 'The parcel, edited three times')
         const later = ['The parcel', 'The parcel?', 'Parcel, parcel, the parcel']
-        const added = await appendTurns(world.deps, tenant.as('bob'), {
+        const { turns: added } = await appendTurns(world.deps, tenant.as('bob'), {
           conversationId,
           turns: later.map((content) => ({ role: 'USER', content, createdAt: new Date(Date.UTC(2024, 0, 3)) })),
         })
@@ -89,8 +88,8 @@ describe.each(backends)('pages of recall, on $name', (backend) => {
           conversationId,
           facts: [{ subject: 'Bob', predicate: 'expects', object: 'the parcel' }],
         })
-        const elsewhere = await createConversation(world.deps, tenant.as('ann'), {})
-        added.push(await tenant.append(elsewhere.id, 'ann', 'The parcel'))
+        const elsewhere = await tenant.newConversation('ann')
+        added.push(await tenant.append(elsewhere, 'ann', 'The parcel'))
         await waitForTurnVectors(world.deps, added)
       })
       const hits = pages.flatMap(({ hits }) => hits)
@@ -134,7 +133,7 @@ describe.each(backends)('pages of recall, on $name', (backend) => {
   })
 
   it('end after 1,000 hits, and the last cursor is refused with the limit', async () => {
-    const { id } = await createConversation(world.deps, tenant.as('ann'), {})
+    const id = await tenant.newConversation('ann')
     for (const count of [600, 405]) {
       await appendTurns(world.deps, tenant.as('ann'), {
         conversationId: id,

@@ -56,7 +56,7 @@ describe.each(backends)('recall, on $name', (backend) => {
     })
 
     it('a streaming turn once it is committed', async () => {
-      const open = await openTurn(world.deps, tenant.as('bob'), {
+      const { turn: open } = await openTurn(world.deps, tenant.as('bob'), {
         writerToken: WRITER,
         conversationId,
         turn: { role: 'ASSISTANT' },
@@ -74,7 +74,7 @@ describe.each(backends)('recall, on $name', (backend) => {
         turnId: first.id,
         turn: { role: 'USER', content: 'The code is narwhal' },
       })
-      const open = await openTurn(world.deps, tenant.as('bob'), {
+      const { turn: open } = await openTurn(world.deps, tenant.as('bob'), {
         writerToken: WRITER,
         conversationId,
         turn: { role: 'ASSISTANT' },
@@ -97,7 +97,7 @@ describe.each(backends)('recall, on $name', (backend) => {
             { actor: 'u2', displayName: 'Alan' },
           ],
         })
-      ).id
+      ).conversation.id
       await append('I like the compiler', { createdAt: day(1) }, 'u2')
       await append('I like the compiler', { createdAt: day(1) }, 'u1')
       const actorIn = (memory: Memory) => (memory.kind === 'TURN' ? memory.turn.actor : null)
@@ -167,8 +167,8 @@ describe.each(backends)('recall, on $name', (backend) => {
 
     it('one conversation, the conversations of its owner, or the tenant', async () => {
       const viewer = tenant.as('ann')
-      const sister = (await createConversation(world.deps, viewer, { owner: 'owner' })).id
-      const stranger = (await createConversation(world.deps, viewer, { owner: 'someone' })).id
+      const sister = (await createConversation(world.deps, viewer, { owner: 'owner' })).conversation.id
+      const stranger = (await createConversation(world.deps, viewer, { owner: 'someone' })).conversation.id
       await append('plum here')
       await append('plum there', {}, 'ann', sister)
       await append('plum elsewhere', {}, 'ann', stranger)

@@ -99,7 +99,7 @@ const fit = (sent: string, { body, half }: Piece) =>
 export async function play(processes: readonly Process[], script: readonly Step[]): Promise<void> {
   const first = processes[0]!
   const viewer = newViewer()
-  const conversationId = (await createConversation(first.deps, viewer, {})).id
+  const conversationId = (await createConversation(first.deps, viewer, {})).conversation.id
   /** The open turns, with the text sent by their writers. */
   let open: { id: string; sent: string }[] = []
   const closedTurns: typeof open = []
@@ -163,11 +163,9 @@ export async function play(processes: readonly Process[], script: readonly Step[
     const reader = 'reader' in step ? readers[step.reader % readers.length] : undefined
     switch (step.type) {
       case 'open': {
-        const { id } = await openTurn(by.deps, viewer, {
-          writerToken: WRITER,
-          conversationId,
-          turn: { role: 'ASSISTANT' },
-        })
+        const {
+          turn: { id },
+        } = await openTurn(by.deps, viewer, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })
         open.push({ id, sent: '' })
         return
       }

@@ -31,7 +31,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
   let turnId: string
 
   const open = async () =>
-    (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).id
+    (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).turn.id
   const write = (text: string) => appendDelta(one.deps, ada, { writerToken: WRITER, turnId, text })
   const commit = (more: Partial<CommitTurnInput> = {}) =>
     commitTurn(one.deps, ada, { writerToken: WRITER, turnId, ...more })
@@ -64,7 +64,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
   afterAll(() => site.close())
   beforeEach(async () => {
     ada = newViewer()
-    conversationId = (await createConversation(one.deps, ada, {})).id
+    conversationId = (await createConversation(one.deps, ada, {})).conversation.id
     turnId = await open()
   })
 
@@ -102,7 +102,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
 
     it('keeps the fields given on opening unless the commit replaces them', async () => {
       const turn = { role: 'ASSISTANT', model: 'early', metadata: { by: 'opening' } } as const
-      turnId = (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn })).id
+      turnId = (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn })).turn.id
       await write('x')
       expect(await commit()).toMatchObject({ model: 'early', metadata: { by: 'opening' } })
     })
@@ -235,7 +235,9 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
   })
 
   it('fails with StreamClosed for turns never opened, with NotFound for unknown turns and other tenants', async () => {
-    const { id } = await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } })
+    const {
+      turn: { id },
+    } = await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } })
     await expect(abortTurn(one.deps, ada, { writerToken: WRITER, turnId: id })).rejects.toThrow(StreamClosed)
     await expect(commitTurn(one.deps, ada, { writerToken: WRITER, turnId: `turn_${'0'.repeat(26)}` })).rejects.toThrow(
       NotFound,

@@ -23,7 +23,7 @@ describe.each(backends)('open turns on $name', (backend) => {
           conversationId,
           turn: { role: 'ASSISTANT', actor: 'bot' },
         }).then(
-          ({ id }) => id,
+          ({ turn }) => turn.id,
           (error) => {
             if (error instanceof LimitReached) return null
             throw error

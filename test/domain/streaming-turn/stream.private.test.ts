@@ -26,13 +26,13 @@ describe.each(backends)('a streaming turn with an audience, on $name,', (backend
   async function stream(audience: string[] | null) {
     const ada = newViewer()
     const actors = ['ada', 'bob', 'eve'].map((actor) => ({ actor }))
-    const { id: conversationId } = await createConversation(one.deps, ada, { participants: actors })
+    const {
+      conversation: { id: conversationId },
+    } = await createConversation(one.deps, ada, { participants: actors })
     const publish = vi.spyOn(one.deps.bus, 'publish')
-    const { id: turnId } = await openTurn(one.deps, ada, {
-      conversationId,
-      writerToken,
-      turn: { role: 'ASSISTANT', audience },
-    })
+    const {
+      turn: { id: turnId },
+    } = await openTurn(one.deps, ada, { conversationId, writerToken, turn: { role: 'ASSISTANT', audience } })
     const [bob, eve] = await Promise.all(
       ['bob', 'eve'].map((actor) => read(other.deps, { ...ada, actor }, { conversationId, after: 0 })),
     )

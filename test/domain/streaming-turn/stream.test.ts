@@ -25,7 +25,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   let turnId: string
 
   const open = async () =>
-    (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).id
+    (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).turn.id
   const write = (text: string, start?: number | null, { deps } = one) =>
     appendDelta(deps, ada, { writerToken: WRITER, turnId, text, start }).then(({ end }) => end)
   const stored = async () => (await getTurns(one.deps, ada, [turnId])).get(turnId)?.text
@@ -38,7 +38,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   afterAll(() => site.close())
   beforeEach(async () => {
     ada = newViewer()
-    conversationId = (await createConversation(one.deps, ada, {})).id
+    conversationId = (await createConversation(one.deps, ada, {})).conversation.id
     turnId = await open()
   })
 
@@ -258,7 +258,9 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   })
 
   it('fail with StreamClosed for a turn that was never open', async () => {
-    const { id } = await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } })
+    const {
+      turn: { id },
+    } = await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x' } })
     turnId = id
     await expect(write('y')).rejects.toThrow(StreamClosed)
   })

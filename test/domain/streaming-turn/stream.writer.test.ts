@@ -22,7 +22,10 @@ describe.each(backends)('the writer of a streaming turn on $name', (backend) => 
     conversationId: string,
     turn: Partial<OpenTurnInput['turn']> = {},
     writerToken = MINE,
-  ) => openTurn(world.deps, viewer, { conversationId, turn: { role: 'ASSISTANT', ...turn }, writerToken })
+  ) =>
+    openTurn(world.deps, viewer, { conversationId, turn: { role: 'ASSISTANT', ...turn }, writerToken }).then(
+      ({ turn }) => turn,
+    )
 
   /** All calls on the streaming turn, with a token. */
   const calls = (viewer: Viewer, turnId: string, writerToken: string) => ({

@@ -18,7 +18,9 @@ describe.each(backends)('fixed-size summaries on $name', (backend) => {
   })
   const newConversation = async (compaction: object = {}) => {
     const viewer = world.tenant().as('ada')
-    const { id } = await createConversation(world.deps, viewer, { compaction })
+    const {
+      conversation: { id },
+    } = await createConversation(world.deps, viewer, { compaction })
     const append = (...turns: (string | object[])[]) =>
       appendTurns(world.deps, viewer, {
         conversationId: id,

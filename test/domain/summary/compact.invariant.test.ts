@@ -62,7 +62,7 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
 
       const append = async () => {
         const turns = Array.from({ length: 1 + upTo(3) }, () => user(random() < 0.15 ? { audience: ['bob'] } : {}))
-        for (const { id } of await appendTurns(deps, ada, { conversationId, turns })) newest.add(id)
+        for (const { id } of (await appendTurns(deps, ada, { conversationId, turns })).turns) newest.add(id)
       }
       const call = async () => {
         const callId = `call-${counter++}`
@@ -82,7 +82,9 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
         })
       }
       const stream = async () => {
-        open.add((await openTurn(deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).id)
+        open.add(
+          (await openTurn(deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).turn.id,
+        )
       }
       const end = async () => {
         const turnId = pick([...open])
@@ -96,7 +98,7 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
         const turnId = pick([...newest])
         if (!turnId) return append()
         newest.delete(turnId)
-        newest.add((await supersedeTurn(deps, ada, { turnId, turn: user() })).id)
+        newest.add((await supersedeTurn(deps, ada, { turnId, turn: user() })).turn.id)
       }
       const policy = () => ({
         triggerTurns: 1 + upTo(12),

@@ -35,7 +35,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     appendTurns(deps, tenant.as('ada'), {
       conversationId,
       turns: Array.from({ length: count }, (_, n) => turn(`${from + n}${' word'.repeat(words)}`)),
-    })
+    }).then(({ turns }) => turns)
   const covering = (actor = 'ada') => getCoveringSummaries(deps, tenant.as(actor), conversationId)
   const check = () => expectCovering(deps, conversationId)
 
@@ -65,7 +65,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     'never needs more than a third of what it covers, and no greetings, with the policy %s',
     async (strategy) => {
       await updateConversation(deps, tenant.as('ada'), {
-        id: conversationId,
+        conversationId: conversationId,
         compaction: { strategy, triggerTurns: 20 },
       })
       const TEXTS = [
@@ -141,7 +141,7 @@ describe.each(backends)('compaction on $name', (backend) => {
 
   it('makes summaries of spans, and summaries of summaries, with a hierarchical policy', async () => {
     await updateConversation(deps, tenant.as('ada'), {
-      id: conversationId,
+      conversationId: conversationId,
       compaction: { strategy: 'HIERARCHICAL', triggerTurns: 4 },
     })
     for (let round = 0; round < 22; round++) {
@@ -156,7 +156,7 @@ describe.each(backends)('compaction on $name', (backend) => {
   })
 
   it('never runs automatically with the policy NEVER, but runs on request', async () => {
-    await updateConversation(deps, tenant.as('ada'), { id: conversationId, compaction: { strategy: 'NEVER' } })
+    await updateConversation(deps, tenant.as('ada'), { conversationId, compaction: { strategy: 'NEVER' } })
     await append(60)
     expect(await compactDue(deps, conversationId)).toBe(0)
     expect(await compact(deps, tenant.as('ada'), { conversationId, policy: { strategy: 'NEVER' } })).toMatchObject({
@@ -193,7 +193,9 @@ describe.each(backends)('compaction on $name', (backend) => {
     const other = world.tenant().as('ada')
     await expect(summarize(deps, other, { conversationId })).rejects.toThrow(/no conversation/)
     await expect(compact(deps, other, { conversationId })).rejects.toThrow(/no conversation/)
-    const [elsewhere] = await appendTurns(deps, tenant.as('ada'), {
+    const {
+      turns: [elsewhere],
+    } = await appendTurns(deps, tenant.as('ada'), {
       conversationId: await tenant.newConversation('ada'),
       turns: [turn('hello')],
     })
@@ -213,7 +215,7 @@ describe.each(backends)('compaction on $name', (backend) => {
       actor: 'bob',
       parts: [{ toolResult: { callId, name: 'f', result: 1 } }],
     })
-    const turns = await appendTurns(deps, tenant.as('ada'), {
+    const { turns } = await appendTurns(deps, tenant.as('ada'), {
       conversationId,
       turns: [turn('a'), call('x'), turn('b'), result('x'), turn('c'), call('y'), turn('d')],
     })
@@ -231,7 +233,7 @@ describe.each(backends)('compaction on $name', (backend) => {
 
   it('stops at a streaming turn, and continues after it is committed', async () => {
     await append(3)
-    const open = await openTurn(deps, tenant.as('bob'), {
+    const { turn: open } = await openTurn(deps, tenant.as('bob'), {
       writerToken: WRITER,
       conversationId,
       turn: { role: 'ASSISTANT' },
@@ -394,11 +396,14 @@ describe.each(backends)('compaction on $name', (backend) => {
   }, 60_000)
 
   it('uses only the summarizer that the conversation names, and deletes summaries with the conversation', async () => {
-    const named = await createConversation(world.deps, tenant.as('ada'), {
+    const { conversation: named } = await createConversation(world.deps, tenant.as('ada'), {
       compaction: { summarizerModel: 'extractive' },
     })
     await expect(
-      updateConversation(deps, tenant.as('ada'), { id: named.id, compaction: { summarizerModel: 'gpt-9' } }),
+      updateConversation(deps, tenant.as('ada'), {
+        conversationId: named.id,
+        compaction: { summarizerModel: 'gpt-9' },
+      }),
     ).rejects.toThrow(/compaction.summarizerModel: is "gpt-9"; this server has extractive, fake/)
     await expect(createConversation(deps, tenant.as('ada'), { compaction: { triggerTurns: 0 } })).rejects.toThrow(
       /at least 1/,

@@ -201,7 +201,7 @@ describe.each(backends)('input validation of appending on $name', (backend) => {
       await appendTurn(world.deps, tenant.as('ann'), { conversationId: other, turn: { role: 'USER', ...turn } })
     }
     const turns = Array(LIMITS.batchTurns).fill({ role: 'USER', content: 'a' }) as TurnInput[]
-    const appended = await appendTurns(world.deps, tenant.as('ann'), { conversationId: other, turns })
+    const { turns: appended } = await appendTurns(world.deps, tenant.as('ann'), { conversationId: other, turns })
     expect(appended.at(-1)!.seq).toBe(await tenant.lastSeq(other))
   })
 })

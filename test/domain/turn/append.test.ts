@@ -45,7 +45,7 @@ describe.each(backends)('appending on $name', (backend) => {
     it('writes a batch in its order, with the joining of each new actor before their first turn', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation()
-      const turns = await appendTurns(world.deps, tenant.as('ann'), {
+      const { turns } = await appendTurns(world.deps, tenant.as('ann'), {
         conversationId,
         turns: ['ann', 'bob', 'ann', 'bob'].map((actor, i) => ({ actor, role: 'USER', content: `t${i}` })),
       })
@@ -82,7 +82,7 @@ describe.each(backends)('appending on $name', (backend) => {
           { file: { mediaType: 'image/png', url: 'https://a.example/b.png', fileName: 'b.png' } },
         ],
       }
-      const appended = [await appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: everything })]
+      const appended = [(await appendTurn(world.deps, tenant.as('ann'), { conversationId, turn: everything })).turn]
       for (let i = 0; i < 12; i++) appended.push(await tenant.append(conversationId, 'ann', `plain ${i}`))
       const read = await getTurns(
         world.deps,
@@ -98,7 +98,7 @@ describe.each(backends)('appending on $name', (backend) => {
       const conversationId = await tenant.newConversation()
       const times = ['2023-05-08T13:56:00.000Z', '1970-01-01T00:00:00.000Z', '2023-05-08T13:55:59.999Z']
       const turns = times.map((time) => ({ role: 'USER' as const, content: time, createdAt: new Date(time) }))
-      const written = await appendTurns(world.deps, tenant.as('ann'), { conversationId, turns })
+      const { turns: written } = await appendTurns(world.deps, tenant.as('ann'), { conversationId, turns })
       expect(written.map(({ createdAt }) => createdAt.toISOString())).toEqual(times)
       const page = (await pageOfTurns(world.deps, tenant.as('ann'), [conversationId], { first: 10 })).get(
         conversationId,
@@ -220,9 +220,9 @@ describe.each(backends)('appending on $name', (backend) => {
       const conversationId = await tenant.newConversation('ann')
       const turns: TurnInput[] = [1, 2].map((n) => ({ role: 'USER', content: `t${n}`, clientId: `c${n}` }))
       const batch = { conversationId, turns }
-      const first = await appendTurns(world.deps, tenant.as('ann'), batch)
-      expect(await appendTurns(world.deps, tenant.as('ann'), batch)).toEqual(first)
-      const more = await appendTurns(world.deps, tenant.as('ann'), {
+      const { turns: first } = await appendTurns(world.deps, tenant.as('ann'), batch)
+      expect((await appendTurns(world.deps, tenant.as('ann'), batch)).turns).toEqual(first)
+      const { turns: more } = await appendTurns(world.deps, tenant.as('ann'), {
         conversationId,
         turns: [...turns, { role: 'USER', content: 't3', clientId: 'c3' }],
       })
@@ -274,9 +274,9 @@ describe.each(backends)('appending on $name', (backend) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('a')
       const input = { conversationId, expectedLastSeq: 1, turn: { role: 'USER' as const, content: 'x', clientId: 'c' } }
-      const first = await appendTurn(world.deps, tenant.as('a'), input)
+      const { turn: first } = await appendTurn(world.deps, tenant.as('a'), input)
       await tenant.append(conversationId, 'a', 'later')
-      expect(await appendTurn(world.deps, tenant.as('a'), input)).toEqual(first)
+      expect((await appendTurn(world.deps, tenant.as('a'), input)).turn).toEqual(first)
     })
   })
 

@@ -19,12 +19,14 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation(...actors)
     const append = (actor: string, parts: PartInput[], more: Partial<TurnInput> = {}) =>
-      appendTurn(world.deps, tenant.as(actor), { conversationId, turn: { role: 'ASSISTANT', parts, ...more } })
+      appendTurn(world.deps, tenant.as(actor), { conversationId, turn: { role: 'ASSISTANT', parts, ...more } }).then(
+        ({ turn }) => turn,
+      )
     const batch = (...turns: [actor: string, parts: PartInput[], more?: Partial<TurnInput>][]) =>
       appendTurns(world.deps, tenant.as('agent'), {
         conversationId,
         turns: turns.map(([actor, parts, more]) => ({ role: 'ASSISTANT', actor, parts, ...more })),
-      })
+      }).then(({ turns }) => turns)
     const before = (await tenant.lastSeq(conversationId))!
     const expectNothingNew = async () => expect(await tenant.lastSeq(conversationId)).toBe(before)
     return { tenant, conversationId, append, batch, expectNothingNew }

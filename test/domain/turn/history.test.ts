@@ -40,7 +40,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     return [tenant, conversationId]
   }
   const supersede = (tenant: Tenant, turnId: string, content: string) =>
-    supersedeTurn(world.deps, tenant.as('ann'), { turnId, turn: { role: 'USER', content } })
+    supersedeTurn(world.deps, tenant.as('ann'), { turnId, turn: { role: 'USER', content } }).then(({ turn }) => turn)
 
   describe('large turns', () => {
     const LARGE = 200_000

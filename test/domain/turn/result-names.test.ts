@@ -21,7 +21,7 @@ describe.each(backends)('the name of a tool result on $name', (backend) => {
     const viewer = tenant.as('bot')
     const conversationId = await tenant.newConversation('ada', { actor: 'bot', kind: 'AGENT' })
     const append = (...parts: PartInput[]) =>
-      appendTurn(world.deps, viewer, { conversationId, turn: { role: 'ASSISTANT', parts } })
+      appendTurn(world.deps, viewer, { conversationId, turn: { role: 'ASSISTANT', parts } }).then(({ turn }) => turn)
     return { tenant, viewer, conversationId, append }
   }
 
@@ -43,7 +43,7 @@ describe.each(backends)('the name of a tool result on $name', (backend) => {
     const answer = await append(result('c1'))
     const turn = { role: 'ASSISTANT' as const, parts: [result('c1', 'run')] }
     await expect(supersedeTurn(world.deps, viewer, { turnId: answer.id, turn })).rejects.toThrow(OTHER)
-    const open = await openTurn(world.deps, viewer, {
+    const { turn: open } = await openTurn(world.deps, viewer, {
       conversationId,
       writerToken: WRITER,
       turn: { role: 'ASSISTANT' },

@@ -20,7 +20,9 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
   const world = useWorld(backend)
 
   const edit = (tenant: Tenant, actor: string, turnId: string, content: string, more: Partial<TurnInput> = {}) =>
-    supersedeTurn(world.deps, tenant.as(actor), { turnId, turn: { role: 'USER', content, ...more } })
+    supersedeTurn(world.deps, tenant.as(actor), { turnId, turn: { role: 'USER', content, ...more } }).then(
+      ({ turn }) => turn,
+    )
   const textsOf = async (tenant: Tenant, conversationId: string, actor = 'ann', includeSuperseded = false) =>
     (await pageOfTurns(world.deps, tenant.as(actor), [conversationId], { first: 50, includeSuperseded }))
       .get(conversationId)!
@@ -110,7 +112,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
   it('replaces an aborted turn, and counts the new version', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
-    const open = await openTurn(world.deps, tenant.as('ann'), {
+    const { turn: open } = await openTurn(world.deps, tenant.as('ann'), {
       writerToken: WRITER,
       conversationId,
       turn: { role: 'ASSISTANT' },
@@ -139,27 +141,27 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
   })
 
   describe('with an audience', () => {
-    it('keeps the audience of the first version, which can be given again in any order', async () => {
+    it('keeps the audience of the first version', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob', 'cyd', 'eve')
       const { id } = await tenant.append(conversationId, 'ann', 'v1', { audience: ['bob', 'cyd'] })
       const second = await edit(tenant, 'ann', id, 'v2')
-      const third = await edit(tenant, 'ann', second.id, 'v3', { audience: ['cyd', 'bob'] })
+      const third = await edit(tenant, 'ann', second.id, 'v3')
       for (const { audience } of [second, third]) expect(audience!.toSorted()).toEqual(['ann', 'bob', 'cyd'])
       expect(await textsOf(tenant, conversationId, 'bob')).toEqual(['v3'])
       expect(await textsOf(tenant, conversationId, 'eve', true)).toEqual([])
     })
 
-    it('keeps a public turn public, and rejects any other audience', async () => {
+    it('keeps a public turn public, and rejects an audience', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
       const open = await tenant.append(conversationId, 'ann', 'v1')
       const privateTurn = await tenant.append(conversationId, 'ann', 'w1', { audience: ['bob'] })
       const last = await tenant.lastSeq(conversationId)
-      await expect(edit(tenant, 'ann', open.id, 'v2', { audience: ['bob'] })).rejects.toThrow('turn.audience')
-      await expect(edit(tenant, 'ann', privateTurn.id, 'w2', { audience: ['bob', 'eve'] })).rejects.toThrow(
-        InvalidInput,
-      )
+      for (const turn of [open, privateTurn]) {
+        const widened = edit(tenant, 'ann', turn.id, 'v2', { audience: ['bob', 'eve'] })
+        await expect(widened).rejects.toThrow('turn: Unrecognized key: "audience"')
+      }
       expect(await tenant.lastSeq(conversationId)).toBe(last)
       const second = await edit(tenant, 'ann', open.id, 'v2')
       expect(second.audience).toBeNull()
@@ -225,7 +227,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
       supersedeTurn(world.deps, tenant.as(actor), {
         turnId: turns[actor].id,
         turn: { role: 'TOOL', parts: parts(callId) },
-      })
+      }).then(({ turn }) => turn)
     await expect(answer('eve', 'k')).rejects.toThrow('answers tool call "k"')
     await expect(answer('bob', 'k2')).rejects.toThrow(InvalidInput)
     expect((await answer('bob', 'k')).parts).toHaveLength(1)
