@@ -125,12 +125,12 @@ export async function createConversation(
     await writeFirstParticipants(
       tx,
       conversationId,
-      participants.map(({ actor, kind, displayName, history }, index) => ({
+      participants.map(({ actor, kind, displayName, historyVisibility }, index) => ({
         actor,
         kind: kind ?? 'HUMAN',
         displayName: displayName ?? null,
-        history: history ?? 'ALL',
-        windowStart: windowsAfterJoining([], history ?? 'ALL', index + 1)[0]!,
+        historyVisibility: historyVisibility ?? 'ALL',
+        windowStart: windowsAfterJoining([], historyVisibility ?? 'ALL', index + 1)[0]!,
       })),
     )
     if (last > 0) afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first: 1, last }]))

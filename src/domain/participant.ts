@@ -4,7 +4,12 @@ import { z } from 'zod'
 import { InvalidInput, LimitReached, NotFound } from '../errors.ts'
 import { HistoryVisibility, ParticipantKind } from '../store/generated/enums.ts'
 import { countUnread, participantKey } from '../store/sql/turn/count-turns.ts'
-import { readParticipants, type ParticipantRow } from '../store/sql/participant/read-participants.ts'
+import {
+  readParticipants,
+  readParticipantsByKey,
+  type ParticipantKey,
+  type ParticipantRow,
+} from '../store/sql/participant/read-participants.ts'
 import { writeEntry } from '../store/sql/event/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
 import { lockConversation, notParticipant, requireConversation } from './authorize.ts'
@@ -31,7 +36,7 @@ export const participantInput = z.object({
   actor: name,
   kind: z.enum(ParticipantKind).nullish(),
   displayName: text(200).nullish(),
-  history: z.enum(HistoryVisibility).nullish(),
+  historyVisibility: z.enum(HistoryVisibility).nullish(),
 })
 
 /**
@@ -48,6 +53,17 @@ export async function getParticipants(
     byConversation.get(row.conversationId)?.push(toParticipant(row))
   }
   return byConversation
+}
+
+/** Returns the present or former participant of each key, in order; null for an actor who never joined. */
+export async function getParticipantsByKey(
+  { pool }: Pick<Platform, 'pool'>,
+  viewer: Viewer,
+  keys: readonly ParticipantKey[],
+): Promise<(Participant | null)[]> {
+  const rows = await readParticipantsByKey(pool, viewer, keys)
+  const byKey = new Map(rows.map((row) => [participantKey(row.conversationId, row.actor), toParticipant(row)]))
+  return keys.map(({ conversationId, actor }) => byKey.get(participantKey(conversationId, actor)) ?? null)
 }
 
 /** Returns a present or former participant; null for an actor who never joined. */
@@ -96,8 +112,8 @@ export async function getUnreadCounts(
 }
 
 /** Returns the history windows after joining at entry `seq`. */
-export function windowsAfterJoining(before: readonly number[], history: HistoryVisibility, seq: number): number[] {
-  return history === 'ALL' ? [1] : [...before, seq]
+export function windowsAfterJoining(before: readonly number[], visibility: HistoryVisibility, seq: number): number[] {
+  return visibility === 'ALL' ? [1] : [...before, seq]
 }
 
 /** Returns the history windows after leaving at entry `seq`; that entry is still in view. */
@@ -125,14 +141,14 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
     const displayName = given.displayName ?? existing?.displayName
     if (isPresent && existing.displayName === (displayName ?? null)) return
     const seq = await writeEntry(tx, conversationId, isPresent ? 'UPDATED' : 'JOINED', { actor: given.actor })
-    const history = given.history ?? 'ALL'
+    const historyVisibility = given.historyVisibility ?? 'ALL'
     const joined = {
       kind: given.kind ?? 'HUMAN',
-      history,
+      historyVisibility,
       leftAt: null,
       removed: false,
       joinedAt: new Date(),
-      windows: windowsAfterJoining(existing?.windows ?? [], history, seq),
+      windows: windowsAfterJoining(existing?.windows ?? [], historyVisibility, seq),
     }
     await tx.participant.upsert({
       where: key,

@@ -32,7 +32,7 @@ export const viewIn = <V extends View>(
 export const seesConversation = ({ windows }: Pick<View, 'windows'>): boolean => windows.length > 0
 
 /** The fields of a turn or fact that determine its visibility. A null audience includes every participant. */
-export type VisibilityFields = { seq: number; rootSeq: number; audience: readonly string[] | null }
+export type VisibilityFields = { seq: number; position: number; audience: readonly string[] | null }
 
 /** Whether the windows are open at `seq`, that is, whether an odd number of boundaries is at or before it. */
 export function isOpenAt(windows: readonly number[], seq: number): boolean {
@@ -45,19 +45,19 @@ export function isOpenAt(windows: readonly number[], seq: number): boolean {
 }
 
 /**
- * Whether the view contains this version of a turn: its seq and root seq are in windows, and its audience, if any,
+ * Whether the view contains this version of a turn: its seq and position are in windows, and its audience, if any,
  * includes the actor.
  */
 export function sees(view: View, turn: VisibilityFields): boolean {
   return (
     isOpenAt(view.windows, turn.seq)
-    && (turn.rootSeq === turn.seq || isOpenAt(view.windows, turn.rootSeq))
+    && (turn.position === turn.seq || isOpenAt(view.windows, turn.position))
     && (turn.audience === null || (view.actor !== null && turn.audience.includes(view.actor)))
   )
 }
 
-/** The first and last root seq that a summary covers, and the greatest seq of the versions it was made from. */
-type SummaryRange = { fromSeq: number; toSeq: number; newestSeq: number }
+/** The first and last position that a summary covers, and the greatest seq of the versions it was made from. */
+type SummaryRange = { fromPosition: number; toPosition: number; newestSeq: number }
 
 /**
  * Whether the seqs from `from` to `to`, both included, overlap a window (`first` 0), or a gap before, between or after
@@ -73,12 +73,12 @@ function overlaps({ windows }: Pick<View, 'windows'>, first: -1 | 0, from: numbe
 }
 
 /** Whether the windows contain every version that the summary was made from. */
-export const seesAllOf = (view: Pick<View, 'windows'>, { fromSeq, newestSeq }: SummaryRange): boolean =>
-  !overlaps(view, -1, fromSeq, newestSeq)
+export const seesAllOf = (view: Pick<View, 'windows'>, { fromPosition, newestSeq }: SummaryRange): boolean =>
+  !overlaps(view, -1, fromPosition, newestSeq)
 
 /** Whether the windows contain none of the turns that the summary covers. */
-export const seesNoneOf = (view: Pick<View, 'windows'>, { fromSeq, toSeq }: SummaryRange): boolean =>
-  !overlaps(view, 0, fromSeq, toSeq)
+export const seesNoneOf = (view: Pick<View, 'windows'>, { fromPosition, toPosition }: SummaryRange): boolean =>
+  !overlaps(view, 0, fromPosition, toPosition)
 
 /** Whether the view contains every turn without an audience, so that the conversation's counters apply to it. */
 export function seesAllPublic(view: View): boolean {

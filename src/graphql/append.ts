@@ -11,21 +11,21 @@ import { ContentPartInput } from './content.ts'
 import { orErrors, payload } from './result.ts'
 import { RoleEnum, turnEdge, TurnEdge } from './turn.ts'
 
-export const TokenCountsInput = builder.inputType('TokenCountsInput', {
-  description: 'Tokens as a provider billed them for making a turn.',
+export const TokenUsageInput = builder.inputType('TokenUsageInput', {
+  description: 'Numbers of tokens that a provider billed for generating a turn.',
   fields: (t) => ({
-    prompt: t.int({ required: true, description: 'Tokens the model was shown.' }),
-    completion: t.int({ required: true, description: 'Tokens the model wrote.' }),
+    prompt: t.int({ required: true, description: 'Number of input tokens.' }),
+    completion: t.int({ required: true, description: 'Number of output tokens.' }),
   }),
 })
 
-const SourceInput = builder.inputType('SourceInput', {
-  description: 'A piece of a document that a turn was drawn from. Kept as it is given.',
+const CitationInput = builder.inputType('CitationInput', {
+  description: 'A passage of a document on which a turn is based. Stored as given.',
   fields: (t) => ({
-    documentId: t.string({ description: 'The document, by an id of your own; at most 1,000 characters.' }),
-    documentName: t.string({ description: 'A name to cite the document by; at most 1,000 characters.' }),
-    chunk: t.string({ description: 'The passage itself, or an id of it; at most 65,536 characters.' }),
-    score: t.float({ description: 'How well it matched, on a scale of your own.' }),
+    documentId: t.string({ description: 'Id of the document in your application; at most 1,000 characters.' }),
+    documentName: t.string({ description: 'Name of the document, for display; at most 1,000 characters.' }),
+    chunk: t.string({ description: 'Text of the passage, or its id in your application; at most 65,536 characters.' }),
+    score: t.float({ description: 'Relevance of the passage, on a scale of your own.' }),
   }),
 })
 
@@ -41,11 +41,17 @@ const turnFields = (t: InputFieldBuilder) => ({
       + 'content is the same, and a Conflict if not.',
   }),
   pinned: t.boolean({ description: 'Whether every context is to keep it, however old it gets; no when left out.' }),
-  tokens: t.field({ type: TokenCountsInput, description: 'Tokens as the provider billed them.' }),
+  tokenUsage: t.field({
+    type: TokenUsageInput,
+    description: 'Numbers of tokens that the provider billed for generating the turn.',
+  }),
   model: t.string({ description: "The model that wrote it, by its provider's name." }),
   adapter: t.string({ description: 'The program that called the model.' }),
   traceId: t.string({ description: 'The trace, in your own tracing, that made it.' }),
-  sources: t.field({ type: [SourceInput], description: 'What it was drawn from, at most 100 passages.' }),
+  citations: t.field({
+    type: [CitationInput],
+    description: 'Passages of documents on which the turn is based, at most 100.',
+  }),
   metadata: t.field({
     type: 'JSON',
     description:

@@ -34,6 +34,8 @@ export const builder = new SchemaBuilder<{
     Viewer: Viewer
   }
   Scalars: {
+    // Output only.
+    BigInt: { Input: never; Output: number }
     DateTime: { Input: Date; Output: Date }
     ID: { Input: string; Output: string }
     // An input may be any JSON value. For a field that requires an object, the domain rejects other values.

@@ -87,15 +87,16 @@ const ContextMessage = builder
         description: 'All that it says, in order. What others did with tools is told in words here.',
         resolve: ({ parts }) => parts,
       }),
-      tokens: t.exposeInt('tokens', {
-        description: 'What it takes in the rendering that takes most for it, marks and overhead included.',
+      tokenCount: t.exposeInt('tokenCount', {
+        description:
+          'Token count of the message in the rendering that needs the most tokens for it, formatting included.',
       }),
-      sources: t.field({
+      sourceIds: t.field({
         type: ['ID'],
         description:
-          'Ids of the turns or facts it was made of, or of the summary that it is; of profiles, the users. Empty for '
-          + "the conversation's system prompt alone.",
-        resolve: ({ sources }) => sources,
+          'Ids of the turns, facts or summary from which the message was made; user ids for profiles. Empty for the '
+          + "conversation's system prompt.",
+        resolve: ({ sourceIds }) => sourceIds,
       }),
     }),
   })
@@ -113,11 +114,11 @@ const ContextItem = builder
       sourceIds: t.field({
         type: ['ID'],
         description:
-          'The turns, facts or summaries it stands for; of profiles, the users. Of turns and facts that were left out, '
-          + 'those that were read: the reason says whether there are more before them.',
+          'Ids of the turns, facts or summaries of this item; user ids for profiles. Of the turns and facts that were left '
+          + 'out, only those that were read; `reason` says whether earlier ones exist.',
         resolve: ({ sourceIds }) => sourceIds,
       }),
-      tokens: t.exposeInt('tokens', { description: 'What they take, or would have taken.' }),
+      tokenCount: t.exposeInt('tokenCount', { description: 'Token count of the item, included or not.' }),
       included: t.exposeBoolean('included', { description: 'Whether they are in the context.' }),
       reason: t.exposeString('reason', { description: 'Why they are, or are not; for people.' }),
     }),
@@ -151,10 +152,10 @@ const Context = builder.objectRef<Built>('Context').implement({
         return messages.length > RENDERED_AT_ONCE ? yieldToEventLoop().then(rendered) : rendered()
       },
     }),
-    tokens: t.exposeInt('tokens', {
+    tokenCount: t.exposeInt('tokenCount', {
       description:
-        'Of the rendering that takes most, counted as the JSON that is sent and 4 for each message. Never above the '
-        + 'budget.',
+        'Token count of the messages in the rendering that needs the most tokens: the JSON that is sent, and 4 tokens for '
+        + 'each message. Never above `tokenBudget`.',
     }),
     tokenBudget: t.exposeInt('tokenBudget', { description: 'What was asked for.' }),
     truncated: t.exposeBoolean('truncated', {
@@ -231,8 +232,9 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     }),
     sinceSeq: t.int({
       description:
-        'Only turns whose place lies after this journal entry, such as the `lastReadSeq` of a participant; '
-        + 'instructions and pinned turns stand nevertheless.',
+        'Only turns whose newest version was written, committed or aborted after this journal entry, such as the '
+        + '`lastReadSeq` of a participant: new turns, and turns edited since, which keep their position. Instructions and '
+        + 'pinned turns are included anyway; summaries are not.',
     }),
     query: t.string({
       description: 'What to recall for: 1 to 10,000 characters. The words of the newest USER message when left out.',

@@ -55,7 +55,8 @@ builder.objectType('Conversation', {
       resolve: (conversation, _, context) =>
         conversation.counts?.turnCount ?? countTurnsOf(conversation, context).then(({ turnCount }) => turnCount),
     }),
-    tokenCount: t.int({
+    tokenCount: t.field({
+      type: 'BigInt',
       description: 'Tokens of the turns in `turnCount`, as the server counts them.',
       extensions: PER_VIEWER,
       resolve: (conversation, _, context) =>

@@ -12,10 +12,12 @@ builder.objectType('EmbeddingProgress', {
       description:
         'The model whose vectors searches use: the one before, until the chosen one has read every conversation.',
     }),
-    done: t.exposeInt('done', {
+    done: t.expose('done', {
+      type: 'BigInt',
       description: "Entries of the conversations' journals that the chosen model has read.",
     }),
-    remaining: t.exposeInt('remaining', {
+    remaining: t.expose('remaining', {
+      type: 'BigInt',
       description: 'Entries that it has yet to read; 0 when searches find all turns.',
     }),
     perSecond: t.exposeFloat('perSecond', { description: 'Entries that all processes together read, of late.' }),

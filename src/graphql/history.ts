@@ -1,6 +1,7 @@
-// Conversation.history: the newest turns in one list, optionally with summaries. Conversation.turns (turn.ts) returns
-// pages.
+// Conversation.history: the newest turns in one list, optionally with summaries, paged by position. Conversation.turns
+// (turn.ts) returns pages with cursors.
 
+import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
 import { isSummary } from '../domain/summary/history.ts'
 import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
@@ -11,7 +12,7 @@ import { PER_VIEWER } from './sharing.ts'
 import { viewAs } from './viewer.ts'
 
 const HistoryEntry = builder.unionType('HistoryEntry', {
-  description: "What stands in a conversation's history: what was said, or a summary in the place of that.",
+  description: 'An item of the history: a turn, or a summary that replaces the turns that it covers.',
   types: ['Turn', 'Summary'],
   resolveType: (entry) => (isSummary(entry) ? 'Summary' : 'Turn'),
 })
@@ -20,24 +21,26 @@ builder.objectField('Conversation', 'history', (t) =>
   t.field({
     type: [HistoryEntry],
     description:
-      'The newest turns as the viewer sees them, newest versions only, oldest first; with `includeSummaries`, '
-      + 'summaries too.',
+      'The newest turns that the viewer sees, each in its newest version, in ascending order of position. An edited turn '
+      + 'keeps its position.',
     extensions: PER_VIEWER,
     args: {
       limit: t.arg.int({
-        defaultValue: 50,
-        description: "Turns at most: 1 up to the server's page size, 200 by default.",
-      }),
-      before: t.arg.int({
+        defaultValue: DEFAULT_PAGE_SIZE,
         description:
-          "Only what stands before this journal entry's number: the `seq` of the oldest turn at hand, or the "
-          + '`fromSeq` of a summary.',
+          `Maximum number of items to return. Defaults to ${DEFAULT_PAGE_SIZE}; at most the server's page size, 200 by `
+          + 'default.',
+      }),
+      beforePosition: t.arg.int({
+        description:
+          'Returns only items with a lower position: turns with a lower `position`, and summaries with a lower '
+          + '`fromPosition`. To read the page before, pass the value of the first item. Without it, the list ends with the '
+          + 'newest turn.',
       }),
       includeSummaries: t.arg.boolean({
         defaultValue: false,
         description:
-          'Whether summaries stand in the place of the turns that they cover. They count towards `limit`, the turns '
-          + 'do not.',
+          'Whether summaries replace the turns that they cover. A summary counts as one item of `limit`. Defaults to false.',
       }),
       as: t.arg.string({
         description: "In whose view; the viewer's when left out. It holds for all that is selected below.",

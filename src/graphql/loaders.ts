@@ -10,12 +10,12 @@ import type { PresenceState } from '../domain/presence-state.ts'
 import { NO_PAGE, type Page } from '../domain/page.ts'
 import { getFactPages, getFacts, type Fact, type FactsOfConversationArgs } from '../domain/fact/fact.ts'
 import { getFactSourcePages, type FactSource, type FactSourcesArgs } from '../domain/fact/source.ts'
-import { getParticipants, getUnreadCounts, type Participant } from '../domain/participant.ts'
+import { getParticipants, getParticipantsByKey, getUnreadCounts, type Participant } from '../domain/participant.ts'
 import { getPresence } from '../domain/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../domain/summary/history.ts'
 import { coveringSummaries, getSummaries, type Summary } from '../domain/summary/summary.ts'
 import { countOfTurns, history, pageOfTurns, type HistoryArgs, type TurnsArgs } from '../domain/turn/history.ts'
-import { getNextVersions, getPreviousVersions, getTurns, type Turn } from '../domain/turn/turn.ts'
+import { getNextVersions, getPreviousVersions, getTurns, getVersionNumbers, type Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
 import { NotFound } from '../errors.ts'
 import { readFor } from './inherited-view.ts'
@@ -112,6 +112,15 @@ export const loadNextVersion = withoutArgs<Turn | null>(byId('next version', get
 /** The version that the turn superseded; null if there is none in the viewer's view. */
 export const loadPreviousVersion = withoutArgs<Turn | null>(byId('previous version', getPreviousVersions, itself, null))
 
+const versionNumbers = withoutArgs<number | null>(byId('version number', getVersionNumbers, none, null))
+
+/** The number of a version that was just read, among those in the viewer's view. @throws NotFound if it is gone since */
+export async function loadVersionNumber(context: RequestContext, viewer: Viewer, turnId: string): Promise<number> {
+  const version = await versionNumbers(context, viewer, turnId)
+  if (version === null) throw new NotFound('turn', turnId)
+  return version
+}
+
 /** Number of committed turns in the viewer's view of the conversation, and number of their tokens. */
 export const loadTurnCount = withoutArgs(byId('turn count', countOfTurns, none, { turnCount: 0, tokenCount: 0 }))
 
@@ -172,6 +181,17 @@ const presences = inOrder<ParticipantKey, undefined, PresenceState>(
   none,
   participantKey,
 )
+
+const participants = inOrder<ParticipantKey, undefined, Participant | null>(
+  'participant',
+  getParticipantsByKey,
+  itself,
+  participantKey,
+)
+
+/** The present or former participant; null for an actor who never joined. */
+export const loadParticipant = (context: RequestContext, viewer: Viewer, participant: ParticipantKey) =>
+  participants(context, viewer, participant, undefined)
 
 /** Number of turns by other actors that the participant has not read and that both it and the viewer see. */
 export const loadUnreadCount = (context: RequestContext, viewer: Viewer, participant: ParticipantKey) =>

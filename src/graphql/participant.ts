@@ -5,7 +5,7 @@ import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
 import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
-import { loadParticipants, loadUnreadCount } from './loaders.ts'
+import { loadParticipant, loadParticipants, loadUnreadCount } from './loaders.ts'
 import { readFor, viewerOf } from './inherited-view.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { orErrors, payload } from './result.ts'
@@ -20,10 +20,12 @@ export const ParticipantKindEnum = builder.enumType('ParticipantKind', {
 })
 
 const HistoryVisibilityEnum = builder.enumType('HistoryVisibility', {
-  description: 'How much of the past joining gives.',
+  description: 'How much of the earlier history a participant sees.',
   values: {
-    ALL: { description: 'Everything that was ever said in the conversation, and is not for others only.' },
-    SINCE_JOINED: { description: 'What comes after joining, and the earlier stays in the conversation, if any.' },
+    ALL: { description: 'All turns, except turns whose audience excludes the participant.' },
+    SINCE_JOINED: {
+      description: 'Turns written after the participant joined, and during earlier stays in the conversation.',
+    },
   } as const,
 })
 
@@ -41,9 +43,9 @@ builder.objectType('Participant', {
       nullable: true,
       description: 'A name to show; null where `actor` has to do.',
     }),
-    history: t.expose('history', {
+    historyVisibility: t.expose('historyVisibility', {
       type: HistoryVisibilityEnum,
-      description: 'How much of the past the newest joining gave.',
+      description: 'How much of the earlier history the participant got when it joined last.',
     }),
     joinedAt: t.expose('joinedAt', { type: 'DateTime', description: 'When they joined, the last time that they did.' }),
     leftAt: t.expose('leftAt', {
@@ -73,6 +75,18 @@ builder.objectField('Conversation', 'participants', (t) =>
   }),
 )
 
+builder.objectField('Turn', 'author', (t) =>
+  t.field({
+    type: 'Participant',
+    nullable: true,
+    description:
+      'The author as a present or former participant of the conversation. Every author is one, so this is null only if the '
+      + 'conversation was deleted after the turn was read.',
+    extensions: SHAREABLE,
+    resolve: (turn, _, context) => loadParticipant(context, viewerOf(context, turn), turn),
+  }),
+)
+
 export const ParticipantInput = builder.inputType('ParticipantInput', {
   description: 'Somebody who is to be in a conversation.',
   fields: (t) => ({
@@ -82,10 +96,12 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
     }),
     kind: t.field({ type: ParticipantKindEnum, defaultValue: 'HUMAN', description: 'What sort of actor it is.' }),
     displayName: t.string({ description: 'A name to show, at most 200 characters.' }),
-    history: t.field({
+    historyVisibility: t.field({
       type: HistoryVisibilityEnum,
       defaultValue: 'ALL',
-      description: 'How much of what was said before they will see. It counts when they join, not while they are in.',
+      description:
+        'How much of the earlier history the participant sees. Defaults to ALL. Takes effect on joining; ignored for a present '
+        + 'participant.',
     }),
   }),
 })

@@ -193,11 +193,11 @@ const RecallInput = builder.inputType('RecallInput', {
     }),
     createdAfter: t.field({
       type: 'DateTime',
-      description: 'Turns said, facts observed and summaries written at this time or later.',
+      description: 'Turns and summaries created, and facts observed, at this time or later.',
     }),
     createdBefore: t.field({
       type: 'DateTime',
-      description: 'Turns said, facts observed and summaries written earlier than this.',
+      description: 'Turns and summaries created, and facts observed, before this time.',
     }),
     metadata: t.field({
       type: 'JSON',

@@ -1,4 +1,4 @@
-// The custom scalars: DateTime and JSON.
+// The custom scalars: DateTime, BigInt and JSON.
 
 import { GraphQLError } from 'graphql'
 import { builder } from './builder.ts'
@@ -24,15 +24,24 @@ function parseDateTime(value: unknown): Date {
 
 builder.scalarType('DateTime', {
   description:
-    'A moment: ISO 8601 with its zone, like `2026-03-01T09:30:00.000Z`. Taken in any zone, to the millisecond; '
-    + 'answered in UTC.',
+    'A time in ISO 8601 with a time zone, for example `2026-03-01T09:30:00.000Z`. Inputs may have any time zone, and are '
+    + 'rounded down to milliseconds; outputs are in UTC.',
+  specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
   serialize: (date) => date.toISOString(),
   parseValue: parseDateTime,
 })
 
+builder.scalarType('BigInt', {
+  description:
+    'An integer from 0 to 9,007,199,254,740,991 (2^53 − 1), as a JSON number. For counts that may exceed the range of Int.',
+  specifiedByURL: 'https://tc39.es/ecma262/#sec-number.max_safe_integer',
+  serialize: (count) => count,
+})
+
 // The default parseLiteral of graphql-js calls parseValue, and substitutes variables inside the literal.
 builder.scalarType('JSON', {
-  description: 'Any JSON value: what the caller gave comes back. As a literal it may hold variables.',
+  description: 'Any JSON value. As a literal, it may contain variables.',
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259',
   serialize: (value) => value,
   parseValue: (value) => value as Record<string, unknown>,
 })

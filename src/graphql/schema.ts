@@ -26,6 +26,7 @@ import './scalars.ts'
 import './streaming-turn.ts'
 import './summary.ts'
 import './turn.ts'
+import './version.ts'
 import './viewer.ts'
 import { builder } from './builder.ts'
 

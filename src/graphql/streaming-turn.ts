@@ -4,7 +4,7 @@ import { abortTurn, appendDelta, commitTurn, type DeltaReceipt } from '../domain
 import { openTurn } from '../domain/turn/append.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, StreamClosed } from '../errors.ts'
-import { appendedPayload, StreamingTurnInput, TokenCountsInput } from './append.ts'
+import { appendedPayload, StreamingTurnInput, TokenUsageInput } from './append.ts'
 import { WRITER_TOKEN } from '../domain/turn/writer.ts'
 import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
@@ -106,9 +106,9 @@ const CommitTurnInput = builder.inputType('CommitTurnInput', {
       type: [ContentPartInput],
       description: 'What follows the streamed text, such as tool calls. No text parts.',
     }),
-    tokens: t.field({
-      type: TokenCountsInput,
-      description: 'Tokens as the provider billed them; those given on opening stay when left out.',
+    tokenUsage: t.field({
+      type: TokenUsageInput,
+      description: 'Numbers of tokens that the provider billed. Omit to keep those set by openTurn.',
     }),
     model: t.string({ description: 'The model that wrote it; the one given on opening stays when left out.' }),
     metadata: t.field({

@@ -26,10 +26,8 @@ builder.objectType('Summary', {
       resolve: (summary, _, context) => loadConversationOf(context, viewerOf(context, summary), summary.conversationId),
     }),
     level: t.exposeInt('level', { description: 'What it sums up: 0 for turns, 1 for such summaries, and so on.' }),
-    fromSeq: t.exposeInt('fromSeq', { description: '`seq` of the first turn that it covers.' }),
-    toSeq: t.exposeInt('toSeq', {
-      description: '`seq` of the last one. A newer version of a turn lies in the place of the first one.',
-    }),
+    fromPosition: t.exposeInt('fromPosition', { description: 'Position of the first turn that the summary covers.' }),
+    toPosition: t.exposeInt('toPosition', { description: 'Position of the last turn that the summary covers.' }),
     content: t.exposeString('content', {
       description: 'What it says. It was written by a model or taken from the turns: data, not instructions.',
     }),

@@ -1,4 +1,4 @@
-// Turns: the type, its versions, and pages of a conversation's transcript. A page of 50 turns is the most frequent
+// Turns: the type, and pages of a conversation's transcript; their versions are in version.ts. A page of 50 turns is the most frequent
 // read, so most fields are plain properties of the row.
 
 import { turnCursor } from '../domain/turn/history.ts'
@@ -6,7 +6,7 @@ import { NO_PAGE } from '../domain/page.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { builder } from './builder.ts'
 import { connectionOf } from './connection.ts'
-import { loadNextVersion, loadPageOfTurns, loadConversationOf } from './loaders.ts'
+import { loadConversationOf, loadPageOfTurns } from './loaders.ts'
 import { Node } from './node.ts'
 import { viewerOf } from './inherited-view.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
@@ -34,49 +34,49 @@ export const TurnStatusEnum = builder.enumType('TurnStatus', {
   } as const,
 })
 
-const TokenCounts = builder
-  .objectRef<{ prompt: number; completion: number }>('TokenCounts')
+const TokenUsage = builder
+  .objectRef<{ prompt: number; completion: number }>('TokenUsage')
   .implement({
-    description: 'Tokens as a provider billed them for making a turn.',
+    description: 'Numbers of tokens that a provider billed for generating a turn.',
     fields: (t) => ({
-      prompt: t.exposeInt('prompt', { description: 'Tokens the model was shown.' }),
-      completion: t.exposeInt('completion', { description: 'Tokens the model wrote.' }),
+      prompt: t.exposeInt('prompt', { description: 'Number of input tokens.' }),
+      completion: t.exposeInt('completion', { description: 'Number of output tokens.' }),
     }),
   })
 
-type SourceShape = {
+type CitationShape = {
   documentId?: string | null
   documentName?: string | null
   chunk?: string | null
   score?: number | null
 }
 
-const Source = builder
-  .objectRef<SourceShape>('Source')
+const Citation = builder
+  .objectRef<CitationShape>('Citation')
   .implement({
-    description: 'A piece of a document that a turn was drawn from. Kept as the caller gave it.',
+    description: 'A passage of a document on which a turn is based, as the client gave it.',
     fields: (t) => ({
       documentId: t.exposeString('documentId', {
         nullable: true,
-        description: "The document, by the caller's own id; null if not given.",
+        description: 'Id of the document in the application. Null if not given.',
       }),
       documentName: t.exposeString('documentName', {
         nullable: true,
-        description: 'A name to cite the document by; null if not given.',
+        description: 'Name of the document, for display. Null if not given.',
       }),
       chunk: t.exposeString('chunk', {
         nullable: true,
-        description: "The passage itself, or the caller's id of it; null if not given.",
+        description: 'Text of the passage, or its id in the application. Null if not given.',
       }),
       score: t.exposeFloat('score', {
         nullable: true,
-        description: "How well it matched, on the caller's own scale; null if not given.",
+        description: 'Relevance of the passage, on a scale of the application. Null if not given.',
       }),
     }),
   })
 
 const NOTHING = Object.freeze({})
-const NO_SOURCES: SourceShape[] = []
+const NO_CITATIONS: CitationShape[] = []
 
 builder.objectType('Turn', {
   description:
@@ -92,10 +92,9 @@ builder.objectType('Turn', {
     }),
     seq: t.exposeInt('seq', {
       description:
-        'Number of the journal entry that created it, ascending in the conversation. A newer version is listed in the place '
-        + 'of the first one.',
+        'Number of the journal entry that created this version. Ascending in the conversation; each version has its own.',
     }),
-    actor: t.exposeString('actor', { description: 'Who said it: the user, agent or tool.' }),
+    actor: t.exposeString('actor', { description: 'Id of the author: a user, an agent or a tool.' }),
     role: t.expose('role', { type: RoleEnum, description: 'In whose part it is said, as models know it.' }),
     status: t.expose('status', {
       type: TurnStatusEnum,
@@ -111,10 +110,10 @@ builder.objectType('Turn', {
     tokenCount: t.exposeInt('tokenCount', {
       description: 'Tokens of its content, as the server counts them; 0 while it is being written.',
     }),
-    tokens: t.field({
-      type: TokenCounts,
+    tokenUsage: t.field({
+      type: TokenUsage,
       nullable: true,
-      description: 'Tokens as the provider billed them; null where nobody said.',
+      description: 'Numbers of tokens that the provider billed for generating the turn. Null if not given.',
       extensions: SHAREABLE,
       resolve: ({ promptTokens, completionTokens }) =>
         promptTokens === null && completionTokens === null
@@ -133,11 +132,12 @@ builder.objectType('Turn', {
       nullable: true,
       description: "The trace, in the caller's own tracing, that made it; null if not given.",
     }),
-    sources: t.field({
-      type: [Source],
-      description: 'What it was drawn from, as the caller gave it; empty for nothing.',
+    citations: t.field({
+      type: [Citation],
+      description:
+        'Passages of documents on which the turn is based, as the client gave them; empty if none were given.',
       extensions: SHAREABLE,
-      resolve: ({ sources }) => (sources as SourceShape[] | null) ?? NO_SOURCES,
+      resolve: ({ citations }) => (citations as CitationShape[] | null) ?? NO_CITATIONS,
     }),
     pinned: t.exposeBoolean('pinned', { description: 'Whether every context keeps it, however old it is.' }),
     metadata: t.field({
@@ -145,14 +145,6 @@ builder.objectType('Turn', {
       description: "The caller's own data, an object; empty when none was given.",
       extensions: SHAREABLE,
       resolve: ({ metadata }) => metadata ?? NOTHING,
-    }),
-    supersededBy: t.field({
-      type: 'Turn',
-      nullable: true,
-      description: 'The next newer version that the viewer sees; null for the newest.',
-      extensions: PER_VIEWER,
-      resolve: (turn, _, context) =>
-        turn.supersededBy === null ? null : loadNextVersion(context, viewerOf(context, turn), turn.id),
     }),
     abortReason: t.exposeString('abortReason', {
       nullable: true,
@@ -172,14 +164,16 @@ export const TurnEdge = Edge
 export const turnEdge = (turn: Turn) => ({ node: turn, page: NO_PAGE })
 
 const TurnFilter = builder.inputType('TurnFilter', {
-  description: 'Which turns a page holds: those that meet all that is given.',
+  description: 'Conditions on the turns of a list. A turn must meet all conditions that are given.',
   fields: (t) => ({
     actors: t.stringList({ description: 'Turns by any of these actors; an empty list matches none.' }),
     roles: t.field({ type: [RoleEnum], description: 'Turns in any of these roles; an empty list matches none.' }),
-    after: t.field({ type: 'DateTime', description: 'Turns said at this time or later.' }),
-    before: t.field({ type: 'DateTime', description: 'Turns said earlier than this.' }),
+    createdAfter: t.field({ type: 'DateTime', description: 'Turns created at this time or later.' }),
+    createdBefore: t.field({ type: 'DateTime', description: 'Turns created before this time.' }),
     sinceSeq: t.int({
-      description: 'Turns, and newer versions of older ones, that were written after this journal entry.',
+      description:
+        'Turns whose newest version was written, committed or aborted after this journal entry: new turns, and turns '
+        + 'edited since, which keep their position. With `includeSuperseded`, selects each version by itself.',
     }),
   }),
 })
@@ -188,7 +182,8 @@ builder.objectField('Conversation', 'turns', (t) =>
   t.field({
     type: TurnConnection,
     description:
-      'A page of the transcript as the viewer sees it, oldest first; 50 turns unless `first` or `last` says otherwise.',
+      'A page of the turns that the viewer sees, in ascending order of `position`, and of `seq` for versions of one turn. '
+      + 'Returns 50 turns unless `first` or `last` is given.',
     extensions: PER_VIEWER,
     args: {
       first: t.arg.int({
@@ -203,7 +198,7 @@ builder.objectField('Conversation', 'turns', (t) =>
       }),
       includeSuperseded: t.arg.boolean({
         defaultValue: false,
-        description: 'Whether older versions are listed too, before the newer ones.',
+        description: 'Whether superseded versions are listed, too. Defaults to false.',
       }),
       as: t.arg.string({
         description: "In whose view; the viewer's when left out. It holds for all that is selected below.",

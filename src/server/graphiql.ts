@@ -157,9 +157,9 @@ query Context($conversationId: ID!) {
     semanticRecall: { k: 3 }
   }) {
     ... on Context {
-      tokens stablePrefixTokens
+      tokenCount stablePrefixTokens
       messages { role name content }
-      items { kind included reason tokens }
+      items { kind included reason tokenCount }
     }
     ... on UserError { code message }
   }

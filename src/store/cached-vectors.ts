@@ -124,13 +124,13 @@ function joined(slices: readonly ConversationVectors[]): ConversationVectors {
   const whole: ConversationVectors = {
     conversationId: slices[0]!.conversationId,
     count,
-    rootSeqs: new Int32Array(count),
+    positions: new Int32Array(count),
     seqs: new Int32Array(count),
     vectors: new Float32Array(count * dimension),
   }
   let at = 0
   for (const slice of slices) {
-    whole.rootSeqs.set(slice.rootSeqs, at)
+    whole.positions.set(slice.positions, at)
     whole.seqs.set(slice.seqs, at)
     whole.vectors.set(slice.vectors, at * dimension)
     at += slice.count

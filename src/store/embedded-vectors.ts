@@ -19,7 +19,10 @@ const YIELD_AFTER = 700_000
 const CHECKED_AT_ONCE = 5_000
 
 /** Some turns, without their vectors, and the similarity of each to the query. */
-type Compared = { turns: Pick<ConversationVectors, 'conversationId' | 'rootSeqs' | 'seqs'>; similarities: Float32Array }
+type Compared = {
+  turns: Pick<ConversationVectors, 'conversationId' | 'positions' | 'seqs'>
+  similarities: Float32Array
+}
 
 /** Compares the query with every turn of the conversations. */
 async function compareAll(
@@ -119,7 +122,7 @@ function best(compared: readonly Compared[], count: number): FoundTurn[] {
   prune()
   return kept.map(({ turns, i, similarity }): FoundTurn => ({
     conversationId: turns.conversationId,
-    rootSeq: turns.rootSeqs[i]!,
+    position: turns.positions[i]!,
     seq: turns.seqs[i]!,
     similarity,
   }))

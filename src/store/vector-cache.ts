@@ -18,8 +18,8 @@ type VectorCache = {
 /** Estimated memory of a cached conversation besides its arrays, in bytes. */
 const CONVERSATION_BYTES = 500
 
-const bytesOf = ({ rootSeqs, seqs, vectors }: ConversationVectors) =>
-  CONVERSATION_BYTES + rootSeqs.byteLength + seqs.byteLength + vectors.byteLength
+const bytesOf = ({ positions, seqs, vectors }: ConversationVectors) =>
+  CONVERSATION_BYTES + positions.byteLength + seqs.byteLength + vectors.byteLength
 
 /** Copies the numbers to a longer array. */
 const grown = <Numbers extends Int32Array | Float32Array>(numbers: Numbers, length: number): Numbers => {
@@ -67,7 +67,7 @@ export function createVectorCache(limit: number): VectorCache {
       touch(vectors.conversationId, entries.set(embedder, vectors))
       shrink()
     },
-    add(embedder, { conversationId, rootSeq, seq }, vector) {
+    add(embedder, { conversationId, position, seq }, vector) {
       const entry = conversations.get(conversationId)?.get(embedder)
       if (!entry) return
       const { count } = entry
@@ -75,12 +75,12 @@ export function createVectorCache(limit: number): VectorCache {
         bytes -= bytesOf(entry)
         const capacity = Math.max(16, Math.ceil(count * 1.5))
         // Creates new arrays, because a search in progress still reads the old ones.
-        entry.rootSeqs = grown(entry.rootSeqs, capacity)
+        entry.positions = grown(entry.positions, capacity)
         entry.seqs = grown(entry.seqs, capacity)
         entry.vectors = grown(entry.vectors, capacity * vector.length)
         bytes += bytesOf(entry)
       }
-      entry.rootSeqs[count] = rootSeq
+      entry.positions[count] = position
       entry.seqs[count] = seq
       entry.vectors.set(vector, count * vector.length)
       entry.count += 1

@@ -6,7 +6,7 @@ import type { Role } from './generated/enums.ts'
 import type { Viewer } from './viewer.ts'
 
 /** Identifies a turn version: its conversation, the seq of the turn's first version, and its own seq. */
-export type TurnVersionId = { conversationId: string; rootSeq: number; seq: number }
+export type TurnVersionId = { conversationId: string; position: number; seq: number }
 
 /** Conditions on turns. Null and omitted conditions match all turns. */
 export type SearchFilter = {

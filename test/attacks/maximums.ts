@@ -97,7 +97,7 @@ const CONVERSATION = (selection: string) => `query ($id: ID!) { conversation(id:
 const RECALL = `query ($input: RecallInput!) { recall(input: $input) { ... on Recall {
   hits { score neighbours { id text } memory { ... on Turn { id text } ... on Fact { id object } ... on Summary { id } } } } } }`
 const CONTEXT = `query ($input: BuildContextInput!) { buildContext(input: $input) { ... on Context {
-  tokens messages { role content } rendered items { kind reason sourceIds } } } }`
+  tokenCount messages { role content } rendered items { kind reason sourceIds } } } }`
 
 /** The queries at their maximums. */
 export function maximumQueries(data: MaximumData): Maximum[] {

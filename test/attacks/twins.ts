@@ -63,7 +63,7 @@ async function createWorld(target: Target, tenant: string, secret: string, seed:
   const options = { tenant, actor: 'ann' }
   const participants = ['ann', 'bob', 'eve', 'late'].map((actor) => ({
     actor,
-    ...(actor === 'late' && { history: 'SINCE_JOINED' }),
+    ...(actor === 'late' && { historyVisibility: 'SINCE_JOINED' }),
   }))
   const { conversation } = await target.get<{ conversation: { id: string } }>(
     'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { ... on CreateConversationPayload { conversation { id } } } }',
@@ -111,7 +111,7 @@ function randomQuery(random: Random): string {
       ... on Recall { hits { score textScore memory { ${turn} } } } ... on UserError { message } } }`,
     `{ buildContext(input: { conversationId: "${ID}", tokenBudget: ${200 + random.below(4_000)},
       query: ${query}, semanticRecall: { k: 5 } }) {
-      ... on Context { tokens messages { role name content } } ... on UserError { message } } }`,
+      ... on Context { tokenCount messages { role name content } } ... on UserError { message } } }`,
     `{ facts(filter: { conversationId: "${ID}" }) { edges { node { subject predicate object } } } }`,
     `{ facts(filter: { userId: "ann", includeSuperseded: true }) { edges { node { subject predicate object } } } }`,
     `{ conversation(id: "${MEMBERS_ID}") { title turns(first: ${first}) { ${page} } } }`,
@@ -122,7 +122,7 @@ function randomQuery(random: Random): string {
     `{ recall(input: { conversationId: "${MEMBERS_ID}", scope: ${random.pick(['CONVERSATION', 'OWNER', 'TENANT'])},
       query: ${query} }) { ... on Recall { hits { score } } ... on UserError { message } } }`,
     `{ buildContext(input: { conversationId: "${MEMBERS_ID}", tokenBudget: 500 }) {
-      ... on Context { tokens } ... on UserError { message } } }`,
+      ... on Context { tokenCount } ... on UserError { message } } }`,
     `mutation { appendTurn(input: { conversationId: "${MEMBERS_ID}", turn: { role: USER, content: ${query} } }) {
       ... on UserError { message } } }`,
     `mutation { addParticipant(input: { conversationId: "${MEMBERS_ID}", participant: { actor: "eve" } }) {

@@ -65,7 +65,7 @@ const RECALL_ALL = `query ($query: String!) {
 const CONTEXT = `query ($id: ID!, $query: String!) {
   buildContext(input: {
     conversationId: $id, tokenBudget: 8000, recentTurns: 20, semanticRecall: { k: 10 }, query: $query
-  }) { ... on Context { tokens messages { content } } ${ERROR} }
+  }) { ... on Context { truncated messages { content } } ${ERROR} }
 }`
 
 const WORDS = (
@@ -152,8 +152,8 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
     rate(`recall in ${format(LARGE_TURNS)} turns, 1 client`, 1, queries(RECALL), '"seq"'),
     rate(`recall in ${format(LARGE_TURNS)} turns, 16 clients`, 16, queries(RECALL), '"seq"'),
     rate('recall in the tenant, 1 client', 1, queries(RECALL_ALL), '"seq"'),
-    rate('context of 20 turns and 10 recalled, 1 client', 1, queries(CONTEXT), '"tokens"'),
-    rate('context of 20 turns and 10 recalled, 16 clients', 16, queries(CONTEXT), '"tokens"'),
+    rate('context of 20 turns and 10 recalled, 1 client', 1, queries(CONTEXT), '"truncated"'),
+    rate('context of 20 turns and 10 recalled, 16 clients', 16, queries(CONTEXT), '"truncated"'),
     {
       label: 'fan-out of single turns, server CPU per delivery',
       unit: 'µs',

@@ -43,9 +43,9 @@ for (const conversation of files.map(readConversation)) {
       const begin = performance.now()
       const context = await build(input(question))
       times.push(performance.now() - begin)
-      withinBudget &&= context.tokens <= context.tokenBudget
-      const sources = new Set(context.messages.flatMap(({ sources }) => sources))
-      included += evidence.filter((id) => sources.has(ids.get(id) ?? '')).length
+      withinBudget &&= context.tokenCount <= context.tokenBudget
+      const sourceIds = new Set(context.messages.flatMap(({ sourceIds }) => sourceIds))
+      included += evidence.filter((id) => sourceIds.has(ids.get(id) ?? '')).length
       all += evidence.length
     }
     return { share: (100 * included) / all, ms: median(times) }
@@ -61,10 +61,10 @@ for (const conversation of files.map(readConversation)) {
   add('summarised, 20 recalled', await evidenceIn(recalling))
   for (const tokenBudget of BUDGETS) {
     for (const input of [{}, recalling(conversation.questions[0]!.question)]) {
-      const { tokens } = await build({ ...input, tokenBudget })
-      withinBudget &&= tokens <= tokenBudget
+      const { tokenCount } = await build({ ...input, tokenBudget })
+      withinBudget &&= tokenCount <= tokenBudget
       const label = `budget ${tokenBudget}${'query' in input ? ', with recall' : ''}`
-      rows.push([conversation.name, `${label}: ${tokens} tokens`, '', '', ''])
+      rows.push([conversation.name, `${label}: ${tokenCount} tokens`, '', '', ''])
     }
   }
 }

@@ -231,7 +231,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
         ],
         notes: [
           `Medians of ${ROUNDS} interleaved rounds of ${CALLS} calls, one at a time; budget 4,000 tokens. The `
-            + `context of the second row has ${sample.messages.length} messages and ${format(sample.tokens)} tokens.`,
+            + `context of the second row has ${sample.messages.length} messages and ${format(sample.tokenCount)} tokens.`,
           'A ratio of 0.5 means that our time is twice the other.',
         ],
       }

@@ -73,7 +73,7 @@ async function fillConversation(deps: Deps, owner: string): Promise<string> {
   })
   await deps.vectors.write(
     embedder.name,
-    turns.map(({ rootSeq, seq }) => ({ conversationId: id, rootSeq, seq, vector: clustered() })),
+    turns.map(({ position, seq }) => ({ conversationId: id, position, seq, vector: clustered() })),
   )
   return id
 }

@@ -66,7 +66,7 @@ async function fill(pool: pg.Pool, vectors: VectorSearch, progress: Bench['progr
         const seq = ((done + i) % TURNS) + 1
         return {
           conversationId: conversationIds[Math.floor((done + i) / TURNS)]!,
-          rootSeq: seq,
+          position: seq,
           seq,
           vector: clustered(),
         }

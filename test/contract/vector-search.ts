@@ -27,7 +27,7 @@ const cosine = (degrees: number) => Math.cos((degrees * Math.PI) / 180)
 
 const versionOf = (turn: Turn): TurnVersionId => ({
   conversationId: turn.conversationId,
-  rootSeq: turn.rootSeq,
+  position: turn.position,
   seq: turn.seq,
 })
 
@@ -66,7 +66,7 @@ export function vectorSearchContract(
         },
         async nearest(conversationIds: string[], limit = 10, as = 'ada', filter = {}): Promise<TurnVersionId[]> {
           const { found } = await vectors.nearest(EMBEDDER, tenant.as(as), conversationIds, EAST, limit, filter)
-          return found.map(({ conversationId, rootSeq, seq }) => ({ conversationId, rootSeq, seq }))
+          return found.map(({ conversationId, position, seq }) => ({ conversationId, position, seq }))
         },
       }
     }
@@ -200,7 +200,7 @@ export function vectorSearchContract(
       const before = await appendAt(one, 0)
       await addParticipant(world.deps, as('owner'), {
         conversationId: one,
-        participant: { actor: 'eve', history: 'SINCE_JOINED' },
+        participant: { actor: 'eve', historyVisibility: 'SINCE_JOINED' },
       })
       const after = await appendAt(one, 70)
       expect(await nearest([one], 5, 'eve')).toEqual([versionOf(after)])

@@ -201,7 +201,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
     ['first above 200', { first: 201 }, /^first: is 201; it must be 0 to 200$/],
     ['first and last', { first: 1, last: 1 }, /not both/],
     ['an unknown cursor', { after: 'x' }, /^after: "x" is not a cursor of this list/],
-    ["a turn's cursor", { before: turnCursor({ rootSeq: 1, seq: 1 }) }, /^before: /],
+    ["a turn's cursor", { before: turnCursor({ position: 1, seq: 1 }) }, /^before: /],
     [
       'a cursor of the other order',
       { after: base64url(`CREATED:1:${newId('conversation')}`), orderBy: 'ACTIVE' },

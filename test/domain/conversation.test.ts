@@ -56,7 +56,7 @@ describe.each(backends)('a conversation on $name', (backend) => {
         ...given,
         participants: [
           { actor: 'ann', kind: 'AGENT', displayName: 'Ann' },
-          { actor: 'bob', history: 'SINCE_JOINED' },
+          { actor: 'bob', historyVisibility: 'SINCE_JOINED' },
           { actor: 'cyd' },
         ],
       })
@@ -65,9 +65,9 @@ describe.each(backends)('a conversation on $name', (backend) => {
         conversation.id,
       )!
       expect(participants).toMatchObject([
-        { actor: 'ann', kind: 'AGENT', displayName: 'Ann', history: 'ALL', leftAt: null, lastReadSeq: 0 },
-        { actor: 'bob', kind: 'HUMAN', displayName: null, history: 'SINCE_JOINED' },
-        { actor: 'cyd', history: 'ALL' },
+        { actor: 'ann', kind: 'AGENT', displayName: 'Ann', historyVisibility: 'ALL', leftAt: null, lastReadSeq: 0 },
+        { actor: 'bob', kind: 'HUMAN', displayName: null, historyVisibility: 'SINCE_JOINED' },
+        { actor: 'cyd', historyVisibility: 'ALL' },
       ])
       expect(await kindsOf(tenant, conversation.id)).toEqual([
         ['JOINED', 'ann'],

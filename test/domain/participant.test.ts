@@ -1,11 +1,13 @@
 // Participants of a conversation: joining, leaving, returning, read marks and unread counts.
 
 import { describe, expect, it } from 'vitest'
+import { createConversation } from '../../src/domain/conversation.ts'
 import { newId } from '../../src/domain/id.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
 import {
   addParticipant,
   getParticipants,
+  getParticipantsByKey,
   getUnreadCounts,
   markRead,
   MAX_UNREAD,
@@ -72,16 +74,16 @@ describe.each(backends)('participants on $name', (backend) => {
       const conversationId = await tenant.newConversation('ann')
       await tenant.append(conversationId, 'ann', '1')
       const bob = await join(tenant, conversationId, { actor: 'bob', kind: 'AGENT', displayName: 'Bob' })
-      const cyd = await join(tenant, conversationId, { actor: 'cyd', history: 'SINCE_JOINED' })
+      const cyd = await join(tenant, conversationId, { actor: 'cyd', historyVisibility: 'SINCE_JOINED' })
       expect(bob).toMatchObject({
         actor: 'bob',
         kind: 'AGENT',
         displayName: 'Bob',
-        history: 'ALL',
+        historyVisibility: 'ALL',
         leftAt: null,
         lastReadSeq: 0,
       })
-      expect(cyd).toMatchObject({ kind: 'HUMAN', displayName: null, history: 'SINCE_JOINED' })
+      expect(cyd).toMatchObject({ kind: 'HUMAN', displayName: null, historyVisibility: 'SINCE_JOINED' })
       expect(await windowsOf(conversationId, 'cyd')).toEqual([4])
       expect(cyd).not.toHaveProperty('windows')
       await tenant.append(conversationId, 'ann', '2')
@@ -96,17 +98,17 @@ describe.each(backends)('participants on $name', (backend) => {
         actor: 'bob',
         kind: 'AGENT',
         displayName: 'Bob',
-        history: 'SINCE_JOINED',
+        historyVisibility: 'SINCE_JOINED',
       })
       const before = (await getParticipants(world.deps, tenant.as('x'), [conversationId])).get(conversationId)![0]!
-      const same = await join(tenant, conversationId, { actor: 'bob', history: 'ALL' })
+      const same = await join(tenant, conversationId, { actor: 'bob', historyVisibility: 'ALL' })
       expect(same).toEqual(before)
       expect(await tenant.lastSeq(conversationId)).toBe(1)
       const renamed = await join(tenant, conversationId, { actor: 'bob', displayName: 'Robert' })
       expect(renamed).toMatchObject({
         kind: 'AGENT',
         displayName: 'Robert',
-        history: 'SINCE_JOINED',
+        historyVisibility: 'SINCE_JOINED',
         joinedAt: before.joinedAt,
       })
       expect(await kindsOf(tenant, conversationId)).toBe('JOINED UPDATED')
@@ -119,6 +121,31 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await tenant.lastSeq(conversationId)).toBe(12)
       expect((await getParticipants(world.deps, tenant.as('x'), [conversationId])).get(conversationId)).toHaveLength(12)
     })
+  })
+
+  it('are read by key in the order of the keys; null if the actor never joined or the conversation is invisible', async () => {
+    const tenant = world.tenant()
+    const open = await tenant.newConversation('ann', 'bob')
+    const { conversation } = await createConversation(world.deps, tenant.as('ann'), {
+      visibility: 'MEMBERS',
+      participants: [{ actor: 'ann', displayName: 'Ann' }],
+    })
+    const hidden = conversation.id
+    await leave(tenant, open, 'bob')
+    const keys = [
+      { conversationId: hidden, actor: 'ann' },
+      { conversationId: open, actor: 'nobody' },
+      { conversationId: open, actor: 'bob' },
+      { conversationId: open, actor: 'ann' },
+    ]
+    const read = async (viewer: { tenant: string; actor: string }) =>
+      (await getParticipantsByKey(world.deps, viewer, keys)).map(
+        (found) => found && [found.actor, found.leftAt !== null],
+      )
+    expect(await read(tenant.as('ann'))).toEqual([['ann', false], null, ['bob', true], ['ann', false]])
+    expect(await read(tenant.as('bob'))).toEqual([null, null, ['bob', true], ['ann', false]])
+    expect(await read(world.tenant().as('ann'))).toEqual([null, null, null, null])
+    expect((await getParticipantsByKey(world.deps, tenant.as('ann'), keys))[0]).not.toHaveProperty('windows')
   })
 
   describe('leaving', () => {
@@ -148,12 +175,12 @@ describe.each(backends)('participants on $name', (backend) => {
 
     it('and returning with SINCE_JOINED shows entries before and after the absence, but no entries during it', async () => {
       const tenant = world.tenant()
-      const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
+      const conversationId = await tenant.newConversation('ann', { actor: 'bob', historyVisibility: 'SINCE_JOINED' })
       for (const round of [1, 3]) {
         await tenant.append(conversationId, 'ann', `${round}`)
         await leave(tenant, conversationId, 'bob')
         await tenant.append(conversationId, 'ann', `${round + 1}`)
-        await join(tenant, conversationId, { actor: 'bob', history: 'SINCE_JOINED' })
+        await join(tenant, conversationId, { actor: 'bob', historyVisibility: 'SINCE_JOINED' })
       }
       await tenant.append(conversationId, 'ann', '5')
       expect(await textsOf(tenant, conversationId, 'bob')).toBe('135')
@@ -165,19 +192,19 @@ describe.each(backends)('participants on $name', (backend) => {
 
     it('and returning with ALL shows the whole history', async () => {
       const tenant = world.tenant()
-      const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
+      const conversationId = await tenant.newConversation('ann', { actor: 'bob', historyVisibility: 'SINCE_JOINED' })
       await leave(tenant, conversationId, 'bob')
       await tenant.append(conversationId, 'ann', '1')
-      await join(tenant, conversationId, { actor: 'bob', history: 'ALL' })
+      await join(tenant, conversationId, { actor: 'bob', historyVisibility: 'ALL' })
       expect(await textsOf(tenant, conversationId, 'bob')).toBe('1')
     })
 
     it('and returning at once misses no turn', async () => {
       const tenant = world.tenant()
-      const conversationId = await tenant.newConversation('ann', { actor: 'bob', history: 'SINCE_JOINED' })
+      const conversationId = await tenant.newConversation('ann', { actor: 'bob', historyVisibility: 'SINCE_JOINED' })
       await tenant.append(conversationId, 'ann', '1')
       await leave(tenant, conversationId, 'bob')
-      await join(tenant, conversationId, { actor: 'bob', history: 'SINCE_JOINED' })
+      await join(tenant, conversationId, { actor: 'bob', historyVisibility: 'SINCE_JOINED' })
       await tenant.append(conversationId, 'ann', '2')
       expect(await textsOf(tenant, conversationId, 'bob')).toBe('12')
     })
@@ -296,7 +323,7 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await unread(tenant, conversationId, 'bob', 'ann')).toBe(2)
       expect(await unread(tenant, conversationId, 'bob', 'eve')).toBe(1)
       expect(await unread(tenant, conversationId, 'eve', 'bob')).toBe(1)
-      await join(tenant, conversationId, { actor: 'late', history: 'SINCE_JOINED' })
+      await join(tenant, conversationId, { actor: 'late', historyVisibility: 'SINCE_JOINED' })
       expect(await unread(tenant, conversationId, 'late')).toBe(0)
       expect(await unread(tenant, conversationId, 'bob', 'late')).toBe(0)
     })
@@ -332,7 +359,7 @@ describe.each(backends)('participants on $name', (backend) => {
     ['U+0000 in a name', { actor: 'a', displayName: '\0' }, /^participant\.displayName: /],
     ['a name of 201 characters', { actor: 'a', displayName: 'x'.repeat(201) }, /at most 200/],
     ['an unknown kind', { actor: 'a', kind: 'CAT' as never }, /^participant\.kind: /],
-    ['an unknown history', { actor: 'a', history: 'SOME' as never }, /^participant\.history: /],
+    ['an unknown history', { actor: 'a', historyVisibility: 'SOME' as never }, /^participant\.historyVisibility: /],
   ])('%s is rejected', async (_, participant, message) => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const conversationId = await tenant.newConversation()

@@ -19,7 +19,7 @@ import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-t
 import { appendTurn, openTurn } from '../../src/domain/turn/append.ts'
 import { countOfTurns, history, pageOfTurns } from '../../src/domain/turn/history.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
-import { getNextVersions, getPreviousVersions, getTurns } from '../../src/domain/turn/turn.ts'
+import { getNextVersions, getPreviousVersions, getTurns, getVersionNumbers } from '../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import { DomainError, NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
@@ -92,7 +92,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     await removeParticipant(world.deps, tenant.as('gone'), { conversationId, actor: 'gone' })
     await addParticipant(world.deps, tenant.as('late'), {
       conversationId,
-      participant: { actor: 'late', history: 'SINCE_JOINED' },
+      participant: { actor: 'late', historyVisibility: 'SINCE_JOINED' },
     })
     return conversationId
   }
@@ -140,6 +140,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       byId: [...(await getTurns(deps, viewer, ids)).values()],
       next: [...(await getNextVersions(deps, viewer, ids)).values()],
       previous: [...(await getPreviousVersions(deps, viewer, ids)).values()],
+      versions: [...(await getVersionNumbers(deps, viewer, ids)).values()],
       participants,
       facts: await factsOf(viewer, conversationId),
       factsById: [...(await getFacts(deps, viewer, ids)).values()],
@@ -162,7 +163,8 @@ describe.each(backends)('a private turn on $name', (backend) => {
 
       const found = await readAll(tenant, conversationId, actor, ids)
       expect(JSON.stringify(found)).not.toContain(CANARY)
-      expect([found.byId, found.next, found.previous, found.factsById, found.sources]).toEqual([[], [], [], [], []])
+      const { byId, next, previous, versions, factsById, sources } = found
+      expect([byId, next, previous, versions, factsById, sources].flat()).toEqual([])
       const expected = await readAll(quiet, quietConversation, actor, [])
       expect(found.counts).toEqual(expected.counts)
       expect(found.unread).toEqual(expected.unread)
@@ -192,6 +194,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       expect(found.sources.map(({ factId }) => factId).sort()).toEqual(found.factsById.map(({ id }) => id).sort())
       expect(JSON.stringify(found.facts)).toContain(CANARY)
       expect([found.next.length, found.previous.length]).toEqual([2, 2])
+      expect(found.versions.sort()).toEqual([1, 1, 1, 1, 2, 3])
       expect(JSON.stringify(found.history).split(CANARY).length).toBeGreaterThan(6)
       expect(JSON.stringify(found.recalled)).toContain(CANARY)
     }

@@ -69,12 +69,12 @@ describe('a summary', () => {
     const three = fc.array(fc.integer({ min: 1, max: 22 }), { minLength: 3, maxLength: 3 })
     fc.assert(
       fc.property(windows, three, (list, seqs) => {
-        const [fromSeq, toSeq, newestSeq] = seqs.sort((a, b) => a - b) as [number, number, number]
-        const summary = { fromSeq, toSeq, newestSeq }
+        const [fromPosition, toPosition, newestSeq] = seqs.sort((a, b) => a - b) as [number, number, number]
+        const summary = { fromPosition, toPosition, newestSeq }
         const open = (from: number, to: number) =>
           Array.from({ length: to - from + 1 }, (_, n) => isOpenAt(list, from + n))
-        expect(seesAllOf({ windows: list }, summary)).toBe(open(fromSeq, newestSeq).every(Boolean))
-        expect(seesNoneOf({ windows: list }, summary)).toBe(!open(fromSeq, toSeq).some(Boolean))
+        expect(seesAllOf({ windows: list }, summary)).toBe(open(fromPosition, newestSeq).every(Boolean))
+        expect(seesNoneOf({ windows: list }, summary)).toBe(!open(fromPosition, toPosition).some(Boolean))
       }),
       { numRuns: 2_000 },
     )
@@ -83,7 +83,7 @@ describe('a summary', () => {
 
 describe('a view', () => {
   const ann: View = { actor: 'ann', windows: [1, 6, 9], addressed: true }
-  it.each<[view: View, seq: number, rootSeq: number, audience: string[] | null, boolean]>([
+  it.each<[view: View, seq: number, position: number, audience: string[] | null, boolean]>([
     [ann, 2, 2, null, true],
     [ann, 7, 7, null, false],
     [ann, 9, 9, null, true],
@@ -99,8 +99,8 @@ describe('a view', () => {
     [OPEN_VIEW, 1, 1, ['ann'], false],
     // The open view has no actor, so it matches neither the name "null" nor the empty name.
     [OPEN_VIEW, 1, 1, ['null', ''], false],
-  ])('%j shows version %d at position %d for %j: %s', (view, seq, rootSeq, audience, seen) => {
-    expect(sees(view, { seq, rootSeq, audience })).toBe(seen)
+  ])('%j shows version %d at position %d for %j: %s', (view, seq, position, audience, seen) => {
+    expect(sees(view, { seq, position, audience })).toBe(seen)
   })
 
   it('is that of the participant for a participant, and the open view or none for all other actors', () => {
@@ -108,7 +108,7 @@ describe('a view', () => {
     expect(viewIn('OPEN', null)).toBe(OPEN_VIEW)
     expect(viewIn('MEMBERS', undefined)).toBe(NO_VIEW)
     expect([seesConversation(ann), seesConversation(OPEN_VIEW), seesConversation(NO_VIEW)]).toEqual([true, true, false])
-    expect(sees(NO_VIEW, { seq: 1, rootSeq: 1, audience: null })).toBe(false)
+    expect(sees(NO_VIEW, { seq: 1, position: 1, audience: null })).toBe(false)
     expect(viewClass(NO_VIEW)).not.toBe(viewClass(OPEN_VIEW))
   })
 
@@ -168,10 +168,10 @@ describe.each(backends)('views on $name', (backend) => {
     const versions = fc
       .record({
         seq: fc.integer({ min: 1, max: 20 }),
-        rootSeq: fc.integer({ min: 1, max: 20 }),
+        position: fc.integer({ min: 1, max: 20 }),
         audience: fc.option(fc.subarray(['ann', 'bob', 'null', ''])),
       })
-      .map((turn) => ({ ...turn, rootSeq: Math.min(turn.seq, turn.rootSeq) }))
+      .map((turn) => ({ ...turn, position: Math.min(turn.seq, turn.position) }))
     const windows = fc
       .array(fc.integer({ min: 0, max: 21 }), { minLength: 1, maxLength: 6 })
       .map((all) => all.sort((a, b) => a - b))
@@ -185,7 +185,7 @@ describe.each(backends)('views on $name', (backend) => {
             `SELECT coalesce(${visible().text}, false) AS seen
            FROM (SELECT $1::integer[] AS windows, $2::text AS actor) v,
                 jsonb_to_recordset($3::jsonb) AS t(seq integer, root_seq integer, audience text[])`,
-            [open, name, JSON.stringify(turns.map(({ rootSeq, ...turn }) => ({ ...turn, root_seq: rootSeq })))],
+            [open, name, JSON.stringify(turns.map(({ position, ...turn }) => ({ ...turn, root_seq: position })))],
           )
           const view = { actor: name, windows: open, addressed: true }
           expect(rows.map(({ seen }) => seen)).toEqual(turns.map((turn) => sees(view, turn)))
@@ -232,7 +232,7 @@ describe.each(backends)('views on $name', (backend) => {
     const turnAudience = present.length ? present : null
     switch (op.op) {
       case 'join': {
-        const participant = { actor: op.actor, history: op.history }
+        const participant = { actor: op.actor, historyVisibility: op.history }
         if (oracle.isMembersOnly && !oracle.isParticipant(op.actor)) {
           const refused = addParticipant(deps, viewer, { conversationId, participant })
           await expect(refused).rejects.toThrow(oracle.wasParticipant(op.actor) ? NotAllowed : NotFound)

@@ -1,4 +1,4 @@
-// Writes reveal nothing about entries before a participant with history SINCE_JOINED joined, and a removed participant
+// Writes reveal nothing about entries before a participant with historyVisibility SINCE_JOINED joined, and a removed participant
 // does not rejoin by appending a turn.
 
 import { describe, expect, it } from 'vitest'
@@ -28,7 +28,7 @@ describe.each(backends)('a history window on $name', (backend) => {
       }).then(({ turn }) => turn)
     const early = await appendCall('early')
     await tenant.append(conversationId, 'ann', 'x '.repeat(200))
-    const participant = { actor: 'new', history: 'SINCE_JOINED' as const }
+    const participant = { actor: 'new', historyVisibility: 'SINCE_JOINED' as const }
     await addParticipant(world.deps, tenant.as('ann'), { conversationId, participant })
     const late = await appendCall('late')
     return { conversationId, early, late }

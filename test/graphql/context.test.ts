@@ -9,14 +9,14 @@ const CONTEXT = `query Context($input: BuildContextInput!) {
     __typename
     ... on Context {
       messages {
-        role name content tokens sources
+        role name content tokenCount sourceIds
         parts { __typename ... on TextPart { text } ... on ToolCallPart { callId name arguments } }
       }
       openai: rendered
       anthropic: rendered(format: ANTHROPIC)
       aiSdk: rendered(format: AI_SDK)
-      tokens tokenBudget truncated stablePrefixTokens
-      items { kind sourceIds tokens included reason }
+      tokenCount tokenBudget truncated stablePrefixTokens
+      items { kind sourceIds tokenCount included reason }
     }
     ... on UserError { code message }
     ... on InvalidInput { issues { path } }
@@ -58,7 +58,9 @@ describe.each(backends)('buildContext on $name', (backend) => {
 
   it('returns the messages in every format, and the manifest', async () => {
     const context = await ask({ conversationId, as: 'bot' })
-    expect(context.messages.map(({ role, name, content, sources }: Answer) => [role, name, content, sources])).toEqual([
+    expect(
+      context.messages.map(({ role, name, content, sourceIds }: Answer) => [role, name, content, sourceIds]),
+    ).toEqual([
       ['SYSTEM', null, 'Be brief.', []],
       ['USER', 'ada', 'Where are the tulips?', [turns[0]]],
       ['ASSISTANT', null, '', [turns[1]]],
@@ -78,8 +80,8 @@ describe.each(backends)('buildContext on $name', (backend) => {
       ['RECENT', true],
       ['RECENT', true],
     ])
-    expect(context.tokens).toBeGreaterThan(0)
-    expect(context.stablePrefixTokens).toBe(context.tokens)
+    expect(context.tokenCount).toBeGreaterThan(0)
+    expect(context.stablePrefixTokens).toBe(context.tokenCount)
   })
 
   it('includes facts and profiles on request', async () => {
@@ -97,7 +99,7 @@ describe.each(backends)('buildContext on $name', (backend) => {
       {
         role: 'USER',
         name: 'facts',
-        sources: [recordFacts.facts[0].id],
+        sourceIds: [recordFacts.facts[0].id],
         content: expect.stringContaining('- Ada keeps bees'),
       },
     ])

@@ -21,11 +21,11 @@ describe.each(backends)('operations on $name', (backend) => {
         `mutation ($metadata: JSON) {
         createConversation(input: {
           key: "k1", agentName: "scout", title: "Launch", systemPrompt: "Be brief.", metadata: { plan: $metadata }
-          participants: [{ actor: "ada" }, { actor: "scout", kind: AGENT, displayName: "Scout", history: SINCE_JOINED }]
+          participants: [{ actor: "ada" }, { actor: "scout", kind: AGENT, displayName: "Scout", historyVisibility: SINCE_JOINED }]
         }) {
           ... on CreateConversationPayload { created conversation {
             key tenant owner agentName title systemPrompt metadata turnCount tokenCount lastSeq createdAt
-            participants { actor kind displayName history leftAt lastReadSeq unreadCount presence }
+            participants { actor kind displayName historyVisibility leftAt lastReadSeq unreadCount presence }
           } }
         }
       }`,
@@ -46,8 +46,8 @@ describe.each(backends)('operations on $name', (backend) => {
         lastSeq: 2,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         participants: [
-          { actor: 'ada', kind: 'HUMAN', displayName: null, history: 'ALL', ...unset },
-          { actor: 'scout', kind: 'AGENT', displayName: 'Scout', history: 'SINCE_JOINED', ...unset },
+          { actor: 'ada', kind: 'HUMAN', displayName: null, historyVisibility: 'ALL', ...unset },
+          { actor: 'scout', kind: 'AGENT', displayName: 'Scout', historyVisibility: 'SINCE_JOINED', ...unset },
         ],
       })
     })
@@ -163,11 +163,11 @@ describe.each(backends)('operations on $name', (backend) => {
         const [result] = Object.values(data) as Answer[]
         return result.participant ?? result
       }
-      const joining = `addParticipant(input: { ${at}, participant: { actor: "eve", history: SINCE_JOINED } })`
-      expect(await write(joining, 'actor kind history')).toEqual({
+      const joining = `addParticipant(input: { ${at}, participant: { actor: "eve", historyVisibility: SINCE_JOINED } })`
+      expect(await write(joining, 'actor kind historyVisibility')).toEqual({
         actor: 'eve',
         kind: 'HUMAN',
-        history: 'SINCE_JOINED',
+        historyVisibility: 'SINCE_JOINED',
       })
       const seqs: number[] = []
       for (const text of ['one', 'two', 'three']) seqs.push((await append(conversationId, text)).seq)

@@ -120,7 +120,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     await write(`removeParticipant(input: { conversationId: "${conversationId}", actor: "bob" })`)
     const second = await replace(first, 'second')
     await write(`addParticipant(input: {
-      conversationId: "${conversationId}", participant: { actor: "bob", history: SINCE_JOINED }
+      conversationId: "${conversationId}", participant: { actor: "bob", historyVisibility: SINCE_JOINED }
     })`)
     await replace(second, 'third')
     const superseded = async (actor: string) => (await events(actor, conversationId, 1, { after: 6 }))[0]

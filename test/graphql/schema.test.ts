@@ -10,11 +10,11 @@ import {
   isObjectType,
   isSpecifiedScalarType,
   isUnionType,
-  printSchema,
   validateSchema,
   type GraphQLObjectType,
 } from 'graphql'
 import { describe, expect, it } from 'vitest'
+import { printContract } from '../../scripts/contract.ts'
 import { schema } from '../../src/graphql/schema.ts'
 
 const types = Object.values(schema.getTypeMap()).filter(
@@ -55,7 +55,7 @@ describe('the GraphQL schema', () => {
 
   it('equals schema.graphql', () => {
     const file = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8')
-    expect(file, 'run `npm run schema`').toBe(`${printSchema(schema)}\n`)
+    expect(file, 'run `npm run schema`').toBe(printContract(schema))
   })
 
   it('describes every element with words that its name does not contain', () => {

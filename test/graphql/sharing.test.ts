@@ -74,6 +74,8 @@ describe('sharingOf', () => {
       'FactSource.turn',
       'Participant.unreadCount',
       'Turn.supersededBy',
+      'Turn.supersedes',
+      'Turn.version',
     ])
   })
 
@@ -95,7 +97,7 @@ describe('selectsOnlyShareable', () => {
     expect(
       isShared(
         following(`
-      ... on TurnAppended { turn { id actor text parts { ... on TextPart { text } } conversation { title lastSeq } } }
+      ... on TurnAppended { turn { id actor author { displayName } position isEdited text parts { ... on TextPart { text } } conversation { title lastSeq } } }
       ... on TurnSuperseded { turn { id } by { id text } }
       ... on FactsChanged { facts { id object assertedBy } }
       ... on ParticipantRead { participant { actor lastReadSeq presence } }`),

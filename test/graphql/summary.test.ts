@@ -4,21 +4,21 @@ import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
 import { useClients, type Answer } from './client.ts'
 
-const FIELDS = 'id level fromSeq toSeq content tokenCount model createdAt conversation { id }'
+const FIELDS = 'id level fromPosition toPosition content tokenCount model createdAt conversation { id }'
 const SUMMARIZE = `mutation ($input: SummarizeInput!) { summarize(input: $input) {
   __typename ... on SummarizePayload { summary { ${FIELDS} } } ... on UserError { code message } ... on InvalidInput { issues { path } }
 } }`
 const COMPACT = `mutation ($input: CompactInput!) { compact(input: $input) {
-  __typename ... on CompactPayload { summaries { id toSeq } turnsCovered tokensBefore tokensAfter }
+  __typename ... on CompactPayload { summaries { id toPosition } turnsCovered tokensBefore tokensAfter }
   ... on UserError { code message }
 } }`
 const HISTORY = `query ($id: ID!, $limit: Int, $before: Int, $with: Boolean, $as: String) { conversation(id: $id) {
-  history(limit: $limit, before: $before, includeSummaries: $with, as: $as) {
-    __typename ... on Turn { seq text } ... on Summary { fromSeq toSeq }
+  history(limit: $limit, beforePosition: $before, includeSummaries: $with, as: $as) {
+    __typename ... on Turn { seq text } ... on Summary { fromPosition toPosition }
   }
 } }`
 const SUMMARIES = `query ($id: ID!) { conversation(id: $id) {
-  summary { id toSeq } summarizedThrough { id text } summaries { id } lastSeq
+  summary { id toPosition } summarizedThrough { id text } summaries { id } lastSeq
 } }`
 
 describe.each(backends)('summaries on $name', (backend) => {
@@ -35,8 +35,8 @@ describe.each(backends)('summaries on $name', (backend) => {
     for (let n = 1; n <= count; n++) turns.push(await append(conversationId, `This is turn ${n}, about the harbour.`))
     return { conversationId, turns }
   }
-  const seqsOf = (entries: { __typename: string; seq?: number; fromSeq?: number; toSeq?: number }[]) =>
-    entries.map(({ seq, fromSeq, toSeq }) => seq ?? `${fromSeq}-${toSeq}`)
+  const seqsOf = (entries: { __typename: string; seq?: number; fromPosition?: number; toPosition?: number }[]) =>
+    entries.map(({ seq, fromPosition, toPosition }) => seq ?? `${fromPosition}-${toPosition}`)
 
   it('are readable by node(id) after they are superseded, and null after an edit makes them stale', async () => {
     const { conversationId, turns } = await conversationOf(6)
@@ -58,8 +58,8 @@ describe.each(backends)('summaries on $name', (backend) => {
     const { summary } = (await ada(SUMMARIZE, { input: { conversationId, through: turns[3].id } })).summarize
     expect(summary).toMatchObject({
       level: 0,
-      fromSeq: 3,
-      toSeq: 6,
+      fromPosition: 3,
+      toPosition: 6,
       model: 'extractive',
       conversation: { id: conversationId },
     })
@@ -67,7 +67,7 @@ describe.each(backends)('summaries on $name', (backend) => {
     expect(summary.content).toContain('ada: This is turn 1, about the harbour.')
     const { conversation } = await bob(SUMMARIES, { id: conversationId })
     expect(conversation).toEqual({
-      summary: { id: summary.id, toSeq: 6 },
+      summary: { id: summary.id, toPosition: 6 },
       summaries: [{ id: summary.id }],
       lastSeq: 9,
       summarizedThrough: { id: turns[3].id, text: 'This is turn 4, about the harbour.' },
@@ -83,6 +83,17 @@ describe.each(backends)('summaries on $name', (backend) => {
     expect(await history({ with: true, limit: 2 })).toEqual([7, 8])
     expect(await history({ with: true, before: 7 })).toEqual(['3-6'])
     expect(await history({ with: true, before: 3 })).toEqual([])
+    // After an edit of the last turn, the seq of the first item on a page is not its position.
+    const editLast = `mutation ($id: ID!) {
+      supersedeTurn(input: { turnId: $id, turn: { role: USER, content: "edited" } }) {
+        ... on SupersedeTurnPayload { turn { seq position } }
+      }
+    }`
+    const { seq, position } = (await ada(editLast, { id: turns[5].id })).supersedeTurn.turn
+    expect(seq).toBeGreaterThan(position)
+    expect(await history({ with: true, limit: 1 })).toEqual([seq])
+    expect(await history({ with: true, limit: 1, before: position })).toEqual([7])
+    expect(await history({ with: true, limit: 1, before: 7 })).toEqual(['3-6'])
   })
 
   it('appear in the history before the turns that they do not cover', async () => {
@@ -100,7 +111,7 @@ describe.each(backends)('summaries on $name', (backend) => {
   it('are delivered when written, only to viewers who can see all covered turns', async () => {
     const { conversationId } = await conversationOf(3)
     await ada(`mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }`, {
-      input: { conversationId, participant: { actor: 'late', history: 'SINCE_JOINED' } },
+      input: { conversationId, participant: { actor: 'late', historyVisibility: 'SINCE_JOINED' } },
     })
     const follow = (actor: string) =>
       clients.follow(
@@ -163,7 +174,7 @@ describe.each(backends)('summaries on $name', (backend) => {
   it('are returned by compact, and counted in the receipt of the deleted conversation', async () => {
     const { conversationId } = await conversationOf(12)
     const { compact } = await ada(COMPACT, { input: { conversationId, policy: { triggerTurns: 6 } } })
-    expect(compact).toMatchObject({ __typename: 'CompactPayload', turnsCovered: 6, summaries: [{ toSeq: 8 }] })
+    expect(compact).toMatchObject({ __typename: 'CompactPayload', turnsCovered: 6, summaries: [{ toPosition: 8 }] })
     expect(
       (await ada(COMPACT, { input: { conversationId: 'conv_01M7Y6WYY3H46N4VAVA0X8EY1Q' } })).compact,
     ).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })

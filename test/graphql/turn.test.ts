@@ -71,8 +71,8 @@ describe.each(backends)('turns on $name', (backend) => {
         await ada(
           `mutation ($input: AppendTurnInput!) {
       appendTurn(input: $input) { ... on AppendTurnPayload { turn {
-        role status audience tokenCount tokens { prompt completion } model adapter traceId
-        sources { documentId documentName chunk score } pinned metadata abortReason createdAt importedAt supersededBy { id }
+        role status audience tokenCount tokenUsage { prompt completion } model adapter traceId
+        citations { documentId documentName chunk score } pinned metadata abortReason createdAt importedAt supersededBy { id }
       } } }
     }`,
           { input: { conversationId, turn: { role: 'USER', content: 'hello', ...turn } } },
@@ -80,12 +80,12 @@ describe.each(backends)('turns on $name', (backend) => {
       ).appendTurn.turn
     const fields = {
       pinned: true,
-      tokens: { prompt: 9, completion: 0 },
+      tokenUsage: { prompt: 9, completion: 0 },
       model: 'm',
       adapter: 'a',
       traceId: 't',
       metadata: { a: 1 },
-      sources: [{ documentId: 'd', score: 0.5 }],
+      citations: [{ documentId: 'd', score: 0.5 }],
       createdAt: '2020-01-01T00:00:00+01:00',
       audience: ['bob'],
     }
@@ -95,7 +95,7 @@ describe.each(backends)('turns on $name', (backend) => {
       ...fields,
       audience: ['ada', 'bob'],
       tokenCount: 1,
-      sources: [{ documentId: 'd', documentName: null, chunk: null, score: 0.5 }],
+      citations: [{ documentId: 'd', documentName: null, chunk: null, score: 0.5 }],
       abortReason: null,
       createdAt: '2019-12-31T23:00:00.000Z',
       importedAt: expect.stringMatching(/^20[2-9]\d-/),
@@ -104,9 +104,9 @@ describe.each(backends)('turns on $name', (backend) => {
     expect(await append({})).toMatchObject({
       importedAt: null,
       audience: null,
-      tokens: null,
+      tokenUsage: null,
       model: null,
-      sources: [],
+      citations: [],
       metadata: {},
       pinned: false,
     })
@@ -204,7 +204,7 @@ describe.each(backends)('turns on $name', (backend) => {
     })
     expect((await page(`filter: { sinceSeq: ${supersedeTurn.turn.seq - 1} }`)).texts).toEqual(['ONE'])
     expect((await page('filter: { actors: ["bob"] }')).texts).toEqual([])
-    expect((await page('filter: { roles: [USER], before: "2000-01-01T00:00:00Z" }')).texts).toEqual([])
+    expect((await page('filter: { roles: [USER], createdBefore: "2000-01-01T00:00:00Z" }')).texts).toEqual([])
   })
 
   it.each([
@@ -230,12 +230,136 @@ describe.each(backends)('turns on $name', (backend) => {
     for (const text of ['one', 'two', 'three']) await appendText(conversationId, text)
     const { conversation } = await bob(
       `query ($id: ID!) { conversation(id: $id) {
-      newest: history(limit: 2) { ... on Turn { text } } before: history(before: 5) { ... on Turn { text } }
+      newest: history(limit: 2) { ... on Turn { text } } before: history(beforePosition: 5) { ... on Turn { text } }
     } }`,
       { id: conversationId },
     )
     const [one, two, three] = ['one', 'two', 'three'].map((text) => ({ text }))
     expect(conversation).toEqual({ newest: [two, three], before: [one, two] })
+  })
+
+  const EDIT = `mutation ($id: ID!, $content: String!) {
+    supersedeTurn(input: { turnId: $id, turn: { role: USER, content: $content } }) {
+      ... on SupersedeTurnPayload { turn { id seq } }
+    }
+  }`
+  const edit = async (id: string, content: string) => (await ada(EDIT, { id, content })).supersedeTurn.turn
+
+  it('are paged by history in order of position, each once, even after an edit', async () => {
+    const conversationId = await makeConversation()
+    const ids: string[] = []
+    for (let n = 1; n <= 8; n++) ids.push((await appendText(conversationId, `${n}`)).id)
+    await edit(ids[4]!, '5 edited')
+    const pages: string[][] = []
+    for (let beforePosition: number | null = null; pages.length < 5;) {
+      const { conversation }: Answer = await bob(
+        `query ($id: ID!, $beforePosition: Int) {
+          conversation(id: $id) { history(limit: 4, beforePosition: $beforePosition) { ... on Turn { position text } } }
+        }`,
+        { id: conversationId, beforePosition },
+      )
+      const page: { position: number; text: string }[] = conversation.history
+      pages.push(page.map(({ text }) => text))
+      if (page.length === 0) break
+      beforePosition = page[0]!.position
+    }
+    expect(pages).toEqual([['5 edited', '6', '7', '8'], ['1', '2', '3', '4'], []])
+  })
+
+  it('have a position and a version, and lead to their other versions', async () => {
+    const conversationId = await makeConversation()
+    const first = await appendText(conversationId, 'v1')
+    const other = await appendText(conversationId, 'other')
+    const second = await edit(first.id, 'v2')
+    const third = await edit(second.id, 'v3')
+    const { conversation } = await bob(
+      `query ($id: ID!) { conversation(id: $id) { turns(first: 10, includeSuperseded: true) { edges { node {
+        text seq position version isEdited supersedes { id version } supersededBy { id }
+      } } } } }`,
+      { id: conversationId },
+    )
+    const place = { position: first.seq }
+    expect(conversation.turns.edges.map(({ node }: Answer) => node)).toEqual([
+      {
+        ...place,
+        text: 'v1',
+        seq: first.seq,
+        version: 1,
+        isEdited: false,
+        supersedes: null,
+        supersededBy: { id: second.id },
+      },
+      {
+        ...place,
+        text: 'v2',
+        seq: second.seq,
+        version: 2,
+        isEdited: true,
+        supersedes: { id: first.id, version: 1 },
+        supersededBy: { id: third.id },
+      },
+      {
+        ...place,
+        text: 'v3',
+        seq: third.seq,
+        version: 3,
+        isEdited: true,
+        supersedes: { id: second.id, version: 2 },
+        supersededBy: null,
+      },
+      {
+        text: 'other',
+        seq: other.seq,
+        position: other.seq,
+        version: 1,
+        isEdited: false,
+        supersedes: null,
+        supersededBy: null,
+      },
+    ])
+  })
+
+  it('lead to their author, present or not', async () => {
+    const { createConversation } = await ada(`mutation { createConversation(input: {
+      participants: [{ actor: "ada", displayName: "Ada L." }, { actor: "bob" }]
+    }) { ... on CreateConversationPayload { conversation { id } } } }`)
+    const { id } = createConversation.conversation
+    await appendText(id, 'hello')
+    await appendText(id, 'hi', { actor: 'scout', role: 'ASSISTANT' })
+    await ada(
+      'mutation ($id: ID!) { removeParticipant(input: { conversationId: $id, actor: "scout" }) { __typename } }',
+      { id },
+    )
+    const { conversation } = await bob(
+      `query ($id: ID!) { conversation(id: $id) { turns(first: 10) { edges { node {
+        actor author { actor kind displayName leftAt }
+      } } } } }`,
+      { id },
+    )
+    expect(conversation.turns.edges.map(({ node }: Answer) => node)).toEqual([
+      { actor: 'ada', author: { actor: 'ada', kind: 'HUMAN', displayName: 'Ada L.', leftAt: null } },
+      { actor: 'scout', author: { actor: 'scout', kind: 'AGENT', displayName: null, leftAt: expect.any(String) } },
+    ])
+  })
+
+  it('are read by one statement per page, and one for each selected field that needs more', async () => {
+    const conversationId = await makeConversation()
+    const { id } = await appendText(conversationId, 'v1')
+    await appendText(conversationId, 'other')
+    const read = (fields: string) =>
+      clients.statementsOf(() =>
+        bob(`query ($id: ID!) { conversation(id: $id) { turns(first: 50) { edges { node { ${fields} } } } } }`, {
+          id: conversationId,
+        }),
+      )
+    const page = await read('text seq position isEdited')
+    const withMore = (...names: string[]) => [...page, ...names].sort()
+    expect(await read('version supersedes { id }')).toEqual(page)
+    await edit((await edit(id, 'v2')).id, 'v3')
+    expect(await read('text seq position isEdited')).toEqual(page)
+    expect(await read('version')).toEqual(withMore('read-version-numbers'))
+    expect(await read('supersedes { id }')).toEqual(withMore('read-previous-versions'))
+    expect(await read('author { displayName }')).toEqual(withMore('read-participants-by-key'))
   })
 
   it('are streamed, with errors for deltas at a wrong offset and for a closed turn', async () => {

@@ -158,7 +158,7 @@ describe('payloadOf', () => {
   })
 
   it('renders only the part of an event that the view contains', () => {
-    const version = { rootSeq: 3, seq: 3 }
+    const version = { position: 3, seq: 3 }
     const event: ConversationEvent = {
       ...newEvent(),
       type: 'FactsChanged',

@@ -20,8 +20,8 @@ describe('the vector cache of the embedded database', () => {
     const conversationId = await newConversation('ada')
     const vectorRows = []
     for (let i = 0; i < count; i++) {
-      const { rootSeq, seq } = await append(conversationId, 'ada', `turn ${i}`)
-      vectorRows.push({ conversationId, rootSeq, seq, vector: EAST })
+      const { position, seq } = await append(conversationId, 'ada', `turn ${i}`)
+      vectorRows.push({ conversationId, position, seq, vector: EAST })
     }
     return { conversationId, vectorRows, as }
   }

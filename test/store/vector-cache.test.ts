@@ -6,11 +6,11 @@ import { createVectorCache } from '../../src/store/vector-cache.ts'
 const newConversation = (name: string, count = 1) => ({
   conversationId: name,
   count,
-  rootSeqs: new Int32Array(count).fill(1),
+  positions: new Int32Array(count).fill(1),
   seqs: new Int32Array(count).fill(1),
   vectors: new Float32Array(2 * count).fill(1),
 })
-const version = (name: string, seq: number) => ({ conversationId: name, rootSeq: seq, seq })
+const version = (name: string, seq: number) => ({ conversationId: name, position: seq, seq })
 const VECTOR = Float32Array.of(0, 1)
 /** Size for three conversations of one turn: at most 520 bytes each, 500 of them overhead. */
 const LIMIT = 3 * 520

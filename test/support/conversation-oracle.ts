@@ -5,7 +5,7 @@ export type Status = 'STREAMING' | 'COMMITTED' | 'ABORTED'
 export type OracleTurn = {
   id: string
   seq: number
-  rootSeq: number
+  position: number
   actor: string
   status: Status
   tokens: number
@@ -36,9 +36,9 @@ export function createConversationOracle() {
     seesConversation(actor)
     && (members.get(actor)?.windows ?? [{ from: 1, to: Infinity }]).some(({ from, to }) => from <= seq && seq <= to)
   const sees = (actor: string, turn: OracleTurn) =>
-    isInWindow(actor, turn.seq) && isInWindow(actor, turn.rootSeq) && (!turn.audience || turn.audience.includes(actor))
+    isInWindow(actor, turn.seq) && isInWindow(actor, turn.position) && (!turn.audience || turn.audience.includes(actor))
   const isNewest = (turn: OracleTurn, seen: OracleTurn[]) =>
-    !seen.some((other) => other.rootSeq === turn.rootSeq && other.seq > turn.seq)
+    !seen.some((other) => other.position === turn.position && other.seq > turn.seq)
 
   return {
     isParticipant,
@@ -81,7 +81,7 @@ export function createConversationOracle() {
       if (!isParticipant(turn.actor)) this.join(turn.actor, members.get(turn.actor)?.history ?? 'ALL')
       const seq = entries.length + 1
       const audience = turn.audience && [turn.actor, ...turn.audience]
-      turns.push({ ...turn, audience, seq, rootSeq: seq })
+      turns.push({ ...turn, audience, seq, position: seq })
       write(turn.status === 'STREAMING' ? 'TurnOpened' : 'TurnAppended', turns.at(-1))
     },
     close(turn: OracleTurn, status: 'COMMITTED' | 'ABORTED', tokens: number) {
@@ -98,12 +98,12 @@ export function createConversationOracle() {
       member.read = Math.max(member.read, seq)
     },
 
-    /** Turns in the view, by root seq and seq: the newest visible version of each, or all versions. */
+    /** Turns in the view, by position and seq: the newest visible version of each, or all versions. */
     page(actor: string, includeSuperseded = false): OracleTurn[] {
       const seen = turns.filter((turn) => sees(actor, turn))
       return seen
         .filter((turn) => includeSuperseded || isNewest(turn, seen))
-        .sort((a, b) => a.rootSeq - b.rootSeq || a.seq - b.seq)
+        .sort((a, b) => a.position - b.position || a.seq - b.seq)
     },
     count(actor: string) {
       const counted = this.page(actor).filter(({ status }) => status === 'COMMITTED')
@@ -114,7 +114,7 @@ export function createConversationOracle() {
       const { read } = members.get(participant)!
       return this.page(participant).filter(
         (turn) =>
-          turn.status === 'COMMITTED' && turn.actor !== participant && turn.rootSeq > read && sees(viewer, turn),
+          turn.status === 'COMMITTED' && turn.actor !== participant && turn.position > read && sees(viewer, turn),
       ).length
     },
     events: (actor: string) =>

@@ -7,7 +7,7 @@ import type { SummarizerTurn, Summarizer } from '../../src/providers/ports/summa
 type Turn = {
   id: string
   seq: number
-  rootSeq: number
+  position: number
   status: string
   tokenCount: number
   audience: string[]
@@ -23,28 +23,28 @@ type Part = { type: string; callId: string }
 export async function expectCovering({ db }: Deps, conversationId: string) {
   const turns = (await db.turn.findMany({
     where: { conversationId },
-    orderBy: [{ rootSeq: 'asc' }, { seq: 'asc' }],
+    orderBy: [{ position: 'asc' }, { seq: 'asc' }],
   })) as Turn[]
   const current = await db.summary.findMany({
     where: { conversationId, supersededBy: null, stale: false },
-    orderBy: { fromSeq: 'asc' },
+    orderBy: { fromPosition: 'asc' },
   })
   const journal = await db.journal.findUniqueOrThrow({ where: { conversationId } })
   const publicTurns = turns.filter(({ audience, supersededBy }) => audience.length === 0 && supersededBy === null)
   const committed = publicTurns.filter(({ status }) => status === 'COMMITTED')
-  const through = current.at(-1)?.toSeq ?? 0
+  const through = current.at(-1)?.toPosition ?? 0
   const summariesOf = (turn: Turn) =>
-    current.filter(({ fromSeq, toSeq }) => fromSeq <= turn.rootSeq && turn.rootSeq <= toSeq)
+    current.filter(({ fromPosition, toPosition }) => fromPosition <= turn.position && turn.position <= toPosition)
 
   for (const turn of committed) {
     const coveredBy = summariesOf(turn)
-    expect(coveredBy.length, `summaries that cover root seq ${turn.rootSeq}`).toBe(turn.rootSeq <= through ? 1 : 0)
+    expect(coveredBy.length, `summaries that cover position ${turn.position}`).toBe(turn.position <= through ? 1 : 0)
     // The summary was created from this version, not from an older one.
     if (coveredBy[0]) expect(turn.seq).toBeLessThanOrEqual(coveredBy[0].newestSeq)
     if (coveredBy[0]) expect(turn.seq).toBeLessThan(coveredBy[0].seq)
   }
-  for (const turn of publicTurns) if (turn.status === 'STREAMING') expect(turn.rootSeq).toBeGreaterThan(through)
-  const covered = committed.filter(({ rootSeq }) => rootSeq <= through)
+  for (const turn of publicTurns) if (turn.status === 'STREAMING') expect(turn.position).toBeGreaterThan(through)
+  const covered = committed.filter(({ position }) => position <= through)
   expect(current.reduce((sum, { turns: n }) => sum + n, 0)).toBe(covered.length)
   expect({
     through: journal.summarizedThrough,
@@ -69,7 +69,7 @@ export async function expectCovering({ db }: Deps, conversationId: string) {
       if (type === 'toolCall') callTurns.set(callId, turn)
     }
   }
-  return { current, covered, uncovered: committed.filter(({ rootSeq }) => rootSeq > through), through }
+  return { current, covered, uncovered: committed.filter(({ position }) => position > through), through }
 }
 
 /** A summarizer that records its requests and awaits `before`, which a test may replace, before each answer. */

@@ -16,7 +16,7 @@ const TIMEOUT_MS = 20_000
  */
 export async function waitForTurnVectors(deps: Deps, turns: readonly Turn[]): Promise<void> {
   const embedder = deps.embedding.serving()
-  const versions = turns.map(({ conversationId, rootSeq, seq }) => ({ conversationId, rootSeq, seq }))
+  const versions = turns.map(({ conversationId, position, seq }) => ({ conversationId, position, seq }))
   const query = new Float32Array(embedder.dimension)
   for (let waited = 0; ; waited += 20) {
     const { size } = await deps.vectors.compare(embedder.name, versions, query)

@@ -39,8 +39,8 @@ import {
   type MeasuredMessage,
 } from './measure.ts'
 
-/** A current summary of the turns with root seqs fromSeq to toSeq. */
-type CoveringSummary = { id: string; content: string; fromSeq: number; toSeq: number }
+/** A current summary of the turns with positions fromPosition to toPosition. */
+type CoveringSummary = { id: string; content: string; fromPosition: number; toPosition: number }
 
 export type ContextMaterial = {
   systemPrompt: string | null
@@ -58,12 +58,12 @@ export type ContextMaterial = {
    */
   tooLong: CoveringSummary[]
   /**
-   * Turns read regardless of age: instructions, pinned turns, turns that summaries never cover. Ascending by root seq.
+   * Turns read regardless of age: instructions, pinned turns, turns that summaries never cover. Ascending by position.
    */
   kept: (ContextTurn & { pinned: boolean })[]
   /**
    * The newest turns after the last summary in `summaries`, and the newest turn; or all turns, if they may fit without
-   * summaries. Ascending by root seq. May contain kept turns.
+   * summaries. Ascending by position. May contain kept turns.
    */
   recent: ContextTurn[]
   /**
@@ -117,7 +117,7 @@ type Sections = {
 export async function assemble(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Context> {
   const { recall } = request
   const { summaries, recent } = material
-  const through = summaries.at(-1)?.toSeq ?? 0
+  const through = summaries.at(-1)?.toPosition ?? 0
   let sections = material.isWhole
     ? await fillSections(tokens, { ...material, summaries: [], tooLong: [] }, request)
     : null
@@ -140,11 +140,11 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
 const damagedItems = ({ damaged }: ContextMaterial): ContextItem[] =>
   damaged.length === 0
     ? []
-    : [{ kind: 'RECENT', sourceIds: damaged, tokens: 0, included: false, reason: 'the stored content is damaged' }]
+    : [{ kind: 'RECENT', sourceIds: damaged, tokenCount: 0, included: false, reason: 'the stored content is damaged' }]
 
-/** Returns the turns after a root seq; if there are none, the newest turn with its tool call and results. */
+/** Returns the turns after a position; if there are none, the newest turn with its tool call and results. */
 function uncovered(recent: readonly ContextTurn[], through: number): ContextTurn[] {
-  const after = recent.filter(({ rootSeq }) => rootSeq > through)
+  const after = recent.filter(({ position }) => position > through)
   if (after.length > 0) return after
   return (matchCalls(recent).groups.get(recent.length - 1) ?? []).map((position) => recent[position]!)
 }
@@ -185,7 +185,7 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
   const chosen = chooseTurns(
     measured,
     chosenKept,
-    { ...request, rootSeqs: material.recent.map(({ rootSeq }) => rootSeq), complete: material.complete },
+    { ...request, positions: material.recent.map(({ position }) => position), complete: material.complete },
     minus(limits.window, spent),
   )
   await yieldIfDue()
@@ -211,8 +211,8 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
 async function measureSystemPrompt(tokens: Tokens, systemPrompt: string | null): Promise<MeasuredMessage[]> {
   if (!systemPrompt?.trim()) return []
   const reason = "the conversation's system prompt"
-  const about = { kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sources: [], reason } as const
-  return [await measureMessage(tokens, textMessage({ ...about, sources: [] }, systemPrompt))]
+  const about = { kind: 'SYSTEM_PROMPT', role: 'SYSTEM', sourceIds: [], reason } as const
+  return [await measureMessage(tokens, textMessage({ ...about, sourceIds: [] }, systemPrompt))]
 }
 
 /** Throws if the system prompt and the newest turn exceed a limit. */
@@ -260,20 +260,20 @@ function toContext(
   const messages = measured.map(({ size, ...message }) => ({
     ...message,
     content: contentOf(message.parts),
-    tokens: tokensOf(size),
+    tokenCount: tokensOf(size),
   }))
   const total = (some: readonly MeasuredMessage[]) =>
     tokensOf(plus(sizesOf(some), needsOpening(measured) ? opening : NOTHING))
   return {
     messages,
     tokenBudget,
-    tokens: total(measured),
+    tokenCount: total(measured),
     truncated: omitted.some(({ reason }) => reason !== ALREADY_INCLUDED),
     items: [
-      ...messages.map(({ kind, sources, tokens, reason }) => ({
+      ...messages.map(({ kind, sourceIds, tokenCount, reason }) => ({
         kind,
-        sourceIds: sources,
-        tokens,
+        sourceIds,
+        tokenCount,
         included: true,
         reason,
       })),

@@ -131,7 +131,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
     shares: DEFAULT_SHARES,
     recall: recallOptions ? { k: recallOptions.k ?? 5, find } : null,
   })
-  deps.recalledFacts.add(context.messages.flatMap(({ kind, sources }) => (kind === 'FACT' ? sources : [])))
+  deps.recalledFacts.add(context.messages.flatMap(({ kind, sourceIds }) => (kind === 'FACT' ? sourceIds : [])))
   return context
 }
 

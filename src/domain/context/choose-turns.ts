@@ -50,9 +50,9 @@ export const choosePinned = (kept: readonly KeptTurn[], space: Size): Choice =>
   )
 
 type RecentTurns = {
-  /** Root seqs of the recent turns, ascending. */
-  rootSeqs: readonly number[]
-  /** True if no turn precedes the first one in `rootSeqs`. */
+  /** Positions of the recent turns, ascending. */
+  positions: readonly number[]
+  /** True if no turn precedes the first one in `positions`. */
   complete: boolean
   /** Number of turns in the window (window.ts); null for as many as fit. */
   recentTurns: number | null
@@ -61,9 +61,9 @@ type RecentTurns = {
 }
 
 export type ChosenTurns = {
-  /** Kept turns before the window, by root seq. */
+  /** Kept turns before the window, by position. */
   before: KeptTurn[]
-  /** The window without the newest turn, by root seq. A kept turn in the window is rendered as a kept turn. */
+  /** The window without the newest turn, by position. A kept turn in the window is rendered as a kept turn. */
   window: MeasuredMessage[]
   /** The size of the window, including the newest turn and excluding kept turns. */
   size: Size
@@ -82,13 +82,13 @@ export function chooseTurns(
 ): ChosenTurns {
   const { turns, newest, groupOf, isOrphanResult } = measured
   const isNewest = new Set(newest)
-  const counted = new Map([...kept.instructions.taken, ...kept.taken].map((each) => [each.sources[0]!, each]))
-  const countedAt = (index: number) => counted.get(turns[index]!.sources[0]!)
+  const counted = new Map([...kept.instructions.taken, ...kept.taken].map((each) => [each.sourceIds[0]!, each]))
+  const countedAt = (index: number) => counted.get(turns[index]!.sourceIds[0]!)
   const omittedInstructionIds = new Set(idsOf(kept.instructions.omitted))
-  const isOmittedInstruction = (index: number) => omittedInstructionIds.has(turns[index]!.sources[0]!)
+  const isOmittedInstruction = (index: number) => omittedInstructionIds.has(turns[index]!.sourceIds[0]!)
   const sizes = sizesFrom(measured, (index) => countedAt(index) !== undefined || isOmittedInstruction(index))
   const start = windowStart({
-    rootSeqs: request.rootSeqs,
+    positions: request.positions,
     complete: request.complete,
     turns: request.recentTurns,
     inSteps: request.inSteps,
@@ -104,15 +104,15 @@ export function chooseTurns(
     else window.push(turns[index]!)
   }
   const inWindow = new Set(idsOf(window))
-  const omitted = kept.omitted.filter(({ sources }) => !inWindow.has(sources[0]!))
+  const omitted = kept.omitted.filter(({ sourceIds }) => !inWindow.has(sourceIds[0]!))
   const omittedIds = new Set([...idsOf(omitted), ...omittedInstructionIds])
   const older = turns.filter(
-    ({ sources: [id] }, index) => index < start && !isNewest.has(index) && !counted.has(id!) && !omittedIds.has(id!),
+    ({ sourceIds: [id] }, index) => index < start && !isNewest.has(index) && !counted.has(id!) && !omittedIds.has(id!),
   )
   return {
     before: [...counted.values()]
-      .filter(({ sources }) => !inWindow.has(sources[0]!))
-      .sort((a, b) => a.rootSeq - b.rootSeq),
+      .filter(({ sourceIds }) => !inWindow.has(sourceIds[0]!))
+      .sort((a, b) => a.position - b.position),
     window,
     size: sizes[start]!,
     isWhole: start === 0 && request.complete,

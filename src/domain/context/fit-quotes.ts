@@ -88,7 +88,7 @@ export async function fitProfiles(
             {
               kind: 'PROFILE',
               sourceIds: omitted.map(({ id }) => id),
-              tokens: omittedTokens,
+              tokenCount: omittedTokens,
               included: false,
               reason: 'no space for more profiles',
             },
@@ -124,7 +124,7 @@ export async function fitFacts(
             {
               kind: 'FACT',
               sourceIds: omitted.map(({ id }) => id),
-              tokens: omittedTokens,
+              tokenCount: omittedTokens,
               included: false,
               reason: areAll || omitted.length === 0 ? why : `${why}; facts before them were not read`,
             },

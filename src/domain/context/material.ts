@@ -2,7 +2,7 @@
 // conversation's length. Turns, summaries, facts and profiles are limited to the viewer's view.
 
 import { InvalidInput, NotFound } from '../../errors.ts'
-import { readKeptTurns, readRecentTurns } from '../../store/sql/context/context-turns.ts'
+import { readChangedTurns, readKeptTurns, readRecentTurns } from '../../store/sql/context/context-turns.ts'
 import { readConversations, type ConversationRow } from '../../store/sql/conversation/read-conversations.ts'
 import { readContextParticipants } from '../../store/sql/context/read-context-participants.ts'
 import type { RecallDeps } from '../recall/deps.ts'
@@ -28,7 +28,10 @@ export type MaterialRequest = {
   withFacts: boolean
   /** Whether to reserve space for recalled turns. */
   withRecall: boolean
-  /** Root seq after which recent turns are read; if set, no summaries are read. Null: no lower bound. */
+  /**
+   * The entry after which a turn's newest version was written, committed or aborted; if set, no summaries are read. Null
+   * for all turns.
+   */
   sinceSeq: number | null
   /**
    * Actors whose turns are read, with the results of their tool calls, besides instructions; if set, no summaries are
@@ -47,21 +50,23 @@ const MAX_TURNS = 1000
 const MIN_TOKENS = 100_000
 /** Maximum number of turns to search for the tool call that the newest turn answers. */
 const CALL_REACH = 256
-/** Greater than every root seq. */
+/** Greater than every position. */
 const MAX_SEQ = 2 ** 31 - 1
 
+/** Turns, newest first; `complete` is false if older ones were left out. */
+type TurnsRead = { turns: Turn[]; complete: boolean }
+
 /**
- * Reads the conversation's newest turns after a root seq, as many as may fit; returns them oldest first.
- * `complete` is true if all turns after that root seq were read. The page size is estimated from the average token
- * count, so that one page usually suffices.
+ * Reads the conversation's newest turns after a position, as many as may fit. The page size is estimated from the
+ * average token count, so that one page usually suffices.
  */
-async function readRecent(
+async function readAfter(
   deps: RecallDeps,
   viewer: Viewer,
   conversation: ConversationRow,
   after: number,
   { tokenBudget, windowTurns, actors }: MaterialRequest,
-): Promise<{ recent: Turn[]; complete: boolean; damaged: Turn[] }> {
+): Promise<TurnsRead> {
   const average = conversation.publicTurnCount > 0 ? conversation.publicTokenCount / conversation.publicTurnCount : 0
   const estimate = Math.min(windowTurns + 1, Math.ceil(tokenBudget / (average + OVERHEAD.min)) + 1)
   let limit = Math.max(MIN_TURNS, Math.min(MAX_TURNS, estimate))
@@ -71,7 +76,7 @@ async function readRecent(
   for (;;) {
     const page = await readRecentTurns(deps.pool, viewer, conversation.id, {
       after,
-      before: read.at(-1)?.rootSeq ?? MAX_SEQ,
+      before: read.at(-1)?.position ?? MAX_SEQ,
       actors,
       limit,
       tokens: maxTokens,
@@ -82,10 +87,48 @@ async function readRecent(
     const complete = page.length < limit && pageTokens <= maxTokens
     const recent = ofActors(read.filter(hasContent).toReversed(), actors)
     const isFull = tokens > tokenBudget || recent.length > windowTurns
-    if (complete || (isFull && !lacksCall(recent, read.length))) {
-      return { recent, complete, damaged: read.filter(isDamaged) }
-    }
+    if (complete || (isFull && !lacksCall(recent, read.length))) return { turns: read, complete }
     limit = Math.min(MAX_TURNS, limit * 2)
+  }
+}
+
+/** Reads the turns up to a position whose newest version was written, committed or aborted after the entry `since`. */
+async function readChanged(
+  deps: RecallDeps,
+  viewer: Viewer,
+  conversationId: string,
+  since: number,
+  { tokenBudget, actors }: MaterialRequest,
+): Promise<TurnsRead> {
+  const maxTokens = Math.max(MIN_TOKENS, tokenBudget)
+  const limits = { actors, limit: MAX_TURNS, tokens: maxTokens }
+  const turns = await readChangedTurns(deps.pool, viewer, conversationId, { since, ...limits })
+  const tokens = turns.reduce((sum, { tokenCount }) => sum + tokenCount, 0)
+  return { turns, complete: turns.length < MAX_TURNS && tokens <= maxTokens }
+}
+
+/**
+ * Reads the turns of the window, as many as may fit; returns them oldest first. `complete` is true if none was left out.
+ * @param after the position after which turns are read, if the request has no `sinceSeq`
+ */
+async function readRecent(
+  deps: RecallDeps,
+  viewer: Viewer,
+  conversation: ConversationRow,
+  after: number,
+  request: MaterialRequest,
+): Promise<{ recent: Turn[]; complete: boolean; damaged: Turn[] }> {
+  const { sinceSeq } = request
+  const later = await readAfter(deps, viewer, conversation, sinceSeq ?? after, request)
+  const earlier =
+    sinceSeq && later.complete
+      ? await readChanged(deps, viewer, conversation.id, sinceSeq, request)
+      : { turns: [], complete: true }
+  const read = [...later.turns, ...earlier.turns]
+  return {
+    recent: ofActors(read.filter(hasContent).toReversed(), request.actors),
+    complete: later.complete && earlier.complete,
+    damaged: read.filter(isDamaged),
   }
 }
 
@@ -154,10 +197,10 @@ export async function readMaterial(
 
   const memory = await readProfilesAndFacts(deps, viewer, conversation, request)
   const fitting = summariesThatFit(summaries, request.tokenBudget, DEFAULT_SHARES, request.withRecall, memory.tokens)
-  const coveredThrough = fitting.taken.at(-1)?.toSeq ?? 0
+  const coveredThrough = fitting.taken.at(-1)?.toPosition ?? 0
   const readsAll = coveredThrough > 0 && mayFit(conversation, request)
   const [{ recent, complete, damaged: damagedRecent }, candidates] = await Promise.all([
-    readRecent(deps, viewer, conversation, sinceSeq ?? (readsAll ? 0 : coveredThrough), request),
+    readRecent(deps, viewer, conversation, readsAll ? 0 : coveredThrough, request),
     readKeptTurns(deps.pool, viewer, conversation.id, coveredThrough, request.tokenBudget),
   ])
   // The newest turn is included even if a summary covers it.

@@ -24,14 +24,20 @@ export const measureMessage = async (
 ): Promise<MeasuredMessage> => ({ ...message, size: await sizeOf(tokens, message, unanswered) })
 
 export const sizesOf = (measured: readonly MeasuredMessage[]) => sum(measured.map(({ size }) => size))
-export const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sources }) => sources)
+export const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sourceIds }) => sourceIds)
 
 /** Creates the manifest item for messages that are left out together. */
 export const omittedItem = (
   kind: ContextItem['kind'],
   measured: readonly MeasuredMessage[],
   reason: string,
-): ContextItem => ({ kind, sourceIds: idsOf(measured), tokens: tokensOf(sizesOf(measured)), included: false, reason })
+): ContextItem => ({
+  kind,
+  sourceIds: idsOf(measured),
+  tokenCount: tokensOf(sizesOf(measured)),
+  included: false,
+  reason,
+})
 
 /** Takes messages from the end, newest first, until one does not fit. */
 export function newestThatFit<T extends MeasuredMessage>(
@@ -65,10 +71,10 @@ function unansweredIn(turns: readonly ContextTurn[], { callTurns }: CallMatches)
 }
 
 /** A turn that is considered regardless of age: an instruction, a pinned turn, or one that summaries never cover. */
-export type KeptTurn = MeasuredMessage & { rootSeq: number; isInstruction: boolean }
+export type KeptTurn = MeasuredMessage & { position: number; isInstruction: boolean }
 
 export type MeasuredTurns = {
-  /** The recent turns, by root seq. */
+  /** The recent turns, by position. */
   turns: MeasuredMessage[]
   /** The kept turns except those in `newest`, each rendered without the call or results that belong to it. */
   kept: KeptTurn[]
@@ -129,7 +135,7 @@ export async function measureTurns(
         : { kind: 'RECENT' as const, reason: 'no summary covers it, because it has an audience or was aborted' }
     keptTurns.push({
       ...(await measureMessage(tokens, { ...about, ...asText(turn) })),
-      rootSeq: turn.rootSeq,
+      position: turn.position,
       isInstruction,
     })
     await yieldIfDue()

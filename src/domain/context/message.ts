@@ -17,24 +17,24 @@ export type Message = {
   labelled: boolean
   parts: ContentPart[]
   /** Ids of the message's turn, turns, facts or summary, or of its profiles' users; empty for the system prompt. */
-  sources: string[]
+  sourceIds: string[]
   /** Why the message is included. */
   reason: string
 }
 
 /** An item of the manifest: a message, or a group of sources that are left out. */
-export type ContextItem = { kind: ItemKind; sourceIds: string[]; tokens: number; included: boolean; reason: string }
+export type ContextItem = { kind: ItemKind; sourceIds: string[]; tokenCount: number; included: boolean; reason: string }
 
 export type ContextMessage = Message & {
   /** The joined text parts. */
   content: string
   /** Token count in the format that needs the most, overhead included. */
-  tokens: number
+  tokenCount: number
 }
 
 export type Context = {
   messages: ContextMessage[]
-  tokens: number
+  tokenCount: number
   tokenBudget: number
   /** Whether any requested source in view is neither included nor covered by an included summary. */
   truncated: boolean
@@ -51,6 +51,6 @@ export const contentOf = (parts: readonly ContentPart[]): string =>
 
 /** Creates a message with one text part. */
 export const textMessage = (
-  about: Pick<Message, 'kind' | 'role' | 'sources' | 'reason'> & { name?: string },
+  about: Pick<Message, 'kind' | 'role' | 'sourceIds' | 'reason'> & { name?: string },
   text: string,
 ): Message => ({ name: null, labelled: false, ...about, parts: [{ type: 'text', text }] })

@@ -10,7 +10,7 @@ import type { Message } from './message.ts'
 /** The fields of a turn that its message is made from. */
 export type ContextTurn = {
   id: string
-  rootSeq: number
+  position: number
   actor: string
   role: Role
   status: string
@@ -119,7 +119,7 @@ export function renderFrom(
   perspective: Perspective,
   turns: readonly ContextTurn[],
   { matches = matchCalls(turns), tools = true }: { matches?: CallMatches; tools?: boolean } = {},
-): Pick<Message, 'role' | 'name' | 'labelled' | 'parts' | 'sources'>[] {
+): Pick<Message, 'role' | 'name' | 'labelled' | 'parts' | 'sourceIds'>[] {
   const staysResult = (key: string) => {
     const caller = matches.callTurns.get(key)
     return tools && caller !== undefined && roleOf(perspective, turns[caller]!) === 'ASSISTANT'
@@ -148,7 +148,7 @@ export function renderFrom(
     return {
       role,
       parts,
-      sources: [turn.id],
+      sourceIds: [turn.id],
       name: hasName ? nameOf(perspective, turn.actor) : null,
       labelled: role === 'USER' && perspective.needsNames,
     }

@@ -56,10 +56,10 @@ export function factLine(fact: Assertion & { sentence: string; observedAt: Date 
 const quoteMessage = (
   kind: ItemKind,
   name: string,
-  sources: string[],
+  sourceIds: string[],
   reason: string,
   body: readonly string[],
-): Message => textMessage({ kind, role: 'USER', name, sources, reason }, body.join('\n'))
+): Message => textMessage({ kind, role: 'USER', name, sourceIds, reason }, body.join('\n'))
 
 /** Creates the message of the recalled turns, in the given order. */
 export const recallMessage = (quotes: readonly RecalledTurn[], fence: string): Message =>

@@ -27,7 +27,7 @@ export async function fitRecalled(
   const items: ContextItem[] = []
   const omit = (some: readonly RecalledTurn[], cost: number, reason: string) => {
     if (some.length === 0) return
-    items.push({ kind: 'RECALLED', sourceIds: some.map(({ id }) => id), tokens: cost, included: false, reason })
+    items.push({ kind: 'RECALLED', sourceIds: some.map(({ id }) => id), tokenCount: cost, included: false, reason })
   }
   const candidates = hits.filter(({ id }) => !included.has(id)).slice(0, k)
   omit(

@@ -1,15 +1,15 @@
 // Finds the start of the recent window. The window is trimmed in steps, so that consecutive contexts share a prefix and
 // hit the provider's prompt cache. The start is not stored. Each call picks the possible start with the greatest
-// `roundness`, which usually stays the same from one call to the next. Root seqs are visible anyway, so the start
+// `roundness`, which usually stays the same from one call to the next. Positions are visible anyway, so the start
 // reveals nothing about hidden turns.
 
 /** Minimum fraction of its space that the window fills after it is trimmed in steps, if there are enough turns. */
 export const MIN_FILL = 1 / 3
 
 type WindowRequest = {
-  /** Root seqs of the turns, ascending. */
-  rootSeqs: readonly number[]
-  /** True if no turn precedes the first one in `rootSeqs`. */
+  /** Positions of the turns, ascending. */
+  positions: readonly number[]
+  /** True if no turn precedes the first one in `positions`. */
   complete: boolean
   /**
    * Returns the fraction of the space taken by a window that starts at that index; above 1, the window does not fit. An
@@ -25,12 +25,12 @@ type WindowRequest = {
   inSteps: boolean
 }
 
-/** Roundness of the cut between two root seqs: the largest k for which (before, after] contains a multiple of 2^k. */
+/** Roundness of the cut between two positions: the largest k for which (before, after] contains a multiple of 2^k. */
 const roundness = (before: number, after: number) => 31 - Math.clz32(before ^ after)
 
-/** Returns the index of the first turn of the window, or `rootSeqs.length` if no turn fits. */
-export function windowStart({ rootSeqs, complete, fill, turns, inSteps }: WindowRequest): number {
-  const end = rootSeqs.length
+/** Returns the index of the first turn of the window, or `positions.length` if no turn fits. */
+export function windowStart({ positions, complete, fill, turns, inSteps }: WindowRequest): number {
+  const end = positions.length
   const maxTurns = turns === null ? end : Math.min(end, inSteps ? Math.max(0, 2 * turns - 1) : turns)
   let earliest = end
   while (earliest > end - maxTurns && fill(earliest - 1) <= 1) earliest -= 1
@@ -45,7 +45,8 @@ export function windowStart({ rootSeqs, complete, fill, turns, inSteps }: Window
   for (let start = earliest + 1; start <= latest && start < end; start++) {
     // The turn before index 0 is unknown, and so is the roundness of that cut: any other cut is preferred.
     const isRounder =
-      best === 0 || roundness(rootSeqs[start - 1]!, rootSeqs[start]!) > roundness(rootSeqs[best - 1]!, rootSeqs[best]!)
+      best === 0
+      || roundness(positions[start - 1]!, positions[start]!) > roundness(positions[best - 1]!, positions[best]!)
     if (isRounder) best = start
   }
   return best

@@ -49,7 +49,7 @@ export const recount: UpdateDerivatives = async (tx, { conversationId, isPublic,
  * covered until they are summarised again.
  */
 export const revokeCoverage: UpdateDerivatives = async (tx, { conversationId, isPublic, older }) => {
-  if (isPublic) await revokeSummaries(tx, conversationId, older.rootSeq)
+  if (isPublic) await revokeSummaries(tx, conversationId, older.position)
   return []
 }
 

@@ -114,7 +114,7 @@ export const DERIVATIVES: readonly Derivative[] = [
     data: 'The vector of the text, by each embedder.',
     onEdit: { how: 'Kept, like the turn, for viewers whose history window closes before the edit.' },
     onErase:
-      'Vectors of every version are deleted by root seq, and the conversation is released as on delete. Only COMMITTED '
+      'Vectors of every version are deleted by position, and the conversation is released as on delete. Only COMMITTED '
       + 'turns are embedded, so none is written again.',
     onDelete: {
       how: 'Deleted with the conversation; the embedded database also keeps vectors in memory.',

@@ -15,12 +15,12 @@ function jsonSize(value: unknown): number {
   return size
 }
 
-const turnSize = ({ text, parts, metadata, sources }: TurnRow) =>
+const turnSize = ({ text, parts, metadata, citations }: TurnRow) =>
   BASE_BYTES
   + text.length
   + (parts ? jsonSize(parts) : 0)
   + (metadata ? jsonSize(metadata) : 0)
-  + (sources ? jsonSize(sources) : 0)
+  + (citations ? jsonSize(citations) : 0)
 
 /**
  * Returns the approximate size of the event in bytes, exact to a factor of 2 for text in the Basic Multilingual Plane.

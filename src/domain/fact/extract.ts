@@ -63,7 +63,7 @@ function visibilitySets<T extends VisibilityFields>(
   const segment = (seq: number) => boundaries.filter((boundary) => boundary <= seq).length
   const sets = new Map<string, T[]>()
   for (const turn of turns) {
-    const key = [visibilityOf(turn.audience, null), segment(turn.rootSeq), segment(turn.seq)].join(' ')
+    const key = [visibilityOf(turn.audience, null), segment(turn.position), segment(turn.seq)].join(' ')
     sets.set(key, [...(sets.get(key) ?? []), turn])
   }
   return [...sets.values()]

@@ -14,10 +14,10 @@ import type { Viewer } from '../view.ts'
 import { MAX_LENGTHS, normaliseText } from './content-hash.ts'
 
 /** A fact that a viewer sees, without the columns that determine its visibility. */
-export type Fact = Omit<FactRow, 'rootSeq' | 'seq' | 'audience' | 'visibility'>
+export type Fact = Omit<FactRow, 'position' | 'seq' | 'audience' | 'visibility'>
 
 /** Removes the columns that determine the fact's visibility. */
-export const toFact = ({ rootSeq, seq, audience, visibility, ...fact }: FactRow): Fact => fact
+export const toFact = ({ position, seq, audience, visibility, ...fact }: FactRow): Fact => fact
 
 /** Returns the given facts that the viewer sees, active or superseded, by id. */
 export async function getFacts(

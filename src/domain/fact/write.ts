@@ -35,7 +35,7 @@ import { visibilityOf } from './visibility-set.ts'
 export type CandidateSource = {
   conversationId: string
   /** Null if the fact has no source turn. */
-  turn: { id: string; rootSeq: number; seq: number; audience: readonly string[] | null } | null
+  turn: { id: string; position: number; seq: number; audience: readonly string[] | null } | null
 }
 
 /** A statement to store as a fact, with its texts normalised and, if configured, redacted. */
@@ -119,7 +119,7 @@ function toNewFact(heads: JournalHeads, candidate: PreparedFact): NewFact {
     id: newId('fact'),
     userId,
     conversationId: source?.conversationId ?? null,
-    rootSeq: turn?.rootSeq ?? next,
+    position: turn?.position ?? next,
     seq: turn?.seq ?? next,
     audience,
     visibility: visibilityOf(audience, members),

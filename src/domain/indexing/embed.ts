@@ -115,9 +115,9 @@ async function embedTurns(
       )
     },
   )
-  return turns.flatMap(({ conversationId, rootSeq, seq }, index) => {
+  return turns.flatMap(({ conversationId, position, seq }, index) => {
     const vector = embedded[index]
-    return vector ? [{ conversationId, rootSeq, seq, vector }] : []
+    return vector ? [{ conversationId, position, seq, vector }] : []
   })
 }
 

@@ -28,7 +28,7 @@ const COMMON_SHARE = 0.1
 const MAX_POSTINGS = 10_000
 /** Number of postings merged between two checks whether to yield to the event loop. */
 const YIELD_AFTER = 256
-/** Greater than every root seq. */
+/** Greater than every position. */
 const MAX_SEQ = 2 ** 31 - 1
 
 /** A search by words and by vectors. */
@@ -163,7 +163,7 @@ async function gatherWide(
   const candidates = sequences.map((sequence, i) =>
     withNeighbours(
       sequence,
-      (turn) => turn.rootSeq >= ranges[i]!.from && turn.rootSeq <= ranges[i]!.to && found.has(versionKey(turn)),
+      (turn) => turn.position >= ranges[i]!.from && turn.position <= ranges[i]!.to && found.has(versionKey(turn)),
     ),
   )
 
@@ -236,19 +236,19 @@ async function findByWords(
 }
 
 /**
- * Returns the ranges of root seqs to read. Nearby turns share a range. The `around` turns on each side complete the
+ * Returns the ranges of positions to read. Nearby turns share a range. The `around` turns on each side complete the
  * sittings of the neighbours; only visible turns are counted, so invisible turns do not change the result.
  */
 function rangesOf(versions: readonly TurnVersionId[]): TurnRange[] {
   const around = SITTING_REACH + REACH
   const sorted = versions.toSorted((a, b) =>
-    a.conversationId < b.conversationId ? -1 : a.conversationId > b.conversationId ? 1 : a.rootSeq - b.rootSeq,
+    a.conversationId < b.conversationId ? -1 : a.conversationId > b.conversationId ? 1 : a.position - b.position,
   )
   const ranges: TurnRange[] = []
-  for (const { conversationId, rootSeq } of sorted) {
+  for (const { conversationId, position } of sorted) {
     const last = ranges.at(-1)
-    if (last?.conversationId === conversationId && rootSeq - last.to <= 2 * around) last.to = rootSeq
-    else ranges.push({ conversationId, from: rootSeq, to: rootSeq, around })
+    if (last?.conversationId === conversationId && position - last.to <= 2 * around) last.to = position
+    else ranges.push({ conversationId, from: position, to: position, around })
   }
   return ranges
 }

@@ -50,7 +50,7 @@ function withCosts(
 /** The text that identifies a memory; the versions of a turn have the same. */
 export const identityOf = (hit: RankedMemory): string =>
   hit.kind === 'TURN'
-    ? versionKey({ conversationId: hit.candidate.turn.conversationId, seq: hit.candidate.turn.rootSeq })
+    ? versionKey({ conversationId: hit.candidate.turn.conversationId, seq: hit.candidate.turn.position })
     : hit.kind === 'FACT'
       ? hit.fact.id
       : hit.summary.id

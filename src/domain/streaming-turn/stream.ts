@@ -103,7 +103,7 @@ const commitTurnInput = z.object({
   turnId: id('turn'),
   writerToken,
   parts: parts.nullish(),
-  tokens: z.object({ prompt: count, completion: count }).nullish(),
+  tokenUsage: z.object({ prompt: count, completion: count }).nullish(),
   model: name.nullish(),
   metadata: metadata.nullish(),
 })
@@ -124,8 +124,8 @@ export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: Commit
   return close(deps, viewer, given, async (streamed) => ({
     status: 'COMMITTED',
     ...(await contentOf([...streamed, ...more], deps, 'parts')),
-    promptTokens: given.tokens?.prompt,
-    completionTokens: given.tokens?.completion,
+    promptTokens: given.tokenUsage?.prompt,
+    completionTokens: given.tokenUsage?.completion,
     model: given.model,
     metadata: given.metadata,
   }))

@@ -209,7 +209,7 @@ export async function summarize(deps: Platform, viewer: Viewer, input: Summarize
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
-    throughSeq = turn.rootSeq
+    throughSeq = turn.position
   }
   await run(deps, conversationId, (state) => {
     if (state.through >= throughSeq || state.turns === 0) return []
@@ -218,7 +218,7 @@ export async function summarize(deps: Platform, viewer: Viewer, input: Summarize
     return [{ measure, policy: { ...state, strategy } }]
   })
   const { current } = await requireState(deps, viewer, conversationId)
-  const covering = current.findLast(({ fromSeq }) => fromSeq <= throughSeq)
+  const covering = current.findLast(({ fromPosition }) => fromPosition <= throughSeq)
   if (!covering) {
     throw InvalidInput.at(
       'through',

@@ -48,7 +48,7 @@ export function toSpanCandidate(turn: UncoveredTurn, now: number): SpanCandidate
     if (part.type === 'toolResult') answers.push(part.callId)
   }
   return {
-    rootSeq: turn.rootSeq,
+    position: turn.position,
     tokenCount: turn.tokenCount,
     isOpen: turn.status === 'STREAMING',
     calls,

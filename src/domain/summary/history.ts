@@ -9,16 +9,16 @@ import { withTextSoFar, type Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { coveringSummaries, type Summary } from './summary.ts'
 
-/** Greater than every seq and every root seq. */
+/** Greater than every seq and every position. */
 const MAX_SEQ = 2 ** 31 - 1
 
-export const isSummary = (item: Turn | Summary): item is Summary => 'fromSeq' in item
-const rootSeqOf = (item: Turn | Summary) => (isSummary(item) ? item.fromSeq : item.rootSeq)
+export const isSummary = (item: Turn | Summary): item is Summary => 'fromPosition' in item
+const positionOf = (item: Turn | Summary) => (isSummary(item) ? item.fromPosition : item.position)
 
 /**
  * Returns each conversation's newest turns and summaries, at most `limit` in all, oldest first. A summary replaces
- * the turns it covers, at the position of the first of them. `before` excludes turns with an equal or greater root seq,
- * and summaries with an equal or greater fromSeq; null includes all. `historyPage` defines the default and the maximum
+ * the turns it covers, at the position of the first of them. `beforePosition` excludes turns with an equal or greater position,
+ * and summaries with an equal or greater fromPosition; null includes all. `historyPage` defines the default and the maximum
  * of `limit`.
  * @throws InvalidInput, also if the turns would exceed HISTORY_BYTES, or the conversation's share of it
  */
@@ -34,19 +34,19 @@ export async function historyWithSummaries(
   const covering = await coveringSummaries(deps, viewer, conversationIds)
   const histories = new Map<string, (Turn | Summary)[]>()
   for (const conversationId of conversationIds) {
-    const summaries = (covering.get(conversationId) ?? []).filter(({ fromSeq }) => fromSeq < end)
-    const through = covering.get(conversationId)?.at(-1)?.toSeq ?? 0
+    const summaries = (covering.get(conversationId) ?? []).filter(({ fromPosition }) => fromPosition < end)
+    const through = covering.get(conversationId)?.at(-1)?.toPosition ?? 0
     const newer = await pageTurns(deps.pool, viewer, [conversationId], {
       limit: size,
       maxBytes,
       from: 'newest',
-      after: { rootSeq: through, seq: MAX_SEQ },
-      before: { rootSeq: end, seq: 0 },
+      after: { position: through, seq: MAX_SEQ },
+      before: { position: end, seq: 0 },
     })
     const older = through ? await readNeverCoveredTurns(deps.pool, viewer, conversationId, through, end, size) : []
     const turns = [...wholeHistory(newer.get(conversationId), maxBytes), ...older]
     await withTextSoFar(deps, viewer.tenant, turns)
-    histories.set(conversationId, [...turns, ...summaries].sort((a, b) => rootSeqOf(a) - rootSeqOf(b)).slice(-size))
+    histories.set(conversationId, [...turns, ...summaries].sort((a, b) => positionOf(a) - positionOf(b)).slice(-size))
   }
   return histories
 }
@@ -62,13 +62,13 @@ export async function summarizedThrough(
 ): Promise<Map<string, Turn>> {
   const lastTurns = new Map<string, Turn>()
   for (const [conversationId, summaries] of await coveringSummaries(deps, viewer, conversationIds)) {
-    const toSeq = summaries.at(-1)!.toSeq
+    const toPosition = summaries.at(-1)!.toPosition
     const turns = await pageTurns(deps.pool, viewer, [conversationId], {
       limit: 1,
       maxBytes: HISTORY_BYTES,
       from: 'newest',
-      after: { rootSeq: toSeq - 1, seq: MAX_SEQ },
-      before: { rootSeq: toSeq + 1, seq: 0 },
+      after: { position: toPosition - 1, seq: MAX_SEQ },
+      before: { position: toPosition + 1, seq: 0 },
     })
     const turn = turns.get(conversationId)?.turns[0]
     if (turn) lastTurns.set(conversationId, turn)

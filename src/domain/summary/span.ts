@@ -3,7 +3,7 @@
 
 /** A turn that a summary may cover. */
 export type SpanCandidate = {
-  rootSeq: number
+  position: number
   tokenCount: number
   /** Whether the turn is still streaming. */
   isOpen: boolean
@@ -22,7 +22,7 @@ export type SpanMeasure = {
   max: number
   /** Maximum number of turns, never exceeded: fewer are covered to keep a call together with its result. */
   limit: number
-  /** Maximum root seq, never exceeded. */
+  /** Maximum position, never exceeded. */
   through: number
   /** Maximum number of tokens; exceeded only if no smaller span is possible. */
   tokens: number
@@ -77,7 +77,7 @@ export function spanOf(
   let furthest = -1
   for (let i = 0; i < turns.length; i++) {
     const turn = turns[i]!
-    if (turn.isOpen || i >= measure.limit || turn.rootSeq > measure.through) break
+    if (turn.isOpen || i >= measure.limit || turn.position > measure.through) break
     tokens += turn.tokenCount
     if (best >= measure.min && (i >= measure.max || tokens > measure.tokens)) break
     furthest = Math.max(furthest, reach[i]!)

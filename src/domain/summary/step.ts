@@ -74,7 +74,7 @@ export async function findSpan(
     const turns = await readUncoveredTurns(db, conversationId, through, factor * maxTurns, tokens)
     const candidates = turns.map((turn) => toSpanCandidate(turn, now))
     const pending = unanswered(candidates)
-    const later = pending.length ? await readLaterAnswers(db, conversationId, turns.at(-1)!.rootSeq, pending) : []
+    const later = pending.length ? await readLaterAnswers(db, conversationId, turns.at(-1)!.position, pending) : []
     const length = spanOf(candidates, new Set(later), measure)
     if (length > 0 || later.length === 0) return turns.slice(0, length)
   }
@@ -171,7 +171,7 @@ export async function coverSpan(
   span: UncoveredTurn[],
   stop?: AbortSignal,
 ): Promise<string | null> {
-  const to = span.at(-1)!.rootSeq
+  const to = span.at(-1)!.position
   if (strategy === 'HIERARCHICAL') {
     const maxTokens = maxTokensFor([], span, SPAN_TOKENS)
     return write(deps, state, 0, to, await summarizeTurns(deps, summarizer, null, span, maxTokens, stop), [], span)
@@ -205,7 +205,7 @@ export async function foldLevel(
     const half = Math.max(MIN_SUMMARY_TOKENS, Math.floor(tokensIn(oldest) / 2))
     const maxTokens = Math.min(SUMMARY_TOKENS, half)
     const summary = await summarizePass(deps, summarizer, joined(oldest), [], maxTokens, stop)
-    return write(deps, state, level + 1, oldest.at(-1)!.toSeq, summary, oldest, [])
+    return write(deps, state, level + 1, oldest.at(-1)!.toPosition, summary, oldest, [])
   }
   return null
 }

@@ -1,4 +1,4 @@
-// Reads summaries. A summary covers the committed turns without an audience from root seq fromSeq to toSeq; turns with
+// Reads summaries. A summary covers the committed turns without an audience from position fromPosition to toPosition; turns with
 // an audience, aborted turns and streaming turns are never covered. A viewer may read a summary only if the viewer sees
 // every turn version it was made from; every other viewer gets the turns instead.
 
@@ -19,7 +19,7 @@ const toSummary = ({ windows, newestSeq, turns, ...summary }: SummaryWithWindows
 
 /**
  * Returns the current summaries that cover the oldest turns in the viewer's view, oldest first; a conversation without
- * such summaries has no key. Each committed turn without an audience that the viewer sees, up to the last toSeq, is
+ * such summaries has no key. Each committed turn without an audience that the viewer sees, up to the last toPosition, is
  * covered by exactly one of them. Hence the list ends before the first summary of which the viewer sees only a part.
  */
 export async function coveringSummaries(

@@ -4,40 +4,40 @@ import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 import { Role } from '../../store/generated/enums.ts'
 import { countTurns, type TurnCount } from '../../store/sql/turn/count-turns.ts'
-import { pageTurns, type TurnsRead } from '../../store/sql/turn/page-turns.ts'
+import { pageTurns, type TurnPosition, type TurnsRead } from '../../store/sql/turn/page-turns.ts'
+import { readChangesSince } from '../../store/sql/turn/read-changes-since.ts'
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { count, name, parse, time } from '../input.ts'
-import { paging, slice, type Page, type Paging } from '../page.ts'
+import { DEFAULT_PAGE_SIZE, paging, slice, type Page, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
 import { withTextSoFar, type Turn } from './turn.ts'
 
 const turnFilter = z.object({
   actors: z.array(name).max(1000).nullish(),
   roles: z.array(z.enum(Role)).nullish(),
-  after: time.nullish(),
-  before: time.nullish(),
+  createdAfter: time.nullish(),
+  createdBefore: time.nullish(),
   sinceSeq: count.nullish(),
 })
 export type TurnFilter = z.input<typeof turnFilter>
 
 export type TurnsArgs = Paging & { filter?: TurnFilter | null; includeSuperseded?: boolean | null }
 
-type Position = { rootSeq: number; seq: number }
 /** Greater than every seq. */
 const MAX_SEQ = 2 ** 31 - 1
 
-const CURSOR = cursorFormat<Position>(
-  ({ rootSeq, seq }) => `turn:${rootSeq}:${seq}`,
+const CURSOR = cursorFormat<TurnPosition>(
+  ({ position, seq }) => `turn:${position}:${seq}`,
   /^turn:(\d{1,10}):(\d{1,10})$/,
   (...groups) => {
-    const [rootSeq, seq] = groups.map(Number) as [number, number]
-    return rootSeq < 2 ** 31 && seq < 2 ** 31 ? { rootSeq, seq } : null
+    const [position, seq] = groups.map(Number) as [number, number]
+    return position < 2 ** 31 && seq < 2 ** 31 ? { position, seq } : null
   },
 )
 
 /** Returns a turn's position in the transcript as an opaque cursor. Later writes do not invalidate it. */
-export const turnCursor = (turn: Position): string => CURSOR.encode(turn)
+export const turnCursor = (turn: TurnPosition): string => CURSOR.encode(turn)
 
 /** Maximum size of the turns on a page, in bytes. A page that would be larger ends earlier. */
 export const PAGE_BYTES = 1024 * 1024
@@ -62,9 +62,27 @@ export function wholeHistory(read: TurnsRead | undefined, maxBytes: number): Tur
 }
 
 /**
+ * Returns the filter for the turns that changed after the entry `sinceSeq`, and a lower bound of their positions, so that
+ * older turns are not read. The bound is not below `after`.
+ */
+async function changedSince(
+  { pool }: Platform,
+  viewer: Viewer,
+  conversationIds: readonly string[],
+  sinceSeq: number | null | undefined,
+  after: TurnPosition | null,
+) {
+  if (!sinceSeq || (after !== null && after.position >= sinceSeq)) return { after, sinceSeq }
+  const { firstPosition, closedIds } = await readChangesSince(pool, viewer, conversationIds, sinceSeq)
+  const bound = firstPosition === null ? { position: sinceSeq, seq: MAX_SEQ } : { position: firstPosition, seq: 0 }
+  return { after: after !== null && after.position >= bound.position ? after : bound, sinceSeq, closedIds }
+}
+
+/**
  * Returns a page of each conversation's turns in the viewer's view, oldest first. Unknown conversations get an empty
  * page. A page has fewer turns than requested if more would exceed PAGE_BYTES, or the conversation's share of it; it
- * has at least one turn if there is any.
+ * has at least one turn if there is any. `filter.sinceSeq` selects the turns whose newest version was written, committed
+ * or aborted after that entry; if superseded versions are listed, it selects each version by itself.
  * @throws InvalidInput
  */
 export async function pageOfTurns(
@@ -76,20 +94,20 @@ export async function pageOfTurns(
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(turnFilter, args.filter ?? {})
   const includeSuperseded = args.includeSuperseded ?? false
-  // If superseded versions are not listed, a cursor is a position before or after all versions of its turn.
-  const edge = (position: Position, seq: number) => (includeSuperseded ? position : { ...position, seq })
+  // If superseded versions are not listed, a cursor is before or after all versions of its turn.
+  const edge = (version: TurnPosition, seq: number) => (includeSuperseded ? version : { ...version, seq })
+  const after = page.after == null ? null : edge(CURSOR.decode(page.after, 'after'), MAX_SEQ)
   const turns = await pageTurns(deps.pool, viewer, conversationIds, {
     limit: page.size + 1,
     maxBytes: shareOf(PAGE_BYTES, conversationIds.length),
     from: page.backwards ? 'newest' : 'oldest',
-    after: page.after == null ? null : edge(CURSOR.decode(page.after, 'after'), MAX_SEQ),
+    ...(await changedSince(deps, viewer, conversationIds, filter.sinceSeq, after)),
     before: page.before == null ? null : edge(CURSOR.decode(page.before, 'before'), 0),
     includeSuperseded,
     actors: filter.actors,
     roles: filter.roles,
-    since: filter.after,
-    until: filter.before,
-    sinceSeq: filter.sinceSeq,
+    createdAfter: filter.createdAfter,
+    createdBefore: filter.createdBefore,
   })
   await withTextSoFar(
     deps,
@@ -104,14 +122,11 @@ export async function pageOfTurns(
   )
 }
 
-const historyArgs = z.object({ limit: count.nullish(), before: count.nullish() })
+const historyArgs = z.object({ limit: count.nullish(), beforePosition: count.nullish() })
 export type HistoryArgs = z.input<typeof historyArgs>
 
-/** Default `limit` of `history`. */
-const DEFAULT_LIMIT = 50
-
 /**
- * Returns the number of turns to read, and the root seq before which they end; null means that they end with the
+ * Returns the number of turns to read, and the position before which they end; null means that they end with the
  * newest.
  * @throws InvalidInput
  */
@@ -119,16 +134,16 @@ export function historyPage(
   { limits }: Pick<Platform, 'limits'>,
   args: HistoryArgs,
 ): { size: number; before: number | null } {
-  const { limit, before } = parse(historyArgs, args)
-  const size = limit ?? DEFAULT_LIMIT
+  const { limit, beforePosition } = parse(historyArgs, args)
+  const size = limit ?? DEFAULT_PAGE_SIZE
   if (size < 1 || size > limits.pageSize) {
     throw InvalidInput.at('limit', `is ${size}; it must be 1 to ${limits.pageSize}`)
   }
-  return { size, before: before ?? null }
+  return { size, before: beforePosition ?? null }
 }
 
 /**
- * Returns each conversation's newest turns, oldest first: at most `limit`, with a root seq below `before` if given.
+ * Returns each conversation's newest turns, oldest first: at most `limit`, with a position below `beforePosition` if given.
  * @throws InvalidInput, also if the turns would exceed HISTORY_BYTES, or the conversation's share of it
  */
 export async function history(
@@ -143,7 +158,7 @@ export async function history(
     limit: size,
     maxBytes,
     from: 'newest',
-    before: before == null ? null : { rootSeq: before, seq: 0 },
+    before: before == null ? null : { position: before, seq: 0 },
   })
   const turns = new Map(
     conversationIds.map((conversationId) => [

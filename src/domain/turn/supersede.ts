@@ -1,4 +1,4 @@
-// Edits and regenerations: supersedeTurn adds a version to a turn and keeps the older versions; all share the root seq.
+// Edits and regenerations: supersedeTurn adds a version to a turn and keeps the older versions; all share the position.
 // Each version has its own journal entry and the same audience.
 
 import { z } from 'zod'
@@ -30,7 +30,7 @@ export type WrittenEdit = {
   conversationId: string
   /** Whether the turn has no audience. Other turns are neither counted nor summarised. */
   isPublic: boolean
-  older: { id: string; rootSeq: number; isCommitted: boolean; tokenCount: number }
+  older: { id: string; position: number; isCommitted: boolean; tokenCount: number }
   /** Always committed. */
   newer: { tokenCount: number }
 }
@@ -85,7 +85,7 @@ async function findByClientId(tx: Tx, { conversationId }: LockedConversation, ed
 
 type Older = OlderVersion & {
   seq: number
-  rootSeq: number
+  position: number
   tokenCount: number
   pinned: boolean
   model: string | null
@@ -148,7 +148,7 @@ async function writeVersion(
       id: newer,
       conversationId,
       seq,
-      rootSeq: older.rootSeq,
+      position: older.position,
       actor,
       role: turn.role,
       status: 'COMMITTED',
@@ -156,12 +156,12 @@ async function writeVersion(
       parts: (content.parts as Prisma.InputJsonArray | null) ?? undefined,
       audience: older.audience ? [...older.audience] : undefined,
       tokenCount: content.tokens,
-      promptTokens: turn.tokens?.prompt,
-      completionTokens: turn.tokens?.completion,
+      promptTokens: turn.tokenUsage?.prompt,
+      completionTokens: turn.tokenUsage?.completion,
       model: turn.model === undefined ? older.model : turn.model,
       adapter: turn.adapter,
       traceId: turn.traceId,
-      sources: turn.sources?.length ? turn.sources : undefined,
+      citations: turn.citations?.length ? turn.citations : undefined,
       pinned: turn.pinned === undefined ? older.pinned : (turn.pinned ?? false),
       metadata: (turn.metadata === undefined ? older.metadata : (turn.metadata as object | null)) ?? undefined,
       clientId: turn.clientId,

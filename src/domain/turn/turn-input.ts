@@ -5,7 +5,7 @@ import { Role } from '../../store/generated/enums.ts'
 import { count, metadata, name, pastTime, text } from '../input.ts'
 import { parts } from './content.ts'
 
-const source = z.object({
+const citation = z.object({
   documentId: text(1000).nullish(),
   documentName: text(1000).nullish(),
   chunk: text(65_536).nullish(),
@@ -23,11 +23,11 @@ export const turnInput = z.object({
   clientId: name.nullish(),
   audience: z.array(name).min(1, 'must not be empty; omit it to include every participant').max(MAX_AUDIENCE).nullish(),
   pinned: z.boolean().nullish(),
-  tokens: z.object({ prompt: count, completion: count }).nullish(),
+  tokenUsage: z.object({ prompt: count, completion: count }).nullish(),
   model: name.nullish(),
   adapter: name.nullish(),
   traceId: name.nullish(),
-  sources: z.array(source).max(100).nullish(),
+  citations: z.array(citation).max(100).nullish(),
   metadata: metadata.nullish(),
   createdAt: pastTime.nullish(),
 })

@@ -1,7 +1,7 @@
-// Reads turns by id, their next and previous versions, and the streamed text of open turns.
+// Reads turns by id, their next and previous versions, the numbers of versions, and the streamed text of open turns.
 
 import { readTextSoFar } from '../../store/sql/streaming-turn/read-text.ts'
-import { readTurns, readVersions } from '../../store/sql/turn/read-turns.ts'
+import { readTurns, readVersionNumbers, readVersions } from '../../store/sql/turn/read-turns.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
@@ -47,3 +47,16 @@ export const getPreviousVersions = (
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Turn>> => readVersions(pool, viewer, ids, 'previous')
+
+/** Whether this version superseded another one. Every viewer of the version sees the first one, too. */
+export const isEdited = ({ seq, position }: Pick<Turn, 'seq' | 'position'>): boolean => seq !== position
+
+/**
+ * Returns the number of each version in the viewer's view, by turn id: the first version has number 1. Versions that
+ * the viewer does not see are not counted, so the number does not tell that they exist.
+ */
+export const getVersionNumbers = (
+  { pool }: Pick<Platform, 'pool'>,
+  viewer: Viewer,
+  ids: readonly string[],
+): Promise<Map<string, number>> => readVersionNumbers(pool, viewer, ids)

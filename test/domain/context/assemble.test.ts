@@ -50,7 +50,7 @@ describe('the context of a random conversation', () => {
         const context = await contextOf(enough)
         if (context instanceof Error) throw context
         expect([...faults(enough, context)]).toEqual([])
-        expect(context.tokens).toBe(error.required)
+        expect(context.tokenCount).toBe(error.required)
         const less = await contextOf({ material, request: { ...given.request, tokenBudget: error.required - 1 } })
         expect(less).toBeInstanceOf(BudgetTooSmall)
       }),
@@ -73,7 +73,7 @@ describe('the context of a random conversation', () => {
           const whole = await contextWith(2_000_000)
           expect(isSummarised(whole)).toBe(false)
           // More tokens than the shares need leave nothing out.
-          expect(isSummarised(await contextWith(4 * whole.tokens))).toBe(false)
+          expect(isSummarised(await contextWith(4 * whole.tokenCount))).toBe(false)
           const context = await contextWith(tokenBudget)
           if (context instanceof Error) return
           outcomes[isSummarised(context) ? 'summarised' : 'whole'] += 1

@@ -119,7 +119,7 @@ export const cases: fc.Arbitrary<Case> = fc
           return {
             ...rest,
             id: `turn_${index}`,
-            rootSeq: (seq += gap),
+            position: (seq += gap),
             text,
             tokenCount: 0,
             parts: typeof content === 'string' ? null : content,
@@ -128,7 +128,7 @@ export const cases: fc.Arbitrary<Case> = fc
         .filter(({ status, parts, text }) => status === 'ABORTED' || parts !== null || text.trim() !== '')
       // All turns were read, and the last summary covers those up to `through`.
       const isWhole = covered !== null && unread === 0 && summaries.length > 0 && contextTurns.length > 0
-      const through = isWhole ? contextTurns[Math.min(covered, contextTurns.length - 1)]!.rootSeq : summaries.length
+      const through = isWhole ? contextTurns[Math.min(covered, contextTurns.length - 1)]!.position : summaries.length
       return {
         material: {
           systemPrompt,
@@ -146,8 +146,8 @@ export const cases: fc.Arbitrary<Case> = fc
           summaries: summaries.map((content, index) => ({
             id: `sum_${index}`,
             content,
-            fromSeq: index,
-            toSeq: index === summaries.length - 1 ? through : index,
+            fromPosition: index,
+            toPosition: index === summaries.length - 1 ? through : index,
           })),
           kept: contextTurns.filter(({ role, pinned }) => role === 'SYSTEM' || pinned),
           recent: contextTurns.slice(Math.min(unread, Math.max(0, contextTurns.length - 1))),
@@ -229,14 +229,14 @@ function* memoryFaults({ material, request }: Case, { messages, items }: Context
     const [message, another] = messages.filter((each) => each.kind === kind)
     if (another) yield `${kind} occurs twice`
     if (!message) continue
-    if ((tokens += message.tokens) > maxTokens(share))
+    if ((tokens += message.tokenCount) > maxTokens(share))
       yield `${kind} takes more than its share: ${tokens} of ${maxTokens(share)}`
     if (message.role !== 'USER' || message.name !== name) yield `${kind} is ${message.role} ${message.name}`
     const lines = message.content.split('\n')
     const fence = lines.at(-1)!
-    const fences = kind === 'FACT' ? 2 : 2 * message.sources.length
+    const fences = kind === 'FACT' ? 2 : 2 * message.sourceIds.length
     if (!/^~{3,}$/.test(fence) || message.content.split(fence).length - 1 !== fences) yield `${kind} is not fenced`
-    const indexes = message.sources.map((id) => Number(id.split('_')[1]))
+    const indexes = message.sourceIds.map((id) => Number(id.split('_')[1]))
     const isOrdered = indexes.every(
       (index, n) => n === 0 || (kind === 'FACT' ? index < indexes[n - 1]! : index > indexes[n - 1]!),
     )
@@ -251,10 +251,10 @@ function* memoryFaults({ material, request }: Case, { messages, items }: Context
 
 /** Yields all errors of a context; none for a valid one. */
 export function* faults({ material, request }: Case, context: Context): Generator<string> {
-  if (context.tokens > request.tokenBudget) yield `over budget: ${context.tokens} of ${request.tokenBudget}`
+  if (context.tokenCount > request.tokenBudget) yield `over budget: ${context.tokenCount} of ${request.tokenBudget}`
   for (const format of FORMATS) {
     const sent = tokensSent(context, format)
-    if (sent > context.tokens) yield `${format} sends ${sent} tokens, but the context reports ${context.tokens}`
+    if (sent > context.tokenCount) yield `${format} sends ${sent} tokens, but the context reports ${context.tokenCount}`
   }
   if (context.messages.length > (request.maxMessages ?? Infinity)) yield `has ${context.messages.length} messages`
   const chars = context.messages.reduce((sum, { content }) => sum + content.length, 0)
@@ -265,9 +265,9 @@ export function* faults({ material, request }: Case, context: Context): Generato
   const { items } = context
   const roles = render(context.messages, 'ANTHROPIC').messages.map(({ role }) => role)
   if (roles.some((role, index) => role !== (index % 2 ? 'assistant' : 'user'))) yield `Anthropic gets ${roles.join()}`
-  const rootSeqs = new Map(material.recent.concat(material.kept).map(({ id, rootSeq }) => [id, rootSeq]))
+  const positions = new Map(material.recent.concat(material.kept).map(({ id, position }) => [id, position]))
   const recalledIndex = context.messages.findIndex(({ kind }) => kind === 'RECALLED')
-  const ids = context.messages.filter(({ kind }) => kind !== 'RECALLED').flatMap(({ sources }) => sources)
+  const ids = context.messages.filter(({ kind }) => kind !== 'RECALLED').flatMap(({ sourceIds }) => sourceIds)
   if (new Set(ids).size < ids.length) yield `a turn occurs twice: ${ids.join()}`
   const shownIds = new Set(ids)
   for (const { id } of material.kept.filter(({ role }) => role === 'SYSTEM')) {
@@ -277,23 +277,23 @@ export function* faults({ material, request }: Case, context: Context): Generato
     if (!shownIds.has(id) && !isReported) yield `the instruction ${id} is missing`
   }
   const last = material.recent.at(-1)
-  if (last && context.messages.at(-1)!.sources[0] !== last.id) yield `the newest turn ${last.id} is not the last`
+  if (last && context.messages.at(-1)!.sourceIds[0] !== last.id) yield `the newest turn ${last.id} is not the last`
   const stable = recalledIndex < 0 ? context.messages : context.messages.slice(0, recalledIndex)
   const newest = new Set(items.filter(({ reason }) => /newest turn/.test(reason)).flatMap(({ sourceIds }) => sourceIds))
-  const shownRootSeqs = stable
-    .flatMap(({ sources }) => sources)
+  const shownPositions = stable
+    .flatMap(({ sourceIds }) => sourceIds)
     .filter((id) => !newest.has(id))
-    .flatMap((id) => rootSeqs.get(id) ?? [])
-  if (shownRootSeqs.some((rootSeq, index) => index > 0 && rootSeq <= shownRootSeqs[index - 1]!))
-    yield `out of order: ${shownRootSeqs.join()}`
+    .flatMap((id) => positions.get(id) ?? [])
+  if (shownPositions.some((position, index) => index > 0 && position <= shownPositions[index - 1]!))
+    yield `out of order: ${shownPositions.join()}`
   if (items.filter(({ included }) => included).length !== context.messages.length) yield 'a message has no item'
-  for (const { kind, sources } of context.messages) {
-    if (sources.length === 0 && kind !== 'SYSTEM_PROMPT') yield `${kind} names no source`
+  for (const { kind, sourceIds } of context.messages) {
+    if (sourceIds.length === 0 && kind !== 'SYSTEM_PROMPT') yield `${kind} names no source`
   }
   const reported = new Set(items.flatMap(({ sourceIds }) => sourceIds))
-  const through = items.some(({ kind }) => kind === 'SUMMARY') ? material.summaries.at(-1)!.toSeq : 0
-  for (const { id, rootSeq } of material.recent) {
-    if (rootSeq > through && !reported.has(id)) yield `no item names ${id}`
+  const through = items.some(({ kind }) => kind === 'SUMMARY') ? material.summaries.at(-1)!.toPosition : 0
+  for (const { id, position } of material.recent) {
+    if (position > through && !reported.has(id)) yield `no item names ${id}`
   }
   if (material.isWhole && through === 0 && items.some(({ reason }) => reason === 'no space for older turns')) {
     yield 'turns are left out although a summary covers them'

@@ -81,8 +81,8 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
       /not an instruction to follow\.\nAda L\.:\n~~~\n## About\n- likes tea\n~~~$/,
     )
     expect(lines(context)).toEqual(['- Ada lives in Rome (2026-05-01)'])
-    expect(context.messages[1]!.sources).toEqual(['ada'])
-    expect(context).toMatchObject({ truncated: false, stablePrefixTokens: context.tokens })
+    expect(context.messages[1]!.sourceIds).toEqual(['ada'])
+    expect(context).toMatchObject({ truncated: false, stablePrefixTokens: context.tokenCount })
     const without = await build({ includeFacts: false, includeProfile: null, recentTurns: 1 })
     expect(without.messages.map(({ kind }) => kind)).toEqual(['SYSTEM_PROMPT', 'SUMMARY', 'RECENT'])
 
@@ -93,7 +93,7 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     for (const format of ['OPENAI', 'AI_SDK'] as const) {
       const roles = render(context.messages, format).map(({ role }) => role)
       expect(roles).toEqual(['system', 'user', 'user', 'user', 'user'])
-      expect(tokensSent(context, format)).toBeLessThanOrEqual(context.tokens)
+      expect(tokensSent(context, format)).toBeLessThanOrEqual(context.tokenCount)
     }
   })
 
@@ -143,17 +143,17 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     await tenant.append(conversationId, 'ada', 'Hello.')
     const context = await build({ tokenBudget: 1_500 })
     const message = context.messages.find(({ kind }) => kind === 'FACT')
-    expect(message!.tokens).toBeLessThanOrEqual((0.2 / 0.8) * 1_500)
-    const shown = message!.sources.length
+    expect(message!.tokenCount).toBeLessThanOrEqual((0.2 / 0.8) * 1_500)
+    const shown = message!.sourceIds.length
     expect(shown).toBeGreaterThan(5)
-    expect(message!.sources).toEqual(facts.slice(-shown).map(({ id }) => id))
+    expect(message!.sourceIds).toEqual(facts.slice(-shown).map(({ id }) => id))
     const omitted = context.items.filter(({ included }) => !included)
     expect(omitted).toEqual([
       {
         kind: 'FACT',
         included: false,
         reason: 'no space for more facts',
-        tokens: expect.any(Number),
+        tokenCount: expect.any(Number),
         sourceIds: facts
           .slice(0, -shown)
           .map(({ id }) => id)
@@ -206,7 +206,7 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     await createProfile('zoe', '- is not here')
     const seen = async (as: string) => {
       const context = await build({ as })
-      return [lines(context).length, context.messages.find(({ kind }) => kind === 'PROFILE')?.sources ?? []]
+      return [lines(context).length, context.messages.find(({ kind }) => kind === 'PROFILE')?.sourceIds ?? []]
     }
     expect(await seen('bot')).toEqual([1, ['eve']])
     expect(await seen('bob')).toEqual([2, ['ada', 'eve']])

@@ -17,7 +17,7 @@ import { cases, contextOf } from './cases.ts'
 let seq = 0
 const contextTurn = (actor: string, role: ContextTurn['role'], content: string | ContentPart[]): ContextTurn => ({
   id: `turn_${++seq}`,
-  rootSeq: seq,
+  position: seq,
   actor,
   role,
   status: 'COMMITTED',

@@ -3,10 +3,10 @@
 import { describe, expect, it } from 'vitest'
 import { MIN_FILL, windowStart } from '../../../src/domain/context/window.ts'
 
-/** The start of the window for turns with the root seqs 1, 2, 3 …, of which `space` fit. */
+/** The start of the window for turns with the positions 1, 2, 3 …, of which `space` fit. */
 const startOf = (turns: number, space: number, more: Partial<Parameters<typeof windowStart>[0]> = {}) =>
   windowStart({
-    rootSeqs: Array.from({ length: turns }, (_, n) => n + 1),
+    positions: Array.from({ length: turns }, (_, n) => n + 1),
     complete: true,
     turns: null,
     inSteps: true,
@@ -51,8 +51,8 @@ describe('the window', () => {
 
   it('does not depend on how far back the turns were read', () => {
     const all = startOf(100, 30)
-    const rootSeqs = Array.from({ length: 40 }, (_, n) => n + 61)
-    expect(startOf(40, 30, { rootSeqs, complete: false }) + 60).toBe(all)
+    const positions = Array.from({ length: 40 }, (_, n) => n + 61)
+    expect(startOf(40, 30, { positions, complete: false }) + 60).toBe(all)
   })
 
   it('is empty if nothing fits', () => {

@@ -217,7 +217,10 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     const carl = await as('carl')
     await carl.until('the text so far', (each) => textOf(each, early) === 'early ')
     const from = carl.events.length
-    await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'carl', history: 'SINCE_JOINED' } })
+    await addParticipant(one.deps, ada, {
+      conversationId,
+      participant: { actor: 'carl', historyVisibility: 'SINCE_JOINED' },
+    })
     await write(early, 'and hidden')
     const late = await open()
     await write(late, 'late')

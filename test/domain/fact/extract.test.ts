@@ -79,7 +79,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     await tenant.append(conversationId, 'bob', 'Me too.', { audience: ['ada'] })
     await addParticipant(deps, tenant.as('ada'), {
       conversationId,
-      participant: { actor: 'late', history: 'SINCE_JOINED' },
+      participant: { actor: 'late', historyVisibility: 'SINCE_JOINED' },
     })
     await tenant.append(conversationId, 'ada', 'Welcome.')
     const requests: string[][] = []
@@ -203,7 +203,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
         )!.items
         await extractFacts(deps, tenant.as('ada'), { conversationId, through: first!.id })
       }
-      const participant = { actor: 'late', history: 'SINCE_JOINED' as const }
+      const participant = { actor: 'late', historyVisibility: 'SINCE_JOINED' as const }
       await addParticipant(deps, tenant.as('ada'), { conversationId, participant })
       for (let n = 0; n < 2; n++) await tenant.append(conversationId, 'ada', 'I live in Rome.')
       const { facts, exactDuplicatesSkipped } = await extractFacts(deps, tenant.as('late'), { conversationId })

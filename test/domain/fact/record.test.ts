@@ -294,7 +294,7 @@ describe.each(backends)('facts on $name', (backend) => {
       const { facts } = await recordFacts(deps, tenant.as('ada'), { conversationId, facts: [rome] })
       await addParticipant(deps, tenant.as('ada'), {
         conversationId,
-        participant: { actor: 'late', history: 'SINCE_JOINED' },
+        participant: { actor: 'late', historyVisibility: 'SINCE_JOINED' },
       })
       const sees = async () => (await getFacts(deps, tenant.as('late'), [facts[0]!.id])).size
       expect(await sees()).toBe(0)
@@ -344,7 +344,7 @@ describe.each(backends)('facts on $name', (backend) => {
     await recordFacts(deps, tenant.as('ada'), { conversationId, facts: [rome] })
     await addParticipant(deps, tenant.as('late'), {
       conversationId,
-      participant: { actor: 'late', history: 'SINCE_JOINED' },
+      participant: { actor: 'late', historyVisibility: 'SINCE_JOINED' },
     })
     const seen = async (actor: string) =>
       (await getFactPage(deps, tenant.as(actor), { filter: { conversationId } })).items.map(({ object }) => object)
@@ -361,7 +361,7 @@ describe.each(backends)('facts on $name', (backend) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ada')
       for (let n = 0; n < before; n++) await recordFacts(deps, tenant.as('ada'), { conversationId, facts: [rome] })
-      const participant = { actor: 'late', history: 'SINCE_JOINED' as const }
+      const participant = { actor: 'late', historyVisibility: 'SINCE_JOINED' as const }
       await addParticipant(deps, tenant.as('ada'), { conversationId, participant })
       const record = async () => {
         const { facts, exactDuplicatesSkipped } = await recordFacts(deps, tenant.as('late'), {

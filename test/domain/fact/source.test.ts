@@ -74,7 +74,7 @@ describe.each(backends)('the sources of a fact on $name', (backend) => {
     const early = await tenant.append(conversationId, 'ada', 'I live in Rome')
     await addParticipant(deps, tenant.as('ada'), {
       conversationId,
-      participant: { actor: 'late', history: 'SINCE_JOINED' },
+      participant: { actor: 'late', historyVisibility: 'SINCE_JOINED' },
     })
     const later = await tenant.append(conversationId, 'ada', 'I still live in Rome')
     const ids: string[] = []

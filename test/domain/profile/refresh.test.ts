@@ -105,7 +105,7 @@ describe.each(backends)('profiles on $name', (backend) => {
     expect(content).toBe('## Preferences\n- likes tea')
     await addParticipant(deps, tenant.as('ada'), {
       conversationId,
-      participant: { actor: 'carl', history: 'SINCE_JOINED' },
+      participant: { actor: 'carl', historyVisibility: 'SINCE_JOINED' },
     })
     const sees = async (actor: string) => (await getProfiles(deps, tenant.as(actor), ['ada'])).has('ada')
     expect([await sees('bob'), await sees('carl')]).toEqual([true, false])

@@ -23,7 +23,7 @@ const countsOf = (terms: number[]) =>
 
 const turn = (seq: number, terms: number[], more: Partial<IndexedTurn> = {}): IndexedTurn => ({
   conversationId: 'r',
-  rootSeq: seq,
+  position: seq,
   seq,
   at: seq * MINUTE,
   actor: 'ann',

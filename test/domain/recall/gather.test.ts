@@ -131,7 +131,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
         await abortTurn(world.deps, ada, { writerToken: WRITER, turnId: open.id })
         await addParticipant(world.deps, ada, {
           conversationId: conversation.id,
-          participant: { actor: `late-${batch}`, history: 'SINCE_JOINED' },
+          participant: { actor: `late-${batch}`, historyVisibility: 'SINCE_JOINED' },
         })
       }
       if (secrets) {
@@ -179,7 +179,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     const [query] = queriesOf(turns)
     const { rows } = await world.deps.pool.query<{ at: Date }>(
       'SELECT at FROM entry WHERE conversation_id = $1 AND seq = $2',
-      [turns[60]!.conversationId, turns[60]!.rootSeq],
+      [turns[60]!.conversationId, turns[60]!.position],
     )
     for (const filter of [
       { actors: ['eve'] },

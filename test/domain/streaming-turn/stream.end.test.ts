@@ -79,7 +79,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       await write('hello ')
       await write('world')
       const before = await head()
-      const turn = await commit({ tokens: { prompt: 7, completion: 2 }, model: 'm', metadata: { a: 1 } })
+      const turn = await commit({ tokenUsage: { prompt: 7, completion: 2 }, model: 'm', metadata: { a: 1 } })
       expect(turn).toMatchObject({
         id: turnId,
         status: 'COMMITTED',

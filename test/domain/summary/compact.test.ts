@@ -85,8 +85,8 @@ describe.each(backends)('compaction on $name', (backend) => {
         expect(tokensAfter).toBeLessThan(tokensBefore!)
         expect(summaries.length).toBeGreaterThan(0)
         const { current, covered } = await check()
-        for (const { fromSeq, toSeq, tokenCount, content } of current) {
-          const of = covered.filter(({ rootSeq }) => rootSeq >= fromSeq && rootSeq <= toSeq)
+        for (const { fromPosition, toPosition, tokenCount, content } of current) {
+          const of = covered.filter(({ position }) => position >= fromPosition && position <= toPosition)
           expect(tokenCount).toBeLessThanOrEqual(of.reduce((sum, each) => sum + each.tokenCount, 0) / 3)
           expect(content).not.toMatch(/Hey|Good to see you|How are you|Wow/)
         }
@@ -124,7 +124,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     expect(current).toMatchObject([{ content: 'summary 2', level: 0 }])
     expect(model.requests[1]!.previous).toBe('summary 1')
     expect(model.requests[1]!.turns).toHaveLength(covered.length - 30)
-    expect(current[0]!.fromSeq).toBe(covered[0]!.rootSeq)
+    expect(current[0]!.fromPosition).toBe(covered[0]!.position)
   })
 
   it('gives the model at most 8,000 tokens of turns at once, and truncates longer turns', async () => {
@@ -182,7 +182,7 @@ describe.each(backends)('compaction on $name', (backend) => {
     const turns = await append(10)
     const through = { conversationId, through: turns[3]!.id }
     const summary = await summarize(deps, tenant.as('ada'), through)
-    expect(summary).toMatchObject({ fromSeq: turns[0]!.seq, toSeq: turns[3]!.seq, level: 0, model: 'fake' })
+    expect(summary).toMatchObject({ fromPosition: turns[0]!.seq, toPosition: turns[3]!.seq, level: 0, model: 'fake' })
     expect((await summarize(deps, tenant.as('ada'), through)).id).toBe(summary.id)
     expect(model.requests).toHaveLength(1)
     await check()
@@ -286,7 +286,7 @@ describe.each(backends)('compaction on $name', (backend) => {
   ])('fails with the same error for an actor who joined after %s', async (_, turns, isSummarised) => {
     if (turns > 0) await append(turns)
     if (isSummarised) await summarize(deps, tenant.as('ada'), { conversationId })
-    const participant = { actor: 'late', history: 'SINCE_JOINED' as const }
+    const participant = { actor: 'late', historyVisibility: 'SINCE_JOINED' as const }
     await addParticipant(deps, tenant.as('ada'), { conversationId, participant })
     const refusal = { message: expect.stringMatching(/^You do not see all turns/) }
     await expect(summarize(deps, tenant.as('late'), { conversationId })).rejects.toMatchObject(refusal)
@@ -302,13 +302,13 @@ describe.each(backends)('compaction on $name', (backend) => {
     const readable = async () => [...(await getSummaries(deps, ada, [first.id, second.id])).keys()].sort()
     expect(await readable()).toEqual([first.id, second.id].sort())
     await supersedeTurn(deps, ada, { turnId: turns[10]!.id, turn: turn('not covered') })
-    expect((await check()).through).toBe(turns[8]!.rootSeq)
+    expect((await check()).through).toBe(turns[8]!.position)
     await supersedeTurn(deps, ada, { turnId: turns[6]!.id, turn: turn('edited') })
     expect((await check()).current.map(({ id }) => id)).toEqual([first.id])
     expect(await readable()).toEqual([first.id])
     const again = await summarize(deps, ada, { conversationId, through: turns[8]!.id })
     expect(model.requests.at(-1)!.turns.map(({ text }) => text)).toContain('edited')
-    expect(again.fromSeq).toBe(turns[0]!.seq)
+    expect(again.fromPosition).toBe(turns[0]!.seq)
     await supersedeTurn(deps, ada, { turnId: turns[0]!.id, turn: turn('edited, too') })
     expect((await check()).current).toEqual([])
     expect(await readable()).toEqual([])

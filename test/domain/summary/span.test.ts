@@ -16,7 +16,7 @@ const turns = (line: string, isWaiting = true): SpanCandidate[] =>
   line.split(' ').map((word, i) => {
     const call = /^-?(\d)$/.exec(word)?.[1]
     return {
-      rootSeq: 2 * i + 1,
+      position: 2 * i + 1,
       tokenCount: 10,
       isOpen: word === 'o',
       isWaiting,

@@ -64,11 +64,11 @@ describe.each(backends)('appending on $name', (backend) => {
         role: 'ASSISTANT',
         audience: ['bob', 'ann', 'bob'],
         pinned: true,
-        tokens: { prompt: 3, completion: 4 },
+        tokenUsage: { prompt: 3, completion: 4 },
         model: 'gpt',
         adapter: 'x',
         traceId: 'abc',
-        sources: [{ documentId: 'd', score: 0.5 }],
+        citations: [{ documentId: 'd', score: 0.5 }],
         metadata: { a: [1, null] },
         clientId: 'c1',
         createdAt: new Date('2024-02-03T04:05:06.789Z'),
@@ -141,7 +141,7 @@ describe.each(backends)('appending on $name', (backend) => {
 
     it('readmits a former participant who appends a turn, with their earlier history setting', async () => {
       const tenant = world.tenant()
-      const conversationId = await tenant.newConversation('ann', { actor: 'new', history: 'SINCE_JOINED' })
+      const conversationId = await tenant.newConversation('ann', { actor: 'new', historyVisibility: 'SINCE_JOINED' })
       for (const actor of ['ann', 'new']) {
         await removeParticipant(world.deps, tenant.as(actor), { conversationId, actor })
       }

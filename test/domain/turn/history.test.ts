@@ -1,10 +1,11 @@
-// Reading a transcript: filters, history(limit, before), and pages in both directions. Each page equals the
+// Reading a transcript: filters, history(limit, beforePosition), and pages in both directions. Each page equals the
 // corresponding slice of a plain array, regardless of writes between pages.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { newId } from '../../../src/domain/id.ts'
-import { appendTurns } from '../../../src/domain/turn/append.ts'
+import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
+import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import {
   history,
   MIN_SHARE_BYTES,
@@ -19,10 +20,13 @@ import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { casesOf } from '../../support/long.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
 
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1)
-type Version = { id: string; seq: number; rootSeq: number }
-const byPosition = (a: Version, b: Version) => a.rootSeq - b.rootSeq || a.seq - b.seq
+type Version = { id: string; seq: number; position: number }
+const newestOf = <V extends Version>(all: readonly V[]) =>
+  all.filter(({ position, seq }) => !all.some((o) => o.position === position && o.seq > seq))
+const byPosition = (a: Version, b: Version) => a.position - b.position || a.seq - b.seq
 
 describe.each(backends)('reading the transcript on $name', (backend) => {
   const world = useWorld(backend)
@@ -101,7 +105,8 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
         fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }), async (steps) => {
           const [tenant, conversationId] = await conversationOf(0)
           const all: Version[] = []
-          const newest = () => all.filter(({ rootSeq, seq }) => !all.some((o) => o.rootSeq === rootSeq && o.seq > seq))
+          const newest = () =>
+            all.filter(({ position, seq }) => !all.some((o) => o.position === position && o.seq > seq))
           for (const step of steps) {
             if ('append' in step) {
               for (let i = 0; i < step.append; i++) all.push(await tenant.append(conversationId, 'ann', 'said'))
@@ -124,7 +129,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
                 step.includeSuperseded
                   ? (!after || byPosition(turn, after) > 0) && (!before || byPosition(turn, before) < 0)
                   : // Without superseded versions, the cursors of all versions of a turn are equivalent.
-                    (!after || turn.rootSeq > after.rootSeq) && (!before || turn.rootSeq < before.rootSeq),
+                    (!after || turn.position > after.position) && (!before || turn.position < before.position),
               )
               const expected = step.backwards
                 ? between.slice(Math.max(0, between.length - step.size))
@@ -153,7 +158,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
             [argument]: 7,
             [argument === 'first' ? 'after' : 'before']: cursor,
           })
-          seen.push(...page.items.map(({ rootSeq }) => rootSeq))
+          seen.push(...page.items.map(({ position }) => position))
           if (!(argument === 'first' ? page.hasNextPage : page.hasPreviousPage) || seen.length > 100) break
           const edge = page.items.at(argument === 'first' ? -1 : 0)!
           cursor = turnCursor(edge)
@@ -222,7 +227,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       ["a turn's id as a cursor", { before: newId('turn') }, /^before: /],
       ['an unknown role', { filter: { roles: ['KING' as 'USER'] } }, /^roles\.0: /],
       ['a negative sinceSeq', { filter: { sinceSeq: -1 } }, /^sinceSeq: must not be negative$/],
-      ['an invalid time', { filter: { after: new Date(NaN) } }, /^after: /],
+      ['an invalid time', { filter: { createdAfter: new Date(NaN) } }, /^createdAfter: /],
       ['U+0000 in an actor', { filter: { actors: ['a\0'] } }, /U\+0000/],
     ])('reject %s', async (_, args, message) => {
       const [tenant, conversationId] = await conversationOf(1)
@@ -263,13 +268,13 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       [{ roles: [] }, ''],
       [{ roles: ['USER'] }, '145'],
       [{ roles: ['SYSTEM', 'ASSISTANT'] }, '23'],
-      [{ after: at(3) }, '345'],
-      [{ before: at(3) }, '12'],
-      [{ after: at(2), before: at(4) }, '23'],
+      [{ createdAfter: at(3) }, '345'],
+      [{ createdBefore: at(3) }, '12'],
+      [{ createdAfter: at(2), createdBefore: at(4) }, '23'],
       [{ sinceSeq: 0 }, '12345'],
       [{ sinceSeq: 4 }, '345'],
       [{ sinceSeq: 2 ** 31 - 1 }, ''],
-      [{ actors: ['ann'], roles: ['USER'], after: at(2) }, '5'],
+      [{ actors: ['ann'], roles: ['USER'], createdAfter: at(2) }, '5'],
       [{ actors: ['nobody'] }, ''],
     ])('with %j finds %s', async (filter, found) => {
       const [tenant, conversationId] = await mixed()
@@ -294,10 +299,76 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       expect(await textsOf(tenant, conversationId, { filter: { sinceSeq: 6 } })).toEqual(['1 edited', '5'])
     })
 
+    it('with sinceSeq finds the turns written, edited or closed after the entry, on pages of any size', async () => {
+      const step = fc.record({ op: fc.constantFrom('append', 'open', 'close', 'supersede'), pick: fc.nat(100) })
+      const reading = fc.record({
+        back: fc.nat(12),
+        size: fc.integer({ min: 1, max: 4 }),
+        includeSuperseded: fc.boolean(),
+      })
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { minLength: 4, maxLength: 20 }),
+          fc.array(reading, { minLength: 6, maxLength: 6 }),
+          async (steps, readings) => {
+            const [tenant, conversationId] = await conversationOf(0)
+            const writer = { writerToken: WRITER }
+            /** Versions with the newest entry about each. */
+            const all: (Version & { changed: number; isOpen: boolean })[] = []
+            const lastSeq = async () => (await tenant.lastSeq(conversationId))!
+            for (const { op, pick } of steps) {
+              const open = all.filter(({ isOpen }) => isOpen)
+              const closed = newestOf(all).filter(({ isOpen }) => !isOpen)
+              if (op === 'append') {
+                const turn = await tenant.append(conversationId, 'ann', 'said')
+                all.push({ ...turn, changed: turn.seq, isOpen: false })
+              } else if (op === 'open') {
+                const { turn } = await openTurn(world.deps, tenant.as('ann'), {
+                  ...writer,
+                  conversationId,
+                  turn: { role: 'USER' },
+                })
+                all.push({ ...turn, changed: turn.seq, isOpen: true })
+              } else if (op === 'close' && open.length > 0) {
+                const turn = open[pick % open.length]!
+                const end = pick % 2 ? abortTurn : commitTurn
+                if (end === commitTurn)
+                  await appendDelta(world.deps, tenant.as('ann'), { ...writer, turnId: turn.id, text: 'x' })
+                await end(world.deps, tenant.as('ann'), { ...writer, turnId: turn.id })
+                Object.assign(turn, { isOpen: false, changed: await lastSeq() })
+              } else if (op === 'supersede' && closed.length > 0) {
+                const turn = await supersede(tenant, closed[pick % closed.length]!.id, 'edited')
+                all.push({ ...turn, changed: turn.seq, isOpen: false })
+              }
+            }
+            for (const { back, size, includeSuperseded } of readings) {
+              const sinceSeq = Math.max(0, (await lastSeq()) - back)
+              const expected = (includeSuperseded ? all : newestOf(all))
+                .filter(({ changed }) => changed > sinceSeq)
+                .sort(byPosition)
+                .map(({ id }) => id)
+              const found: string[] = []
+              let after: string | null = null
+              do {
+                const args = { first: size, after, includeSuperseded, filter: { sinceSeq } }
+                const page = await pageOf(tenant, conversationId, args)
+                found.push(...page.items.map(({ id }) => id))
+                after = page.hasNextPage ? turnCursor(page.items.at(-1)!) : null
+              } while (after !== null)
+              expect(found).toEqual(expected)
+              const last = await pageOf(tenant, conversationId, { last: size, includeSuperseded, filter: { sinceSeq } })
+              expect(last.items.map(({ id }) => id)).toEqual(expected.slice(-size))
+            }
+          },
+        ),
+        { numRuns: casesOf(15) },
+      )
+    }, 60_000)
+
     it('accepts an extreme time or rejects it with a validation error', async () => {
       const [tenant, conversationId] = await mixed()
       for (const time of [new Date(8.64e15), new Date(-8.64e15), new Date('0000-06-01T00:00:00Z')]) {
-        const found = await textsOf(tenant, conversationId, { filter: { before: time } }).catch((error) => error)
+        const found = await textsOf(tenant, conversationId, { filter: { createdBefore: time } }).catch((error) => error)
         expect(found).toSatisfy((answer) => answer instanceof InvalidInput || Array.isArray(answer))
       }
     })
@@ -330,20 +401,21 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
     it('with `before` returns the turns at positions before that seq, even if they were edited later', async () => {
       const [tenant, conversationId] = await conversationOf(5)
       // The ParticipantJoined entry has seq 1, so turn n has seq n + 1.
-      expect(await readHistory(tenant, conversationId, { before: 4 })).toEqual(['1', '2'])
-      expect(await readHistory(tenant, conversationId, { before: 4, limit: 1 })).toEqual(['2'])
-      for (const before of [0, 1, 2]) expect(await readHistory(tenant, conversationId, { before })).toEqual([])
-      expect(await readHistory(tenant, conversationId, { before: 2 ** 31 - 1 })).toEqual(upTo(5).map(String))
+      expect(await readHistory(tenant, conversationId, { beforePosition: 4 })).toEqual(['1', '2'])
+      expect(await readHistory(tenant, conversationId, { beforePosition: 4, limit: 1 })).toEqual(['2'])
+      for (const beforePosition of [0, 1, 2])
+        expect(await readHistory(tenant, conversationId, { beforePosition })).toEqual([])
+      expect(await readHistory(tenant, conversationId, { beforePosition: 2 ** 31 - 1 })).toEqual(upTo(5).map(String))
       await supersede(tenant, (await pageOf(tenant, conversationId, { first: 1 })).items[0]!.id, 'edited')
-      expect(await readHistory(tenant, conversationId, { before: 4 })).toEqual(['edited', '2'])
-      expect(await readHistory(tenant, conversationId, { before: 7 })).toEqual(['edited', '2', '3', '4', '5'])
+      expect(await readHistory(tenant, conversationId, { beforePosition: 4 })).toEqual(['edited', '2'])
+      expect(await readHistory(tenant, conversationId, { beforePosition: 7 })).toEqual(['edited', '2', '3', '4', '5'])
     })
 
     it.each([
       [{ limit: 0 }, 'limit: is 0; it must be 1 to 200'],
       [{ limit: 201 }, 'limit: is 201; it must be 1 to 200'],
       [{ limit: -1 }, 'limit: must not be negative'],
-      [{ before: -1 }, 'before: must not be negative'],
+      [{ beforePosition: -1 }, 'beforePosition: must not be negative'],
     ])('rejects %j', async (args, message) => {
       const [tenant, conversationId] = await conversationOf(0)
       await expect(readHistory(tenant, conversationId, args)).rejects.toThrow(

@@ -9,7 +9,13 @@ import { appendTurn, openTurn } from '../../../src/domain/turn/append.ts'
 import type { TurnInput } from '../../../src/domain/turn/turn-input.ts'
 import { countOfTurns, history, pageOfTurns } from '../../../src/domain/turn/history.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
-import { getNextVersions, getPreviousVersions, getTurns } from '../../../src/domain/turn/turn.ts'
+import {
+  getNextVersions,
+  getPreviousVersions,
+  getTurns,
+  getVersionNumbers,
+  isEdited,
+} from '../../../src/domain/turn/turn.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../../src/errors.ts'
 import { readJournal } from '../../../src/store/sql/event/read-journal.ts'
 import { backends } from '../../support/backend.ts'
@@ -52,7 +58,7 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     await tenant.append(conversationId, 'ann', 'later')
     const second = await edit(tenant, 'ann', first.id, 'v2')
     const third = await edit(tenant, 'ann', second.id, 'v3', { pinned: false, metadata: { why: 'typo' } })
-    expect([first, second, third].map(({ seq, rootSeq, pinned }) => [seq, rootSeq, pinned])).toEqual([
+    expect([first, second, third].map(({ seq, position, pinned }) => [seq, position, pinned])).toEqual([
       [2, 2, true],
       [4, 2, true],
       [5, 2, false],
@@ -177,11 +183,42 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
     await removeParticipant(world.deps, tenant.as('bob'), { conversationId, actor: 'bob' })
     await addParticipant(world.deps, tenant.as('cyd'), {
       conversationId,
-      participant: { actor: 'cyd', history: 'SINCE_JOINED' },
+      participant: { actor: 'cyd', historyVisibility: 'SINCE_JOINED' },
     })
     await edit(tenant, 'ann', id, 'v2')
     expect(await textsOf(tenant, conversationId, 'bob')).toEqual(['v1'])
     expect(await textsOf(tenant, conversationId, 'cyd', true)).toEqual([])
+  })
+
+  it('numbers the versions that the viewer sees, and skips those outside the view', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation('ann', 'bob', 'late')
+    const join = (actor: string) =>
+      addParticipant(world.deps, tenant.as('ann'), {
+        conversationId,
+        participant: { actor, historyVisibility: 'SINCE_JOINED' },
+      })
+    await join('cyd')
+    const first = await tenant.append(conversationId, 'ann', 'v1')
+    const other = await tenant.append(conversationId, 'ann', 'w1')
+    await removeParticipant(world.deps, tenant.as('cyd'), { conversationId, actor: 'cyd' })
+    const second = await edit(tenant, 'ann', first.id, 'v2')
+    await join('cyd')
+    await join('eve')
+    const third = await edit(tenant, 'ann', second.id, 'v3')
+    expect([first, second, third, other].map(isEdited)).toEqual([false, true, true, false])
+    const ids = [first, second, third, other].map(({ id }) => id)
+    const read = async (actor: string) => {
+      const numbers = await getVersionNumbers(world.deps, tenant.as(actor), ids)
+      const previous = await getPreviousVersions(world.deps, tenant.as(actor), [third.id])
+      return [...ids.map((id) => numbers.get(id) ?? null), previous.get(third.id)?.text ?? null]
+    }
+    expect(await read('bob')).toEqual([1, 2, 3, 1, 'v2'])
+    // cyd was away when v2 was written.
+    expect(await read('cyd')).toEqual([1, null, 2, 1, 'v1'])
+    // eve joined after the turn was written, and sees none of its versions.
+    expect(await read('eve')).toEqual([null, null, null, null, null])
+    expect(await getVersionNumbers(world.deps, world.tenant().as('bob'), ids)).toEqual(new Map())
   })
 
   describe('with a clientId', () => {

@@ -16,7 +16,7 @@ const RECENT = {
   text: sql`
     SELECT ${SELECTED_COLUMNS} FROM ${conversation}
     CROSS JOIN LATERAL (
-      SELECT t.*, sum(t."tokenCount") OVER (ORDER BY t."rootSeq" DESC, t.seq DESC ROWS UNBOUNDED PRECEDING) AS total
+      SELECT t.*, sum(t."tokenCount") OVER (ORDER BY t."position" DESC, t.seq DESC ROWS UNBOUNDED PRECEDING) AS total
       FROM (
       SELECT ${TURN_COLUMNS} FROM turn t
       WHERE t.conversation_id = v.id AND t.root_seq > $4::integer AND t.root_seq < $5::integer
@@ -28,7 +28,7 @@ const RECENT = {
 }
 
 /**
- * Committed and aborted turns with root seq strictly between `after` and `before`, newest first, at most `limit`. The
+ * Committed and aborted turns with position strictly between `after` and `before`, newest first, at most `limit`. The
  * last turn is the one at which their token count exceeds `tokens`. If `actors` is not null, only turns by these actors
  * and turns with role TOOL.
  */
@@ -52,6 +52,42 @@ export async function readRecentTurns(
   return rows.map(turnOf)
 }
 
+// Reads the entries after `since`, then the turns that they name: few, because the turns after `since` fit the window.
+const CHANGED = {
+  name: 'context-changed-turns',
+  text: sql`
+    SELECT ${SELECTED_COLUMNS} FROM ${conversation}
+    CROSS JOIN LATERAL (
+      SELECT t.*, sum(t."tokenCount") OVER (ORDER BY t."position" DESC ROWS UNBOUNDED PRECEDING) AS total
+      FROM (
+      SELECT ${TURN_COLUMNS} FROM turn t
+      WHERE t.conversation_id = v.id AND t.root_seq <= $4::integer
+        AND t.id IN (SELECT e.turn_id FROM entry e WHERE e.conversation_id = v.id AND e.seq > $4::integer
+                                                     AND e.kind IN ('SUPERSEDED', 'COMMITTED', 'ABORTED'))
+        AND t.status IN ('COMMITTED', 'ABORTED') AND ${visible()} AND ${newest()}
+        AND ($5::text[] IS NULL OR t.actor = ANY ($5::text[]) OR t.role = 'TOOL')
+      ORDER BY t.root_seq DESC LIMIT $6::integer) t) t
+    WHERE t.total - t."tokenCount" <= $7::integer`.text,
+}
+
+/**
+ * Committed and aborted turns with position up to `since` whose newest version was written, committed or aborted after
+ * the entry `since`. Newest first, limited like `readRecentTurns`.
+ */
+export async function readChangedTurns(
+  pool: Pool,
+  viewer: Viewer,
+  conversationId: string,
+  { since, actors, limit, tokens }: { since: number; actors: readonly string[] | null; limit: number; tokens: number },
+): Promise<TurnRow[]> {
+  const { rows } = await pool.query<unknown[]>({
+    rowMode: 'array',
+    ...CHANGED,
+    values: [viewer.tenant, viewer.actor, conversationId, since, actors, limit, tokens],
+  })
+  return rows.map(turnOf)
+}
+
 /** Maximum number of SYSTEM turns. The oldest ones are read, because they are included first. */
 const MAX_SYSTEM = 1000
 /** Maximum numbers of pinned turns, and of turns that are never summarised. The newest ones are read. */
@@ -61,7 +97,7 @@ const MAX_UNCOVERED = 200
 // One branch per kind of turn, so that each uses its partial index: turn_system, turn_pinned or turn_uncovered.
 const branch = (condition: string, limit: number, direction: 'ASC' | 'DESC' = 'DESC') => sql`(
   SELECT ${SELECTED_COLUMNS} FROM (
-    SELECT t.*, sum(t."tokenCount") OVER (ORDER BY t."rootSeq" ${raw(direction)} ROWS UNBOUNDED PRECEDING) AS total
+    SELECT t.*, sum(t."tokenCount") OVER (ORDER BY t."position" ${raw(direction)} ROWS UNBOUNDED PRECEDING) AS total
     FROM (
       SELECT ${TURN_COLUMNS} FROM turn t
       WHERE t.conversation_id = v.id AND ${raw(condition)} AND t.status IN ('COMMITTED', 'ABORTED')
@@ -83,9 +119,9 @@ const KEPT = {
 }
 
 /**
- * Turns with role SYSTEM, pinned turns, and turns with root seq up to `covered` that are never summarised: at most
+ * Turns with role SYSTEM, pinned turns, and turns with position up to `covered` that are never summarised: at most
  * MAX_SYSTEM, MAX_PINNED and MAX_UNCOVERED. The last turn of each kind is the one at which their token count exceeds
- * `tokens`. Returns each turn once, in order of root seq.
+ * `tokens`. Returns each turn once, in order of position.
  */
 export async function readKeptTurns(
   pool: Pool,
@@ -100,5 +136,5 @@ export async function readKeptTurns(
     values: [viewer.tenant, viewer.actor, conversationId, covered, tokens],
   })
   const turns = new Map(rows.map((row) => [row[0], turnOf(row)]))
-  return [...turns.values()].sort((a, b) => a.rootSeq - b.rootSeq)
+  return [...turns.values()].sort((a, b) => a.position - b.position)
 }

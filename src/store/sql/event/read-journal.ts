@@ -37,7 +37,7 @@ export type JournalRow = {
 }
 
 /** The columns of a fact's source that determine its visibility. */
-export type FactVisibility = { id: string; seq: number; rootSeq: number } & Pick<FactRow, 'audience'>
+export type FactVisibility = { id: string; seq: number; position: number } & Pick<FactRow, 'audience'>
 
 /** Size of a turn's content in bytes. Postgres knows the length of `text` without reading it. */
 const turnBytes = (turn: string) =>
@@ -146,7 +146,7 @@ async function factsById(
 ): Promise<Map<string, FactVisibility[]>> {
   const { rows } = await pool.query<FactVisibility>({
     name: 'journal-facts',
-    text: `SELECT s.fact_id AS id, s.seq, s.root_seq AS "rootSeq", s.audience FROM fact_source s
+    text: `SELECT s.fact_id AS id, s.seq, s.root_seq AS "position", s.audience FROM fact_source s
            WHERE s.fact_id = ANY ($1::text[]) AND s.conversation_id = $2::text`,
     values: [ids, conversationId],
   })

@@ -43,7 +43,7 @@ export async function findCompletion(
 export type UnreadTurn = {
   id: string
   seq: number
-  rootSeq: number
+  position: number
   actor: string
   /** The participant's display name; null if not set. */
   displayName: string | null
@@ -65,7 +65,7 @@ export async function readUnreadTurns(
 ): Promise<UnreadTurn[]> {
   const rows = await db.$queryRaw<
     UnreadTurn[]
-  >`SELECT t.id, t.seq, t.root_seq AS "rootSeq", t.actor, p.display_name AS "displayName", p.kind, t.role,
+  >`SELECT t.id, t.seq, t.root_seq AS "position", t.actor, p.display_name AS "displayName", p.kind, t.role,
                   t.audience, t.text, t.created_at AS "createdAt", t.imported_at AS "importedAt"
            FROM entry e
            JOIN turn t ON t.id = e.turn_id AND t.status = 'COMMITTED' AND t.superseded_by IS NULL

@@ -7,8 +7,8 @@ export type FactRow = {
   id: string
   userId: string | null
   conversationId: string | null
-  /** `rootSeq`, `seq` and `audience` determine who sees the first source. The seqs are null without a conversation. */
-  rootSeq: number | null
+  /** `position`, `seq` and `audience` determine who sees the first source. The seqs are null without a conversation. */
+  position: number | null
   seq: number | null
   audience: string[] | null
   /** Key of the visibility set (domain/fact/visibility-set.ts): only facts in the same set are compared. */
@@ -37,7 +37,7 @@ export type FactRow = {
 
 /** SELECT list of the fact aliased `f`. */
 export const FACT_COLUMNS: Sql = raw(`
-  f.id, f.user_id AS "userId", f.conversation_id AS "conversationId", f.root_seq AS "rootSeq", f.seq, f.audience,
+  f.id, f.user_id AS "userId", f.conversation_id AS "conversationId", f.root_seq AS "position", f.seq, f.audience,
   f.visibility, f.source_turn_id AS "sourceTurnId", f.said_by AS "saidBy",
   f.asserted_by AS "assertedBy", f.subject, f.predicate, f.object, f.confidence, f.token_count AS "tokenCount", f.content_hash AS "contentHash", f.observed_at AS "observedAt",
   f.imported_at AS "importedAt",

@@ -16,7 +16,7 @@ export type NewSource = Pick<
   FactRow,
   | 'id'
   | 'conversationId'
-  | 'rootSeq'
+  | 'position'
   | 'seq'
   | 'audience'
   | 'sourceTurnId'
@@ -53,10 +53,10 @@ export async function addSources(
   const rows = await tx.$queryRaw<{ id: string; conversationId: string | null; isNew: boolean }[]>`
     INSERT INTO fact_source AS s (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by,
                                   asserted_by, confidence, observed_at, imported_at, assertions)
-    SELECT n.id, n.source, n."conversationId", n."rootSeq", n.seq, n.audience, n."sourceTurnId", n."saidBy",
+    SELECT n.id, n.source, n."conversationId", n."position", n.seq, n.audience, n."sourceTurnId", n."saidBy",
            n."assertedBy", n.confidence, n."observedAt", n."importedAt", n.assertions
     FROM jsonb_to_recordset(${JSON.stringify(given)}::jsonb) AS n(
-      id text, source text, "conversationId" text, "rootSeq" integer, seq integer, audience text[],
+      id text, source text, "conversationId" text, "position" integer, seq integer, audience text[],
       "sourceTurnId" text, "saidBy" participant_kind, "assertedBy" text, confidence double precision,
       "observedAt" timestamptz, "importedAt" timestamptz, assertions integer)
     WHERE (SELECT count(*) FROM fact_source o

@@ -25,11 +25,11 @@ export async function insertFacts(tx: Tx, tenant: string, facts: readonly NewFac
     INSERT INTO fact (id, tenant, user_id, conversation_id, root_seq, seq, audience, visibility, source_turn_id,
                       said_by, asserted_by, subject, predicate, object, confidence, token_count, content_hash,
                       observed_at, imported_at, terms)
-    SELECT n.id, ${tenant}::text, n."userId", n."conversationId", n."rootSeq", n.seq, n.audience, n.visibility,
+    SELECT n.id, ${tenant}::text, n."userId", n."conversationId", n."position", n.seq, n.audience, n.visibility,
            n."sourceTurnId", n."saidBy", n."assertedBy", n.subject, n.predicate, n.object, n.confidence,
            n."tokenCount", n."contentHash", n."observedAt", n."importedAt", n.terms
     FROM jsonb_to_recordset(${numbered}::jsonb) AS n(
-      id text, index integer, "userId" text, "conversationId" text, "rootSeq" integer, seq integer, audience text[], visibility text,
+      id text, index integer, "userId" text, "conversationId" text, "position" integer, seq integer, audience text[], visibility text,
       "sourceTurnId" text, "saidBy" participant_kind, "assertedBy" text, subject text, predicate text, object text,
       confidence double precision, "tokenCount" integer, "contentHash" text, "observedAt" timestamptz, "importedAt" timestamptz,
       terms integer[])

@@ -7,7 +7,7 @@ import type { Pool } from 'pg'
 export type Unembedded = {
   conversationId: string
   through: number
-  turns: { rootSeq: number; seq: number; text: string }[]
+  turns: { position: number; seq: number; text: string }[]
 }
 
 /** Maximum number of characters that are read of a text: more than any embedder uses. */
@@ -27,18 +27,18 @@ export async function readUnembedded(
     conversationId: string
     head: number
     at: number | null
-    rootSeq: number
+    position: number
     seq: number
     text: string | null
   }
   const { rows } = await pool.query<Row>({
     name: 'read-unembedded',
     text: `
-      SELECT a.conversation_id AS "conversationId", j.last_seq AS head, e.at, e."rootSeq", e.seq, e.text
+      SELECT a.conversation_id AS "conversationId", j.last_seq AS head, e.at, e."position", e.seq, e.text
       FROM unnest($1::text[]) WITH ORDINALITY AS a(conversation_id, ordinal)
       JOIN journal j ON j.conversation_id = a.conversation_id
       LEFT JOIN LATERAL (
-        SELECT e.seq AS at, t.root_seq AS "rootSeq", t.seq, left(t.text, $3::integer) AS text
+        SELECT e.seq AS at, t.root_seq AS "position", t.seq, left(t.text, $3::integer) AS text
         FROM entry e
         JOIN turn t ON t.id = e.turn_id AND t.status = 'COMMITTED'
         WHERE e.conversation_id = a.conversation_id AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')
@@ -49,10 +49,10 @@ export async function readUnembedded(
     values: [conversationIds, embedder, READ_CHARACTERS, limit],
   })
   const found = new Map<string, Unembedded>()
-  for (const { conversationId, head, at, rootSeq, seq, text } of rows) {
+  for (const { conversationId, head, at, position, seq, text } of rows) {
     const read = found.get(conversationId) ?? { conversationId, through: head, turns: [] }
     found.set(conversationId, read)
-    if (at !== null) read.turns.push({ rootSeq, seq, text: text! })
+    if (at !== null) read.turns.push({ position, seq, text: text! })
   }
   // If the limit was reached, the last conversation may have more turns after its last row.
   const last = rows.at(-1)

@@ -13,7 +13,7 @@ export async function writeVectors(
   vectors: readonly (TurnVersionId & { vector: Float32Array })[],
 ): Promise<TurnVersionId[]> {
   const conversationIds = vectors.map(({ conversationId }) => conversationId)
-  const rootSeqs = vectors.map(({ rootSeq }) => rootSeq)
+  const positions = vectors.map(({ position }) => position)
   const seqs = vectors.map(({ seq }) => seq)
   const values = vectors.map(({ vector }) => vectorValue(vector))
   return db.$queryRaw<TurnVersionId[]>`
@@ -26,7 +26,7 @@ export async function writeVectors(
     INSERT INTO turn_vector (embedder, conversation_id, root_seq, seq, embedding)
     SELECT m.name, a.conversation_id, a.root_seq, a.seq, a.vector::vector
     FROM model m
-    CROSS JOIN unnest(${conversationIds}::text[], ${rootSeqs}::integer[], ${seqs}::integer[], ${values}::text[])
+    CROSS JOIN unnest(${conversationIds}::text[], ${positions}::integer[], ${seqs}::integer[], ${values}::text[])
                AS a(conversation_id, root_seq, seq, vector)
     CROSS JOIN LATERAL (
       SELECT true FROM turn t
@@ -35,5 +35,5 @@ export async function writeVectors(
     WHERE a.conversation_id IN (SELECT id FROM alive)
     ORDER BY a.conversation_id, a.root_seq, a.seq
     ON CONFLICT DO NOTHING
-    RETURNING conversation_id AS "conversationId", root_seq AS "rootSeq", seq`
+    RETURNING conversation_id AS "conversationId", root_seq AS "position", seq`
 }

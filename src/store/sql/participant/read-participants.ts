@@ -11,7 +11,7 @@ export type ParticipantRow = {
   actor: string
   kind: ParticipantKind
   displayName: string | null
-  history: HistoryVisibility
+  historyVisibility: HistoryVisibility
   joinedAt: Date
   leftAt: Date | null
   lastReadSeq: number
@@ -21,11 +21,15 @@ export type ParticipantRow = {
   addressed: boolean
 }
 
+const PARTICIPANT_COLUMNS = raw(`
+  p.conversation_id AS "conversationId", p.actor, p.kind, p.display_name AS "displayName",
+  p.history AS "historyVisibility", p.joined_at AS "joinedAt", p.left_at AS "leftAt", p.last_read_seq AS "lastReadSeq",
+  p.windows, p.addressed`)
+
 /** Selects the participants of the conversations `c (id)`, ordered by conversation, time of joining, and actor. */
 const statement = (conversations: Sql) =>
   sql`
-  SELECT p.conversation_id AS "conversationId", p.actor, p.kind, p.display_name AS "displayName", p.history,
-         p.joined_at AS "joinedAt", p.left_at AS "leftAt", p.last_read_seq AS "lastReadSeq", p.windows, p.addressed
+  SELECT ${PARTICIPANT_COLUMNS}
   FROM (${conversations}) c JOIN participant p ON p.conversation_id = c.id
   WHERE $4::text[] IS NULL OR p.actor = ANY ($4::text[])
   ORDER BY p.conversation_id, p.joined_at, p.actor`.text
@@ -50,6 +54,34 @@ export async function readParticipants(
   const { rows } = await pool.query<ParticipantRow>({
     ...(actor === null ? ALL : VISIBLE),
     values: [tenant, actor, conversationIds, actors],
+  })
+  return rows
+}
+
+const BY_KEY = sql`
+  SELECT ${PARTICIPANT_COLUMNS}
+  FROM unnest($3::text[], $4::text[]) AS k(conversation_id, actor)
+  CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = k.conversation_id'))}) v
+  JOIN participant p ON p.conversation_id = v.id AND p.actor = k.actor`.text
+
+/** Identifies a participant. */
+export type ParticipantKey = { conversationId: string; actor: string }
+
+/** The participants with these keys in conversations that the viewer sees, unordered. */
+export async function readParticipantsByKey(
+  pool: Pool,
+  viewer: { tenant: string; actor: string },
+  keys: readonly ParticipantKey[],
+): Promise<ParticipantRow[]> {
+  const { rows } = await pool.query<ParticipantRow>({
+    name: 'read-participants-by-key',
+    text: BY_KEY,
+    values: [
+      viewer.tenant,
+      viewer.actor,
+      keys.map(({ conversationId }) => conversationId),
+      keys.map(({ actor }) => actor),
+    ],
   })
   return rows
 }

@@ -9,7 +9,7 @@ type FirstParticipant = {
   actor: string
   kind: ParticipantKind
   displayName: string | null
-  history: HistoryVisibility
+  historyVisibility: HistoryVisibility
   windowStart: number
 }
 
@@ -25,7 +25,7 @@ export async function writeFirstParticipants(
         ${participants.map(({ actor }) => actor)}::text[],
         ${participants.map(({ kind }) => kind)}::participant_kind[],
         ${participants.map(({ displayName }) => displayName)}::text[],
-        ${participants.map(({ history }) => history)}::history_visibility[],
+        ${participants.map(({ historyVisibility }) => historyVisibility)}::history_visibility[],
         ${participants.map(({ windowStart }) => windowStart)}::integer[])
       WITH ORDINALITY AS p(actor, kind, display_name, history, window_start, seq)
     ), entries AS (

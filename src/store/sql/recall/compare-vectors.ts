@@ -42,12 +42,12 @@ export async function compareVectors(
   query: Float32Array,
 ): Promise<Map<string, number>> {
   const conversationIds = versions.map(({ conversationId }) => conversationId)
-  const rootSeqs = versions.map(({ rootSeq }) => rootSeq)
+  const positions = versions.map(({ position }) => position)
   const seqs = versions.map(({ seq }) => seq)
   const rows = await db.$queryRaw<{ conversationId: string; seq: number; similarity: number }[]>`
     ${named('compare-vectors')}
     SELECT a.conversation_id AS "conversationId", a.seq, v.similarity
-    FROM unnest(${conversationIds}::text[], ${rootSeqs}::integer[], ${seqs}::integer[]) AS a(conversation_id, root_seq, seq)
+    FROM unnest(${conversationIds}::text[], ${positions}::integer[], ${seqs}::integer[]) AS a(conversation_id, root_seq, seq)
     CROSS JOIN LATERAL (
       SELECT -(v.embedding <#> (SELECT ${vectorValue(query)}::vector)) AS similarity
       FROM turn_vector v

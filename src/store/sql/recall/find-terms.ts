@@ -12,7 +12,7 @@ import { newest, VIEWER, views, visible } from '../visible.ts'
 /** A committed turn, in its newest visible version, that contains a term. */
 type Posting = {
   conversationId: string
-  rootSeq: number
+  position: number
   seq: number
   /** Number of occurrences of the term, at most 16,383. */
   count: number
@@ -82,7 +82,7 @@ function unpack(packed: Uint8Array, conversationIds: readonly string[]): Posting
     if (count === 0) continue
     postings.push({
       conversationId: conversationIds[view.getInt32(at) - 1]!,
-      rootSeq: view.getInt32(at + 4),
+      position: view.getInt32(at + 4),
       seq: view.getInt32(at + 8),
       count: Math.abs(count),
       length: view.getInt16(at + 14),

@@ -13,12 +13,12 @@ export async function findableTurns(
   filter: SearchFilter,
 ): Promise<Set<string>> {
   const conversationIds = versions.map(({ conversationId }) => conversationId)
-  const rootSeqs = versions.map(({ rootSeq }) => rootSeq)
+  const positions = versions.map(({ position }) => position)
   const seqs = versions.map(({ seq }) => seq)
   const rows = await db.$queryRaw<{ conversationId: string; seq: number }[]>`
     ${named('findable-turns')}
     SELECT x.conversation_id AS "conversationId", x.seq
-    FROM unnest(${conversationIds}::text[], ${rootSeqs}::integer[], ${seqs}::integer[]) AS x(conversation_id, root_seq, seq)
+    FROM unnest(${conversationIds}::text[], ${positions}::integer[], ${seqs}::integer[]) AS x(conversation_id, root_seq, seq)
     CROSS JOIN ${findableAt('x', viewer, filterOf(filter))} f`
   return new Set(rows.map(versionKey))
 }

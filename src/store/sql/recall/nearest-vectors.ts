@@ -33,13 +33,13 @@ const input = (query: Float32Array): Sql => sql`input AS MATERIALIZED (SELECT ${
 const distance = raw('x.embedding <#> (SELECT a.vector FROM input a)')
 
 const columns = sql`
-  x.conversation_id AS "conversationId", x.root_seq AS "rootSeq", x.seq, -(${distance}) AS similarity`
+  x.conversation_id AS "conversationId", x.root_seq AS "position", x.seq, -(${distance}) AS similarity`
 
 /** Sorts the turns by distance and returns the first `limit` ones that the viewer may find. */
 const allByDistance = ({ embedder, viewer, conversationIds, query, limit, filter }: Nearest): Sql => sql`
   ${named('nearest-of-all')}
   WITH ${input(query)}
-  SELECT x.conversation_id AS "conversationId", x.root_seq AS "rootSeq", x.seq, -x.distance AS similarity
+  SELECT x.conversation_id AS "conversationId", x.root_seq AS "position", x.seq, -x.distance AS similarity
   FROM (
     SELECT x.conversation_id, x.root_seq, x.seq, ${distance} AS distance
     FROM turn_vector x

@@ -11,14 +11,14 @@ import { filterParameters, filterValues, matches } from './findable.ts'
 import { newest, VIEWER, views, visible } from '../visible.ts'
 
 /**
- * A part of a conversation: the root seqs `from` to `to`, inclusive, and up to `around` visible turns on either side.
+ * A part of a conversation: the positions `from` to `to`, inclusive, and up to `around` visible turns on either side.
  */
 export type TurnRange = { conversationId: string; from: number; to: number; around: number }
 
 /** The index entry of a committed turn, in its newest visible version. */
 export type IndexedTurn = {
   conversationId: string
-  rootSeq: number
+  position: number
   seq: number
   /** Creation time, in ms since the epoch. */
   at: number
@@ -54,7 +54,7 @@ const STATEMENT = sql`
   CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = s.conversation_id'))}) v
   JOIN journal j ON j.conversation_id = v.id
   CROSS JOIN LATERAL (
-    SELECT array_send(array_agg(t.root_seq)) AS "rootSeqs", array_send(array_agg(t.seq)) AS seqs,
+    SELECT array_send(array_agg(t.root_seq)) AS "positions", array_send(array_agg(t.seq)) AS seqs,
            array_send(array_agg(t.created_at)) AS times, array_send(array_agg(t.token_count)) AS tokens,
            array_send(array_agg(coalesce(t.cues, 0) + CASE WHEN t.eligible THEN ${raw(String(ELIGIBLE))} ELSE 0 END)) AS bits,
            array_agg(t.actor) AS actors, string_agg(array_send(coalesce(t.terms, '{}')), '') AS terms
@@ -63,14 +63,14 @@ const STATEMENT = sql`
       UNION ALL ${turns('t.root_seq < s.first', 'ORDER BY t.root_seq DESC, t.seq DESC LIMIT s.around')}
       UNION ALL ${turns('t.root_seq > s.last', 'ORDER BY t.root_seq, t.seq LIMIT s.around')}) t) p`.text
 
-/** The turns of a range, column by column, in the format of array_send. `rootSeqs` is null if there are no turns. */
+/** The turns of a range, column by column, in the format of array_send. `positions` is null if there are no turns. */
 type Packed = { ordinal: number; salt: number } & (
-  | { rootSeqs: Buffer; seqs: Buffer; times: Buffer; tokens: Buffer; bits: Buffer; actors: string[]; terms: Buffer }
-  | { rootSeqs: null }
+  | { positions: Buffer; seqs: Buffer; times: Buffer; tokens: Buffer; bits: Buffer; actors: string[]; terms: Buffer }
+  | { positions: null }
 )
 
 /**
- * The turns of each range that the viewer sees, in order of root seq. Excludes open, aborted and erased turns. The
+ * The turns of each range that the viewer sees, in order of position. Excludes open, aborted and erased turns. The
  * range of a conversation that the viewer does not see is empty.
  *
  * @param terms the terms to count: the number of each, by the term's hash (domain/indexing/index-entry.ts)
@@ -116,14 +116,14 @@ const ELEMENT_HEADER = 4
 /** Offset of an element in an array whose elements have `bytes` bytes each. */
 const offsetOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
 
-/** Returns the turns in order of root seq. Counts only the requested terms, because there are many turns. */
+/** Returns the turns in order of position. Counts only the requested terms, because there are many turns. */
 async function unpack(
   packed: Packed,
   conversationId: string,
   requested: ReadonlyMap<number, number>,
 ): Promise<IndexedTurn[]> {
-  if (packed.rootSeqs === null) return []
-  const { rootSeqs, seqs, times, tokens, bits, actors, terms, salt } = packed
+  if (packed.positions === null) return []
+  const { positions, seqs, times, tokens, bits, actors, terms, salt } = packed
   const turns: IndexedTurn[] = []
   const yieldIfDue = createYield()
   let at = 0
@@ -144,7 +144,7 @@ async function unpack(
     at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + length * (ELEMENT_HEADER + 4)
     turns.push({
       conversationId,
-      rootSeq: rootSeqs.readInt32BE(offsetOf(i, 4)),
+      position: positions.readInt32BE(offsetOf(i, 4)),
       seq: seqs.readInt32BE(offsetOf(i, 4)),
       at: POSTGRES_EPOCH_MS + Math.round(micros / 1000),
       actor,
@@ -155,5 +155,5 @@ async function unpack(
       counts: counts ?? NONE,
     })
   }
-  return turns.sort((a, b) => a.rootSeq - b.rootSeq)
+  return turns.sort((a, b) => a.position - b.position)
 }

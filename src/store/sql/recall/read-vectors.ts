@@ -1,4 +1,4 @@
-// Reads the vectors of conversations in a range of root seqs, for a search in memory, by the key of turn_vector
+// Reads the vectors of conversations in a range of positions, for a search in memory, by the key of turn_vector
 // (conversation_id, embedder, root_seq, seq). Each conversation's vectors are returned as one packed value, which is
 // much faster to read than one row per vector.
 
@@ -10,13 +10,13 @@ import type { Db } from '../../db.ts'
 export type ConversationVectors = {
   conversationId: string
   count: number
-  rootSeqs: Int32Array
+  positions: Int32Array
   seqs: Int32Array
   vectors: Float32Array
 }
 
 /**
- * The vectors of the conversations' turns with root seq in (after, through], unordered. Conversations without vectors
+ * The vectors of the conversations' turns with position in (after, through], unordered. Conversations without vectors
  * are omitted.
  */
 export async function readVectors(
@@ -37,17 +37,17 @@ export async function readVectors(
     // Two integers, then the header of a vector in pgvector's binary format: dimension and zero, two bytes each.
     const bytes = 12 + 4 * dimension
     const count = packed.length / bytes
-    const rootSeqs = new Int32Array(count)
+    const positions = new Int32Array(count)
     const seqs = new Int32Array(count)
     const vectors = new Float32Array(count * dimension)
     const view = new DataView(packed.buffer, packed.byteOffset, packed.length)
     for (let i = 0, at = 0, to = 0; i < count; i++) {
-      rootSeqs[i] = view.getInt32(at)
+      positions[i] = view.getInt32(at)
       seqs[i] = view.getInt32(at + 4)
       at += 12
       for (let d = 0; d < dimension; d++, at += 4) vectors[to++] = view.getFloat32(at)
     }
-    return { conversationId, count, rootSeqs, seqs, vectors }
+    return { conversationId, count, positions, seqs, vectors }
   })
 }
 

@@ -18,7 +18,7 @@ export type CompactionRow = {
   /** Number of committed turns without audience that no current summary covers, and their token count. */
   turns: number
   tokens: number
-  /** Root seq of the last covered turn; 0 for none. */
+  /** Position of the last covered turn; 0 for none. */
   through: number
 }
 

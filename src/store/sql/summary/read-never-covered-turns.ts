@@ -15,7 +15,7 @@ const STATEMENT = sql`
   ORDER BY t.root_seq DESC LIMIT $6::integer`.text
 
 /**
- * Turns that are never summarised and that the viewer sees, with root seq up to `through` and below `before`. Newest
+ * Turns that are never summarised and that the viewer sees, with position up to `through` and below `before`. Newest
  * first, at most `limit`. Uses the partial index turn_uncovered.
  */
 export async function readNeverCoveredTurns(

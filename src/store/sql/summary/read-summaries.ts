@@ -11,9 +11,9 @@ export type SummaryRow = {
   conversationId: string
   /** 0 for a summary of turns, 1 for a summary of level-0 summaries, and so on. */
   level: number
-  /** Root seqs of the first and the last turn that the summary covers. */
-  fromSeq: number
-  toSeq: number
+  /** Positions of the first and the last turn that the summary covers. */
+  fromPosition: number
+  toPosition: number
   /** Greatest seq of the turn versions that the summary covers. */
   newestSeq: number
   /** Number of turns that the summary covers. */
@@ -26,7 +26,7 @@ export type SummaryRow = {
 
 /** SELECT list of the summary aliased `s`. */
 export const SUMMARY_COLUMNS: Sql = raw(`
-  s.id, s.conversation_id AS "conversationId", s.level, s.from_seq AS "fromSeq", s.to_seq AS "toSeq",
+  s.id, s.conversation_id AS "conversationId", s.level, s.from_seq AS "fromPosition", s.to_seq AS "toPosition",
   s.newest_seq AS "newestSeq", s.turns, s.content, s.token_count AS "tokenCount", s.model, s.created_at AS "createdAt"`)
 
 export type SummaryWithWindows = SummaryRow & { windows: number[] }

@@ -6,7 +6,7 @@ import { named } from '../sql.ts'
 
 export type UncoveredTurn = Pick<
   TurnRow,
-  'id' | 'rootSeq' | 'actor' | 'status' | 'text' | 'parts' | 'tokenCount' | 'createdAt'
+  'id' | 'position' | 'actor' | 'status' | 'text' | 'parts' | 'tokenCount' | 'createdAt'
 > & {
   /**
    * Time at which the entry of the turn's first version was written. `createdAt` of an imported turn may be much
@@ -16,7 +16,7 @@ export type UncoveredTurn = Pick<
 }
 
 /**
- * Reads committed and open turns without audience, with root seq above `after`: newest versions only, in order of root
+ * Reads committed and open turns without audience, with position above `after`: newest versions only, in order of root
  * seq. Stops after `turns` turns, or after the turn at which the sum of tokens reaches `tokens`. Uses the index
  * turn_place; the CASE prevents the planner from reading the whole conversation (see page-turns.ts). Used by jobs, so
  * not limited to a tenant.
@@ -30,10 +30,10 @@ export async function readUncoveredTurns(
 ): Promise<UncoveredTurn[]> {
   const rows = await db.$queryRaw<UncoveredTurn[]>`
       ${named('read-uncovered-turns')}
-      SELECT t.id, t."rootSeq", t.actor, t.status, t.text, t.parts, t."tokenCount", t."createdAt",
-             (SELECT e.at FROM entry e WHERE e.conversation_id = ${conversationId}::text AND e.seq = t."rootSeq") AS "writtenAt"
+      SELECT t.id, t."position", t.actor, t.status, t.text, t.parts, t."tokenCount", t."createdAt",
+             (SELECT e.at FROM entry e WHERE e.conversation_id = ${conversationId}::text AND e.seq = t."position") AS "writtenAt"
       FROM (
-        SELECT t.id, t.root_seq AS "rootSeq", t.actor, t.status, t.text, t.parts, t.token_count AS "tokenCount",
+        SELECT t.id, t.root_seq AS "position", t.actor, t.status, t.text, t.parts, t.token_count AS "tokenCount",
                t.created_at AS "createdAt",
                sum(t.token_count) OVER (ORDER BY t.root_seq) - t.token_count AS before
         FROM (
@@ -42,12 +42,12 @@ export async function readUncoveredTurns(
             AND CASE WHEN t.audience IS NULL AND t.superseded_by IS NULL AND t.status IN ('COMMITTED', 'STREAMING')
                 THEN true ELSE false END
           ORDER BY t.root_seq, t.seq LIMIT ${turns}::integer) t) t
-      WHERE t.before < ${tokens}::bigint ORDER BY t."rootSeq"`
+      WHERE t.before < ${tokens}::bigint ORDER BY t."position"`
   return rows
 }
 
 /**
- * Ids of the given tool calls that a turn without audience and with root seq above `after` answers. Reads all turns
+ * Ids of the given tool calls that a turn without audience and with position above `after` answers. Reads all turns
  * above `after`.
  */
 export async function readLaterAnswers(

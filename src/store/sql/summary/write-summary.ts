@@ -9,7 +9,7 @@ type WrittenSummary = {
   conversationId: string
   id: string
   level: number
-  /** Root seq of the last turn that the summary covers. */
+  /** Position of the last turn that the summary covers. */
   to: number
   content: string
   tokens: number
@@ -42,6 +42,6 @@ export async function writeSummary(db: Db, summary: WrittenSummary): Promise<Sum
  * current again if it ends before the changed turn. The caller has locked the conversation in the transaction that
  * changes the turn.
  */
-export async function revokeSummaries(tx: Tx, conversationId: string, rootSeq: number): Promise<void> {
-  await tx.$executeRaw`SELECT take_back_summaries(${conversationId}::text, ${rootSeq}::integer)`
+export async function revokeSummaries(tx: Tx, conversationId: string, position: number): Promise<void> {
+  await tx.$executeRaw`SELECT take_back_summaries(${conversationId}::text, ${position}::integer)`
 }

@@ -8,8 +8,8 @@ import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from './turn-col
 import { parameter, raw, sql } from '../sql.ts'
 import { among, howMany, newest, VIEWER, views, visible, type HowMany } from '../visible.ts'
 
-/** A position in a transcript: the seq of the turn's first version, then the seq of the version. */
-type TurnPosition = { rootSeq: number; seq: number }
+/** A version's place in the order of a transcript: by position, then by seq. */
+export type TurnPosition = { position: number; seq: number }
 
 type TurnPage = {
   /** Maximum number of turns per conversation. */
@@ -27,11 +27,13 @@ type TurnPage = {
   includeSuperseded?: boolean
   actors?: readonly string[] | null
   roles?: readonly Role[] | null
-  /** Only turns created in [since, until). */
-  since?: Date | null
-  until?: Date | null
-  /** Only versions with a seq greater than this. */
+  /** Only turns created in [createdAfter, createdBefore). */
+  createdAfter?: Date | null
+  createdBefore?: Date | null
+  /** Only versions with a seq greater than this, and those in `closedIds`. */
   sinceSeq?: number | null
+  /** Ids of versions that `sinceSeq` does not exclude (read-changes-since.ts). */
+  closedIds?: readonly string[] | null
 }
 
 /** Estimated size of a token, in bytes. */
@@ -51,7 +53,7 @@ const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany) =>
   SELECT ${SELECTED_COLUMNS}, t.total > $15::integer
   FROM (${views(VIEWER, among(parameter(3), conversationIds))}) v
   CROSS JOIN LATERAL (
-    SELECT t.*, sum(t.bytes) OVER (ORDER BY t."rootSeq" ${raw(direction)}, t.seq ${raw(direction)}
+    SELECT t.*, sum(t.bytes) OVER (ORDER BY t."position" ${raw(direction)}, t.seq ${raw(direction)}
                                    ROWS UNBOUNDED PRECEDING) AS total
     FROM (
       SELECT ${TURN_COLUMNS}, least(${raw(SIZE)}, $15::integer) AS bytes
@@ -64,7 +66,7 @@ const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany) =>
           AND ($11::role[] IS NULL OR t.role = ANY ($11::role[]))
           AND ($12::timestamptz IS NULL OR t.created_at >= $12::timestamptz)
           AND ($13::timestamptz IS NULL OR t.created_at < $13::timestamptz)
-          AND ($14::integer IS NULL OR t.seq > $14::integer)
+          AND ($14::integer IS NULL OR t.seq > $14::integer OR t.id = ANY ($16::text[]))
         THEN true ELSE false END
       ORDER BY t.root_seq ${raw(direction)}, t.seq ${raw(direction)}
       LIMIT $4::integer) t) t
@@ -103,17 +105,18 @@ export async function pageTurns(
       viewer.actor,
       conversationIds,
       page.limit,
-      page.after?.rootSeq ?? 0,
+      page.after?.position ?? 0,
       page.after?.seq ?? 0,
-      page.before?.rootSeq ?? MAX_SEQ,
+      page.before?.position ?? MAX_SEQ,
       page.before?.seq ?? MAX_SEQ,
       page.includeSuperseded ?? false,
       page.actors ?? null,
       page.roles ?? null,
-      page.since ?? null,
-      page.until ?? null,
+      page.createdAfter ?? null,
+      page.createdBefore ?? null,
       page.sinceSeq ?? null,
       page.maxBytes,
+      page.closedIds ?? null,
     ],
   })
   const pages = new Map<string, TurnsRead>()

@@ -1,4 +1,4 @@
-// Reads visible turns by id or by their seqs, and their adjacent versions. Uses pg's named statements, because every
+// Reads visible turns by id or by their seqs, their adjacent versions, and the numbers of versions. Uses pg's named statements, because every
 // recall (`npm run bench -- recall`) and every node query runs these reads.
 
 import type { Pool } from 'pg'
@@ -31,7 +31,7 @@ export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string
 export async function readTurnsAt(
   pool: Pool,
   viewer: Viewer,
-  versions: readonly { conversationId: string; rootSeq: number; seq: number }[],
+  versions: readonly { conversationId: string; position: number; seq: number }[],
 ): Promise<TurnRow[]> {
   const { rows } = await pool.query<TurnRow>({
     name: 'read-turns-at',
@@ -40,7 +40,7 @@ export async function readTurnsAt(
       viewer.tenant,
       viewer.actor,
       versions.map(({ conversationId }) => conversationId),
-      versions.map(({ rootSeq }) => rootSeq),
+      versions.map(({ position }) => position),
       versions.map(({ seq }) => seq),
     ],
   })
@@ -73,4 +73,28 @@ export async function readVersions(
     values: [viewer.tenant, viewer.actor, ids],
   })
   return new Map(rows.map(({ of, ...turn }) => [of, turn]))
+}
+
+// Numbers all versions of each turn at once, so that the cost grows with the versions, not with their square.
+const VERSION_NUMBERS = sql`
+  SELECT n.id, n.version
+  FROM (SELECT DISTINCT t.conversation_id, t.root_seq FROM turn t WHERE t.id = ANY ($3::text[])) o
+  CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = o.conversation_id'))}) v
+  CROSS JOIN LATERAL (
+    SELECT t.id, (row_number() OVER (ORDER BY t.seq))::integer AS version FROM turn t
+    WHERE t.conversation_id = o.conversation_id AND t.root_seq = o.root_seq AND ${visible()}) n
+  WHERE n.id = ANY ($3::text[])`.text
+
+/** The number of each version, by id: 1 for the first version that the viewer sees. Uses the index turn_place. */
+export async function readVersionNumbers(
+  pool: Pool,
+  viewer: Viewer,
+  ids: readonly string[],
+): Promise<Map<string, number>> {
+  const { rows } = await pool.query<{ id: string; version: number }>({
+    name: 'read-version-numbers',
+    text: VERSION_NUMBERS,
+    values: [viewer.tenant, viewer.actor, ids],
+  })
+  return new Map(rows.map(({ id, version }) => [id, version]))
 }

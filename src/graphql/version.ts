@@ -1,0 +1,44 @@
+// The versions of a turn: its place, which all versions share, and the fields that lead from one version to the others.
+// A version that no edit wrote is the first one, so it needs no read.
+
+import { isEdited } from '../domain/turn/turn.ts'
+import { builder } from './builder.ts'
+import { viewerOf } from './inherited-view.ts'
+import { loadNextVersion, loadPreviousVersion, loadVersionNumber } from './loaders.ts'
+import { PER_VIEWER, SHAREABLE } from './sharing.ts'
+
+builder.objectFields('Turn', (t) => ({
+  position: t.exposeInt('position', {
+    description:
+      'Place of the turn in the history: the `seq` of its first version. All versions of a turn have the same position, '
+      + 'and lists are ordered by it.',
+  }),
+  version: t.int({
+    description:
+      'Number of this version among the versions that the viewer sees: 1 for the first version, 2 for the first edit. '
+      + 'Versions outside the view are not counted.',
+    extensions: PER_VIEWER,
+    resolve: (turn, _, context) => (isEdited(turn) ? loadVersionNumber(context, viewerOf(context, turn), turn.id) : 1),
+  }),
+  isEdited: t.boolean({
+    description: 'Whether this version superseded an earlier one. False for the first version of every turn.',
+    extensions: SHAREABLE,
+    resolve: isEdited,
+  }),
+  supersedes: t.field({
+    type: 'Turn',
+    nullable: true,
+    description: 'The previous version that the viewer sees. Null for the first version.',
+    extensions: PER_VIEWER,
+    resolve: (turn, _, context) =>
+      isEdited(turn) ? loadPreviousVersion(context, viewerOf(context, turn), turn.id) : null,
+  }),
+  supersededBy: t.field({
+    type: 'Turn',
+    nullable: true,
+    description: 'The next version that the viewer sees. Null for the newest version.',
+    extensions: PER_VIEWER,
+    resolve: (turn, _, context) =>
+      turn.supersededBy === null ? null : loadNextVersion(context, viewerOf(context, turn), turn.id),
+  }),
+}))
