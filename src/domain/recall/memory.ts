@@ -13,7 +13,7 @@ export type MemoryKind = (typeof KINDS)[number]
 export type Memory = { kind: 'TURN'; turn: Turn } | { kind: 'FACT'; fact: Fact } | { kind: 'SUMMARY'; summary: Summary }
 
 /** A ranked memory: a fact, a summary, or the index row of a turn. */
-export type RankedMemory = Ranked<Pick<RankCandidate, 'at' | 'own' | 'sitting' | 'similarity'>>
+export type RankedMemory = Ranked<Pick<RankCandidate, 'at' | 'own' | 'sitting' | 'cues' | 'similarity'>>
   & ({ kind: 'TURN'; candidate: TurnCandidate } | { kind: 'FACT'; fact: Fact } | { kind: 'SUMMARY'; summary: Summary })
 
 export type ChosenMemory = {

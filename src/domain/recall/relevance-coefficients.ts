@@ -11,10 +11,12 @@ export type RelevanceCoefficients = {
   sitting: number
   /** Of the candidate's score. */
   score: number
+  /** Of 1 if the candidate is a question that contains the whole query, else 0. */
+  echo: number
 }
 
 /** `vectors`: some candidates have a similarity; fitted with the embedder `static`. `words`: none has. */
 export const COEFFICIENTS: Record<'vectors' | 'words', RelevanceCoefficients> = {
-  vectors: { intercept: -2.07, share: 0.98, own: 1.26, sitting: 0.9, score: 0.53 },
-  words: { intercept: -1.6, share: 1.12, own: 1.66, sitting: 0.82, score: 0.45 },
+  vectors: { intercept: -2.17, share: 0.97, own: 1.36, sitting: 0.81, score: 0.56, echo: -0.67 },
+  words: { intercept: -1.66, share: 1.11, own: 1.74, sitting: 0.75, score: 0.48, echo: -0.61 },
 }

@@ -1,6 +1,7 @@
 // Estimates how likely each ranked candidate is evidence for the query: a logistic function of features that ranking
 // has computed. Pure; like the scores, it depends only on the query and on memories that the viewer sees.
 
+import { Cue } from '../indexing/cues.ts'
 import { COEFFICIENTS, type RelevanceCoefficients } from './relevance-coefficients.ts'
 
 /** Number of best candidates with which a candidate is compared. Ranking more does not change a relevance. */
@@ -15,20 +16,35 @@ const ABSENT_SCORE = 1
 export type RelevanceFeatures = Omit<RelevanceCoefficients, 'intercept'>
 
 /** Part of `Ranked` in rank.ts. */
-type Scored = { candidate: { own: number; sitting: number; similarity: number | null }; score: number }
+type Scored = { candidate: { own: number; sitting: number; cues: number; similarity: number | null }; score: number }
 
-/** Returns the features of ranked candidates, best first. */
+/**
+ * Whether a candidate is a question that contains the whole query. It is often the turn whose text is the query, and
+ * would then be far ahead of all candidates that answer it.
+ */
+const isEcho = ({ candidate: { own, cues } }: Scored) => (cues & Cue.ASKS) !== 0 && own > 0.999
+
+/** Returns the features of ranked candidates, best first. Echoes are not compared with other candidates. */
 export function relevanceFeatures(ranked: readonly Scored[]): RelevanceFeatures[] {
   const weightOf = (score: number) => Math.exp(SHARPNESS * score)
-  const compared = ranked.slice(0, COMPARED)
+  const compared: Scored[] = []
+  for (const each of ranked) {
+    if (compared.length === COMPARED) break
+    if (!isEcho(each)) compared.push(each)
+  }
   let all = (COMPARED - compared.length) * weightOf(ABSENT_SCORE)
   for (const { score } of compared) all += weightOf(score)
-  return ranked.map(({ candidate: { own, sitting }, score }) => ({
-    share: SHARPNESS * score - Math.log(all),
-    own,
-    sitting,
-    score,
-  }))
+  return ranked.map((each) => {
+    const { candidate, score } = each
+    const echo = isEcho(each)
+    return {
+      share: SHARPNESS * score - Math.log(echo ? all + weightOf(score) : all),
+      own: candidate.own,
+      sitting: candidate.sitting,
+      score,
+      echo: Number(echo),
+    }
+  })
 }
 
 /** Returns the logistic function of the features, above 0 and below 1. */

@@ -2,15 +2,16 @@
 // ahead of the other candidates. `npm run bench:relevance` measures its calibration.
 
 import { describe, expect, it } from 'vitest'
+import { Cue } from '../../../src/domain/indexing/cues.ts'
 import { relevanceFeatures, withRelevance } from '../../../src/domain/recall/relevance.ts'
 
-type Features = { own: number; sitting: number; similarity: number | null }
+type Features = { own: number; sitting: number; cues: number; similarity: number | null }
 type Ranked = { candidate: Features; score: number }
 
-const match = (score: number, { own = 0.5, sitting = 0.8, similarity = 0.3 }: Partial<Features> = {}): Ranked => ({
-  candidate: { own, sitting, similarity },
-  score,
-})
+const match = (
+  score: number,
+  { own = 0.5, sitting = 0.8, similarity = 0.3, cues = 0 }: Partial<Features> = {},
+): Ranked => ({ candidate: { own, sitting, cues, similarity }, score })
 const relevances = (...ranked: Ranked[]) => withRelevance(ranked).map(({ relevance }) => relevance)
 const others = (count: number, score: number) => Array.from({ length: count }, () => match(score))
 
@@ -51,6 +52,13 @@ describe('the relevance of a candidate', () => {
   it('does not change with the number of candidates after the first 20', () => {
     const first = relevances(match(2), ...others(19, 1.2))
     expect(relevances(match(2), ...others(300, 1.2)).slice(0, 20)).toEqual(first)
+  })
+
+  it('is not lowered by a question that contains the whole query, such as the turn that asked it', () => {
+    const question = match(3.5, { own: 1, cues: Cue.ASKS })
+    const [asked, ...rest] = relevances(question, match(2), ...others(30, 1.2))
+    expect(rest).toEqual(relevances(match(2), ...others(30, 1.2)))
+    expect(asked).toBeLessThan(relevances(match(3.5, { own: 1 }), match(2), ...others(30, 1.2))[0]!)
   })
 
   it('uses the coefficients for words if no candidate has a vector', () => {
