@@ -104,7 +104,7 @@ describe('docs/recall.md', () => {
     await vi.waitFor(
       async () => {
         const got = await ask(query!.text, { conversation })
-        for (const figure of ['score', 'similarity', 'textScore']) {
+        for (const figure of ['relevance', 'score', 'similarity', 'textScore']) {
           expect(got.data.recall.hits[0][figure], figure).toBeCloseTo(hit[figure], 1)
           got.data.recall.hits[0][figure] = hit[figure]
         }
