@@ -30,7 +30,12 @@ export const policyInput = z.object({
 /** The policy as stored; a null model means the server's default. */
 export type StoredPolicy = Omit<CompactionPolicy, 'summarizerModel'> & { summarizerModel: string | null }
 
-const DEFAULTS: StoredPolicy = { triggerTurns: 50, triggerTokens: 8000, summarizerModel: null, strategy: 'ROLLING' }
+export const DEFAULTS: StoredPolicy = {
+  triggerTurns: 50,
+  triggerTokens: 8000,
+  summarizerModel: null,
+  strategy: 'ROLLING',
+}
 
 type Models = Pick<Platform, 'summarizers'>
 

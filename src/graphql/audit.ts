@@ -1,48 +1,55 @@
 // The query memoryAudit: figures on the quality of the stored facts.
 
-import { auditMemory, type MemoryAudit as Audit } from '../domain/fact/audit.ts'
+import { auditMemory, MAX_FACTS, MAX_SAMPLE, MAX_USERS, type MemoryAudit as Audit } from '../domain/fact/audit.ts'
 import { builder } from './builder.ts'
 
 const MemoryAudit = builder
   .objectRef<Audit>('MemoryAudit')
   .implement({
     description:
-      'How well what is known is kept, over the facts that the viewer sees. No model is asked. Rates are 0 to 1, and '
-      + 'null where there is nothing to divide by. Facts are compared by the rules of reconciling, for the 100 users '
-      + 'of whom something was learned last, and the newest 500 active facts of each.',
+      'Figures on the quality of the facts that the viewer sees. No model is called. Rates are 0 to 1. '
+      + 'Duplicates and contradictions are measured by the rules of reconciliation in a sample: the '
+      + `${MAX_USERS} users with the newest facts, the newest ${MAX_FACTS} active facts of each, at most `
+      + `${MAX_SAMPLE.toLocaleString('en-US')} facts in all.`,
     fields: (t) => ({
-      activeFacts: t.exposeInt('activeFacts', { description: 'What is held to be so.' }),
+      activeFacts: t.exposeInt('activeFacts', { description: 'Number of facts that are not superseded.' }),
       supersededFacts: t.exposeInt('supersededFacts', {
-        description: 'What was merged, contradicted, edited or taken back; it is kept with the reason.',
+        description:
+          'Number of facts that were merged, contradicted, retracted, or superseded by an edit of their '
+          + 'turn. They are kept with the reason.',
       }),
       exactDuplicatesSkipped: t.exposeInt('exactDuplicatesSkipped', {
-        description:
-          'Number of times that facts in view were asserted again without a change, by turns and recordings in view.',
+        description: 'Number of assertions that repeat a fact in view, by turns and recordings in view.',
       }),
       exactDuplicateRate: t.exposeFloat('exactDuplicateRate', {
         nullable: true,
         description:
-          'Share of `exactDuplicatesSkipped` in the sum of it, `activeFacts` and `supersededFacts`; null if the sum '
-          + 'is 0.',
+          'Share of `exactDuplicatesSkipped` in the sum of `exactDuplicatesSkipped`, `activeFacts` and '
+          + '`supersededFacts`. Null if the sum is 0.',
       }),
       nearDuplicateRate: t.exposeFloat('nearDuplicateRate', {
         nullable: true,
         description:
-          'The share of the compared ones beside which another says the same, of the same user and for the same eyes.',
+          'Share of the sampled facts that have a duplicate in other words about the same user with the '
+          + 'same visibility. Null if the sample is empty.',
       }),
       openContradictions: t.exposeInt('openContradictions', {
-        description: 'Compared facts that cannot hold beside another: not reconciled yet, or in dispute.',
+        description:
+          'Number of contradictions in the sample: facts that a reconciliation would supersede, and pairs '
+          + 'that it would leave in dispute.',
       }),
       neverRecalledRate: t.exposeFloat('neverRecalledRate', {
         nullable: true,
-        description: 'The share of active facts that no search has ever found.',
+        description: 'Share of active facts that no recall or context has returned. Null if there are no active facts.',
       }),
       waitingJobs: t.exposeInt('waitingJobs', {
-        description: 'Background work of the tenant that nobody has begun, or that failed and is to be tried again.',
+        description:
+          'Number of background jobs that wait for their first attempt or for a retry, among the jobs that '
+          + 'the viewer sees.',
       }),
       queueAgeSeconds: t.exposeFloat('queueAgeSeconds', {
         nullable: true,
-        description: 'How long the oldest of it has been waiting; null where nothing waits.',
+        description: 'Age of the oldest waiting job, in seconds. Null if no job waits.',
       }),
     }),
   })
@@ -50,7 +57,9 @@ const MemoryAudit = builder
 builder.queryField('memoryAudit', (t) =>
   t.field({
     type: MemoryAudit,
-    description: 'Whether facts are kept in order: duplicates, contradictions, use, and the work that is behind.',
+    description:
+      'Measures the quality of the stored facts: duplicates, contradictions, use, and the backlog of '
+      + 'background jobs.',
     resolve: (_, __, { reading, viewer, work }) =>
       reading.gates.memory.run(viewer.tenant, () => work.read(() => auditMemory(reading, viewer))),
   }),

@@ -11,28 +11,29 @@ type Edge<Item, Of extends Page<Item>> = { node: Item; page: Of }
 export const PageInfo = builder
   .objectRef<PageShape>('PageInfo')
   .implement({
-    description: 'Where a page lies in its list, and how to ask for the next one.',
+    description: 'Position of a page in its list, and the cursors of the adjacent pages.',
     fields: (t) => ({
       hasNextPage: t.boolean({
-        description: 'Whether more follows this page: ask with `after: endCursor`.',
+        description: 'Whether the list has items after this page: read them with `after: endCursor`.',
         extensions: SHAREABLE,
         resolve: ({ page }) => page.hasNextPage,
       }),
       hasPreviousPage: t.boolean({
         description:
-          'Whether something lies before this page: ask with `before: startCursor`, where the list takes it.',
+          'Whether the list has items before this page: read them with `before: startCursor`, if the field '
+          + 'accepts `before`.',
         extensions: SHAREABLE,
         resolve: ({ page }) => page.hasPreviousPage,
       }),
       startCursor: t.string({
         nullable: true,
-        description: "Cursor of the page's first item; null when the page is empty.",
+        description: 'Cursor of the first item of the page. Null if the page is empty.',
         extensions: SHAREABLE,
         resolve: ({ page, cursorOf }) => (page.items.length ? cursorOf(page.items[0], page) : null),
       }),
       endCursor: t.string({
         nullable: true,
-        description: "Cursor of the page's last item; null when the page is empty.",
+        description: 'Cursor of the last item of the page. Null if the page is empty.',
         extensions: SHAREABLE,
         resolve: ({ page, cursorOf }) => (page.items.length ? cursorOf(page.items.at(-1), page) : null),
       }),
@@ -40,7 +41,8 @@ export const PageInfo = builder
   })
 export type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unknown>): string }
 
-const PAGE_SIZE = `Defaults to ${DEFAULT_PAGE_SIZE}; at most the server's page size, 200 by default.`
+/** Description of the default and the maximum of a page size. */
+export const PAGE_SIZE = `Defaults to ${DEFAULT_PAGE_SIZE}; at most the server's page size, 200 by default.`
 
 /** The paging arguments of a list; `items` is the plural in descriptions. */
 export const pagingArgs = ({ arg }: Pick<ObjectFieldBuilder<object>, 'arg'>, items: string) => ({
@@ -61,17 +63,18 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
   const Edge = builder
     .objectRef<Edge<Item, Of>>(`${name}Edge`)
     .implement({
-      description: `One of the ${items} on a page, with its place.`,
+      description: `One of the ${items} of a page, with its cursor.`,
       fields: (t) => ({
         cursor: t.string({
           description:
-            'Its place in the list, opaque: give it as `after`, or `before` where there is one, to go on from here.',
+            'Opaque position of the item in the list. Pass it as `after`, or as `before` if the field '
+            + 'accepts it, to continue from here.',
           extensions: SHAREABLE,
           resolve: ({ node, page }) => cursorOf(node, page),
         }),
         node: t.expose('node' as never, {
           type: name,
-          description: `The ${name.replace(/\B[A-Z]/g, ' $&').toLowerCase()} at this place.`,
+          description: `The ${name.replace(/\B[A-Z]/g, ' $&').toLowerCase()} at this position.`,
         }),
       }),
     })
@@ -82,7 +85,7 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
       fields: (t) => ({
         edges: t.field({
           type: [Edge],
-          description: `The ${items} of this page, in the order of the list, whichever way it was asked for.`,
+          description: `The ${items} of this page with their cursors, in the order of the list, also when paging backwards.`,
           extensions: SHAREABLE,
           resolve: (page) => page.items.map((node) => ({ node, page })),
         }),
@@ -94,7 +97,7 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
         }),
         pageInfo: t.field({
           type: PageInfo,
-          description: 'What lies around this page.',
+          description: 'Cursors of this page, and whether adjacent pages exist.',
           extensions: SHAREABLE,
           resolve: (page) => ({ page, cursorOf: cursorOf }),
         }),

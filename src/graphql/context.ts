@@ -1,13 +1,16 @@
 // Contexts (the messages to send to a model): the types, and the query that builds a context.
 
-import { buildContext, MAX_RECENT_TURNS } from '../domain/context/build.ts'
+import { DEFAULT_SHARES, TOKENS_PER_MESSAGE } from '../domain/context/budget.ts'
+import { buildContext, MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS } from '../domain/context/build.ts'
 import type {
   Context as Built,
   ContextItem as Item,
   ContextMessage as Message,
   ItemKind,
 } from '../domain/context/message.ts'
+import { MAX_FACTS, MAX_PROFILES } from '../domain/context/profiles-and-facts.ts'
 import { render } from '../domain/context/render.ts'
+import { MAX_QUERY } from '../domain/recall/recall.ts'
 import { BudgetTooSmall, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { builder } from './builder.ts'
@@ -23,16 +26,18 @@ const UNGATED_TOKENS = 100_000
 /** Maximum number of messages that are rendered without first yielding to the event loop. */
 const RENDERED_AT_ONCE = 500
 
+const RECENT_TURNS = MAX_RECENT_TURNS.toLocaleString('en-US')
+
 const ContextStrategyEnum = builder.enumType('ContextStrategy', {
   description:
-    'What a context is made of. Each has the newest turn, instructions and pinned turns that fit, and profiles and facts '
-    + 'if requested.',
+    'Sections of a context. Every context has the newest turn, the instructions and pinned turns that fit, '
+    + 'and profiles, facts and recalled turns if requested.',
   values: {
-    SIMPLE: { description: 'The newest turns that fit, whatever their number, all in their own words.' },
-    SUMMARIZATION: { description: 'What the oldest turns come to, then the recent turns in their own words.' },
-    HYBRID: {
-      description: 'All there is: what the oldest turns come to, the recent turns, and whatever else is asked for.',
+    SIMPLE: { description: 'The newest turns that fit, verbatim, without summaries.' },
+    SUMMARIZATION: {
+      description: 'Summaries of the oldest turns if not all turns fit, then the recent turns verbatim.',
     },
+    HYBRID: { description: 'Same as SUMMARIZATION.' },
   } as const,
 })
 
@@ -50,52 +55,52 @@ const MessageFormatEnum = builder.enumType('MessageFormat', {
 
 const KINDS = {
   SYSTEM_PROMPT: { description: "The conversation's system prompt." },
-  PROFILE: { description: 'What is known of the people in the conversation, in one message of quotes.' },
-  FACT: { description: 'Facts of the conversation and about its people, in one message of quoted lines.' },
-  SUMMARY: { description: 'A summary of the oldest turns, quoted in a message of its own.' },
-  PINNED: { description: 'Instructions and pinned turns, included whatever their age if they fit.' },
-  RECENT: { description: 'Turns in their own words, the newest among them.' },
-  RECALLED: { description: 'Turns that bear on the query, quoted in one message.' },
+  PROFILE: { description: 'Profiles of the people in the conversation, quoted in one message.' },
+  FACT: { description: 'Facts from the conversation and about its people, quoted in one message.' },
+  SUMMARY: { description: 'A summary of old turns, quoted in its own message.' },
+  PINNED: { description: 'Instructions and pinned turns, included regardless of age if they fit.' },
+  RECENT: { description: 'Recent turns verbatim, including the newest turn.' },
+  RECALLED: { description: 'Turns relevant to the query, quoted in one message.' },
 } as const satisfies Record<ItemKind, object>
 
 const ContextItemKindEnum = builder.enumType('ContextItemKind', {
-  description: 'The sections of a context, which stand in a fixed order.',
+  description: 'Sections of a context. Their order is fixed; see `Context.messages`.',
   values: KINDS,
 })
 
 const ContextMessage = builder
   .objectRef<Message>('ContextMessage')
   .implement({
-    description: 'One message to a model, before it takes the shape of a provider.',
+    description: "A message to a model, independent of any provider's format.",
     fields: (t) => ({
       role: t.field({
         type: RoleEnum,
-        description: 'In whose part it is: ASSISTANT is the model, or the participant that the context is built `as`.',
+        description: 'The message role sent to the model: ASSISTANT for the participant given as `as`.',
         resolve: ({ role }) => role,
       }),
       name: t.exposeString('name', {
         nullable: true,
         description:
-          'Who speaks, by display name or else by actor; `profile`, `facts` and `recall` for what is known or was '
-          + 'recalled. Null for instructions, and for the words of the one it is built `as`.',
+          'Name of the author: the display name or otherwise the actor, made distinct if two are equal. '
+          + '`profile`, `facts`, `summary` or `recall` for quoted sections. Null for SYSTEM messages, and '
+          + 'for messages of the participant given as `as`.',
       }),
       content: t.exposeString('content', {
-        description: 'Its text parts joined. Calls and results of tools are not in it.',
+        description: 'The text parts, joined. Excludes tool calls and tool results.',
       }),
       parts: t.field({
         type: [ContentPart],
-        description: 'All that it says, in order. What others did with tools is told in words here.',
+        description: 'All parts, in order. With `as`, tool calls by others, and their results, are text.',
         resolve: ({ parts }) => parts,
       }),
       tokenCount: t.exposeInt('tokenCount', {
-        description:
-          'Token count of the message in the rendering that needs the most tokens for it, formatting included.',
+        description: 'Token count of the message in the format that needs the most tokens for it, formatting included.',
       }),
       sourceIds: t.field({
         type: ['ID'],
         description:
-          'Ids of the turns, facts or summary from which the message was made; user ids for profiles. Empty for the '
-          + "conversation's system prompt.",
+          'Ids of the turns, facts or summary from which the message was made; user ids for profiles. '
+          + "Empty for the conversation's system prompt.",
         resolve: ({ sourceIds }) => sourceIds,
       }),
     }),
@@ -104,34 +109,34 @@ const ContextMessage = builder
 const ContextItem = builder
   .objectRef<Item>('ContextItem')
   .implement({
-    description: 'A line of the manifest: a message that is in the context, or a group of things that is not.',
+    description: 'An item of the manifest: a message of the context, or a group of omitted sources.',
     fields: (t) => ({
       kind: t.field({
         type: ContextItemKindEnum,
-        description: 'The section that it is of.',
+        description: 'Section to which the item belongs.',
         resolve: ({ kind }) => kind,
       }),
       sourceIds: t.field({
         type: ['ID'],
         description:
-          'Ids of the turns, facts or summaries of this item; user ids for profiles. Of the turns and facts that were left '
-          + 'out, only those that were read; `reason` says whether earlier ones exist.',
+          'Ids of the turns, facts or summaries of this item; user ids for profiles. Omitted sources that '
+          + 'were not read have no id here; `reason` mentions them.',
         resolve: ({ sourceIds }) => sourceIds,
       }),
-      tokenCount: t.exposeInt('tokenCount', { description: 'Token count of the item, included or not.' }),
-      included: t.exposeBoolean('included', { description: 'Whether they are in the context.' }),
-      reason: t.exposeString('reason', { description: 'Why they are, or are not; for people.' }),
+      tokenCount: t.exposeInt('tokenCount', { description: 'Token count of the item, included or left out.' }),
+      included: t.exposeBoolean('included', { description: 'Whether the item is in the context.' }),
+      reason: t.exposeString('reason', { description: 'Reason why it is included or left out, for people.' }),
     }),
   })
 
 const Context = builder.objectRef<Built>('Context').implement({
-  description: 'What a model is given of a conversation: as much as fits, and an account of it.',
+  description: 'Messages for a model within a token budget, and a manifest of included and omitted items.',
   fields: (t) => ({
     messages: t.field({
       type: [ContextMessage],
       description:
-        "In the order of the sections: the conversation's system prompt, profiles, facts, summaries, instructions, pinned "
-        + 'and recent turns, what was recalled, the newest turn.',
+        "The messages, in the order of the sections: the conversation's system prompt, profiles, facts, "
+        + 'summaries, instructions and pinned turns, recent turns, recalled turns, the newest turn.',
       resolve: ({ messages }) => messages,
     }),
     rendered: t.field({
@@ -154,98 +159,107 @@ const Context = builder.objectRef<Built>('Context').implement({
     }),
     tokenCount: t.exposeInt('tokenCount', {
       description:
-        'Token count of the messages in the rendering that needs the most tokens: the JSON that is sent, and 4 tokens for '
-        + 'each message. Never above `tokenBudget`.',
+        'Token count of the messages in the format that needs the most tokens: the tokens of the JSON that '
+        + `is sent, and ${TOKENS_PER_MESSAGE} tokens for each message. Never above \`tokenBudget\`.`,
     }),
-    tokenBudget: t.exposeInt('tokenBudget', { description: 'What was asked for.' }),
+    tokenBudget: t.exposeInt('tokenBudget', { description: 'The budget given in the input, in tokens.' }),
     truncated: t.exposeBoolean('truncated', {
-      description: 'Whether anything was left out that is in view and was asked for. `items` says what, and why.',
+      description:
+        'Whether any requested source in view is neither included nor covered by an included summary. '
+        + '`items` has the sources and the reasons.',
     }),
     items: t.field({
       type: [ContextItem],
-      description: 'The manifest: one for each message, in their order, then one for each group that was left out.',
+      description: 'The manifest: one item for each message, in order, then one for each group of omitted sources.',
       resolve: ({ items }) => items,
     }),
     stablePrefixTokens: t.exposeInt('stablePrefixTokens', {
       description:
-        "Tokens of the messages that the next call is expected to begin with, unchanged: what a provider's cache "
-        + 'holds.',
+        'Token count of the messages before the recalled turns, or of all messages without recalled turns. '
+        + 'The next context usually begins with the same bytes, so a provider can cache them.',
     }),
   }),
 })
 
 const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
-  description: 'What to recall for a context, beside the turns that are in it anyway.',
+  description: 'Options for recalling turns that are not in the context already.',
   fields: (t) => ({
-    k: t.int({ defaultValue: 5, description: 'Turns to quote at most: 1 to 100.' }),
+    k: t.int({ defaultValue: 5, description: `Maximum number of turns to quote, 1 to ${MAX_HITS}. Defaults to 5.` }),
     threshold: t.float({
       description: 'Minimum `RecallHit.relevance` of a quoted turn, 0 to 1. Defaults to 0, which excludes nothing.',
     }),
     scope: t.field({
       type: RecallScopeEnum,
       defaultValue: 'CONVERSATION',
-      description: 'Which conversations to recall from.',
+      description: 'Conversations to search. Defaults to CONVERSATION.',
     }),
   }),
 })
 
 const BuildContextInput = builder.inputType('BuildContextInput', {
   description:
-    'Of which conversation to build a context, for whom, and how large. What is left out here is not in the context.',
+    'Input of buildContext: the conversation, the limits, and the optional sections. Sections that are not '
+    + 'requested here are not in the context.',
   fields: (t) => ({
     ...conversationRef(t, 'to build a context of'),
     tokenBudget: t.int({
       required: true,
-      description: 'Tokens that the messages may take in any rendering: 1 to 2,000,000.',
+      description: `Maximum number of tokens of the messages in any format, 1 to ${MAX_TOKENS.toLocaleString('en-US')}.`,
     }),
     recentTurns: t.int({
       description:
-        'How many of the newest turns to keep in their own words, if they fit. So that the beginning of the context '
-        + 'stays the same from call to call, up to twice as many may stand; never more with SIMPLE. '
-        + `Defaults to ${MAX_RECENT_TURNS}, which is also the maximum.`,
+        `Number of newest turns to include verbatim if they fit, 0 to ${RECENT_TURNS}. Except with SIMPLE, `
+        + 'up to twice as many are included, so that consecutive contexts begin with the same messages. '
+        + `Defaults to ${RECENT_TURNS}.`,
     }),
     semanticRecall: t.field({
       type: SemanticRecallInput,
-      description: 'Quotes turns that bear on the query; without it nothing is recalled.',
+      description: 'Recalls turns that are relevant to the query, and quotes them. Null to recall nothing.',
     }),
     includeFacts: t.boolean({
       defaultValue: false,
       description:
-        'Tells the facts that hold, of the conversation and about the people in it: of the 500 last observed, as many as fit '
-        + 'a tenth of the budget. They come as quoted data, and what an agent or a tool said as a claim.',
+        'Whether to include active facts from the conversation and about the people in it: of the '
+        + `${MAX_FACTS} most recently observed, those that fit in ${DEFAULT_SHARES.facts * 100} % of the `
+        + 'budget and in the space that profiles leave. Facts are quoted as data; statements by agents, '
+        + 'tools, or other people about a person are quoted as claims. Defaults to false.',
     }),
     includeProfile: t.boolean({
       defaultValue: false,
       description:
-        'Tells what is known of the people in the conversation, `as` aside: at most 10 profiles, of the owner first, in a '
-        + 'tenth of the budget. One is told only to who sees all facts that it was made of.',
+        'Whether to include profiles of the people in the conversation except `as`: at most '
+        + `${MAX_PROFILES}, the owner's first, in ${DEFAULT_SHARES.profile * 100} % of the budget. Excludes `
+        + 'profiles that contain a fact outside the view. Defaults to false.',
     }),
     filterParticipants: t.stringList({
       description:
-        'Only turns by these actors, what tools answered them, and instructions. Summaries, which are of everybody, '
-        + 'are left out then; facts and profiles that are asked for are not.',
+        'Includes only turns by these actors, the results of their tool calls, and instructions; excludes '
+        + 'summaries. Does not affect facts and profiles. Must not be empty. Null for all actors.',
     }),
     as: t.string({
       description:
-        "The participant whose view it is: its own turns become ASSISTANT, everyone else's USER with a name. Without "
-        + "it, the view is the viewer's, and each turn has its own role.",
+        "Participant for whom to build the context: it contains only turns in the participant's view; the "
+        + "participant's own turns become ASSISTANT, turns by others USER with a name. Null for the viewer's "
+        + 'view, in which each turn keeps its role.',
     }),
     sinceSeq: t.int({
       description:
-        'Only turns whose newest version was written, committed or aborted after this journal entry, such as the '
-        + '`lastReadSeq` of a participant: new turns, and turns edited since, which keep their position. Instructions and '
-        + 'pinned turns are included anyway; summaries are not.',
+        'Includes only turns whose newest version was written, committed or aborted after this journal '
+        + 'entry: new turns, and edited turns at their position. Includes all instructions and pinned turns '
+        + 'that fit; excludes summaries. Null for all turns.',
     }),
     query: t.string({
-      description: 'What to recall for: 1 to 10,000 characters. The words of the newest USER message when left out.',
+      description:
+        `Query for \`semanticRecall\`, which it requires; 1 to ${MAX_QUERY.toLocaleString('en-US')} `
+        + 'characters. Defaults to the text of the newest USER message.',
     }),
     strategy: t.field({
       type: ContextStrategyEnum,
       defaultValue: 'HYBRID',
-      description: 'Which sections the context may have.',
+      description: 'Whether summaries replace the oldest turns. Defaults to HYBRID.',
     }),
-    maxMessages: t.int({ description: 'Messages at most, beside the budget.' }),
-    maxChars: t.int({ description: 'Characters that the messages may say at most, beside the budget.' }),
+    maxMessages: t.int({ description: 'Maximum number of messages. Null for no limit.' }),
+    maxChars: t.int({ description: 'Maximum length of all text, in UTF-16 units. Null for no limit.' }),
   }),
 })
 
@@ -253,14 +267,14 @@ builder.queryField('buildContext', (t) =>
   t.field({
     type: Context,
     description:
-      'The messages to give a model, never above the budget. Nothing is stored by it: of the same conversation, the same '
-      + 'input makes the same context.',
+      'Builds the messages to send to a model, within a token budget. The same input and an unchanged '
+      + 'conversation give the same context. Marks the included facts as recalled, and stores nothing else.',
     errors: orErrors('BuildContext', [InvalidInput, NotFound, NotAllowed, BudgetTooSmall], 'The context, or an error.'),
     args: {
       input: t.arg({
         type: BuildContextInput,
         required: true,
-        description: 'Of which conversation, for whom, how large.',
+        description: 'The conversation, the limits, and the optional sections.',
       }),
     },
     async resolve(_, { input }, context) {

@@ -1,29 +1,37 @@
 // The progress of embedding: whether vector searches cover all turns, for example after a change of the embedder.
 
+import { WINDOW_MS } from '../domain/indexing/embedding-progress.ts'
 import { builder } from './builder.ts'
 
 builder.objectType('EmbeddingProgress', {
   description:
-    'How far the turns of all conversations have vectors. An embedder that was newly chosen has to read every conversation before '
-    + 'searches use it.',
+    'Progress of embedding the turns of all conversations. After a change of the embedder, searches use '
+    + 'the new embedder only when it has read every conversation.',
   fields: (t) => ({
-    embedder: t.exposeString('embedder', { description: 'The model that was chosen, by its settings.' }),
+    embedder: t.exposeString('embedder', { description: 'Name of the configured embedder.' }),
     serving: t.exposeString('serving', {
       description:
-        'The model whose vectors searches use: the one before, until the chosen one has read every conversation.',
+        'Name of the embedder whose vectors searches use: the previous one until the configured embedder '
+        + 'has read every conversation.',
     }),
     done: t.expose('done', {
       type: 'BigInt',
-      description: "Entries of the conversations' journals that the chosen model has read.",
+      description: 'Number of journal entries, of all conversations, that the configured embedder has read.',
     }),
     remaining: t.expose('remaining', {
       type: 'BigInt',
-      description: 'Entries that it has yet to read; 0 when searches find all turns.',
+      description:
+        'Number of journal entries that the configured embedder has not read. At 0, vector searches cover all turns.',
     }),
-    perSecond: t.exposeFloat('perSecond', { description: 'Entries that all processes together read, of late.' }),
+    perSecond: t.exposeFloat('perSecond', {
+      description:
+        'Number of journal entries that all processes together read per second, over the last '
+        + `${WINDOW_MS / 1000} seconds. 0 when none remain.`,
+    }),
     etaSeconds: t.exposeInt('etaSeconds', {
       nullable: true,
-      description: 'How long the rest takes at that rate; 0 when all is read, null when it stands still.',
+      description:
+        'Estimated time until no entries remain, in seconds. 0 when none remain; null if none are being read.',
     }),
   }),
 })
@@ -31,7 +39,7 @@ builder.objectType('EmbeddingProgress', {
 builder.queryField('embedding', (t) =>
   t.field({
     type: 'EmbeddingProgress',
-    description: 'How far turns can be found by what they mean, over all conversations of the server.',
+    description: 'Returns the progress of embedding over all conversations of the server.',
     resolve: (_, __, { reading, work }) => work.read(() => reading.embedding.progress()),
   }),
 )

@@ -18,7 +18,7 @@ export const ConversationEventTypeEnum = builder.enumType('ConversationEventType
     TURN_SUPERSEDED: value('TurnSuperseded', 'Events of the type `TurnSuperseded`: edits.'),
     PARTICIPANT_JOINED: value('ParticipantJoined', 'Events of the type `ParticipantJoined`.'),
     PARTICIPANT_LEFT: value('ParticipantLeft', 'Events of the type `ParticipantLeft`.'),
-    PARTICIPANT_READ: value('ParticipantRead', 'Events of the type `ParticipantRead`: read marks.'),
+    PARTICIPANT_READ: value('ParticipantRead', 'Events of the type `ParticipantRead`: read positions.'),
     PRESENCE_CHANGED: value('PresenceChanged', 'Events of the type `PresenceChanged`.'),
     CONVERSATION_UPDATED: value('ConversationUpdated', 'Events of the type `ConversationUpdated`.'),
     SUMMARY_WRITTEN: value('SummaryWritten', 'Events of the type `SummaryWritten`.'),

@@ -16,6 +16,7 @@ import type {
   VisibleSuperseded,
   TurnEvent,
 } from '../domain/event/event.ts'
+import { MAX_ENTRIES_BEHIND } from '../domain/event/reader-state.ts'
 import { readEventsOf } from '../domain/event/reader.ts'
 import { getFacts } from '../domain/fact/fact.ts'
 import { NotFound } from '../errors.ts'
@@ -33,33 +34,39 @@ const ConversationEvent = builder
   .interfaceRef<VisibleEvent>('ConversationEvent')
   .implement({
     description:
-      'Something that happened in a conversation. What an event names is shown as it is now, not as it was then.',
+      'An event of a conversation. The objects in an event have their current state, not their state at '
+      + 'the time of the event.',
     resolveType: ({ type }) => type,
     fields: (t) => ({
-      conversationId: t.exposeID('conversationId', { description: 'The conversation it happened in.' }),
+      conversationId: t.exposeID('conversationId', {
+        description: 'Id of the conversation in which the event occurred.',
+      }),
       seq: t.exposeInt('seq', {
         nullable: true,
         description:
-          "Its number in the conversation's journal, ascending; pass it as `afterSeq` to resume. Null for what passes and is not kept.",
+          'Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, '
+          + 'which are not stored.',
       }),
-      at: t.expose('at', { type: 'DateTime', description: 'When it happened.' }),
+      at: t.expose('at', { type: 'DateTime', description: 'Time of the event.' }),
     }),
   })
 
 const interfaces = [ConversationEvent]
+
+const BEHIND = MAX_ENTRIES_BEHIND.toLocaleString('en-US')
 
 /** Returns an object of the event, or a copy, recorded as read for the event's viewer. */
 const objectIn = <T extends object>(context: RequestContext, event: VisibleEvent, object: T): T =>
   readSharedFor(context, viewerOf(context, event), object)
 
 const TURN_EVENTS: Record<TurnEvent['type'], [description: string, turn: string]> = {
-  TurnAppended: ['Somebody said something.', 'What was said.'],
+  TurnAppended: ['A complete turn was appended.', 'The appended turn.'],
   TurnOpened: [
-    'Somebody has begun a turn. Its text comes by TurnDelta.',
-    'The turn that is being written; it may have ended by now.',
+    'A streaming turn was opened. TurnDelta delivers its text.',
+    'The opened turn. It may already be committed or aborted.',
   ],
-  TurnCommitted: ['A turn that was being written is complete.', 'The turn with all that it says.'],
-  TurnAborted: ['A turn that was being written was broken off.', 'The turn with what was written, and the reason.'],
+  TurnCommitted: ['A streaming turn was committed.', 'The committed turn, with its whole content.'],
+  TurnAborted: ['A streaming turn was aborted.', 'The aborted turn, with the text received until then and the reason.'],
 }
 
 for (const [name, [description, turn]] of Object.entries(TURN_EVENTS)) {
@@ -80,12 +87,12 @@ for (const [name, [description, turn]] of Object.entries(TURN_EVENTS)) {
 }
 
 builder.objectRef<VisibleSuperseded>('TurnSuperseded').implement({
-  description: 'A newer version stands in the place of a turn.',
+  description: 'A newer version superseded a turn.',
   interfaces,
   fields: (t) => ({
     turn: t.field({
       type: 'Turn',
-      description: 'The version before it, as far as the viewer sees: the one whose place is taken on the screen.',
+      description: 'The previous version that the viewer sees. If that version no longer exists, the newer version.',
       extensions: SHAREABLE,
       async resolve(event, _, context) {
         if (event.turn) return objectIn(context, event, event.turn)
@@ -107,20 +114,22 @@ builder
   .objectRef<VisibleDelta>('TurnDelta')
   .implement({
     description:
-      'More text of a turn that is being written. A reader who joins gets one from 0 to what is there, then the rest; '
-      + "joined, they are the turn's text.",
+      'Additional text of an open turn. The first delta that a new subscriber receives starts at 0 and '
+      + 'contains all text so far; the deltas together are the text of the turn.',
     interfaces,
     fields: (t) => ({
-      turnId: t.exposeID('turnId', { description: 'The turn that is being written.' }),
-      start: t.exposeInt('start', { description: "Where the text begins in the turn's, in UTF-16 units." }),
-      end: t.exposeInt('end', { description: 'Where it ends: `start` of the next one.' }),
-      text: t.exposeString('text', { description: 'The text from `start` up to `end`.' }),
+      turnId: t.exposeID('turnId', { description: 'Id of the open turn.' }),
+      start: t.exposeInt('start', { description: 'Offset of the delta in the text of the turn, in UTF-16 units.' }),
+      end: t.exposeInt('end', {
+        description: 'Offset of the end of the delta, in UTF-16 units: `start` of the next delta.',
+      }),
+      text: t.exposeString('text', { description: 'Text from `start` up to `end`.' }),
       turn: t.field({
         type: 'Turn',
         nullable: true,
         description:
-          'The turn as it is now, with its whole text so far: it may be ahead of this delta. Null if the turn no longer '
-          + 'exists, or is no longer in view.',
+          'Current state of the turn, with its whole text so far, which may include text after this delta. '
+          + 'Null if the turn no longer exists, or is no longer in view.',
         extensions: SHAREABLE,
         resolve: (event, _, context) => loadTurn(context, viewerOf(context, event), event.turnId),
       }),
@@ -130,9 +139,9 @@ builder
 type AboutParticipant = ParticipantEvent | ParticipantRead
 
 const PARTICIPANT_EVENTS: Record<AboutParticipant['type'], [description: string, participant: string]> = {
-  ParticipantJoined: ['Somebody is in the conversation from now on, added or by speaking.', 'Who joined.'],
-  ParticipantLeft: ['Somebody is not in the conversation any more.', 'Who left.'],
-  ParticipantRead: ['Somebody has read on.', 'The reader, with the new `lastReadSeq`.'],
+  ParticipantJoined: ['An actor joined the conversation: it was added, or it wrote a turn.', 'The actor that joined.'],
+  ParticipantLeft: ['A participant left the conversation or was removed from it.', 'The actor that left.'],
+  ParticipantRead: ["A participant's read position changed.", 'The participant, with its new `lastReadSeq`.'],
 }
 
 for (const [name, [description, participant]] of Object.entries(PARTICIPANT_EVENTS)) {
@@ -155,28 +164,31 @@ for (const [name, [description, participant]] of Object.entries(PARTICIPANT_EVEN
 builder
   .objectRef<PresenceChanged>('PresenceChanged')
   .implement({
-    description: 'A participant is doing something else now, or is gone.',
+    description: 'The presence of a participant changed.',
     interfaces,
     fields: (t) => ({
       participant: t.field({
         type: 'Participant',
-        description: 'Whose presence it is.',
+        description: 'The actor whose presence changed.',
         extensions: SHAREABLE,
         resolve: (event, _, context) => objectIn(context, event, event.participant),
       }),
-      state: t.expose('state', { type: PresenceStateEnum, description: 'What they are doing since this event.' }),
+      state: t.expose('state', {
+        type: PresenceStateEnum,
+        description: 'Presence of the participant after this event.',
+      }),
     }),
   })
 
 builder
   .objectRef<ConversationUpdated>('ConversationUpdated')
   .implement({
-    description: 'Something about the conversation itself, or about a participant, was changed.',
+    description: "The conversation's own fields changed, or the kind or display name of a participant.",
     interfaces,
     fields: (t) => ({
       conversation: t.field({
         type: 'Conversation',
-        description: 'The conversation as it is now.',
+        description: 'Current state of the conversation.',
         extensions: SHAREABLE,
         resolve: (event, _, context) => loadConversationOf(context, viewerOf(context, event), event.conversationId),
       }),
@@ -186,12 +198,14 @@ builder
 builder
   .objectRef<VisibleSummary>('SummaryWritten')
   .implement({
-    description: 'Old turns stand in a summary from now on. Told to those alone who see all that it was made of.',
+    description:
+      'A summary of old turns was written. Delivered only to viewers who see every turn version that the '
+      + 'summary was made from.',
     interfaces,
     fields: (t) => ({
       summary: t.field({
         type: 'Summary',
-        description: 'What was written. Another one may have taken its place since.',
+        description: 'The written text. A newer summary may have replaced it since.',
         extensions: SHAREABLE,
         resolve: (event, _, context) => objectIn(context, event, event.summary),
       }),
@@ -199,7 +213,9 @@ builder
   })
 
 builder.objectRef<VisibleFacts>('FactsChanged').implement({
-  description: 'Facts were written down, said again or superseded. Told to those alone who see one of them.',
+  description:
+    'Facts were recorded, asserted again, or superseded. Delivered only to viewers who see at least one of '
+    + 'these facts.',
   interfaces,
   fields: (t) => ({
     facts: t.field({
@@ -225,7 +241,8 @@ builder.objectRef<VisibleFacts>('FactsChanged').implement({
 builder
   .objectRef<ConversationDeleted>('ConversationDeleted')
   .implement({
-    description: 'The conversation is gone with all that was in it. It is the last event: the subscription completes.',
+    description:
+      'The conversation was deleted with all its content. This is the last event: the subscription completes.',
     interfaces,
   })
 
@@ -233,12 +250,12 @@ builder
   .objectRef<Gap>('Gap')
   .implement({
     description:
-      'Entries were left out: they cannot be had any more, or the reader was hopelessly behind. Read history, then go '
-      + 'on.',
+      `Journal entries were skipped, because the subscriber fell more than ${BEHIND} entries behind. Read `
+      + 'them from the history; later events follow.',
     interfaces,
     fields: (t) => ({
       resumeAfterSeq: t.exposeInt('resumeAfterSeq', {
-        description: 'The last entry that was left out: events go on after it.',
+        description: 'Seq of the last skipped entry. The subscription continues after it.',
       }),
     }),
   })
@@ -247,7 +264,8 @@ builder.subscriptionField('conversationEvents', (t) =>
   t.field({
     type: ConversationEvent,
     description:
-      'Everything that happens in a conversation after a journal entry, then live: in order, without gaps or repeats.',
+      'Delivers the events of a conversation after a journal entry, then live events: in order, without '
+      + 'repeats. A `Gap` event reports skipped entries.',
     args: {
       conversationId: t.arg.id({ description: 'Id of the conversation to follow. Exclusive with `conversationKey`.' }),
       conversationKey: t.arg.string({
@@ -264,7 +282,7 @@ builder.subscriptionField('conversationEvents', (t) =>
           'Types of the events to receive; not empty. `ConversationDeleted` and `Gap` are always received. Omit to '
           + 'receive all types.',
       }),
-      as: t.arg.string({ description: "In whose view; the viewer's when left out." }),
+      as: t.arg.string({ description: 'Actor in whose view the events are delivered. Defaults to the viewer.' }),
     },
     async subscribe(_, args, context) {
       const { deps, viewer } = context

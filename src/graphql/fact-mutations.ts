@@ -3,8 +3,14 @@
 import { extractFacts, MAX_EXTRACTED_TURNS } from '../domain/fact/extract.ts'
 import type { Fact } from '../domain/fact/fact.ts'
 import type { FactExtraction } from '../domain/fact/fact-extraction.ts'
-import { recordFacts, retractFact } from '../domain/fact/record.ts'
-import { reconcileFacts, type Reconciliation } from '../domain/fact/reconcile-facts.ts'
+import { MAX_LENGTHS } from '../domain/fact/content-hash.ts'
+import { MAX_FACTS as MAX_RECORDED_FACTS, recordFacts, retractFact } from '../domain/fact/record.ts'
+import {
+  DEFAULT_FACTS as RECONCILED_FACTS,
+  MAX_FACTS as MAX_RECONCILED_FACTS,
+  reconcileFacts,
+  type Reconciliation,
+} from '../domain/fact/reconcile-facts.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { NO_PAGE } from '../domain/page.ts'
 import { builder, type ObjectFieldBuilder } from './builder.ts'
@@ -20,60 +26,78 @@ const extractionFields = (t: ObjectFieldBuilder<FactExtraction>) => ({
   }),
   factEdges: t.field({
     type: [FactEdge],
-    description: 'The edges of these facts in `facts`.',
+    description: 'The edges of the new facts in the query `facts`.',
     resolve: ({ facts }) => facts.map((fact) => ({ node: fact, page: NO_PAGE })),
   }),
   exactDuplicatesSkipped: t.exposeInt('exactDuplicatesSkipped', {
     description:
-      'Number of facts that repeat one which the viewer already sees. Each adds a source to the stored fact.',
+      'Number of assertions that repeat a fact which the viewer already sees. The fact gets the turn or '
+      + 'recording as a source if it does not have that source yet.',
   }),
 })
 
 const RecordFactsPayload = payload<FactExtraction>('RecordFacts').implement({
-  description: 'Facts that are new, and the number of repeated ones.',
+  description: 'Result of recording facts.',
   fields: extractionFields,
 })
 
 const ExtractFactsPayload = payload<FactExtraction>('ExtractFacts').implement({
-  description: 'Facts that the turns state, and whether turns are left to read.',
+  description: 'Result of extracting facts from turns.',
   fields: (t) => ({
     ...extractionFields(t),
     hasMore: t.exposeBoolean('hasMore', {
-      description: 'Whether turns are left to read. Call extractFacts again to read on.',
+      description: 'Whether unread turns are left. Call extractFacts again to continue with them.',
     }),
   }),
 })
 
 const FactInput = builder.inputType('FactInput', {
   description:
-    'A statement to be remembered. Of its texts, runs of white space become one space, and what shows nothing is '
-    + 'dropped.',
+    'A statement to record. In its texts, each run of white space becomes one space, and invisible '
+    + 'characters are removed.',
   fields: (t) => ({
-    subject: t.string({ required: true, description: 'Who or what is spoken of; at most 200 characters.' }),
-    predicate: t.string({ required: true, description: 'What is said of the subject; at most 200 characters.' }),
-    object: t.string({ required: true, description: 'With regard to what; at most 2,000 characters.' }),
-    confidence: t.float({ defaultValue: 1, description: 'How sure it is: 0 to 1.' }),
+    subject: t.string({
+      required: true,
+      description: `Person or thing that the statement is about; at most ${MAX_LENGTHS.subject} characters.`,
+    }),
+    predicate: t.string({
+      required: true,
+      description: `Relation or property of the subject; at most ${MAX_LENGTHS.predicate} characters.`,
+    }),
+    object: t.string({
+      required: true,
+      description: `Value of the predicate; at most ${MAX_LENGTHS.object.toLocaleString('en-US')} characters.`,
+    }),
+    confidence: t.float({ defaultValue: 1, description: 'Confidence in the statement, 0 to 1. Defaults to 1.' }),
     sourceTurnId: t.id({
-      description: 'The turn that says so, in its newest version: those who see it will see the fact.',
+      description:
+        'Id of the committed turn that states the fact, in its newest version. Actors who see the turn see the fact.',
     }),
     observedAt: t.field({
       type: 'DateTime',
       description:
-        "When it was said; defaults to the source turn's time, or to now without one. Must not be in the future.",
+        'Time at which the fact was observed; must not be in the future. Defaults to the time of the '
+        + 'source turn, or to the current time without one.',
     }),
   }),
 })
 
 const RecordFactsInput = builder.inputType('RecordFactsInput', {
   description:
-    'Facts to record. They belong to the given conversation, or else to the conversation of their source turn; facts '
-    + 'without either are visible in the whole tenant.',
+    'Facts to record. They belong to the given conversation, or otherwise to the conversation of their '
+    + 'source turn. Facts without either are visible in the whole tenant.',
   fields: (t) => ({
     ...conversationRef(t, 'whose viewers see the facts'),
     userId: t.string({
-      description: 'Whom all of them are about; for each, the participant whom its subject names when left out.',
+      description:
+        'Id of the user whom all the facts are about. By default, each fact is about the participant that '
+        + 'its subject names.',
     }),
-    facts: t.field({ type: [FactInput], required: true, description: 'One to 1,000 statements.' }),
+    facts: t.field({
+      type: [FactInput],
+      required: true,
+      description: `The statements, 1 to ${MAX_RECORDED_FACTS.toLocaleString('en-US')}.`,
+    }),
   }),
 })
 
@@ -81,11 +105,17 @@ builder.mutationField('recordFacts', (t) =>
   t.field({
     type: RecordFactsPayload,
     description:
-      'Writes facts down as they are given, all or none. What is known to the letter, of the same user or conversation and '
-      + 'for the same people, is not written again: the known fact gets another source. The facts are asserted by the '
-      + 'viewer (`assertedBy`).',
+      'Records the given facts, all or none. An exact duplicate of a stored fact about the same user or '
+      + 'from the same conversation, with the same visibility, is not stored again: the stored fact gets '
+      + 'another source. The facts are asserted by the viewer (`assertedBy`).',
     errors: orErrors('RecordFacts', [InvalidInput, NotFound, NotAllowed]),
-    args: { input: t.arg({ type: RecordFactsInput, required: true, description: 'What is to be remembered.' }) },
+    args: {
+      input: t.arg({
+        type: RecordFactsInput,
+        required: true,
+        description: 'The facts, and the conversation that they belong to.',
+      }),
+    },
     async resolve(_, { input }, context) {
       const { deps, viewer } = context
       const given = await atConversationIfGiven(context, input)
@@ -95,17 +125,19 @@ builder.mutationField('recordFacts', (t) =>
 )
 
 const RetractFactInput = builder.inputType('RetractFactInput', {
-  description: 'Which fact is taken back.',
+  description: 'Input of retractFact: the fact, and an optional reason.',
   fields: (t) => ({
-    factId: t.id({ required: true, description: 'The fact that does not hold.' }),
-    reason: t.string({ description: 'Why, for those who read it; at most 1,000 characters.' }),
+    factId: t.id({ required: true, description: 'Id of the fact to retract.' }),
+    reason: t.string({
+      description: 'Reason for the retraction, stored as `supersedeNote`; at most 1,000 characters.',
+    }),
   }),
 })
 
 const RetractFactPayload = payload<{ fact: Fact }>('RetractFact').implement({
   description: 'Result of a retraction.',
   fields: (t) => ({
-    fact: t.expose('fact', { type: 'Fact', description: 'The statement, with the reason why it is superseded.' }),
+    fact: t.expose('fact', { type: 'Fact', description: 'The statement, now superseded, with the reason.' }),
   }),
 })
 
@@ -113,19 +145,26 @@ builder.mutationField('retractFact', (t) =>
   t.field({
     type: RetractFactPayload,
     description:
-      'Retracts a fact: supersedes it and stores the reason. A fact that is already superseded does not change. Only the '
-      + 'person itself can retract its own statement; others get NotAllowed.',
+      'Retracts a fact: supersedes it and stores the reason. A fact that is already superseded does not '
+      + 'change. Fails with NotAllowed if a person stated the fact about themselves and the viewer is not '
+      + 'that person.',
     errors: orErrors('RetractFact', [InvalidInput, NotFound, NotAllowed]),
-    args: { input: t.arg({ type: RetractFactInput, required: true, description: 'The fact, and why it is wrong.' }) },
+    args: {
+      input: t.arg({
+        type: RetractFactInput,
+        required: true,
+        description: 'The fact, and the reason for the retraction.',
+      }),
+    },
     resolve: async (_, { input }, { deps, viewer }) => ({ fact: await retractFact(deps, viewer, input) }),
   }),
 )
 
 const ExtractFactsInput = builder.inputType('ExtractFactsInput', {
-  description: 'Which conversation is read for facts, and how far.',
+  description: 'Input of extractFacts: the conversation, and the last turn to read.',
   fields: (t) => ({
     ...conversationRef(t, 'whose turns are read'),
-    through: t.id({ description: 'The last turn to read; the newest one when left out.' }),
+    through: t.id({ description: 'Id of the last turn to read. Defaults to the newest turn.' }),
   }),
 })
 
@@ -133,12 +172,17 @@ builder.mutationField('extractFacts', (t) =>
   t.field({
     type: ExtractFactsPayload,
     description:
-      'Reads the turns of a conversation that were not read before, and writes down the facts they tell. '
-      + `One call reads at most ${MAX_EXTRACTED_TURNS} turns, the oldest first. Questions, `
-      + 'quotations and what tools answer tell none; what agents only repeat is not learned again.',
+      'Extracts facts from the turns of a conversation that were not read before, and stores them. One '
+      + `call reads at most ${MAX_EXTRACTED_TURNS.toLocaleString('en-US')} turns, the oldest first. System `
+      + 'turns, tool results, questions and quotations yield no facts. Facts that agents or tools merely '
+      + 'repeat are not stored again.',
     errors: orErrors('ExtractFacts', [InvalidInput, NotFound, NotAllowed, ProviderFailed]),
     args: {
-      input: t.arg({ type: ExtractFactsInput, required: true, description: 'Which conversation, and how far.' }),
+      input: t.arg({
+        type: ExtractFactsInput,
+        required: true,
+        description: 'The conversation, and the last turn to read.',
+      }),
     },
     async resolve(_, { input }, context) {
       const { deps, viewer } = context
@@ -149,22 +193,32 @@ builder.mutationField('extractFacts', (t) =>
 )
 
 const ReconcileFactsPayload = payload<Reconciliation>('ReconcileFacts').implement({
-  description: 'What reconciling facts came to.',
+  description: 'Result of reconciling facts.',
   fields: (t) => ({
-    kept: t.exposeInt('kept', { description: 'Facts that stay as they were.' }),
-    merged: t.exposeInt('merged', { description: 'New facts, each in the place of several that said the same.' }),
+    kept: t.exposeInt('kept', { description: 'Number of facts left unchanged.' }),
+    merged: t.exposeInt('merged', { description: 'Number of new facts, each of which replaces several duplicates.' }),
     contradicted: t.exposeInt('contradicted', {
-      description: 'Facts that gave way to others that hold in their place.',
+      description: 'Number of facts superseded because they contradict another fact.',
     }),
   }),
 })
 
 const ReconcileFactsInput = builder.inputType('ReconcileFactsInput', {
-  description: 'Which facts are compared: those of a user, of a conversation, or of a user in a conversation.',
+  description:
+    'Selects the facts to compare: facts about a user, from a conversation, or both. Requires a user or a '
+    + 'conversation.',
   fields: (t) => ({
-    userId: t.string({ description: 'Facts about this user, from whatever conversation.' }),
+    userId: t.string({
+      description:
+        'Id of the user whom the facts are about. Without a conversation, includes facts from all conversations.',
+    }),
     ...conversationRef(t, 'whose facts are compared'),
-    n: t.int({ defaultValue: 50, description: 'The newest so many of those that the same people see: 1 to 500.' }),
+    n: t.int({
+      defaultValue: RECONCILED_FACTS,
+      description:
+        'Maximum number of facts to compare, newest first, of each group of facts with the same visibility: 1 '
+        + `to ${MAX_RECONCILED_FACTS}. Defaults to ${RECONCILED_FACTS}.`,
+    }),
   }),
 })
 
@@ -172,10 +226,17 @@ builder.mutationField('reconcileFacts', (t) =>
   t.field({
     type: ReconcileFactsPayload,
     description:
-      'Makes one fact of those that say the same, and of two that cannot both hold lets the one stand that was '
-      + 'said last. The others stay, superseded. What is less to be believed displaces nothing that is more so.',
+      'Merges duplicate facts into one, and of two contradictory facts supersedes the one that was '
+      + 'observed earlier. Superseded facts are kept with the reason. A less trusted fact never supersedes a '
+      + 'more trusted one.',
     errors: orErrors('ReconcileFacts', [InvalidInput, NotFound, NotAllowed, ProviderFailed]),
-    args: { input: t.arg({ type: ReconcileFactsInput, required: true, description: 'Which facts are compared.' }) },
+    args: {
+      input: t.arg({
+        type: ReconcileFactsInput,
+        required: true,
+        description: 'The user or the conversation whose facts are compared.',
+      }),
+    },
     async resolve(_, { input }, context) {
       const { deps, viewer } = context
       const given = await atConversationIfGiven(context, input)

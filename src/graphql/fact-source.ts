@@ -1,8 +1,9 @@
 // The sources of facts: the type, and the field of Fact that lists them.
 
 import { factSourceCursor, MAX_SOURCES, type FactSource } from '../domain/fact/source.ts'
+import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
 import { builder } from './builder.ts'
-import { connectionOf } from './connection.ts'
+import { connectionOf, PAGE_SIZE } from './connection.ts'
 import { viewerOf } from './inherited-view.ts'
 import { loadConversation, loadPageOfSources, loadTurn } from './loaders.ts'
 import { ParticipantKindEnum } from './participant.ts'
@@ -14,7 +15,7 @@ builder.objectType('FactSource', {
     turn: t.field({
       type: 'Turn',
       nullable: true,
-      description: 'The turn version that states the fact; null for a recording without a source turn.',
+      description: 'Turn version that states the fact. Null for a recording without a source turn.',
       extensions: PER_VIEWER,
       resolve: (source, _, context) =>
         source.turnId === null ? null : loadTurn(context, viewerOf(context, source), source.turnId),
@@ -22,7 +23,7 @@ builder.objectType('FactSource', {
     conversation: t.field({
       type: 'Conversation',
       nullable: true,
-      description: 'The conversation of the turn or recording; null for a recording without a conversation.',
+      description: 'Conversation of the turn or recording. Null for a recording without a conversation.',
       extensions: PER_VIEWER,
       resolve: (source, _, context) =>
         source.conversationId === null
@@ -31,29 +32,30 @@ builder.objectType('FactSource', {
     }),
     assertedBy: t.exposeString('assertedBy', {
       nullable: true,
-      description: 'The actor who asserts the fact: the author of the turn, or the recorder. Null if unknown.',
+      description:
+        'The actor who asserts the fact: the author of the turn, or the actor who recorded it. Null if unknown.',
     }),
     saidBy: t.expose('saidBy', {
       type: ParticipantKindEnum,
-      description: 'The type of actor that asserts the fact, which determines its trust.',
+      description: 'Kind of the actor that asserts the fact, which determines how far it is trusted.',
     }),
     confidence: t.exposeFloat('confidence', {
       description: 'Confidence of the extractor or the recorder in this assertion, 0 to 1.',
     }),
     observedAt: t.expose('observedAt', {
       type: 'DateTime',
-      description: 'When the fact was asserted; of a source that repeated it, the latest time.',
+      description: 'Time of the assertion. If the source asserted the fact several times, the latest time.',
     }),
     importedAt: t.expose('importedAt', {
       type: 'DateTime',
       nullable: true,
       description:
-        'When the server received the assertion, if `observedAt` is a time that a client gave. Null if the server set '
-        + '`observedAt`.',
+        'Time at which the server received the assertion, if `observedAt` is a time that a client gave. '
+        + 'Null if the server set `observedAt`.',
     }),
     createdAt: t.expose('createdAt', {
       type: 'DateTime',
-      description: 'When the server stored this source. Lists are ordered by it.',
+      description: 'Time at which the server stored the source. Lists are ordered by it.',
     }),
   }),
 })
@@ -64,14 +66,13 @@ builder.objectField('Fact', 'sources', (t) =>
   t.field({
     type: FactSourceConnection,
     description:
-      'The sources of the fact that the viewer sees, in the order in which they were stored. The server keeps at most '
-      + `${MAX_SOURCES} sources of one fact from one conversation.`,
+      'Sources of the fact that the viewer sees, in the order in which they were stored. Defaults to the '
+      + `first ${DEFAULT_PAGE_SIZE}. The server stores at most ${MAX_SOURCES} sources of one fact from one `
+      + 'conversation.',
     extensions: PER_VIEWER,
     args: {
-      first: t.arg.int({
-        description: "Maximum number of sources to return; defaults to 50, at most the server's page size.",
-      }),
-      after: t.arg.string({ description: 'Cursor of a source in this list; returns the sources after it.' }),
+      first: t.arg.int({ description: `Maximum number of sources to return. ${PAGE_SIZE}` }),
+      after: t.arg.string({ description: 'Cursor; returns the sources after it.' }),
     },
     resolve: (fact, args, context) => loadPageOfSources(context, viewerOf(context, fact), fact.id, args),
   }),

@@ -1,9 +1,10 @@
 // Facts: the type, and the fields that list facts. The mutations are in fact-mutations.ts.
 
 import { factCursor, getFactPage, type Fact } from '../domain/fact/fact.ts'
+import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
 import { builder } from './builder.ts'
 import { atConversationIfGiven, conversationRef } from './conversation-ref.ts'
-import { connectionOf } from './connection.ts'
+import { connectionOf, PAGE_SIZE } from './connection.ts'
 import { loadConversation, loadFact, loadPageOfFacts, loadTurn } from './loaders.ts'
 import { Node } from './node.ts'
 import { ParticipantKindEnum } from './participant.ts'
@@ -11,28 +12,28 @@ import { viewerOf } from './inherited-view.ts'
 import { PER_VIEWER } from './sharing.ts'
 
 const SupersedeReasonEnum = builder.enumType('SupersedeReason', {
-  description: 'Why a fact does not hold any more.',
+  description: 'Reason why a fact was superseded.',
   values: {
-    DUPLICATE: { description: 'Another one says the same in other words.' },
-    CONTRADICT: { description: 'Another one says otherwise, and is to be believed rather.' },
-    UPDATE: { description: 'Things have changed, or the turn that it was taken from was edited.' },
-    RETRACTED: { description: 'Somebody took it back.' },
+    DUPLICATE: { description: 'Another fact states the same in other words.' },
+    CONTRADICT: { description: 'Another fact contradicts it and takes precedence.' },
+    UPDATE: { description: 'The turn that stated it was edited.' },
+    RETRACTED: { description: 'An actor retracted it.' },
   } as const,
 })
 
 builder.objectType('Fact', {
   description:
-    'One statement, as subject, predicate and object. It is active until it is superseded, and can be read afterwards. '
-    + 'It may have several sources: turns, or recordings. An actor who sees any of them sees the fact; it ends with the '
-    + 'last of them.',
+    'A statement with a subject, a predicate and an object. It is active until it is superseded, and is '
+    + 'stored and readable afterwards. It may have several sources: turns, or recordings. A viewer who sees '
+    + 'any of them sees the fact; the fact is deleted with its last source.',
   interfaces: [Node],
   fields: (t) => ({
     sourceConversation: t.field({
       type: 'Conversation',
       nullable: true,
       description:
-        'The conversation of its first source; null if it was recorded without a conversation, or if the viewer sees the '
-        + 'fact only through another source.',
+        'Conversation of the first source. Null if the fact was recorded without a conversation, or if the '
+        + 'viewer sees it only through another source.',
       // A viewer may see the fact through a source in another conversation.
       extensions: PER_VIEWER,
       resolve: (fact, _, context) =>
@@ -41,53 +42,63 @@ builder.objectType('Fact', {
     userId: t.exposeString('userId', {
       nullable: true,
       description:
-        'Whom it is about: named when it was recorded, or else the participant whom the subject names. Null for '
-        + 'nobody.',
+        'Id of the user whom the fact is about: the user given when the fact was recorded, or otherwise '
+        + 'the participant that the subject names. If the subject of an extracted fact names no participant, '
+        + 'the person who wrote the turn. Null for none.',
     }),
-    subject: t.exposeString('subject', { description: 'Who or what is spoken of: "Ada", "the harbour".' }),
-    predicate: t.exposeString('predicate', { description: 'What is said of the subject: "lives in", "is".' }),
-    object: t.exposeString('object', { description: 'With regard to what: "Rome", "closed on Mondays".' }),
-    confidence: t.exposeFloat('confidence', { description: 'How sure whoever brought it was, 0 to 1.' }),
+    subject: t.exposeString('subject', {
+      description: 'Person or thing that the statement is about, for example "Ada" or "the harbour".',
+    }),
+    predicate: t.exposeString('predicate', {
+      description: 'Relation or property of the subject, for example "lives in" or "is".',
+    }),
+    object: t.exposeString('object', {
+      description: 'Value of the predicate, for example "Rome" or "closed on Mondays".',
+    }),
+    confidence: t.exposeFloat('confidence', {
+      description: 'Confidence of the extractor or the recorder in the statement, 0 to 1.',
+    }),
     saidBy: t.expose('saidBy', {
       type: ParticipantKindEnum,
       description:
-        'The type of actor that stated or recorded it, whichever is less trusted: a person is trusted more than an agent, '
-        + 'an agent more than a tool. A less trusted fact never supersedes a more trusted one.',
+        'Kind of the actor that stated or recorded the fact; the less trusted kind if there are two. A '
+        + 'person is trusted more than an agent, and an agent more than a tool. A less trusted fact never '
+        + 'supersedes a more trusted one.',
     }),
     assertedBy: t.exposeString('assertedBy', {
       nullable: true,
       description:
-        'The actor who asserted it: the author of the turn it was extracted from, or the actor who recorded it. A '
-        + "person's own statements are trusted more than statements by others about that person, which contexts and "
-        + 'profiles quote as claims. Null if unknown.',
+        'The actor who asserted the fact: the author of the turn that it was extracted from, or the actor '
+        + "who recorded it. A person's own statements are trusted more than statements by others about that "
+        + 'person, which contexts and profiles quote as claims. Null if unknown.',
     }),
     sourceTurn: t.field({
       type: 'Turn',
       nullable: true,
       description:
-        'The turn version of its first source; null if no turn states it, or if the viewer sees the fact only through '
-        + 'another source.',
+        'Turn version of the first source. Null if no turn states the fact, or if the viewer sees it only '
+        + 'through another source.',
       extensions: PER_VIEWER,
       resolve: (fact, _, context) =>
         fact.sourceTurnId === null ? null : loadTurn(context, viewerOf(context, fact), fact.sourceTurnId),
     }),
     contentHash: t.exposeString('contentHash', {
       description:
-        'Tells a repeat: the first 32 hex digits of SHA-256 over "subject predicate object", in lower case, with '
-        + 'single spaces.',
+        'Hash that identifies exact duplicates: the first 32 hex digits of SHA-256 over "subject predicate '
+        + 'object", in lower case, with single spaces.',
     }),
     observedAt: t.expose('observedAt', {
       type: 'DateTime',
-      description: 'When it was last asserted, by the most trusted of those who did.',
+      description: 'Time of the newest assertion among the most trusted assertions of the fact.',
     }),
     createdAt: t.expose('createdAt', {
       type: 'DateTime',
-      description: 'When it was written down first. Lists are ordered by it.',
+      description: 'Time at which the fact was first stored. Lists are ordered by it.',
     }),
     supersededBy: t.field({
       type: 'Fact',
       nullable: true,
-      description: 'What holds in its place; null for nothing, or nothing that the viewer sees.',
+      description: 'The fact that superseded this one. Null if there is none, or if the viewer does not see it.',
       // The newer fact may belong to another conversation. Viewers who share a view class in this conversation may see
       // different facts there.
       extensions: PER_VIEWER,
@@ -97,16 +108,16 @@ builder.objectType('Fact', {
     supersededAt: t.expose('supersededAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it ceased to hold; null while it does.',
+      description: 'Time at which the fact was superseded. Null for an active fact.',
     }),
     supersedeReason: t.expose('supersedeReason', {
       type: SupersedeReasonEnum,
       nullable: true,
-      description: 'Why it does not hold any more; null while it does.',
+      description: 'Reason why the fact was superseded. Null for an active fact.',
     }),
     supersedeNote: t.exposeString('supersedeNote', {
       nullable: true,
-      description: 'The same in the words of whoever took it back; null where they gave none.',
+      description: 'Reason given in retractFact, as free text. Null if none was given.',
     }),
   }),
 })
@@ -115,15 +126,15 @@ const { Connection: FactConnection, Edge } = connectionOf<Fact>('Fact', 'facts',
 export const FactEdge = Edge
 
 const FactFilter = builder.inputType('FactFilter', {
-  description: 'Which facts a list holds: those that meet all that is given.',
+  description: 'Conditions on the facts of a list. A fact must meet all conditions that are given.',
   fields: (t) => ({
-    userId: t.string({ description: 'Facts about this user.' }),
+    userId: t.string({ description: 'Id of the user whom the facts are about.' }),
     ...conversationRef(t, 'whose facts are listed'),
-    subject: t.string({ description: 'Facts with exactly this subject, in upper or lower case.' }),
-    predicate: t.string({ description: 'Facts with exactly this predicate, in upper or lower case.' }),
+    subject: t.string({ description: 'Subject that the facts must have, compared without regard to case.' }),
+    predicate: t.string({ description: 'Predicate that the facts must have, compared without regard to case.' }),
     includeSuperseded: t.boolean({
       defaultValue: false,
-      description: 'Whether facts that do not hold any more are listed too.',
+      description: 'Whether the list includes superseded facts. Defaults to false.',
     }),
   }),
 })
@@ -132,15 +143,15 @@ builder.queryField('facts', (t) =>
   t.field({
     type: FactConnection,
     description:
-      "What is known in the viewer's tenant, as far as the viewer sees it: newest first, by when it was written; 50 "
-      + 'a page unless `first` says otherwise.',
+      "Lists the facts of the viewer's tenant that the viewer sees, in the order of `createdAt`, newest "
+      + `first. Defaults to the first ${DEFAULT_PAGE_SIZE}.`,
     args: {
       filter: t.arg({
         type: FactFilter,
-        description: 'Leaves out the facts that do not meet it; all that hold without it.',
+        description: 'Conditions that the facts must meet. Null for all active facts.',
       }),
-      first: t.arg.int({ description: "Facts at most; up to the server's page size, 200 by default." }),
-      after: t.arg.string({ description: 'A cursor of this list: only what follows it.' }),
+      first: t.arg.int({ description: `Maximum number of facts to return. ${PAGE_SIZE}` }),
+      after: t.arg.string({ description: 'Cursor; returns the facts after it.' }),
     },
     async resolve(_, { filter, ...page }, context) {
       const { reading, viewer, work } = context
@@ -154,15 +165,15 @@ builder.objectField('Conversation', 'facts', (t) =>
   t.field({
     type: FactConnection,
     description:
-      'What is known from this conversation, as far as the viewer sees it: newest first, by when it was written; 50 a '
-      + 'page unless `first` says otherwise.',
+      'The facts with a source in this conversation that the viewer sees, in the order of `createdAt`, '
+      + `newest first. Defaults to the first ${DEFAULT_PAGE_SIZE}.`,
     extensions: PER_VIEWER,
     args: {
-      first: t.arg.int({ description: "Facts at most; up to the server's page size, 200 by default." }),
-      after: t.arg.string({ description: 'A cursor of this list: only what follows it.' }),
+      first: t.arg.int({ description: `Maximum number of facts to return. ${PAGE_SIZE}` }),
+      after: t.arg.string({ description: 'Cursor; returns the facts after it.' }),
       includeSuperseded: t.arg.boolean({
         defaultValue: false,
-        description: 'Whether facts that do not hold any more are listed too.',
+        description: 'Whether the list includes superseded facts. Defaults to false.',
       }),
     },
     resolve: (conversation, args, context) =>

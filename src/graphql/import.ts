@@ -7,8 +7,8 @@ builder.objectField('Turn', 'importedAt', (t) =>
     type: 'DateTime',
     nullable: true,
     description:
-      'When the server received an imported turn, whose `createdAt` is the time that the client gave. Null for other '
-      + 'turns, whose `createdAt` the server set.',
+      'Time at which the server received an imported turn, whose `createdAt` is the time that the client '
+      + 'gave. Null for other turns, whose `createdAt` the server set.',
   }),
 )
 
@@ -17,7 +17,7 @@ builder.objectField('Fact', 'importedAt', (t) =>
     type: 'DateTime',
     nullable: true,
     description:
-      'When the server received the fact, if a client gave the time `observedAt`: on recording the fact, or as `createdAt` '
-      + 'of an imported turn. Null if the server set `observedAt`.',
+      'Time at which the server received the fact, if a client gave the time `observedAt`: in recordFacts, '
+      + 'or as `createdAt` of an imported turn. Null if the server set `observedAt`.',
   }),
 )

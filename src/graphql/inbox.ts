@@ -9,39 +9,39 @@ import { loadConversation, loadUnreadCount } from './loaders.ts'
 import { viewAs } from './viewer.ts'
 
 const InboxReasonEnum = builder.enumType('InboxReason', {
-  description: 'Why the inbox delivers a conversation.',
+  description: 'Reason why the inbox delivers a conversation.',
   values: {
     UNREAD: {
       description: 'The conversation had unread turns when the subscription started. All such events come first.',
     },
-    ADDED: { description: 'The participant has joined the conversation: it belongs into the list.' },
-    REMOVED: { description: 'The participant has left the conversation: it does not belong into the list any more.' },
-    TURN: { description: 'Something was said that the participant sees.' },
-    READ: { description: 'The participant has read on, perhaps on another device.' },
-    UPDATED: { description: 'The conversation itself, or a turn that was said before, was changed.' },
-    DELETED: { description: 'The conversation is gone.' },
+    ADDED: { description: 'The participant joined the conversation: add it to the list.' },
+    REMOVED: { description: 'The participant left the conversation: remove it from the list.' },
+    TURN: { description: 'A turn that the participant sees was appended or committed.' },
+    READ: { description: "The participant's read position changed, for example on another device." },
+    UPDATED: { description: 'The conversation itself changed, or a turn was edited.' },
+    DELETED: { description: 'The conversation was deleted.' },
   } as const,
 })
 
 builder.objectType('InboxEvent', {
   description:
-    "A conversation in a participant's list that has unread turns, or has changed. Changes of one kind that are made "
-    + 'together are delivered once.',
+    "A conversation in a participant's list that has unread turns, or that changed. Several changes with "
+    + 'the same reason at almost the same time are delivered as one event.',
   fields: (t) => ({
     conversationId: t.exposeID('conversationId', {
-      description: 'The conversation that has unread turns or has changed.',
+      description: 'Id of the conversation that has unread turns or that changed.',
     }),
-    reason: t.expose('reason', { type: InboxReasonEnum, description: 'Why it is delivered.' }),
+    reason: t.expose('reason', { type: InboxReasonEnum, description: 'Kind of the change, or UNREAD.' }),
     conversation: t.field({
       type: 'Conversation',
       nullable: true,
-      description: 'The conversation as it is now; null once it is deleted.',
+      description: 'Current state of the conversation. Null if it is deleted.',
       resolve: (event, _, context) => loadConversation(context, viewerOf(context, event), event.conversationId),
     }),
     unreadCount: t.int({
       description:
-        `Turns by others that the participant has not read, as of now, at most ${MAX_UNREAD}; 0 once the conversation is `
-        + 'deleted.',
+        `Current number of turns by others that the participant has not read. At most ${MAX_UNREAD}; 0 if `
+        + 'the conversation is deleted.',
       resolve(event, _, context) {
         const viewer = viewerOf(context, event)
         return loadUnreadCount(context, viewer, { conversationId: event.conversationId, actor: viewer.actor })
@@ -49,7 +49,7 @@ builder.objectType('InboxEvent', {
     }),
     at: t.expose('at', {
       type: 'DateTime',
-      description: 'Time of the change; for UNREAD, of the newest entry of the conversation.',
+      description: 'Time of the change. For UNREAD, time of the newest entry of the conversation.',
     }),
   }),
 })
@@ -58,10 +58,11 @@ builder.subscriptionField('inbox', (t) =>
   t.field({
     type: 'InboxEvent',
     description:
-      "A participant's conversations with unread turns, then each change in its list of conversations. First delivers one "
-      + `event with the reason UNREAD for each of at most ${MAX_UNREAD_CONVERSATIONS.toLocaleString('en-US')} conversations, `
-      + 'the most recently active first. A change during that time is delivered after them. To resume, subscribe again.',
-    args: { as: t.arg.string({ description: "Whose list; the viewer's when left out." }) },
+      "Delivers a participant's conversations with unread turns, then each change in its list of "
+      + 'conversations. The first events have the reason UNREAD: one for each conversation, at most '
+      + `${MAX_UNREAD_CONVERSATIONS.toLocaleString('en-US')}, the most recently active first. Changes during `
+      + 'that time are delivered after them. To resume, subscribe again.',
+    args: { as: t.arg.string({ description: 'Actor whose list to follow. Defaults to the viewer.' }) },
     subscribe: (_, args, { deps, viewer }) => readInbox(deps, viewer, args),
     resolve: (event, { as }, context) => readFor(context, viewAs(context.viewer, as), event, (own) => [own]),
   }),

@@ -3,68 +3,75 @@
 import { derivedId } from '../domain/derived-id.ts'
 import { getJobs, jobCursor, type Job, type JobState } from '../domain/job/job.ts'
 import type { JobName } from '../domain/job/worker.ts'
+import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
 import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
 import { loadConversation } from './loaders.ts'
 import { Node } from './node.ts'
 
 const JobNameEnum = builder.enumType('JobName', {
-  description: 'What a job does.',
+  description: 'Kind of background job.',
   values: {
     COMPACT: { description: 'Summarises the oldest turns of a conversation.' },
-    EXTRACT_FACTS: { description: 'Reads new turns of a conversation for what is to be known.' },
-    REFRESH_PROFILE: { description: 'Brings what is told of a user up to date.' },
-    RECONCILE_FACTS: { description: 'Merges what is known of a user twice, and settles what cannot both hold.' },
+    EXTRACT_FACTS: { description: 'Extracts facts from the new turns of a conversation.' },
+    REFRESH_PROFILE: { description: 'Refreshes the profile of a user.' },
+    RECONCILE_FACTS: { description: 'Merges duplicate facts about a user, and supersedes contradicted ones.' },
   } satisfies Record<JobName, object>,
 })
 
 const JobStateEnum = builder.enumType('JobState', {
-  description: 'How far a job is.',
+  description: 'State of a background job.',
   values: {
-    WAITING: { description: 'Nobody has taken it yet.' },
-    RETRYING: { description: 'It failed, and is tried again by and by: `lastError` says why.' },
-    ACTIVE: { description: 'A process works on it. One that is killed meanwhile leaves it so for some minutes.' },
-    COMPLETED: { description: 'It ended well, within the last hour.' },
-    FAILED: { description: 'It failed too often, within the last hour. What is still due becomes a new job.' },
+    WAITING: { description: 'The job waits for its first attempt.' },
+    RETRYING: { description: 'The last attempt failed, and the job waits for a retry. See `lastError`.' },
+    ACTIVE: {
+      description: 'A process is running the job. If that process is killed, the job stays ACTIVE for some minutes.',
+    },
+    COMPLETED: { description: 'The job succeeded, within the last hour.' },
+    FAILED: { description: 'The last retry failed, within the last hour. Remaining work becomes a new job.' },
   } satisfies Record<JobState, object>,
 })
 
 builder.objectType('Job', {
   interfaces: [Node],
   description:
-    'Something that is done in the background, about one conversation or one user. What is to be done is looked up when it '
-    + 'runs, so it may find that there is nothing left to do.',
+    'Background work for one conversation or one user. A job determines the work that is due when it runs, '
+    + 'and may find none.',
   fields: (t) => ({
     id: t.id({
       description: 'Global id; pass it to `node`.',
       resolve: ({ id }) => derivedId({ kind: 'job', jobId: id }),
     }),
-    name: t.field({ type: JobNameEnum, description: 'What it does.', resolve: ({ name }) => name }),
-    state: t.field({ type: JobStateEnum, description: 'How far it is.', resolve: ({ state }) => state }),
+    name: t.field({ type: JobNameEnum, description: 'Kind of the job.', resolve: ({ name }) => name }),
+    state: t.field({ type: JobStateEnum, description: 'Current state of the job.', resolve: ({ state }) => state }),
     conversation: t.field({
       type: 'Conversation',
       nullable: true,
-      description: 'The conversation that it is about; null where it is about a user, or the conversation is gone.',
+      description: "The conversation that the job works on. Null for a user's job, or if the conversation was deleted.",
       resolve: (job, _, context) =>
         job.conversationId === null ? null : loadConversation(context, context.viewer, job.conversationId),
     }),
     userId: t.exposeString('userId', {
       nullable: true,
-      description: 'Whom it is about; null where it is about a conversation.',
+      description: "Id of the user that the job works on. Null for a conversation's job.",
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was found that there is work.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the job was queued.' }),
     startedAt: t.expose('startedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the newest try began; null before the first one.',
+      description: 'Time at which the latest attempt started. Null before the first attempt.',
     }),
     ageSeconds: t.exposeFloat('ageSeconds', {
-      description: 'Time since `createdAt`, up to its end or until now. Great in an ACTIVE one, that is stuck.',
+      description:
+        'Seconds from `createdAt` until the job ended, or until now. A high value on an ACTIVE job means it '
+        + 'is stuck.',
     }),
-    attempts: t.exposeInt('attempts', { description: 'Tries that were begun, the one that runs included.' }),
+    attempts: t.exposeInt('attempts', { description: 'Number of attempts started, including a running one.' }),
     lastError: t.exposeString('lastError', {
       nullable: true,
-      description: 'Why the newest try that is over failed, without a word of what was said; null where none failed.',
+      description:
+        'Error of the latest finished attempt, without content of turns. Null if that attempt succeeded, or '
+        + 'if none has finished.',
     }),
   }),
 })
@@ -75,11 +82,12 @@ builder.queryField('jobs', (t) =>
   t.field({
     type: JobConnection,
     description:
-      "Background jobs of the viewer's tenant: unfinished jobs, oldest first, then the jobs that ended within the last "
-      + 'hour, newest first. Defaults to the first 50.',
+      "Lists the background jobs of the viewer's tenant: unfinished jobs, oldest first, then the jobs that "
+      + 'ended within the last hour, newest first. Excludes jobs for conversations and users that the viewer '
+      + `does not see. Defaults to the first ${DEFAULT_PAGE_SIZE}.`,
     args: {
       ...pagingArgs(t, 'jobs'),
-      state: t.arg({ type: JobStateEnum, description: 'Only jobs in this state. Null for all jobs.' }),
+      state: t.arg({ type: JobStateEnum, description: 'State of the jobs to list. Null for all jobs.' }),
     },
     resolve: (_, args, { reading, viewer, work }) => work.read(() => getJobs(reading, viewer, args)),
   }),

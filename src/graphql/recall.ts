@@ -3,7 +3,16 @@
 
 import { kindOf } from '../domain/id.ts'
 import { MAX_PAGED_HITS } from '../domain/recall/recall-cursor.ts'
-import { DEFAULT_HITS, MAX_HITS, recall, type Recall as Found, type RecallHit as Hit } from '../domain/recall/recall.ts'
+import {
+  DEFAULT_HITS,
+  MAX_HITS,
+  MAX_NEIGHBOURS,
+  MAX_QUERY,
+  recall,
+  type Recall as Found,
+  type RecallHit as Hit,
+} from '../domain/recall/recall.ts'
+import { MAX_SUMMARIES } from '../domain/recall/summaries.ts'
 import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
@@ -16,36 +25,43 @@ import { RoleEnum } from './turn.ts'
 const HITS_PER_RECALL = MAX_PAGED_HITS.toLocaleString('en-US')
 
 export const RecallScopeEnum = builder.enumType('RecallScope', {
-  description: 'Which conversations are searched. Of each, the viewer is shown only what is in their view.',
+  description: "Conversations to search. In each, only memories in the viewer's view are found.",
   values: {
-    CONVERSATION: { description: 'The one conversation that `conversationId` names.' },
+    CONVERSATION: { description: 'Only the conversation given in the input.' },
     OWNER: {
       description:
-        "The conversations of the owner of the conversation that `conversationId` names; without it, the viewer's own conversations.",
+        'The conversations of the owner of the given conversation, and the facts about this owner. Without '
+        + 'a conversation, the viewer is the owner.',
     },
-    TENANT: { description: 'Every conversation that the viewer sees.' },
+    TENANT: { description: 'All conversations that the viewer sees, and facts recorded without a conversation.' },
   } as const,
 })
 
 const MemoryKindEnum = builder.enumType('MemoryKind', {
-  description: 'What kind of thing is remembered.',
+  description: 'Kind of memory to search.',
   values: {
-    TURN: { description: 'Something said, as it was said. Only the newest version of it is found.' },
-    FACT: { description: 'A fact that holds, taken from a turn or told by the application.' },
+    TURN: { description: 'A committed turn, in its newest version.' },
+    FACT: { description: 'An active fact.' },
     SUMMARY: {
       description:
-        'What the oldest turns of a conversation come to; of very many summaries, the 1,000 newest are looked at.',
+        "A current summary of a conversation's oldest turns. Only the "
+        + `${MAX_SUMMARIES.toLocaleString('en-US')} newest summaries that match the filters are searched, by `
+        + 'words only.',
     },
   } as const,
 })
 
 const VectorSearchEnum = builder.enumType('VectorSearch', {
-  description: "How the memories nearest to the query's meaning were looked for.",
+  description: 'Method by which the vectors of turns and facts were compared with the vector of the query.',
   values: {
-    EXACT: { description: 'All vectors in scope were compared: none that is near was missed.' },
-    APPROXIMATE: { description: 'By an index that may miss some, as is done for many conversations together.' },
+    EXACT: { description: 'All vectors in scope were compared.' },
+    APPROXIMATE: {
+      description: 'An index was searched, which may miss similar turns. Used if many turns are in scope.',
+    },
     NONE: {
-      description: 'Not at all: the embedder knows no word of the query, or could not be reached. Words alone decided.',
+      description:
+        'No vectors were compared, so memories were found by words only. The embedder returned no vector for '
+        + 'the query or was unavailable, or nothing with vectors was in scope.',
     },
   } as const,
 })
@@ -54,7 +70,7 @@ const recalled = (memory: Hit['memory']) =>
   memory.kind === 'TURN' ? memory.turn : memory.kind === 'FACT' ? memory.fact : memory.summary
 
 const Memory = builder.unionType('Memory', {
-  description: 'Something that can be recalled.',
+  description: 'A turn, a fact or a summary that recall can return.',
   types: ['Turn', 'Fact', 'Summary'],
   resolveType: ({ id }) => ({ turn: 'Turn', fact: 'Fact', summary: 'Summary' } as Record<string, string>)[kindOf(id)!],
 })
@@ -62,40 +78,42 @@ const Memory = builder.unionType('Memory', {
 const RecallHit = builder
   .objectRef<Hit>('RecallHit')
   .implement({
-    description: 'A memory that bears on the query, and how well.',
+    description: 'A memory that is relevant to the query, with its scores.',
     fields: (t) => ({
       memory: t.field({
         type: Memory,
-        description: 'What was found, in the view that was asked for.',
+        description: 'The recalled turn, fact or summary, in the view of the recall.',
         resolve: ({ memory }) => recalled(memory),
       }),
       relevance: t.exposeFloat('relevance', {
         description:
-          'Estimated probability that the memory is evidence for the query, 0 to 1; 0.5 means as likely as not. '
-          + 'Comparable between recalls. Calibrated for the default embedder and for words alone.',
+          'Estimated probability that the memory is evidence for the query, 0 to 1. Comparable between '
+          + 'recalls. Calibrated for the default embedder and for search by words only.',
       }),
       score: t.exposeFloat('score', {
         description:
-          'Weighted sum of the signals, by which hits are sorted. Comparable within one recall only; see `relevance`.',
+          'Weighted sum of the ranking signals. Hits are sorted by it, highest first. Comparable only '
+          + 'within one recall; see `relevance`.',
       }),
       similarity: t.exposeFloat('similarity', {
         nullable: true,
         description:
-          'How near its meaning is to that of the query: the cosine of their vectors, −1 to 1, of a fact the greater '
-          + 'of that of its object and that of the whole. Null while it has no vector; a summary never has one.',
+          'Cosine of the vectors of the query and the memory, −1 to 1; for a fact, the greater of the '
+          + 'cosines of its object and of the whole statement. Null if the query or the memory has no '
+          + 'vector; summaries never have one.',
       }),
       textScore: t.exposeFloat('textScore', {
         nullable: true,
         description:
-          'How well its words, and less so those around it, match those of the query: 0 to 1, 1 being the best match '
-          + 'among the candidates of its kind. The best fact or summary has 1 only where it holds all that is asked for. '
-          + 'Null where not one matches.',
+          'Word match relative to the best match of the same kind, 0 to 1. The words of neighbouring turns '
+          + "count less than the turn's own. The best fact or summary has 1 only if it contains all words of "
+          + 'the query. Null if no word matches.',
       }),
       neighbours: t.field({
         type: ['Turn'],
         description:
-          'The turns that stand before and after it in its conversation, oldest first and without itself; as many as were '
-          + 'asked for, where there are so many. None beside what is no turn.',
+          'The turns before and after the recalled turn in its conversation, oldest first, without the '
+          + 'turn itself: up to `RecallInput.neighbours` on each side. Empty for facts and summaries.',
         resolve: ({ neighbours }) => neighbours,
       }),
     }),
@@ -104,15 +122,15 @@ const RecallHit = builder
 const RecallPlan = builder
   .objectRef<Found['plan']>('RecallPlan')
   .implement({
-    description: 'How an answer was come by.',
+    description: 'How the hits were found, for diagnosis.',
     fields: (t) => ({
       vectorSearch: t.field({
         type: VectorSearchEnum,
-        description: 'How meaning was compared; it depends on how much there is to search.',
+        description: 'Method by which vectors were compared. It depends on the number of turns in scope.',
         resolve: ({ vectorSearch }) => vectorSearch,
       }),
       candidates: t.exposeInt('candidates', {
-        description: 'Memories that were ranked; the hits are the best of them.',
+        description: 'Number of memories that were ranked. The hits are the best of them.',
       }),
     }),
   })
@@ -126,36 +144,36 @@ const pageOf = ({ hasNextPage, hasPreviousPage, startCursor, endCursor }: Found)
 const Recall = builder
   .objectRef<Found>('Recall')
   .implement({
-    description: 'What was recalled for a query.',
+    description: 'Result of a recall: one page of hits.',
     fields: (t) => ({
       hits: t.field({
         type: [RecallHit],
-        description: 'The most relevant memories, best first: `k` of them if as many match.',
+        description: 'The most relevant memories, best first: at most `k`.',
         resolve: ({ hits }) => hits,
       }),
       pageInfo: t.field({
         type: PageInfo,
         description:
-          'Whether more hits follow, and the cursor to read them: pass `endCursor` as `after`. Pages go forward only. '
-          + `After ${HITS_PER_RECALL} hits, \`hasNextPage\` is false even if more match.`,
+          'Whether more hits follow, and the cursor to read them: pass `endCursor` as `after`. Pages go '
+          + `forward only. After ${HITS_PER_RECALL} hits, \`hasNextPage\` is false even if more match.`,
         resolve: pageOf,
       }),
       plan: t.field({
         type: RecallPlan,
-        description: 'How they were found, for whoever wonders why.',
+        description: 'How the hits were found, for diagnosis.',
         resolve: ({ plan }) => plan,
       }),
     }),
   })
 
 const RecallInput = builder.inputType('RecallInput', {
-  description: 'What to recall, and where. Of what is given beside the query, a memory has to meet all.',
+  description: 'Input of recall: the query, the scope, and filters. A memory must meet all filters that are given.',
   fields: (t) => ({
     query: t.string({
       required: true,
       description:
-        'A question, or whatever the memories are to be about, in plain words; at most 10,000 characters. It may '
-        + 'name a speaker or a time.',
+        `A question or a topic, in plain words; at most ${MAX_QUERY.toLocaleString('en-US')} characters. `
+        + 'It may name an author or a time.',
     }),
     k: t.int({
       defaultValue: DEFAULT_HITS,
@@ -172,42 +190,48 @@ const RecallInput = builder.inputType('RecallInput', {
     scope: t.field({
       type: RecallScopeEnum,
       defaultValue: 'CONVERSATION',
-      description: 'How far to search. CONVERSATION needs a conversation.',
+      description: 'Conversations to search. Defaults to CONVERSATION, which requires a conversation.',
     }),
     kinds: t.field({
       type: [MemoryKindEnum],
       defaultValue: ['TURN', 'FACT'],
-      description: 'Which kinds of memories to look among.',
+      description: 'Kinds of memories to search. Defaults to TURN and FACT.',
     }),
     threshold: t.float({
       description:
-        'Minimum `relevance` of a hit of any kind, 0 to 1. Defaults to 0, which excludes nothing; 0.5 selects hits that '
-        + 'are more likely evidence than not.',
+        'Minimum `relevance` of a hit of any kind, 0 to 1. Defaults to 0, which excludes nothing; 0.5 '
+        + 'selects hits that are more likely evidence than not.',
     }),
     actors: t.stringList({
-      description: 'Turns by any of these actors, and facts taken from such turns; an empty list matches none.',
+      description:
+        'Only turns by any of these actors, and facts whose source turn is such a turn. An empty list '
+        + 'matches none. Null for all actors.',
     }),
     roles: t.field({
       type: [RoleEnum],
-      description: 'Turns in any of these roles, and facts taken from such turns; an empty list matches none.',
+      description:
+        'Only turns in any of these roles, and facts whose source turn is such a turn. An empty list matches '
+        + 'none. Null for all roles.',
     }),
     createdAfter: t.field({
       type: 'DateTime',
-      description: 'Turns and summaries created, and facts observed, at this time or later.',
+      description: 'Only turns and summaries created, and facts observed, at this time or later.',
     }),
     createdBefore: t.field({
       type: 'DateTime',
-      description: 'Turns and summaries created, and facts observed, before this time.',
+      description: 'Only turns and summaries created, and facts observed, before this time.',
     }),
     metadata: t.field({
       type: 'JSON',
       description:
-        'An object: turns whose metadata contains it, that is, has all its keys with these values, at any depth; and '
-        + 'facts taken from such turns.',
+        'Only turns whose metadata contains this object, that is, has all its keys with these values, at '
+        + 'any depth; and facts whose source turn is such a turn.',
     }),
     neighbours: t.int({
       defaultValue: 0,
-      description: 'Turns to show before, and as many after, each hit: 0 to 10. They are no hits.',
+      description:
+        `Maximum number of turns to return before and after each recalled turn, 0 to ${MAX_NEIGHBOURS}. `
+        + 'Defaults to 0. They do not count as hits.',
     }),
     maxTokens: t.int({
       description:
@@ -215,7 +239,8 @@ const RecallInput = builder.inputType('RecallInput', {
         + 'are on a later page if they fit there. Null for no limit.',
     }),
     as: t.string({
-      description: "In whose view; the viewer's when left out. It holds for all that is selected below.",
+      description:
+        'Actor in whose view to search. Defaults to the viewer. Applies to all fields selected on the result.',
     }),
   }),
 })
@@ -224,10 +249,11 @@ builder.queryField('recall', (t) =>
   t.field({
     type: Recall,
     description:
-      'Finds again what was said and what is known: by its words, by its meaning, and by who said it when. What the '
-      + 'viewer does not see is not found, and shifts no score.',
+      'Searches turns, facts and summaries for the memories that are most relevant to a query: by words, '
+      + 'by meaning, and by the author or time that the query names. Memories outside the view are not found '
+      + 'and do not affect scores.',
     errors: orErrors('Recall', [InvalidInput, NotFound, NotAllowed], 'The recalled memories, or an error.'),
-    args: { input: t.arg({ type: RecallInput, required: true, description: 'What to recall, and where.' }) },
+    args: { input: t.arg({ type: RecallInput, required: true, description: 'The query, the scope, and filters.' }) },
     async resolve(_, { input }, context) {
       const { reading, viewer, work } = context
       const given = await atConversationIfGiven(context, input, input.as)

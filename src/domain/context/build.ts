@@ -16,14 +16,14 @@ import type { RecalledTurn } from './quote.ts'
 const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 
 /** Maximum `tokenBudget`, in tokens. */
-const MAX_TOKENS = 2_000_000
+export const MAX_TOKENS = 2_000_000
 /**
  * Maximum `recentTurns`, and its default. A window that is trimmed in steps has up to twice as many turns. The maximum
  * bounds the work if the budget is large and the turns are short.
  */
 export const MAX_RECENT_TURNS = 2_500
 /** Maximum number of hits of one recall. */
-const MAX_HITS = 100
+export const MAX_HITS = 100
 /**
  * Number of hits requested beyond `k`, because some hits may be in the context already. If a full result has fewer
  * than `k` other hits, the search is repeated with a greater `k`.

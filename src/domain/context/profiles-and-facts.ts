@@ -11,9 +11,9 @@ import type { Viewer } from '../view.ts'
 import { factLine, type QuotedFact, type QuotedProfile } from './quote.ts'
 
 /** Maximum number of facts in a context; the most recently observed ones are read. */
-const MAX_FACTS = 500
+export const MAX_FACTS = 500
 /** Maximum number of profiles in a context. */
-const MAX_PROFILES = 10
+export const MAX_PROFILES = 10
 /** Approximate number of tokens that quoting adds: to a fact, the rest of its line; to a profile, fences and header. */
 const ADDED_TOKENS = { fact: 12, profile: 20 }
 

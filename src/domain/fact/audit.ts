@@ -13,11 +13,11 @@ import { isSame, toComparedFact, type ComparedFact } from './same.ts'
 import { trustOf } from './trust.ts'
 
 /** Maximum number of users whose facts are compared, those with the newest facts first. */
-const MAX_USERS = 100
+export const MAX_USERS = 100
 /** Maximum number of active facts compared per user, newest first. */
-const MAX_FACTS = 500
+export const MAX_FACTS = 500
 /** Maximum number of facts compared in one audit. After it is reached, further users are not sampled. */
-const MAX_SAMPLE = 2_000
+export const MAX_SAMPLE = 2_000
 
 /** Rates are 0 to 1; null if the denominator is 0. */
 export type MemoryAudit = {

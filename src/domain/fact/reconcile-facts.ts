@@ -28,8 +28,8 @@ import { membersOf } from './visibility-set.ts'
 import { factTerms, lockConversations, appendFactsChanged } from './write.ts'
 
 /** Default and maximum number of facts compared per visibility set. */
-const DEFAULT_FACTS = 50
-const MAX_FACTS = 500
+export const DEFAULT_FACTS = 50
+export const MAX_FACTS = 500
 /** Maximum number of attempts if facts change while they are compared. The last one skips the changed facts. */
 const ATTEMPTS = 5
 

@@ -31,7 +31,7 @@ import {
 } from './write.ts'
 
 /** Maximum number of facts per call. */
-const MAX_FACTS = 1000
+export const MAX_FACTS = 1000
 
 const factInput = z.object({
   ...statementShape,

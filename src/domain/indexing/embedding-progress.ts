@@ -24,7 +24,7 @@ export type EmbeddingProgress = Pace & {
 type Sample = { at: number; done: number }
 
 /** Maximum age in ms of the samples from which the rate is computed. */
-const WINDOW_MS = 30_000
+export const WINDOW_MS = 30_000
 /** Milliseconds for which a measurement is reused. */
 const FRESH_MS = 1_000
 

@@ -31,8 +31,8 @@ import { getProfiles, type UserProfile } from './profile.ts'
 /** Maximum number of tokens in a profile. */
 const PROFILE_TOKENS = 500
 /** Default and maximum number of active facts read, newest first. */
-const DEFAULT_FACTS = 200
-const MAX_FACTS = 1000
+export const DEFAULT_FACTS = 200
+export const MAX_FACTS = 1000
 /** Maximum number of attempts if the profile or its facts change concurrently. */
 const ATTEMPTS = 10
 /** The `madeBy` of a profile written by rules. */

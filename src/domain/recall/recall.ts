@@ -39,7 +39,7 @@ export const MAX_HITS = 100
  */
 const MIN_CANDIDATES = 64
 /** Maximum number of neighbours on each side of a hit. */
-const MAX_NEIGHBOURS = 10
+export const MAX_NEIGHBOURS = 10
 /** Timeout for embedding a query, in milliseconds. After it, the search uses words only. */
 const EMBED_TIMEOUT_MS = 3_000
 

@@ -16,7 +16,7 @@ import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
 
 /** Maximum number of summaries searched, newest first. */
-const MAX_SUMMARIES = 1_000
+export const MAX_SUMMARIES = 1_000
 /** Number of conversations whose summaries are read per statement. */
 const BATCH_CONVERSATIONS = 500
 
