@@ -3,20 +3,24 @@
 --
 -- p_calls  [{conversationId, tenant, viewer, expected, limits, turns: [{id, actor, kind, role, status, text, …}]}]. A conversation may
 --          occur more than once only when none of its calls carries `expected`.
+--          turns[].results  [{part, callId, name, turnId}] as for find_calls; or {part, callId, name, place}, when turn
+--                  number `place` of the same call made the tool call
 --          limits  maximum numbers {participants, openInConversation, openByViewer}; null or absent for none. The first
 --                  counts former participants too. openByViewer may be exceeded by calls that run at the same time.
 -- p_wait   false skips conversations that another transaction has locked: their calls have no row in the result.
 --
 -- A call reaches a conversation of its tenant; a MEMBERS conversation only if every author is or was a participant. Any
 -- other call has no row, or one row 'unknown', locks nothing and waits for nothing. Otherwise the call has one row a turn ('written', with the detail
--- 'joined' when the actor joined one entry before; or 'repeated', with the turn that its clientId already wrote), or one
--- row that names the fault ('moved_on', 'other_content', 'stranger', 'no_call', 'removed', 'left',
--- 'participants', 'open_in_conversation', 'open_by_viewer') and nothing is written.
+-- 'joined' when the actor joined one entry before, and with the stored parts of a turn with tool results; or 'repeated',
+-- with the turn that its clientId already wrote), or one row that names the fault ('moved_on', 'other_content', 'held',
+-- 'stranger', 'no_call', 'other_name', 'ambiguous', 'no_reply', 'removed', 'left', 'participants',
+-- 'open_in_conversation', 'open_by_viewer') and nothing is written.
 --
 -- Invariant: numbers are assigned after the conversations are locked, by a second statement with its own snapshot, so
 -- the journal has no gap and a clientId is written once.
 CREATE OR REPLACE FUNCTION append_turns(p_calls jsonb, p_wait boolean)
-RETURNS TABLE (call integer, place integer, outcome text, detail text, id text, seq integer, created_at timestamptz)
+RETURNS TABLE (call integer, place integer, outcome text, detail text, id text, seq integer, created_at timestamptz,
+               parts jsonb)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -63,6 +67,7 @@ BEGIN
            (c.v->'limits'->>'openInConversation')::integer AS max_in_conversation,
            (c.v->'limits'->>'openByViewer')::integer AS max_by_viewer, r.*,
            twin.id AS twin_id, twin.seq AS twin_seq, twin.created_at AS twin_at, twin.client_hash AS twin_hash,
+           twin.status AS twin_status,
            m.present, coalesce(m.removed, false) AS removed, coalesce(m.windows, '{1}') AS windows
     FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c(v, o)
     CROSS JOIN LATERAL (SELECT * FROM journal j
@@ -72,13 +77,18 @@ BEGIN
       id text, actor text, kind participant_kind, role role, status turn_status, text text, parts jsonb,
       audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
       "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
-      "writerHash" text, "createdAt" timestamptz, "importedAt" timestamptz, calls text[], answers text[], terms integer[], cues smallint)
-    LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash FROM turn x
+      "writerHash" text, "createdAt" timestamptz, "importedAt" timestamptz, "replyToId" text, calls jsonb, results jsonb,
+      terms integer[], cues smallint)
+    LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash, x.status FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
                          AND x.client_id = r."clientId" LIMIT 1) twin ON true
     LEFT JOIN LATERAL (SELECT p.left_at IS NULL AS present, p.removed, p.windows FROM participant p
                        WHERE p.conversation_id = j.conversation_id AND p.actor = r.actor LIMIT 1) m ON true
     WHERE j.conversation_id = ANY (locked)
+  ), result AS MATERIALIZED (
+    SELECT s.call, s.place, c.*
+    FROM said s CROSS JOIN LATERAL find_calls(s.conversation_id, s.actor, s.windows, s.results) c
+    WHERE s.twin_id IS NULL AND s.results IS NOT NULL
   ), fault AS MATERIALIZED (
     SELECT DISTINCT ON (f.call) f.call, f.place, f.outcome, f.detail
     FROM (
@@ -89,8 +99,12 @@ BEGIN
       SELECT s.call, s.place, 'moved_on', s.last_seq::text
       FROM said s WHERE s.expected <> s.last_seq AND s.twin_id IS NULL
       UNION ALL
-      SELECT s.call, s.place, 'other_content', s."clientId"
-      FROM said s WHERE s.twin_hash <> s."clientHash"
+      SELECT s.call, s.place, CASE WHEN w.viewer IS NULL THEN 'other_content' ELSE 'held' END,
+             jsonb_build_object('clientId', s."clientId", 'turnId', s.twin_id, 'status', s.twin_status, 'holder', w.viewer)::text
+      FROM said s
+      LEFT JOIN LATERAL (SELECT x.viewer FROM stream x WHERE x.turn_id = s.twin_id
+                                                         AND x.writer_hash IS DISTINCT FROM s."writerHash" LIMIT 1) w ON true
+      WHERE s.twin_hash <> s."clientHash"
       UNION ALL
       SELECT s.call, s.place, CASE WHEN s.removed THEN 'removed' ELSE 'left' END, s.actor
       FROM said s WHERE s.twin_id IS NULL AND (s.removed OR s.visibility = 'MEMBERS' AND NOT s.present)
@@ -102,11 +116,13 @@ BEGIN
                                               AND p.left_at IS NULL) IS NULL
         AND NOT EXISTS (SELECT FROM said o WHERE o.call = s.call AND o.actor = a.actor)
       UNION ALL
-      SELECT s.call, s.place, 'no_call', a.call_id
-      FROM said s CROSS JOIN LATERAL unnest(s.answers) AS a(call_id)
-      WHERE s.twin_id IS NULL
-        AND (SELECT true FROM tool_call k JOIN turn x ON x.id = k.turn_id
-             WHERE k.conversation_id = s.conversation_id AND k.call_id = a.call_id
+      SELECT r.call, r.place, r.outcome, r.detail::text FROM result r WHERE r.outcome <> 'found'
+      UNION ALL
+      SELECT s.call, s.place, 'no_reply', s."replyToId"
+      FROM said s
+      WHERE s.twin_id IS NULL AND s."replyToId" IS NOT NULL
+        AND (SELECT true FROM turn x
+             WHERE x.id = s."replyToId" AND x.conversation_id = s.conversation_id
                AND (x.audience IS NULL OR s.actor = ANY (x.audience))
                AND width_bucket(x.seq, s.windows) % 2 = 1 AND width_bucket(x.root_seq, s.windows) % 2 = 1 LIMIT 1) IS NULL
       UNION ALL
@@ -136,6 +152,25 @@ BEGIN
           FROM said s
           WHERE s.twin_id IS NULL AND NOT EXISTS (SELECT FROM fault f WHERE f.call = s.call)) s
     WINDOW w AS (PARTITION BY s.conversation_id ORDER BY s.call, s.place)
+  ), answered AS MATERIALIZED (
+    -- The call of each tool result. Its turn is stored before, or in the same append, perhaps by an earlier attempt.
+    SELECT r.call, r.place, r.part, r.call_id, r.turn_id, r.call_position FROM result r WHERE r.outcome = 'found'
+    UNION ALL
+    SELECT f.call, f.place, (e.v->>'part')::integer, e.v->>'callId', coalesce(c.twin_id, c.id), coalesce(c.twin_seq, n.seq)
+    FROM fresh f
+    CROSS JOIN LATERAL jsonb_array_elements(f.results) AS e(v)
+    JOIN said c ON c.call = f.call AND c.place = (e.v->>'place')::integer
+    LEFT JOIN fresh n ON n.call = c.call AND n.place = c.place
+    WHERE f.results IS NOT NULL
+  ), linked AS MATERIALIZED (
+    SELECT f.call, f.place,
+           jsonb_agg(CASE WHEN a.turn_id IS NULL THEN p.part ELSE p.part || jsonb_build_object(
+                       'callTurnId', a.turn_id, 'callPosition', a.call_position) END ORDER BY p.o) AS parts
+    FROM fresh f
+    CROSS JOIN LATERAL jsonb_array_elements(f.parts) WITH ORDINALITY AS p(part, o)
+    LEFT JOIN answered a ON a.call = f.call AND a.place = f.place AND a.part = p.o - 1
+    WHERE f.results IS NOT NULL
+    GROUP BY f.call, f.place
   ), joined AS (
     INSERT INTO participant AS p (conversation_id, actor, kind, windows)
     SELECT f.conversation_id, f.actor, f.kind, '{1}' FROM fresh f WHERE f.joins
@@ -146,12 +181,13 @@ BEGIN
   ), wrote AS (
     INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, parts, audience, token_count,
                       prompt_tokens, completion_tokens, model, adapter, trace_id, sources, pinned, metadata,
-                      client_id, client_hash, created_at, imported_at, terms, cues)
-    SELECT f.id, f.conversation_id, f.seq, f.seq, f.actor, f.role, f.status, f.text, f.parts, f.audience, f.tokens,
+                      client_id, client_hash, created_at, imported_at, reply_to_id, terms, cues)
+    SELECT f.id, f.conversation_id, f.seq, f.seq, f.actor, f.role, f.status, f.text, coalesce(l.parts, f.parts), f.audience,
+           f.tokens,
            f."promptTokens", f."completionTokens", f.model, f.adapter, f."traceId", f.sources,
            coalesce(f.pinned, false), f.metadata, f."clientId", f."clientHash", coalesce(f."createdAt", now()),
-           f."importedAt", salted(f.terms, f.salt), f.cues
-    FROM fresh f
+           f."importedAt", f."replyToId", salted(f.terms, f.salt), f.cues
+    FROM fresh f LEFT JOIN linked l ON l.call = f.call AND l.place = f.place
   ), recorded AS (
     INSERT INTO entry (conversation_id, seq, kind, turn_id, actor)
     SELECT f.conversation_id, f.seq - 1, 'JOINED', NULL, f.actor FROM fresh f WHERE f.joins
@@ -159,8 +195,13 @@ BEGIN
     SELECT f.conversation_id, f.seq, CASE f.status WHEN 'STREAMING' THEN 'OPENED' ELSE 'APPENDED' END::entry_kind, f.id, NULL
     FROM fresh f
   ), called AS (
-    INSERT INTO tool_call (conversation_id, call_id, turn_id)
-    SELECT DISTINCT f.conversation_id, a.call_id, f.id FROM fresh f CROSS JOIN LATERAL unnest(f.calls) AS a(call_id)
+    INSERT INTO tool_call (conversation_id, call_id, turn_id, name)
+    SELECT f.conversation_id, c.v->>'callId', f.id, c.v->>'name'
+    FROM fresh f CROSS JOIN LATERAL jsonb_array_elements(f.calls) AS c(v)
+  ), returned AS (
+    INSERT INTO tool_result (conversation_id, call_id, call_position, turn_id)
+    SELECT DISTINCT f.conversation_id, a.call_id, a.call_position, f.id
+    FROM answered a JOIN fresh f ON f.call = a.call AND f.place = a.place
   ), opened AS (
     INSERT INTO stream (turn_id, conversation_id, tenant, viewer, writer_hash)
     SELECT f.id, f.conversation_id, f.tenant, f.viewer, f."writerHash" FROM fresh f WHERE f.status = 'STREAMING'
@@ -174,14 +215,14 @@ BEGIN
           FROM fresh f GROUP BY f.conversation_id) n
     WHERE j.conversation_id = ANY (locked) AND j.conversation_id = n.conversation_id
   )
-  SELECT f.call, f.place, f.outcome, f.detail, NULL, NULL::integer, NULL::timestamptz FROM fault f
+  SELECT f.call, f.place, f.outcome, f.detail, NULL, NULL::integer, NULL::timestamptz, NULL::jsonb FROM fault f
   UNION ALL
-  SELECT s.call, s.place, 'repeated', NULL, s.twin_id, s.twin_seq, s.twin_at
+  SELECT s.call, s.place, 'repeated', NULL, s.twin_id, s.twin_seq, s.twin_at, NULL
   FROM said s WHERE s.twin_id IS NOT NULL AND NOT EXISTS (SELECT FROM fault f WHERE f.call = s.call)
   UNION ALL
   SELECT f.call, f.place, 'written', CASE WHEN f.joins THEN 'joined' END, f.id, f.seq,
-         coalesce(f."createdAt", now())::timestamptz(3)
-  FROM fresh f;
+         coalesce(f."createdAt", now())::timestamptz(3), l.parts
+  FROM fresh f LEFT JOIN linked l ON l.call = f.call AND l.place = f.place;
 
   -- From their first private turn on, participants are told apart when views are compared. Only turns that were written
   -- count, so a refused call changes nobody.

@@ -4,16 +4,23 @@
 -- p_viewer     the actor who closes the turn; null for the sweep
 -- p_writer     hash of the writer's token; null for the sweep, which must give p_silent_ms
 -- p_end        end of the text that the caller read, in UTF-16 units; another end means that a delta arrived since
+-- p_calls      the tool calls that the turn makes: [{callId, name}]
+-- p_results    the calls that it answers: [{part, callId, name, turnId}] as for find_calls; calls of the turn itself have
+--              the key `place` instead of turnId
 -- p_silent_ms  abort only if the writer has been silent for this long, in ms; null for any
+-- p_hash       digest of the request and of the writer's token; null for the sweep
 --
--- One row. outcome: 'written' with the entry's seq; 'closed' with the turn's status; 'grown' when a delta arrived since;
--- 'alive' when the writer was not silent for long enough; 'no_call' with the id of the unknown tool call; 'other_writer'
--- when p_writer is not the hash of the stream; 'left' when the author has left the conversation; 'missing' when the tenant
--- has no such turn, or the viewer neither opened it nor sees its conversation. The last three lock nothing.
+-- One row. outcome: 'written' with the entry's seq; 'closed' with the turn's status; 'repeated' when the turn was closed by
+-- a call with the same p_hash; 'grown' when a delta arrived since; 'alive' when the writer was not silent for long enough;
+-- 'no_call', 'other_name' and 'ambiguous' with the detail of find_calls; 'other_writer' when p_writer is not the hash of
+-- the stream; 'left' when the author has left the conversation; 'missing' when the tenant has no such turn, or the viewer
+-- neither opened it nor sees its conversation. The last three lock nothing.
+--
+-- An aborted turn loses its clientId, so that the next openTurn with it opens a new turn.
 CREATE OR REPLACE FUNCTION close_turn(
   p_tenant text, p_viewer text, p_turn text, p_writer text, p_status turn_status, p_end integer, p_text text, p_parts jsonb, p_tokens integer,
   p_prompt_tokens integer, p_completion_tokens integer, p_model text, p_metadata jsonb, p_reason text,
-  p_calls text[], p_answers text[], p_silent_ms integer, p_terms integer[], p_cues smallint)
+  p_calls jsonb, p_results jsonb, p_silent_ms integer, p_terms integer[], p_cues smallint, p_hash text)
 RETURNS TABLE (outcome text, detail text, conversation_id text, actor text, seq integer, status turn_status)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -23,7 +30,8 @@ DECLARE
   renewed timestamptz;
   writer text;
   tail record;
-  stray text;
+  windows integer[];
+  fault record;
 BEGIN
   SELECT x.* INTO t FROM turn x JOIN conversation c ON c.id = x.conversation_id AND c.tenant = p_tenant
   WHERE x.id = p_turn AND (p_viewer IS NULL OR c.visibility = 'OPEN'
@@ -36,7 +44,8 @@ BEGIN
   IF p_writer IS NULL AND p_silent_ms IS NULL THEN RAISE 'close_turn needs p_writer or p_silent_ms'; END IF;
   SELECT s.writer_hash INTO writer FROM stream s WHERE s.turn_id = p_turn;
   IF NOT FOUND THEN
-    RETURN QUERY SELECT 'closed', NULL, t.conversation_id, t.actor, NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
+    RETURN QUERY SELECT CASE WHEN x.end_hash = p_hash THEN 'repeated' ELSE 'closed' END, NULL, t.conversation_id, t.actor,
+                        NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
     RETURN;
   END IF;
   IF writer <> p_writer THEN
@@ -51,7 +60,8 @@ BEGIN
   SELECT * INTO j FROM journal WHERE conversation_id = t.conversation_id FOR UPDATE;
   SELECT s.renewed_at INTO renewed FROM stream s WHERE s.turn_id = p_turn FOR UPDATE;
   IF NOT FOUND THEN
-    RETURN QUERY SELECT 'closed', NULL, t.conversation_id, t.actor, NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
+    RETURN QUERY SELECT CASE WHEN x.end_hash = p_hash THEN 'repeated' ELSE 'closed' END, NULL, t.conversation_id, t.actor,
+                        NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
     RETURN;
   END IF;
   SELECT c."end", c.written_at INTO tail FROM chunk c WHERE c.turn_id = p_turn ORDER BY c.start DESC LIMIT 1;
@@ -64,30 +74,41 @@ BEGIN
     RETURN QUERY SELECT 'alive', NULL, t.conversation_id, t.actor, NULL::integer, t.status;
     RETURN;
   END IF;
-  SELECT a.call_id INTO stray FROM unnest(p_answers) AS a(call_id)
-  WHERE NOT EXISTS (SELECT FROM tool_call k JOIN turn x ON x.id = k.turn_id
-                    WHERE k.conversation_id = t.conversation_id AND k.call_id = a.call_id
-                      AND (x.audience IS NULL OR t.actor = ANY (x.audience))
-                      AND EXISTS (SELECT FROM participant p
-                                  WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor
-                                    AND width_bucket(x.seq, p.windows) % 2 = 1
-                                    AND width_bucket(x.root_seq, p.windows) % 2 = 1))
-  LIMIT 1;
-  IF FOUND THEN
-    RETURN QUERY SELECT 'no_call', stray, t.conversation_id, t.actor, NULL::integer, t.status;
-    RETURN;
+  IF p_results IS NOT NULL THEN
+    SELECT p.windows INTO windows FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor;
+    SELECT c.outcome, c.detail INTO fault FROM find_calls(t.conversation_id, t.actor, windows, p_results) c
+    WHERE c.outcome <> 'found' LIMIT 1;
+    IF FOUND THEN
+      RETURN QUERY SELECT fault.outcome, fault.detail::text, t.conversation_id, t.actor, NULL::integer, t.status;
+      RETURN;
+    END IF;
+    WITH answered AS (
+      SELECT c.part, c.call_id, c.turn_id, c.call_position
+      FROM find_calls(t.conversation_id, t.actor, windows, p_results) c
+      UNION ALL
+      SELECT (e.v->>'part')::integer, e.v->>'callId', t.id, t.root_seq
+      FROM jsonb_array_elements(p_results) AS e(v) WHERE e.v ? 'place'
+    ), returned AS (
+      INSERT INTO tool_result (conversation_id, call_id, call_position, turn_id)
+      SELECT DISTINCT t.conversation_id, a.call_id, a.call_position, t.id FROM answered a
+    )
+    SELECT jsonb_agg(CASE WHEN a.turn_id IS NULL THEN p.part ELSE p.part || jsonb_build_object(
+                       'callTurnId', a.turn_id, 'callPosition', a.call_position) END ORDER BY p.o) INTO p_parts
+    FROM jsonb_array_elements(p_parts) WITH ORDINALITY AS p(part, o) LEFT JOIN answered a ON a.part = p.o - 1;
   END IF;
 
   UPDATE turn x
-  SET status = p_status, text = p_text, parts = p_parts, token_count = p_tokens, abort_reason = p_reason,
+  SET status = p_status, text = p_text, parts = p_parts, token_count = p_tokens, abort_reason = p_reason, end_hash = p_hash,
+      client_id = CASE p_status WHEN 'ABORTED' THEN NULL ELSE x.client_id END,
+      client_hash = CASE p_status WHEN 'ABORTED' THEN NULL ELSE x.client_hash END,
       prompt_tokens = coalesce(p_prompt_tokens, x.prompt_tokens),
       completion_tokens = coalesce(p_completion_tokens, x.completion_tokens),
       model = coalesce(p_model, x.model), metadata = coalesce(p_metadata, x.metadata),
       terms = salted(p_terms, j.salt), cues = p_cues
   WHERE x.id = p_turn;
   DELETE FROM stream WHERE turn_id = p_turn;
-  INSERT INTO tool_call (conversation_id, call_id, turn_id)
-  SELECT DISTINCT t.conversation_id, a.call_id, p_turn FROM unnest(p_calls) AS a(call_id) ON CONFLICT DO NOTHING;
+  INSERT INTO tool_call (conversation_id, call_id, turn_id, name)
+  SELECT t.conversation_id, c.v->>'callId', p_turn, c.v->>'name' FROM jsonb_array_elements(p_calls) AS c(v);
   INSERT INTO entry (conversation_id, seq, kind, turn_id)
   VALUES (t.conversation_id, j.last_seq + 1, p_status::text::entry_kind, p_turn);
   UPDATE journal x

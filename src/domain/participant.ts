@@ -10,9 +10,9 @@ import {
   type ParticipantKey,
   type ParticipantRow,
 } from '../store/sql/participant/read-participants.ts'
-import { writeEntry } from '../store/sql/event/write-entry.ts'
+import { lockJournal, writeEntry } from '../store/sql/event/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
-import { lockConversation, notParticipant, requireConversation } from './authorize.ts'
+import { lockConversation, notParticipant, requireChange, requireConversation } from './authorize.ts'
 import type { Platform } from './platform.ts'
 import { announceEntries, announceRead } from './publisher.ts'
 import { count, id, name, parse, text } from './input.ts'
@@ -165,8 +165,10 @@ export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
 
 /**
  * Removes the participant and returns it. Its view ends with the LEFT entry. A participant who removes itself may join
- * again by appending a turn; one removed by another actor must be added again.
- * @throws InvalidInput @throws NotFound @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
+ * again by appending a turn; one removed by another actor must be added again. Returns a participant who has already left
+ * as it is, so that the call can be repeated.
+ * @throws InvalidInput @throws NotFound for an actor who was never a participant
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, unless the viewer removes itself again
  */
 export async function removeParticipant(
   deps: Platform,
@@ -176,17 +178,23 @@ export async function removeParticipant(
   const { conversationId, actor } = parse(removeParticipantInput, input)
   const key = { conversationId_actor: { conversationId, actor } }
   await withTransaction(deps.db, async (tx, afterCommit) => {
-    await lockConversation(tx, viewer, conversationId)
+    const isSelf = actor === viewer.actor
+    const locked = await lockJournal(tx, viewer, conversationId)
+    if (locked === null) throw new NotFound('conversation', conversationId)
     const existing = await tx.participant.findUnique({ where: key })
-    if (!existing || existing.leftAt !== null) throw new NotFound('participant', actor)
+    const hasLeft = existing !== null && existing.leftAt !== null
+    if (hasLeft && isSelf) return
+    await requireChange(tx, viewer, conversationId, locked)
+    if (!existing) throw new NotFound('participant', actor)
+    if (hasLeft) {
+      // An actor that has left by itself must be added again, too, once another actor has removed it.
+      if (!existing.removed) await tx.participant.update({ where: key, data: { removed: true } })
+      return
+    }
     const seq = await writeEntry(tx, conversationId, 'LEFT', { actor })
     await tx.participant.update({
       where: key,
-      data: {
-        leftAt: new Date(),
-        removed: actor !== viewer.actor,
-        windows: windowsAfterLeaving(existing.windows, seq),
-      },
+      data: { leftAt: new Date(), removed: !isSelf, windows: windowsAfterLeaving(existing.windows, seq) },
     })
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })

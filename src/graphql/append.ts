@@ -40,6 +40,11 @@ const turnFields = (t: InputFieldBuilder) => ({
       "Makes sending it again safe: the same actor's same id in the same conversation returns the first turn if the "
       + 'content is the same, and a Conflict if not.',
   }),
+  replyToId: t.id({
+    description:
+      'The turn that this turn replies to, in any version: a turn of the conversation that the author sees. Defaults to '
+      + 'null, for none.',
+  }),
   pinned: t.boolean({ description: 'Whether every context is to keep it, however old it gets; no when left out.' }),
   tokenUsage: t.field({
     type: TokenUsageInput,
@@ -95,8 +100,8 @@ export const StreamingTurnInput = builder.inputType('StreamingTurnInput', {
 
 const TurnVersionInput = builder.inputType('TurnVersionInput', {
   description:
-    'A newer version of a turn, by the same actor, with its content in `content` or `parts`. `pinned`, `model` and '
-    + '`metadata` of the older version are kept if omitted and cleared by null; other fields are not kept.',
+    'A newer version of a turn, by the same actor, with its content in `content` or `parts`. `replyToId`, `pinned`, '
+    + '`model` and `metadata` of the older version are kept if omitted and cleared by null; other fields are not kept.',
   fields: (t) => ({ ...turnFields(t), ...contentFields(t) }),
 })
 

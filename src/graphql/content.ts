@@ -35,7 +35,15 @@ const ToolResultPart = builder
     description: 'What a tool answered.',
     fields: (t) => ({
       callId: t.exposeString('callId', {
-        description: 'The call that this answers; it stands in the conversation before.',
+        description: 'The id of the call that this answers. Other turns may have calls with the same id.',
+      }),
+      callTurnId: t.id({
+        nullable: true,
+        description:
+          'The turn that made the call, in the version that was the newest then. May be a turn that the viewer does not '
+          + 'see. Null only for results stored before calls were identified by turn, if several turns made such a call.',
+        extensions: SHAREABLE,
+        resolve: ({ callTurnId }) => callTurnId ?? null,
       }),
       name: t.exposeString('name', { description: 'The tool that answered.' }),
       result: t.expose('result', {
@@ -127,6 +135,11 @@ const ToolResultInput = builder.inputType('ToolResultInput', {
     "A tool's answer to a call that was made in the same conversation before, or earlier in the same batch or turn.",
   fields: (t) => ({
     callId: t.string({ required: true, description: call }),
+    callTurnId: t.id({
+      description:
+        'The turn that made the call, in any version. Required if the author sees calls of several actors with this '
+        + '`callId` and `name`, or several such calls of one actor without a result; then InvalidInput lists the turns.',
+    }),
     name: t.string({ required: true, description: 'Name of the tool. Must equal the name in the call.' }),
     result: t.field({
       type: 'JSON',

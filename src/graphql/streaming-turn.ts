@@ -121,7 +121,9 @@ const CommitTurnInput = builder.inputType('CommitTurnInput', {
 builder.mutationField('commitTurn', (t) =>
   t.field({
     type: endedPayload('CommitTurn', 'Result of a commit.', 'The turn with its whole content.'),
-    description: 'Ends an open turn: what was streamed, and the parts given here, is what it says from now on.',
+    description:
+      'Ends an open turn: what was streamed, and the parts given here, is what it says from now on. Sent again with the same '
+      + 'input, returns the turn as it is.',
     errors: orErrors('CommitTurn', [InvalidInput, NotFound, NotAllowed, StreamClosed]),
     args: {
       input: t.arg({ type: CommitTurnInput, required: true, description: 'The turn, and what follows its text.' }),
@@ -142,7 +144,9 @@ const AbortTurnInput = builder.inputType('AbortTurnInput', {
 builder.mutationField('abortTurn', (t) =>
   t.field({
     type: endedPayload('AbortTurn', 'Result of an abort.', 'The turn with the text that it had when it was aborted.'),
-    description: 'Breaks an open turn off. It keeps its place and the text it has.',
+    description:
+      'Breaks an open turn off. It keeps its place and the text it has, but not its clientId. Sent again with the same input, '
+      + 'returns the turn as it is.',
     errors: orErrors('AbortTurn', [InvalidInput, NotFound, NotAllowed, StreamClosed]),
     args: { input: t.arg({ type: AbortTurnInput, required: true, description: 'The turn, and why it ends.' }) },
     resolve: async (_, { input }, { deps, viewer }) => ({ turn: await abortTurn(deps, viewer, input) }),

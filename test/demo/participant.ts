@@ -19,13 +19,13 @@ export type Event = {
   state?: string
 }
 export type Unread = { actor: string; unreadCount: number }
-export type Conversation = { turnCount: number; lastSeq: number; participants: Unread[]; history: Turn[] }
+export type Conversation = { turnCount: number; lastSeq: number; participants: { nodes: Unread[] }; history: Turn[] }
 
 const TURN = 'id seq actor status text audience'
 const ERROR = '... on UserError { code message }'
 const FOLLOW = `
-  subscription Follow($conversationId: ID!, $after: Int) {
-    conversationEvents(conversationId: $conversationId, after: $after) {
+  subscription Follow($conversationId: ID!, $afterSeq: Int) {
+    conversationEvents(conversationId: $conversationId, afterSeq: $afterSeq) {
       __typename
       seq
       ... on TurnAppended { turn { ${TURN} } }
@@ -64,7 +64,7 @@ export function connect(url: string, actor: string) {
     url: url.replace(/^http/, 'ws'),
     webSocketImpl: WebSocket,
     connectionParams: { 'x-actor': actor },
-    // The client's own retries would repeat events, because they send the first `after` again.
+    // `follow` connects again itself, because `disconnect` decides when.
     retryAttempts: 0,
     lazyCloseTimeout: 1_000,
     on: { connected: (opened) => void (socket = opened as WebSocket) },
@@ -108,7 +108,7 @@ export function connect(url: string, actor: string) {
   ): Promise<void> {
     while (!hasLeft) {
       try {
-        const variables = { conversationId, after: last }
+        const variables = { conversationId, afterSeq: last }
         const following = client.iterate<{ conversationEvents: Event }>({ query: FOLLOW, variables })
         for await (const { data, errors } of following) {
           if (errors?.length) throw new Error(errors[0]!.message)
@@ -134,7 +134,7 @@ export function connect(url: string, actor: string) {
   const readConversation = `query Conversation($conversationId: ID!) {
     conversation(id: $conversationId) {
       turnCount lastSeq
-      participants { actor unreadCount }
+      participants { nodes { actor unreadCount } }
       history(limit: 50) { ... on Turn { ${TURN} } }
     }
   }`

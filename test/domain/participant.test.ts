@@ -1,9 +1,9 @@
 // Participants of a conversation: joining, leaving, returning, read marks and unread counts.
 
 import { describe, expect, it } from 'vitest'
-import { createConversation } from '../../src/domain/conversation.ts'
 import { newId } from '../../src/domain/id.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
+import { createConversation } from '../../src/domain/conversation.ts'
 import {
   addParticipant,
   getParticipants,
@@ -153,7 +153,7 @@ describe.each(backends)('participants on $name', (backend) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       await tenant.append(conversationId, 'ann', '1')
-      const events = await readEventsOf(world.deps, tenant.as('bob'), { conversationId, after: 3 })
+      const events = await readEventsOf(world.deps, tenant.as('bob'), { conversationId, afterSeq: 3 })
       const bob = await leave(tenant, conversationId, 'bob')
       expect(bob.leftAt).toBeInstanceOf(Date)
       expect(await windowsOf(conversationId, 'bob')).toEqual([1, 5])
@@ -164,13 +164,37 @@ describe.each(backends)('participants on $name', (backend) => {
       await events.return!()
     })
 
-    it('fails for actors who are not participants', async () => {
+    it('fails for an actor who was never a participant, and returns one who has left as it is', async () => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('bob')
-      await leave(tenant, conversationId, 'bob')
-      for (const actor of ['bob', 'nobody'])
-        await expect(leave(tenant, conversationId, actor)).rejects.toThrow(NotFound)
+      const left = await leave(tenant, conversationId, 'bob')
+      expect(await leave(tenant, conversationId, 'bob')).toEqual(left)
+      await expect(leave(tenant, conversationId, 'nobody')).rejects.toThrow(NotFound)
       expect(await tenant.lastSeq(conversationId)).toBe(2)
+    })
+
+    it('can be repeated in a MEMBERS conversation by the participant who has left, and by nobody else who has', async () => {
+      const tenant = world.tenant()
+      const { conversation } = await createConversation(world.deps, tenant.as('ann'), {
+        visibility: 'MEMBERS',
+        participants: [{ actor: 'bob' }, { actor: 'eve' }],
+      })
+      const conversationId = conversation.id
+      const remove = (by: string, actor: string) =>
+        removeParticipant(world.deps, tenant.as(by), { conversationId, actor })
+      const left = await remove('bob', 'bob')
+      expect(await remove('bob', 'bob')).toEqual(left)
+      await expect(remove('bob', 'eve')).rejects.toThrow(NotAllowed)
+      await expect(remove('stranger', 'stranger')).rejects.toThrow(NotFound)
+    })
+
+    it('keeps an actor who left by itself from joining by speaking once another actor has removed it', async () => {
+      const tenant = world.tenant()
+      const conversationId = await tenant.newConversation('bob')
+      await removeParticipant(world.deps, tenant.as('bob'), { conversationId, actor: 'bob' })
+      await leave(tenant, conversationId, 'bob')
+      await removeParticipant(world.deps, tenant.as('bob'), { conversationId, actor: 'bob' })
+      await expect(tenant.append(conversationId, 'bob', 'back')).rejects.toThrow(NotAllowed)
     })
 
     it('and returning with SINCE_JOINED shows entries before and after the absence, but no entries during it', async () => {

@@ -27,6 +27,51 @@ describe.each(backends)('turns on $name', (backend) => {
     expect(await read({ oops: 1 })).toEqual([{ text: 'fine', parts: [{ __typename: 'TextPart' }] }])
   })
 
+  it('return the turn that they reply to, if the viewer sees it and it was not erased', async () => {
+    const conversationId = await makeConversation()
+    const { id: secret } = await appendText(conversationId, 'psst', { audience: ['ada'] })
+    const { id: open } = await appendText(conversationId, 'hello')
+    for (const replyToId of [null, secret, open]) await appendText(conversationId, 'yes', { replyToId })
+    const read = async (as: typeof ada) => {
+      const { conversation } = await as(
+        `query ($id: ID!) { conversation(id: $id) {
+          history(limit: 3) { ... on Turn { replyTo { id text replyTo { id } } } }
+        } }`,
+        { id: conversationId },
+      )
+      return conversation.history.map(({ replyTo }: Answer) => replyTo)
+    }
+    const hello = { id: open, text: 'hello', replyTo: null }
+    expect(await read(ada)).toEqual([null, { id: secret, text: 'psst', replyTo: null }, hello])
+    expect(await read(bob)).toEqual([null, null, hello])
+    await clients.deps.pool.query(`UPDATE turn SET status = 'ERASED', text = '' WHERE id = $1`, [open])
+    expect(await read(bob)).toEqual([null, null, null])
+    await clients.deps.pool.query('DELETE FROM turn WHERE id = $1', [open])
+    expect(await read(ada)).toEqual([null, { id: secret, text: 'psst', replyTo: null }, null])
+  })
+
+  it('return the turn that made the call of a result', async () => {
+    const conversationId = await makeConversation()
+    const append = async (part: object) =>
+      (
+        await ada(
+          `mutation ($input: AppendTurnInput!) { appendTurn(input: $input) {
+            ... on AppendTurnPayload { turn { id parts { ... on ToolResultPart { callId callTurnId } } } }
+            ... on InvalidInput { issues { path message } }
+          } }`,
+          { input: { conversationId, turn: { role: 'ASSISTANT', parts: [part] } } },
+        )
+      ).appendTurn
+    const call = { callId: 'c1', name: 'search' }
+    const { turn: first } = await append({ toolCall: { ...call, arguments: {} } })
+    const { turn: second } = await append({ toolCall: { ...call, arguments: {} } })
+    expect((await append({ toolResult: call })).issues).toEqual([
+      { path: ['turn', 'parts'], message: expect.stringContaining(`one of ${second.id}, ${first.id}.`) },
+    ])
+    const { parts } = (await append({ toolResult: { ...call, callTurnId: first.id } })).turn
+    expect(parts).toEqual([{ callId: 'c1', callTurnId: first.id }])
+  })
+
   it('return all kinds of parts as they were sent', async () => {
     const call = { callId: 'c1', name: 'search' }
     const parts = [

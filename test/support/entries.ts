@@ -28,6 +28,7 @@ export const turnRow = (id: string, seq: number, more: Partial<TurnRow> = {}): T
   citations: null,
   pinned: false,
   metadata: null,
+  replyToId: null,
   supersededBy: null,
   abortReason: null,
   createdAt: AT,

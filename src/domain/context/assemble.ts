@@ -142,11 +142,10 @@ const damagedItems = ({ damaged }: ContextMaterial): ContextItem[] =>
     ? []
     : [{ kind: 'RECENT', sourceIds: damaged, tokenCount: 0, included: false, reason: 'the stored content is damaged' }]
 
-/** Returns the turns after a position; if there are none, the newest turn with its tool call and results. */
+/** Returns the turns after a position, and in any case the newest turn with its tool call and results. */
 function uncovered(recent: readonly ContextTurn[], through: number): ContextTurn[] {
-  const after = recent.filter(({ position }) => position > through)
-  if (after.length > 0) return after
-  return (matchCalls(recent).groups.get(recent.length - 1) ?? []).map((position) => recent[position]!)
+  const newest = matchCalls(recent).groups.get(recent.length - 1)
+  return recent.filter(({ position }, index) => position > through || newest?.includes(index))
 }
 
 /** Fills the sections in their order. @throws as `assemble` */

@@ -4,6 +4,7 @@
 // larger than the count that a provider bills, so that a context stays within the budget by the provider's count too.
 
 import type { TokenCounter } from '../../text/tokens.ts'
+import type { ContentPart } from '../turn/content.ts'
 import { contentOf, type Message } from './message.ts'
 import { FORMATS, OPENING_JSON, piecesOf, type Format } from './render.ts'
 
@@ -130,10 +131,14 @@ export async function sizeOf(
   return size
 }
 
+/** Returns the part without the fields that no provider gets. */
+const sentPart = (part: ContentPart) =>
+  part.type === 'toolResult' ? { ...part, callTurnId: undefined, callPosition: undefined } : part
+
 /** Returns the UTF-16 units of a message's text and of the JSON of its other parts. */
 function charsOf({ parts }: Message): number {
   const otherParts = parts.filter(({ type }) => type !== 'text')
-  return contentOf(parts).length + otherParts.reduce((sum, part) => sum + JSON.stringify(part).length, 0)
+  return contentOf(parts).length + otherParts.reduce((sum, part) => sum + JSON.stringify(sentPart(part)).length, 0)
 }
 
 /** Returns the size of the user message that Anthropic's rendering inserts before a first message by the assistant. */

@@ -7,7 +7,7 @@ import { readConversations, type ConversationRow } from '../../store/sql/convers
 import { readContextParticipants } from '../../store/sql/context/read-context-participants.ts'
 import type { RecallDeps } from '../recall/deps.ts'
 import { getCoveringSummaries } from '../summary/summary.ts'
-import { isDamaged } from '../turn/content.ts'
+import { isDamaged, partsOf } from '../turn/content.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import type { ContextMaterial } from './assemble.ts'
@@ -87,7 +87,7 @@ async function readAfter(
     const complete = page.length < limit && pageTokens <= maxTokens
     const recent = ofActors(read.filter(hasContent).toReversed(), actors)
     const isFull = tokens > tokenBudget || recent.length > windowTurns
-    if (complete || (isFull && !lacksCall(recent, read.length))) return { turns: read, complete }
+    if (complete || (isFull && !lacksCall(recent, read))) return { turns: read, complete }
     limit = Math.min(MAX_TURNS, limit * 2)
   }
 }
@@ -165,13 +165,13 @@ const mayFit = (
   { tokenBudget, windowTurns }: Pick<MaterialRequest, 'tokenBudget' | 'windowTurns'>,
 ) => publicTurnCount < windowTurns && publicTokenCount + publicTurnCount * OVERHEAD.min <= tokenBudget
 
-/** Whether the newest turn answers a call that has not been read yet, and fewer than CALL_REACH turns were read. */
-function lacksCall(recent: readonly Turn[], read: number): boolean {
-  const last = recent.length - 1
-  const parts = (recent[last]?.parts ?? []) as { type: string }[]
-  const { callTurns } = matchCalls(recent)
-  return (
-    read < CALL_REACH && parts.some(({ type }, index) => type === 'toolResult' && !callTurns.has(`${last}:${index}`))
+/** Whether the newest turn answers a call of a turn before those read, and fewer than CALL_REACH turns were read. */
+function lacksCall(recent: readonly Turn[], read: readonly Turn[]): boolean {
+  const newest = recent.at(-1)
+  const oldest = read.at(-1)
+  if (!newest || !oldest || read.length >= CALL_REACH) return false
+  return partsOf(newest).some(
+    (part) => part.type === 'toolResult' && (part.callPosition ?? oldest.position) < oldest.position,
   )
 }
 

@@ -16,6 +16,8 @@ export type Message = {
   /** Whether formats without a name field put the name before the text. */
   labelled: boolean
   parts: ContentPart[]
+  /** Position of the turn, by which results name the calls of the turn; null for other messages. */
+  position: number | null
   /** Ids of the message's turn, turns, facts or summary, or of its profiles' users; empty for the system prompt. */
   sourceIds: string[]
   /** Why the message is included. */
@@ -53,4 +55,4 @@ export const contentOf = (parts: readonly ContentPart[]): string =>
 export const textMessage = (
   about: Pick<Message, 'kind' | 'role' | 'sourceIds' | 'reason'> & { name?: string },
   text: string,
-): Message => ({ name: null, labelled: false, ...about, parts: [{ type: 'text', text }] })
+): Message => ({ name: null, labelled: false, position: null, ...about, parts: [{ type: 'text', text }] })

@@ -55,6 +55,9 @@ export const hasContent = (turn: ContextTurn) =>
   !isDamaged(turn)
   && (turn.status === 'ABORTED' || (turn.status === 'COMMITTED' && partsIn(turn).some((part) => !isBlank(part))))
 
+/** Identifies a tool call by the position of its turn and its callId. */
+export const callKey = (position: number | null | undefined, callId: string) => `${position} ${callId}`
+
 /** Groups of turns that are linked by tool calls and results. A position is an index in the list of turns. */
 export type CallMatches = {
   /** By position: ascending positions of the turns to include or leave out together with that turn, itself included. */
@@ -63,7 +66,10 @@ export type CallMatches = {
   callTurns: Map<string, number>
 }
 
-/** Matches each result with the latest earlier call that has its id and no result. Ignores results in SYSTEM turns. */
+/**
+ * Matches each result with the earlier call that it names by position and callId, if no earlier result does. Ignores results
+ * in SYSTEM turns, and stored results whose call is unknown.
+ */
 export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
   const open = new Map<string, number[]>()
   const parent = turns.map((_, position) => position)
@@ -73,11 +79,12 @@ export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
   for (const [position, turn] of turns.entries()) {
     for (const [index, part] of partsIn(turn).entries()) {
       if (part.type === 'toolCall') {
-        const waiting = open.get(part.callId)
+        const call = callKey(turn.position, part.callId)
+        const waiting = open.get(call)
         if (waiting) waiting.push(position)
-        else open.set(part.callId, [position])
+        else open.set(call, [position])
       } else if (part.type === 'toolResult' && turn.role !== 'SYSTEM') {
-        const caller = open.get(part.callId)?.pop()
+        const caller = open.get(callKey(part.callPosition, part.callId))?.pop()
         if (caller === undefined) continue
         callTurns.set(`${position}:${index}`, caller)
         const [a, b] = [find(caller), find(position)]
@@ -119,7 +126,7 @@ export function renderFrom(
   perspective: Perspective,
   turns: readonly ContextTurn[],
   { matches = matchCalls(turns), tools = true }: { matches?: CallMatches; tools?: boolean } = {},
-): Pick<Message, 'role' | 'name' | 'labelled' | 'parts' | 'sourceIds'>[] {
+): Pick<Message, 'role' | 'name' | 'labelled' | 'parts' | 'sourceIds' | 'position'>[] {
   const staysResult = (key: string) => {
     const caller = matches.callTurns.get(key)
     return tools && caller !== undefined && roleOf(perspective, turns[caller]!) === 'ASSISTANT'
@@ -149,6 +156,7 @@ export function renderFrom(
       role,
       parts,
       sourceIds: [turn.id],
+      position: turn.position,
       name: hasName ? nameOf(perspective, turn.actor) : null,
       labelled: role === 'USER' && perspective.needsNames,
     }

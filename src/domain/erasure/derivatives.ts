@@ -71,20 +71,27 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'turn',
-    data: 'The text itself; computed from it: terms, cues, token_count and the digest client_hash.',
+    data: 'The text itself; computed from it: terms, cues, token_count and the digests client_hash and end_hash.',
     onEdit: {
       how: 'Kept for viewers whose history window closes before the edit; other viewers see the newer version.',
     },
     onErase:
-      'In every version, text, parts, sources, metadata, abort_reason, client_hash and token_count are emptied, terms '
+      'In every version, text, parts, sources, metadata, abort_reason, client_hash, end_hash and token_count are emptied, terms '
       + 'and cues are set to null, and status to ERASED. Only COMMITTED turns are indexed, so terms and cues stay '
-      + 'null.',
+      + 'null. Replies keep reply_to_id, which is a mere id; the API shows no turn for it.',
     onDelete: { ...CASCADE, prepare: countTurns },
   },
   {
     table: 'tool_call',
-    data: 'Ids of the tool calls among the parts.',
+    data: 'Ids and tools of the tool calls among the parts.',
     onEdit: { how: 'Kept, so that turns with results of these calls still refer to existing calls.' },
+    onErase: 'Rows of every version are deleted by turn_id.',
+    onDelete: CASCADE,
+  },
+  {
+    table: 'tool_result',
+    data: 'Ids of the tool calls that the results among the parts answer.',
+    onEdit: { how: 'Kept: only results in the newest versions of turns are counted as answers.' },
     onErase: 'Rows of every version are deleted by turn_id.',
     onDelete: CASCADE,
   },

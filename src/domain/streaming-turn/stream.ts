@@ -6,14 +6,15 @@
 import { z } from 'zod'
 import { Conflict, InvalidInput, NotAllowed, NotFound, StreamClosed, type DomainError } from '../../errors.ts'
 import { closeTurn, type CloseRow, type ClosedTurn } from '../../store/sql/streaming-turn/close-turn.ts'
+import type { ResultFault } from '../../store/sql/turn/append-turns.ts'
 import { readOpenTurn } from '../../store/sql/streaming-turn/read-text.ts'
 import { readSilentStreams } from '../../store/sql/streaming-turn/read-silent-streams.ts'
 import type { StreamDeps } from './delta-queue.ts'
 import { announceEntries } from '../publisher.ts'
 import { count, id, metadata, name, parse, text } from '../input.ts'
 import { hashOfWriter, writerToken } from '../turn/writer.ts'
-import { contentOf, parts, toParts, type ContentPart } from '../turn/content.ts'
-import { checkResultNamesIn } from '../turn/result-names.ts'
+import { contentOf, digest, parts, toParts, type ContentPart } from '../turn/content.ts'
+import { resultProblem } from '../turn/tool-results.ts'
 import { getTurns, type Turn } from '../turn/turn.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import type { TurnStatus } from '../../store/generated/enums.ts'
@@ -110,8 +111,10 @@ const commitTurnInput = z.object({
 export type CommitTurnInput = z.input<typeof commitTurnInput>
 
 /**
- * Commits the turn with its streamed text followed by the given parts, and returns it.
- * @throws InvalidInput for a text part, or a turn without content @throws NotFound @throws StreamClosed
+ * Commits the turn with its streamed text followed by the given parts, and returns it. Sent again with the same input, it
+ * returns the turn as it is then.
+ * @throws InvalidInput for a text part, a result without a call, or a turn without content @throws NotFound
+ * @throws StreamClosed if the turn was closed by another call, or with other input
  * @throws NotAllowed for another writerToken, or an author who has left
  */
 export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: CommitTurnInput): Promise<Turn> {
@@ -120,8 +123,7 @@ export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: Commit
   if (more.some((part) => part.type === 'text')) {
     throw InvalidInput.at('parts', 'must not contain text; send it with appendDelta')
   }
-  await checkResultNamesIn(deps, viewer.tenant, given.turnId, more, 'parts')
-  return close(deps, viewer, given, async (streamed) => ({
+  return close(deps, viewer, given, 'commit', async (streamed) => ({
     status: 'COMMITTED',
     ...(await contentOf([...streamed, ...more], deps, 'parts')),
     promptTokens: given.tokenUsage?.prompt,
@@ -135,17 +137,18 @@ const abortTurnInput = z.object({ turnId: id('turn'), writerToken, reason: text(
 export type AbortTurnInput = z.input<typeof abortTurnInput>
 
 /**
- * Aborts the turn and returns it. Its text is kept.
- * @throws InvalidInput @throws NotFound @throws StreamClosed
+ * Aborts the turn and returns it. Its text is kept, its clientId is not. Sent again with the same input, it returns the
+ * turn.
+ * @throws InvalidInput @throws NotFound @throws StreamClosed if the turn was closed by another call, or with other input
  * @throws NotAllowed for another writerToken, or an author who has left
  */
 export async function abortTurn(deps: StreamDeps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
   const { reason, ...given } = parse(abortTurnInput, input)
-  return close(deps, viewer, given, (streamed) => aborted(deps, streamed, reason ?? null))
+  return close(deps, viewer, { ...given, reason }, 'abort', (streamed) => aborted(deps, streamed, reason ?? null))
 }
 
 /** The final content and status of a turn. */
-type Ending = Omit<ClosedTurn, 'tenant' | 'viewer' | 'id' | 'end' | 'writer'>
+type Ending = Omit<ClosedTurn, 'tenant' | 'viewer' | 'id' | 'end' | 'writer' | 'hash'>
 const EMPTY: Ending = { status: 'ABORTED', text: '', tokens: 0 }
 
 async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string | null): Promise<Ending> {
@@ -158,14 +161,17 @@ async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string
 
 /**
  * Stores the streamed text in the turn and closes its stream; retries if a delta was written concurrently.
- * @param by the viewer and the hash of the writer's token; for the sweep, the minimum silence of the writer in ms
+ * @param by the viewer, the hash of the writer's token and the digest of the request; for the sweep, the minimum silence of
+ * the writer in ms
  * @param end returns the turn's final content for the streamed parts
  */
 async function closeStream(
   deps: StreamDeps,
   tenant: string,
   turnId: string,
-  by: { viewer: string; writer: string; silentMs: null } | { viewer: null; writer: null; silentMs: number },
+  by:
+    | { viewer: string; writer: string; hash: string; silentMs: null }
+    | { viewer: null; writer: null; hash: null; silentMs: number },
   end: (streamed: ContentPart[]) => Promise<Ending>,
 ): Promise<CloseRow> {
   for (;;) {
@@ -192,14 +198,17 @@ async function closeStream(
 async function close(
   deps: StreamDeps,
   viewer: Viewer,
-  { turnId, writerToken: token }: { turnId: string; writerToken: string },
+  { writerToken: token, ...request }: { turnId: string; writerToken: string; [input: string]: unknown },
+  how: 'commit' | 'abort',
   end: (streamed: ContentPart[]) => Promise<Ending>,
 ): Promise<Turn> {
-  const by = { viewer: viewer.actor, writer: hashOfWriter(token), silentMs: null }
+  const { turnId } = request
+  const writer = hashOfWriter(token)
+  const by = { viewer: viewer.actor, writer, hash: digest({ ...request, how, writer }), silentMs: null }
   const row = await closeStream(deps, viewer.tenant, turnId, by, end)
   if (isRefusal(row.outcome)) throw await refusalOf(deps, viewer, turnId, row.outcome, row.status)
-  if (row.outcome === 'no_call') {
-    throw InvalidInput.at('parts', `answers tool call ${JSON.stringify(row.detail)}, which is not in the conversation`)
+  if (row.outcome === 'no_call' || row.outcome === 'other_name' || row.outcome === 'ambiguous') {
+    throw InvalidInput.at('parts', resultProblem(row.outcome, JSON.parse(row.detail!) as ResultFault))
   }
   const turn = (await getTurns(deps, actAs(viewer, row.actor), [turnId])).get(turnId)
   if (!turn) throw new NotFound('turn', turnId)
@@ -237,7 +246,7 @@ export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
 /** Aborts the turn. Returns false if another call has closed it or renewed its lease. */
 async function abortSilentTurn(deps: StreamDeps, tenant: string, turnId: string): Promise<boolean> {
   const reason = `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`
-  const by = { viewer: null, writer: null, silentMs: deps.streamLeaseMs }
+  const by = { viewer: null, writer: null, hash: null, silentMs: deps.streamLeaseMs }
   const row = await closeStream(deps, tenant, turnId, by, (streamed) => aborted(deps, streamed, reason))
   return row.outcome === 'written'
 }

@@ -2,7 +2,7 @@
 // results). In the summarizer's input, tool calls, results, files and data become one line each; reasoning is omitted.
 
 import type { SummarizerTurn } from '../../providers/ports/summarizer.ts'
-import type { UncoveredTurn } from '../../store/sql/summary/read-uncovered-turns.ts'
+import type { CallRef, UncoveredTurn } from '../../store/sql/summary/read-uncovered-turns.ts'
 import type { ContentPart } from '../turn/content.ts'
 import { partsOf } from '../turn/content.ts'
 import type { SpanCandidate } from './span.ts'
@@ -41,11 +41,13 @@ export const toSummarizerTurn = (turn: UncoveredTurn): SummarizerTurn => ({
 const ABANDONED_MS = 60 * 60 * 1000
 
 export function toSpanCandidate(turn: UncoveredTurn, now: number): SpanCandidate {
-  const calls: string[] = []
-  const answers: string[] = []
+  const calls: CallRef[] = []
+  const answers: CallRef[] = []
   for (const part of contentOf(turn)) {
-    if (part.type === 'toolCall') calls.push(part.callId)
-    if (part.type === 'toolResult') answers.push(part.callId)
+    if (part.type === 'toolCall') calls.push({ position: turn.position, callId: part.callId })
+    if (part.type === 'toolResult' && part.callPosition !== undefined) {
+      answers.push({ position: part.callPosition, callId: part.callId })
+    }
   }
   return {
     position: turn.position,

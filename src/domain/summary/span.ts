@@ -1,5 +1,9 @@
 // Chooses which of the oldest uncovered turns the next summary covers. Pure. A summary never separates a tool call from
-// its results, and never covers a streaming turn or any turn after it.
+// its results, and never covers a streaming turn or any turn after it. A call is identified by its turn and its callId.
+
+import type { CallRef } from '../../store/sql/summary/read-uncovered-turns.ts'
+
+const keyOf = ({ position, callId }: CallRef) => `${position} ${callId}`
 
 /** A turn that a summary may cover. */
 export type SpanCandidate = {
@@ -7,10 +11,10 @@ export type SpanCandidate = {
   tokenCount: number
   /** Whether the turn is still streaming. */
   isOpen: boolean
-  /** Ids of the tool calls in the turn. */
-  calls: readonly string[]
-  /** Ids of the tool calls whose results are in the turn. */
-  answers: readonly string[]
+  /** The tool calls in the turn. */
+  calls: readonly CallRef[]
+  /** The tool calls whose results are in the turn. */
+  answers: readonly CallRef[]
   /** Whether the turn's tool calls may still be answered. */
   isWaiting: boolean
 }
@@ -32,43 +36,42 @@ export type SpanMeasure = {
  * Returns, for each turn, the index of the last turn that contains a result of its calls, or its own index; Infinity if
  * a result may still follow the given turns. A span must not end between a turn and that index.
  */
-function reaches(turns: readonly SpanCandidate[], answeredLater: ReadonlySet<string>): number[] {
+function reaches(turns: readonly SpanCandidate[], answeredLater: readonly CallRef[]): number[] {
   const reach = turns.map((_, i) => i)
-  /** For each call id, the index of the last turn with such a call: models reuse ids. */
+  /** The index of the turn with each call. */
   const callers = new Map<string, number>()
   const answered = new Set<string>()
-  const key = (caller: number, call: string) => `${caller} ${call}`
   turns.forEach((turn, i) => {
+    for (const call of turn.calls) callers.set(keyOf(call), i)
     for (const call of turn.answers) {
-      const caller = callers.get(call)
+      const caller = callers.get(keyOf(call))
       if (caller === undefined) continue
       reach[caller] = Math.max(reach[caller]!, i)
-      answered.add(key(caller, call))
+      answered.add(keyOf(call))
     }
-    for (const call of turn.calls) callers.set(call, i)
   })
+  const later = new Set(answeredLater.map(keyOf))
   turns.forEach((turn, i) => {
-    const pending = turn.calls.filter((call) => !answered.has(key(i, call)))
-    const isLatestUse = (call: string) => callers.get(call) === i
-    if (pending.some((call) => turn.isWaiting || (isLatestUse(call) && answeredLater.has(call)))) reach[i] = Infinity
+    const pending = turn.calls.map(keyOf).filter((call) => !answered.has(call))
+    if (pending.some((call) => turn.isWaiting || later.has(call))) reach[i] = Infinity
   })
   return reach
 }
 
-/** Returns the ids of the turns' calls that have no result in any of the turns. */
-export function unanswered(turns: readonly SpanCandidate[]): string[] {
-  const answers = new Set(turns.flatMap((turn) => turn.answers))
-  return [...new Set(turns.flatMap((turn) => turn.calls))].filter((call) => !answers.has(call))
+/** Returns the turns' calls that have no result in any of the turns. */
+export function unanswered(turns: readonly SpanCandidate[]): CallRef[] {
+  const answers = new Set(turns.flatMap((turn) => turn.answers).map(keyOf))
+  return turns.flatMap((turn) => turn.calls).filter((call) => !answers.has(keyOf(call)))
 }
 
 /**
  * Returns the number of turns, counted from the first, that the next summary covers; 0 for none.
  * @param turns the oldest uncovered turns, in order
- * @param answeredLater ids of calls whose results are in turns after these
+ * @param answeredLater calls whose results are in turns after these
  */
 export function spanOf(
   turns: readonly SpanCandidate[],
-  answeredLater: ReadonlySet<string>,
+  answeredLater: readonly CallRef[],
   measure: SpanMeasure,
 ): number {
   const reach = reaches(turns, answeredLater)

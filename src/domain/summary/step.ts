@@ -75,7 +75,7 @@ export async function findSpan(
     const candidates = turns.map((turn) => toSpanCandidate(turn, now))
     const pending = unanswered(candidates)
     const later = pending.length ? await readLaterAnswers(db, conversationId, turns.at(-1)!.position, pending) : []
-    const length = spanOf(candidates, new Set(later), measure)
+    const length = spanOf(candidates, later, measure)
     if (length > 0 || later.length === 0) return turns.slice(0, length)
   }
   return []

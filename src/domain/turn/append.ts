@@ -2,30 +2,23 @@
 // without content.
 
 import { z } from 'zod'
-import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound } from '../../errors.ts'
-import type { AppendedTurn, AppendLimits, AppendRow } from '../../store/sql/turn/append-turns.ts'
+import { InvalidInput, NotFound } from '../../errors.ts'
+import type { AppendedTurn } from '../../store/sql/turn/append-turns.ts'
 import type { Role } from '../../store/generated/enums.ts'
 import { createYield } from '../../yield.ts'
 import type { Platform } from '../platform.ts'
 import type { AppendDeps } from './append-queue.ts'
 import { count, id, parse, storable } from '../input.ts'
 import { newId } from '../id.ts'
-import { MAX_PARTICIPANTS, tooManyParticipants } from '../participant.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
+import { APPEND_LIMITS, refusalOf } from './append-refusal.ts'
 import { hashOfWriter, writerToken } from './writer.ts'
 import { single, type Appended, type AppendedTurns } from './appended.ts'
 import { contentOf, digest, toParts, type Content } from './content.ts'
-import { checkResultNames, type GivenTurn } from './result-names.ts'
+import { placeResults, type GivenTurn } from './tool-results.ts'
 import { getTurns, type Turn } from './turn.ts'
 import { streamingTurnInput, turnInput, type ParsedTurn, type TurnInput } from './turn-input.ts'
-
-/** Maximum numbers of open turns and participants; see docs/operations.md. */
-export const APPEND_LIMITS: AppendLimits = {
-  participants: MAX_PARTICIPANTS,
-  openInConversation: 100,
-  openByViewer: 1000,
-}
 
 /** The kind of a participant that joins automatically, by the role of its first turn. */
 const KINDS: Record<Role, string> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }
@@ -45,7 +38,7 @@ export async function contentGiven(deps: Platform, input: ParsedTurn, path: stri
 /** Returns the import time of a turn: now if its `createdAt` is given; null if the server sets it. */
 export const importTime = (createdAt: Date | null | undefined): Date | null => (createdAt == null ? null : new Date())
 
-const NO_CONTENT: Content = { text: '', parts: null, tokens: 0, calls: [], answers: [] }
+const NO_CONTENT: Content = { text: '', parts: null, tokens: 0, calls: [], results: [] }
 
 function toRow(
   viewer: Viewer,
@@ -62,6 +55,8 @@ function toRow(
     role: input.role,
     status,
     ...content,
+    // append_turns looks for calls only if there are results.
+    results: content.results.length > 0 ? content.results : undefined,
     ...(status === 'COMMITTED' ? indexEntry(actor, content.text) : null),
     audience: input.audience ? [...new Set([actor, ...input.audience])] : null,
     promptTokens: input.tokenUsage?.prompt,
@@ -70,6 +65,7 @@ function toRow(
     adapter: input.adapter,
     traceId: input.traceId,
     sources: input.citations?.length ? input.citations : null,
+    replyToId: input.replyToId,
     pinned: input.pinned ?? false,
     metadata: input.metadata,
     createdAt: input.createdAt,
@@ -77,60 +73,6 @@ function toRow(
     clientId: input.clientId,
     clientHash: input.clientId != null ? digest({ ...input, actor, status, writerHash }) : null,
     writerHash,
-  }
-}
-
-/** Returns the error for a refused call, given its first row; null if the call was not refused. */
-function refusalOf(
-  conversationId: string,
-  { outcome, detail, index }: AppendRow,
-  path: (index: number) => string,
-): Error | null {
-  switch (outcome) {
-    case 'unknown':
-      return new NotFound('conversation', conversationId)
-    case 'left':
-      return new NotAllowed(
-        `${JSON.stringify(detail)} has left the conversation. A participant must add the actor again.`,
-      )
-    case 'moved_on':
-      return new Conflict(
-        `expectedLastSeq does not match: the newest journal entry is ${detail}. Read the new entries, then try again.`,
-      )
-    case 'other_content':
-      return new Conflict(
-        `clientId ${JSON.stringify(detail)} was already used for a turn with different content, or by another writer. `
-          + 'Use another clientId.',
-      )
-    case 'stranger':
-      return InvalidInput.at(
-        `${path(index)}.audience`,
-        `${JSON.stringify(detail)} is not a participant; add the participant first`,
-      )
-    case 'no_call':
-      return InvalidInput.at(
-        `${path(index)}.parts`,
-        `answers tool call ${JSON.stringify(detail)}, which is not in the conversation`,
-      )
-    case 'removed':
-      return new NotAllowed(
-        `${JSON.stringify(detail)} was removed from the conversation. Another actor must add the participant again.`,
-      )
-    case 'participants':
-      return tooManyParticipants()
-    case 'open_in_conversation':
-      return new LimitReached(
-        `The conversation has ${APPEND_LIMITS.openInConversation} open turns, the maximum. Commit or abort one first.`,
-        APPEND_LIMITS.openInConversation,
-      )
-    case 'open_by_viewer':
-      return new LimitReached(
-        `You have ${APPEND_LIMITS.openByViewer} open turns, the maximum. Commit or abort one first.`,
-        APPEND_LIMITS.openByViewer,
-      )
-    case 'written':
-    case 'repeated':
-      return null
   }
 }
 
@@ -162,7 +104,8 @@ async function append(
   }
   return {
     turns: rows.map(
-      ({ id, seq, createdAt, index }) => earlier.get(id) ?? toTurn(conversationId, turns[index]!, seq, createdAt),
+      ({ id, seq, createdAt, index, parts }) =>
+        earlier.get(id) ?? toTurn(conversationId, turns[index]!, seq, createdAt, parts),
     ),
     deduplicatedIds: repeated.map(({ id }) => id),
     joinedActors: rows.filter(({ detail }) => detail === 'joined').map(({ index }) => turns[index]!.actor),
@@ -170,8 +113,14 @@ async function append(
   }
 }
 
-/** Builds a turn that was just written, without reading it. */
-function toTurn(conversationId: string, turn: AppendedTurn, seq: number, createdAt: Date): Turn {
+/** Builds a turn that was just written, without reading it. `storedParts`: its parts, if they differ from the given ones. */
+function toTurn(
+  conversationId: string,
+  turn: AppendedTurn,
+  seq: number,
+  createdAt: Date,
+  storedParts: unknown[] | null,
+): Turn {
   return {
     id: turn.id,
     conversationId,
@@ -181,7 +130,7 @@ function toTurn(conversationId: string, turn: AppendedTurn, seq: number, created
     role: turn.role as Role,
     status: turn.status,
     text: turn.text,
-    parts: turn.parts ?? null,
+    parts: storedParts ?? turn.parts ?? null,
     audience: turn.audience ?? null,
     tokenCount: turn.tokens,
     promptTokens: turn.promptTokens ?? null,
@@ -192,6 +141,7 @@ function toTurn(conversationId: string, turn: AppendedTurn, seq: number, created
     citations: turn.sources ?? null,
     pinned: turn.pinned ?? false,
     metadata: turn.metadata ?? null,
+    replyToId: turn.replyToId ?? null,
     supersededBy: null,
     abortReason: null,
     createdAt,
@@ -219,8 +169,6 @@ export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: Append
   const { conversationId, turn, expectedLastSeq } = parse(appendTurnInput, input)
   const content = await contentGiven(deps, turn, 'turn')
   const row = toRow(viewer, turn, 'COMMITTED', content)
-  const { actor } = row
-  await checkResultNames(deps, viewer.tenant, conversationId, [{ actor, parts: content.parts, path: 'turn.parts' }])
   return single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
 }
 
@@ -244,26 +192,22 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
   const parsed = parse(z.object({ turns: z.array(turnInput) }), { turns }).turns
   const rows: AppendedTurn[] = []
   const given: GivenTurn[] = []
-  /** The actors who may answer each tool call made earlier in the batch, by call id; null for every actor. */
-  const answerers = new Map<string, string[] | null>()
   const keys = new Set<string>()
   const yieldIfDue = createYield()
   for (const [index, turn] of parsed.entries()) {
     const content = await contentGiven(deps, turn, `turns.${index}`)
     const row = toRow(viewer, turn, 'COMMITTED', content)
-    const answerable = (call: string) => answerers.has(call) && (answerers.get(call)?.includes(row.actor) ?? true)
-    row.answers = content.answers.filter((call) => !answerable(call))
-    for (const call of content.calls) if (answerers.get(call) !== null) answerers.set(call, row.audience ?? null)
     const key = row.clientId == null ? null : `${row.actor}\0${row.clientId}`
     if (key !== null && keys.has(key)) {
       throw InvalidInput.at(`turns.${index}.clientId`, 'occurs twice in the batch')
     }
     if (key !== null) keys.add(key)
     rows.push(row)
-    given.push({ actor: row.actor, parts: content.parts, path: `turns.${index}.parts` })
+    given.push({ actor: row.actor, audience: row.audience ?? null, calls: content.calls, results: content.results })
     await yieldIfDue()
   }
-  await checkResultNames(deps, viewer.tenant, conversationId, given)
+  const placed = placeResults(given, (index) => `turns.${index}.parts`)
+  for (const [index, results] of placed.entries()) if (results.length > 0) rows[index]!.results = [...results]
   return append(deps, viewer, conversationId, rows, { path: (index) => `turns.${index}` })
 }
 
@@ -277,10 +221,11 @@ export type OpenTurnInput = z.input<typeof openTurnInput>
 
 /**
  * Opens a streaming turn. Its seq is assigned at once; appendDelta adds text, with the same writerToken. If its
- * clientId was already used with the same fields and writerToken, the result has the existing turn.
+ * clientId was already used with the same fields and writerToken, the result has the existing turn, unless that was
+ * aborted: an aborted turn has no clientId any more.
  * @throws InvalidInput @throws NotFound @throws NotAllowed @throws LimitReached
  * @throws Conflict if the newest entry is not expectedLastSeq, or the clientId was used with other fields or another
- * writerToken
+ * writerToken; it names the actor who is writing
  */
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Appended> {
   const { conversationId, turn, writerToken: token, expectedLastSeq } = parse(openTurnInput, input)

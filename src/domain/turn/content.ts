@@ -6,13 +6,25 @@ import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 import type { Limits } from '../platform.ts'
-import { json, name, text } from '../input.ts'
+import type { FoundCall } from '../../store/sql/turn/find-calls.ts'
+import type { ToolCallRef, ToolResultRef } from '../../store/sql/turn/append-turns.ts'
+import { id, json, name, text } from '../input.ts'
 import { fileUrl } from './file-url.ts'
+import { resultProblem } from './tool-results.ts'
 
 export type ContentPart =
   | { type: 'text'; text: string }
   | { type: 'toolCall'; callId: string; name: string; arguments: unknown }
-  | { type: 'toolResult'; callId: string; name: string; result: unknown }
+  | {
+      type: 'toolResult'
+      callId: string
+      name: string
+      result: unknown
+      /** The turn that made the call, in any version; absent before the result is written, or if it is unknown. */
+      callTurnId?: string
+      /** The position of that turn, which all its versions share; absent before the result is written. */
+      callPosition?: number
+    }
   | { type: 'file'; mediaType: string; url: string; fileName?: string | null }
   | { type: 'reasoning'; reasoning: string; signature?: string | null }
   | { type: 'data'; data: unknown }
@@ -41,7 +53,7 @@ export const partInput = z
   .object({
     text: text(MAX_TEXT).nullish(),
     toolCall: z.object({ ...call, arguments: z.preprocess(parsedArguments, json) }).nullish(),
-    toolResult: z.object({ ...call, result: json.optional() }).nullish(),
+    toolResult: z.object({ ...call, result: json.optional(), callTurnId: id('turn').nullish() }).nullish(),
     file: z.object({ mediaType: name, url: fileUrl, fileName: name.nullish() }).nullish(),
     reasoning: z.object({ reasoning: text(MAX_TEXT), signature: text(65_536).nullish() }).nullish(),
     data: json.optional(),
@@ -62,7 +74,10 @@ export function toParts(inputs: readonly z.output<typeof partInput>[]): ContentP
   return inputs.map((input): ContentPart => {
     if (isGiven(input.text)) return { type: 'text', text: input.text }
     if (input.toolCall) return { type: 'toolCall', ...input.toolCall, arguments: input.toolCall.arguments ?? null }
-    if (input.toolResult) return { type: 'toolResult', ...input.toolResult, result: input.toolResult.result ?? null }
+    if (input.toolResult) {
+      const { callTurnId, ...given } = input.toolResult
+      return { type: 'toolResult', ...given, result: given.result ?? null, ...(callTurnId ? { callTurnId } : null) }
+    }
     if (input.file) return { type: 'file', ...input.file }
     if (input.reasoning) return { type: 'reasoning', ...input.reasoning }
     return { type: 'data', data: input.data }
@@ -76,10 +91,10 @@ export type Content = {
   parts: ContentPart[] | null
   /** Token count of the whole content. */
   tokens: number
-  /** Ids of the tool calls that the turn makes. */
-  calls: string[]
-  /** Ids of the tool calls that the turn answers, except calls made earlier in the same turn. */
-  answers: string[]
+  /** The tool calls that the turn makes. */
+  calls: ToolCallRef[]
+  /** Its tool results. Those of calls made earlier in the same turn have the place 0. */
+  results: ToolResultRef[]
 }
 
 /** Returns the text of a part for counting tokens: approximately the text that a model reads. */
@@ -100,9 +115,31 @@ function countedText(part: ContentPart): string {
   }
 }
 
+/** Returns the calls and results of the parts. A result whose call precedes it in the parts has the place 0. */
+function refsOf(parts: readonly ContentPart[], path: string): { calls: ToolCallRef[]; results: ToolResultRef[] } {
+  const calls = new Map<string, ToolCallRef>()
+  const results: ToolResultRef[] = []
+  for (const [index, part] of parts.entries()) {
+    if (part.type === 'toolCall') {
+      if (calls.has(part.callId)) {
+        throw InvalidInput.at(path, `has two tool calls with the callId ${JSON.stringify(part.callId)}`)
+      }
+      calls.set(part.callId, { callId: part.callId, name: part.name })
+    } else if (part.type === 'toolResult') {
+      const { callId, name, callTurnId } = part
+      const own = callTurnId == null ? calls.get(callId) : undefined
+      if (own && own.name !== name) {
+        throw InvalidInput.at(path, resultProblem('other_name', { callId, name, turnId: null, found: [own.name] }))
+      }
+      results.push({ part: index, callId, name, ...(own ? { place: 0 } : { turnId: callTurnId ?? null }) })
+    }
+  }
+  return { calls: [...calls.values()], results }
+}
+
 /**
- * Returns the content to store for the parts. Writing the turn checks that the answered calls exist.
- * @throws InvalidInput when the parts have only blank text, or more bytes than `turnBytes`
+ * Returns the content to store for the parts. Writing the turn finds the answered calls.
+ * @throws InvalidInput when the parts have only blank text, more bytes than `turnBytes`, or two calls with one callId
  */
 export async function contentOf(
   all: ContentPart[],
@@ -118,20 +155,36 @@ export async function contentOf(
   if (bytes > limits.turnBytes) {
     throw InvalidInput.at(path, `has ${bytes} bytes; a turn may have at most ${limits.turnBytes}`)
   }
+  const { calls, results } = refsOf(all, path)
   const counted = tokens.count(plain ? text : all.map(countedText).join('\n'))
-  const calls = new Set<string>()
-  const answers = new Set<string>()
-  for (const part of all) {
-    if (part.type === 'toolCall') calls.add(part.callId)
-    if (part.type === 'toolResult' && !calls.has(part.callId)) answers.add(part.callId)
-  }
   return {
     text,
     parts: plain ? null : all,
     tokens: typeof counted === 'number' ? counted : await counted,
-    calls: [...calls],
-    answers: [...answers],
+    calls,
+    results,
   }
+}
+
+/** Returns the parts with the call of each result. `own` is the turn itself, for calls that it makes. */
+export function linkResults(
+  parts: readonly ContentPart[] | null,
+  results: readonly ToolResultRef[],
+  found: readonly FoundCall[],
+  own: { turnId: string; callPosition: number },
+): { parts: ContentPart[] | null; answered: { callId: string; callPosition: number }[] } {
+  const calls = new Map<number, { turnId: string; callPosition: number }>()
+  for (const { part, place } of results) if (place !== undefined) calls.set(part, own)
+  for (const call of found) if (call.outcome === 'found') calls.set(call.part, call)
+  const answered = new Map<string, { callId: string; callPosition: number }>()
+  const linked = parts?.map((part, index): ContentPart => {
+    const call = part.type === 'toolResult' ? calls.get(index) : undefined
+    if (part.type !== 'toolResult' || !call) return part
+    const { turnId: callTurnId, callPosition } = call
+    answered.set(`${callPosition} ${part.callId}`, { callId: part.callId, callPosition })
+    return { ...part, callTurnId, callPosition }
+  })
+  return { parts: linked ?? null, answered: [...answered.values()] }
 }
 
 /** Whether a stored part is one that this version knows, with the fields that it needs. */

@@ -2,11 +2,13 @@
 // Each version has its own journal entry and the same audience.
 
 import { z } from 'zod'
-import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
+import { InvalidInput, NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import { lockJournal, writeEntry } from '../../store/sql/event/write-entry.ts'
 import type { Prisma } from '../../store/generated/client.ts'
 import type { ConversationVisibility } from '../../store/generated/enums.ts'
+import type { ToolResultRef } from '../../store/sql/turn/append-turns.ts'
+import { findCalls, type FoundCall } from '../../store/sql/turn/find-calls.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { announceEntries } from '../publisher.ts'
 import type { Platform } from '../platform.ts'
@@ -15,11 +17,12 @@ import { id, parse } from '../input.ts'
 import { actAs, sees, viewIn, type View, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { salted } from '../../text/term-hash.ts'
+import { clientIdInUse, notInView } from './append-refusal.ts'
 import { contentGiven, importTime } from './append.ts'
 import { turnVersionInput } from './turn-input.ts'
-import { digest, type Content } from './content.ts'
-import { checkResultNamesIn } from './result-names.ts'
+import { digest, linkResults, partsOf, type Content } from './content.ts'
 import { refusalOf, type OlderVersion } from './supersede-check.ts'
+import { resultProblem } from './tool-results.ts'
 import { getTurns, type Turn } from './turn.ts'
 
 const supersedeTurnInput = z.object({ turnId: id('turn'), turn: turnVersionInput })
@@ -76,9 +79,7 @@ async function findByClientId(tx: Tx, { conversationId }: LockedConversation, ed
   if (clientId == null) return null
   const existing = await tx.turn.findFirst({ where: { conversationId, actor: edit.actor, clientId } })
   if (existing && existing.clientHash !== edit.clientHash) {
-    throw new Conflict(
-      `clientId ${JSON.stringify(clientId)} was already used for a turn with different content. Use another clientId.`,
-    )
+    throw clientIdInUse({ clientId, turnId: existing.id, status: existing.status, holder: null })
   }
   return existing?.id ?? null
 }
@@ -87,6 +88,9 @@ type Older = OlderVersion & {
   seq: number
   position: number
   tokenCount: number
+  text: string
+  parts: Prisma.JsonValue
+  replyToId: string | null
   pinned: boolean
   model: string | null
   metadata: Prisma.JsonValue
@@ -99,38 +103,58 @@ async function readOlder(tx: Tx, turnId: string): Promise<Older> {
   return { ...older, audience: older.audience.length > 0 ? older.audience : null }
 }
 
-/** Checks that the edit is allowed. @throws NotFound @throws NotAllowed @throws Conflict @throws InvalidInput */
-async function checkEdit(tx: Tx, locked: LockedConversation, older: Older, edit: Edit): Promise<void> {
+/** Checks that the edit is allowed, and returns the author's view. @throws NotFound @throws NotAllowed @throws Conflict @throws InvalidInput */
+async function checkEdit(tx: Tx, locked: LockedConversation, older: Older, edit: Edit): Promise<View> {
   const { conversationId, visibility } = locked
-  const { actor, content } = edit
+  const { actor } = edit
   const author = await tx.participant.findUnique({ where: { conversationId_actor: { conversationId, actor } } })
   const isPresent = author !== null && author.leftAt === null
   const view = viewIn(visibility, author)
   if (!sees(view, older)) throw new NotFound('turn', older.id)
   const refusal = refusalOf(older, { actor, isPresent })
   if (refusal) throw refusal
-  if (content.answers.length === 0) return
-  const visible = await findVisibleCalls(tx, conversationId, view, content.answers)
-  const unknown = content.answers.find((call) => !visible.has(call))
-  if (unknown !== undefined) {
-    throw InvalidInput.at(
-      'turn.parts',
-      `answers tool call ${JSON.stringify(unknown)}, which is not in the conversation`,
-    )
+  await checkReply(tx, conversationId, view, edit.turn.replyToId)
+  return view
+}
+
+/** Checks that the view contains the turn to reply to. @throws InvalidInput */
+async function checkReply(
+  tx: Tx,
+  conversationId: string,
+  view: View,
+  replyToId: string | null | undefined,
+): Promise<void> {
+  if (replyToId == null) return
+  const turn = await tx.turn.findFirst({ where: { id: replyToId, conversationId } })
+  // Prisma reads a null audience as an empty list.
+  if (!turn || !sees(view, { ...turn, audience: turn.audience.length > 0 ? turn.audience : null })) {
+    throw notInView('turn.replyToId', replyToId)
   }
 }
 
-/** Returns the ids in `callIds` of calls whose turns the view contains. */
-async function findVisibleCalls(tx: Tx, conversationId: string, view: View, callIds: string[]): Promise<Set<string>> {
-  const calls = await tx.toolCall.findMany({ where: { conversationId, callId: { in: callIds } } })
-  const turns = await tx.turn.findMany({ where: { id: { in: calls.map((call) => call.turnId) } } })
-  const visible = new Set(
-    turns
-      // Prisma reads a null audience as an empty list.
-      .filter((turn) => sees(view, { ...turn, audience: turn.audience.length > 0 ? turn.audience : null }))
-      .map((turn) => turn.id),
+/**
+ * Finds the calls that the results answer. A result without a turn keeps the call that the older version answers with the
+ * same callId and tool. @throws InvalidInput
+ */
+async function findCallsOf(
+  tx: Tx,
+  conversationId: string,
+  { actor, content }: Edit,
+  older: Older,
+  { windows }: View,
+): Promise<FoundCall[]> {
+  if (content.results.length === 0) return []
+  const kept = partsOf(older).filter((part) => part.type === 'toolResult')
+  const keptTurnOf = ({ callId, name }: ToolResultRef) =>
+    kept.find((part) => part.callId === callId && part.name === name)?.callTurnId
+  const results = content.results.map((result) =>
+    result.place === undefined ? { ...result, turnId: result.turnId ?? keptTurnOf(result) } : result,
   )
-  return new Set(calls.filter((call) => visible.has(call.turnId)).map((call) => call.callId))
+  const found = await findCalls(tx, conversationId, actor, windows, results)
+  for (const { outcome, detail } of found) {
+    if (outcome !== 'found') throw InvalidInput.at('turn.parts', resultProblem(outcome, detail))
+  }
+  return found
 }
 
 /** Writes the newer version, its entry and its tool calls, and links the older version to it. */
@@ -139,8 +163,11 @@ async function writeVersion(
   { conversationId, salt }: LockedConversation,
   older: Older,
   { turn, actor, content, clientHash }: Edit,
+  calls: readonly FoundCall[],
 ): Promise<{ id: string; seq: number }> {
   const newer = newId('turn')
+  const own = { turnId: newer, callPosition: older.position }
+  const { parts, answered } = linkResults(content.parts, content.results, calls, own)
   const { terms, cues } = indexEntry(actor, content.text)
   const seq = await writeEntry(tx, conversationId, 'SUPERSEDED', { turnId: newer })
   await tx.turn.create({
@@ -153,7 +180,7 @@ async function writeVersion(
       role: turn.role,
       status: 'COMMITTED',
       text: content.text,
-      parts: (content.parts as Prisma.InputJsonArray | null) ?? undefined,
+      parts: (parts as Prisma.InputJsonArray | null) ?? undefined,
       audience: older.audience ? [...older.audience] : undefined,
       tokenCount: content.tokens,
       promptTokens: turn.tokenUsage?.prompt,
@@ -162,6 +189,7 @@ async function writeVersion(
       adapter: turn.adapter,
       traceId: turn.traceId,
       citations: turn.citations?.length ? turn.citations : undefined,
+      replyToId: turn.replyToId === undefined ? older.replyToId : turn.replyToId,
       pinned: turn.pinned === undefined ? older.pinned : (turn.pinned ?? false),
       metadata: (turn.metadata === undefined ? older.metadata : (turn.metadata as object | null)) ?? undefined,
       clientId: turn.clientId,
@@ -175,7 +203,10 @@ async function writeVersion(
   })
   await tx.turn.update({ where: { id: older.id }, data: { supersededBy: newer } })
   if (content.calls.length > 0) {
-    await tx.toolCall.createMany({ data: content.calls.map((callId) => ({ conversationId, callId, turnId: newer })) })
+    await tx.toolCall.createMany({ data: content.calls.map((call) => ({ conversationId, ...call, turnId: newer })) })
+  }
+  if (answered.length > 0) {
+    await tx.toolResult.createMany({ data: answered.map((call) => ({ conversationId, ...call, turnId: newer })) })
   }
   return { id: newer, seq }
 }
@@ -211,7 +242,8 @@ export type Superseded = {
 
 /**
  * Writes a newer, committed version of the turn. The clientId makes it idempotent, as in appendTurn.
- * Keeps the older version's `pinned`, `model` and `metadata` if omitted; null clears them. Other fields are not kept.
+ * Keeps the older version's `replyToId`, `pinned`, `model` and `metadata` if omitted; null clears them. Other fields are
+ * not kept.
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed for an actor who is not the turn's author, or has left
  * @throws Conflict if the turn is open, erased or already superseded, or the clientId was used for different content
@@ -224,7 +256,6 @@ export async function supersedeTurn(
   const { turnId, turn } = parse(supersedeTurnInput, input)
   const actor = turn.actor ?? viewer.actor
   const content = await contentGiven(deps, turn, 'turn')
-  await checkResultNamesIn(deps, viewer.tenant, turnId, content.parts, 'turn.parts')
   const clientHash = turn.clientId == null ? null : digest({ ...turn, actor, supersedes: turnId })
   const edit: Edit = { turnId, actor, turn, content, clientHash }
   const author = actAs(viewer, actor)
@@ -234,8 +265,9 @@ export async function supersedeTurn(
     const existing = await findByClientId(tx, locked, edit)
     if (existing !== null) return { id: existing, last: null }
     const older = await readOlder(tx, turnId)
-    await checkEdit(tx, locked, older, edit)
-    const { id: newer, seq } = await writeVersion(tx, locked, older, edit)
+    const view = await checkEdit(tx, locked, older, edit)
+    const calls = await findCallsOf(tx, locked.conversationId, edit, older, view)
+    const { id: newer, seq } = await writeVersion(tx, locked, older, edit, calls)
     const last = (await updateDerivativesOf(deps, tx, locked, older, content.tokens)) ?? seq
     const { conversationId } = locked
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last }]))

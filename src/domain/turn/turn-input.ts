@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { Role } from '../../store/generated/enums.ts'
-import { count, metadata, name, pastTime, text } from '../input.ts'
+import { count, id, metadata, name, pastTime, text } from '../input.ts'
 import { parts } from './content.ts'
 
 const citation = z.object({
@@ -22,6 +22,7 @@ export const turnInput = z.object({
   parts: parts.nullish(),
   clientId: name.nullish(),
   audience: z.array(name).min(1, 'must not be empty; omit it to include every participant').max(MAX_AUDIENCE).nullish(),
+  replyToId: id('turn').nullish(),
   pinned: z.boolean().nullish(),
   tokenUsage: z.object({ prompt: count, completion: count }).nullish(),
   model: name.nullish(),

@@ -419,7 +419,7 @@ describe.each(backends)('a context on $name', (backend) => {
         conversationId,
         turn: { actor: 'find', role: 'TOOL', parts: [{ toolResult: { callId, name: 'find', result: callId } }] },
       })
-    await call('bot', 'mine')
+    const { id: callTurnId, seq: callPosition } = (await call('bot', 'mine')).turn
     await call('eve', 'hers')
     await answer('mine')
     await answer('hers')
@@ -427,7 +427,7 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(context.messages.map(({ parts }) => parts)).toEqual([
       [{ type: 'text', text: 'This is what was said as number 2.' }],
       [{ type: 'toolCall', callId: 'mine', name: 'find', arguments: { callId: 'mine' } }],
-      [{ type: 'toolResult', callId: 'mine', name: 'find', result: 'mine' }],
+      [{ type: 'toolResult', callId: 'mine', name: 'find', result: 'mine', callTurnId, callPosition }],
     ])
     expect([...toolFaults(context)]).toEqual([])
     expect([...toolFaults(await build(tenant, conversationId))]).toEqual([])

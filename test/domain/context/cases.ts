@@ -67,6 +67,20 @@ const turn = fc.record({
   pinned: fc.nat({ max: 9 }).map((n) => n === 0),
 })
 
+/** Makes each result name an earlier call with its callId, if there is one. Different turns have calls with the same id. */
+function nameCalls(turns: readonly ContextTurn[]): void {
+  const callers = new Map<string, number[]>()
+  for (const [index, { position, parts }] of turns.entries()) {
+    for (const each of (parts ?? []) as ContentPart[]) {
+      if (each.type === 'toolCall') callers.set(each.callId, [...(callers.get(each.callId) ?? []), position])
+      if (each.type !== 'toolResult') continue
+      const positions = callers.get(each.callId) ?? []
+      each.callPosition = positions[index % Math.max(1, positions.length)] ?? 1
+      each.callTurnId = `turn_${each.callPosition}`
+    }
+  }
+}
+
 /** A tool result may occur without its call, because the call may precede all turns read. */
 export const cases: fc.Arbitrary<Case> = fc
   .record({
@@ -126,6 +140,7 @@ export const cases: fc.Arbitrary<Case> = fc
           }
         })
         .filter(({ status, parts, text }) => status === 'ABORTED' || parts !== null || text.trim() !== '')
+      nameCalls(contextTurns)
       // All turns were read, and the last summary covers those up to `through`.
       const isWhole = covered !== null && unread === 0 && summaries.length > 0 && contextTurns.length > 0
       const through = isWhole ? contextTurns[Math.min(covered, contextTurns.length - 1)]!.position : summaries.length

@@ -25,20 +25,33 @@ const contextTurn = (actor: string, role: ContextTurn['role'], content: string |
   text: typeof content === 'string' ? content : '',
   parts: typeof content === 'string' ? null : content,
 })
-const messagesFor = (turns: ContextTurn[], as: string | null = 'bot'): Message[] =>
-  renderFrom({ as, needsNames: true, names: new Map() }, turns).map((message) => ({
+const messagesFor = (turns: ContextTurn[], as: string | null = 'bot'): Message[] => {
+  nameCalls(turns)
+  return renderFrom({ as, needsNames: true, names: new Map() }, turns).map((message) => ({
     kind: 'RECENT',
     reason: '',
     ...message,
   }))
+}
 
 const call = (callId: string): ContentPart => ({ type: 'toolCall', callId, name: 'find', arguments: { q: callId } })
-const result = (callId: string, value: unknown): ContentPart => ({
+const result = (callId: string, value: unknown, callPosition?: number): ContentPart => ({
   type: 'toolResult',
   callId,
   name: 'find',
   result: value,
+  callPosition,
 })
+/** Makes results without a position name the latest earlier call with their callId. */
+function nameCalls(turns: readonly ContextTurn[]): void {
+  const callers = new Map<string, number>()
+  for (const { position, parts } of turns) {
+    for (const part of (parts ?? []) as ContentPart[]) {
+      if (part.type === 'toolCall') callers.set(part.callId, position)
+      if (part.type === 'toolResult') part.callPosition ??= callers.get(part.callId)
+    }
+  }
+}
 const reasoning: ContentPart = { type: 'reasoning', reasoning: 'Hm.', signature: 'c2ln' }
 
 describe('a rendering', () => {
@@ -89,6 +102,22 @@ describe('a rendering', () => {
       { numRuns: casesOf(500) },
     )
   }, 60_000)
+
+  it.each([null, 'ada-bot', 'bob-bot'])('gives each of two agents with the same callId its own result, as %s', (as) => {
+    const calls = ['ada-bot', 'bob-bot'].map((actor) => contextTurn(actor, 'ASSISTANT', [call('c1')]))
+    // The results arrive in the order of the calls, and in the reverse order.
+    for (const order of [calls, calls.toReversed()]) {
+      const results = order.map(({ actor, position }) =>
+        contextTurn('find', 'TOOL', [result('c1', `for ${actor}`, position)]),
+      )
+      const messages = render(messagesFor([...calls, ...results], as), 'OPENAI')
+      const pairs = messages.flatMap((message, index) => {
+        const next = messages[index + 1]
+        return message.role === 'assistant' && message.tool_calls ? [next?.role === 'tool' ? next.content : null] : []
+      })
+      expect(pairs).toEqual(as === null ? ['for ada-bot', 'for bob-bot'] : [`for ${as}`])
+    }
+  })
 
   it('contains calls, reasoning and files in order, and each result directly after its call', () => {
     const messages = messagesFor([

@@ -49,7 +49,8 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const conversationId = await tenant.newConversation('ann', 'bob')
     const publicTurn = await tenant.append(conversationId, 'ann', `${user} likes tea`)
     const privateTurn = await tenant.append(conversationId, 'ann', 'canary', { audience: ['bob'] })
-    const parts = [{ toolCall: { callId: 'k', name: 'n', arguments: {} } }]
+    const call = { callId: 'k', name: 'n' }
+    const parts = [{ toolCall: { ...call, arguments: {} } }, { toolResult: call }]
     const { turn: edited } = await supersedeTurn(deps, ann, { turnId: privateTurn.id, turn: { role: 'USER', parts } })
     const summary = await summarize(deps, ann, { conversationId, through: publicTurn.id })
     const { facts } = await recordFacts(deps, ann, {
@@ -99,7 +100,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const ann = tenant.as('ann')
     const conversationId = await tenant.newConversation('ann')
     const turn = await tenant.append(conversationId, 'ann', 'one')
-    const events = await readEventsOf(world.deps, ann, { conversationId, after: 0 })
+    const events = await readEventsOf(world.deps, ann, { conversationId, afterSeq: 0 })
     const types: string[] = []
     const ended = (async () => {
       for await (const event of events) types.push(event.type)
@@ -108,7 +109,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     await deleteConversation(world.deps, ann, conversationId)
     await ended
     expect(types.at(-1)).toBe('ConversationDeleted')
-    await expect(readEventsOf(world.deps, ann, { conversationId, after: 0 })).rejects.toThrow(NotFound)
+    await expect(readEventsOf(world.deps, ann, { conversationId, afterSeq: 0 })).rejects.toThrow(NotFound)
     await expect(tenant.append(conversationId, 'ann', 'x')).rejects.toThrow(NotFound)
     const participant = { actor: 'x' }
     await expect(addParticipant(world.deps, tenant.as('x'), { conversationId, participant })).rejects.toThrow(NotFound)

@@ -202,8 +202,8 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
     })
   })
 
-  it('happens once: every later end or delta fails with StreamClosed and the status, and changes nothing', async () => {
-    const ends = { commit, abort: () => abort('late'), delta: () => write('late') }
+  it('happens once: the same end returns the turn, and every other end or delta fails with StreamClosed', async () => {
+    const ends = { commit, other: () => commit({ model: 'm' }), abort: () => abort('late'), delta: () => write('late') }
     for (const [first, status] of [
       ['commit', 'COMMITTED'],
       ['abort', 'ABORTED'],
@@ -212,14 +212,39 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
       await write('x')
       await ends[first]()
       const before = await head()
-      for (const end of Object.values(ends)) {
+      for (const [name, end] of Object.entries(ends)) {
+        if (name === first) {
+          expect(await end()).toEqual(await stored())
+          continue
+        }
         const error = await end().catch((error: Error) => error)
         expect(error).toBeInstanceOf(StreamClosed)
         expect(error).toMatchObject({ status })
       }
+      const token = { writerToken: 'another-writers-token', turnId }
+      await expect(commitTurn(one.deps, ada, token)).rejects.toThrow(StreamClosed)
       expect(await stored()).toMatchObject({ status, text: 'x' })
       expect(await head()).toBe(before)
     }
+  })
+
+  it('is the same for two concurrent calls with the same input', async () => {
+    for (let round = 0; round < 5; round++) {
+      turnId = await open()
+      await write('x')
+      const before = await head()
+      const input = { writerToken: WRITER, turnId, parts: [{ data: round }] }
+      const [first, second] = await Promise.all([one, other].map(({ deps }) => commitTurn(deps, ada, input)))
+      expect(second).toEqual(first)
+      expect(await head()).toBe(before! + 1)
+    }
+  })
+
+  it('by an expired lease is nobody else’s: a later commit or abort fails with StreamClosed', async () => {
+    turnId = await open()
+    await advance(LEASE + 1)
+    await abortSilentTurns(one.deps)
+    for (const end of [commit, abort]) await expect(end()).rejects.toThrow(StreamClosed)
   })
 
   it('succeeds for one of two concurrent calls', async () => {
@@ -249,7 +274,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
 
   describe('by an expired lease', () => {
     it('keeps the text, happens in any process, and notifies readers', async () => {
-      const reading = await read(other.deps, ada, { conversationId, after: 0 })
+      const reading = await read(other.deps, ada, { conversationId, afterSeq: 0 })
       await write('unfinish')
       expect(await abortSilentTurns(other.deps)).toBe(0)
       await advance(LEASE + 1)

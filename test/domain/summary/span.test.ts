@@ -10,23 +10,32 @@ import {
   type SpanCandidate,
   type SpanMeasure,
 } from '../../../src/domain/summary/span.ts'
+import type { CallRef } from '../../../src/store/sql/summary/read-uncovered-turns.ts'
 
-/** Turns of 10 tokens each: `a` is plain, `1` calls a tool, `-1` has the result of that call, `o` is open. */
-const turns = (line: string, isWaiting = true): SpanCandidate[] =>
-  line.split(' ').map((word, i) => {
-    const call = /^-?(\d)$/.exec(word)?.[1]
+const positionOf = (index: number) => 2 * index + 1
+
+/**
+ * Turns of 10 tokens each: `a` is plain, `1` calls a tool, `-1` has the result of the newest call 1, `-1@3` that of the
+ * call 1 in the turn at index 3, `o` is open.
+ */
+const turns = (line: string, isWaiting = true): SpanCandidate[] => {
+  const words = line.split(' ')
+  return words.map((word, i) => {
+    const [, sign, callId, at] = /^(-?)(\d)(?:@(\d+))?$/.exec(word) ?? []
+    const caller = at === undefined ? words.slice(0, i).lastIndexOf(callId!) : Number(at)
     return {
-      position: 2 * i + 1,
+      position: positionOf(i),
       tokenCount: 10,
       isOpen: word === 'o',
       isWaiting,
-      calls: call && !word.startsWith('-') ? [call] : [],
-      answers: call && word.startsWith('-') ? [call] : [],
+      calls: callId && !sign ? [{ position: positionOf(i), callId }] : [],
+      answers: callId && sign ? [{ position: positionOf(caller), callId }] : [],
     }
   })
+}
 const ALL: SpanMeasure = { min: 1, max: Infinity, limit: Infinity, through: Infinity, tokens: Infinity }
-const span = (line: string, measure: Partial<SpanMeasure> = {}, later: string[] = [], isWaiting = true) =>
-  spanOf(turns(line, isWaiting), new Set(later), { ...ALL, ...measure })
+const span = (line: string, measure: Partial<SpanMeasure> = {}, later: CallRef[] = [], isWaiting = true) =>
+  spanOf(turns(line, isWaiting), later, { ...ALL, ...measure })
 
 describe('the span of a summary', () => {
   it.each<[string, string, Partial<SpanMeasure>, number]>([
@@ -45,6 +54,8 @@ describe('the span of a summary', () => {
     ['ends before a call with a pending result', 'a a 1 a a', {}, 2],
     ['supports ids that are used again', '1 -1 a 1 -1 a', { max: 4 }, 3],
     ['extends to the result of the second use', '1 -1 1 a', {}, 2],
+    ['keeps calls of two agents with one id with their own results', '1 1 -1@0 a -1@1 a', { max: 1 }, 5],
+    ['ends between the results of two agents if the first pair is complete', '1 -1@0 1 a -1@2', { max: 3 }, 2],
     ['has the exact number of turns of any length', 'a a a a', { min: 3, max: 3, tokens: 5 }, 3],
     ['is empty if there are fewer turns', 'a a', { min: 3, max: 3 }, 0],
     ['is empty if a pending call leaves fewer turns', 'a a 1 a', { min: 3, max: 3 }, 0],
@@ -55,12 +66,13 @@ describe('the span of a summary', () => {
 
   it('includes a call without a result if it need not be awaited, unless the result is in a later turn', () => {
     expect(span('a 1 a a', {}, [], false)).toBe(4)
-    expect(span('a 1 a a', {}, ['1'], false)).toBe(1)
-    expect(unanswered(turns('a 1 2 -1'))).toEqual(['2'])
+    expect(span('a 1 a a', {}, [{ position: positionOf(1), callId: '1' }], false)).toBe(1)
+    expect(span('a 1 a a', {}, [{ position: positionOf(2), callId: '1' }], false)).toBe(4)
+    expect(unanswered(turns('a 1 2 -1'))).toEqual([{ position: positionOf(2), callId: '2' }])
   })
 
   it('never separates a call from its result, and never includes an open turn', () => {
-    const word = fc.constantFrom('a', 'a', 'o', '1', '2', '3', '-1', '-2', '-3')
+    const word = fc.constantFrom('a', 'a', 'o', '1', '2', '3', '-1', '-2', '-3', '-1@0', '-1@1', '-2@2')
     fc.assert(
       fc.property(
         fc.array(word, { minLength: 1, maxLength: 30 }),
@@ -69,14 +81,15 @@ describe('the span of a summary', () => {
         fc.boolean(),
         (line, max, tokens, isWaiting) => {
           const all = turns(line.join(' '), isWaiting)
-          const length = spanOf(all, new Set(), { ...ALL, max, tokens })
+          const length = spanOf(all, [], { ...ALL, max, tokens })
+          const keyOf = ({ position, callId }: CallRef) => `${position} ${callId}`
           const callers = new Map<string, number>()
           all.forEach(({ calls, answers, isOpen }, i) => {
             for (const call of answers) {
-              const caller = callers.get(call)
+              const caller = callers.get(keyOf(call))
               if (caller !== undefined) expect(caller < length, line.join(' ')).toBe(i < length)
             }
-            for (const call of calls) callers.set(call, i)
+            for (const call of calls) callers.set(keyOf(call), i)
             if (isOpen) expect(length).toBeLessThanOrEqual(i)
           })
         },

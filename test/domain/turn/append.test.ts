@@ -62,6 +62,7 @@ describe.each(backends)('appending on $name', (backend) => {
       const conversationId = await tenant.newConversation('ann', 'bob')
       const everything: TurnInput = {
         role: 'ASSISTANT',
+        replyToId: (await tenant.append(conversationId, 'bob', 'question')).id,
         audience: ['bob', 'ann', 'bob'],
         pinned: true,
         tokenUsage: { prompt: 3, completion: 4 },
@@ -91,6 +92,7 @@ describe.each(backends)('appending on $name', (backend) => {
       )
       expect(appended.map(({ id }) => read.get(id))).toEqual(appended)
       expect(appended[0]).toMatchObject({ text: 'see this', audience: ['ann', 'bob'], promptTokens: 3, pinned: true })
+      expect(appended[0]!.replyToId).toBe(everything.replyToId)
     })
 
     it('keeps the times of an import, in any order', async () => {

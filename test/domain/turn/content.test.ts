@@ -19,7 +19,10 @@ import { InvalidInput } from '../../../src/errors.ts'
 const deps = { limits: { turnBytes: 100 }, tokens: { count: (text: string) => text.length, close: async () => {} } }
 const read = (...inputs: PartInput[]) => toParts(parse(parts, inputs))
 const call = (callId: string): PartInput => ({ toolCall: { callId, name: 'look', arguments: { a: 1 } } })
-const result = (callId: string): PartInput => ({ toolResult: { callId, name: 'look', result: [true] } })
+const result = (callId: string, callTurnId?: string): PartInput => ({
+  toolResult: { callId, name: 'look', result: [true], callTurnId },
+})
+const TURN = `turn_${'0'.repeat(26)}`
 
 describe('a part', () => {
   it.each<[PartInput, ContentPart]>([
@@ -106,7 +109,7 @@ describe('the content of a turn', () => {
       parts: null,
       tokens: 7,
       calls: [],
-      answers: [],
+      results: [],
     })
   })
 
@@ -135,15 +138,26 @@ describe('the content of a turn', () => {
     expect((await contentOf(read({ text: 'a' }), slow)).tokens).toBe(42)
   })
 
-  it.each<[PartInput[], calls: string[], answers: string[]]>([
+  it.each<[PartInput[], calls: string[], results: string[]]>([
     [[call('a'), call('b')], ['a', 'b'], []],
-    [[call('a'), call('a')], ['a'], []],
-    [[result('a'), result('a')], [], ['a']],
-    [[call('a'), result('a')], ['a'], []],
-    [[result('a'), call('a')], ['a'], ['a']],
-    [[call('a'), result('a'), result('b')], ['a'], ['b']],
-  ])('%j has the calls %j and the results %j', async (inputs, calls, answers) => {
-    expect(await contentOf(read(...inputs), { ...deps, limits: { turnBytes: 1000 } })).toMatchObject({ calls, answers })
+    [[result('a'), result('a')], [], ['0 a', '1 a']],
+    [[call('a'), result('a')], ['a'], ['1 a in the turn']],
+    [[result('a'), call('a')], ['a'], ['0 a']],
+    [[call('a'), result('a'), result('b')], ['a'], ['1 a in the turn', '2 b']],
+    [[call('a'), result('a', TURN)], ['a'], [`1 a of ${TURN}`]],
+  ])('%j has the calls %j and the results %j', async (inputs, callIds, results) => {
+    const content = await contentOf(read(...inputs), { ...deps, limits: { turnBytes: 1000 } })
+    expect(content.calls.map(({ callId }) => callId)).toEqual(callIds)
+    const described = content.results.map(
+      ({ part, callId, turnId, place }) =>
+        `${part} ${callId}${turnId ? ` of ${turnId}` : ''}${place === 0 ? ' in the turn' : ''}`,
+    )
+    expect(described).toEqual(results)
+  })
+
+  it('has each callId at most once', async () => {
+    const all = { ...deps, limits: { turnBytes: 1000 } }
+    await expect(contentOf(read(call('a'), call('a')), all)).rejects.toThrow('two tool calls with the callId "a"')
   })
 
   it.each<[PartInput[]]>([[[{ text: '' }]], [[{ text: ' \n\t\u00a0' }]], [[{ text: '' }, { text: ' ' }]]])(

@@ -34,21 +34,28 @@ describe.each(backends)('superseding a turn on $name', (backend) => {
       .get(conversationId)!
       .items.map(({ text }) => text)
 
-  it('keeps pinned, model and metadata if they are omitted, and clears them with null', async () => {
+  it('keeps replyToId, pinned, model and metadata if they are omitted, and clears them with null', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann')
+    const replyToId = (await tenant.append(conversationId, 'ann', 'question')).id
     const first = await tenant.append(conversationId, 'ann', 'v1', {
+      replyToId,
       pinned: true,
       model: 'm-1',
       metadata: { a: 1 },
       traceId: 't',
     })
     const kept = await edit(tenant, 'ann', first.id, 'v2')
-    expect(kept).toMatchObject({ pinned: true, model: 'm-1', metadata: { a: 1 }, traceId: null })
+    expect(kept).toMatchObject({ replyToId, pinned: true, model: 'm-1', metadata: { a: 1 }, traceId: null })
     const replaced = await edit(tenant, 'ann', kept.id, 'v3', { model: 'm-2', metadata: { b: 2 } })
     expect(replaced).toMatchObject({ pinned: true, model: 'm-2', metadata: { b: 2 } })
-    const cleared = await edit(tenant, 'ann', replaced.id, 'v4', { pinned: null, model: null, metadata: null })
-    expect(cleared).toMatchObject({ pinned: false, model: null, metadata: null })
+    const cleared = await edit(tenant, 'ann', replaced.id, 'v4', {
+      replyToId: null,
+      pinned: null,
+      model: null,
+      metadata: null,
+    })
+    expect(cleared).toMatchObject({ replyToId: null, pinned: false, model: null, metadata: null })
   })
 
   it('shows the newest version at the position of the first, and keeps all versions', async () => {

@@ -5,6 +5,7 @@
 
 import type { ContentPart } from '../../turn/content.ts'
 import { contentOf, type Message } from '../message.ts'
+import { callKey } from '../perspective.ts'
 
 export type Part<Type extends ContentPart['type']> = Extract<ContentPart, { type: Type }>
 type Call = Part<'toolCall'>
@@ -41,19 +42,24 @@ export function stepsOf(message: Message): RenderStep[] {
   return steps
 }
 
+const positionOf = (step: RenderStep) => ('message' in step ? step.message.position : null)
+
 export const callsOf = (step: RenderStep): Call[] =>
   step.role === 'assistant' ? step.parts.filter((part) => part.type === 'toolCall') : []
 
 /**
- * Moves each result after the latest earlier call with the same callId that has no result yet. Drops other results.
+ * Moves each result after the earlier call that it names by position and callId. Drops other results.
  */
 export function pairCallsWithResults(steps: readonly RenderStep[]): RenderStep[] {
   const open = new Map<string, Call[]>()
   const results = new Map<Call, Result>()
   for (const step of steps) {
-    for (const call of callsOf(step)) open.set(call.callId, [...(open.get(call.callId) ?? []), call])
+    for (const call of callsOf(step)) {
+      const key = callKey(positionOf(step), call.callId)
+      open.set(key, [...(open.get(key) ?? []), call])
+    }
     for (const result of step.role === 'tool' ? step.results : []) {
-      const call = open.get(result.callId)?.pop()
+      const call = open.get(callKey(result.callPosition, result.callId))?.pop()
       if (call) results.set(call, result)
     }
   }

@@ -3,6 +3,7 @@
 
 import type { Pool } from 'pg'
 import type { TurnStatus } from '../../generated/enums.ts'
+import type { ToolCallRef, ToolResultRef } from '../turn/append-turns.ts'
 
 export type ClosedTurn = {
   tenant: string
@@ -24,23 +25,36 @@ export type ClosedTurn = {
   reason?: string | null
   terms?: number[]
   cues?: number
-  /** Ids of the tool calls that the turn makes. */
-  calls?: string[]
-  /** Ids of the tool calls that the turn answers. */
-  answers?: string[]
+  /** The tool calls that the turn makes; no callId twice. */
+  calls?: ToolCallRef[]
+  /** Its tool results; `place` is 0 for a call that the turn itself makes. */
+  results?: ToolResultRef[]
   /** Minimum time for which the writer must have been silent, in ms; null or omitted for none. */
   silentMs?: number | null
+  /** Digest of the request and of the writer's token; null for the sweep. */
+  hash: string | null
 }
 
 export type CloseRow = {
   /**
-   * 'written': the turn was closed. 'closed': it was not open. 'grown': a delta arrived since the text was read.
-   * 'alive': its writer was not silent for long enough. 'no_call': it answers an unknown tool call.
-   * 'other_writer': the token is not the writer's. 'left': the author has left the conversation. 'missing': the viewer
+   * 'written': the turn was closed. 'closed': it was not open. 'repeated': a call with the same hash closed it. 'grown': a
+   * delta arrived since the text was read. 'alive': its writer was not silent for long enough. 'no_call', 'other_name',
+   * 'ambiguous': as of an append. 'other_writer': the token is not the writer's. 'left': the author has left the conversation. 'missing': the viewer
    * neither opened nor sees such a turn.
    */
-  outcome: 'written' | 'closed' | 'grown' | 'alive' | 'no_call' | 'other_writer' | 'left' | 'missing'
-  /** Id of the unknown tool call, for 'no_call'; otherwise null. */
+  outcome:
+    | 'written'
+    | 'closed'
+    | 'repeated'
+    | 'grown'
+    | 'alive'
+    | 'no_call'
+    | 'other_name'
+    | 'ambiguous'
+    | 'other_writer'
+    | 'left'
+    | 'missing'
+  /** A ResultFault for 'no_call', 'other_name' and 'ambiguous'; otherwise null. */
   detail: string | null
   conversationId: string
   actor: string
@@ -55,7 +69,7 @@ export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow>
     name: 'close-turn',
     text: `SELECT outcome, detail, conversation_id AS "conversationId", actor, seq, status
            FROM close_turn($1, $2, $3, $4, $5::turn_status, $6, $7, $8::jsonb, $9, $10, $11, $12, $13::jsonb, $14,
-                           $15::text[], $16::text[], $17, $18::integer[], $19::smallint)`,
+                           $15::jsonb, $16::jsonb, $17, $18::integer[], $19::smallint, $20)`,
     values: [
       turn.tenant,
       turn.viewer,
@@ -71,11 +85,12 @@ export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow>
       turn.model,
       turn.metadata ? JSON.stringify(turn.metadata) : null,
       turn.reason,
-      turn.calls ?? [],
-      turn.answers ?? [],
+      JSON.stringify(turn.calls ?? []),
+      turn.results?.length ? JSON.stringify(turn.results) : null,
       turn.silentMs,
       turn.terms,
       turn.cues,
+      turn.hash,
     ],
   })
   return rows[0]!

@@ -46,22 +46,25 @@ export async function readUncoveredTurns(
   return rows
 }
 
+/** A tool call: the position of its turn, and its id. */
+export type CallRef = { position: number; callId: string }
+
 /**
- * Ids of the given tool calls that a turn without audience and with position above `after` answers. Reads all turns
- * above `after`.
+ * The given tool calls that a committed turn without audience and with position above `after` answers. Uses the key of
+ * tool_result.
  */
 export async function readLaterAnswers(
   db: Db,
   conversationId: string,
   after: number,
-  calls: readonly string[],
-): Promise<string[]> {
-  const rows = await db.$queryRaw<{ call: string }[]>`
+  calls: readonly CallRef[],
+): Promise<CallRef[]> {
+  return db.$queryRaw<CallRef[]>`
       ${named('read-tool-calls')}
-      SELECT DISTINCT p.part->>'callId' AS call
-      FROM turn t CROSS JOIN LATERAL jsonb_array_elements(t.parts) AS p(part)
-      WHERE t.conversation_id = ${conversationId}::text AND t.root_seq > ${after}::integer AND t.audience IS NULL
-        AND t.superseded_by IS NULL AND t.status = 'COMMITTED' AND jsonb_typeof(t.parts) = 'array'
-        AND p.part->>'type' = 'toolResult' AND p.part->>'callId' = ANY (${calls}::text[])`
-  return rows.map(({ call }) => call)
+      SELECT DISTINCT r.call_position AS position, r.call_id AS "callId"
+      FROM jsonb_to_recordset(${JSON.stringify(calls)}::jsonb) AS c(position integer, "callId" text)
+      JOIN tool_result r ON r.conversation_id = ${conversationId}::text AND r.call_id = c."callId"
+                        AND r.call_position = c.position
+      JOIN turn t ON t.id = r.turn_id
+      WHERE t.root_seq > ${after}::integer AND t.audience IS NULL AND t.superseded_by IS NULL AND t.status = 'COMMITTED'`
 }

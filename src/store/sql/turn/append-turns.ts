@@ -35,11 +35,35 @@ export type AppendedTurn = {
   /** Index entry for recall (domain/indexing/index-entry.ts); if omitted, the turn is indexed later. */
   terms?: number[]
   cues?: number
-  /** Ids of the tool calls that the turn makes. */
-  calls?: string[]
-  /** Ids of the tool calls that the turn answers. */
-  answers?: string[]
+  /** Id of a turn of the conversation that the author sees. */
+  replyToId?: string | null
+  /** The tool calls that the turn makes; no callId twice. */
+  calls?: ToolCallRef[]
+  /** Its tool results. */
+  results?: ToolResultRef[]
 }
+
+export type ToolCallRef = { callId: string; name: string }
+
+/** A tool result, and the call that it answers. */
+export type ToolResultRef = ToolCallRef & {
+  /** Index of the result among the parts. */
+  part: number
+  /** The turn that made the call, in any version; null or omitted to find it by `callId` and `name`. */
+  turnId?: string | null
+  /** Index of the turn that made the call, if it is written by the same call of append_turns or close_turn. */
+  place?: number
+}
+
+/** Details of a tool result whose call was not found, as JSON. */
+export type ResultFault = ToolCallRef & {
+  turnId: string | null
+  /** For 'other_name', the tools that the calls name; for 'ambiguous', the ids of at most 10 turns. */
+  found: string[]
+}
+
+/** Details of a clientId that is in use, as JSON. `holder` is the actor who opened the turn and is still writing. */
+export type UsedClientId = { clientId: string; turnId: string; status: string; holder: string | null }
 
 /**
  * Turns of one conversation that are written atomically. `expected` is the required seq of the newest entry; null for
@@ -66,8 +90,9 @@ export type AppendLimits = {
 /**
  * 'written': the turn was stored. 'repeated': its clientId was stored before, with the same content. All other outcomes
  * refuse the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
- * content; 'stranger': an actor in the audience is not a participant; 'no_call': the turn answers an unknown tool call;
- * 'removed': another actor removed the author from the conversation; 'left': the author has left it, and it is a
+ * content; 'held': another writer has opened a turn with the clientId; 'stranger': an actor in the audience is not a
+ * participant; 'no_call': the turn answers an unknown tool call; 'other_name': a call of another tool; 'ambiguous': one of
+ * several calls; 'no_reply': the author does not see the turn that it replies to; 'removed': another actor removed the author from the conversation; 'left': the author has left it, and it is a
  * MEMBERS conversation; 'unknown': it is a MEMBERS conversation in which an author was never a participant;
  * 'participants', 'open_in_conversation', 'open_by_viewer': a limit is reached.
  */
@@ -76,8 +101,12 @@ type AppendOutcome =
   | 'repeated'
   | 'moved_on'
   | 'other_content'
+  | 'held'
   | 'stranger'
   | 'no_call'
+  | 'other_name'
+  | 'ambiguous'
+  | 'no_reply'
   | 'removed'
   | 'left'
   | 'unknown'
@@ -91,13 +120,15 @@ export type AppendRow = {
   index: number
   outcome: AppendOutcome
   /**
-   * For a refused call, the newest seq, the clientId, the actor or the id of the tool call; null for a limit. For a
-   * written turn, 'joined' if the turn made the actor join; otherwise null.
+   * For a refused call, the newest seq, a UsedClientId, the actor, a ResultFault or the id of the turn replied to; null for
+   * a limit. For a written turn, 'joined' if the turn made the actor join; otherwise null.
    */
   detail: string | null
   id: string
   seq: number
   createdAt: Date
+  /** The stored parts of a written turn with tool results, which name their calls; null for other turns. */
+  parts: unknown[] | null
 }
 
 /** Minimum number of UTF-16 units of text for which the parameter is printed in steps. */
@@ -122,7 +153,7 @@ async function toJsonb(calls: readonly AppendCall[]): Promise<string | Buffer> {
 export async function appendTurns(pool: Pool, calls: readonly AppendCall[], wait: boolean): Promise<AppendRow[]> {
   const { rows } = await pool.query<AppendRow>({
     name: 'append-turns',
-    text: `SELECT call, place AS index, outcome, detail, id, seq, created_at AS "createdAt"
+    text: `SELECT call, place AS index, outcome, detail, id, seq, created_at AS "createdAt", parts
            FROM append_turns($1::jsonb, $2::boolean)`,
     values: [await toJsonb(calls), wait],
   })

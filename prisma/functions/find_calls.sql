@@ -1,0 +1,97 @@
+-- Finds the tool calls that the results of a turn answer, in the view of the turn's author. Called by append_turns,
+-- close_turn and src/store/sql/turn/find-calls.ts while the conversation is locked.
+--
+-- p_windows  the author's history windows
+-- p_results  [{part, callId, name, turnId}], at most one per content part. turnId is any version of the turn that made
+--            the call, or null. Elements with the key `place` answer calls of the same append, and have no row.
+--
+-- A call is identified by its turn and its callId; all versions of a turn are the same turn. Without turnId, a result
+-- answers the only call with its callId and tool. Of several such calls by one actor, it answers the only one without a
+-- result. Only the 100 newest calls with the callId are considered; the ordered subquery and the LIMIT 1 look-ups stop
+-- there, however often the callId was used.
+--
+-- One row per element, with the outcome 'found', and the id and the position (root_seq) of the call's turn; or one last
+-- row with the first fault: 'no_call'; 'other_name' when such calls name other tools; 'ambiguous' when several calls are
+-- possible. detail of a fault: {callId, name, turnId, found}; found lists the names of the tools, or the ids of at most
+-- 10 of the turns.
+CREATE OR REPLACE FUNCTION find_calls(p_conversation text, p_actor text, p_windows integer[], p_results jsonb)
+RETURNS TABLE (part integer, call_id text, outcome text, detail jsonb, turn_id text, call_position integer)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+DECLARE
+  r record;
+  calls bigint;
+  ids text[];
+  positions integer[];
+  actors bigint;
+  tools text[];
+  waiting_ids text[];
+  waiting_positions integer[];
+BEGIN
+  FOR r IN
+    SELECT array_agg((e.v->>'part')::integer) AS parts, e.v->>'callId' AS call_id, e.v->>'name' AS name,
+           e.v->>'turnId' AS turn_id
+    FROM jsonb_array_elements(p_results) AS e(v) WHERE NOT e.v ? 'place'
+    GROUP BY e.v->>'callId', e.v->>'name', e.v->>'turnId'
+  LOOP
+    -- The newest version in view of each turn with such a call, newest turn first.
+    IF r.turn_id IS NOT NULL THEN
+      SELECT count(*) FILTER (WHERE c.name = r.name), array_agg(c.id), array_agg(c.root_seq), 1, array_agg(c.name)
+      INTO calls, ids, positions, actors, tools
+      FROM (SELECT x.id, x.root_seq, k.name
+            FROM turn g
+            JOIN turn x ON x.conversation_id = g.conversation_id AND x.root_seq = g.root_seq
+            JOIN tool_call k ON k.conversation_id = p_conversation AND k.call_id = r.call_id AND k.turn_id = x.id
+            WHERE g.id = r.turn_id AND g.conversation_id = p_conversation
+              AND width_bucket(g.seq, p_windows) % 2 = 1 AND width_bucket(x.seq, p_windows) % 2 = 1
+              AND width_bucket(x.root_seq, p_windows) % 2 = 1 AND (x.audience IS NULL OR p_actor = ANY (x.audience))
+            ORDER BY x.id = g.id DESC, x.seq DESC LIMIT 1) c;
+    ELSE
+      SELECT count(*) FILTER (WHERE c.name = r.name),
+             array_agg(c.id ORDER BY c.root_seq DESC) FILTER (WHERE c.name = r.name),
+             array_agg(c.root_seq ORDER BY c.root_seq DESC) FILTER (WHERE c.name = r.name),
+             count(DISTINCT c.actor) FILTER (WHERE c.name = r.name),
+             array_agg(DISTINCT c.name)
+      INTO calls, ids, positions, actors, tools
+      FROM (
+        SELECT DISTINCT ON (n.root_seq, n.name) n.root_seq, n.name, n.id, n.actor
+        FROM (SELECT k.name, x.*
+              FROM (SELECT k.turn_id, k.name FROM tool_call k
+                    WHERE k.conversation_id = p_conversation AND k.call_id = r.call_id
+                    ORDER BY k.turn_id DESC) k
+              CROSS JOIN LATERAL (
+                SELECT x.id, x.seq, x.root_seq, x.actor FROM turn x
+                WHERE x.id = k.turn_id AND width_bucket(x.seq, p_windows) % 2 = 1
+                  AND width_bucket(x.root_seq, p_windows) % 2 = 1
+                  AND (x.audience IS NULL OR p_actor = ANY (x.audience)) LIMIT 1) x
+              LIMIT 100) n
+        ORDER BY n.root_seq, n.name, n.seq DESC) c;
+    END IF;
+    IF calls > 1 AND actors = 1 THEN
+      SELECT array_agg(w.id), array_agg(w.root_seq) INTO waiting_ids, waiting_positions
+      FROM unnest(ids, positions) AS w(id, root_seq)
+      WHERE (
+        SELECT true FROM tool_result a JOIN turn y ON y.id = a.turn_id
+        WHERE a.conversation_id = p_conversation AND a.call_id = r.call_id AND a.call_position = w.root_seq
+          AND y.superseded_by IS NULL AND (y.audience IS NULL OR p_actor = ANY (y.audience))
+          AND width_bucket(y.seq, p_windows) % 2 = 1 AND width_bucket(y.root_seq, p_windows) % 2 = 1 LIMIT 1) IS NULL;
+      IF waiting_ids IS NOT NULL THEN
+        calls := cardinality(waiting_ids);
+        ids := waiting_ids;
+        positions := waiting_positions;
+      END IF;
+    END IF;
+    IF calls = 1 THEN
+      RETURN QUERY
+      SELECT p.part, r.call_id, 'found', NULL::jsonb, ids[1], positions[1] FROM unnest(r.parts) AS p(part);
+    ELSE
+      RETURN QUERY
+      SELECT r.parts[1], r.call_id,
+             CASE WHEN calls > 1 THEN 'ambiguous' WHEN tools IS NOT NULL THEN 'other_name' ELSE 'no_call' END,
+             jsonb_build_object('callId', r.call_id, 'name', r.name, 'turnId', r.turn_id, 'found', to_jsonb(
+               CASE WHEN calls > 1 THEN ids[1:10] ELSE coalesce(tools[1:10], '{}') END)),
+             NULL, NULL::integer;
+      RETURN;
+    END IF;
+  END LOOP;
+END $$;

@@ -1,0 +1,82 @@
+// The errors of refused appends and edits, and the limits that appends check.
+
+import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound } from '../../errors.ts'
+import type { AppendLimits, AppendRow, ResultFault, UsedClientId } from '../../store/sql/turn/append-turns.ts'
+import { MAX_PARTICIPANTS, tooManyParticipants } from '../participant.ts'
+import { resultProblem } from './tool-results.ts'
+
+/** Maximum numbers of open turns and participants; see docs/operations.md. */
+export const APPEND_LIMITS: AppendLimits = {
+  participants: MAX_PARTICIPANTS,
+  openInConversation: 100,
+  openByViewer: 1000,
+}
+
+/** Returns the error for a clientId that an earlier call used with different content, or that another writer holds. */
+export function clientIdInUse({ clientId, turnId, status, holder }: UsedClientId): Conflict {
+  const key = JSON.stringify(clientId)
+  return new Conflict(
+    holder === null
+      ? `clientId ${key} was already used for turn ${turnId}, which is ${status}, with different content or by another `
+          + 'writer. Read that turn, or use another clientId.'
+      : `clientId ${key} is held by another writer: ${JSON.stringify(holder)} opened turn ${turnId} with it and is still `
+          + 'writing. Follow that turn. If it is aborted, the clientId is free again.',
+  )
+}
+
+/** Returns the error for a turn to reply to that does not exist, or that the author does not see: both look the same. */
+export const notInView = (path: string, turnId: string): InvalidInput =>
+  InvalidInput.at(path, `is ${turnId}, which is no turn of the conversation that the author sees`)
+
+/** Returns the error for a refused call, given its first row; null if the call was not refused. */
+export function refusalOf(
+  conversationId: string,
+  { outcome, detail, index }: AppendRow,
+  path: (index: number) => string,
+): Error | null {
+  switch (outcome) {
+    case 'unknown':
+      return new NotFound('conversation', conversationId)
+    case 'left':
+      return new NotAllowed(
+        `${JSON.stringify(detail)} has left the conversation. A participant must add the actor again.`,
+      )
+    case 'moved_on':
+      return new Conflict(
+        `expectedLastSeq does not match: the newest journal entry is ${detail}. Read the new entries, then try again.`,
+      )
+    case 'other_content':
+    case 'held':
+      return clientIdInUse(JSON.parse(detail!) as UsedClientId)
+    case 'stranger':
+      return InvalidInput.at(
+        `${path(index)}.audience`,
+        `${JSON.stringify(detail)} is not a participant; add the participant first`,
+      )
+    case 'no_call':
+    case 'other_name':
+    case 'ambiguous':
+      return InvalidInput.at(`${path(index)}.parts`, resultProblem(outcome, JSON.parse(detail!) as ResultFault))
+    case 'no_reply':
+      return notInView(`${path(index)}.replyToId`, detail!)
+    case 'removed':
+      return new NotAllowed(
+        `${JSON.stringify(detail)} was removed from the conversation. Another actor must add the participant again.`,
+      )
+    case 'participants':
+      return tooManyParticipants()
+    case 'open_in_conversation':
+      return new LimitReached(
+        `The conversation has ${APPEND_LIMITS.openInConversation} open turns, the maximum. Commit or abort one first.`,
+        APPEND_LIMITS.openInConversation,
+      )
+    case 'open_by_viewer':
+      return new LimitReached(
+        `You have ${APPEND_LIMITS.openByViewer} open turns, the maximum. Commit or abort one first.`,
+        APPEND_LIMITS.openByViewer,
+      )
+    case 'written':
+    case 'repeated':
+      return null
+  }
+}

@@ -1,0 +1,23 @@
+// Calls the SQL function find_calls (prisma/functions/find_calls.sql) for a newer version of a turn. append_turns and
+// close_turn call it themselves.
+
+import type { Tx } from '../../db.ts'
+import type { ResultFault, ToolResultRef } from './append-turns.ts'
+
+/** The call of the result at index `part`, or why there is none. */
+export type FoundCall = { part: number; callId: string } & (
+  | { outcome: 'found'; detail: null; turnId: string; callPosition: number }
+  | { outcome: 'no_call' | 'other_name' | 'ambiguous'; detail: ResultFault; turnId: null; callPosition: null }
+)
+
+/** Finds the calls in the view of the author with these windows. The caller has locked the conversation. */
+export const findCalls = (
+  tx: Tx,
+  conversationId: string,
+  actor: string,
+  windows: readonly number[],
+  results: readonly ToolResultRef[],
+): Promise<FoundCall[]> => tx.$queryRaw<FoundCall[]>`
+  SELECT part, call_id AS "callId", outcome, detail, turn_id AS "turnId", call_position AS "callPosition"
+  FROM find_calls(${conversationId}::text, ${actor}::text, ${[...windows]}::integer[],
+                  ${JSON.stringify(results)}::jsonb)`

@@ -1,0 +1,312 @@
+// Every mutation is sent twice: one call after the other, and both at the same time through two processes. The second
+// call changes nothing. docs/concepts.md promises this in a table, which lists every mutation of the schema.
+
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createConversation, updateConversation } from '../../src/domain/conversation.ts'
+import type { Deps } from '../../src/domain/deps.ts'
+import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
+import { extractFacts } from '../../src/domain/fact/extract.ts'
+import { reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
+import { recordFacts, retractFact } from '../../src/domain/fact/record.ts'
+import { addParticipant, markRead, removeParticipant } from '../../src/domain/participant.ts'
+import { setPresence } from '../../src/domain/presence.ts'
+import { refreshUserProfile } from '../../src/domain/profile/refresh.ts'
+import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
+import { compact, summarize } from '../../src/domain/summary/compact.ts'
+import { appendTurn, appendTurns, openTurn } from '../../src/domain/turn/append.ts'
+import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
+import type { Viewer } from '../../src/domain/view.ts'
+import { DomainError } from '../../src/errors.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import { backends } from '../support/backend.ts'
+import { newViewer, openSite, type Process, type Site } from '../support/process.ts'
+import { WRITER } from '../support/writer.ts'
+
+const mutations = Object.keys(schema.getMutationType()!.getFields()).sort()
+
+it('the table in docs/concepts.md lists every mutation', () => {
+  const text = readFileSync(new URL('../../docs/concepts.md', import.meta.url), 'utf8')
+  const rows = [...text.matchAll(/^\| `(\w+)` \| (?:always|with )[^|]*\| [^|]+ \|$/gm)].map(([, name]) => name)
+  expect(rows.toSorted()).toEqual(mutations)
+})
+
+/** A conversation of ada with the participants ada and bob, and twelve turns by ada. */
+type Given = { deps: Deps; ada: Viewer; conversationId: string; turnIds: string[] }
+
+/** Prepares the state, and returns the call that is sent twice. */
+type Row = {
+  prepare(given: Given): Promise<(deps: Deps) => Promise<unknown>> | ((deps: Deps) => Promise<unknown>)
+  /** The parts of the answer that must be equal in both calls; null if the second call fails with `fails`. */
+  same?: (answer: any) => unknown
+  /** The code with which all calls but one fail. */
+  fails?: string
+  /** Whether each call adds an entry to the journal. */
+  addsEntry?: boolean
+}
+
+const identical = (answer: unknown) => answer
+const idOf = ({ id }: { id: string }) => id
+const turn = (content: string) => ({ role: 'USER' as const, content })
+
+const opened = async ({ deps, ada, conversationId }: Given, text = 'Hello') => {
+  const input = { conversationId, turn: { role: 'ASSISTANT' as const }, writerToken: WRITER }
+  const { id: turnId } = (await openTurn(deps, ada, input)).turn
+  if (text) await appendDelta(deps, ada, { turnId, writerToken: WRITER, text })
+  return { turnId, writerToken: WRITER }
+}
+const statement = (object: string) => ({ subject: 'ada', predicate: 'lives in', object })
+const about = { userId: 'ada' }
+
+const ROWS: Record<string, Row> = {
+  createConversation: {
+    prepare:
+      ({ ada }) =>
+      (deps) =>
+        createConversation(deps, ada, { key: 'project', title: 'Project' }),
+    same: ({ conversation }) => conversation,
+  },
+  updateConversation: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        updateConversation(deps, ada, { conversationId, title: 'New', metadata: { a: 1 } }),
+    same: ({ title, metadata }) => ({ title, metadata }),
+    addsEntry: true,
+  },
+  deleteConversation: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        deleteConversation(deps, ada, conversationId),
+    fails: 'NOT_FOUND',
+  },
+  addParticipant: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        addParticipant(deps, ada, { conversationId, participant: { actor: 'eve', displayName: 'Eve' } }),
+    same: identical,
+  },
+  removeParticipant: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        removeParticipant(deps, ada, { conversationId, actor: 'bob' }),
+    same: identical,
+  },
+  markRead: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        markRead(deps, ada, { conversationId, seq: 3 }),
+    same: identical,
+  },
+  setPresence: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        setPresence(deps, ada, { conversationId, state: 'TYPING' }, null),
+    same: identical,
+  },
+  appendTurn: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        appendTurn(deps, ada, { conversationId, turn: { ...turn('once'), clientId: 'k' } }),
+    same: ({ turn }) => turn,
+  },
+  appendTurns: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        appendTurns(deps, ada, {
+          conversationId,
+          turns: ['a', 'b'].map((clientId) => ({ ...turn(clientId), clientId })),
+        }),
+    same: ({ turns }) => turns,
+  },
+  supersedeTurn: {
+    prepare:
+      ({ ada, turnIds }) =>
+      (deps) =>
+        supersedeTurn(deps, ada, { turnId: turnIds[0]!, turn: { ...turn('edited'), clientId: 'k' } }),
+    same: ({ turn }) => turn,
+  },
+  openTurn: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        openTurn(deps, ada, { conversationId, turn: { role: 'ASSISTANT', clientId: 'k' }, writerToken: WRITER }),
+    same: ({ turn }) => turn,
+  },
+  appendDelta: {
+    async prepare(given) {
+      const open = await opened(given)
+      return (deps) => appendDelta(deps, given.ada, { ...open, start: 5, text: ' world' })
+    },
+    same: identical,
+  },
+  commitTurn: {
+    async prepare(given) {
+      const open = await opened(given)
+      const toolCall = { callId: 'c', name: 'look', arguments: '{"at":"it"}' }
+      const parts = [{ toolCall }, { toolResult: { callId: 'c', name: 'look', result: null } }]
+      return (deps) => commitTurn(deps, given.ada, { ...open, parts, model: 'm', metadata: { a: 1 } })
+    },
+    same: identical,
+  },
+  abortTurn: {
+    async prepare(given) {
+      const open = await opened(given)
+      return (deps) => abortTurn(deps, given.ada, { ...open, reason: 'stopped' })
+    },
+    same: identical,
+  },
+  recordFacts: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        recordFacts(deps, ada, { conversationId, ...about, facts: [statement('Porto'), statement('Lisbon')] }),
+    same: ({ facts, exactDuplicatesSkipped }) => facts.length + exactDuplicatesSkipped,
+    addsEntry: true,
+  },
+  retractFact: {
+    async prepare({ deps, ada, conversationId }) {
+      const { facts } = await recordFacts(deps, ada, { conversationId, ...about, facts: [statement('Porto')] })
+      return (other) => retractFact(other, ada, { factId: facts[0]!.id, reason: 'wrong' })
+    },
+    same: identical,
+  },
+  extractFacts: {
+    async prepare({ deps, ada, conversationId }) {
+      await appendTurn(deps, ada, { conversationId, turn: turn('I live in Lisbon. I work as a nurse.') })
+      return (other) => extractFacts(other, ada, { conversationId })
+    },
+    same: ({ hasMore }) => hasMore,
+  },
+  reconcileFacts: {
+    async prepare({ deps, ada, conversationId }) {
+      const facts = [statement('Porto'), statement('Lisbon')]
+      await recordFacts(deps, ada, { conversationId, ...about, facts })
+      return (other) => reconcileFacts(other, ada, { ...about, conversationId })
+    },
+    same: () => null,
+  },
+  refreshUserProfile: {
+    async prepare({ deps, ada, conversationId }) {
+      await recordFacts(deps, ada, { conversationId, ...about, facts: [statement('Porto')] })
+      return (other) => refreshUserProfile(other, ada, about)
+    },
+    same: ({ content }) => content,
+  },
+  summarize: {
+    prepare:
+      ({ ada, conversationId, turnIds }) =>
+      (deps) =>
+        summarize(deps, ada, { conversationId, through: turnIds[5] }),
+    same: idOf,
+  },
+  compact: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        compact(deps, ada, { conversationId, policy: { triggerTurns: 8 } }),
+    same: () => null,
+  },
+}
+
+it('every mutation has a row, and no other', () => {
+  expect(Object.keys(ROWS).sort()).toEqual(mutations)
+})
+
+describe.each(backends)('sending a mutation twice on $name', (backend) => {
+  let site: Site
+  let processes: Process[]
+  beforeAll(async () => {
+    site = await openSite(backend)
+    processes = [await site.start(), await site.start()]
+  })
+  afterAll(() => site.close())
+
+  async function start(): Promise<Given> {
+    const { deps } = processes[0]!
+    const ada = newViewer()
+    const participants = [{ actor: 'ada' }, { actor: 'bob' }]
+    const { id: conversationId } = (await createConversation(deps, ada, { participants })).conversation
+    const turns = Array.from({ length: 12 }, (_, n) => turn(`The ${n + 1}th ship is in the harbour.`))
+    const { turns: written } = await appendTurns(deps, ada, { conversationId, turns })
+    return { deps, ada, conversationId, turnIds: written.map(idOf) }
+  }
+
+  /** Everything that is stored for the tenant, without ids, times, and numbers of assertions and journal entries. */
+  async function stored({ deps: { db, presence }, ada: { tenant }, conversationId }: Given) {
+    const inTenant = { conversation: { tenant } }
+    const order = { createdAt: 'asc' as const }
+    const [conversations, turns, participants, facts, profiles, summaries, chunks] = await Promise.all([
+      db.conversation.findMany({ where: { tenant }, orderBy: order }),
+      db.turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
+      db.participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
+      db.fact.findMany({ where: { tenant }, orderBy: [{ object: 'asc' }] }),
+      db.userProfile.findMany({ where: { tenant } }),
+      db.summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
+      db.chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
+    ])
+    return {
+      conversations: conversations.map(({ key, title, metadata }) => ({ key, title, metadata })),
+      turns: turns.map(({ status, text, parts, model, clientId, supersedes, supersededBy }) => ({
+        ...{ status, text, model, clientId, parts: (parts as unknown[] | null)?.length },
+        isEdit: supersedes !== null,
+        isEdited: supersededBy !== null,
+      })),
+      participants: participants.map(({ actor, leftAt, removed, lastReadSeq, displayName }) => ({
+        ...{ actor, removed, lastReadSeq, displayName },
+        hasLeft: leftAt !== null,
+      })),
+      facts: facts.map(({ object, supersedeReason, supersedeNote }) => ({ object, supersedeReason, supersedeNote })),
+      profiles: profiles.map(({ content }) => content),
+      summaries: summaries.map(({ fromPosition, toPosition, content }) => ({ fromPosition, toPosition, content })),
+      chunks: chunks.map(({ text }) => text),
+      presence: [...((await presence.states([conversationId])).get(conversationId) ?? [])],
+    }
+  }
+  const lastSeqs = ({ deps, ada }: Given) =>
+    deps.db.journal.findMany({ where: { tenant: ada.tenant }, select: { lastSeq: true }, orderBy: { lastSeq: 'asc' } })
+
+  /** Checks the answers of the calls, of which the first to succeed did the work. */
+  function check({ same, fails }: Row, answers: readonly PromiseSettledResult<unknown>[]): void {
+    const rejected = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []))
+    const fulfilled = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+    for (const reason of rejected) if (!(reason instanceof DomainError)) throw reason
+    expect(rejected.map((reason) => (reason as DomainError).code)).toEqual(
+      fails ? Array(answers.length - 1).fill(fails) : [],
+    )
+    if (same) for (const answer of fulfilled) expect(same(answer)).toEqual(same(fulfilled[0]))
+  }
+
+  describe.each(Object.entries(ROWS))('%s', (_, row) => {
+    it('one after the other changes nothing more', async () => {
+      const given = await start()
+      const send = await row.prepare(given)
+      const untouched = await stored(given)
+      const first = await send(processes[0]!.deps)
+      expect(await stored(given)).not.toEqual(untouched)
+      const [before, seqs] = [await stored(given), await lastSeqs(given)]
+      const [second] = await Promise.allSettled([send(processes[1]!.deps)])
+      check(row, [{ status: 'fulfilled', value: first }, second])
+      expect(await stored(given)).toEqual(before)
+      if (!row.addsEntry) expect(await lastSeqs(given)).toEqual(seqs)
+    })
+
+    it('at the same time has the effect of one call', async () => {
+      const [alone, given] = [await start(), await start()]
+      await (
+        await row.prepare(alone)
+      )(processes[0]!.deps)
+      const send = await row.prepare(given)
+      check(row, await Promise.allSettled([0, 1, 0, 1].map((n) => send(processes[n]!.deps))))
+      expect(await stored(given)).toEqual(await stored(alone))
+      if (!row.addsEntry) expect(await lastSeqs(given)).toEqual(await lastSeqs(alone))
+    })
+  })
+})
