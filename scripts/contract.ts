@@ -4,7 +4,7 @@
 import { findBreakingChanges, printSchema, type GraphQLSchema } from 'graphql'
 
 /** The schema of the last release, written by `npm run schema -- --release`. */
-export const CONTRACT = new URL('../test/graphql/contract.graphql', import.meta.url)
+export const CONTRACT = new URL('../test/scripts/contract.graphql', import.meta.url)
 
 /**
  * Prints the schema. Defines the directive `@oneOf`, which printSchema omits, because some clients' generators know only

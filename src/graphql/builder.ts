@@ -10,6 +10,7 @@ import type { InboxEvent } from '../domain/event/inbox.ts'
 import type { Fact } from '../domain/fact/fact.ts'
 import type { FactSource } from '../domain/fact/source.ts'
 import type { EmbeddingProgress } from '../domain/indexing/embedding-progress.ts'
+import type { Job } from '../domain/job/job.ts'
 import type { Participant } from '../domain/participant.ts'
 import type { UserProfile } from '../domain/profile/profile.ts'
 import type { Summary } from '../domain/summary/summary.ts'
@@ -27,6 +28,7 @@ export const builder = new SchemaBuilder<{
     Fact: Fact
     FactSource: FactSource
     InboxEvent: InboxEvent
+    Job: Job
     Participant: Participant
     Summary: Summary
     Turn: Turn

@@ -2,8 +2,8 @@
 // small object and a cursor is only computed when it is selected.
 
 import type { ObjectRef } from '@pothos/core'
-import type { Page } from '../domain/page.ts'
-import { builder } from './builder.ts'
+import { DEFAULT_PAGE_SIZE, type Page } from '../domain/page.ts'
+import { builder, type ObjectFieldBuilder } from './builder.ts'
 import { SHAREABLE } from './sharing.ts'
 
 type Edge<Item, Of extends Page<Item>> = { node: Item; page: Of }
@@ -40,11 +40,21 @@ const PageInfo = builder
   })
 type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unknown>): string }
 
+const PAGE_SIZE = `Defaults to ${DEFAULT_PAGE_SIZE}; at most the server's page size, 200 by default.`
+
+/** The paging arguments of a list; `items` is the plural in descriptions. */
+export const pagingArgs = ({ arg }: Pick<ObjectFieldBuilder<object>, 'arg'>, items: string) => ({
+  first: arg.int({ description: `Maximum number of ${items} from the start of the list. ${PAGE_SIZE}` }),
+  after: arg.string({ description: `Cursor; returns the ${items} after it.` }),
+  last: arg.int({ description: `Maximum number of ${items} from the end of the list. ${PAGE_SIZE}` }),
+  before: arg.string({ description: `Cursor; returns the ${items} before it.` }),
+})
+
 type Ref<Shape> = ObjectRef<(typeof builder)['$inferSchemaTypes'], Shape>
 
 /** Defines `<name>Connection` and `<name>Edge` for pages of the object type; `items` is its plural in descriptions. */
 export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
-  name: 'Conversation' | 'Fact' | 'FactSource' | 'Turn',
+  name: 'Conversation' | 'Fact' | 'FactSource' | 'Job' | 'Participant' | 'Summary' | 'Turn',
   items: string,
   cursorOf: (item: Item, page: Of) => string,
 ): { Connection: Ref<Of>; Edge: Ref<Edge<Item, Of>> } {
@@ -75,6 +85,12 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
           description: `The ${items} of this page, in the order of the list, whichever way it was asked for.`,
           extensions: SHAREABLE,
           resolve: (page) => page.items.map((node) => ({ node, page })),
+        }),
+        nodes: t.field({
+          type: [name],
+          description: `The ${items} of this page without their edges, in the same order.`,
+          extensions: SHAREABLE,
+          resolve: (page) => page.items as never,
         }),
         pageInfo: t.field({
           type: PageInfo,

@@ -7,10 +7,11 @@ import DataLoader from 'dataloader'
 import { getConversations, type Conversation } from '../domain/conversation.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { PresenceState } from '../domain/presence-state.ts'
-import { NO_PAGE, type Page } from '../domain/page.ts'
+import { NO_PAGE, type Page, type Paging } from '../domain/page.ts'
+import { countOfParticipants, pageOfParticipants } from '../domain/participant-page.ts'
 import { getFactPages, getFacts, type Fact, type FactsOfConversationArgs } from '../domain/fact/fact.ts'
 import { getFactSourcePages, type FactSource, type FactSourcesArgs } from '../domain/fact/source.ts'
-import { getParticipants, getParticipantsByKey, getUnreadCounts, type Participant } from '../domain/participant.ts'
+import { getParticipantsByKey, getUnreadCounts, type Participant } from '../domain/participant.ts'
 import { getPresence } from '../domain/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../domain/summary/history.ts'
 import { coveringSummaries, getSummaries, type Summary } from '../domain/summary/summary.ts'
@@ -124,8 +125,16 @@ export async function loadVersionNumber(context: RequestContext, viewer: Viewer,
 /** Number of committed turns in the viewer's view of the conversation, and number of their tokens. */
 export const loadTurnCount = withoutArgs(byId('turn count', countOfTurns, none, { turnCount: 0, tokenCount: 0 }))
 
-/** Present and former participants of the conversation, in the order of joining. */
-export const loadParticipants = withoutArgs<Participant[]>(byId('participants', getParticipants, each, []))
+/** A page of the conversation's present and former participants, in the order of joining. */
+export const loadPageOfParticipants: Load<string, Paging, Page<Participant>> = byId(
+  'page of participants',
+  pageOfParticipants,
+  items,
+  NO_PAGE,
+)
+
+/** Number of present and former participants of the conversation. */
+export const loadParticipantCount = withoutArgs<number>(byId('participant count', countOfParticipants, none, 0))
 
 /** A page of the conversation's turns in the viewer's view. */
 export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = byId('page of turns', pageOfTurns, items, NO_PAGE)

@@ -1,43 +1,103 @@
-// Objects that can be queried by id alone. The prefix of an id names the type (domain/id.ts), so ids are not encoded.
+// Objects that can be read by id alone: the interface, and the queries that read one or several of them. The prefix of
+// an id names the type (domain/id.ts, domain/derived-id.ts), so ids are not encoded otherwise.
 
+import { derivedKey } from '../domain/derived-id.ts'
 import { kindOf } from '../domain/id.ts'
+import { getJob } from '../domain/job/job.ts'
+import { getProfiles } from '../domain/profile/profile.ts'
+import { InvalidInput } from '../errors.ts'
 import { builder } from './builder.ts'
-import { loadConversation, loadFact, loadSummary, loadTurn } from './loaders.ts'
+import { loadConversation, loadFact, loadParticipant, loadSummary, loadTurn } from './loaders.ts'
+import type { RequestContext } from './request.ts'
 
-export const Node = builder
-  .interfaceRef<{ id: string }>('Node')
-  .implement({
-    description: 'Anything that can be read again by its id.',
-    fields: (t) => ({
-      id: t.exposeID('id', {
-        description: 'Unique over all types and tenants: a prefix that tells the type, and a ULID. Not a cursor.',
-      }),
+/** Maximum number of ids in one `nodes`. */
+const MAX_NODES = 100
+
+/** Types without an id column, by a field that only their objects have. */
+const DERIVED_TYPES = { joinedAt: 'Participant', madeBy: 'UserProfile', attempts: 'Job' } as const
+
+export const Node = builder.interfaceRef<object>('Node').implement({
+  description: 'An object that `node` returns by its id.',
+  fields: (t) => ({
+    // Types without an id column replace this field.
+    id: t.expose('id' as never, {
+      type: 'ID',
+      description:
+        'Identifies the object among all objects of all types that the client can read. Begins with a prefix for the '
+        + 'type. Not a cursor.',
     }),
-    resolveType: ({ id }) =>
-      ({ turn: 'Turn', summary: 'Summary', fact: 'Fact', conversation: 'Conversation' })[kindOf(id)!],
-  })
+  }),
+  resolveType(object) {
+    for (const [field, type] of Object.entries(DERIVED_TYPES)) if (field in object) return type
+    const kind = 'id' in object ? kindOf(String(object.id)) : null
+    return kind === null
+      ? 'Viewer'
+      : { turn: 'Turn', summary: 'Summary', fact: 'Fact', conversation: 'Conversation' }[kind]
+  },
+})
+
+/** Returns the object with that id; null if it does not exist or the viewer does not see it. */
+async function loadNode(context: RequestContext, id: string): Promise<object | null> {
+  const { viewer } = context
+  switch (kindOf(id)) {
+    case 'conversation':
+      return loadConversation(context, viewer, id)
+    case 'turn':
+      return loadTurn(context, viewer, id)
+    case 'summary':
+      return loadSummary(context, viewer, id)
+    case 'fact':
+      return loadFact(context, viewer, id)
+    case null:
+      return loadDerived(context, id)
+  }
+}
+
+async function loadDerived(context: RequestContext, id: string): Promise<object | null> {
+  const { viewer, reading, work } = context
+  const key = derivedKey(id)
+  switch (key?.kind) {
+    case 'participant':
+      return loadParticipant(context, viewer, key)
+    case 'profile': {
+      if (key.tenant !== viewer.tenant) return null
+      return (await work.read(() => getProfiles(reading, viewer, [key.userId]))).get(key.userId) ?? null
+    }
+    case 'viewer':
+      return key.tenant === viewer.tenant && key.actor === viewer.actor ? viewer : null
+    case 'job':
+      return work.read(() => getJob(reading, viewer, key.jobId))
+    case undefined:
+      return null
+  }
+}
 
 builder.queryField('node', (t) =>
   t.field({
     type: Node,
     nullable: true,
-    description: 'The thing with that id; null where there is none, or none that the viewer sees.',
+    description: 'The object with that id. Null if it does not exist or the viewer does not see it.',
+    args: { id: t.arg.id({ required: true, description: 'Id of any object that implements Node.' }) },
+    resolve: (_, { id }, context) => loadNode(context, id),
+  }),
+)
+
+builder.queryField('nodes', (t) =>
+  t.field({
+    type: [Node],
+    nullable: { list: false, items: true },
+    description:
+      'The objects with these ids, in order. Null for each id whose object does not exist or is not visible to the viewer.',
     args: {
-      id: t.arg.id({ required: true, description: 'The id of anything: `conv_…`, `turn_…`, `sum_…`, `fact_…`.' }),
+      ids: t.arg.idList({
+        required: true,
+        description: `Ids of any objects that implement Node; at most ${MAX_NODES}.`,
+      }),
     },
-    resolve(_, { id }, context) {
-      switch (kindOf(id)) {
-        case 'conversation':
-          return loadConversation(context, context.viewer, id)
-        case 'turn':
-          return loadTurn(context, context.viewer, id)
-        case 'summary':
-          return loadSummary(context, context.viewer, id)
-        case 'fact':
-          return loadFact(context, context.viewer, id)
-        case null:
-          return null
-      }
+    resolve(_, { ids }, context) {
+      if (ids.length > MAX_NODES)
+        throw InvalidInput.at('ids', `has ${ids.length} ids; at most ${MAX_NODES} are allowed`)
+      return Promise.all(ids.map((id) => loadNode(context, id)))
     },
   }),
 )

@@ -1,12 +1,17 @@
 // Participants of a conversation: the type, their read positions, and the mutations that change them.
 
 import { addParticipant, MAX_UNREAD, markRead, removeParticipant, type Participant } from '../domain/participant.ts'
-import { actAs } from '../domain/view.ts'
+import { derivedId } from '../domain/derived-id.ts'
+import type { Page } from '../domain/page.ts'
+import { participantCursor } from '../domain/participant-page.ts'
+import { actAs, type Viewer } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
 import { builder } from './builder.ts'
+import { connectionOf, pagingArgs } from './connection.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
-import { loadParticipant, loadParticipants, loadUnreadCount } from './loaders.ts'
+import { loadPageOfParticipants, loadParticipant, loadParticipantCount, loadUnreadCount } from './loaders.ts'
 import { readFor, viewerOf } from './inherited-view.ts'
+import { Node } from './node.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { orErrors, payload } from './result.ts'
 
@@ -30,8 +35,14 @@ const HistoryVisibilityEnum = builder.enumType('HistoryVisibility', {
 })
 
 builder.objectType('Participant', {
+  interfaces: [Node],
   description: 'Somebody who is or was in a conversation. Having left, they still see what they saw until then.',
   fields: (t) => ({
+    id: t.id({
+      description: 'Global id; pass it to `node`.',
+      extensions: SHAREABLE,
+      resolve: ({ conversationId, actor }) => derivedId({ kind: 'participant', conversationId, actor }),
+    }),
     actor: t.exposeString('actor', {
       description: "The user, agent or tool: the caller's own id, unique in the conversation.",
     }),
@@ -66,14 +77,58 @@ builder.objectType('Participant', {
   }),
 })
 
-builder.objectField('Conversation', 'participants', (t) =>
-  t.field({
-    type: ['Participant'],
-    description: 'Who is in the conversation and who has left it (`leftAt` tells), in the order of joining.',
+/** A page of participants, with the conversation and the viewer for which it was read. */
+type ParticipantPage = Page<Participant> & { conversationId: string; viewer: Viewer }
+
+const { Connection: ParticipantConnection } = connectionOf<Participant, ParticipantPage>(
+  'Participant',
+  'participants',
+  participantCursor,
+)
+
+builder.objectField(ParticipantConnection, 'totalCount', (t) =>
+  t.int({
+    description: 'Number of present and former participants of the conversation.',
     extensions: SHAREABLE,
-    resolve: (conversation, _, context) => loadParticipants(context, viewerOf(context, conversation), conversation.id),
+    resolve: ({ conversationId, viewer }, _, context) => loadParticipantCount(context, viewer, conversationId),
   }),
 )
+
+builder.objectField('Conversation', 'participants', (t) =>
+  t.field({
+    type: ParticipantConnection,
+    description:
+      'Present and former participants (`leftAt`), in the order in which they joined last. Defaults to the first 50.',
+    extensions: SHAREABLE,
+    args: pagingArgs(t, 'participants'),
+    async resolve(conversation, args, context) {
+      const viewer = viewerOf(context, conversation)
+      const page = await loadPageOfParticipants(context, viewer, conversation.id, args)
+      return { ...page, conversationId: conversation.id, viewer }
+    },
+  }),
+)
+
+builder.objectFields('Conversation', (t) => ({
+  viewerParticipant: t.field({
+    type: 'Participant',
+    nullable: true,
+    description: 'The viewer as a present or former participant. Null if the viewer never joined.',
+    extensions: PER_VIEWER,
+    resolve: (conversation, _, context) => {
+      const viewer = viewerOf(context, conversation)
+      return loadParticipant(context, viewer, { conversationId: conversation.id, actor: viewer.actor })
+    },
+  }),
+  viewerUnreadCount: t.int({
+    description: `Number of committed turns by others that the viewer has not read. At most ${MAX_UNREAD}; 0 if the viewer never joined.`,
+    extensions: PER_VIEWER,
+    resolve: (conversation, _, context) => {
+      const viewer = viewerOf(context, conversation)
+      return loadUnreadCount(context, viewer, { conversationId: conversation.id, actor: viewer.actor })
+    },
+  }),
+}))
 
 builder.objectField('Turn', 'author', (t) =>
   t.field({

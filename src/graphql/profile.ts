@@ -3,14 +3,21 @@
 import { getProfiles, type UserProfile } from '../domain/profile/profile.ts'
 import { refreshUserProfile } from '../domain/profile/refresh.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
+import { derivedId } from '../domain/derived-id.ts'
 import { builder } from './builder.ts'
+import { Node } from './node.ts'
 import { orErrors, payload } from './result.ts'
 
 builder.objectType('UserProfile', {
+  interfaces: [Node],
   description:
     'What is known of a user across all conversations of the tenant: preferences, work, environment, constraints. Made of '
     + 'facts for everyone alone, and shown to those alone who see all of these.',
   fields: (t) => ({
+    id: t.id({
+      description: 'Global id; pass it to `node`.',
+      resolve: ({ userId }, _, { viewer }) => derivedId({ kind: 'profile', tenant: viewer.tenant, userId }),
+    }),
     userId: t.exposeString('userId', { description: 'The user, as participants are called by.' }),
     content: t.exposeString('content', {
       description:

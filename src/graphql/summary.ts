@@ -2,10 +2,11 @@
 
 import { policyOf } from '../domain/compaction-policy.ts'
 import { compact, summarize, type Compaction } from '../domain/summary/compact.ts'
-import type { Summary } from '../domain/summary/summary.ts'
+import { pageOfSummaries, summaryCursor, type Summary } from '../domain/summary/summary.ts'
 import type { CompactionPolicy as Policy } from '../domain/compaction-policy.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { builder } from './builder.ts'
+import { connectionOf, pagingArgs } from './connection.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadConversationOf, loadSummaries, loadSummarizedThrough } from './loaders.ts'
 import { Node } from './node.ts'
@@ -81,6 +82,8 @@ export const CompactionPolicyInput = builder.inputType('CompactionPolicyInput', 
   }),
 })
 
+const { Connection: SummaryConnection } = connectionOf<Summary>('Summary', 'summaries', summaryCursor)
+
 builder.objectFields('Conversation', (t) => ({
   compaction: t.field({
     type: CompactionPolicy,
@@ -109,13 +112,16 @@ builder.objectFields('Conversation', (t) => ({
       loadSummarizedThrough(context, viewerOf(context, conversation), conversation.id),
   }),
   summaries: t.field({
-    type: ['Summary'],
+    type: SummaryConnection,
     description:
-      'The summaries that stand for the oldest turns at present, oldest first: each of these turns is covered by '
-      + 'exactly one. Those for which the viewer does not see all that was summed up are left out, and what follows '
-      + 'them.',
+      'The current summaries of the oldest turns, oldest first: each of these turns is covered by exactly one. The list '
+      + 'ends before the first summary of which the viewer does not see every covered turn. Defaults to the first 50.',
     extensions: PER_VIEWER,
-    resolve: (conversation, _, context) => loadSummaries(context, viewerOf(context, conversation), conversation.id),
+    args: pagingArgs(t, 'summaries'),
+    async resolve(conversation, args, context) {
+      const summaries = await loadSummaries(context, viewerOf(context, conversation), conversation.id)
+      return pageOfSummaries(context.deps, summaries, args)
+    },
   }),
 }))
 

@@ -208,3 +208,16 @@ builder.objectField('Conversation', 'turns', (t) =>
       loadPageOfTurns(context, viewAs(viewerOf(context, conversation), as), conversation.id, args),
   }),
 )
+
+builder.objectField('Conversation', 'lastTurn', (t) =>
+  t.field({
+    type: 'Turn',
+    nullable: true,
+    description: 'The last turn of the history, in its newest version. Null if the viewer sees no turn.',
+    extensions: PER_VIEWER,
+    async resolve(conversation, _, context) {
+      const { items } = await loadPageOfTurns(context, viewerOf(context, conversation), conversation.id, { last: 1 })
+      return items[0] ?? null
+    },
+  }),
+)

@@ -3,11 +3,20 @@
 import { z } from 'zod'
 import { name, parse } from '../domain/input.ts'
 import { actAs, type Viewer } from '../domain/view.ts'
+import { derivedId } from '../domain/derived-id.ts'
 import { builder } from './builder.ts'
+import { Node } from './node.ts'
+import { SHAREABLE } from './sharing.ts'
 
 builder.objectType('Viewer', {
+  interfaces: [Node],
   description: 'On whose behalf this request is answered.',
   fields: (t) => ({
+    id: t.id({
+      description: 'Global id; pass it to `node`.',
+      extensions: SHAREABLE,
+      resolve: ({ tenant, actor }) => derivedId({ kind: 'viewer', tenant, actor }),
+    }),
     tenant: t.exposeString('tenant', {
       description: 'The space whose conversations the viewer may see; nothing is shared between two of them.',
     }),

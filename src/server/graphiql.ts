@@ -23,7 +23,7 @@ mutation CreateConversation {
   }) {
     ... on CreateConversationPayload { conversation {
       id title lastSeq
-      participants { actor kind }
+      participants { nodes { actor kind } }
     } }
     ... on UserError { code message }
   }

@@ -48,6 +48,7 @@ export const wrongLayer = (files: readonly SourceFile[]): string[] =>
 const DOMAIN_ORDER: readonly (readonly string[])[] = [
   [
     'id',
+    'derived-id',
     'input',
     'page',
     'cursor',
@@ -63,7 +64,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'authorize',
   ],
   ['job'],
-  ['compaction-policy', 'participant', 'presence', 'conversation', 'conversation-page'],
+  ['compaction-policy', 'participant', 'participant-page', 'presence', 'conversation', 'conversation-page'],
   ['event'],
   ['indexing'],
   ['turn'],

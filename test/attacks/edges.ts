@@ -58,7 +58,7 @@ const CALLS = [
   'mutation ($id: ID!) { compact(input: { conversationId: $id }) { __typename ... on UserError { message } } }',
   'query ($id: ID!) { recall(input: { conversationId: $id, query: "canary" }) { __typename ... on UserError { message } } }',
 ]
-const JOBS = 'query { jobs(first: 50) { name state lastError } }'
+const JOBS = 'query { jobs(first: 50) { nodes { name state lastError } } }'
 
 async function callLeakyProvider(target: Target): Promise<string> {
   const id = await newConversation(target, { factExtraction: true })

@@ -131,11 +131,12 @@ export function maximumQueries(data: MaximumData): Maximum[] {
     },
     {
       name: 'participants with unreadCount',
-      next: () => body(CONVERSATION('participants { actor unreadCount presence }'), { id: data.crowd }),
+      next: () =>
+        body(CONVERSATION('participants(first: 200) { nodes { actor unreadCount presence } }'), { id: data.crowd }),
     },
     {
       name: 'turnCount and tokenCount',
-      next: () => body(CONVERSATION('turnCount tokenCount summaries { id }'), { id: data.long }),
+      next: () => body(CONVERSATION('turnCount tokenCount summaries { nodes { id } }'), { id: data.long }),
     },
     {
       name: 'conversations: 100 with 20 turns each',
@@ -149,7 +150,7 @@ export function maximumQueries(data: MaximumData): Maximum[] {
       name: 'facts: 200',
       next: () => body('{ facts(first: 200) { edges { node { id subject predicate object } } } }', {}),
     },
-    { name: 'jobs: 200', next: () => body('{ jobs(first: 200) { name state ageSeconds } }', {}) },
+    { name: 'jobs: 200', next: () => body('{ jobs(first: 200) { nodes { name state ageSeconds } } }', {}) },
     {
       name: 'memoryAudit',
       next: () => body('{ memoryAudit { activeFacts nearDuplicateRate openContradictions } }', {}),
@@ -226,7 +227,7 @@ export function maximumMutations(target: Target, data: MaximumData): Maximum[] {
           mutation(
             'createConversation',
             'CreateConversationInput',
-            '... on CreateConversationPayload { conversation { id participants { actor } } }',
+            '... on CreateConversationPayload { conversation { id participants { nodes { actor } } } }',
           ),
           {
             input: { metadata, systemPrompt: words(65_000), participants: list(1_000, (n) => ({ actor: `new ${n}` })) },

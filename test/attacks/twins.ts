@@ -104,7 +104,7 @@ function randomQuery(random: Random): string {
     `{ conversation(id: "${ID}") { turns(${random.pick(['first', 'last'])}: ${first}) { ${page} } } }`,
 
     `{ conversation(id: "${ID}") { history(limit: ${first}) { ${turn} ... on Summary { content tokenCount } } } }`,
-    `{ conversation(id: "${ID}") { turnCount tokenCount participants { actor unreadCount } } }`,
+    `{ conversation(id: "${ID}") { turnCount tokenCount participants { nodes { actor unreadCount } } } }`,
     `{ recall(input: { conversationId: "${ID}", query: ${query}, k: ${first} }) {
       ... on Recall { hits { score textScore memory { ${turn} } } } ... on UserError { message } } }`,
     `{ recall(input: { scope: TENANT, query: ${query}, k: ${first} }) {
@@ -118,7 +118,7 @@ function randomQuery(random: Random): string {
     `{ conversation(key: "members") { title } }`,
     `{ node(id: "${MEMBERS_ID}") { __typename id } }`,
     `{ conversations(first: ${first}, filter: { search: ${query} }) { edges { node { title } } } }`,
-    `{ conversations(orderBy: ACTIVE) { edges { node { title turnCount participants { actor } } } } }`,
+    `{ conversations(orderBy: ACTIVE) { edges { node { title turnCount participants { nodes { actor } } } } } }`,
     `{ recall(input: { conversationId: "${MEMBERS_ID}", scope: ${random.pick(['CONVERSATION', 'OWNER', 'TENANT'])},
       query: ${query} }) { ... on Recall { hits { score } } ... on UserError { message } } }`,
     `{ buildContext(input: { conversationId: "${MEMBERS_ID}", tokenBudget: 500 }) {

@@ -148,7 +148,7 @@ async function checkClaims(conversationId: string, people: Participant[], { priv
     return [String(seq), ...seen.map((turn) => (turn ? `${actor}: ${turn.text}` : '·'))]
   })
   const unread = people.map(({ actor }, index) =>
-    String(conversations[index]!.participants.find((each) => each.actor === actor)!.unreadCount),
+    String(conversations[index]!.participants.nodes.find((each) => each.actor === actor)!.unreadCount),
   )
   screen.table(6, ['seq', ...people.map(({ actor }) => actor)], [...turns, ['unread', ...unread]])
 

@@ -19,7 +19,7 @@ export type Event = {
   state?: string
 }
 export type Unread = { actor: string; unreadCount: number }
-export type Conversation = { turnCount: number; lastSeq: number; participants: Unread[]; history: Turn[] }
+export type Conversation = { turnCount: number; lastSeq: number; participants: { nodes: Unread[] }; history: Turn[] }
 
 const TURN = 'id seq actor status text audience'
 const ERROR = '... on UserError { code message }'
@@ -134,7 +134,7 @@ export function connect(url: string, actor: string) {
   const readConversation = `query Conversation($conversationId: ID!) {
     conversation(id: $conversationId) {
       turnCount lastSeq
-      participants { actor unreadCount }
+      participants { nodes { actor unreadCount } }
       history(limit: 50) { ... on Turn { ${TURN} } }
     }
   }`

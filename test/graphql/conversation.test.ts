@@ -25,7 +25,7 @@ describe.each(backends)('operations on $name', (backend) => {
         }) {
           ... on CreateConversationPayload { created conversation {
             key tenant owner agentName title systemPrompt metadata turnCount tokenCount lastSeq createdAt
-            participants { actor kind displayName historyVisibility leftAt lastReadSeq unreadCount presence }
+            participants { nodes { actor kind displayName historyVisibility leftAt lastReadSeq unreadCount presence } }
           } }
         }
       }`,
@@ -45,10 +45,12 @@ describe.each(backends)('operations on $name', (backend) => {
         tokenCount: 0,
         lastSeq: 2,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-        participants: [
-          { actor: 'ada', kind: 'HUMAN', displayName: null, historyVisibility: 'ALL', ...unset },
-          { actor: 'scout', kind: 'AGENT', displayName: 'Scout', historyVisibility: 'SINCE_JOINED', ...unset },
-        ],
+        participants: {
+          nodes: [
+            { actor: 'ada', kind: 'HUMAN', displayName: null, historyVisibility: 'ALL', ...unset },
+            { actor: 'scout', kind: 'AGENT', displayName: 'Scout', historyVisibility: 'SINCE_JOINED', ...unset },
+          ],
+        },
       })
     })
 
@@ -189,8 +191,10 @@ describe.each(backends)('operations on $name', (backend) => {
       expect(await write(`removeParticipant(input: { ${at}, actor: "mallory" })`, 'leftAt')).toEqual({
         code: 'NOT_FOUND',
       })
-      const { conversation } = await ada(`{ conversation(id: "${conversationId}") { participants { actor leftAt } } }`)
-      expect(conversation.participants).toEqual([
+      const { conversation } = await ada(
+        `{ conversation(id: "${conversationId}") { participants { nodes { actor leftAt } } } }`,
+      )
+      expect(conversation.participants.nodes).toEqual([
         { actor: 'ada', leftAt: null },
         { actor: 'bob', leftAt: null },
         { actor: 'eve', leftAt: expect.any(String) },
@@ -206,7 +210,7 @@ describe.each(backends)('operations on $name', (backend) => {
       const seen = async (as: string | null) => {
         const { conversation } = await carol(
           `query ($id: ID!, $as: String) { conversation(id: $id) {
-          turns(last: 1, as: $as) { edges { node { text conversation { turnCount participants { unreadCount } } } } }
+          turns(last: 1, as: $as) { edges { node { text conversation { turnCount participants { nodes { unreadCount } } } } } }
         } }`,
           { id: conversationId, as },
         )
@@ -214,7 +218,7 @@ describe.each(backends)('operations on $name', (backend) => {
       }
       const unread = (count: number) => ({
         turnCount: count,
-        participants: [{ unreadCount: 0 }, { unreadCount: count }],
+        participants: { nodes: [{ unreadCount: 0 }, { unreadCount: count }] },
       })
       expect(await seen('bob')).toEqual({ text: 'for bob', conversation: unread(2) })
       expect(await seen(null)).toEqual({ text: 'for all', conversation: unread(1) })
@@ -238,7 +242,7 @@ describe.each(backends)('operations on $name', (backend) => {
         bob(`{
         conversations(filter: { owner: "batch" }) { edges { node {
           turnCount
-          participants { actor unreadCount presence }
+          participants { nodes { actor unreadCount presence } }
           newest: turns(last: 2) { edges { node { text conversation { title } supersededBy { id } } } }
           asAda: turns(first: 1, as: "ada") { edges { node { text } } }
           history(limit: 1) { ... on Turn { text } }
@@ -248,11 +252,11 @@ describe.each(backends)('operations on $name', (backend) => {
       expect(statements).toEqual([
         'count-turns',
         'count-unread',
+        'page-participants',
         'page-turns-from-newest',
         'page-turns-from-newest',
         'page-turns-from-oldest',
         'read-conversations',
-        'read-participants',
         'unnamed',
       ])
     })

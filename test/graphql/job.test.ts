@@ -10,9 +10,9 @@ import { createFakeSummarizer, withSummarizer } from '../support/covering.ts'
 import { fakeVerbs } from '../support/automatic.ts'
 import { TENANT, useClients } from './client.ts'
 
-const JOBS = `query ($first: Int, $state: JobState) { jobs(first: $first, state: $state) {
+const JOBS = `query ($first: Int, $state: JobState) { jobs(first: $first, state: $state) { nodes {
   id name state conversation { id title } userId createdAt startedAt ageSeconds attempts lastError
-} }`
+} } }`
 
 describe.each(backends)('Query.jobs, on $name', (backend) => {
   const clients = useClients(backend)
@@ -28,7 +28,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
   }
 
   it('is empty at first, then lists retrying, active and completed jobs', async () => {
-    expect(await ada(JOBS)).toEqual({ jobs: [] })
+    expect(await ada(JOBS)).toEqual({ jobs: { nodes: [] } })
     const failing = await fill('failing', 51)
     const model = createFakeSummarizer()
     let release = () => {}
@@ -40,7 +40,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     stop = await startJobs(deps)
     await vi.waitFor(
       async () =>
-        expect((await ada(JOBS)).jobs).toMatchObject([
+        expect((await ada(JOBS)).jobs.nodes).toMatchObject([
           {
             name: 'COMPACT',
             state: 'RETRYING',
@@ -61,14 +61,17 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     )
     await vi.waitFor(
       async () =>
-        expect((await ada(JOBS)).jobs).toMatchObject([
+        expect((await ada(JOBS)).jobs.nodes).toMatchObject([
           { state: 'ACTIVE', attempts: 2, lastError: 'The provider answered 503.' },
         ]),
       { timeout: 10_000, interval: 50 },
     )
-    const {
-      jobs: [stuck],
-    } = await ada(JOBS, { state: 'ACTIVE' })
+    const [stuck] = (await ada(JOBS, { state: 'ACTIVE' })).jobs.nodes
+    const { node } = await ada('query ($id: ID!) { node(id: $id) { __typename ... on Job { id attempts } } }', stuck)
+    expect(node).toEqual({ __typename: 'Job', id: stuck.id, attempts: 2 })
+    expect(await clients.as('stranger')('query ($id: ID!) { node(id: $id) { id } }', { id: `${stuck.id}0` })).toEqual({
+      node: null,
+    })
     expect(stuck.ageSeconds).toBeGreaterThan(3_599)
     expect(Date.parse(stuck.startedAt) - Date.parse(stuck.createdAt)).toBeGreaterThan(3_500_000)
     expect(await ada('{ memoryAudit { waitingJobs queueAgeSeconds } }')).toEqual({
@@ -78,13 +81,13 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     release()
     await vi.waitFor(
       async () =>
-        expect((await ada(JOBS, { state: 'COMPLETED' })).jobs).toMatchObject([
+        expect((await ada(JOBS, { state: 'COMPLETED' })).jobs.nodes).toMatchObject([
           { id: stuck.id, state: 'COMPLETED', attempts: 2, lastError: null },
         ]),
       { timeout: 10_000, interval: 50 },
     )
-    expect(await ada(JOBS, { state: 'WAITING' })).toEqual({ jobs: [] })
-    expect(await ada(JOBS, { first: 0 })).toEqual({ jobs: [] })
+    expect(await ada(JOBS, { state: 'WAITING' })).toEqual({ jobs: { nodes: [] } })
+    expect(await ada(JOBS, { first: 0 })).toEqual({ jobs: { nodes: [] } })
     expect(await clients.failure(JOBS, { first: 1000 })).toMatchObject([{ extensions: { code: 'INVALID_INPUT' } }])
   }, 60_000)
 
@@ -99,7 +102,8 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     const makeProfileDue = async (actor: string) => {
       for (let n = 0; n < 2; n++) await clients.append(conversationId, 'hello', { actor })
       await vi.waitFor(
-        async () => expect((await ada(JOBS)).jobs.map(({ userId }: { userId: string }) => userId)).toContain(actor),
+        async () =>
+          expect((await ada(JOBS)).jobs.nodes.map(({ userId }: { userId: string }) => userId)).toContain(actor),
         { timeout: 10_000, interval: 50 },
       )
     }
@@ -107,14 +111,14 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     for (const actor of ['ada', 'eve', 'finn']) await makeProfileDue(actor)
     await vi.waitFor(
       async () =>
-        expect((await ada(JOBS)).jobs.slice(0, 3)).toMatchObject([
+        expect((await ada(JOBS)).jobs.nodes.slice(0, 3)).toMatchObject([
           { name: 'REFRESH_PROFILE', state: 'ACTIVE', userId: 'ada', conversation: null },
           { state: 'ACTIVE', userId: 'eve' },
           { state: 'WAITING', userId: 'finn', startedAt: null, attempts: 0, lastError: null },
         ]),
       { timeout: 10_000, interval: 50 },
     )
-    expect((await ada(JOBS, { first: 1 })).jobs).toMatchObject([{ userId: 'ada' }])
+    expect((await ada(JOBS, { first: 1 })).jobs.nodes).toMatchObject([{ userId: 'ada' }])
     const {
       memoryAudit: { waitingJobs, queueAgeSeconds },
     } = await ada('{ memoryAudit { waitingJobs queueAgeSeconds } }')
@@ -124,7 +128,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
       `UPDATE pgboss.job SET data = jsonb_set(data, '{tenant}', '"other"') WHERE state = 'created' RETURNING id`,
     )
     expect(rows).toHaveLength(1)
-    expect((await ada(JOBS, { state: 'WAITING' })).jobs).toEqual([])
+    expect((await ada(JOBS, { state: 'WAITING' })).jobs.nodes).toEqual([])
   }, 60_000)
 
   it('lists the jobs of a MEMBERS conversation, and of a user known only from it, for its participants only', async () => {
@@ -139,7 +143,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     const hang = async () => new Promise<never>(() => {})
     stop = await startJobs({ ...clients.deps, automatic }, { ...fakeVerbs, refreshProfileDue: hang })
     const listed = async (actor: string) =>
-      (await clients.as(actor)(JOBS)).jobs.map(
+      (await clients.as(actor)(JOBS)).jobs.nodes.map(
         ({ userId, name }: { userId: string | null; name: string }) => userId ?? name,
       )
     await vi.waitFor(async () => expect(await listed('zoe')).toEqual(expect.arrayContaining(['COMPACT', 'zoe'])), {
@@ -149,7 +153,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     const others = await listed('ada')
     expect(others).not.toContain('zoe')
     expect(
-      (await clients.as('ada')(JOBS)).jobs.map(({ conversation }: { conversation: object }) => conversation),
+      (await clients.as('ada')(JOBS)).jobs.nodes.map(({ conversation }: { conversation: object }) => conversation),
     ).not.toContainEqual(expect.objectContaining({ id }))
     expect(others.length).toBeLessThan((await listed('zoe')).length)
   }, 60_000)

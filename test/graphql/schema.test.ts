@@ -88,6 +88,9 @@ describe('the GraphQL schema', () => {
       'ConversationConnection',
       'FactConnection',
       'FactSourceConnection',
+      'JobConnection',
+      'ParticipantConnection',
+      'SummaryConnection',
       'TurnConnection',
     ])
     for (const connection of connections) {

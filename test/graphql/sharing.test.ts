@@ -60,12 +60,15 @@ describe('sharingOf', () => {
     expect(fieldsWith('PER_VIEWER')).toEqual([
       'Conversation.facts',
       'Conversation.history',
+      'Conversation.lastTurn',
       'Conversation.summaries',
       'Conversation.summarizedThrough',
       'Conversation.summary',
       'Conversation.tokenCount',
       'Conversation.turnCount',
       'Conversation.turns',
+      'Conversation.viewerParticipant',
+      'Conversation.viewerUnreadCount',
       'Fact.sourceConversation',
       'Fact.sourceTurn',
       'Fact.sources',
@@ -115,7 +118,7 @@ describe('selectsOnlyShareable', () => {
     '... on TurnSuperseded { turn { supersededBy { id } } }',
     '... on FactsChanged { facts { supersededBy { id } } }',
     '... on ConversationUpdated { conversation { facts { pageInfo { hasNextPage } } } }',
-    '... on TurnAppended { turn { conversation { participants { unread: unreadCount } } } }',
+    '... on TurnAppended { turn { conversation { participants { nodes { unread: unreadCount } } } } }',
     '... on TurnAppended @skip(if: true) { turn { supersededBy { id } } }',
   ])('is false for { %s }', (selection) => {
     expect(isShared(following(selection))).toBe(false)

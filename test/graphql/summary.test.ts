@@ -18,7 +18,7 @@ const HISTORY = `query ($id: ID!, $limit: Int, $before: Int, $with: Boolean, $as
   }
 } }`
 const SUMMARIES = `query ($id: ID!) { conversation(id: $id) {
-  summary { id toPosition } summarizedThrough { id text } summaries { id } lastSeq
+  summary { id toPosition } summarizedThrough { id text } summaries { nodes { id } } lastSeq
 } }`
 
 describe.each(backends)('summaries on $name', (backend) => {
@@ -68,7 +68,7 @@ describe.each(backends)('summaries on $name', (backend) => {
     const { conversation } = await bob(SUMMARIES, { id: conversationId })
     expect(conversation).toEqual({
       summary: { id: summary.id, toPosition: 6 },
-      summaries: [{ id: summary.id }],
+      summaries: { nodes: [{ id: summary.id }] },
       lastSeq: 9,
       summarizedThrough: { id: turns[3].id, text: 'This is turn 4, about the harbour.' },
     })
@@ -133,7 +133,7 @@ describe.each(backends)('summaries on $name', (backend) => {
     })
     expect((await late.next()).value.conversationEvents).toMatchObject({ seq: 8, __typename: 'TurnAppended' })
     const { conversation } = await clients.as('late')(SUMMARIES, { id: conversationId })
-    expect(conversation).toMatchObject({ summary: null, summaries: [], summarizedThrough: null })
+    expect(conversation).toMatchObject({ summary: null, summaries: { nodes: [] }, summarizedThrough: null })
     const seen = await clients.as('late')('query ($id: ID!) { node(id: $id) { id } }', { id: summary.id })
     expect(seen).toEqual({ node: null })
   })
@@ -215,10 +215,10 @@ describe('an unavailable summarizer', () => {
     })
     const { conversation } = await ada(
       `query ($id: ID!) { conversation(id: $id) {
-      compaction { summarizerModel } summaries { id } } }`,
+      compaction { summarizerModel } summaries { nodes { id } } } }`,
       { id: conversationId },
     )
-    expect(conversation).toEqual({ compaction: { summarizerModel: 'far-away' }, summaries: [] })
+    expect(conversation).toEqual({ compaction: { summarizerModel: 'far-away' }, summaries: { nodes: [] } })
     await ada(`mutation ($input: UpdateConversationInput!) { updateConversation(input: $input) { __typename } }`, {
       input: { conversationId, compaction: { summarizerModel: 'extractive' } },
     })

@@ -191,7 +191,9 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     successor.append(turns(10, 10))
     await vi.waitFor(async () => expect(await extractions()).toBe(2), { timeout: 30_000, interval: 100 })
     await deps.pool.query(`UPDATE pgboss.job SET created_on = created_on - interval '4 minutes' WHERE state = 'active'`)
-    const stuck = (await getJobs(deps, viewer, { state: 'ACTIVE' })).filter(({ name }) => name === 'EXTRACT_FACTS')
+    const stuck = (await getJobs(deps, viewer, { state: 'ACTIVE' })).items.filter(
+      ({ name }) => name === 'EXTRACT_FACTS',
+    )
     expect(stuck).toMatchObject([{ conversationId, attempts: 1 }])
     expect(stuck[0]!.ageSeconds).toBeGreaterThan(240)
     await vi.waitFor(

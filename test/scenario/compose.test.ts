@@ -209,11 +209,11 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
       .poll(
         async () =>
           (
-            await post<{ conversation: { summaries: unknown[] } }>(
-              'query ($id: ID!) { conversation(id: $id) { summaries { id } } }',
+            await post<{ conversation: { summaries: { nodes: unknown[] } } }>(
+              'query ($id: ID!) { conversation(id: $id) { summaries { nodes { id } } } }',
               { id },
             )
-          ).conversation.summaries.length,
+          ).conversation.summaries.nodes.length,
         { timeout: 30_000 },
       )
       .toBeGreaterThan(0)

@@ -11,7 +11,7 @@ const DEMO = 'test/demo/main.ts'
 type ReadResult = {
   conversation: {
     turnCount: number
-    participants: { actor: string; unreadCount: number }[]
+    participants: { nodes: { actor: string; unreadCount: number }[] }
     turns: { edges: { node: { id: string; seq: number; actor: string; text: string; audience: string[] | null } }[] }
   }
 }
@@ -50,7 +50,7 @@ describe.each(backends)('the demo on $name', (backend) => {
       `query Read($conversationId: ID!) {
       conversation(id: $conversationId) {
         turnCount
-        participants { actor unreadCount }
+        participants { nodes { actor unreadCount } }
         turns(first: 50) { edges { node { id seq actor text audience } } }
       }
     }`,
@@ -122,7 +122,7 @@ describe.each(backends)('the demo on $name', (backend) => {
     const unreadCounts = await Promise.all(
       ['ada', 'scout', 'scribe'].map(
         async (actor) =>
-          (await readAs(actor)).conversation.participants.find((each) => each.actor === actor)!.unreadCount,
+          (await readAs(actor)).conversation.participants.nodes.find((each) => each.actor === actor)!.unreadCount,
       ),
     )
     expect(unreadCounts).toEqual([0, 2, 1])

@@ -43,7 +43,7 @@ const cases: Record<string, Case> = {
     `{ conversation(key: "hidden") { id title } }`,
   ],
   'Query.conversations': () => [
-    '{ conversations { edges { cursor node { key title lastSeq turnCount participants { actor } } } pageInfo { hasNextPage } } }',
+    '{ conversations { edges { cursor node { key title lastSeq turnCount participants { nodes { actor } } } } pageInfo { hasNextPage } } }',
     `{ conversations(last: 1, orderBy: ACTIVE) { edges { node { title } } pageInfo { hasPreviousPage } } }`,
     `{ conversations(filter: { search: ${text(MARKER)} }) { edges { node { id } } } }`,
     `{ conversations(filter: { participant: "bob" }) { edges { node { id } } } }`,

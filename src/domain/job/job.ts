@@ -1,8 +1,9 @@
 // Reads a tenant's background jobs for the API: their state, times and last failure.
 
-import { readJobs, type JobRow, type JobState } from '../../store/sql/job/read-jobs.ts'
+import { readJobs, type JobPosition, type JobRow, type JobState } from '../../store/sql/job/read-jobs.ts'
 import type { Platform } from '../platform.ts'
-import { paging } from '../page.ts'
+import { cursorFormat } from '../cursor.ts'
+import { paging, slice, type Page, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
 import { QUEUES, type JobName } from './worker.ts'
 
@@ -14,24 +15,49 @@ export type Job = Omit<JobRow, 'name' | 'key'> & { name: JobName; conversationId
 const NAMES = new Map(Object.entries(QUEUES).map(([name, queue]) => [queue, name as JobName]))
 const ABOUT_CONVERSATIONS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_FACTS'])
 
-type JobsArgs = { first?: number | null; state?: JobState | null }
+const CURSOR = cursorFormat<JobPosition>(
+  ({ rank, order, id }) => `job:${rank}:${order}:${id}`,
+  /^job:([01]):(-?\d{1,16}):([\da-f-]{36})$/,
+  (rank, order, id) => ({ rank: Number(rank), order: Number(order), id }),
+)
+
+/** Returns the cursor of a job. It changes when the job finishes. */
+export const jobCursor = (job: Job): string => CURSOR.encode(job)
+
+function toJob({ name: queue, key, ...row }: JobRow): Job {
+  const name = NAMES.get(queue)!
+  const isAboutConversation = ABOUT_CONVERSATIONS.has(name)
+  return { ...row, name, conversationId: isAboutConversation ? key : null, userId: isAboutConversation ? null : key }
+}
+
+/** A null `state` selects all jobs. */
+export type JobsArgs = Paging & { state?: JobState | null }
 
 /**
- * Returns the tenant's jobs: unfinished jobs, oldest first, then the jobs that ended in the last hour, newest first.
- * Excludes jobs for conversations that the viewer does not see. `first` limits their number (see page.ts); `state`
- * selects the jobs in one state, null selects all.
+ * Returns a page of the tenant's jobs: unfinished jobs, oldest first, then the jobs that ended in the last hour, newest
+ * first. Excludes jobs for conversations that the viewer does not see.
  * @throws InvalidInput
  */
 export async function getJobs(
   { db, limits }: Pick<Platform, 'db' | 'limits'>,
   viewer: Viewer,
-  { first, state }: JobsArgs,
-): Promise<Job[]> {
-  const { size } = paging({ first }, limits.pageSize)
-  const rows = await readJobs(db, viewer, [...NAMES.keys()], state ?? null, size)
-  return rows.map(({ name: queue, key, ...row }) => {
-    const name = NAMES.get(queue)!
-    const isAboutConversation = ABOUT_CONVERSATIONS.has(name)
-    return { ...row, name, conversationId: isAboutConversation ? key : null, userId: isAboutConversation ? null : key }
+  { state, ...args }: JobsArgs,
+): Promise<Page<Job>> {
+  const page = paging(args, limits.pageSize)
+  const rows = await readJobs(db, viewer, [...NAMES.keys()], {
+    state: state ?? null,
+    id: null,
+    after: page.after === null ? null : CURSOR.decode(page.after, 'after'),
+    before: page.before === null ? null : CURSOR.decode(page.before, 'before'),
+    limit: page.size + 1,
+    backwards: page.backwards,
   })
+  return slice(rows.map(toJob), page)
+}
+
+/** Returns the job; null if it does not exist, or the viewer does not see it. `id` is a UUID. */
+export async function getJob({ db }: Pick<Platform, 'db'>, viewer: Viewer, id: string): Promise<Job | null> {
+  const one = { state: null, id, after: null, before: null, limit: 1, backwards: false }
+  const [row] = await readJobs(db, viewer, [...NAMES.keys()], one)
+  return row ? toJob(row) : null
 }

@@ -9,6 +9,8 @@ import {
   type SummaryRow,
 } from '../../store/sql/summary/read-summaries.ts'
 import type { Platform } from '../platform.ts'
+import { cursorFormat } from '../cursor.ts'
+import { paging, slice, type Page, type Paging } from '../page.ts'
 import { kindOf } from '../id.ts'
 import { seesNoneOf, seesAllOf, type Viewer } from '../view.ts'
 
@@ -37,6 +39,28 @@ export async function coveringSummaries(
     else covering.set(conversationId, [toSummary(row)])
   }
   return covering
+}
+
+const CURSOR = cursorFormat<number>(
+  (position) => `summary:${position}`,
+  /^summary:(\d{1,10})$/,
+  (position) => Number(position),
+)
+
+/** Returns the cursor of a summary: the position of the first turn that it covers. */
+export const summaryCursor = ({ fromPosition }: Summary): string => CURSOR.encode(fromPosition)
+
+/** Returns a page of one conversation's `coveringSummaries`. @throws InvalidInput */
+export function pageOfSummaries(
+  { limits }: Pick<Platform, 'limits'>,
+  summaries: readonly Summary[],
+  args: Paging,
+): Page<Summary> {
+  const page = paging(args, limits.pageSize)
+  const after = page.after === null ? -Infinity : CURSOR.decode(page.after, 'after')
+  const before = page.before === null ? Infinity : CURSOR.decode(page.before, 'before')
+  const between = summaries.filter(({ fromPosition }) => fromPosition > after && fromPosition < before)
+  return slice(page.backwards ? between.toReversed() : between, page)
 }
 
 /** Returns the `coveringSummaries` of one conversation; empty if there are none. */

@@ -24,8 +24,8 @@ const NESTED = `{conversation(id:"conv_x"){${HISTORY.repeat(3)} id ${'}}}'.repea
 describe('costOf', () => {
   it.each<[string, string, object, number]>([
     ['leaves and objects', '{ viewer { actor tenant } }', {}, 3],
-    ['the items of a list with a page size', '{ jobs(first: 7) { id } }', {}, 1 + 7 * 2],
-    ['the default of a page size', '{ jobs { id } }', {}, 1 + 50 * 2],
+    ['the items of a list with a page size', '{ jobs(first: 7) { nodes { id } } }', {}, 2 + 7 * 2],
+    ['the default of a page size', '{ jobs { nodes { id } } }', {}, 2 + 50 * 2],
     [
       'the edges of a connection',
       '{ conversations(first: 3) { edges { node { id } } pageInfo { hasNextPage } } }',
@@ -35,7 +35,7 @@ describe('costOf', () => {
     ['a connection backwards', '{ conversations(last: 3) { edges { cursor } } }', {}, 2 + 3 * 2],
     ['a connection without a page size', '{ conversations { edges { cursor } } }', {}, 2 + 50 * 2],
     ['null for an omitted page size', '{ conversations(first: null) { edges { cursor } } }', {}, 2 + 50 * 2],
-    ['a list without a page size', '{ conversation(id: "c") { participants { actor } } }', {}, 2 + LIST_SIZE * 2],
+    ['a list without a page size', '{ node(id: "t") { ... on Turn { parts { __typename } } } }', {}, 2 + LIST_SIZE * 2],
     ['a list of leaves', '{ node(id: "t") { ... on Turn { audience } } }', {}, 2 + LIST_SIZE],
     [
       'nested lists, multiplied',
@@ -55,11 +55,16 @@ describe('costOf', () => {
       {},
       2 + 10 * 2,
     ],
-    ['a variable', 'query ($n: Int) { jobs(first: $n) { id } }', { n: 9 }, 1 + 9 * 2],
-    ['the default of a variable', 'query ($n: Int = 9) { jobs(first: $n) { id } }', {}, 1 + 9 * 2],
-    ['an omitted variable', 'query ($n: Int) { jobs(first: $n) { id } }', {}, 1 + 50 * 2],
-    ['a variable of a wrong type, which fails later', 'query ($n: Int) { jobs(first: $n) { id } }', { n: 'all' }, 101],
-    ['a negative page size, which fails later', '{ jobs(first: -5) { id } }', {}, 1],
+    ['a variable', 'query ($n: Int) { jobs(first: $n) { nodes { id } } }', { n: 9 }, 2 + 9 * 2],
+    ['the default of a variable', 'query ($n: Int = 9) { jobs(first: $n) { nodes { id } } }', {}, 2 + 9 * 2],
+    ['an omitted variable', 'query ($n: Int) { jobs(first: $n) { nodes { id } } }', {}, 2 + 50 * 2],
+    [
+      'a variable of a wrong type, which fails later',
+      'query ($n: Int) { jobs(first: $n) { nodes { id } } }',
+      { n: 'all' },
+      102,
+    ],
+    ['a negative page size, which fails later', '{ jobs(first: -5) { nodes { id } } }', {}, 2],
     [
       'an input in a variable',
       'query ($i: RecallInput!) { recall(input: $i) { ... on Recall { hits { score } } } }',
@@ -80,12 +85,17 @@ describe('costOf', () => {
     ],
     [
       'fragments wherever they are used',
-      '{ a: jobs(first: 2) { ...J } b: jobs(first: 3) { ...J } } fragment J on Job { id name }',
+      '{ a: jobs(first: 2) { nodes { ...J } } b: jobs(first: 3) { nodes { ...J } } } fragment J on Job { id name }',
       {},
-      2 + 5 * 3,
+      2 * 2 + 5 * 3,
     ],
     ['all types of a union', '{ node(id: "x") { ... on Turn { id } ... on Fact { id } } }', {}, 3],
-    ['only the selected one of two operations', 'query A { viewer { actor } } query B { jobs { id } }', {}, 2],
+    [
+      'only the selected one of two operations',
+      'query A { viewer { actor } } query B { jobs { nodes { id } } }',
+      {},
+      2,
+    ],
   ])('counts %s', (_, text, variables, expected) => {
     expect(cost(text, variables as Record<string, unknown>)).toBe(expected)
   })
@@ -130,7 +140,7 @@ describe('the default limits', () => {
 
 function PAGES(conversations: number, turns: number): string {
   return `{ conversations(first: ${conversations}) { edges { cursor node { id title key owner metadata lastSeq turnCount
-    participants { actor kind displayName lastReadSeq }
+    participants { nodes { actor kind displayName lastReadSeq } }
     turns(last: ${turns}) { edges { cursor node { id seq actor role status text parts { ... on TextPart { text } } createdAt } }
       pageInfo { hasPreviousPage startCursor } } } } pageInfo { hasNextPage endCursor } } }`
 }

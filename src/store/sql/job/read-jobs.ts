@@ -27,7 +27,17 @@ export type JobRow = {
   attempts: number
   /** Error of the latest finished attempt; null if it succeeded or there was none. */
   lastError: string | null
+  /** Place in the list: 0 for an unfinished job, 1 for a finished one. */
+  rank: number
+  /** Place within the rank, ascending: a time in µs, negated for finished jobs. */
+  order: number
 }
+
+/** A place in the list, which is in the order of `rank`, `order` and `id`. */
+export type JobPosition = Pick<JobRow, 'rank' | 'order' | 'id'>
+
+/** Stands for the id of a position that is not given. */
+const NO_JOB = '00000000-0000-0000-0000-000000000000'
 
 const isInstalled = async (db: Db): Promise<boolean> => {
   const rows = await db.$queryRaw<{ installed: boolean }[]>`SELECT to_regclass('pgboss.job') IS NOT NULL AS installed`
@@ -42,35 +52,55 @@ const isSeen = (viewer: Viewer): Sql => sql`(
     raw(`c.id IN (SELECT u.conversation_id FROM participant u WHERE u.actor = b.data->>'key')`),
   )}) END)`
 
+type JobsRead = {
+  /** Null means any. */
+  state: JobState | null
+  /** Null means any. */
+  id: string | null
+  after: JobPosition | null
+  before: JobPosition | null
+  limit: number
+  /** Whether the last jobs between the positions are read, in reverse order, and not the first ones. */
+  backwards: boolean
+}
+
 /**
- * The jobs that the viewer sees in the queues `names`, at most `limit`: first the unfinished jobs, oldest first; then
- * the finished jobs, last finished first. A null `state` means any.
+ * The jobs that the viewer sees in the queues `names`: first the unfinished jobs, oldest first; then the finished jobs,
+ * last finished first.
  */
 export async function readJobs(
   db: Db,
   viewer: Viewer,
   names: readonly string[],
-  state: JobState | null,
-  limit: number,
+  { state, id, after, before, limit, backwards }: JobsRead,
 ): Promise<JobRow[]> {
   if (!(await isInstalled(db))) return []
-  const rows = await db.$queryRaw<JobRow[]>`
+  const direction = raw(backwards ? 'DESC' : 'ASC')
+  const rows = await db.$queryRaw<(Omit<JobRow, 'order'> & { order: bigint })[]>`
       SELECT j.id, j.name, j.data->>'key' AS key, j.job_state AS state, j.created_on AS "createdAt",
              j.started_on AS "startedAt",
              extract(epoch FROM coalesce(j.completed_on, now()) - j.created_on)::double precision AS "ageSeconds",
              j.retry_count + (j.started_on IS NOT NULL)::integer AS attempts,
              coalesce(j.output->>'message', j.output->'value'->>'message',
-                      CASE jsonb_typeof(j.output->'value') WHEN 'string' THEN j.output->>'value' END) AS "lastError"
+                      CASE jsonb_typeof(j.output->'value') WHEN 'string' THEN j.output->>'value' END) AS "lastError",
+             j.rank, j.place AS order
       FROM (SELECT *, CASE b.state::text WHEN 'created' THEN 'WAITING' WHEN 'retry' THEN 'RETRYING'
                                          WHEN 'active' THEN 'ACTIVE' WHEN 'completed' THEN 'COMPLETED'
-                                         ELSE 'FAILED' END AS job_state
+                                         ELSE 'FAILED' END AS job_state,
+                   (b.completed_on IS NOT NULL)::integer AS rank,
+                   (extract(epoch FROM coalesce(b.completed_on, b.created_on)) * 1000000)::bigint
+                     * CASE WHEN b.completed_on IS NULL THEN 1 ELSE -1 END AS place
             FROM pgboss.job b
-            WHERE b.name = ANY (${names}::text[]) AND b.data->>'tenant' = ${viewer.tenant}::text AND ${isSeen(viewer)}) j
-      WHERE ${state}::text IS NULL OR j.job_state = ${state}::text
-      ORDER BY j.completed_on IS NOT NULL, CASE WHEN j.completed_on IS NULL THEN j.created_on END,
-               j.completed_on DESC, j.id
+            WHERE b.name = ANY (${names}::text[]) AND b.data->>'tenant' = ${viewer.tenant}::text AND ${isSeen(viewer)}
+              AND (${id}::uuid IS NULL OR b.id = ${id}::uuid)) j
+      WHERE (${state}::text IS NULL OR j.job_state = ${state}::text)
+        AND (${after === null} OR (j.rank, j.place, j.id)
+               > (${after?.rank ?? 0}::integer, ${after?.order ?? 0}::bigint, ${after?.id ?? NO_JOB}::uuid))
+        AND (${before === null} OR (j.rank, j.place, j.id)
+               < (${before?.rank ?? 0}::integer, ${before?.order ?? 0}::bigint, ${before?.id ?? NO_JOB}::uuid))
+      ORDER BY j.rank ${direction}, j.place ${direction}, j.id ${direction}
       LIMIT ${limit}::integer`
-  return rows
+  return rows.map(({ order, ...row }) => ({ ...row, order: Number(order) }))
 }
 
 /** Number of waiting and retrying jobs that the viewer sees. `ageSeconds`: age of the oldest one; null for none. */

@@ -21,7 +21,7 @@ export type ParticipantRow = {
   addressed: boolean
 }
 
-const PARTICIPANT_COLUMNS = raw(`
+export const PARTICIPANT_COLUMNS = raw(`
   p.conversation_id AS "conversationId", p.actor, p.kind, p.display_name AS "displayName",
   p.history AS "historyVisibility", p.joined_at AS "joinedAt", p.left_at AS "leftAt", p.last_read_seq AS "lastReadSeq",
   p.windows, p.addressed`)

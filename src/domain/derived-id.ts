@@ -1,0 +1,52 @@
+// Ids of objects without an id column: a prefix that names the kind of object, and the columns that identify it. Pure.
+
+import { kindOf } from './id.ts'
+
+/** The columns that identify an object. */
+export type DerivedKey =
+  | { kind: 'participant'; conversationId: string; actor: string }
+  | { kind: 'profile'; tenant: string; userId: string }
+  | { kind: 'viewer'; tenant: string; actor: string }
+  | { kind: 'job'; jobId: string }
+
+const CONVERSATION = 'conv_'
+const encode = (text: string) => Buffer.from(text).toString('base64url')
+const decode = (text: string) => Buffer.from(text, 'base64url').toString()
+
+/** Returns the id of the object with this key. */
+export function derivedId(key: DerivedKey): string {
+  switch (key.kind) {
+    case 'participant':
+      return `part_${key.conversationId.slice(CONVERSATION.length)}.${encode(key.actor)}`
+    case 'profile':
+      return `prof_${encode(key.tenant)}.${encode(key.userId)}`
+    case 'viewer':
+      return `view_${encode(key.tenant)}.${encode(key.actor)}`
+    case 'job':
+      return `job_${key.jobId}`
+  }
+}
+
+/** Returns the key of an id that `derivedId` returned; null for any other text. */
+export function derivedKey(id: string): DerivedKey | null {
+  const [, prefix, first, second] = /^(part|prof|view)_([\w-]+)\.([\w-]*)$/.exec(id) ?? []
+  const [, jobId] = /^job_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/.exec(id) ?? []
+  const key = jobId === undefined ? keyOf(prefix, first!, second!) : ({ kind: 'job', jobId } as const)
+  // Other encodings of the same names are not ids, so that an object has one id.
+  return key && derivedId(key) === id ? key : null
+}
+
+function keyOf(prefix: string | undefined, first: string, second: string): DerivedKey | null {
+  switch (prefix) {
+    case 'part': {
+      const conversationId = CONVERSATION + first
+      return kindOf(conversationId) ? { kind: 'participant', conversationId, actor: decode(second) } : null
+    }
+    case 'prof':
+      return { kind: 'profile', tenant: decode(first), userId: decode(second) }
+    case 'view':
+      return { kind: 'viewer', tenant: decode(first), actor: decode(second) }
+    default:
+      return null
+  }
+}

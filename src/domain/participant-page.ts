@@ -1,0 +1,51 @@
+// Lists the participants of conversations in pages, in the order in which they joined last.
+
+import {
+  countParticipants,
+  pageParticipants,
+  type ParticipantPosition,
+} from '../store/sql/participant/page-participants.ts'
+import { cursorFormat } from './cursor.ts'
+import { paging, slice, type Page, type Paging } from './page.ts'
+import { toParticipant, type Participant } from './participant.ts'
+import type { Platform } from './platform.ts'
+import type { Viewer } from './view.ts'
+
+const CURSOR = cursorFormat<ParticipantPosition>(
+  ({ joinedAt, actor }) => `participant:${joinedAt.getTime()}:${actor}`,
+  /^participant:(\d{1,15}):(.{1,200})$/su,
+  (joinedAt, actor) => ({ joinedAt: new Date(Number(joinedAt)), actor }),
+)
+
+/** Returns the cursor of a participant. It changes when the participant joins again. */
+export const participantCursor = (participant: ParticipantPosition): string => CURSOR.encode(participant)
+
+/**
+ * Returns a page of each conversation's present and former participants; a conversation that the viewer does not see has
+ * an empty page. A participant who joins again moves to the end of the list.
+ * @throws InvalidInput
+ */
+export async function pageOfParticipants(
+  deps: Pick<Platform, 'pool' | 'limits'>,
+  viewer: Viewer,
+  conversationIds: readonly string[],
+  args: Paging,
+): Promise<Map<string, Page<Participant>>> {
+  const page = paging(args, deps.limits.pageSize)
+  const rows = await pageParticipants(deps.pool, viewer, conversationIds, {
+    after: page.after === null ? null : CURSOR.decode(page.after, 'after'),
+    before: page.before === null ? null : CURSOR.decode(page.before, 'before'),
+    limit: page.size + 1,
+    backwards: page.backwards,
+  })
+  const byConversation = new Map<string, Participant[]>(conversationIds.map((id) => [id, []]))
+  for (const row of rows) byConversation.get(row.conversationId)!.push(toParticipant(row))
+  return new Map([...byConversation].map(([id, participants]) => [id, slice(participants, page)]))
+}
+
+/** Returns the number of present and former participants of each conversation that the viewer sees. */
+export const countOfParticipants = (
+  { pool }: Pick<Platform, 'pool'>,
+  viewer: Viewer,
+  conversationIds: readonly string[],
+): Promise<Map<string, number>> => countParticipants(pool, viewer, conversationIds)
