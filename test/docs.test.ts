@@ -110,7 +110,9 @@ describe('docs/operations.md', () => {
       `${whole(MESSAGES_PER_SECOND)} per second, ${whole(MESSAGE_BURST)} at once`,
     )
     expect(rows.get('subscriptions of one viewer, Server-Sent Events included')).toBe(whole(VIEWER_SUBSCRIPTIONS))
-    expect(rows.get('data that all WebSocket clients have not read')).toContain(MiB(TOTAL_WAITING_BYTES))
+    expect(rows.get('data that all clients of WebSockets and event streams have not read')).toContain(
+      MiB(TOTAL_WAITING_BYTES),
+    )
     expect(rows.get('pages that readers hold while they catch up')).toContain(MiB(CATCH_UP_BYTES))
     expect(rows.get('page of the journal for a reader that catches up')).toContain(`${JOURNAL_PAGE_BYTES / 1024} KiB`)
   })

@@ -8,7 +8,7 @@ import { SHAREABLE } from './sharing.ts'
 
 type Edge<Item, Of extends Page<Item>> = { node: Item; page: Of }
 
-const PageInfo = builder
+export const PageInfo = builder
   .objectRef<PageShape>('PageInfo')
   .implement({
     description: 'Where a page lies in its list, and how to ask for the next one.',
@@ -38,7 +38,7 @@ const PageInfo = builder
       }),
     }),
   })
-type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unknown>): string }
+export type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unknown>): string }
 
 const PAGE_SIZE = `Defaults to ${DEFAULT_PAGE_SIZE}; at most the server's page size, 200 by default.`
 

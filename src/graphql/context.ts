@@ -179,7 +179,7 @@ const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
   fields: (t) => ({
     k: t.int({ defaultValue: 5, description: 'Turns to quote at most: 1 to 100.' }),
     threshold: t.float({
-      description: 'Minimum similarity of a quoted turn, 0 to 1. Defaults to 0, which excludes nothing.',
+      description: 'Minimum `RecallHit.relevance` of a quoted turn, 0 to 1. Defaults to 0, which excludes nothing.',
     }),
     scope: t.field({
       type: RecallScopeEnum,

@@ -21,7 +21,9 @@ import { getFacts } from '../domain/fact/fact.ts'
 import { NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
 import { readSharedFor, readFor, viewerOf } from './inherited-view.ts'
-import { loadConversationOf, loadPreviousVersion } from './loaders.ts'
+import { atConversation } from './conversation-ref.ts'
+import { ConversationEventTypeEnum } from './event-type.ts'
+import { loadConversationOf, loadPreviousVersion, loadTurn } from './loaders.ts'
 import { PresenceStateEnum } from './presence.ts'
 import type { RequestContext } from './request.ts'
 import { SHAREABLE } from './sharing.ts'
@@ -38,7 +40,7 @@ const ConversationEvent = builder
       seq: t.exposeInt('seq', {
         nullable: true,
         description:
-          "Its number in the conversation's journal, ascending; resume with `after`. Null for what passes and is not kept.",
+          "Its number in the conversation's journal, ascending; pass it as `afterSeq` to resume. Null for what passes and is not kept.",
       }),
       at: t.expose('at', { type: 'DateTime', description: 'When it happened.' }),
     }),
@@ -113,6 +115,15 @@ builder
       start: t.exposeInt('start', { description: "Where the text begins in the turn's, in UTF-16 units." }),
       end: t.exposeInt('end', { description: 'Where it ends: `start` of the next one.' }),
       text: t.exposeString('text', { description: 'The text from `start` up to `end`.' }),
+      turn: t.field({
+        type: 'Turn',
+        nullable: true,
+        description:
+          'The turn as it is now, with its whole text so far: it may be ahead of this delta. Null if the turn no longer '
+          + 'exists, or is no longer in view.',
+        extensions: SHAREABLE,
+        resolve: (event, _, context) => loadTurn(context, viewerOf(context, event), event.turnId),
+      }),
     }),
   })
 
@@ -226,7 +237,7 @@ builder
       + 'on.',
     interfaces,
     fields: (t) => ({
-      resumeAfter: t.exposeInt('resumeAfter', {
+      resumeAfterSeq: t.exposeInt('resumeAfterSeq', {
         description: 'The last entry that was left out: events go on after it.',
       }),
     }),
@@ -238,14 +249,27 @@ builder.subscriptionField('conversationEvents', (t) =>
     description:
       'Everything that happens in a conversation after a journal entry, then live: in order, without gaps or repeats.',
     args: {
-      conversationId: t.arg.id({ required: true, description: 'The conversation to follow.' }),
-      after: t.arg.int({
+      conversationId: t.arg.id({ description: 'Id of the conversation to follow. Exclusive with `conversationKey`.' }),
+      conversationKey: t.arg.string({
+        description: 'Key of the conversation to follow, in place of `conversationId`.',
+      }),
+      afterSeq: t.arg.int({
         description:
-          'The `seq` of the last event at hand; 0 for all there ever was. Without it, only what happens from now on.',
+          'The `seq` of the newest event that the client has; 0 to receive all entries from the first. Omit to receive '
+          + 'only events from now on.',
+      }),
+      types: t.arg({
+        type: [ConversationEventTypeEnum],
+        description:
+          'Types of the events to receive; not empty. `ConversationDeleted` and `Gap` are always received. Omit to '
+          + 'receive all types.',
       }),
       as: t.arg.string({ description: "In whose view; the viewer's when left out." }),
     },
-    subscribe: (_, args, { deps, viewer }) => readEventsOf(deps, viewer, args),
+    async subscribe(_, args, context) {
+      const { deps, viewer } = context
+      return readEventsOf(deps, viewer, await atConversation(context, args, args.as))
+    },
     extensions: SHAREABLE,
     resolve: (event, { as }, context) => readSharedFor(context, viewAs(context.viewer, as), event),
   }),

@@ -2,14 +2,18 @@
 // them to the viewer's view.
 
 import { kindOf } from '../domain/id.ts'
-import { recall, type Recall as Found, type RecallHit as Hit } from '../domain/recall/recall.ts'
+import { MAX_PAGED_HITS } from '../domain/recall/recall-cursor.ts'
+import { DEFAULT_HITS, MAX_HITS, recall, type Recall as Found, type RecallHit as Hit } from '../domain/recall/recall.ts'
 import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
+import { PageInfo, type PageShape } from './connection.ts'
 import { atConversationIfGiven, conversationRef } from './conversation-ref.ts'
 import { readFor } from './inherited-view.ts'
 import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
+
+const HITS_PER_RECALL = MAX_PAGED_HITS.toLocaleString('en-US')
 
 export const RecallScopeEnum = builder.enumType('RecallScope', {
   description: 'Which conversations are searched. Of each, the viewer is shown only what is in their view.',
@@ -65,9 +69,14 @@ const RecallHit = builder
         description: 'What was found, in the view that was asked for.',
         resolve: ({ memory }) => recalled(memory),
       }),
+      relevance: t.exposeFloat('relevance', {
+        description:
+          'Estimated probability that the memory is evidence for the query, 0 to 1; 0.5 means as likely as not. '
+          + 'Comparable between recalls. Calibrated for the default embedder and for words alone.',
+      }),
       score: t.exposeFloat('score', {
         description:
-          'What the order is by: the sum of all that speaks for it. It compares hits of one answer, not of two.',
+          'Weighted sum of the signals, by which hits are sorted. Comparable within one recall only; see `relevance`.',
       }),
       similarity: t.exposeFloat('similarity', {
         nullable: true,
@@ -108,6 +117,12 @@ const RecallPlan = builder
     }),
   })
 
+/** A page of the hits. Its cursors are computed already, because they depend on all hits before them. */
+const pageOf = ({ hasNextPage, hasPreviousPage, startCursor, endCursor }: Found): PageShape => ({
+  page: { items: endCursor === null ? [] : [startCursor, endCursor], hasNextPage, hasPreviousPage },
+  cursorOf: String,
+})
+
 const Recall = builder
   .objectRef<Found>('Recall')
   .implement({
@@ -115,8 +130,15 @@ const Recall = builder
     fields: (t) => ({
       hits: t.field({
         type: [RecallHit],
-        description: 'The best memories, best first: `k` of them where as many fit what was asked for.',
+        description: 'The most relevant memories, best first: `k` of them if as many match.',
         resolve: ({ hits }) => hits,
+      }),
+      pageInfo: t.field({
+        type: PageInfo,
+        description:
+          'Whether more hits follow, and the cursor to read them: pass `endCursor` as `after`. Pages go forward only. '
+          + `After ${HITS_PER_RECALL} hits, \`hasNextPage\` is false even if more match.`,
+        resolve: pageOf,
       }),
       plan: t.field({
         type: RecallPlan,
@@ -135,7 +157,17 @@ const RecallInput = builder.inputType('RecallInput', {
         'A question, or whatever the memories are to be about, in plain words; at most 10,000 characters. It may '
         + 'name a speaker or a time.',
     }),
-    k: t.int({ defaultValue: 10, description: 'Hits at most: 1 to 100.' }),
+    k: t.int({
+      defaultValue: DEFAULT_HITS,
+      description: `Maximum number of hits on this page, 1 to ${MAX_HITS}. Defaults to ${DEFAULT_HITS}.`,
+    }),
+    after: t.string({
+      description:
+        'Cursor after which to continue: `pageInfo.endCursor` of the previous page. Null for the first page. Of the other '
+        + 'inputs, only `k`, `neighbours` and `maxTokens` may differ between pages. Later pages repeat and skip no hit, '
+        + 'even if turns are appended or edited meanwhile, and exclude memories written after the first page. '
+        + `The pages of one recall return at most ${HITS_PER_RECALL} hits.`,
+    }),
     ...conversationRef(t, 'to search, or whose owner has the conversations to search'),
     scope: t.field({
       type: RecallScopeEnum,
@@ -149,8 +181,8 @@ const RecallInput = builder.inputType('RecallInput', {
     }),
     threshold: t.float({
       description:
-        'Minimum similarity of a turn or fact, 0 to 1. Defaults to 0, which excludes nothing. Above 0, turns and facts '
-        + 'without a vector are excluded. Does not apply to summaries.',
+        'Minimum `relevance` of a hit of any kind, 0 to 1. Defaults to 0, which excludes nothing; 0.5 selects hits that '
+        + 'are more likely evidence than not.',
     }),
     actors: t.stringList({
       description: 'Turns by any of these actors, and facts taken from such turns; an empty list matches none.',
@@ -179,7 +211,8 @@ const RecallInput = builder.inputType('RecallInput', {
     }),
     maxTokens: t.int({
       description:
-        'Tokens that hits and neighbours may have together. A hit that does not fit is passed over for the next.',
+        'Maximum number of tokens of the hits and neighbours of a page together. Hits that do not fit are skipped, and '
+        + 'are on a later page if they fit there. Null for no limit.',
     }),
     as: t.string({
       description: "In whose view; the viewer's when left out. It holds for all that is selected below.",

@@ -1,9 +1,10 @@
-// Determines the viewer of a request from two names, x-tenant and x-actor: headers over HTTP; over a WebSocket,
-// connectionParams, or else headers of the upgrade. There is no authentication: any client may act as any actor of any
+// Determines the viewer of a request from two names, x-tenant and x-actor: headers over HTTP, or else parameters of the
+// URL of an event stream; over a WebSocket, connectionParams, or else headers of the upgrade. There is no authentication: any client may act as any actor of any
 // tenant. guard.ts only rejects web pages of other origins.
 //
 // A name is percent-encoded UTF-8 on every transport, so the same text means the same name everywhere. Characters other
-// than ASCII are accepted only in connectionParams, because in a header they would arrive as Latin-1 or not at all.
+// than ASCII are accepted only in connectionParams, because in a header they would arrive as Latin-1 or not at all. In a
+// URL, the names are encoded once, like every other parameter.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { InvalidInput } from '../errors.ts'
@@ -51,8 +52,14 @@ const headerOf = (headers: IncomingHttpHeaders, header: string) => {
   return value ? fromHeader(String(value)) : null
 }
 
-/** Returns the viewer of an HTTP request. @throws InvalidInput for an invalid name */
-export const viewerOfRequest = (headers: IncomingHttpHeaders): Viewer => viewerOf((header) => headerOf(headers, header))
+/**
+ * Returns the viewer of an HTTP request. A header replaces the parameter, because a proxy that authenticates clients sets
+ * headers.
+ * @param parameters the parameters of the URL; null if they do not name the viewer
+ * @throws InvalidInput for an invalid name
+ */
+export const viewerOfRequest = (headers: IncomingHttpHeaders, parameters: URLSearchParams | null = null): Viewer =>
+  viewerOf((header) => headerOf(headers, header) ?? (parameters?.get(header) || null))
 
 /**
  * Returns the viewer of a WebSocket. For each of the two names, connectionParams replace the header of the upgrade.

@@ -1,12 +1,11 @@
 // Sets the code of each failure of a request and, over HTTP, the status: 4xx for mistakes of the client. The exception
 // is an invalid document from a client that accepts only application/json: the GraphQL over HTTP specification asks for
-// 200. If a client accepts only an event stream, a malformed request or one that exceeds a limit is refused before the
-// stream starts; any other failure is an event in the stream.
+// 200. An event stream is refused before it starts if the request is malformed or exceeds a limit; any other failure is
+// an event in the stream (event-stream.ts).
 
 import { getOperationAST, GraphQLError, Kind, type DocumentNode, type ExecutionResult } from 'graphql'
-import { isAsyncIterable, type FetchAPI, type GraphQLParams, type Plugin } from 'graphql-yoga'
+import { isAsyncIterable, type GraphQLParams, type Plugin } from 'graphql-yoga'
 import type { InputIssue } from '../errors.ts'
-import { acceptsStream, isStreamOnly } from './media-types.ts'
 
 /** Status of a response without data, by the code of its first error. Yoga selects the status for other codes. */
 const STATUS: Record<string, number> = {
@@ -27,6 +26,8 @@ const STATUS: Record<string, number> = {
 const BEFORE_STREAM = new Set(['BAD_REQUEST', 'QUERY_TOO_COSTLY', 'RATE_LIMITED', 'LIMIT_REACHED'])
 
 type Http = { status?: number; headers?: Record<string, string> }
+/** The status and headers of a response that refuses an event stream. */
+export type StreamRefusal = Required<Http>
 const httpOf = ({ extensions: { http } }: GraphQLError): Http | undefined => http
 const codeOf = ({ extensions }: GraphQLError) => String(extensions.code)
 
@@ -36,6 +37,17 @@ export function withoutHttp(error: GraphQLError): GraphQLError {
   const { http: _, ...extensions } = error.extensions
   const { message, nodes, source, positions, path, originalError } = error
   return new GraphQLError(message, { nodes, source, positions, path, originalError, extensions })
+}
+
+/** Returns the result as clients receive it. */
+export const resultWithoutHttp = ({ errors, ...rest }: ExecutionResult): ExecutionResult =>
+  errors ? { ...rest, errors: errors.map(withoutHttp) } : rest
+
+/** Returns the status and headers with which the error refuses an event stream; null if it is an event in the stream. */
+export function refusalOfStream(error: GraphQLError): StreamRefusal | null {
+  if (!BEFORE_STREAM.has(codeOf(error))) return null
+  const { status = STATUS[codeOf(error)] ?? 400, headers = {} } = httpOf(error) ?? {}
+  return { status, headers }
 }
 
 /** Returns the path to the invalid value, from graphql-js's message: `Variable "$input" got … at "input.turns[0]"`. */
@@ -70,15 +82,6 @@ const notAcceptable = () =>
     extensions: { code: 'NOT_ACCEPTABLE', http: { status: 406 } },
   })
 
-/** Returns a result processor that responds with the errors as JSON. */
-const asJson =
-  (errors: readonly GraphQLError[], { status = 400, headers = {} }: Http) =>
-  (_: unknown, { Response }: FetchAPI) =>
-    new Response(JSON.stringify({ errors: errors.map(withoutHttp) }), {
-      status,
-      headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
-    })
-
 /** The yoga plugin that sets codes and statuses. */
 export const useFailures = (): Plugin<{ params?: GraphQLParams; request?: Request }> => ({
   onRequestParse({ requestParser, setRequestParser }) {
@@ -102,23 +105,16 @@ export const useFailures = (): Plugin<{ params?: GraphQLParams; request?: Reques
       }
     },
   onSubscribe({ args, setResultAndStopExecution }) {
+    // Only a request that yoga answers has a `request`. Yoga must not start a subscription: event-stream.ts does.
     const { request } = args.contextValue as { request?: Request }
-    // Otherwise yoga would start the subscription, and neither send its events nor end it.
-    if (!request || acceptsStream(request.headers.get('accept'))) return
-    setResultAndStopExecution({ errors: [notAcceptable()] })
+    if (request) setResultAndStopExecution({ errors: [notAcceptable()] })
   },
-  onResultProcess({ request, result, setResult, setResultProcessor }) {
+  onResultProcess({ result, setResult }) {
     if (isAsyncIterable(result) || Array.isArray(result)) return
     const { errors = [], ...rest } = result as ExecutionResult
     const [first] = errors
     if (!first || 'data' in rest) return
     const status = httpOf(first)?.status ?? STATUS[codeOf(first)]
-    if (!isStreamOnly(request.headers.get('accept'))) {
-      if (codeOf(first) in STATUS) setResult({ ...result, extensions: { http: { ...httpOf(first), status } } })
-    } else if (BEFORE_STREAM.has(codeOf(first))) {
-      setResultProcessor(asJson(errors, { ...httpOf(first), status }), 'application/json')
-    } else {
-      setResult({ errors: errors.map(withoutHttp), extensions: { http: { status: 200 } } })
-    }
+    if (codeOf(first) in STATUS) setResult({ ...result, extensions: { http: { ...httpOf(first), status } } })
   },
 })

@@ -1,5 +1,5 @@
 // Renders an event (executes the document and serialises the result) once for many readers: readers with the same
-// document, the same variables (except `after` and `as`) and the same view class get the same bytes. A document that
+// document, the same variables (except `afterSeq`, `types` and `as`) and the same view class get the same bytes. A document that
 // selects a field that is not shareable is rendered once for each actor.
 
 import { createHash } from 'node:crypto'
@@ -25,8 +25,10 @@ import type { RequestContext } from '../graphql/request.ts'
 import { selectsOnlyShareable } from '../graphql/sharing.ts'
 import type { Payload } from './outbox.ts'
 
-/** The shared subscription. Its arguments `after` and `as` select the start and the reader, not the rendering. */
+/** The shared subscription. */
 const FIELD = 'conversationEvents'
+/** Its arguments that select the start, the events and the reader, but do not change how an event is rendered. */
+const SELECTING = new Set(['afterSeq', 'types', 'as'])
 
 /** The analysis of an operation of a document, computed once for all clients that send it. */
 type SharedDocument = {
@@ -35,8 +37,8 @@ type SharedDocument = {
   field: FieldNode
   /** Whether readers with the same view class get the same bytes. */
   isShareable: boolean
-  /** Names of variables that are used only in `after` or `as`. */
-  positional: ReadonlySet<string>
+  /** Names of variables that are used only in the arguments SELECTING. */
+  selecting: ReadonlySet<string>
   /** Digest of the document and the operation's name. */
   key: string
 }
@@ -68,20 +70,20 @@ function analyse(
   if (operation?.operation !== 'subscription' || operation.selectionSet.selections.length !== 1) return null
   if (field?.kind !== Kind.FIELD || field.name.value !== FIELD || field.directives?.length) return null
 
-  const positional = new Set<string>()
+  const selecting = new Set<string>()
   for (const argument of field.arguments ?? []) {
-    if (argument.value.kind === Kind.VARIABLE && ['after', 'as'].includes(argument.name.value)) {
-      positional.add(argument.value.name.value)
+    if (argument.value.kind === Kind.VARIABLE && SELECTING.has(argument.name.value)) {
+      selecting.add(argument.value.name.value)
     }
   }
   const usedElsewhere = new Set<string>()
   visit(document, {
     VariableDefinition: () => false,
     Argument: (node, _key, _parent, _path, ancestors) =>
-      ancestors.at(-1) === field && ['after', 'as'].includes(node.name.value) ? false : undefined,
+      ancestors.at(-1) === field && SELECTING.has(node.name.value) ? false : undefined,
     Variable: (node) => void usedElsewhere.add(node.name.value),
   })
-  for (const name of usedElsewhere) positional.delete(name)
+  for (const name of usedElsewhere) selecting.delete(name)
 
   const key = createHash('sha256')
     .update(`${operationName ?? ''}\n${print(document)}`)
@@ -90,7 +92,7 @@ function analyse(
     document,
     operation,
     field,
-    positional,
+    selecting,
     key,
     isShareable: selectsOnlyShareable(schema, document, operationName ?? undefined),
   }
@@ -119,7 +121,7 @@ export function rendering(
   limits: OperationLimits,
 ): Rendering {
   const error = costError(args, limits)
-  const variables = Object.entries(args.variableValues ?? {}).filter(([name]) => !shared.positional.has(name))
+  const variables = Object.entries(args.variableValues ?? {}).filter(([name]) => !shared.selecting.has(name))
   const masked = (result: ExecutionResult) => (result.errors ? { ...result, errors: result.errors.map(mask) } : result)
   return {
     key: `${shared.key} ${JSON.stringify(variables)}`,

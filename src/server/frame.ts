@@ -1,24 +1,44 @@
-// Headers of WebSocket frames sent by a server. Each frame is one unmasked, uncompressed text message (RFC 6455 §5.2).
-// The header is written separately, because many sockets share the payload.
+// How the messages of an outbox are framed: as WebSocket frames, or as events of an event stream. The frame is written
+// around the payload, because many clients share the payload.
+
+/** A message is a header, the content, and at the end of the content the same closing bytes for every message. */
+export type Framing = {
+  /** Returns the size in bytes of the header for `contentBytes`, closing included. */
+  headerSize(contentBytes: number): number
+  /** Writes the header at `offset`; returns the offset of the content. */
+  writeHeader(into: Buffer, offset: number, contentBytes: number): number
+  readonly closing: Buffer
+}
 
 const FINAL_TEXT = 0x81
 
-/** Returns the size in bytes of the frame header for a payload of `payloadBytes`. */
-export const headerSize = (payloadBytes: number) => (payloadBytes < 126 ? 2 : payloadBytes < 65_536 ? 4 : 10)
+/**
+ * Frames sent by a server: each is one unmasked, uncompressed text message (RFC 6455 §5.2). The content is a JSON object
+ * whose last property is the payload.
+ */
+export const WEBSOCKET: Framing = {
+  headerSize: (contentBytes) => (contentBytes < 126 ? 2 : contentBytes < 65_536 ? 4 : 10),
+  writeHeader(into, offset, contentBytes) {
+    into[offset] = FINAL_TEXT
+    if (contentBytes < 126) {
+      into[offset + 1] = contentBytes
+      return offset + 2
+    }
+    if (contentBytes < 65_536) {
+      into[offset + 1] = 126
+      into.writeUInt16BE(contentBytes, offset + 2)
+      return offset + 4
+    }
+    into[offset + 1] = 127
+    into.writeBigUInt64BE(BigInt(contentBytes), offset + 2)
+    return offset + 10
+  },
+  closing: Buffer.from('}'),
+}
 
-/** Writes the header at `offset`; returns the offset of the payload. */
-export function writeHeader(into: Buffer, offset: number, payloadBytes: number): number {
-  into[offset] = FINAL_TEXT
-  if (payloadBytes < 126) {
-    into[offset + 1] = payloadBytes
-    return offset + 2
-  }
-  if (payloadBytes < 65_536) {
-    into[offset + 1] = 126
-    into.writeUInt16BE(payloadBytes, offset + 2)
-    return offset + 4
-  }
-  into[offset + 1] = 127
-  into.writeBigUInt64BE(BigInt(payloadBytes), offset + 2)
-  return offset + 10
+/** Events of an event stream (HTML §9.2.5). The payload is JSON, which has no line break, so it is one line of data. */
+export const EVENT_STREAM: Framing = {
+  headerSize: () => 0,
+  writeHeader: (_, offset) => offset,
+  closing: Buffer.from('\n\n'),
 }

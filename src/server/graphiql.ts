@@ -33,7 +33,7 @@ mutation CreateConversation {
 # 2. Watch it live: set the conversation's id in the variables,
 # run this, then append a turn in the next tab.
 subscription Watch($conversationId: ID!) {
-  conversationEvents(conversationId: $conversationId, after: 0) {
+  conversationEvents(conversationId: $conversationId, afterSeq: 0) {
     __typename
     seq
     ... on TurnAppended { turn { actor text } }

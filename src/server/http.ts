@@ -10,14 +10,15 @@ import { InvalidInput } from '../errors.ts'
 import type { Viewer } from '../domain/view.ts'
 import { viewerOfRequest } from './auth.ts'
 import { createBodyGate, type BodyGate } from './body-gate.ts'
+import { createEventStreams } from './event-stream.ts'
 import { answerGraphiQL, asksForGraphiQL, GRAPHIQL_PATH } from './graphiql-page.ts'
 import { createRejectionLog, forgeryRefusal, rejectionOf, type Rejection } from './guard.ts'
 import { createHealthReport, type HealthReport } from './health.ts'
 import { createDocumentCache } from './known-documents.ts'
-import { mediaRefusal } from './media-types.ts'
+import { asksForStream, mediaRefusal } from './media-types.ts'
 import { answerPost } from './post.ts'
 import { refuse, UNKNOWN_PATH, type Refusal } from './refuse.ts'
-import { targetOf } from './target.ts'
+import { searchOf, targetOf } from './target.ts'
 import { closeStalled } from './write-timeout.ts'
 import { attachWebSockets } from './ws.ts'
 import { createYogaServer, maskWith } from './yoga.ts'
@@ -26,8 +27,8 @@ export type Server = {
   /** Starts listening and resolves with the port. Rejects if the port is in use. */
   listen(): Promise<number>
   /**
-   * Accepts no more connections, waits for running requests, and closes WebSockets with 1001, so that clients reconnect
-   * to another process. Resolves when all connections are closed, at most SHUTDOWN_SECONDS later.
+   * Accepts no more connections, waits for running requests, closes WebSockets with 1001, and ends event streams, so that
+   * clients reconnect to another process. Resolves when all connections are closed, at most SHUTDOWN_SECONDS later.
    */
   close(): Promise<void>
 }
@@ -51,13 +52,14 @@ type Services = {
 }
 
 /** Returns the viewer of a request for GraphQL, or the refusal of the request by its method or headers. */
-function identify({ method, headers }: IncomingMessage): Viewer | Refusal {
+function identify({ method, headers, url }: IncomingMessage): Viewer | Refusal {
   // A preflight has neither a media type nor the names of the viewer. Yoga answers it.
   if (method === 'OPTIONS') return viewerOfRequest({})
   const refusal = mediaRefusal(method, headers) ?? forgeryRefusal(headers)
   if (refusal) return refusal
   try {
-    return viewerOfRequest(headers)
+    // An EventSource cannot set headers.
+    return viewerOfRequest(headers, method === 'GET' && asksForStream(headers.accept) ? searchOf(url) : null)
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error
     const { code, message, issues } = error
@@ -111,17 +113,26 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const mask = maskWith(deps)
   const documents = createDocumentCache()
   const yoga = createYogaServer(deps, config, mask, documents)
-  const posts = { yoga, documents, mask, gates: deps.gates }
+  const streams = createEventStreams({ deps, config, yoga, mask })
+  const posts = { yoga, documents, mask, gates: deps.gates, streams, isFast: config.fastPost }
   const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes })
   let draining = false
+  const fail = (response: ServerResponse) => (error: unknown) =>
+    refuse(response, { status: 500, code: 'INTERNAL_SERVER_ERROR', message: mask(error).message })
   const services: Services = {
     config,
     health: createHealthReport(health, deps.log),
     bodies,
     isDraining: () => draining,
     answer(request, response, viewer) {
-      if (request.method === 'POST' && config.fastPost) answerPost(posts, viewer, request, response)
-      else void yoga(request, response, { viewer })
+      if (request.method === 'POST') return answerPost(posts, viewer, request, response)
+      if (request.method !== 'GET' || !asksForStream(request.headers.accept)) {
+        return void yoga(request, response, { viewer })
+      }
+      const answered = streams.answer(viewer, request, response, null)
+      answered
+        .then((isAnswered) => (isAnswered ? undefined : yoga(request, response, { viewer })))
+        .catch(fail(response))
     },
     logRejection: createRejectionLog(deps.log, config),
   }
@@ -133,10 +144,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
       connectionsCheckingInterval: CHECK_MS,
     },
     (request, response) => {
-      handle(services, request, response).catch((error: unknown) => {
-        const { message } = mask(error)
-        refuse(response, { status: 500, code: 'INTERNAL_SERVER_ERROR', message })
-      })
+      handle(services, request, response).catch(fail(response))
     },
   )
   http.maxConnections = MAX_CONNECTIONS
@@ -156,7 +164,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
       draining = true
       const closed = Promise.all([new Promise((resolve) => http.close(resolve)), sockets.close()])
       http.closeIdleConnections()
-      // Server-Sent Events responses do not end by themselves.
+      streams.close()
       const forceClose = setTimeout(() => http.closeAllConnections(), config.shutdownMs)
       await closed
       clearTimeout(forceClose)

@@ -1,4 +1,4 @@
-// The methods and media types that /graphql accepts, and whether a response is an event stream, as yoga decides it.
+// The methods and media types that /graphql accepts, and whether a client asks for an event stream.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Refusal } from './refuse.ts'
@@ -38,7 +38,7 @@ const MAX_CACHED = 100
 /** Maximum length of a cached Accept header, in characters. */
 const MAX_CACHED_LENGTH = 200
 
-function acceptedTypes(header: string | null | undefined): string[] {
+function acceptedTypes(header: string | undefined): string[] {
   const accept = header || '*/*'
   let types = cached.get(accept)
   if (!types) {
@@ -48,11 +48,22 @@ function acceptedTypes(header: string | null | undefined): string[] {
   return types
 }
 
-/** Whether the client accepts an event stream, in which the results of a subscription are sent. */
-export const acceptsStream = (accept: string | null | undefined) => acceptedTypes(accept).includes(STREAM)
-
 /** Whether the client accepts only an event stream, so that any result is sent as an event. */
-export const isStreamOnly = (accept: string | null | undefined) => acceptedTypes(accept).at(-1) === STREAM
+export const isStreamOnly = (accept: string | undefined) => acceptedTypes(accept).at(-1) === STREAM
+
+/**
+ * Whether the client asks for an event stream if the operation is a subscription: it names event streams among the
+ * answers that it accepts, or accepts only them.
+ */
+export const asksForStream = (accept: string | undefined): boolean =>
+  acceptedTypes(accept).includes(STREAM) && (accept?.toLowerCase().includes(STREAM) === true || isStreamOnly(accept))
+
+/** Returns the media type of a Content-Type header, without parameters. */
+const mediaTypeOf = (type = '') => type.split(';', 1)[0]!.trim().toLowerCase()
+
+/** Whether the body is JSON. */
+export const isJson = (headers: IncomingHttpHeaders) =>
+  ['application/json', 'application/graphql+json'].includes(mediaTypeOf(headers['content-type']))
 
 /** Returns the refusal of a request by its method and media types, or null. */
 export function mediaRefusal(method: string | undefined, headers: IncomingHttpHeaders): Refusal | null {
@@ -61,8 +72,8 @@ export function mediaRefusal(method: string | undefined, headers: IncomingHttpHe
     const message = `The method ${method} is not supported. Send the operation by POST, or a query by GET.`
     return { status: 405, code: 'METHOD_NOT_ALLOWED', message, allow: 'GET, POST' }
   }
-  const [type = ''] = (headers['content-type'] ?? '').split(';', 1)
-  if (method === 'POST' && !BODY_TYPES.has(type.trim().toLowerCase())) {
+  const type = mediaTypeOf(headers['content-type'])
+  if (method === 'POST' && !BODY_TYPES.has(type)) {
     const message = `The media type ${JSON.stringify(type)} is not supported. Send the operation as application/json.`
     return { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message }
   }

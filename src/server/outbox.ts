@@ -1,9 +1,9 @@
-// The frames waiting for one socket. Frames that wait together are written together; a frame whose payload is not
-// ready delays all later frames. Senders that respect `isFull` keep at most about MAX_WAITING_BYTES for a slow socket,
+// The frames waiting for one client: a WebSocket, or a response that is an event stream. Frames that wait together are
+// written together; a frame whose payload is not ready delays all later frames. Senders that respect `isFull` keep at most about MAX_WAITING_BYTES for a slow socket,
 // and less while the frames for all sockets of the process use much of TOTAL_WAITING_BYTES.
 
-import type { Duplex } from 'node:stream'
-import { headerSize, writeHeader } from './frame.ts'
+import type { Writable } from 'node:stream'
+import type { Framing } from './frame.ts'
 
 /** The body of a message, shared by all its recipients. `bytes` is null until `ready` resolves. */
 export type Payload = {
@@ -14,7 +14,7 @@ export type Payload = {
 }
 
 export type Outbox = {
-  /** Adds a message made of `prefix`, the payload and a closing brace. */
+  /** Adds a message made of `prefix`, the payload and the framing's closing bytes. */
   add(prefix: Buffer, payload: Payload): void
   /** Writes the ready frames immediately. */
   flush(): void
@@ -64,8 +64,6 @@ export const waitingBytes = (): number => totalWaiting
  */
 const GATHER_MS = { min: 2, max: 10 }
 
-const CLOSING = 0x7d // }
-
 type Frame = { prefix: Buffer; payload: Payload }
 
 /** Approximate size in bytes. */
@@ -110,23 +108,23 @@ function createScheduler(flush: () => void): () => void {
   }
 }
 
-/** Returns the first `count` frames with their headers, `total` bytes together. Their payloads are ready. */
-function join(frames: readonly Frame[], count: number, total: number): Buffer {
+/** Returns the first `count` frames, `total` bytes together. Their payloads are ready. */
+function join({ writeHeader, closing }: Framing, frames: readonly Frame[], count: number, total: number): Buffer {
   const out = Buffer.allocUnsafe(total)
   let offset = 0
   for (let index = 0; index < count; index++) {
     const { prefix, payload } = frames[index]!
     const bytes = payload.bytes!
-    offset = writeHeader(out, offset, prefix.length + bytes.length + 1)
+    offset = writeHeader(out, offset, prefix.length + bytes.length + closing.length)
     offset += prefix.copy(out, offset)
     offset += bytes.copy(out, offset)
-    out[offset++] = CLOSING
+    offset += closing.copy(out, offset)
   }
   return out
 }
 
 /** Pending promises and their conditions, which are checked after every change that may fulfil one. */
-function createWaiters(socket: Duplex) {
+function createWaiters(socket: Writable) {
   let waiters: { until(): boolean; resolve(): void }[] = []
   return {
     wait: (until: () => boolean) => new Promise<void>((resolve) => void waiters.push({ until, resolve })),
@@ -139,7 +137,8 @@ function createWaiters(socket: Duplex) {
   }
 }
 
-export function createOutbox(socket: Duplex): Outbox {
+/** @param socket receives the frames: the socket of a WebSocket, or a response */
+export function createOutbox(socket: Writable, framing: Framing): Outbox {
   let waiting: Frame[] = []
   let size = 0
   /** The part of `totalWaiting` that belongs to this socket. */
@@ -170,7 +169,7 @@ export function createOutbox(socket: Duplex): Outbox {
   }
 
   function flush(): void {
-    if (socket.destroyed) {
+    if (socket.destroyed || socket.writableEnded) {
       waiting = []
       size = 0
     }
@@ -179,12 +178,12 @@ export function createOutbox(socket: Duplex): Outbox {
     while (ready < waiting.length) {
       const { prefix, payload } = waiting[ready]!
       if (payload.bytes === null) break
-      const length = prefix.length + payload.bytes.length + 1
-      total += headerSize(length) + length
+      const length = prefix.length + payload.bytes.length + framing.closing.length
+      total += framing.headerSize(length) + length
       ready += 1
     }
     if (ready > 0) {
-      const out = join(waiting, ready, total)
+      const out = join(framing, waiting, ready, total)
       waiting = ready === waiting.length ? [] : waiting.slice(ready)
       size = waiting.reduce((sum, frame) => sum + sizeOf(frame), 0)
       socket.write(out)

@@ -4,7 +4,8 @@
 
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import { CloseCode, MessageType, parseMessage, type SubscribePayload } from 'graphql-ws'
-import { withoutHttp } from './failures.ts'
+import { resultWithoutHttp, withoutHttp } from './failures.ts'
+import { isIterable, isRefused, type Outcome } from './operation.ts'
 
 /** Maximum number of concurrent operations per socket, subscriptions included. */
 const MAX_OPERATIONS = 100
@@ -30,9 +31,6 @@ export type Operation = {
   isLive: boolean
 }
 
-/** Errors that prevented an operation from running; its result; or the results of a subscription. */
-export type Outcome = readonly GraphQLError[] | ExecutionResult | AsyncIterable<ExecutionResult>
-
 export type Handlers = {
   /** Returns null to accept the connection, or the close code and reason to refuse it. */
   connect(parameters: Record<string, unknown>): { code: number; reason: string } | null
@@ -52,12 +50,6 @@ export type Protocol = {
 }
 
 type Running = Operation & { iterator: AsyncIterator<ExecutionResult> | null }
-
-const isIterable = (outcome: Outcome): outcome is AsyncIterable<ExecutionResult> => Symbol.asyncIterator in outcome
-const isRefused = (outcome: Outcome): outcome is readonly GraphQLError[] => Array.isArray(outcome)
-
-const payloadOf = ({ errors, ...rest }: ExecutionResult) =>
-  errors ? { ...rest, errors: errors.map(withoutHttp) } : rest
 
 const tooManyOperations = () =>
   new GraphQLError(`This socket already runs ${MAX_OPERATIONS} operations: complete one, or open another socket.`, {
@@ -93,7 +85,7 @@ function createOperations({ send }: Pick<Wire, 'send'>, { run, mask }: Pick<Hand
     while (operation.isLive) {
       const { done, value } = await iterator.next()
       if (done) return
-      await answer(operation, MessageType.Next, payloadOf(value))
+      await answer(operation, MessageType.Next, resultWithoutHttp(value))
     }
   }
 
@@ -107,7 +99,7 @@ function createOperations({ send }: Pick<Wire, 'send'>, { run, mask }: Pick<Hand
         const outcome = await run(operation, payload)
         if (isRefused(outcome)) return await finish(operation, MessageType.Error, outcome.map(withoutHttp))
         if (isIterable(outcome)) await answerAll(operation, outcome)
-        else await answer(operation, MessageType.Next, payloadOf(outcome))
+        else await answer(operation, MessageType.Next, resultWithoutHttp(outcome))
         await finish(operation, MessageType.Complete)
       } catch (error) {
         await finish(operation, MessageType.Error, [mask(error)])

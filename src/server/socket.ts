@@ -7,6 +7,7 @@ import type { WebSocket } from 'ws'
 import type { Deps } from '../domain/deps.ts'
 import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
+import { WEBSOCKET } from './frame.ts'
 import { createMessageRate, MESSAGES_PER_SECOND } from './message-rate.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 import { createProtocol, type Handlers } from './protocol.ts'
@@ -41,7 +42,7 @@ export function openSocket(
   leaveUnconnected: () => void,
   handlersOf: (extra: Extra) => Handlers,
 ): void {
-  const outbox = createOutbox(socket)
+  const outbox = createOutbox(socket, WEBSOCKET)
   let hasFailed = false
   /** Closes the socket and logs the reason. Further calls do nothing. */
   function refuse(reason: string): void {

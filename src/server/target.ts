@@ -9,6 +9,9 @@ export type Target = {
   host: string | null
 }
 
+/** Returns the parameters in the query of a URL that starts with a path. */
+export const searchOf = (url = ''): URLSearchParams => new URLSearchParams(url.split('?').slice(1).join('?'))
+
 /** Returns the target; null if it is invalid. */
 export function targetOf(url: string | undefined): Target | null {
   if (url === '*') return { path: '*', url, host: null }

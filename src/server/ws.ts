@@ -1,35 +1,15 @@
-// GraphQL over WebSocket on /graphql, by protocol.ts. Operations use yoga's plugins and error masking. A subscription
-// to a conversation's events is not executed for each client: fan-out.ts renders its payloads, which are written
-// directly to the socket.
+// GraphQL over WebSocket on /graphql: refuses upgrades and sockets, and connects protocol.ts with operation.ts, which
+// runs the operations.
 
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import {
-  getArgumentValues,
-  getOperationAST,
-  getVariableValues,
-  OperationTypeNode,
-  type DocumentNode,
-  type ExecutionArgs,
-  type ExecutionResult,
-  type GraphQLError,
-} from 'graphql'
 import { CloseCode, handleProtocols, type SubscribePayload } from 'graphql-ws'
 import { WebSocketServer } from 'ws'
-import type { ServerConfig } from './server-config.ts'
-import type { Deps } from '../domain/deps.ts'
-import type { Sink } from '../domain/event/follow.ts'
-import { readInto, type Subscription } from '../domain/event/reader.ts'
-import { createPushIterator } from '../domain/push-iterator.ts'
-import type { Viewer } from '../domain/view.ts'
-import { admit } from '../graphql/limits/execute.ts'
-import { createRequestContext } from '../graphql/request.ts'
 import { viewerOfConnection } from './auth.ts'
-import { payloadOf, rendering, sharedDocument, type Rendering } from './fan-out.ts'
 import { rejectionOf, type Rejection } from './guard.ts'
-import type { Operation, Outcome } from './protocol.ts'
+import { prepareOperation, type OperationServices, type Outcome } from './operation.ts'
+import type { Operation } from './protocol.ts'
 import { BUSY, refuseUpgrade, UNKNOWN_PATH, type Refusal } from './refuse.ts'
-import type { Yoga } from './yoga.ts'
 import { openSocket, TOO_MANY_REQUESTS, type Extra } from './socket.ts'
 import { createTally, type Tally } from '../domain/event/tally.ts'
 import { targetOf } from './target.ts'
@@ -37,11 +17,7 @@ import { targetOf } from './target.ts'
 /** Maximum number of sockets whose clients have not sent `connection_init`: for one address, and for the process. */
 const UNCONNECTED = { perKey: 1_000, total: 2_000 }
 
-type Services = {
-  deps: Deps
-  config: ServerConfig
-  yoga: Yoga
-  mask(error: unknown): GraphQLError
+type Services = OperationServices & {
   /** Logs a rejected upgrade. */
   logRejection(rejection: Rejection): void
 }
@@ -124,82 +100,22 @@ function connect(
   return null
 }
 
-/** Runs one operation with yoga's plugins. */
-async function run(
+/** Runs one operation; its events are added to the socket's outbox. */
+function run(
   services: Services,
-  extra: Extra,
+  { viewer, holder, outbox, isGone }: Extra,
   operation: Operation,
   payload: SubscribePayload,
 ): Promise<Outcome> {
-  const enveloped = services.yoga.getEnveloped({
-    viewer: extra.viewer!,
-    holder: extra.holder,
-    isGone: () => extra.isGone() || !operation.isLive,
-    params: payload,
-  })
-  const { schema, parse, validate, contextFactory } = enveloped
-  let document: DocumentNode
-  try {
-    document = parse(payload.query) as DocumentNode
-  } catch (error) {
-    return [services.mask(error)]
-  }
-  const errors = validate(schema, document) as readonly GraphQLError[]
-  if (errors.length) return errors
-  const { operationName, variables: variableValues } = payload
-  const contextValue = await contextFactory()
-  const args: ExecutionArgs = { schema, document, operationName, variableValues, contextValue }
-  if (getOperationAST(document, operationName)?.operation !== OperationTypeNode.SUBSCRIPTION) {
-    return enveloped.execute(args) as Promise<ExecutionResult>
-  }
-  const shared = sharedDocument(schema, document, operationName)
-  if (!shared) return enveloped.subscribe(args) as Promise<AsyncIterable<ExecutionResult> | ExecutionResult>
-  const limits = services.config.operationLimits
-  const refused = await admit(services.deps, extra.viewer!, args, limits)
-  if (refused) return { errors: [refused] }
-  const { errors: invalid, coerced } = getVariableValues(
-    schema,
-    shared.operation.variableDefinitions ?? [],
-    variableValues ?? {},
-  )
-  if (invalid) return { errors: invalid.map(services.mask) }
-  const field = schema.getSubscriptionType()!.getFields()[shared.field.name.value]!
-  try {
-    const input = getArgumentValues(field, shared.field, coerced) as Subscription
-    const contextOf = (viewer: Viewer) => createRequestContext(services.deps, viewer, null, limits)
-    const renderer = rendering(shared, args, contextOf, services.mask, limits)
-    return await deliver(services.deps, extra, operation, input, renderer)
-  } catch (error) {
-    return { errors: [services.mask(error)] }
-  }
-}
-
-/** Writes the conversation's events to the socket. The returned iterable is empty, and ends with the subscription. */
-async function deliver(
-  deps: Deps,
-  { outbox, viewer }: Extra,
-  operation: Operation,
-  input: Subscription,
-  renderer: Rendering,
-): Promise<AsyncIterable<ExecutionResult>> {
   const prefix = Buffer.from(`{"id":${JSON.stringify(operation.id)},"type":"next","payload":`)
-  const ending = createPushIterator<never>(1)
-  if (!operation.isLive) {
-    ending.end()
-    return ending.iterate(() => {})
+  const client = {
+    viewer: viewer!,
+    holder,
+    operation,
+    isGone: () => isGone() || !operation.isLive,
+    outbox,
+    prefixOf: () => prefix,
+    resumeAfter: null,
   }
-  const stop = await readInto(deps, viewer!, input, (reader): Sink => ({
-    push(event, view) {
-      // The client may have completed the operation while its subscription was starting.
-      if (operation.isLive) outbox.add(prefix, payloadOf(event, view, reader, renderer))
-    },
-    isFull: () => outbox.isFull(),
-    drained: () => outbox.drained(),
-    end(error) {
-      // Wait, so that the protocol's 'complete' is sent after the last event.
-      if (error === undefined) void outbox.emptied().then(() => ending.end())
-      else ending.end(error)
-    },
-  }))
-  return ending.iterate(stop)
+  return prepareOperation(services, client, payload).run()
 }

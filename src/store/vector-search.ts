@@ -18,6 +18,8 @@ export type SearchFilter = {
   until?: Date | null
   /** A JSON object that the turn's metadata must contain. */
   metadata?: object | null
+  /** Excludes turns whose first version was written later, by the database's clock. */
+  writtenBy?: Date | null
 }
 
 /** Whether the search compared every candidate (EXACT), or only those that an index returned (APPROXIMATE). */

@@ -9,7 +9,7 @@ import type { Target } from './target.ts'
 const LARGE_TURNS = 100
 const LARGE_UNITS = 250_000
 const SUBSCRIPTION = `subscription ($id: ID!) {
-  conversationEvents(conversationId: $id, after: 0) { ... on TurnAppended { turn { text } } }
+  conversationEvents(conversationId: $id, afterSeq: 0) { ... on TurnAppended { turn { text } } }
 }`
 
 async function openSocket({ port }: Target): Promise<WebSocket> {

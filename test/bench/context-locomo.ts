@@ -6,53 +6,16 @@ import { pino } from 'pino'
 import { loadConfig } from '../../src/config/config.ts'
 import { createDeps } from '../../src/deps.ts'
 import { buildContext, type BuildContextInput } from '../../src/domain/context/build.ts'
-import { createConversation } from '../../src/domain/conversation.ts'
-import type { Deps } from '../../src/domain/deps.ts'
 import { summarize } from '../../src/domain/summary/compact.ts'
-import { appendTurns } from '../../src/domain/turn/append.ts'
-import { contentOf, readConversation, type Conversation } from './locomo.ts'
+import { importTurns, waitForVectors } from './import-locomo.ts'
+import { readConversation } from './locomo.ts'
 import { median, note, table } from './figures.ts'
 
 const BUDGETS = [500, 2_000, 8_000]
 /** Minimum share of the evidence in a context with recall, in percent. */
 const TARGET = 65
-const BATCH = 500
 
 const viewer = { tenant: 'default', actor: 'importer' }
-
-async function importInto(
-  deps: Deps,
-  { speakers, turns }: Conversation,
-): Promise<{ conversationId: string; ids: Map<string, string> }> {
-  const {
-    conversation: { id: conversationId },
-  } = await createConversation(deps, viewer, { participants: speakers.map((actor) => ({ actor })) })
-  const ids = new Map<string, string>()
-  for (let from = 0; from < turns.length; from += BATCH) {
-    const part = turns.slice(from, from + BATCH)
-    const { turns: written } = await appendTurns(deps, viewer, {
-      conversationId,
-      turns: part.map((turn) => ({
-        actor: turn.speaker,
-        role: 'USER',
-        content: contentOf(turn),
-        createdAt: new Date(turn.at),
-      })),
-    })
-    written.forEach(({ id }, index) => ids.set(part[index]!.id, id))
-  }
-  return { conversationId, ids }
-}
-
-/** Waits until every turn is embedded. */
-async function waitForVectors(deps: Deps, conversationId: string): Promise<void> {
-  deps.embedding.nudge([conversationId])
-  for (;;) {
-    const { remaining } = await deps.embedding.progress()
-    if (remaining === 0) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-}
 
 const files = process.argv.slice(2)
 if (files.length === 0) {
@@ -66,8 +29,9 @@ const { deps, close } = await createDeps(
 const rows: string[][] = []
 let withinBudget = true
 for (const conversation of files.map(readConversation)) {
-  const { conversationId, ids } = await importInto(deps, conversation)
-  await waitForVectors(deps, conversationId)
+  const { conversationId, written } = await importTurns(deps, viewer, conversation.speakers, conversation.turns)
+  const ids = new Map(conversation.turns.map((turn, i) => [turn.id, written[i]!.id]))
+  await waitForVectors(deps, [conversationId])
   const build = (more: Partial<BuildContextInput>) =>
     buildContext(deps, viewer, { conversationId, tokenBudget: 2_000, ...more })
 

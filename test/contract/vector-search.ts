@@ -255,7 +255,27 @@ export function vectorSearchContract(
       expect(await found({ until: onDay(2).createdAt })).toEqual([a])
       expect(await found({ metadata: { topic: 'cats' } })).toEqual([a])
       expect(await found({ actors: ['nobody'] })).toEqual([])
-      expect(await found({ actors: null, roles: null, since: null, until: null, metadata: null })).toEqual([c, b, a])
+      const none = { actors: null, roles: null, since: null, until: null, metadata: null, writtenBy: null }
+      expect(await found(none)).toEqual([c, b, a])
+    })
+
+    it('filters by when the first version of a turn was written, whatever its creation time', async () => {
+      const { newConversation, appendAt, nearest, as } = newTenant()
+      const one = await newConversation()
+      const first = await appendAt(one, 30, 'ada', { createdAt: new Date() })
+      const { rows } = await world.deps.pool.query<{ at: Date }>(
+        'SELECT at FROM entry WHERE conversation_id = $1 AND seq = $2',
+        [one, first.seq],
+      )
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      await appendAt(one, 20, 'ada', { createdAt: new Date(0) })
+      const { turn: edited } = await supersedeTurn(world.deps, as('ada'), {
+        turnId: first.id,
+        turn: { role: 'USER', content: 'edited' },
+      })
+      await writeVector(edited, 10)
+      expect(await nearest([one], 10, 'ada', { writtenBy: rows[0]!.at })).toEqual([versionOf(edited)])
+      expect(await nearest([one], 10, 'ada', { writtenBy: new Date(rows[0]!.at.getTime() - 1) })).toEqual([])
     })
   })
 }

@@ -24,8 +24,8 @@ export type Conversation = { turnCount: number; lastSeq: number; participants: {
 const TURN = 'id seq actor status text audience'
 const ERROR = '... on UserError { code message }'
 const FOLLOW = `
-  subscription Follow($conversationId: ID!, $after: Int) {
-    conversationEvents(conversationId: $conversationId, after: $after) {
+  subscription Follow($conversationId: ID!, $afterSeq: Int) {
+    conversationEvents(conversationId: $conversationId, afterSeq: $afterSeq) {
       __typename
       seq
       ... on TurnAppended { turn { ${TURN} } }
@@ -64,7 +64,7 @@ export function connect(url: string, actor: string) {
     url: url.replace(/^http/, 'ws'),
     webSocketImpl: WebSocket,
     connectionParams: { 'x-actor': actor },
-    // The client's own retries would repeat events, because they send the first `after` again.
+    // `follow` connects again itself, because `disconnect` decides when.
     retryAttempts: 0,
     lazyCloseTimeout: 1_000,
     on: { connected: (opened) => void (socket = opened as WebSocket) },
@@ -108,7 +108,7 @@ export function connect(url: string, actor: string) {
   ): Promise<void> {
     while (!hasLeft) {
       try {
-        const variables = { conversationId, after: last }
+        const variables = { conversationId, afterSeq: last }
         const following = client.iterate<{ conversationEvents: Event }>({ query: FOLLOW, variables })
         for await (const { data, errors } of following) {
           if (errors?.length) throw new Error(errors[0]!.message)

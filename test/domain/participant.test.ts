@@ -153,7 +153,7 @@ describe.each(backends)('participants on $name', (backend) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', 'bob')
       await tenant.append(conversationId, 'ann', '1')
-      const events = await readEventsOf(world.deps, tenant.as('bob'), { conversationId, after: 3 })
+      const events = await readEventsOf(world.deps, tenant.as('bob'), { conversationId, afterSeq: 3 })
       const bob = await leave(tenant, conversationId, 'bob')
       expect(bob.leftAt).toBeInstanceOf(Date)
       expect(await windowsOf(conversationId, 'bob')).toEqual([1, 5])

@@ -7,7 +7,13 @@ import { getConversationPage } from '../../src/domain/conversation-page.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
 import { readInbox } from '../../src/domain/event/inbox.ts'
-import { addParticipant, getParticipants, getUnreadCounts, removeParticipant } from '../../src/domain/participant.ts'
+import {
+  addParticipant,
+  getParticipants,
+  getUnreadCounts,
+  markRead,
+  removeParticipant,
+} from '../../src/domain/participant.ts'
 import { compact } from '../../src/domain/summary/compact.ts'
 import { historyWithSummaries, isSummary, summarizedThrough } from '../../src/domain/summary/history.ts'
 import { getCoveringSummaries } from '../../src/domain/summary/summary.ts'
@@ -217,7 +223,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
       expect([...found.facts.flat(), ...found.factsById, ...found.sources]).toEqual([])
       expect(found.counts).toBeUndefined()
       expect(JSON.stringify(found)).not.toContain(CANARY)
-      await expect(readEventsOf(world.deps, other.as(actor), { conversationId, after: 0 })).rejects.toThrow(NotFound)
+      await expect(readEventsOf(world.deps, other.as(actor), { conversationId, afterSeq: 0 })).rejects.toThrow(NotFound)
     }
   })
 
@@ -231,7 +237,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
     const listen = async (name: string, actor: string, after?: number) => {
       const events: unknown[] = []
       received.set(`${actor} ${name}`, events)
-      const stream = await readEventsOf(deps, tenant.as(actor), { conversationId, after })
+      const stream = await readEventsOf(deps, tenant.as(actor), { conversationId, afterSeq: after })
       streams.push(
         (async () => {
           for await (const event of stream) events.push(event)
@@ -272,7 +278,7 @@ describe.each(backends)('a private turn on $name', (backend) => {
   it('changes only the inboxes of its audience', async () => {
     const tenant = world.tenant()
     const conversationId = await makeConversation(tenant)
-    await tenant.append(conversationId, 'ann', 'hello all')
+    const hello = await tenant.append(conversationId, 'ann', 'hello all')
     const reasons = new Map<string, string[]>()
     const streams = []
     for (const actor of ['bob', 'eve', 'late', 'gone', 'stranger']) {
@@ -287,13 +293,33 @@ describe.each(backends)('a private turn on $name', (backend) => {
       })
     }
     await tenant.append(conversationId, 'ann', CANARY, { audience: ['bob'] })
-    await expect.poll(() => reasons.get('bob')).toEqual(['TURN'])
+    await expect.poll(() => reasons.get('bob')).toEqual(['UNREAD', 'TURN'])
     await new Promise((resolve) => setTimeout(resolve, 100))
     for (const { inbox, ended } of streams) {
       await inbox.return!()
       await ended
     }
-    expect(Object.fromEntries(reasons)).toEqual({ bob: ['TURN'], eve: [], late: [], gone: [], stranger: [] })
+    expect(Object.fromEntries(reasons)).toEqual({
+      bob: ['UNREAD', 'TURN'],
+      eve: ['UNREAD'],
+      late: ['UNREAD'],
+      gone: [],
+      stranger: [],
+    })
+    // For actors who have read everything else, the conversation is not unread.
+    const firstReason = async (actor: string) => {
+      await markRead(world.deps, tenant.as(actor), { conversationId, seq: hello.seq })
+      const inbox = await readInbox(world.deps, tenant.as(actor), {})
+      await tenant.newConversation(actor)
+      const { value } = await inbox.next()
+      await inbox.return!()
+      return value.reason
+    }
+    expect([await firstReason('bob'), await firstReason('eve'), await firstReason('late')]).toEqual([
+      'UNREAD',
+      'ADDED',
+      'ADDED',
+    ])
   })
 
   it('cannot be answered or edited by actors who cannot see it', async () => {

@@ -362,13 +362,13 @@ describe.each(backends)('views on $name', (backend) => {
   async function expectEvents(tenant: Tenant, conversationId: string, oracle: ConversationOracle): Promise<void> {
     const outsiders = VIEWERS.filter((name) => !oracle.seesConversation(name))
     for (const name of outsiders) {
-      await expect(readEventsOf(world.deps, tenant.as(name), { conversationId, after: 0 })).rejects.toThrow(NotFound)
+      await expect(readEventsOf(world.deps, tenant.as(name), { conversationId, afterSeq: 0 })).rejects.toThrow(NotFound)
     }
     const readings = await Promise.all(
       VIEWERS.filter(oracle.seesConversation).map(async (name) => {
         const events: unknown[] = []
         const enough = oracle.events(name).length
-        const stream = await readEventsOf(world.deps, tenant.as(name), { conversationId, after: 0 })
+        const stream = await readEventsOf(world.deps, tenant.as(name), { conversationId, afterSeq: 0 })
         let reached = () => {}
         const caughtUp = new Promise<void>((resolve) => (reached = resolve))
         if (enough === 0) reached()

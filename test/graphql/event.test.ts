@@ -1,12 +1,15 @@
 // Subscriptions as clients send them, on real databases: the events, and the view of each viewer on their objects.
 
+import { parse, type GraphQLEnumType, type GraphQLInterfaceType } from 'graphql'
 import { describe, expect, it } from 'vitest'
+import { schema } from '../../src/graphql/schema.ts'
+import { selectsOnlyShareable } from '../../src/graphql/sharing.ts'
 import { backends } from '../support/backend.ts'
 import { take, useClients, type Answer } from './client.ts'
 import { WRITER } from '../support/writer.ts'
 
-const FOLLOW = `subscription ($id: ID!, $after: Int, $as: String) {
-  conversationEvents(conversationId: $id, after: $after, as: $as) {
+const FOLLOW = `subscription ($id: ID!, $afterSeq: Int, $as: String) {
+  conversationEvents(conversationId: $id, afterSeq: $afterSeq, as: $as) {
     type: __typename conversationId seq
     ... on TurnAppended { turn { text conversation { turnCount } } }
     ... on TurnOpened { turn { status } }
@@ -23,7 +26,8 @@ const FOLLOW = `subscription ($id: ID!, $after: Int, $as: String) {
 }`
 
 describe.each(backends)('subscriptions on $name', (backend) => {
-  const { as, failure, follow, newConversation: makeConversation, append } = useClients(backend)
+  const clients = useClients(backend)
+  const { as, failure, follow, newConversation: makeConversation, append } = clients
   const ada = as('ada')
   const BOTH = ['ada', 'bob']
 
@@ -37,7 +41,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     const edit = `supersedeTurn(input: { turnId: "${id}", turn: { role: USER, content: "${text}" } })`
     return (await write(edit, '... on SupersedeTurnPayload { turn { id } }')).turn
   }
-  const events = async (actor: string, conversationId: string, count: number, more: object = { after: 0 }) => {
+  const events = async (actor: string, conversationId: string, count: number, more: object = { afterSeq: 0 }) => {
     const following = await follow(actor, FOLLOW, { id: conversationId, ...more })
     const taken = (await take(following, count)).map(({ conversationEvents }) => conversationEvents)
     await following.return?.()
@@ -52,7 +56,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     await write(`removeParticipant(input: { conversationId: "${conversationId}", actor: "bob" })`)
     const base = { conversationId }
     const by = { text: 'ONE' }
-    expect(await events('ada', conversationId, 4, { after: 2 })).toEqual([
+    expect(await events('ada', conversationId, 4, { afterSeq: 2 })).toEqual([
       { ...base, type: 'TurnAppended', seq: 3, turn: { text: 'one', conversation: { turnCount: 1 } } },
       { ...base, type: 'TurnSuperseded', seq: 4, turn: { text: 'one', supersededBy: by }, by },
       { ...base, type: 'ConversationUpdated', seq: 5, conversation: { title: 'Hall', turnCount: 1 } },
@@ -94,11 +98,11 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     const conversationId = await makeConversation(BOTH)
     await append(conversationId, 'for bob', { audience: ['bob'] })
     await append(conversationId, 'for all')
-    expect(await events('bob', conversationId, 2, { after: 2 })).toMatchObject([
+    expect(await events('bob', conversationId, 2, { afterSeq: 2 })).toMatchObject([
       { turn: { text: 'for bob', conversation: { turnCount: 2 } } },
       { turn: { text: 'for all', conversation: { turnCount: 2 } } },
     ])
-    const [only] = await events('carol', conversationId, 1, { after: 2 })
+    const [only] = await events('carol', conversationId, 1, { afterSeq: 2 })
     expect(only).toMatchObject({ seq: 4, turn: { text: 'for all', conversation: { turnCount: 1 } } })
   })
 
@@ -106,7 +110,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     const conversationId = await makeConversation(BOTH)
     await append(conversationId, 'for bob', { audience: ['bob'] })
     const followers = await Promise.all(
-      ['bob', 'eve'].map((as) => follow('carol', FOLLOW, { id: conversationId, after: 3, as })),
+      ['bob', 'eve'].map((as) => follow('carol', FOLLOW, { id: conversationId, afterSeq: 3, as })),
     )
     await append(conversationId, 'for all')
     const received = await Promise.all(followers.map((following) => take(following, 1)))
@@ -123,7 +127,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
       conversationId: "${conversationId}", participant: { actor: "bob", historyVisibility: SINCE_JOINED }
     })`)
     await replace(second, 'third')
-    const superseded = async (actor: string) => (await events(actor, conversationId, 1, { after: 6 }))[0]
+    const superseded = async (actor: string) => (await events(actor, conversationId, 1, { afterSeq: 6 }))[0]
     const [seq, by] = [7, { text: 'third' }]
     expect(await superseded('ada')).toMatchObject({ seq, turn: { text: 'second' }, by })
     expect(await superseded('bob')).toMatchObject({ seq, turn: { text: 'first', supersededBy: by }, by })
@@ -156,27 +160,102 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     await following.return?.()
   })
 
+  it('are limited to the selected types, whose names are those of the event types', async () => {
+    const conversationId = await makeConversation(BOTH)
+    await append(conversationId, 'one')
+    await write(`updateConversation(input: { conversationId: "${conversationId}", title: "Hall" })`)
+    const selecting = `subscription ($id: ID!, $types: [ConversationEventType!]) {
+      conversationEvents(conversationId: $id, afterSeq: 0, types: $types) { __typename seq }
+    }`
+    const following = await follow('ada', selecting, { id: conversationId, types: ['CONVERSATION_UPDATED'] })
+    expect(await take(following, 1)).toEqual([{ conversationEvents: { __typename: 'ConversationUpdated', seq: 4 } }])
+    await following.return?.()
+    expect(await failure(selecting, { id: conversationId, types: [] })).toMatchObject([
+      { extensions: { code: 'INVALID_INPUT', issues: [{ path: ['types'] }] } },
+    ])
+    const values = (schema.getType('ConversationEventType') as GraphQLEnumType).getValues()
+    const nameOf = (value: string) => value.toUpperCase().replaceAll('_', '')
+    const eventTypes = schema.getPossibleTypes(schema.getType('ConversationEvent') as GraphQLInterfaceType)
+    expect([...values.map(({ name }) => nameOf(name)), 'CONVERSATIONDELETED', 'GAP'].sort()).toEqual(
+      eventTypes.map(({ name }) => nameOf(name)).sort(),
+    )
+  })
+
+  it('show the open turn of a delta as it is now, in the view of each reader, with one read for a shared rendering', async () => {
+    const conversationId = await makeConversation(BOTH)
+    const token = `writerToken: "${WRITER}"`
+    const opening = `openTurn(input: { ${token}, conversationId: "${conversationId}", turn: { role: ASSISTANT } })`
+    const { turn: open } = await write(opening, '... on OpenTurnPayload { turn { id } }')
+    const say = (text: string) => write(`appendDelta(input: { ${token}, turnId: "${open.id}", text: "${text}" })`)
+    await say('Hi')
+    const query = (selected: string) => `subscription ($id: ID!, $as: String) {
+      conversationEvents(conversationId: $id, as: $as, types: [TURN_DELTA]) { ... on TurnDelta { text ${selected} } }
+    }`
+    const following = await follow('bob', query('turn { id status text actor }'), { id: conversationId })
+    const turn = { id: open.id, status: 'STREAMING', actor: 'ada' }
+    expect(await take(following, 1)).toEqual([{ conversationEvents: { text: 'Hi', turn: { ...turn, text: 'Hi' } } }])
+    await say(', Bob')
+    expect(await take(following, 1)).toEqual([
+      { conversationEvents: { text: ', Bob', turn: { ...turn, text: 'Hi, Bob' } } },
+    ])
+    await following.return?.()
+    expect(selectsOnlyShareable(schema, parse(query('turn { text }')))).toBe(true)
+
+    const reads = async (selected: string) => {
+      const reading = await follow('bob', query(selected), { id: conversationId })
+      const statements = await clients.statementsOf(() => take(reading, 1))
+      await reading.return?.()
+      return statements.filter((name) => name === 'read-turns').length
+    }
+    expect([await reads('turn { text }'), await reads('')]).toEqual([1, 0])
+  })
+
+  it('follow a conversation by its key in place of its id, in the view of `as`', async () => {
+    const conversationId = await makeConversation(BOTH, { key: 'followed', visibility: 'MEMBERS' })
+    const byKey = `subscription ($id: ID, $key: String, $as: String) {
+      conversationEvents(conversationId: $id, conversationKey: $key, as: $as, afterSeq: 0) { conversationId seq }
+    }`
+    const following = await follow('ada', byKey, { key: 'followed', as: 'bob' })
+    expect(await take(following, 1)).toEqual([{ conversationEvents: { conversationId, seq: 1 } }])
+    await following.return?.()
+    const codes = await Promise.all(
+      [{}, { id: conversationId, key: 'followed' }, { key: 'unknown' }, { key: 'followed', as: 'eve' }].map(
+        async (variables) => (await failure(byKey, variables))[0].extensions.code,
+      ),
+    )
+    expect(codes).toEqual(['INVALID_INPUT', 'INVALID_INPUT', 'NOT_FOUND', 'NOT_FOUND'])
+  })
+
   it('reject an unknown conversation, and a cursor beyond the newest entry', async () => {
     const conversationId = await makeConversation(BOTH)
     const unknown = `conv_${'0'.repeat(26)}`
     expect(await failure(FOLLOW, { id: unknown })).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }])
-    expect(await failure(FOLLOW, { id: conversationId, after: 99 })).toMatchObject([
-      { path: ['conversationEvents'], extensions: { code: 'INVALID_INPUT', issues: [{ path: ['after'] }] } },
+    expect(await failure(FOLLOW, { id: conversationId, afterSeq: 99 })).toMatchObject([
+      { path: ['conversationEvents'], extensions: { code: 'INVALID_INPUT', issues: [{ path: ['afterSeq'] }] } },
     ])
   })
 
-  it('deliver the changes of all conversations of the viewer to the inbox', async () => {
+  it('deliver the unread conversations of the viewer to the inbox, then the changes of all conversations', async () => {
+    const unreadId = await makeConversation(['dora', 'ada'], { title: 'Unread' })
+    await append(unreadId, 'not read yet')
     const inbox = await follow(
-      'bob',
+      'dora',
       `subscription {
       inbox { conversationId reason unreadCount conversation { title turnCount } at }
     }`,
     )
     const next = async () => (await inbox.next()).value.inbox
-    const conversationId = await makeConversation(['bob', 'ada'], { title: 'Conversation' })
+    expect(await next()).toEqual({
+      conversationId: unreadId,
+      reason: 'UNREAD',
+      unreadCount: 1,
+      conversation: { title: 'Unread', turnCount: 1 },
+      at: expect.any(String),
+    })
+    const conversationId = await makeConversation(['dora', 'ada'], { title: 'Conversation' })
     const base = { conversationId, at: expect.any(String), conversation: { title: 'Conversation', turnCount: 0 } }
     expect(await next()).toEqual({ ...base, reason: 'ADDED', unreadCount: 0 })
-    await append(conversationId, 'psst', { audience: ['bob'] })
+    await append(conversationId, 'psst', { audience: ['dora'] })
     const conversation = { title: 'Conversation', turnCount: 1 }
     expect(await next()).toEqual({ ...base, reason: 'TURN', unreadCount: 1, conversation })
     await write(`deleteConversation(input: { conversationId: "${conversationId}" })`)

@@ -22,7 +22,7 @@ const FACTS = `query ($filter: FactFilter, $first: Int, $after: String) {
 const CONVERSATION = `query ($id: ID!, $first: Int, $after: String, $all: Boolean) { conversation(id: $id) {
   facts(first: $first, after: $after, includeSuperseded: $all) { ${PAGE} }
 } }`
-const FOLLOW = `subscription ($id: ID!, $after: Int) { conversationEvents(conversationId: $id, after: $after) {
+const FOLLOW = `subscription ($id: ID!, $afterSeq: Int) { conversationEvents(conversationId: $id, afterSeq: $afterSeq) {
   __typename seq ... on FactsChanged { facts { object supersedeReason sourceConversation { id } sourceTurn { text } } }
 } }`
 
@@ -326,7 +326,7 @@ describe.each(backends)('facts on $name', (backend) => {
     it('are delivered in their current state, live and on replay, only to viewers who can see them', async () => {
       const conversationId = await clients.newConversation(['ada', 'bob', 'carl'])
       const follow = (actor: string, after: number | null = null) =>
-        clients.follow(actor, FOLLOW, { id: conversationId, after })
+        clients.follow(actor, FOLLOW, { id: conversationId, afterSeq: after })
       const changed = ({ conversationEvents: { __typename, ...event } }: Answer) =>
         __typename === 'FactsChanged' ? [event] : []
       const [liveBob, liveCarl] = [await follow('bob'), await follow('carl')]

@@ -10,7 +10,7 @@ const RECALL = `query Recall($input: RecallInput!) {
     __typename
     ... on Recall {
       hits {
-        score similarity textScore
+        score relevance similarity textScore
         memory {
           __typename
           ... on Turn { id actor text tokenCount createdAt }
@@ -19,6 +19,7 @@ const RECALL = `query Recall($input: RecallInput!) {
         }
         neighbours { text }
       }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
       plan { vectorSearch candidates }
     }
     ... on UserError { code message }
@@ -119,9 +120,32 @@ describe.each(backends)('recall on $name', (backend) => {
     expect(tokens).toBeLessThanOrEqual(cheap.memory.tokenCount)
   })
 
-  it('with a similarity threshold, returns no hit below it and no hit without an embedding', async () => {
-    const { hits } = await ask({ query: 'tulips', threshold: 0.3 })
-    expect(hits.filter(({ similarity }: Answer) => similarity === null || similarity < 0.3)).toEqual([])
+  it('with a threshold, returns exactly the hits whose relevance reaches it', async () => {
+    const query = 'Where did they plant the tulips?'
+    const { hits } = await ask({ query })
+    const relevances: number[] = hits.map(({ relevance }: Answer) => relevance)
+    for (const relevance of relevances) expect(relevance > 0 && relevance < 1).toBe(true)
+    const threshold = relevances.toSorted((a, b) => b - a)[1]!
+    const expected = hits.filter(({ relevance }: Answer) => relevance >= threshold)
+    expect(textsOf(await ask({ query, threshold }))).toEqual(textsOf({ hits: expected }))
+    expect(textsOf(await ask({ query, threshold: 0 }))).toEqual(textsOf({ hits }))
+  })
+
+  it('returns further hits page by page, and rejects a cursor of another recall', async () => {
+    const input = { query: 'This morning, what about the garden, the tulips, the hedgehog and the shed?', k: 2 }
+    const all = textsOf(await ask({ ...input, k: 100 }))
+    const first = await ask(input)
+    expect(first.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false })
+    const second = await ask({ ...input, k: 1, after: first.pageInfo.endCursor })
+    expect(second.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true })
+    expect(second.pageInfo.startCursor).toBe(second.pageInfo.endCursor)
+    const third = await ask({ ...input, k: 100, after: second.pageInfo.endCursor })
+    expect(third.pageInfo.hasNextPage).toBe(false)
+    expect([first, second, third].flatMap(textsOf)).toEqual(all)
+    const refused = await ask({ query: 'tulips', after: first.pageInfo.endCursor })
+    expect(refused).toMatchObject({ __typename: 'InvalidInput', issues: [{ path: ['after'] }] })
+    const none = await ask({ query: 'xqzzyv' })
+    expect(none.pageInfo).toEqual({ hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null })
   })
 
   it('returns turns and facts by default, and summaries on request', async () => {

@@ -116,12 +116,12 @@ describe.each(backends)('summaries on $name', (backend) => {
     const follow = (actor: string) =>
       clients.follow(
         actor,
-        `subscription ($id: ID!, $after: Int) {
-      conversationEvents(conversationId: $id, after: $after) {
+        `subscription ($id: ID!, $afterSeq: Int) {
+      conversationEvents(conversationId: $id, afterSeq: $afterSeq) {
         __typename seq ... on SummaryWritten { summary { id content conversation { id } } }
         ... on TurnAppended { turn { text } }
       } }`,
-        { id: conversationId, after: 6 },
+        { id: conversationId, afterSeq: 6 },
       )
     const [present, late] = [await follow('bob'), await follow('late')]
     const { summary } = (await ada(SUMMARIZE, { input: { conversationId } })).summarize

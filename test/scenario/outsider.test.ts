@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { expect, describe, it } from 'vitest'
 import pg from 'pg'
 import { createConversation, updateConversation } from '../../src/domain/conversation.ts'
+import { derivedId } from '../../src/domain/derived-id.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { recordFacts } from '../../src/domain/fact/record.ts'
 import { newId, type Kind } from '../../src/domain/id.ts'
@@ -51,6 +52,12 @@ const cases: Record<string, Case> = {
   ],
   'Query.node': (ids) =>
     Object.values(ids).map((id) => `{ node(id: ${text(id)}) { __typename id ... on Turn { text } } }`),
+  'Query.nodes': (ids) => {
+    const participants = ['ann', 'bob'].map((actor) =>
+      derivedId({ kind: 'participant', conversationId: ids.conversation, actor }),
+    )
+    return `{ nodes(ids: ${JSON.stringify([...Object.values(ids), ...participants])}) { __typename id } }`
+  },
   // memoryAudit comes before recall, which marks facts as recalled a moment later.
   'Query.memoryAudit': () => `{ memoryAudit { activeFacts supersededFacts exactDuplicatesSkipped exactDuplicateRate
     nearDuplicateRate openContradictions neverRecalledRate waitingJobs } }`,
@@ -71,7 +78,7 @@ const cases: Record<string, Case> = {
     `{ facts(filter: { conversationId: ${text(conversation)} }) { edges { node { ${FACT} } } } }`,
   ],
   'Query.userProfile': () => '{ userProfile(userId: "ann") { content tokenCount } }',
-  'Query.jobs': () => '{ jobs { name state userId conversation { id } } }',
+  'Query.jobs': () => '{ jobs { nodes { name state userId conversation { id } } } }',
   // This field reports the progress of all tenants together, so it has no operation here.
   'Query.embedding': () => [],
   'Mutation.appendTurn': ({ conversation }) => [
@@ -278,10 +285,20 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     )
     expect(Object.keys(cases).sort()).toEqual(fields.sort())
     expect(Object.keys(schema.getSubscriptionType()!.getFields()).sort()).toEqual(['conversationEvents', 'inbox'])
-    // `node` has a case for each type.
+    // `node` and `nodes` have a case for each type but Job and UserProfile, whose ids an outsider asks with jobs and
+    // userProfile, and Viewer.
     const node = schema.getType('Node')
     const kinds = isInterfaceType(node) ? schema.getPossibleTypes(node).filter(isObjectType) : []
-    expect(kinds.map(({ name }) => name).sort()).toEqual(['Conversation', 'Fact', 'Summary', 'Turn'])
+    expect(kinds.map(({ name }) => name).sort()).toEqual([
+      'Conversation',
+      'Fact',
+      'Job',
+      'Participant',
+      'Summary',
+      'Turn',
+      'UserProfile',
+      'Viewer',
+    ])
   })
 
   it.each(['eve', null])(
@@ -310,7 +327,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     const events = (actor: string, id: string) =>
       server
         .client({ 'x-tenant': tenant.name, 'x-actor': actor })
-        .iterate({ query: `subscription { conversationEvents(conversationId: "${id}", after: 0) { __typename } }` })
+        .iterate({ query: `subscription { conversationEvents(conversationId: "${id}", afterSeq: 0) { __typename } }` })
     const answerOf = async (id: string) => {
       const answers: unknown[] = []
       await expect(

@@ -14,10 +14,18 @@ import pg from 'pg'
 import { WebSocket } from 'ws'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const tenant = 'faults'
+/** The tenant of all requests. */
+export const tenant = 'faults'
 
 /** URLs of a database and of Redis, which several server processes use. */
 export type Site = { databaseUrl: string; redisUrl: string }
+/** The directory of an embedded database, which one server process uses. */
+type EmbeddedSite = { dataDir: string }
+
+const environmentOf = (site: Site | EmbeddedSite) =>
+  'dataDir' in site
+    ? { DATA_DIR: site.dataDir, DATABASE_URL: '', REDIS_URL: '' }
+    : { DATABASE_URL: site.databaseUrl, REDIS_URL: site.redisUrl }
 
 /**
  * Runs the script named by the SERVICES environment variable, which starts or restarts a Postgres and a Redis that the
@@ -55,7 +63,12 @@ export async function createSite(server: string, redisUrl: string): Promise<Site
   return { databaseUrl: Object.assign(new URL(server), { pathname: `/${name}` }).href, redisUrl }
 }
 
-export type Server = { url: string; start(): Promise<void>; kill(): Promise<void> }
+export type Server = {
+  url: string
+  start(): Promise<void>
+  /** Ends the process, by SIGKILL unless another signal is given. */
+  kill(signal?: NodeJS.Signals): Promise<void>
+}
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
@@ -66,7 +79,7 @@ async function freePort(): Promise<number> {
 }
 
 /** A server process, not yet started, that keeps its port over restarts. */
-export async function createServerProcess(site: Site): Promise<Server> {
+export async function createServerProcess(site: Site | EmbeddedSite): Promise<Server> {
   const port = await freePort()
   let child: ChildProcess | null = null
   process.once('exit', () => child?.kill('SIGKILL'))
@@ -76,13 +89,7 @@ export async function createServerProcess(site: Site): Promise<Server> {
       const started = spawn(process.execPath, ['--import', 'tsx', 'src/bin.ts'], {
         cwd: root,
         stdio: ['ignore', 'pipe', 'inherit'],
-        env: {
-          ...process.env,
-          PORT: String(port),
-          LOG_LEVEL: 'info',
-          DATABASE_URL: site.databaseUrl,
-          REDIS_URL: site.redisUrl,
-        },
+        env: { ...process.env, PORT: String(port), LOG_LEVEL: 'info', ...environmentOf(site) },
       })
       child = started
       for await (const line of createInterface(started.stdout)) {
@@ -90,11 +97,11 @@ export async function createServerProcess(site: Site): Promise<Server> {
       }
       started.stdout.resume()
     },
-    async kill() {
+    async kill(name = 'SIGKILL') {
       const killed = child
       child = null
       if (!killed || killed.exitCode !== null) return
-      killed.kill('SIGKILL')
+      killed.kill(name)
       await once(killed, 'exit')
     },
   }
@@ -168,8 +175,8 @@ export function follow(servers: Server[], conversationId: string): Reader {
   const seqs: number[] = []
   let socket: WebSocket | null = null
   let stopped = false
-  const query = `subscription($conversationId: ID!, $after: Int) {
-    conversationEvents(conversationId: $conversationId, after: $after) { seq ... on Gap { resumeAfter } }
+  const query = `subscription($conversationId: ID!, $afterSeq: Int) {
+    conversationEvents(conversationId: $conversationId, afterSeq: $afterSeq) { seq ... on Gap { resumeAfterSeq } }
   }`
   class Tracked extends WebSocket {
     constructor(...args: ConstructorParameters<typeof WebSocket>) {
@@ -189,7 +196,7 @@ export function follow(servers: Server[], conversationId: string): Reader {
       try {
         const events = client.iterate<{ conversationEvents: { seq: number | null } }>({
           query,
-          variables: { conversationId, after: seqs.at(-1) ?? 0 },
+          variables: { conversationId, afterSeq: seqs.at(-1) ?? 0 },
         })
         for await (const { data } of events) {
           if (data?.conversationEvents.seq != null) seqs.push(data.conversationEvents.seq)

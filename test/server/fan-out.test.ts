@@ -35,8 +35,10 @@ const counting = ({ run = (_, { actor }) => ({ data: { for: actor } }), ...more 
 })
 const contentOf = ({ bytes }: Payload) => JSON.parse(String(bytes))
 
-const FOLLOW = `subscription ($id: ID!, $after: Int, $as: String, $short: Boolean = false) {
-  conversationEvents(conversationId: $id, after: $after, as: $as) { seq at @skip(if: $short) }
+const FOLLOW = `subscription (
+  $id: ID!, $afterSeq: Int, $types: [ConversationEventType!], $as: String, $short: Boolean = false
+) {
+  conversationEvents(conversationId: $id, afterSeq: $afterSeq, types: $types, as: $as) { seq at @skip(if: $short) }
 }`
 const shared = (text: string, operationName?: string) => sharedDocument(schema, parse(text), operationName)
 const renderingOf = (text: string, variableValues: Record<string, unknown> = { id: 'conv_1' }) => {
@@ -84,10 +86,10 @@ describe('sharedDocument', () => {
 })
 
 describe('the key of a rendering', () => {
-  it('consists of the document and its variables, without those used only for `after` and `as`', () => {
-    const { key } = renderingOf(FOLLOW, { id: 'conv_1', after: 3, as: 'ada' })
-    expect(renderingOf(FOLLOW, { id: 'conv_1', after: 9, as: 'bob' }).key).toBe(key)
-    expect(renderingOf(FOLLOW, { id: 'conv_1', after: 3, as: 'ada', short: true }).key).not.toBe(key)
+  it('consists of the document and its variables, without those used only for `afterSeq`, `types` and `as`', () => {
+    const { key } = renderingOf(FOLLOW, { id: 'conv_1', afterSeq: 3, as: 'ada' })
+    expect(renderingOf(FOLLOW, { id: 'conv_1', afterSeq: 9, types: ['TURN_DELTA'], as: 'bob' }).key).toBe(key)
+    expect(renderingOf(FOLLOW, { id: 'conv_1', afterSeq: 3, as: 'ada', short: true }).key).not.toBe(key)
     expect(renderingOf(FOLLOW.replace('seq', '__typename')).key).not.toBe(renderingOf(FOLLOW).key)
   })
 

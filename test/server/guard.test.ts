@@ -78,6 +78,9 @@ describe('the check against CSRF', () => {
     ['with a form', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['with text', { 'content-type': 'Text/Plain; charset=utf-8' }],
     ['with a stored password', { authorization: 'Basic YTpi' }],
+    ['of another site', { 'sec-fetch-site': 'cross-site' }],
+    ['of another port', { 'sec-fetch-site': 'same-site' }],
+    ['of the address bar', { 'sec-fetch-site': 'none' }],
   ])('rejects a request %s, and names the headers to add', (_, headers) => {
     const refusal = forgeryRefusal(headers)
     expect(refusal).toMatchObject({ status: 403, code: 'CSRF_HEADER_REQUIRED' })
@@ -90,5 +93,7 @@ describe('the check against CSRF', () => {
     ['apollo-require-preflight', { 'apollo-require-preflight': 'true' }],
     ['a bearer token', { authorization: 'Bearer x' }],
     ['a JSON body', { 'content-type': 'application/json' }],
+    ['Sec-Fetch-Site: same-origin', { 'sec-fetch-site': 'same-origin' }],
+    ['an Origin, which is checked before', { origin: 'https://app.example' }],
   ])('accepts a request with %s', (_, headers) => expect(forgeryRefusal(headers)).toBeNull())
 })

@@ -145,7 +145,7 @@ describe.each(backends)('over HTTP on $name,', (backend) => {
     })
     const events = client.iterate<{ conversationEvents: object }>({
       query:
-        'subscription($conversationId: ID!) { conversationEvents(conversationId: $conversationId, after: 0) { __typename seq } }',
+        'subscription($conversationId: ID!) { conversationEvents(conversationId: $conversationId, afterSeq: 0) { __typename seq } }',
       variables: { conversationId },
     })
     expect((await events.next()).value.data.conversationEvents).toEqual({ __typename: 'ParticipantJoined', seq: 1 })

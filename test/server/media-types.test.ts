@@ -1,11 +1,12 @@
 // Methods and media types that are accepted, and the media types of answers.
 
 import { describe, expect, test } from 'vitest'
-import { acceptsStream, isStreamOnly, mediaRefusal } from '../../src/server/media-types.ts'
+import { asksForStream, isStreamOnly, mediaRefusal } from '../../src/server/media-types.ts'
 
 test.each([
-  [undefined, true, false],
-  ['*/*', true, false],
+  [undefined, false, false],
+  ['*/*', false, false],
+  ['application/json, */*', false, false],
   ['text/event-stream', true, true],
   ['text/*', true, true],
   ['Text/Event-Stream; charset=utf-8', true, true],
@@ -14,8 +15,8 @@ test.each([
   ['application/graphql-response+json, application/json;q=0.9', false, false],
   ['multipart/mixed', false, false],
   ['text/event-stream; charset=latin1', false, false],
-])('Accept: %s allows a stream: %s, and allows only a stream: %s', (accept, stream, only) => {
-  expect(acceptsStream(accept)).toBe(stream)
+])('Accept: %s asks for a stream: %s, and accepts only a stream: %s', (accept, stream, only) => {
+  expect(asksForStream(accept)).toBe(stream)
   expect(isStreamOnly(accept)).toBe(only)
 })
 

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { WEBSOCKET } from '../../src/server/frame.ts'
 import {
   createOutbox,
   fullAt,
@@ -38,7 +39,7 @@ async function connect(): Promise<{ client: WebSocket; outbox: Outbox; received:
     client.terminate()
     http.close()
   })
-  return { client, outbox: createOutbox(socket), received, socket }
+  return { client, outbox: createOutbox(socket, WEBSOCKET), received, socket }
 }
 
 const prefix = Buffer.from('{"payload":')

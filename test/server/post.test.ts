@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
+import { createEventStreams } from '../../src/server/event-stream.ts'
 import { viewerOfRequest } from '../../src/server/auth.ts'
 import { MAX_WAITING } from '../../src/domain/tenant-gate.ts'
 import { createYogaServer, maskWith } from '../../src/server/yoga.ts'
@@ -62,9 +63,10 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
         return Reflect.apply(target, self, args)
       },
     })
+    const streams = createEventStreams({ deps: world.deps, config, yoga, mask })
     ports.fast = await serve((request, response) =>
       answerPost(
-        { yoga: counted, documents, mask, gates: world.deps.gates },
+        { yoga: counted, documents, mask, gates: world.deps.gates, streams, isFast: true },
         viewerOfRequest(request.headers),
         request,
         response,
@@ -174,8 +176,6 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     ],
     ['an error next to data', { body: { query: `{ viewer { actor } ${NONE.slice(11, -1)} }` } }],
     ['a subscription', { body: { query: FOLLOW } }],
-    ['a subscription as a stream', accept('text/event-stream', { query: FOLLOW })],
-    ['a query as a stream', accept('text/event-stream')],
     ['a query as a multipart response', accept('multipart/mixed')],
     ['Accept: text/html', accept('text/html')],
     ['Accept with another charset', accept('application/json; charset=latin1')],

@@ -3,7 +3,8 @@
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createPushIterator } from '../../src/domain/push-iterator.ts'
-import { closeReason, createProtocol, type Operation, type Outcome } from '../../src/server/protocol.ts'
+import type { Outcome } from '../../src/server/operation.ts'
+import { closeReason, createProtocol, type Operation } from '../../src/server/protocol.ts'
 
 afterEach(() => void vi.useRealTimers())
 

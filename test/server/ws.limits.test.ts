@@ -13,8 +13,8 @@ import { backends } from '../support/backend.ts'
 import { take, useServer, type TestServer } from '../support/server.ts'
 
 const MiB = 1024 * 1024
-const FOLLOW = `subscription Follow($conversationId: ID!, $after: Int, $as: String) {
-  conversationEvents(conversationId: $conversationId, after: $after, as: $as) {
+const FOLLOW = `subscription Follow($conversationId: ID!, $afterSeq: Int, $as: String) {
+  conversationEvents(conversationId: $conversationId, afterSeq: $afterSeq, as: $as) {
     __typename seq ... on TurnAppended { turn { text } }
   }
 }`
@@ -71,7 +71,7 @@ describe.each(backends)('a client that does not read, on $name,', (backend) => {
     socket.pause()
     const closed = once(socket, 'close')
     for (let n = 0; n < 100; n++) {
-      const payload = { query: FOLLOW, variables: { conversationId, after: 0, as: `reader-${n}` } }
+      const payload = { query: FOLLOW, variables: { conversationId, afterSeq: 0, as: `reader-${n}` } }
       socket.send(JSON.stringify({ id: `${n}`, type: 'subscribe', payload }))
     }
     const { rss, page, waiting } = await watch(server, 4_000)
@@ -83,7 +83,7 @@ describe.each(backends)('a client that does not read, on $name,', (backend) => {
     const another = await take(
       server
         .client({ 'x-tenant': tenant.name, 'x-actor': 'bob' })
-        .iterate({ query: FOLLOW, variables: { conversationId, after: 0 } }) as never,
+        .iterate({ query: FOLLOW, variables: { conversationId, afterSeq: 0 } }) as never,
       TURNS,
     )
     expect(another).toHaveLength(TURNS)
@@ -102,7 +102,7 @@ describe.each(backends)('a client that does not read, on $name,', (backend) => {
     const responses: IncomingMessage[] = []
     const closed: Promise<unknown>[] = []
     for (let n = 0; n < 40; n++) {
-      const body = JSON.stringify({ query: FOLLOW, variables: { conversationId, after: 0 } })
+      const body = JSON.stringify({ query: FOLLOW, variables: { conversationId, afterSeq: 0 } })
       const headers = {
         'content-type': 'application/json',
         'content-length': String(body.length),

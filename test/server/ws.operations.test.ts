@@ -12,7 +12,7 @@ import { useServer } from '../support/server.ts'
 type Message = { id?: string; type: string; payload?: unknown }
 
 const FOLLOW = `subscription ($conversationId: ID!) {
-  conversationEvents(conversationId: $conversationId, after: 0) { seq }
+  conversationEvents(conversationId: $conversationId, afterSeq: 0) { seq }
 }`
 const INBOX = 'subscription { inbox { __typename } }'
 const VIEWER = '{ viewer { actor } }'

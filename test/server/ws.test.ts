@@ -10,8 +10,8 @@ import { setPresence } from '../../src/domain/presence.ts'
 import { backends } from '../support/backend.ts'
 import { take, useServer } from '../support/server.ts'
 
-const FOLLOW = `subscription Follow($conversationId: ID!, $after: Int, $as: String) {
-  conversationEvents(conversationId: $conversationId, after: $after, as: $as) {
+const FOLLOW = `subscription Follow($conversationId: ID!, $afterSeq: Int, $as: String) {
+  conversationEvents(conversationId: $conversationId, afterSeq: $afterSeq, as: $as) {
     __typename seq
     ... on TurnAppended { turn { text actor } }
     ... on TurnDelta { turnId start end text }
@@ -28,7 +28,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const conversationId = await tenant.newConversation('ada')
     await tenant.append(conversationId, 'ada', 'one')
     const client = server.client({ 'x-tenant': tenant.name, 'x-actor': 'ada' })
-    const reading = take(follow(client, { conversationId, after: 1 }), 12)
+    const reading = take(follow(client, { conversationId, afterSeq: 1 }), 12)
     for (let i = 0; i < 11; i++) await tenant.append(conversationId, 'ada', `more ${i}`)
     const events = await reading
     expect(events.map(({ seq }) => seq)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13])
@@ -41,7 +41,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const readers = ['bob', 'eve'].map((actor) => ({
       actor,
       events: take(
-        follow(server.client({ 'X-Tenant': tenant.name, 'X-Actor': actor }), { conversationId, after: 3 }),
+        follow(server.client({ 'X-Tenant': tenant.name, 'X-Actor': actor }), { conversationId, afterSeq: 3 }),
         2,
       ),
     }))
@@ -63,7 +63,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     // turn.conversation is read from the database, so each execution sends a statement.
     const WITH_CONVERSATION = FOLLOW.replace('{ text actor }', '{ text actor conversation { title } }')
     const readings = actors.map((as, i) =>
-      take(follow(client, { conversationId, after: i % 2 ? 21 : null, as }, WITH_CONVERSATION), 1),
+      take(follow(client, { conversationId, afterSeq: i % 2 ? 21 : null, as }, WITH_CONVERSATION), 1),
     )
     // Wait until all readers are subscribed: each subscription reads the last seq when it starts, and the feed reads
     // its participants last.
@@ -139,7 +139,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const COUNT = FOLLOW.replace('{ text actor }', '{ text actor conversation { turnCount } }')
     const client = server.client({ 'x-tenant': tenant.name })
     const readings = ['bob', 'eve', 'nobody'].map((as) =>
-      take(follow(client, { conversationId, after: 4, as }, COUNT), 1),
+      take(follow(client, { conversationId, afterSeq: 4, as }, COUNT), 1),
     )
     await tenant.append(conversationId, 'ada', 'open')
     const counts = (await Promise.all(readings)).map(([event]) => event.turn.conversation.turnCount)
@@ -162,12 +162,12 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
       JSON.stringify({
         id: '1',
         type: 'subscribe',
-        payload: { query: FOLLOW, variables: { conversationId, after: 0 } },
+        payload: { query: FOLLOW, variables: { conversationId, afterSeq: 0 } },
       }),
     )
     while (received.length === 0) await sleep(10)
     slow.pause()
-    const quick = take(follow(server.client({ 'x-tenant': tenant.name }), { conversationId, after: 1 }), 60)
+    const quick = take(follow(server.client({ 'x-tenant': tenant.name }), { conversationId, afterSeq: 1 }), 60)
     for (let i = 0; i < 60; i++) await tenant.append(conversationId, 'ada', `${i} ${'x'.repeat(100_000)}`)
     expect((await quick).map(({ seq }) => seq)).toEqual(Array.from({ length: 60 }, (_, i) => i + 2))
     slow.resume()
@@ -182,7 +182,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const events: string[] = []
     const done = (async () => {
       const client = server.client({ 'x-tenant': tenant.name })
-      for await (const { data } of follow(client, { conversationId, after: 0 })) {
+      for await (const { data } of follow(client, { conversationId, afterSeq: 0 })) {
         events.push((data as { conversationEvents: { __typename: string } }).conversationEvents.__typename)
       }
     })()
@@ -209,7 +209,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
   test('a cursor beyond the newest entry fails with the seq of that entry', async () => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada')
-    const result = await follow(server.client({ 'x-tenant': tenant.name }), { conversationId, after: 99 }).next()
+    const result = await follow(server.client({ 'x-tenant': tenant.name }), { conversationId, afterSeq: 99 }).next()
     expect(result.value.errors[0].message).toContain('the newest entry of the conversation is 1')
   })
 

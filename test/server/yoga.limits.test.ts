@@ -50,7 +50,7 @@ const HISTORY = 'history(limit: $n) { ... on Turn { conversation {'
 const NESTED = `${HISTORY.repeat(3)} id ${'}}}'.repeat(3)}`
 const QUERY = `query ($n: Int) { conversation(id: "conv_x") { ${NESTED} } }`
 const EVENTS = (selection: string) => `subscription ($id: ID!, $n: Int) {
-  conversationEvents(conversationId: $id, after: 0) { ... on ParticipantJoined { seq } ... on ConversationUpdated { conversation { ${selection} } } }
+  conversationEvents(conversationId: $id, afterSeq: 0) { ... on ParticipantJoined { seq } ... on ConversationUpdated { conversation { ${selection} } } }
 }`
 const nest = (depth: number) =>
   `${'conversation(id: "c") { turns { edges { node { '.repeat(1)}${'conversation { turns { edges { node { '.repeat(depth)} id ${'} } } }'.repeat(depth)} } } } }`
@@ -189,7 +189,7 @@ describe.each(backends)('limits of operations on $name,', (backend) => {
     const { conversationId, transports } = await largeConversation(1)
     const aliases = Array.from({ length: 6 }, (_, at) => `a${at}: text`).join(' ')
     const query = `subscription ($id: ID!) {
-      conversationEvents(conversationId: $id, after: 1) { ... on TurnAppended { turn { ${aliases} } } }
+      conversationEvents(conversationId: $id, afterSeq: 1) { ... on TurnAppended { turn { ${aliases} } } }
     }`
     for (const send of [transports.socket, transports.events]) {
       const { extensions } = await send({ query, variables: { id: conversationId } })

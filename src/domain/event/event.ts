@@ -62,11 +62,29 @@ export type PresenceChanged = Common & {
 }
 /** The last event: the subscription completes after it. */
 export type ConversationDeleted = Common & { type: 'ConversationDeleted'; seq: null }
-/** Entries up to `resumeAfter` were skipped: read them from the history; later events follow. */
-export type Gap = Common & { type: 'Gap'; seq: null; resumeAfter: number }
+/** Entries up to `resumeAfterSeq` were skipped: read them from the history; later events follow. */
+export type Gap = Common & { type: 'Gap'; seq: null; resumeAfterSeq: number }
 type EphemeralEvent = TurnDelta | ParticipantRead | PresenceChanged | ConversationDeleted | Gap
 
 export type ConversationEvent = JournalEvent | EphemeralEvent
+
+/** The types that a reader may select. ConversationDeleted and Gap are missing, because every reader receives them. */
+export const EVENT_TYPES = [
+  'TurnAppended',
+  'TurnOpened',
+  'TurnDelta',
+  'TurnCommitted',
+  'TurnAborted',
+  'TurnSuperseded',
+  'ParticipantJoined',
+  'ParticipantLeft',
+  'ParticipantRead',
+  'PresenceChanged',
+  'ConversationUpdated',
+  'SummaryWritten',
+  'FactsChanged',
+] as const satisfies readonly ConversationEvent['type'][]
+export type EventType = (typeof EVENT_TYPES)[number]
 
 /**
  * `turn` is null if the view does not contain the version directly before `by` (see getPreviousVersions). If that

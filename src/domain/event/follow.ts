@@ -68,8 +68,16 @@ type ReaderRun = {
   share: ByteShare | null
 }
 
-/** Starts a reader after entry `after`. Returns a function that stops it. */
-export function follow(feed: FollowedFeed, source: ReaderSource, actor: string, after: number, sink: Sink): () => void {
+/** The actor in whose view a reader starts, the entry after which it starts, and the types that it receives. */
+export type ReaderStart = { actor: string; afterSeq: number; types: ReaderState['types'] }
+
+/** Starts a reader. Returns a function that stops it. */
+export function follow(
+  feed: FollowedFeed,
+  source: ReaderSource,
+  { actor, afterSeq, types }: ReaderStart,
+  sink: Sink,
+): () => void {
   const run: ReaderRun = {
     feed,
     source,
@@ -84,7 +92,7 @@ export function follow(feed: FollowedFeed, source: ReaderSource, actor: string, 
       },
       end: () => stop(run),
     },
-    state: startReaderState(feed.conversationId, after, feed.viewOf(actor)),
+    state: startReaderState(feed.conversationId, afterSeq, feed.viewOf(actor), types),
     stopped: false,
     resume: null,
     share: null,

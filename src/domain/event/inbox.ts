@@ -1,9 +1,10 @@
-// The inbox: notifies an actor of changes in its list of conversations, with the reason. Past changes are not
-// delivered. A process has one bus subscription per tenant with open inboxes, and reads the entries announced
+// The inbox: delivers an actor's conversations with unread turns, then each change in its list of conversations, with
+// the reason. A process has one bus subscription per tenant with open inboxes, and reads the entries announced
 // within GATHER_MS once for all these inboxes.
 
 import { z } from 'zod'
 import { readParticipations } from '../../store/sql/participant/read-participations.ts'
+import type { UnreadConversation } from '../../store/sql/participant/read-unread-conversations.ts'
 import type { Platform } from '../platform.ts'
 import { name, parse } from '../input.ts'
 import { createPushIterator } from '../push-iterator.ts'
@@ -11,9 +12,10 @@ import { actAs, isOpenAt, sees, type Viewer } from '../view.ts'
 import { tenantTopic, type TenantMessage } from '../publisher.ts'
 import { readEvents, type JournalEvent } from './event.ts'
 import type { Feeds } from './feeds.ts'
+import { unreadConversations } from './unread.ts'
 
-export type InboxReason = 'ADDED' | 'REMOVED' | 'TURN' | 'READ' | 'UPDATED' | 'DELETED'
-/** A change in a participant's list of conversations. */
+export type InboxReason = 'UNREAD' | 'ADDED' | 'REMOVED' | 'TURN' | 'READ' | 'UPDATED' | 'DELETED'
+/** A conversation with unread turns (UNREAD), or a change in a participant's list of conversations. */
 export type InboxEvent = { conversationId: string; reason: InboxReason; at: Date }
 
 type InboxListener = { actor: string; notify(conversationId: string, reason: InboxReason, at: Date): void }
@@ -190,8 +192,9 @@ export function createInboxes(deps: Platform): Inboxes {
 }
 
 /**
- * Returns later changes in the list of conversations of the principal, or of `as`. Ending the iteration ends the
- * subscription.
+ * Returns one event UNREAD for each conversation with unread turns, at most MAX_UNREAD_CONVERSATIONS, the most recently
+ * active first; then the later changes in the list of conversations. The list is that of the principal, or of `as`.
+ * Ending the iteration ends the subscription.
  * @throws InvalidInput @throws LimitReached
  */
 export async function readInbox(
@@ -203,16 +206,59 @@ export async function readInbox(
   const viewer = actAs(principal, as)
   const buffer = createPushIterator<InboxEvent>(BUFFER, { whenFull: 'drop-oldest' })
   const leave = deps.feeds.enter(principal)
-  const listening = deps.inboxes.listen(viewer.tenant, {
-    actor: viewer.actor,
-    notify: (conversationId, reason, at) => buffer.push({ conversationId, reason, at }),
-  })
-  const stop = await listening.catch((error: unknown) => {
+  let stopListening = () => {}
+  const stop = () => {
     leave()
-    throw error
-  })
-  return buffer.iterate(() => {
-    leave()
+    stopListening()
+  }
+  try {
+    // The unread turns are read while the listener collects changes, so no change is lost between the two.
+    stopListening = await deps.inboxes.listen(viewer.tenant, {
+      actor: viewer.actor,
+      notify: (conversationId, reason, at) => buffer.push({ conversationId, reason, at }),
+    })
+    const unread = unreadConversations(deps, viewer)
+    return startingWith(await unread.next(), unread, buffer.iterate(stop))
+  } catch (error) {
     stop()
-  })
+    throw error
+  }
+}
+
+type Unread = IteratorResult<UnreadConversation, void>
+
+/** Returns the events UNREAD, then the changes. If reading the conversations fails, the iteration ends. */
+function startingWith(
+  first: Unread,
+  rest: AsyncIterator<UnreadConversation, void>,
+  changes: AsyncIterableIterator<InboxEvent>,
+): AsyncIterableIterator<InboxEvent> {
+  let upcoming: Unread | null = first
+  let isListed = false
+
+  async function nextUnread(): Promise<UnreadConversation | null> {
+    try {
+      const { value } = upcoming ?? (await rest.next())
+      upcoming = null
+      return value ?? null
+    } catch (error) {
+      await changes.return!()
+      throw error
+    }
+  }
+
+  const iterator: AsyncIterableIterator<InboxEvent> = {
+    async next() {
+      const unread = isListed ? null : await nextUnread()
+      if (unread && !isListed) return { done: false, value: { ...unread, reason: 'UNREAD' } }
+      isListed = true
+      return changes.next()
+    },
+    async return() {
+      isListed = true
+      return changes.return!()
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  }
+  return iterator
 }

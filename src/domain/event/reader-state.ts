@@ -6,6 +6,7 @@ import {
   isTextVisible,
   isVisible,
   type ConversationEvent,
+  type EventType,
   type Gap,
   type JournalEvent,
   type TurnDelta,
@@ -21,6 +22,8 @@ export type ReaderState = {
   /** Seq of the last entry processed, whether or not the reader could see it. */
   cursor: number
   view: View
+  /** The types of events that the reader receives besides ConversationDeleted and Gap; null for all. */
+  readonly types: ReadonlySet<EventType> | null
   /** Whether ConversationDeleted was delivered: no event may follow it. */
   isOver: boolean
   /** Whether the reader has followed the feed. Before that, entries must not be skipped. */
@@ -29,14 +32,12 @@ export type ReaderState = {
   readonly received: Map<string, number>
 }
 
-export const startReaderState = (conversationId: string, cursor: number, view: View): ReaderState => ({
-  conversationId,
-  cursor,
-  view,
-  isOver: false,
-  isLive: false,
-  received: new Map(),
-})
+export const startReaderState = (
+  conversationId: string,
+  cursor: number,
+  view: View,
+  types: ReaderState['types'] = null,
+): ReaderState => ({ conversationId, cursor, view, types, isOver: false, isLive: false, received: new Map() })
 
 /** Moves the cursor to an event of the feed. Returns false for an entry at or before the cursor. */
 export function moveTo(state: ReaderState, event: ConversationEvent): boolean {
@@ -47,14 +48,18 @@ export function moveTo(state: ReaderState, event: ConversationEvent): boolean {
 }
 
 /**
- * Whether the reader receives the event: it is in view, and ConversationDeleted was not delivered before. Sets
- * `isOver`.
+ * Whether the reader receives the event: it has one of the reader's types and is in view, and ConversationDeleted was
+ * not delivered before. Sets `isOver`.
  */
 export function accept(state: ReaderState, event: ConversationEvent): boolean {
   if (state.isOver) return false
   state.isOver = event.type === 'ConversationDeleted'
-  return isVisible(state.view, event)
+  return isSelected(state, event) && isVisible(state.view, event)
 }
+
+/** A reader needs ConversationDeleted and Gap to stay correct, so `types` never excludes them. */
+const isSelected = ({ types }: ReaderState, { type }: ConversationEvent): boolean =>
+  types === null || type === 'ConversationDeleted' || type === 'Gap' || types.has(type)
 
 /**
  * Records the end of the text of each open turn in view, for a reader that leaves the feed.
@@ -118,7 +123,7 @@ export function skipTo(state: ReaderState, head: number): Gap {
   state.cursor = head
   state.received.clear()
   const { conversationId } = state
-  return { type: 'Gap', conversationId, seq: null, at: new Date(), resumeAfter: head }
+  return { type: 'Gap', conversationId, seq: null, at: new Date(), resumeAfterSeq: head }
 }
 
 function pushText(deltas: TurnDelta[], state: ReaderState, open: OpenTurn, start: number): void {

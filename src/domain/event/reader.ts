@@ -8,18 +8,23 @@ import type { EventDeps } from './deps.ts'
 import { count, id, name, parse } from '../input.ts'
 import { createPushIterator } from '../push-iterator.ts'
 import { actAs, type Viewer } from '../view.ts'
-import { projectEvent, readEvents, type VisibleEvent } from './event.ts'
+import { EVENT_TYPES, projectEvent, readEvents, type VisibleEvent } from './event.ts'
 import { sizeOfEvent } from './event-size.ts'
 import type { Feed } from './feed.ts'
 import { follow, type ReaderSource, type Sink } from './follow.ts'
 
-const subscription = z.object({ conversationId: id('conversation'), after: count.nullish(), as: name.nullish() })
+const subscription = z.object({
+  conversationId: id('conversation'),
+  afterSeq: count.nullish(),
+  types: z.array(z.enum(EVENT_TYPES)).min(1, 'must not be empty: omit it to receive all types').nullish(),
+  as: name.nullish(),
+})
 export type Subscription = z.input<typeof subscription>
 
 /**
- * Writes the conversation's events after `after` to the sink, then live events; without `after`, only live events.
- * Returns a function that stops the reader.
- * @throws InvalidInput if `after` is beyond the newest entry @throws NotFound @throws LimitReached
+ * Writes the conversation's events after `afterSeq` to the sink, then live events; without `afterSeq`, only live events.
+ * `types` excludes events of other types, except ConversationDeleted and Gap. Returns a function that stops the reader.
+ * @throws InvalidInput if `afterSeq` is beyond the newest entry @throws NotFound @throws LimitReached
  */
 export async function readInto(
   deps: EventDeps,
@@ -27,20 +32,21 @@ export async function readInto(
   input: Subscription,
   makeSink: (viewer: Viewer) => Sink,
 ): Promise<() => void> {
-  const { conversationId, after, as } = parse(subscription, input)
+  const { conversationId, afterSeq, types, as } = parse(subscription, input)
   const viewer = actAs(principal, as)
   const leave = deps.feeds.enter(principal)
   let feed: Feed | null = null
   try {
     const last = await readLastSeq(deps.pool, viewer, conversationId)
     if (last === null) throw new NotFound('conversation', conversationId)
-    if (after != null && after > last) {
-      throw InvalidInput.at('after', `is ${after}, but the newest entry of the conversation is ${last}`)
+    if (afterSeq != null && afterSeq > last) {
+      throw InvalidInput.at('afterSeq', `is ${afterSeq}, but the newest entry of the conversation is ${last}`)
     }
     feed = await deps.feeds.acquire(viewer.tenant, conversationId)
     // The feed may be behind entries that the client has already seen.
     await feed.reach(last)
-    return follow(feed, sourceOf(deps, feed, principal, leave), viewer.actor, after ?? last, makeSink(viewer))
+    const start = { actor: viewer.actor, afterSeq: afterSeq ?? last, types: types ? new Set(types) : null }
+    return follow(feed, sourceOf(deps, feed, principal, leave), start, makeSink(viewer))
   } catch (error) {
     leave()
     if (feed) deps.feeds.release(feed)

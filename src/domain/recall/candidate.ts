@@ -98,6 +98,7 @@ export function toTurnCandidate(search: TurnSearch, sequence: readonly IndexedTu
     length: turn.length,
     bm25: counts.size === 0 ? 0 : bm25(search.idf, counts, length, averageLengthWithNeighbours(search.averageLength)),
     sitting: queryShare(search.idf, sittingTerms),
+    own: queryShare(search.idf, new Set(turn.counts.keys())),
     similarity: search.similarity(turn),
     neighbourSimilarities: adjacent.map((each) => search.similarity(each)).filter((each) => each !== null),
     answers: center > 0 && (neighbourhood[center - 1]!.cues & Cue.ASKS) !== 0,

@@ -9,7 +9,7 @@ import { sentenceOf } from '../fact/write.ts'
 import type { Viewer } from '../view.ts'
 import { rankStandalone, scoresOf } from './standalone.ts'
 import { cuesOf } from '../indexing/cues.ts'
-import { MIN_CANDIDATES, type SearchRequest } from './gather.ts'
+import type { SearchRequest } from './gather.ts'
 import { saltOf, salted } from '../../text/term-hash.ts'
 import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
@@ -41,10 +41,9 @@ export async function recallFacts(
   viewer: Viewer,
   { scope, conversationId }: { scope: Scope; conversationId: string | null },
   query: string,
-  { terms, vector, filter, k }: SearchRequest,
+  { terms, vector, filter, limit }: SearchRequest,
 ): Promise<RankedMemory[]> {
   const salt = saltOf(viewer.tenant, '')
-  const limit = Math.max(MIN_CANDIDATES, k)
   const {
     facts: texts,
     factsByTerm,

@@ -13,6 +13,7 @@ import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
 import { bm25, inverseDocumentFrequencies, REACH, type Statistics } from './bm25.ts'
 import { ownScore, SITTING_REACH, statisticsOf, withNeighbours } from './candidate.ts'
+import type { QueryTerms } from './query-terms.ts'
 
 /** Maximum number of public turns (committed, without an audience) in a scope that is read completely. */
 const WHOLE_TURNS = 5_000
@@ -21,10 +22,6 @@ const WHOLE_TURNS = 5_000
  * work, because private turns and older versions are read, too.
  */
 const ENTRIES_PER_TURN = 2
-/**
- * Minimum number of turns (or facts) taken from each search, by words and by vectors. More do not improve the result.
- */
-export const MIN_CANDIDATES = 64
 /** A wide scope is not searched for terms that occur in more than this share of its turns, unless all terms do. */
 const COMMON_SHARE = 0.1
 /** Maximum number of turns found per term. A term that reaches it counts as common too. */
@@ -34,17 +31,14 @@ const YIELD_AFTER = 256
 /** Greater than every position. */
 const MAX_SEQ = 2 ** 31 - 1
 
-/** Index of each query term, by the term's hash (term-hash.ts). */
-export type QueryTerms = ReadonlyMap<number, number>
-
 /** A search by words and by vectors. */
 export type SearchRequest = {
   terms: QueryTerms
   /** The query's vector and its embedder; null if the vector is all zeros or the embedder is unavailable. */
   vector: { embedder: string; query: Float32Array } | null
   filter: SearchFilter
-  /** Maximum number of hits. */
-  k: number
+  /** Number of turns (or facts) to take from each search, by words and by vectors. */
+  limit: number
 }
 
 export type GatheredTurns = {
@@ -116,9 +110,8 @@ async function gatherWhole(
   { pool, vectors }: Platform,
   viewer: Viewer,
   conversationIds: readonly string[],
-  { terms, vector, filter, k }: SearchRequest,
+  { terms, vector, filter, limit }: SearchRequest,
 ): Promise<GatheredTurns> {
-  const limit = Math.max(MIN_CANDIDATES, k)
   const [sequences, similarities, participants] = await Promise.all([
     readIndex(
       pool,
@@ -155,10 +148,9 @@ async function gatherWide(
   deps: Platform,
   viewer: Viewer,
   conversationIds: readonly string[],
-  { terms, vector, filter, k }: SearchRequest,
+  { terms, vector, filter, limit }: SearchRequest,
 ): Promise<GatheredTurns> {
   const { pool, vectors } = deps
-  const limit = Math.max(MIN_CANDIDATES, k)
   const [words, nearest] = await Promise.all([
     findByWords(deps, viewer, conversationIds, terms, filter, limit),
     vector && vectors.nearest(vector.embedder, viewer, conversationIds, vector.query, limit, filter),

@@ -5,7 +5,7 @@ import type { Fact } from '../fact/fact.ts'
 import type { Summary } from '../summary/summary.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { TurnCandidate } from './candidate.ts'
-import type { Ranked } from './rank.ts'
+import type { RankCandidate, Ranked } from './rank.ts'
 
 export const KINDS = ['TURN', 'FACT', 'SUMMARY'] as const
 export type MemoryKind = (typeof KINDS)[number]
@@ -13,7 +13,7 @@ export type MemoryKind = (typeof KINDS)[number]
 export type Memory = { kind: 'TURN'; turn: Turn } | { kind: 'FACT'; fact: Fact } | { kind: 'SUMMARY'; summary: Summary }
 
 /** A ranked memory: a fact, a summary, or the index row of a turn. */
-export type RankedMemory = Ranked<{ at: number; similarity: number | null }>
+export type RankedMemory = Ranked<Pick<RankCandidate, 'at' | 'own' | 'sitting' | 'cues' | 'similarity'>>
   & ({ kind: 'TURN'; candidate: TurnCandidate } | { kind: 'FACT'; fact: Fact } | { kind: 'SUMMARY'; summary: Summary })
 
 export type ChosenMemory = {
@@ -47,20 +47,42 @@ function withCosts(
   }
 }
 
-/** Chooses the best `k` hits that fit. Neighbours' tokens count too; a turn that is returned twice counts once. */
-export function choose(ranked: readonly RankedMemory[], k: number, reach: number, maxTokens: number): ChosenMemory[] {
+/** The text that identifies a memory; the versions of a turn have the same. */
+export const identityOf = (hit: RankedMemory): string =>
+  hit.kind === 'TURN'
+    ? versionKey({ conversationId: hit.candidate.turn.conversationId, seq: hit.candidate.turn.position })
+    : hit.kind === 'FACT'
+      ? hit.fact.id
+      : hit.summary.id
+
+/**
+ * Chooses the best `k` hits that fit. Neighbours' tokens count too; a turn that is returned twice counts once. `isMore`:
+ * whether another hit would fit if it were the first one.
+ */
+export function choose(
+  ranked: readonly RankedMemory[],
+  k: number,
+  reach: number,
+  maxTokens: number,
+): { chosen: ChosenMemory[]; isMore: boolean } {
   const chosen: ChosenMemory[] = []
+  let isMore = false
   const counted = new Set<string>()
   let left = maxTokens
   for (const hit of ranked) {
-    if (chosen.length === k) break
+    if (chosen.length === k && isMore) break
     const { around, costs } = withCosts(hit, reach)
     const added = costs.filter(([key]) => !counted.has(key))
-    const tokens = added.reduce((sum, [, each]) => sum + each, 0)
-    if (tokens > left) continue
+    const tokens = sumOf(added)
+    if (chosen.length === k || tokens > left) {
+      isMore ||= sumOf(costs) <= maxTokens
+      continue
+    }
     left -= tokens
     for (const [key] of added) counted.add(key)
     chosen.push({ hit, neighbours: around })
   }
-  return chosen
+  return { chosen, isMore }
 }
+
+const sumOf = (costs: readonly [key: string, tokens: number][]) => costs.reduce((sum, [, tokens]) => sum + tokens, 0)

@@ -3,6 +3,7 @@
 
 import { Cue } from '../indexing/cues.ts'
 import { mayReportOn, type Question } from './question.ts'
+import { withRelevance } from './relevance.ts'
 
 export type RankCandidate = {
   /** Whether the query names the turn's actor or the fact's subject. */
@@ -18,6 +19,8 @@ export type RankCandidate = {
    * the share that its own text covers.
    */
   sitting: number
+  /** Share of the query that the candidate's own text covers; weighted like `sitting`. */
+  own: number
   /** Number of terms. */
   length: number
   /** Cosine of the query and the candidate; null if either has no vector (yet). */
@@ -28,8 +31,11 @@ export type RankCandidate = {
   answers: boolean
 }
 
-/** `textScore` is relative to `best` in `rank`, 0 to 1; null if no word matches. */
-export type Ranked<T> = { candidate: T; score: number; textScore: number | null }
+/**
+ * `textScore` is relative to `best` in `rank`, 0 to 1; null if no word matches. `relevance` is the calibrated
+ * probability that the candidate is evidence for the query (relevance.ts).
+ */
+export type Ranked<T> = { candidate: T; score: number; relevance: number; textScore: number | null }
 
 /**
  * Weight of each signal, relative to the best word match (1). Fitted by listwise regression on each pair of three
@@ -75,7 +81,7 @@ export function rank<T extends RankCandidate>(
   candidates: readonly T[],
   best = candidates.reduce((most, candidate) => Math.max(most, candidate.bm25), 0),
 ): Ranked<T>[] {
-  return candidates
+  const ranked = candidates
     .map((candidate) => {
       const textScore = candidate.bm25 === 0 ? null : candidate.bm25 / best
       const values = signals(question, candidate)
@@ -84,6 +90,7 @@ export function rank<T extends RankCandidate>(
       return { candidate, score, textScore }
     })
     .sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
+  return withRelevance(ranked)
 }
 
 /** Returns the unweighted signals of a candidate: similarity from −1 to 1, the others from 0 to 1. */

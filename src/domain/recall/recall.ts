@@ -4,9 +4,8 @@
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
 import { CallFailed } from '../../providers/ports/call-failed.ts'
-import { terms } from '../../text/words.ts'
 import { Role } from '../../store/generated/enums.ts'
-import { readScope, type ScopeConversation } from '../../store/sql/recall/read-scope.ts'
+import { readScope } from '../../store/sql/recall/read-scope.ts'
 import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
 import { versionKey } from '../../store/vector-search.ts'
 import type { RecallDeps } from './deps.ts'
@@ -14,21 +13,33 @@ import { between, id, metadata, name, parse, share, text, time } from '../input.
 import type { Turn } from '../turn/turn.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { recallFacts } from './facts.ts'
-import type { SearchRequest, GatheredTurns, QueryTerms } from './gather.ts'
-import { hashTerm } from '../../text/term-hash.ts'
-import { choose, KINDS, merge, type ChosenMemory, type Memory, type MemoryKind } from './memory.ts'
+import type { SearchRequest, GatheredTurns } from './gather.ts'
+import {
+  choose,
+  identityOf,
+  KINDS,
+  merge,
+  type ChosenMemory,
+  type Memory,
+  type MemoryKind,
+  type RankedMemory,
+} from './memory.ts'
+import { toTerms } from './query-terms.ts'
+import { decodePosition, encodePosition, hitKey, MAX_PAGED_HITS, recallIdentity } from './recall-cursor.ts'
 import { recallSummaries } from './summaries.ts'
 import { recallTurns } from './turns.ts'
 
 /** Maximum length of a query, in code points. */
 export const MAX_QUERY = 10_000
-/** Default and maximum number of hits. */
-const DEFAULT_HITS = 10
-const MAX_HITS = 100
+/** Default and maximum number of hits per page. */
+export const DEFAULT_HITS = 10
+export const MAX_HITS = 100
+/**
+ * Minimum number of turns (or facts) taken from each search, by words and by vectors. More do not improve the result.
+ */
+const MIN_CANDIDATES = 64
 /** Maximum number of neighbours on each side of a hit. */
 const MAX_NEIGHBOURS = 10
-/** Maximum number of distinct terms searched for, from the beginning of the query. */
-const MAX_TERMS = 32
 /** Timeout for embedding a query, in milliseconds. After it, the search uses words only. */
 const EMBED_TIMEOUT_MS = 3_000
 
@@ -39,6 +50,7 @@ const DEFAULT_KINDS: readonly MemoryKind[] = ['TURN', 'FACT']
 const recallInput = z.object({
   query: text(MAX_QUERY).refine((query) => query.trim() !== '', 'must not be empty'),
   k: between(1, MAX_HITS).nullish(),
+  after: z.string().nullish(),
   conversationId: id('conversation').nullish(),
   scope: z.enum(SCOPES).nullish(),
   kinds: z.array(z.enum(KINDS)).nullish(),
@@ -56,8 +68,10 @@ export type RecallInput = z.input<typeof recallInput>
 
 export type RecallHit = {
   memory: Memory
-  /** Relevance; hits are sorted by it, highest first. */
+  /** The weighted sum of rank.ts; hits are sorted by it, highest first. */
   score: number
+  /** Calibrated probability that the memory is evidence for the query (relevance.ts), 0 to 1. */
+  relevance: number
   /**
    * Cosine of query and memory; for a fact, the greater of its two cosines. Null for summaries, and if the query has no
    * vector or the memory has none (yet).
@@ -71,50 +85,105 @@ export type RecallHit = {
   /** Turns before and after a turn, as the viewer sees them, oldest first; empty for facts and summaries. */
   neighbours: Turn[]
 }
-/** `plan` states how turns and facts were searched by vector, and how many candidates were ranked. */
-export type Recall = { hits: RecallHit[]; plan: { vectorSearch: GatheredTurns['vectorSearch']; candidates: number } }
+/** A page of hits. `plan` states how turns and facts were searched by vector, and how many candidates were ranked. */
+export type Recall = {
+  hits: RecallHit[]
+  plan: { vectorSearch: GatheredTurns['vectorSearch']; candidates: number }
+  /** Whether another page can be read: false after MAX_PAGED_HITS hits, even if more match. */
+  hasNextPage: boolean
+  /** Whether the page follows a cursor. */
+  hasPreviousPage: boolean
+  /** Cursors of the first and the last hit of the page; null if it is empty. */
+  startCursor: string | null
+  endCursor: string | null
+}
+
+type GivenInput = z.output<typeof recallInput>
 
 /**
  * Returns the `k` (default DEFAULT_HITS) most relevant memories, best first; `kinds` defaults to DEFAULT_KINDS.
  * Superseded, streaming and aborted turns and superseded facts are excluded.
  *
- * `threshold`: minimum cosine of query and memory; 0 excludes none. Above 0, turns and facts without a vector are
- * excluded; summaries never have one, and are not. `maxTokens` limits the
- * hits and neighbours together; hits that do not fit are skipped. facts.ts and summaries.ts describe how the other
- * filters apply to facts and summaries.
+ * `after` continues behind the hits of earlier pages, at most MAX_PAGED_HITS in total. No page repeats a hit of an
+ * earlier page, a newer version of a turn included, or skips one; memories written after the first page are excluded.
+ *
+ * `threshold`: minimum relevance; 0 excludes none. `maxTokens` limits the hits and neighbours of a page together; hits
+ * that do not fit are skipped, and are on a later page if they fit there. facts.ts and summaries.ts describe how the
+ * other filters apply to facts and summaries.
  * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id
  */
 export async function recall(deps: RecallDeps, principal: Viewer, input: RecallInput): Promise<Recall> {
   const given = parse(recallInput, input)
-  const { query } = given
   const viewer = actAs(principal, given.as)
+  const identity = recallIdentity([viewer.tenant, viewer.actor, selectionOf(given)])
+  const position = given.after == null ? null : decodePosition(identity, given.after)
+  const read = position?.read ?? []
+  const k = Math.min(given.k ?? DEFAULT_HITS, MAX_PAGED_HITS - read.length)
+  const { ranked, vectorSearch, readAt } = await search(deps, viewer, given, {
+    writtenBy: position && new Date(position.readAt),
+    limit: Math.max(MIN_CANDIDATES, read.length + k + 1),
+  })
+
+  const isRead = new Set(read)
+  const threshold = given.threshold ?? 0
+  const unread = ranked.filter(
+    (hit) => hit.relevance >= threshold && !(isRead.size > 0 && isRead.has(hitKey(identityOf(hit)))),
+  )
+  const { chosen, isMore } = choose(unread, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
+  deps.recalledFacts.add(chosen.flatMap(({ hit }) => (hit.kind === 'FACT' ? [hit.fact.id] : [])))
+  const keys = [...read, ...chosen.map(({ hit }) => hitKey(identityOf(hit)))]
+  const cursorAfter = (hits: number) =>
+    encodePosition(identity, { readAt: position?.readAt ?? readAt.getTime(), read: keys.slice(0, hits) })
+  return {
+    hits: await toHits(deps, viewer, chosen),
+    plan: { vectorSearch, candidates: ranked.length },
+    hasNextPage: isMore && keys.length < MAX_PAGED_HITS,
+    hasPreviousPage: position !== null,
+    startCursor: chosen.length > 0 ? cursorAfter(read.length + 1) : null,
+    endCursor: chosen.length > 0 ? cursorAfter(keys.length) : null,
+  }
+}
+
+/** Returns the inputs that select or order hits, which are the same for all pages of a recall. */
+function selectionOf({ k: _, after: __, neighbours: ___, maxTokens: ____, as: _____, ...selection }: GivenInput) {
+  const { scope, kinds, threshold, ...filter } = selection
+  const given = Object.entries(filter).filter(([, value]) => value != null)
+  const searched = new Set(kinds ?? DEFAULT_KINDS)
+  return [scope ?? 'CONVERSATION', KINDS.filter((kind) => searched.has(kind)), threshold ?? 0, given]
+}
+
+/**
+ * Searches and ranks memories of the requested kinds, best first. `readAt` is the database's time before the search.
+ * @param limit see SearchRequest @param writtenBy excludes memories that were written later; null excludes none
+ */
+async function search(
+  deps: RecallDeps,
+  viewer: Viewer,
+  given: GivenInput,
+  { limit, writtenBy }: { limit: number; writtenBy: Date | null },
+): Promise<{ ranked: RankedMemory[]; vectorSearch: GatheredTurns['vectorSearch']; readAt: Date }> {
+  const { query } = given
   const scope = given.scope ?? 'CONVERSATION'
   const conversationId = given.conversationId ?? null
   if (scope === 'CONVERSATION' && conversationId === null) {
     throw InvalidInput.at('conversationId', 'is required for scope CONVERSATION; or set scope to OWNER or TENANT')
   }
   const kinds = new Set(given.kinds ?? DEFAULT_KINDS)
-  const [conversations, vector] = await Promise.all([
+  const [{ conversations, readAt }, vector] = await Promise.all([
     findConversations(deps, viewer, scope, conversationId),
     kinds.has('TURN') || kinds.has('FACT') ? embedQuery(deps, query) : null,
   ])
   // Skip the fact search if the conversation has no facts. The other scopes also contain facts without a conversation.
   const searchesFacts =
     kinds.has('FACT') && (scope !== 'CONVERSATION' || conversations.some(({ hasFacts }) => hasFacts))
-  const k = given.k ?? DEFAULT_HITS
+  const { actors, roles, createdAfter: since, createdBefore: until, metadata: contained } = given
   const request: SearchRequest = {
-    terms: termsOf(query),
+    terms: toTerms(query),
     vector,
-    k,
-    filter: {
-      actors: given.actors,
-      roles: given.roles,
-      since: given.createdAfter,
-      until: given.createdBefore,
-      metadata: given.metadata,
-    },
+    limit,
+    filter: { actors, roles, since, until, metadata: contained, writtenBy },
   }
-  if (request.terms.size === 0 && vector === null) return { hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } }
+  if (request.terms.size === 0 && vector === null) return { ranked: [], vectorSearch: 'NONE', readAt }
   const [turns, facts, summaries] = await Promise.all([
     kinds.has('TURN')
       ? recallTurns(deps, viewer, conversations, query, request)
@@ -122,16 +191,9 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
     searchesFacts ? recallFacts(deps, viewer, { scope, conversationId }, query, request) : [],
     kinds.has('SUMMARY') ? recallSummaries(deps, viewer, conversations, query, request) : [],
   ])
-  const ranked = merge(turns.found, facts, summaries)
-  const aboveThreshold = ranked.filter(
-    ({ kind, candidate: { similarity } }) =>
-      !given.threshold || kind === 'SUMMARY' || (similarity ?? -1) >= given.threshold,
-  )
-  const chosen = choose(aboveThreshold, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
-  deps.recalledFacts.add(chosen.flatMap(({ hit }) => (hit.kind === 'FACT' ? [hit.fact.id] : [])))
   // The vectors of facts are always searched exactly.
   const vectorSearch = turns.vectorSearch === 'NONE' && searchesFacts && vector ? 'EXACT' : turns.vectorSearch
-  return { hits: await toHits(deps, viewer, chosen), plan: { vectorSearch, candidates: ranked.length } }
+  return { ranked: merge(turns.found, facts, summaries), vectorSearch, readAt }
 }
 
 /** Returns the conversations in scope. @throws NotFound if the viewer sees no conversation with the given id */
@@ -140,14 +202,14 @@ async function findConversations(
   viewer: Viewer,
   scope: (typeof SCOPES)[number],
   conversationId: string | null,
-): Promise<ScopeConversation[]> {
+): ReturnType<typeof readScope> {
   if (conversationId !== null && scope !== 'CONVERSATION') {
-    const [conversation] = await readScope(pool, viewer, 'CONVERSATION', conversationId)
-    if (!conversation) throw new NotFound('conversation', conversationId)
+    const { conversations } = await readScope(pool, viewer, 'CONVERSATION', conversationId)
+    if (conversations.length === 0) throw new NotFound('conversation', conversationId)
   }
-  const conversations = await readScope(pool, viewer, scope, conversationId)
-  if (scope === 'CONVERSATION' && conversations.length === 0) throw new NotFound('conversation', conversationId!)
-  return conversations
+  const found = await readScope(pool, viewer, scope, conversationId)
+  if (scope === 'CONVERSATION' && found.conversations.length === 0) throw new NotFound('conversation', conversationId!)
+  return found
 }
 
 /** Embeds the query. Null if its vector is all zeros or the embedder fails: the search then uses words only. */
@@ -161,12 +223,6 @@ async function embedQuery(deps: RecallDeps, text: string): Promise<SearchRequest
     deps.log.warn({ err, embedder: embedder.name }, 'could not embed a query; searching by its words only')
     return null
   }
-}
-
-/** Maps the hash of each of the query's first MAX_TERMS distinct terms to the term's index. */
-function termsOf(query: string): QueryTerms {
-  const distinct = [...new Set(terms(query))].slice(0, MAX_TERMS)
-  return new Map(distinct.map((term, index) => [hashTerm(term), index]))
 }
 
 /** Builds the hits. Reads their turns, because ranking read only index entries. */
@@ -191,12 +247,14 @@ async function toHits({ pool }: RecallDeps, viewer: Viewer, chosen: readonly Cho
     const {
       candidate: { similarity },
       score,
+      relevance,
       textScore,
     } = hit
     return [
       {
         memory,
         score,
+        relevance,
         similarity,
         textScore,
         neighbours: neighbours.flatMap((each) => turns.get(versionKey(each)) ?? []),

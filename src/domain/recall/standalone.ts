@@ -2,7 +2,7 @@
 // share one ranking. Each fact or summary is a sitting of its own and has full `substance` (rank.ts). Pure.
 
 import { bm25, queryShare, inverseDocumentFrequencies, type Statistics } from './bm25.ts'
-import type { QueryTerms } from './gather.ts'
+import type { QueryTerms } from './query-terms.ts'
 import type { Question } from './question.ts'
 import { FULL_LENGTH_TERMS, rank, type RankCandidate, type Ranked } from './rank.ts'
 
@@ -51,14 +51,18 @@ export function rankStandalone<T extends StandaloneMemory>(
     statistics,
     memories.map(({ terms }) => terms),
   )
-  const candidates = memories.map((each, i): T & RankCandidate => ({
-    ...each,
-    bm25: scores[i]!,
-    sitting: queryShare(idf, new Set(countsOf(queryTerms, each.terms).keys())),
-    length: FULL_LENGTH_TERMS,
-    neighbourSimilarities: [],
-    answers: false,
-  }))
+  const candidates = memories.map((each, i): T & RankCandidate => {
+    const own = queryShare(idf, new Set(countsOf(queryTerms, each.terms).keys()))
+    return {
+      ...each,
+      bm25: scores[i]!,
+      sitting: own,
+      own,
+      length: FULL_LENGTH_TERMS,
+      neighbourSimilarities: [],
+      answers: false,
+    }
+  })
   const best = candidates.toSorted((a, b) => b.bm25 - a.bm25)[0]
   return rank(question, candidates, best && best.bm25 > 0 ? best.bm25 / best.sitting : 0)
 }

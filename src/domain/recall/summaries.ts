@@ -48,13 +48,14 @@ export async function recallSummaries(
   query: string,
   { terms, filter }: SearchRequest,
 ): Promise<RankedMemory[]> {
-  const { actors, roles, metadata, since, until } = filter
+  const { actors, roles, metadata, since, until, writtenBy } = filter
   if (terms.size === 0 || actors || roles || metadata) return []
   const summaries = await newestOf(
     deps,
     viewer,
     conversations.map(({ id }) => id),
-    ({ createdAt }) => (!since || createdAt >= since) && (!until || createdAt < until),
+    ({ createdAt }) =>
+      (!since || createdAt >= since) && (!until || createdAt < until) && (!writtenBy || createdAt <= writtenBy),
   )
   const searched: { summary: Summary; terms: number[] }[] = []
   const yieldIfDue = createYield()

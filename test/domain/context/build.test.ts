@@ -6,6 +6,7 @@ import { buildContext, type BuildContextInput } from '../../../src/domain/contex
 import type { Context } from '../../../src/domain/context/message.ts'
 import { render } from '../../../src/domain/context/render.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
+import { recall } from '../../../src/domain/recall/recall.ts'
 import { compact, summarize } from '../../../src/domain/summary/compact.ts'
 import { appendTurn, appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { pageOfTurns } from '../../../src/domain/turn/history.ts'
@@ -504,6 +505,23 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(all.messages.map(({ name }) => name)).not.toContain('recall')
     expect(omitted(all)).toMatchObject([{ kind: 'RECALLED', reason: 'already in the context' }])
     expect(all.truncated).toBe(false)
+  })
+
+  it('quotes only recalled turns whose relevance reaches the threshold', async () => {
+    const tenant = world.tenant()
+    const conversationId = await conversationWith(tenant, null)
+    await tenant.append(conversationId, 'ada', 'The tulips stand by the fence.')
+    await fill(tenant, conversationId, 1, 12)
+    const query = 'tulips by the fence'
+    const { hits } = await recall(world.deps, tenant.as('owner'), { conversationId, query, kinds: ['TURN'] })
+    expect(hits[0]!.relevance).toBeGreaterThan(hits[1]?.relevance ?? 0)
+    for (const [threshold, quoted] of [
+      [hits[0]!.relevance / 2, true],
+      [1, false],
+    ] as const) {
+      const context = await build(tenant, conversationId, { recentTurns: 1, query, semanticRecall: { threshold } })
+      expect(context.messages.some(({ content }) => content.includes('tulips'))).toBe(quoted)
+    }
   })
 
   it('names the authors of turns in other conversations by their actor names', async () => {

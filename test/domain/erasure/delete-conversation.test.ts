@@ -100,7 +100,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const ann = tenant.as('ann')
     const conversationId = await tenant.newConversation('ann')
     const turn = await tenant.append(conversationId, 'ann', 'one')
-    const events = await readEventsOf(world.deps, ann, { conversationId, after: 0 })
+    const events = await readEventsOf(world.deps, ann, { conversationId, afterSeq: 0 })
     const types: string[] = []
     const ended = (async () => {
       for await (const event of events) types.push(event.type)
@@ -109,7 +109,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     await deleteConversation(world.deps, ann, conversationId)
     await ended
     expect(types.at(-1)).toBe('ConversationDeleted')
-    await expect(readEventsOf(world.deps, ann, { conversationId, after: 0 })).rejects.toThrow(NotFound)
+    await expect(readEventsOf(world.deps, ann, { conversationId, afterSeq: 0 })).rejects.toThrow(NotFound)
     await expect(tenant.append(conversationId, 'ann', 'x')).rejects.toThrow(NotFound)
     const participant = { actor: 'x' }
     await expect(addParticipant(world.deps, tenant.as('x'), { conversationId, participant })).rejects.toThrow(NotFound)

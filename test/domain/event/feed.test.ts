@@ -81,7 +81,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
 
   it('ends for actors who no longer see the conversation, in every process and while they catch up', async () => {
     const readings = [await as('eve'), await as('eve', one.deps), await as('bob')]
-    const behind = await read(other.deps, ada, { conversationId, as: 'eve', after: 0 })
+    const behind = await read(other.deps, ada, { conversationId, as: 'eve', afterSeq: 0 })
     await updateConversation(one.deps, ada, { conversationId, visibility: 'MEMBERS' })
     const { seq } = await append('for members')
     const [eve, eveAtOne, bob] = readings as [Reading, Reading, Reading]
@@ -308,7 +308,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     const deps: Deps = { ...other.deps, pool: openingPool }
     deps.feeds = createFeeds(deps)
     other.wire.drop = () => true
-    const reading = await read(deps, ada, { conversationId, after: 2 })
+    const reading = await read(deps, ada, { conversationId, afterSeq: 2 })
     other.wire.drop = () => false
     other.wire.restore()
     await reading.until('the opening', sawSeq(3))

@@ -20,7 +20,7 @@ describe('a subscription whose consumer reads nothing', () => {
     const turns = Array.from({ length: 20 }, () => ({ role: 'USER' as const, content: 'word '.repeat(40_000) }))
     await appendTurns(deps, tenant.as('ada'), { conversationId, turns })
     const query = vi.spyOn(deps.pool, 'query')
-    const events = await readEventsOf(deps, tenant.as('ada'), { conversationId, after: 0 })
+    const events = await readEventsOf(deps, tenant.as('ada'), { conversationId, afterSeq: 0 })
     await sleep(1_000)
     const names = query.mock.calls.map(([statement]) => (statement as unknown as { name?: string }).name)
     expect(names.filter((name) => name === 'read-journal-page')).toHaveLength(1)
@@ -53,7 +53,7 @@ describe('the subscriptions of a viewer', () => {
     await expect(readEventsOf(deps, ada, { conversationId: 'conv_01M7Y5XZZZZZZZZZZZZZZZZZZZ' })).rejects.toThrow(
       NotFound,
     )
-    await expect(readEventsOf(deps, ada, { conversationId, after: 99 })).rejects.toThrow('newest entry')
+    await expect(readEventsOf(deps, ada, { conversationId, afterSeq: 99 })).rejects.toThrow('newest entry')
     // Failed and ended subscriptions do not count.
     leaves.push(deps.feeds.enter(ada), deps.feeds.enter(ada))
     expect(() => deps.feeds.enter(ada)).toThrow(LimitReached)

@@ -93,15 +93,20 @@ function startReader(model: Model, after: number, capacity: number) {
     onFailure: () => {},
     release,
   }
-  const stop = follow(model.feed, source, 'eve', after, {
-    push(event) {
-      delivered.push(event)
-      buffered += 1
+  const stop = follow(
+    model.feed,
+    source,
+    { actor: 'eve', afterSeq: after, types: null },
+    {
+      push(event) {
+        delivered.push(event)
+        buffered += 1
+      },
+      isFull: () => buffered >= capacity,
+      drained: () => whenResolved(() => void (buffered = 0)),
+      end: ended,
     },
-    isFull: () => buffered >= capacity,
-    drained: () => whenResolved(() => void (buffered = 0)),
-    end: ended,
-  })
+  )
   return { delivered, after, stop, ended, release, pending, shares }
 }
 type Reader = ReturnType<typeof startReader>
@@ -245,7 +250,12 @@ describe('a reader of a feed', () => {
       drained: async () => {},
       end: vi.fn(),
     }
-    const stop = follow(model.feed, { reserve, read, onFailure, release: () => {} }, 'eve', 0, sink)
+    const stop = follow(
+      model.feed,
+      { reserve, read, onFailure, release: () => {} },
+      { actor: 'eve', afterSeq: 0, types: null },
+      sink,
+    )
     for (const [n, ms] of delays.entries()) {
       await vi.advanceTimersByTimeAsync(ms - 1)
       expect(read).toHaveBeenCalledTimes(n + 1)
@@ -265,7 +275,12 @@ describe('a reader of a feed', () => {
     const read = vi.fn(async (): Promise<never> => Promise.reject(new Error('the connection broke')))
     const end = vi.fn()
     const sink = { push: () => {}, isFull: () => false, drained: async () => {}, end }
-    const stop = follow(model.feed, { reserve, read, onFailure: () => {}, release: () => {} }, 'eve', 0, sink)
+    const stop = follow(
+      model.feed,
+      { reserve, read, onFailure: () => {}, release: () => {} },
+      { actor: 'eve', afterSeq: 0, types: null },
+      sink,
+    )
     await vi.advanceTimersByTimeAsync(1)
     stop()
     await vi.advanceTimersByTimeAsync(5_000)

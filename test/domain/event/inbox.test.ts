@@ -9,6 +9,7 @@ import {
 } from '../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import { readInbox, reasonsFor, type InboxEvent } from '../../../src/domain/event/inbox.ts'
+import { MAX_UNREAD_CONVERSATIONS } from '../../../src/domain/event/unread.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
@@ -111,6 +112,89 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     })
   })
 
+  describe('delivers UNREAD first', () => {
+    const titled = async (title: string, actors: string[]) =>
+      (await createConversation(one.deps, ada, { title, participants: actors.map((actor) => ({ actor })) }))
+        .conversation
+    const say = async (conversationId: string, actor: string, more: Partial<TurnInput> = {}) =>
+      (await appendTurn(one.deps, ada, { conversationId, turn: { role: 'USER', content: 'x', actor, ...more } })).turn
+
+    it('for each conversation with turns that the participant sees and has not read, the most recently active first', async () => {
+      const [old, own, read, left, hidden, recent] = await Promise.all(
+        ['old', 'own', 'read', 'left', 'hidden', 'recent'].map((title) => titled(title, ['ada', 'bob', 'carl'])),
+      )
+      await say(old!.id, 'ada')
+      await say(own!.id, 'bob')
+      const { seq } = await say(read!.id, 'ada')
+      await markRead(one.deps, ada, { conversationId: read!.id, seq, as: 'bob' })
+      await say(left!.id, 'ada')
+      await removeParticipant(one.deps, ada, { conversationId: left!.id, actor: 'bob' })
+      await say(hidden!.id, 'ada', { audience: ['carl'] })
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      const { createdAt } = await say(recent!.id, 'ada', { audience: ['bob'] })
+      const bob = await listen('bob')
+      await bob.reasons()
+      const unread = bob.events.filter(({ reason }) => reason === 'UNREAD')
+      expect(unread.map((event) => event.conversationId)).toEqual([recent!.id, old!.id])
+      expect(unread[0]!.at.getTime()).toBeGreaterThanOrEqual(createdAt.getTime() - 1_000)
+      // The next subscription starts again, without what was read meanwhile.
+      await markRead(one.deps, ada, { conversationId: recent!.id, seq: recent!.lastSeq + 1, as: 'bob' })
+      const again = await listen('bob', one)
+      await again.reasons()
+      expect(again.events.filter(({ reason }) => reason === 'UNREAD')).toEqual([
+        expect.objectContaining({ conversationId: old!.id }),
+      ])
+    })
+
+    it(`for at most ${MAX_UNREAD_CONVERSATIONS} conversations, page by page, with the changes made meanwhile after them`, async () => {
+      const count = MAX_UNREAD_CONVERSATIONS + 5
+      const conversations: string[] = []
+      for (const from of range(0, count / 67 - 1)) {
+        const created = await Promise.all(range(1, 67).map((n) => titled(`${from}.${n}`, ['ada', 'bob'])))
+        await Promise.all(created.map(({ id }) => say(id, 'ada')))
+        conversations.push(...created.map(({ id }) => id))
+      }
+      expect(conversations).toHaveLength(count)
+      const reading = vi.spyOn(other.deps.reads.pool, 'query')
+      const inbox = await readInbox(other.deps, ada, { as: 'bob' })
+      inboxes.push(inbox)
+      const received = [(await inbox.next()).value as InboxEvent]
+      expect(reading).toHaveBeenCalledTimes(1)
+      // Its entry moves it out of the pages that are still to be read.
+      await say(conversations[0]!, 'ada')
+      const lastId = (await titled('last', ['bob'])).id
+      while (received.at(-1)!.conversationId !== lastId) received.push((await inbox.next()).value)
+      reading.mockRestore()
+      const unread = received.filter(({ reason }) => reason === 'UNREAD')
+      expect(received.slice(0, MAX_UNREAD_CONVERSATIONS)).toEqual(unread)
+      expect(unread.map(({ at }) => at.getTime())).toEqual(unread.map(({ at }) => at.getTime()).sort((x, y) => y - x))
+      expect(new Set(unread.map(({ conversationId }) => conversationId)).size).toBe(MAX_UNREAD_CONVERSATIONS)
+      const failing = await readInbox(other.deps, ada, { as: 'bob' })
+      const failure = vi.spyOn(other.deps.reads.pool, 'query').mockImplementation(() => {
+        throw new Error('The database is down.')
+      })
+      await expect(
+        (async () => {
+          for await (const { reason } of failing) expect(reason).toBe('UNREAD')
+        })(),
+      ).rejects.toThrow('The database is down.')
+      failure.mockRestore()
+      expect(await failing.next()).toEqual({ done: true, value: undefined })
+      expect(received.slice(MAX_UNREAD_CONVERSATIONS)).toMatchObject([
+        { conversationId: conversations[0], reason: 'TURN' },
+        { conversationId: lastId, reason: 'ADDED' },
+      ])
+    }, 60_000)
+
+    it('and fails if the conversations cannot be read', async () => {
+      const reading = vi.spyOn(other.deps.reads.pool, 'query').mockImplementation(() => {
+        throw new Error('The database is down.')
+      })
+      await expect(readInbox(other.deps, ada, { as: 'bob' })).rejects.toThrow('The database is down.')
+      reading.mockRestore()
+    })
+  })
+
   it('delivers each change once, and not again with later changes', async () => {
     const eve = await listen('eve')
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve' } })
@@ -210,9 +294,9 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     const { id } = await append('ada')
     const [bob, eve] = [await listen('bob'), await listen('eve')]
     await updateConversation(one.deps, ada, { conversationId, title: 'new' })
-    expect(await bob.reasons()).toEqual(['UPDATED'])
+    expect(await bob.reasons()).toEqual(['UNREAD', 'UPDATED'])
     await supersedeTurn(one.deps, ada, { turnId: id, turn: { role: 'USER', content: 'y' } })
-    expect(await bob.reasons()).toEqual(['UPDATED', 'UPDATED'])
+    expect(await bob.reasons()).toEqual(['UNREAD', 'UPDATED', 'UPDATED'])
     expect(await eve.reasons()).toEqual([])
   })
 

@@ -52,6 +52,14 @@ describe('a reader at entry 5', () => {
     expect(state.cursor).toBe(5)
   })
 
+  it('delivers only events of its types, and ConversationDeleted and Gap in any case', () => {
+    state = startReaderState(CONVERSATION, 5, OPEN_VIEW, new Set(['TurnCommitted', 'PresenceChanged']))
+    const gap: ConversationEvent = { type: 'Gap', conversationId: CONVERSATION, seq: null, at: AT, resumeAfterSeq: 9 }
+    const accepted = [opened('t'), committed('t', 'text'), gap, deletion].filter((event) => accept(state, event))
+    expect(lines(accepted)).toEqual(['7 TurnCommitted', 'Gap', 'ConversationDeleted'])
+    expect(state.isOver).toBe(true)
+  })
+
   it('delivers only events in its view', () => {
     const turn = entry('TurnAppended', 6, turnRow('t', 6, { audience: ['ann'] }))
     expect(accept(state, turn)).toBe(false)
@@ -129,7 +137,7 @@ describe('a reader at entry 5', () => {
     expect(isTooFarBehind(state, 5 + MAX_ENTRIES_BEHIND)).toBe(false)
     expect(isTooFarBehind(state, 5 + MAX_ENTRIES_BEHIND + 1)).toBe(true)
     leaveFeed(state, [open('t1', 'abc')], null)
-    expect(skipTo(state, 20_000)).toMatchObject({ type: 'Gap', seq: null, resumeAfter: 20_000 })
+    expect(skipTo(state, 20_000)).toMatchObject({ type: 'Gap', seq: null, resumeAfterSeq: 20_000 })
     expect(state.cursor).toBe(20_000)
     // The reader no longer has the text before the gap, so the text of an open turn starts again at 0.
     expect(lines(missingTexts(state, OPEN_VIEW, [open('t1', 'abcde')]))).toEqual(['0-5 abcde'])

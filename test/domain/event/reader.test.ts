@@ -36,7 +36,7 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
   const open = async () =>
     (await openTurn(one.deps, ada, { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })).turn.id
   const write = (turnId: string, text: string) => appendDelta(one.deps, ada, { writerToken: WRITER, turnId, text })
-  const from = (after?: number | null, deps: Deps = one.deps) => read(deps, ada, { conversationId, after })
+  const from = (after?: number | null, deps: Deps = one.deps) => read(deps, ada, { conversationId, afterSeq: after })
   const head = async () => (await readLastSeq(one.deps.pool, ada, conversationId))!
   const stop = (readings: Reading[]) => Promise.all(readings.map((reading) => reading.stop()))
 
@@ -270,13 +270,44 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
       slow.resume()
       await slow.until('the gap', ({ events }) => events.some(({ type }) => type === 'Gap'))
       const gap = slow.events.findIndex(({ type }) => type === 'Gap')
-      expect(slow.events[gap]).toMatchObject({ resumeAfter: 11_002, seq: null })
+      expect(slow.events[gap]).toMatchObject({ resumeAfterSeq: 11_002, seq: null })
       const { seq } = await append('after the gap')
       await slow.until('the next turn', sawSeq(seq))
       expect(seqsOf(slow).slice(-2)).toEqual([expect.any(Number), 11_003])
       expect(seqsOf(slow).slice(0, -1)).toEqual(range(1, seqsOf(slow).length - 1))
       await stop([slow, whole])
     })
+  })
+
+  it('gets only events of its types, and resumes after its newest seq without gap or repeat', async () => {
+    const types = ['TurnDelta', 'TurnCommitted'] as const
+    const select = (afterSeq: number, deps: Deps) =>
+      read(deps, ada, { conversationId, afterSeq, types: [...types, types[0]] })
+    const turnId = await open()
+    const readings = [await select(0, one.deps), await select(0, other.deps)]
+    await write(turnId, 'one ')
+    for (const reading of readings) await reading.until('the text', () => deltasOf(reading, turnId).length > 0)
+    await write(turnId, 'two')
+    await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
+    await appendMany(1, 50)
+    const second = await open()
+    await write(second, 'three')
+    await commitTurn(one.deps, ada, { writerToken: WRITER, turnId: second })
+    for (const reading of readings) {
+      await reading.until('the second turn', sawSeq(55))
+      expect(seqsOf(reading)).toEqual([3, 55])
+      expect(textOf(reading, turnId)).toBe('one two')
+      expect(new Set(reading.events.map(({ type }) => type))).toEqual(new Set(types))
+    }
+    // The entries after 3 that the first reader did not get have not advanced its newest seq.
+    const resumed = await select(3, other.deps)
+    await resumed.until('the second turn', sawSeq(55))
+    expect(seqsOf(resumed)).toEqual([55])
+    await deleteConversation(one.deps, ada, conversationId)
+    for (const reading of [...readings, resumed]) {
+      await reading.until('the end', ({ end }) => end === 'complete')
+      expect(reading.events.at(-1)!.type).toBe('ConversationDeleted')
+    }
   })
 
   it('is rejected with a cursor beyond the head, in an unknown conversation, and with invalid arguments', async () => {
@@ -292,10 +323,13 @@ describe.each(backends)('a reader of a conversation, on $name', (backend) => {
     await expect(readEventsOf(one.deps, newViewer(), { conversationId })).rejects.toThrow(NotFound)
     await expect(readEventsOf(one.deps, ada, { conversationId: 'conversation' })).rejects.toThrow(InvalidInput)
     await expect(readEventsOf(one.deps, ada, { conversationId, as: '' })).rejects.toThrow(InvalidInput)
+    await expect(readEventsOf(one.deps, ada, { conversationId, types: [] })).rejects.toThrow(
+      /^types: must not be empty/,
+    )
   })
 
   it('ends when it is stopped, even while it waits', async () => {
-    const iterable = await readEventsOf(one.deps, ada, { conversationId, after: 0 })
+    const iterable = await readEventsOf(one.deps, ada, { conversationId, afterSeq: 0 })
     expect((await iterable.next()).value.type).toBe('ParticipantJoined')
     const waiting = iterable.next()
     await iterable.return!()

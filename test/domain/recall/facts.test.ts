@@ -87,8 +87,8 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     expect(hits[0]!.similarity).toBeCloseTo(Math.max(cosine(dog!, puppy!), cosine(dog!, sentence!)), 4)
     expect(hits[0]!).toMatchObject({ textScore: null, neighbours: [] })
     expect(plan).toEqual({ vectorSearch: 'EXACT', candidates: 2 })
-    const minSimilarity = hits[0]!.similarity! - 1e-6
-    expect(await found('dog', { kinds: ['FACT'], threshold: minSimilarity })).toEqual(['Ada owns a puppy'])
+    const threshold = hits[0]!.relevance
+    expect(await found('dog', { kinds: ['FACT'], threshold })).toEqual(['Ada owns a puppy'])
   })
 
   it('finds facts by words if the query cannot be embedded', async () => {
@@ -230,8 +230,13 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     const { hits } = await ask('quokkas', { kinds: ['SUMMARY', 'FACT'] })
     expect(hits).toMatchObject([{ memory: { kind: 'SUMMARY' }, similarity: null, textScore: 1, neighbours: [] }])
     expect(textOf(hits[0]!.memory)).toContain('quokkas')
-    for (const threshold of [0, 0.9]) {
-      expect(await found('quokkas', { kinds: ['SUMMARY'], threshold })).toHaveLength(1)
+    const { relevance } = (await ask('quokkas', { kinds: ['SUMMARY'] })).hits[0]!
+    for (const [threshold, count] of [
+      [0, 1],
+      [relevance, 1],
+      [relevance + 1e-9, 0],
+    ] as const) {
+      expect(await found('quokkas', { kinds: ['SUMMARY'], threshold })).toHaveLength(count)
     }
     for (const more of [{ actors: ['ada'] }, { createdBefore: day(1) }, { maxTokens: 1 }]) {
       expect(await found('quokkas', { kinds: ['SUMMARY'], ...more })).toEqual([])

@@ -7,13 +7,12 @@ import { addParticipant } from '../../../src/domain/participant.ts'
 import { inverseDocumentFrequencies } from '../../../src/domain/recall/bm25.ts'
 import { toTurnCandidate, type TurnCandidate } from '../../../src/domain/recall/candidate.ts'
 import { gather, isReadWhole, type SearchRequest, type GatheredTurns } from '../../../src/domain/recall/gather.ts'
-import { hashTerm } from '../../../src/text/term-hash.ts'
+import { toTerms } from '../../../src/domain/recall/query-terms.ts'
 import { abortTurn, appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import type { Turn } from '../../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
-import { terms } from '../../../src/text/words.ts'
 import { readScope } from '../../../src/store/sql/recall/read-scope.ts'
 import { backends } from '../../support/backend.ts'
 import { waitForTurnVectors } from '../../support/recall.ts'
@@ -50,12 +49,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
   const requestFor = async (query: string, filter: SearchRequest['filter'] = {}): Promise<SearchRequest> => {
     const embedder = world.deps.embedding.serving()
     const [vector] = await embedder.embed([query])
-    return {
-      terms: new Map([...new Set(terms(query))].map((term, number) => [hashTerm(term), number])),
-      vector: { embedder: embedder.name, query: vector! },
-      filter,
-      k: 10,
-    }
+    return { terms: toTerms(query), vector: { embedder: embedder.name, query: vector! }, filter, limit: 64 }
   }
 
   /** The input of ranking, without the ids and seqs that differ between conversations. */
@@ -88,7 +82,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     ]),
   })
   const gatheredFor = async (viewer: Viewer, request: SearchRequest, whole?: number) => {
-    const conversations = await readScope(world.deps.pool, viewer, 'TENANT', null)
+    const { conversations } = await readScope(world.deps.pool, viewer, 'TENANT', null)
     return rankingInput(await gather(world.deps, viewer, conversations, request, whole))
   }
 
@@ -183,7 +177,15 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
   it('applies filters to hits only, not to statistics', async () => {
     const { bob, turns } = await fill(true)
     const [query] = queriesOf(turns)
-    for (const filter of [{ actors: ['eve'] }, { since: turns[60]!.createdAt, until: turns[90]!.createdAt }]) {
+    const { rows } = await world.deps.pool.query<{ at: Date }>(
+      'SELECT at FROM entry WHERE conversation_id = $1 AND seq = $2',
+      [turns[60]!.conversationId, turns[60]!.position],
+    )
+    for (const filter of [
+      { actors: ['eve'] },
+      { since: turns[60]!.createdAt, until: turns[90]!.createdAt },
+      { writtenBy: rows[0]!.at },
+    ]) {
       const request = await requestFor(query!, filter)
       const whole = await gatheredFor(bob, request)
       expect(await gatheredFor(bob, request, 0)).toEqual(nearly(whole))

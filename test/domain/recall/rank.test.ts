@@ -12,6 +12,7 @@ const plain: RankCandidate = {
   cues: 0,
   bm25: 5,
   sitting: 0.5,
+  own: 0.25,
   length: 8,
   similarity: 0.2,
   neighbourSimilarities: [],

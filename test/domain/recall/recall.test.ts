@@ -117,8 +117,16 @@ describe.each(backends)('recall, on $name', (backend) => {
 
     it('nothing for unknown words, and reports that no vectors were compared', async () => {
       await append('hello there')
-      expect(await ask('xqzzyv qqqqx')).toEqual({ hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } })
-      expect(await ask('who is it?')).toEqual({ hits: [], plan: { vectorSearch: 'NONE', candidates: 0 } })
+      const nothing = {
+        hits: [],
+        plan: { vectorSearch: 'NONE', candidates: 0 },
+        hasNextPage: false,
+        hasPreviousPage: false,
+        startCursor: null,
+        endCursor: null,
+      }
+      expect(await ask('xqzzyv qqqqx')).toEqual(nothing)
+      expect(await ask('who is it?')).toEqual(nothing)
       expect(await ask('🦑')).toMatchObject({ hits: [] })
       expect(await ask('🦑'.repeat(10_000))).toMatchObject({ hits: [] })
     })
@@ -140,16 +148,21 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await found('apple', { kinds: [] })).toEqual([])
     })
 
-    it('the requested minimum similarity, which turns without a vector never reach', async () => {
+    it('the requested minimum relevance, with and without vectors', async () => {
       await waitForTurnVectors(world.deps, [
         await append('Our puppy was ill', { createdAt: day(1) }),
         await append('The bank was closed', { createdAt: day(3) }),
       ])
-      const all = (await ask('the dog was sick', { threshold: 0 })).hits
-      const [best, other] = all
-      expect(best!.similarity).toBeGreaterThan(other?.similarity ?? 0)
-      expect(await found('the dog was sick', { threshold: best!.similarity! - 1e-6 })).toEqual(['Our puppy was ill'])
-      expect(await found('the dog was sick', { threshold: 1 })).toEqual([])
+      for (const query of ['the dog was sick', 'was the bank closed?']) {
+        const [best, other] = (await ask(query, { threshold: 0 })).hits
+        expect(best!.relevance).toBeGreaterThan(other!.relevance)
+        expect(await found(query, { threshold: best!.relevance })).toEqual([textOf(best!.memory)])
+        expect(await found(query, { threshold: best!.relevance + 1e-9 })).toEqual([])
+        expect(await found(query, { threshold: 1 })).toEqual([])
+      }
+      const unembedded = await append('The bank was closed all day', { createdAt: day(5) })
+      const { hits } = await ask('was the bank closed?', { threshold: 0.001 })
+      expect(hits.map(({ memory }) => memory.kind === 'TURN' && memory.turn.id)).toContain(unembedded.id)
     })
 
     it('one conversation, the conversations of its owner, or the tenant', async () => {
@@ -181,6 +194,31 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await found('mango', { as: 'eve' })).toEqual(['everybody knows about mango'])
       expect((await found('mango', { as: 'bob' }, 'eve')).length).toBe(2)
     })
+  })
+
+  it('is not affected by turns that the viewer does not see, in any score', async () => {
+    const scores = []
+    for (const withPrivate of [false, true]) {
+      conversationId = await tenant.newConversation('ann', 'bob', 'eve')
+      const turns = []
+      for (const [i, text] of [
+        'The mango is ripe',
+        'Fruit for all',
+        'Is it ripe?',
+        'Nobody has tasted the fruit',
+      ].entries()) {
+        turns.push(await append(text, { createdAt: day(i + 1) }))
+        if (!withPrivate) continue
+        for (const secret of ['The ripe mango is mine', 'A mango, a mango!']) {
+          turns.push(await append(secret, { createdAt: day(i + 1), audience: ['bob'] }))
+        }
+      }
+      await waitForTurnVectors(world.deps, turns)
+      const { hits } = await ask('Is the mango ripe?', { k: 100 }, 'eve')
+      scores.push(hits.map(({ memory, neighbours: _, ...each }) => [textOf(memory), each]))
+    }
+    expect(scores[0]).toHaveLength(4)
+    expect(scores[1]).toEqual(scores[0])
   })
 
   describe('returns', () => {

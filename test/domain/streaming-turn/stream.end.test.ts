@@ -274,7 +274,7 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
 
   describe('by an expired lease', () => {
     it('keeps the text, happens in any process, and notifies readers', async () => {
-      const reading = await read(other.deps, ada, { conversationId, after: 0 })
+      const reading = await read(other.deps, ada, { conversationId, afterSeq: 0 })
       await write('unfinish')
       expect(await abortSilentTurns(other.deps)).toBe(0)
       await advance(LEASE + 1)

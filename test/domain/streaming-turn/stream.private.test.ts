@@ -34,7 +34,7 @@ describe.each(backends)('a streaming turn with an audience, on $name,', (backend
       turn: { id: turnId },
     } = await openTurn(one.deps, ada, { conversationId, writerToken, turn: { role: 'ASSISTANT', audience } })
     const [bob, eve] = await Promise.all(
-      ['bob', 'eve'].map((actor) => read(other.deps, { ...ada, actor }, { conversationId, after: 0 })),
+      ['bob', 'eve'].map((actor) => read(other.deps, { ...ada, actor }, { conversationId, afterSeq: 0 })),
     )
     let text = ''
     for (const n of range(1, 20)) {

@@ -158,7 +158,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     })
 
     it('show readers whole characters only', async () => {
-      const reading = await read(one.deps, ada, { conversationId, after: 0 })
+      const reading = await read(one.deps, ada, { conversationId, afterSeq: 0 })
       for (const text of ['a', FIRST, `${SECOND}${FIRST}`, SECOND, 'b', FIRST]) await write(text)
       await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
       await reading.until('the end of the turn', ({ events }) => events.at(-1)?.type === 'TurnCommitted')
@@ -185,7 +185,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
     })
 
     it('are combined into few writes and few events', async () => {
-      const reading = await read(one.deps, ada, { conversationId, after: 0 })
+      const reading = await read(one.deps, ada, { conversationId, afterSeq: 0 })
       await Promise.all(range(1, 100).map((n) => write(`${n} `)))
       await reading.until('all text', (each) => textOf(each, turnId).endsWith('100 '))
       expect(deltasOf(reading, turnId).length).toBeLessThan(20)
@@ -290,7 +290,7 @@ describe.each(backends)('deltas of a streaming turn, on $name', (backend) => {
   })
 
   it('reach readers in every process after they are written', async () => {
-    const reading = await read(other.deps, ada, { conversationId, after: 0 })
+    const reading = await read(other.deps, ada, { conversationId, afterSeq: 0 })
     await write('hello ')
     await write('world')
     await reading.until('the text', (each) => textOf(each, turnId) === 'hello world')

@@ -40,7 +40,7 @@ export async function witness(
   let paused = false
   let waiting = 0
   let drained: () => void = () => {}
-  const stop = await readInto(process.deps, viewer, { conversationId, after }, () => ({
+  const stop = await readInto(process.deps, viewer, { conversationId, afterSeq: after }, () => ({
     push(event) {
       if (!isStopped) events.push(event)
       if (paused) waiting += 1

@@ -73,6 +73,7 @@ function statement(
              greatest(-(x.object <#> (SELECT a.vector FROM input a)), -(x.sentence <#> (SELECT a.vector FROM input a))) AS similarity,
              (${bound.since}::timestamptz IS NULL OR f.observed_at >= ${bound.since}::timestamptz)
              AND (${bound.until}::timestamptz IS NULL OR f.observed_at < ${bound.until}::timestamptz)
+             AND (${bound.writtenBy}::timestamptz IS NULL OR f.created_at <= ${bound.writtenBy}::timestamptz)
              AND ((${bound.actors}::text[] IS NULL AND ${bound.roles}::role[] IS NULL AND ${bound.metadata}::jsonb IS NULL)
                   OR EXISTS (SELECT FROM fact_source s JOIN turn t ON t.id = s.turn_id WHERE s.fact_id = f.id AND ${matchesAuthor(bound)})) AS eligible
       FROM fact f
@@ -108,7 +109,7 @@ function statement(
 
 /**
  * Searches the facts of a conversation, of an owner (of the owner's conversations and about the owner), or of the
- * tenant. The filter's times apply to `observedAt`; its actors, roles and metadata apply to the fact's source turns,
+ * tenant. The filter's `since` and `until` apply to `observedAt`; its actors, roles and metadata apply to the fact's source turns,
  * so a fact without a source turn does not match them.
  *
  * Always exact: reads all facts in scope, by the index fact_source_conversation or by tenant, and compares all vectors.

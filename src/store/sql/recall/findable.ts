@@ -13,28 +13,31 @@ export type BoundFilter = {
   until: Bound<Date | null>
   /** JSON. */
   metadata: Bound<string | null>
+  writtenBy: Bound<Date | null>
 }
 
-export const filterOf = ({ actors, roles, since, until, metadata }: SearchFilter): BoundFilter => ({
+export const filterOf = ({ actors, roles, since, until, metadata, writtenBy }: SearchFilter): BoundFilter => ({
   actors: actors ?? null,
   roles: roles ?? null,
   since: since ?? null,
   until: until ?? null,
   metadata: metadata ? JSON.stringify(metadata) : null,
+  writtenBy: writtenBy ?? null,
 })
 
-/** The filter as five parameters of a statement for pg, starting at $`first`; `filterValues` returns their values. */
+/** The filter as six parameters of a statement for pg, starting at $`first`; `filterValues` returns their values. */
 export const filterParameters = (first: number): BoundFilter => ({
   actors: parameter(first),
   roles: parameter(first + 1),
   since: parameter(first + 2),
   until: parameter(first + 3),
   metadata: parameter(first + 4),
+  writtenBy: parameter(first + 5),
 })
 
 export const filterValues = (filter: SearchFilter): unknown[] => {
-  const { actors, roles, since, until, metadata } = filterOf(filter)
-  return [actors, roles, since, until, metadata]
+  const { actors, roles, since, until, metadata, writtenBy } = filterOf(filter)
+  return [actors, roles, since, until, metadata, writtenBy]
 }
 
 /** Whether a filter has any condition. */
@@ -46,11 +49,18 @@ export const matchesAuthor = ({ actors, roles, metadata }: BoundFilter, t = 't')
   AND (${roles}::role[] IS NULL OR ${raw(t)}.role = ANY (${roles}::role[]))
   AND (${metadata}::jsonb IS NULL OR ${raw(t)}.metadata @> ${metadata}::jsonb))`
 
+/** Whether the first version of turn `t` was written by that time. Uses the primary key of entry. */
+const matchesWriting = ({ writtenBy }: BoundFilter, t: string): Sql => sql`(
+  ${writtenBy}::timestamptz IS NULL OR (
+    SELECT e.at FROM entry e WHERE e.conversation_id = ${raw(t)}.conversation_id AND e.seq = ${raw(t)}.root_seq
+  ) <= ${writtenBy}::timestamptz)`
+
 /** Whether turn `t` matches the filter. */
 export const matches = (filter: BoundFilter, t = 't'): Sql => sql`(
   ${matchesAuthor(filter, t)}
   AND (${filter.since}::timestamptz IS NULL OR ${raw(t)}.created_at >= ${filter.since}::timestamptz)
-  AND (${filter.until}::timestamptz IS NULL OR ${raw(t)}.created_at < ${filter.until}::timestamptz))`
+  AND (${filter.until}::timestamptz IS NULL OR ${raw(t)}.created_at < ${filter.until}::timestamptz)
+  AND ${matchesWriting(filter, t)})`
 
 /**
  * A lateral subquery that returns one row if the viewer may find the turn `x (conversation_id, root_seq, seq)`, else

@@ -39,11 +39,14 @@ const inTenant = sql`
   ${views(VIEWER, raw(`c.visibility = 'OPEN' AND ${IN_SCOPE.TENANT}`))} UNION ALL
   ${views(VIEWER, raw(`c.visibility = 'MEMBERS' AND p.actor IS NOT NULL AND ${IN_SCOPE.TENANT}`))}`
 
+/** The last row contains the time. The time is rounded up to milliseconds, because stored times are rounded. */
 const statement = (scope: Scope) =>
   sql`
-  SELECT c.id, j.last_seq AS "lastSeq", j.turn_count AS "publicTurns", ${raw(HAS_FACTS[scope])} AS "hasFacts"
+  SELECT c.id, j.last_seq AS "lastSeq", j.turn_count AS "publicTurns", ${raw(HAS_FACTS[scope])} AS "hasFacts",
+         NULL::float8 AS time
   FROM (${scope === 'TENANT' ? inTenant : views(VIEWER, raw(IN_SCOPE[scope]))}) c
-  JOIN journal j ON j.conversation_id = c.id`.text
+  JOIN journal j ON j.conversation_id = c.id
+  UNION ALL SELECT NULL, NULL, NULL, NULL, ceil(extract(epoch FROM now()) * 1000)::float8`.text
 
 const STATEMENTS: Record<Scope, string> = {
   CONVERSATION: statement('CONVERSATION'),
@@ -52,19 +55,21 @@ const STATEMENTS: Record<Scope, string> = {
 }
 
 /**
- * The conversations in scope that the viewer sees, unordered. CONVERSATION: the given conversation. OWNER: all
- * conversations of its owner, or of the viewer if none is given. TENANT: all conversations.
+ * The conversations in scope that the viewer sees, unordered, and the database's time before they were read.
+ * CONVERSATION: the given conversation. OWNER: all conversations of its owner, or of the viewer if none is given.
+ * TENANT: all conversations.
  */
 export async function readScope(
   pool: Pool,
   { tenant, actor }: { tenant: string; actor: string },
   scope: Scope,
   conversationId: string | null,
-): Promise<ScopeConversation[]> {
-  const { rows } = await pool.query<ScopeConversation>({
+): Promise<{ conversations: ScopeConversation[]; readAt: Date }> {
+  const { rows } = await pool.query<ScopeConversation | { id: null; time: number }>({
     name: `read-scope-${scope.toLowerCase()}`,
     text: STATEMENTS[scope],
     values: [tenant, actor, conversationId],
   })
-  return rows
+  const last = rows.at(-1) as { id: null; time: number }
+  return { conversations: rows.slice(0, -1) as ScopeConversation[], readAt: new Date(last.time) }
 }

@@ -1,0 +1,68 @@
+// The cursor of a recall: which recall it is of, when its first page was read, and the hits read so far. Any process can
+// read the next page. A page is searched and ranked anew, because edits, deletions and new vectors change the ranking
+// between two pages; the list of hits that were read prevents that a page repeats a hit, or skips one that moved.
+
+import { createHash } from 'node:crypto'
+import { InvalidInput } from '../../errors.ts'
+
+/** Maximum number of hits that the pages of one recall return together. */
+export const MAX_PAGED_HITS = 1_000
+
+/** Bytes of each part of a cursor. With 6 bytes per hit, two of MAX_PAGED_HITS hits are equal once in 10⁸ recalls. */
+const RECALL_BYTES = 8
+const TIME_BYTES = 6
+const HIT_BYTES = 6
+const HEADER_BYTES = RECALL_BYTES + TIME_BYTES
+/** Greatest time that Postgres, ISO 8601 and JavaScript can all represent, in ms. */
+const MAX_TIME = Date.UTC(9999, 11, 31)
+
+export type RecallPosition = {
+  /** The database's time before the first page was read, in ms. Later pages exclude memories written after it. */
+  readAt: number
+  /** The keys of the hits that were read, from `hitKey`. */
+  read: readonly number[]
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest()
+
+/** Returns the key of a hit: of a turn, by its first version, so that an edited turn is the same hit. */
+export const hitKey = (id: string): number => digest(id).readUIntBE(0, HIT_BYTES)
+
+/** Returns the identity of a recall. `selection` contains the viewer and every input that selects or orders hits. */
+export const recallIdentity = (selection: readonly unknown[]): Buffer =>
+  digest(JSON.stringify(selection)).subarray(0, RECALL_BYTES)
+
+export function encodePosition(identity: Buffer, { readAt, read }: RecallPosition): string {
+  const bytes = Buffer.alloc(HEADER_BYTES + read.length * HIT_BYTES)
+  identity.copy(bytes)
+  bytes.writeUIntBE(readAt, RECALL_BYTES, TIME_BYTES)
+  read.forEach((key, i) => bytes.writeUIntBE(key, HEADER_BYTES + i * HIT_BYTES, HIT_BYTES))
+  return bytes.toString('base64url')
+}
+
+/** @throws InvalidInput at `after` for a cursor of another recall, and if MAX_PAGED_HITS hits have been read */
+export function decodePosition(identity: Buffer, cursor: string): RecallPosition {
+  const bytes = Buffer.from(cursor, 'base64url')
+  const hits = (bytes.length - HEADER_BYTES) / HIT_BYTES
+  const isCanonical = bytes.toString('base64url') === cursor
+  const readAt = isCanonical && hits >= 0 ? bytes.readUIntBE(RECALL_BYTES, TIME_BYTES) : Infinity
+  if (!Number.isInteger(hits) || hits > MAX_PAGED_HITS || readAt > MAX_TIME) {
+    throw InvalidInput.at('after', 'is not a cursor of recall')
+  }
+  if (!bytes.subarray(0, RECALL_BYTES).equals(identity)) {
+    throw InvalidInput.at(
+      'after',
+      'is a cursor of another recall; only k, neighbours and maxTokens may differ between its pages, and the viewer must be the same',
+    )
+  }
+  if (hits === MAX_PAGED_HITS) {
+    throw InvalidInput.at(
+      'after',
+      `follows ${MAX_PAGED_HITS.toLocaleString('en-US')} hits, and one recall returns no more; narrow the query or its filters`,
+    )
+  }
+  return {
+    readAt,
+    read: Array.from({ length: hits }, (_, i) => bytes.readUIntBE(HEADER_BYTES + i * HIT_BYTES, HIT_BYTES)),
+  }
+}

@@ -1,0 +1,22 @@
+// The coefficients of relevance.ts. `npm run bench:relevance` fits and evaluates them on the conversations of LoCoMo and
+// REALTALK, and prints this table.
+
+/** Weights in a logistic function; those of the features of a candidate, and the intercept. */
+export type RelevanceCoefficients = {
+  intercept: number
+  /** Of the logarithm of the candidate's share of the weight of the best candidates. */
+  share: number
+  /** Of the shares of the query that the candidate itself and its sitting contain, 0 to 1. */
+  own: number
+  sitting: number
+  /** Of the candidate's score. */
+  score: number
+  /** Of 1 if the candidate is a question that contains the whole query, else 0. */
+  echo: number
+}
+
+/** `vectors`: some candidates have a similarity; fitted with the embedder `static`. `words`: none has. */
+export const COEFFICIENTS: Record<'vectors' | 'words', RelevanceCoefficients> = {
+  vectors: { intercept: -2.17, share: 0.97, own: 1.36, sitting: 0.81, score: 0.56, echo: -0.67 },
+  words: { intercept: -1.66, share: 1.11, own: 1.74, sitting: 0.75, score: 0.48, echo: -0.61 },
+}

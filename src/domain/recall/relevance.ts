@@ -1,0 +1,63 @@
+// Estimates how likely each ranked candidate is evidence for the query: a logistic function of features that ranking
+// has computed. Pure; like the scores, it depends only on the query and on memories that the viewer sees.
+
+import { Cue } from '../indexing/cues.ts'
+import { COEFFICIENTS, type RelevanceCoefficients } from './relevance-coefficients.ts'
+
+/** Number of best candidates with which a candidate is compared. Ranking more does not change a relevance. */
+const COMPARED = 20
+/**
+ * Weight of a score in `share`: e to the power of SHARPNESS × score. 3 to 5 change the log loss by less than 1 %.
+ */
+const SHARPNESS = 4
+/** Score of the candidates that a small scope lacks, so that a weak match is not relevant because it is the only one. */
+const ABSENT_SCORE = 1
+
+export type RelevanceFeatures = Omit<RelevanceCoefficients, 'intercept'>
+
+/** Part of `Ranked` in rank.ts. */
+type Scored = { candidate: { own: number; sitting: number; cues: number; similarity: number | null }; score: number }
+
+/**
+ * Whether a candidate is a question that contains the whole query. It is often the turn whose text is the query, and
+ * would then be far ahead of all candidates that answer it.
+ */
+const isEcho = ({ candidate: { own, cues } }: Scored) => (cues & Cue.ASKS) !== 0 && own > 0.999
+
+/** Returns the features of ranked candidates, best first. Echoes are not compared with other candidates. */
+export function relevanceFeatures(ranked: readonly Scored[]): RelevanceFeatures[] {
+  const weightOf = (score: number) => Math.exp(SHARPNESS * score)
+  const compared: Scored[] = []
+  for (const each of ranked) {
+    if (compared.length === COMPARED) break
+    if (!isEcho(each)) compared.push(each)
+  }
+  let all = (COMPARED - compared.length) * weightOf(ABSENT_SCORE)
+  for (const { score } of compared) all += weightOf(score)
+  return ranked.map((each) => {
+    const { candidate, score } = each
+    const echo = isEcho(each)
+    return {
+      share: SHARPNESS * score - Math.log(echo ? all + weightOf(score) : all),
+      own: candidate.own,
+      sitting: candidate.sitting,
+      score,
+      echo: Number(echo),
+    }
+  })
+}
+
+/** Returns the logistic function of the features, above 0 and below 1. */
+function relevanceOf(features: RelevanceFeatures, coefficients: RelevanceCoefficients): number {
+  let sum = coefficients.intercept
+  for (const name of Object.keys(features) as (keyof RelevanceFeatures)[]) sum += coefficients[name] * features[name]
+  return 1 / (1 + Math.exp(-sum))
+}
+
+/** Adds the relevance to ranked candidates, best first. */
+export function withRelevance<T extends Scored>(ranked: readonly T[]): (T & { relevance: number })[] {
+  const hasVectors = ranked.some(({ candidate }) => candidate.similarity !== null)
+  const coefficients = COEFFICIENTS[hasVectors ? 'vectors' : 'words']
+  const features = relevanceFeatures(ranked)
+  return ranked.map((each, i) => ({ ...each, relevance: relevanceOf(features[i]!, coefficients) }))
+}

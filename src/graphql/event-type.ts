@@ -1,0 +1,27 @@
+// The types of events that a subscriber may select: one value for each object type, with the same name.
+
+import type { EventType } from '../domain/event/event.ts'
+import { builder } from './builder.ts'
+
+const value = (type: EventType, description: string) => ({ value: type, description })
+
+export const ConversationEventTypeEnum = builder.enumType('ConversationEventType', {
+  description:
+    'A type of conversation event that a subscription can select. `ConversationDeleted` and `Gap` have no value, because '
+    + 'every subscription receives them.',
+  values: {
+    TURN_APPENDED: value('TurnAppended', 'Events of the type `TurnAppended`.'),
+    TURN_OPENED: value('TurnOpened', 'Events of the type `TurnOpened`.'),
+    TURN_DELTA: value('TurnDelta', 'Events of the type `TurnDelta`: the text of open turns.'),
+    TURN_COMMITTED: value('TurnCommitted', 'Events of the type `TurnCommitted`.'),
+    TURN_ABORTED: value('TurnAborted', 'Events of the type `TurnAborted`.'),
+    TURN_SUPERSEDED: value('TurnSuperseded', 'Events of the type `TurnSuperseded`: edits.'),
+    PARTICIPANT_JOINED: value('ParticipantJoined', 'Events of the type `ParticipantJoined`.'),
+    PARTICIPANT_LEFT: value('ParticipantLeft', 'Events of the type `ParticipantLeft`.'),
+    PARTICIPANT_READ: value('ParticipantRead', 'Events of the type `ParticipantRead`: read marks.'),
+    PRESENCE_CHANGED: value('PresenceChanged', 'Events of the type `PresenceChanged`.'),
+    CONVERSATION_UPDATED: value('ConversationUpdated', 'Events of the type `ConversationUpdated`.'),
+    SUMMARY_WRITTEN: value('SummaryWritten', 'Events of the type `SummaryWritten`.'),
+    FACTS_CHANGED: value('FactsChanged', 'Events of the type `FactsChanged`.'),
+  },
+})

@@ -1,0 +1,193 @@
+// GraphQL over Server-Sent Events: one operation for each response, by the "distinct connections mode" of
+// https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md. In a stream of a conversation's events, the id of
+// each event is its seq, so that an EventSource resumes after the last event that it received.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { OperationTypeNode, type ExecutionResult, type GraphQLError } from 'graphql'
+import type { ConversationEvent } from '../domain/event/event.ts'
+import type { Viewer } from '../domain/view.ts'
+import { refusalOfStream, resultWithoutHttp, withoutHttp, type StreamRefusal } from './failures.ts'
+import { EVENT_STREAM } from './frame.ts'
+import { isJson, isStreamOnly } from './media-types.ts'
+import { isIterable, isRefused, prepareOperation, type OperationServices, type Parameters } from './operation.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
+import { parametersInBody, parametersInUrl } from './parameters.ts'
+import { refuse, type Refusal } from './refuse.ts'
+import { searchOf } from './target.ts'
+
+/** Time between comments that keep proxies from closing an idle stream, ms. */
+const HEARTBEAT_MS = 12_000
+/**
+ * The id of the last event of a completed stream. An EventSource connects again after the end of every stream, and then
+ * sends this id; the status 204 stops it.
+ */
+const COMPLETED = 'complete'
+
+const HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  // Some proxies compress, and therefore buffer, what they may transform.
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+}
+const COMMENT = ':\n\n'
+const LAST_EVENT = `event: complete\nid: ${COMPLETED}\ndata:\n\n`
+const WITHOUT_ID = Buffer.from('event: next\ndata: ')
+
+const MUTATION_BY_GET: Refusal = {
+  status: 405,
+  code: 'BAD_REQUEST',
+  message: 'Can only perform a mutation operation from a POST request.',
+  allow: 'POST',
+}
+
+export type EventStreams = {
+  /**
+   * Answers the request with an event stream, or refuses it. Resolves with true when the stream has started. Resolves
+   * with false, without an answer, if the client accepts other answers as well and the operation is no subscription.
+   * @param body null for a GET request
+   */
+  answer(viewer: Viewer, request: IncomingMessage, response: ServerResponse, body: Buffer | null): Promise<boolean>
+  /** Ends all streams without the event `complete`, so that their clients connect again. */
+  close(): void
+}
+
+/** The newest prefix with an id, because the readers of one event follow one another. */
+let newest = { id: 0, prefix: WITHOUT_ID }
+
+/** Returns the lines before the data of a conversation's event. Ephemeral events have no id. */
+function prefixOf(event: ConversationEvent): Buffer {
+  const id = event.type === 'Gap' ? event.resumeAfterSeq : event.seq
+  if (id === null) return WITHOUT_ID
+  if (newest.id !== id) newest = { id, prefix: Buffer.from(`event: next\nid: ${id}\ndata: `) }
+  return newest.prefix
+}
+
+const badRequest = (message: string): Refusal => ({ status: 400, code: 'BAD_REQUEST', message })
+
+/** Returns the parameters, and the entry after which an EventSource resumes, or null; or the refusal of the request. */
+function readRequest(
+  { url, headers }: IncomingMessage,
+  body: Buffer | null,
+): { params: Parameters; resumeAfter: number | null } | Refusal {
+  if (body && !isJson(headers)) {
+    const message = 'For an event stream, send the operation as application/json.'
+    return { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message }
+  }
+  const params = body ? parametersInBody(body) : parametersInUrl(searchOf(url))
+  if (typeof params === 'string') return badRequest(params)
+  const lastId = headers['last-event-id']
+  if (!lastId) return { params, resumeAfter: null }
+  if (!/^\d{1,10}$/.test(String(lastId))) return badRequest('Last-Event-ID is not the id of an event of this server.')
+  return { params, resumeAfter: Number(lastId) }
+}
+
+/** Sends the errors as JSON. */
+function refuseWith(
+  response: ServerResponse,
+  errors: readonly GraphQLError[],
+  { status, headers }: StreamRefusal,
+): void {
+  const type = { 'content-type': 'application/json; charset=utf-8' }
+  response.writeHead(status, { ...headers, ...type }).end(JSON.stringify({ errors: errors.map(withoutHttp) }))
+}
+
+/** Sends the headers, and comments until the response is closed. */
+function startStream(response: ServerResponse): void {
+  response.writeHead(200, HEADERS)
+  // Browsers report the stream as open only when the first bytes have arrived.
+  response.write(COMMENT)
+  const heartbeat = setInterval(() => {
+    if (response.writableLength === 0 && !response.writableEnded) response.write(COMMENT)
+  }, HEARTBEAT_MS)
+  response.once('close', () => clearInterval(heartbeat))
+}
+
+/** Adds each result to the outbox, and ends the stream. Stops when the client disconnects. */
+async function sendResults(
+  response: ServerResponse,
+  outbox: Outbox,
+  outcome: ExecutionResult | AsyncIterable<ExecutionResult>,
+  mask: OperationServices['mask'],
+): Promise<void> {
+  const send = (result: ExecutionResult) => {
+    const bytes = Buffer.from(JSON.stringify(resultWithoutHttp(result)))
+    outbox.add(WITHOUT_ID, { bytes, ready: null, estimate: bytes.length })
+  }
+  try {
+    if (isIterable(outcome)) {
+      const iterator = outcome[Symbol.asyncIterator]()
+      const stop = () => void iterator.return?.().catch(mask)
+      response.once('close', stop)
+      if (response.destroyed) stop()
+      for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+        send(next.value)
+        if (outbox.isFull()) await outbox.drained()
+      }
+    } else send(outcome)
+  } catch (error) {
+    send({ errors: [mask(error)] })
+  }
+  await outbox.emptied()
+  if (!response.destroyed && !response.writableEnded) response.end(LAST_EVENT)
+}
+
+export function createEventStreams(services: OperationServices): EventStreams {
+  const open = new Set<ServerResponse>()
+  let isClosing = false
+  const { mask } = services
+
+  const interrupt = (response: ServerResponse) => response.end(() => response.req.socket.end())
+
+  function start(response: ServerResponse): void {
+    startStream(response)
+    if (isClosing) return void interrupt(response)
+    open.add(response)
+    response.once('close', () => open.delete(response))
+  }
+
+  return {
+    async answer(viewer, request, response, body) {
+      const isOnly = isStreamOnly(request.headers.accept)
+      const asked = readRequest(request, body)
+      if (request.headers['last-event-id'] === COMPLETED) {
+        response.writeHead(204).end()
+        return true
+      }
+      if ('status' in asked) {
+        if (isOnly) refuse(response, asked)
+        return isOnly
+      }
+      const { params, resumeAfter } = asked
+      // Clients such as urql accept event streams for every operation. Their queries are not parsed here.
+      if (!isOnly && !params.query.includes('subscription')) return false
+      const outbox = createOutbox(response, EVENT_STREAM)
+      const isGone = () => response.destroyed
+      const operation = {
+        get isLive() {
+          return !response.destroyed
+        },
+      }
+      const client = { viewer, response, operation, isGone, outbox, prefixOf, resumeAfter }
+      const { kind, run } = prepareOperation(services, client, params)
+      if (kind !== OperationTypeNode.SUBSCRIPTION && !isOnly) return false
+      if (kind === OperationTypeNode.MUTATION && !body) {
+        refuse(response, MUTATION_BY_GET)
+        return true
+      }
+      const outcome = await run().catch((error: unknown) => [mask(error)])
+      const result = isRefused(outcome) ? { errors: outcome } : outcome
+      const errors = isIterable(result) || result.data !== undefined ? [] : (result.errors ?? [])
+      const refusal = errors[0] && refusalOfStream(errors[0])
+      if (refusal) refuseWith(response, errors, refusal)
+      else {
+        if (!response.destroyed) start(response)
+        void sendResults(response, outbox, result, mask)
+      }
+      return true
+    },
+    close() {
+      isClosing = true
+      for (const response of open) interrupt(response)
+    },
+  }
+}

@@ -1,0 +1,166 @@
+// Runs one operation with yoga's plugins and error masking, for the transports that yoga does not serve: WebSocket and
+// Server-Sent Events. A subscription to a conversation's events is not executed for each client: fan-out.ts renders its
+// payloads, which are added to the client's outbox.
+
+import type { ServerResponse } from 'node:http'
+import {
+  getArgumentValues,
+  getOperationAST,
+  getVariableValues,
+  OperationTypeNode,
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type GraphQLError,
+} from 'graphql'
+import type { Deps } from '../domain/deps.ts'
+import type { ConversationEvent } from '../domain/event/event.ts'
+import type { Sink } from '../domain/event/follow.ts'
+import { readInto, type Subscription } from '../domain/event/reader.ts'
+import type { PresenceHolder } from '../domain/presence.ts'
+import { createPushIterator } from '../domain/push-iterator.ts'
+import type { Viewer } from '../domain/view.ts'
+import { atConversation } from '../graphql/conversation-ref.ts'
+import { admit } from '../graphql/limits/execute.ts'
+import { createRequestContext, type RequestContext } from '../graphql/request.ts'
+import { payloadOf, rendering, sharedDocument, type Rendering } from './fan-out.ts'
+import type { Outbox } from './outbox.ts'
+import type { ServerConfig } from './server-config.ts'
+import type { Yoga } from './yoga.ts'
+
+/** The parameters of a request for an operation. */
+export type Parameters = {
+  query: string
+  operationName?: string | null
+  variables?: Record<string, unknown> | null
+  extensions?: Record<string, unknown> | null
+}
+
+/** Errors that prevented an operation from running; its result; or the results of a subscription. */
+export type Outcome = readonly GraphQLError[] | ExecutionResult | AsyncIterable<ExecutionResult>
+
+export const isIterable = (outcome: Outcome): outcome is AsyncIterable<ExecutionResult> =>
+  Symbol.asyncIterator in outcome
+export const isRefused = (outcome: Outcome): outcome is readonly GraphQLError[] => Array.isArray(outcome)
+
+export type OperationServices = {
+  deps: Deps
+  config: ServerConfig
+  yoga: Yoga
+  /** Logs an unexpected error, and returns an error that hides it from clients. */
+  mask(error: unknown): GraphQLError
+}
+
+/** The client of one operation. */
+export type OperationClient = {
+  viewer: Viewer
+  /** Owner of the presence states that the operation sets; absent over HTTP. */
+  holder?: PresenceHolder
+  /** The response; absent over a WebSocket. */
+  response?: ServerResponse
+  /** `isLive` is false once the operation has ended. It is read for every recipient of every event. */
+  operation: { readonly isLive: boolean }
+  /** Whether the client has disconnected, or the operation has ended. */
+  isGone(): boolean
+  /** Receives the events of a conversation. */
+  outbox: Outbox
+  /** Returns the start of the message with an event of a conversation; the payload follows it. */
+  prefixOf(event: ConversationEvent): Buffer
+  /** Replaces `afterSeq` of a subscription to a conversation's events; null to keep it. */
+  resumeAfter: number | null
+}
+
+export type PreparedOperation = {
+  /** Null if the document has a syntax error or no such operation; `run` then returns the error. */
+  kind: OperationTypeNode | null
+  /** @throws unexpected errors, unmasked */
+  run(): Promise<Outcome>
+}
+
+/** Parses the document. Nothing is executed before `run`. */
+export function prepareOperation(
+  services: OperationServices,
+  client: OperationClient,
+  params: Parameters,
+): PreparedOperation {
+  const { yoga, mask } = services
+  const { viewer, holder, response, isGone } = client
+  const enveloped = yoga.getEnveloped({ viewer, holder, res: response, isGone, params })
+  let document: DocumentNode
+  try {
+    document = enveloped.parse(params.query) as DocumentNode
+  } catch (error) {
+    return { kind: null, run: async () => [mask(error)] }
+  }
+  const { operationName, variables: variableValues } = params
+  const kind = getOperationAST(document, operationName)?.operation ?? null
+  return {
+    kind,
+    async run() {
+      const { schema, validate, contextFactory } = enveloped
+      const errors = validate(schema, document) as readonly GraphQLError[]
+      if (errors.length) return errors
+      const contextValue = await contextFactory()
+      const args: ExecutionArgs = { schema, document, operationName, variableValues, contextValue }
+      if (kind !== OperationTypeNode.SUBSCRIPTION) return enveloped.execute(args) as Promise<ExecutionResult>
+      return (
+        (await followConversation(services, client, args))
+        ?? (enveloped.subscribe(args) as Promise<AsyncIterable<ExecutionResult> | ExecutionResult>)
+      )
+    },
+  }
+}
+
+/** Runs a subscription to one conversation's events; null for any other subscription. */
+async function followConversation(
+  { deps, config: { operationLimits }, mask }: OperationServices,
+  client: OperationClient,
+  args: ExecutionArgs,
+): Promise<AsyncIterable<ExecutionResult> | ExecutionResult | null> {
+  const { schema, document, operationName, variableValues } = args
+  const shared = sharedDocument(schema, document, operationName)
+  if (!shared) return null
+  const refused = await admit(deps, client.viewer, args, operationLimits)
+  if (refused) return { errors: [refused] }
+  const { operation, field } = shared
+  const { errors, coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {})
+  if (errors) return { errors: errors.map(mask) }
+  const definition = schema.getSubscriptionType()!.getFields()[field.name.value]!
+  try {
+    const given = getArgumentValues(definition, field, coerced) as Partial<Subscription>
+    const found = await atConversation(args.contextValue as RequestContext, given, given.as)
+    const input = client.resumeAfter === null ? found : { ...found, afterSeq: client.resumeAfter }
+    const contextOf = (viewer: Viewer) => createRequestContext(deps, viewer, null, operationLimits)
+    return await deliver(deps, client, input, rendering(shared, args, contextOf, mask, operationLimits))
+  } catch (error) {
+    return { errors: [mask(error)] }
+  }
+}
+
+/** Adds the conversation's events to the outbox. The returned iterable is empty, and ends with the subscription. */
+async function deliver(
+  deps: Deps,
+  { outbox, viewer, operation, prefixOf }: OperationClient,
+  input: Subscription,
+  renderer: Rendering,
+): Promise<AsyncIterable<ExecutionResult>> {
+  const ending = createPushIterator<never>(1)
+  if (!operation.isLive) {
+    ending.end()
+    return ending.iterate(() => {})
+  }
+  const stop = await readInto(deps, viewer, input, (reader): Sink => ({
+    push(event, view) {
+      // The client may have completed the operation while its subscription was starting.
+      if (operation.isLive) outbox.add(prefixOf(event), payloadOf(event, view, reader, renderer))
+    },
+    isFull: () => outbox.isFull(),
+    drained: () => outbox.drained(),
+    end(error) {
+      // Wait, so that the last message of the operation is sent after the last event.
+      if (error === undefined) void outbox.emptied().then(() => ending.end())
+      else ending.end(error)
+    },
+  }))
+  return ending.iterate(stop)
+}

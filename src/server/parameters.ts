@@ -1,0 +1,44 @@
+// Reads the parameters of an operation from the URL of a GET request, or from a JSON body.
+
+import type { Parameters } from './operation.ts'
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Returns the parameters, or the text of the error. */
+function check({ query, operationName, variables, extensions }: Record<string, unknown>): Parameters | string {
+  if (typeof query !== 'string') return 'Must provide query string: the parameter "query" is the document.'
+  if (operationName != null && typeof operationName !== 'string') return '"operationName" must be a string.'
+  if (variables != null && !isObject(variables)) return '"variables" must be an object.'
+  if (extensions != null && !isObject(extensions)) return '"extensions" must be an object.'
+  return { query, operationName, variables, extensions }
+}
+
+/** Returns the parameters in a body, or the text of the error. */
+export function parametersInBody(body: Buffer): Parameters | string {
+  let params: unknown
+  try {
+    params = JSON.parse(body.toString())
+  } catch {
+    return 'The body is invalid JSON.'
+  }
+  return isObject(params) ? check(params) : 'The body must be a JSON object.'
+}
+
+/** Returns the parameters in a URL, or the text of the error. */
+export function parametersInUrl(search: URLSearchParams): Parameters | string {
+  const jsonOf = (name: string): unknown => {
+    const text = search.get(name)
+    return text === null || text === '' ? null : JSON.parse(text)
+  }
+  try {
+    return check({
+      query: search.get('query'),
+      operationName: search.get('operationName') || null,
+      variables: jsonOf('variables'),
+      extensions: jsonOf('extensions'),
+    })
+  } catch {
+    return 'The parameters "variables" and "extensions" must be JSON.'
+  }
+}
