@@ -4,7 +4,7 @@
 
 import type { Pool } from 'pg'
 import type { CompactionStrategy, ConversationVisibility } from '../../generated/enums.ts'
-import { empty, join, parameter, raw, sql, type Sql } from '../sql.ts'
+import { containing, empty, join, parameter, raw, sql, type Sql } from '../sql.ts'
 import {
   among,
   conversationVisible,
@@ -117,9 +117,6 @@ type ConversationList = {
   /** Text that the title must contain, ignoring case. */
   search?: string | null
 }
-
-/** The LIKE pattern of values that contain the text. */
-const containing = (search: string) => `%${search.replace(/[\\%_]/g, '\\$&')}%`
 
 /**
  * The matching conversations that the viewer sees, starting from `list.from`. No write changes the order CREATED. In
