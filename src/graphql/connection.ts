@@ -41,8 +41,7 @@ export const PageInfo = builder
   })
 export type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unknown>): string }
 
-/** Description of the default and the maximum of a page size. */
-export const PAGE_SIZE = `Defaults to ${DEFAULT_PAGE_SIZE}; at most the server's page size, 200 by default.`
+const PAGE_SIZE = `Defaults to ${DEFAULT_PAGE_SIZE}; at most the server's page size, 200 by default.`
 
 /** The paging arguments of a list; `items` is the plural in descriptions. */
 export const pagingArgs = ({ arg }: Pick<ObjectFieldBuilder<object>, 'arg'>, items: string) => ({
@@ -85,7 +84,7 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
       fields: (t) => ({
         edges: t.field({
           type: [Edge],
-          description: `The ${items} of this page with their cursors, in the order of the list, also when paging backwards.`,
+          description: `The ${items} of this page with their cursors, always in the order of the list.`,
           extensions: SHAREABLE,
           resolve: (page) => page.items.map((node) => ({ node, page })),
         }),

@@ -7,8 +7,8 @@ const value = (type: EventType, description: string) => ({ value: type, descript
 
 export const ConversationEventTypeEnum = builder.enumType('ConversationEventType', {
   description:
-    'A type of conversation event that a subscription can select. `ConversationDeleted` and `Gap` have no value, because '
-    + 'every subscription receives them.',
+    'A type of conversation event that a subscription can select. `ConversationDeleted` and `Gap` have no '
+    + 'value, because every subscription receives them.',
   values: {
     TURN_APPENDED: value('TurnAppended', 'Events of the type `TurnAppended`.'),
     TURN_OPENED: value('TurnOpened', 'Events of the type `TurnOpened`.'),

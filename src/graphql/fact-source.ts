@@ -3,7 +3,7 @@
 import { factSourceCursor, MAX_SOURCES, type FactSource } from '../domain/fact/source.ts'
 import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
 import { builder } from './builder.ts'
-import { connectionOf, PAGE_SIZE } from './connection.ts'
+import { connectionOf, pagingArgs } from './connection.ts'
 import { viewerOf } from './inherited-view.ts'
 import { loadConversation, loadPageOfSources, loadTurn } from './loaders.ts'
 import { ParticipantKindEnum } from './participant.ts'
@@ -70,10 +70,7 @@ builder.objectField('Fact', 'sources', (t) =>
       + `first ${DEFAULT_PAGE_SIZE}. The server stores at most ${MAX_SOURCES} sources of one fact from one `
       + 'conversation.',
     extensions: PER_VIEWER,
-    args: {
-      first: t.arg.int({ description: `Maximum number of sources to return. ${PAGE_SIZE}` }),
-      after: t.arg.string({ description: 'Cursor; returns the sources after it.' }),
-    },
+    args: { ...pagingArgs(t, 'sources') },
     resolve: (fact, args, context) => loadPageOfSources(context, viewerOf(context, fact), fact.id, args),
   }),
 )

@@ -4,7 +4,7 @@ import { factCursor, getFactPage, type Fact } from '../domain/fact/fact.ts'
 import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
 import { builder } from './builder.ts'
 import { atConversationIfGiven, conversationRef } from './conversation-ref.ts'
-import { connectionOf, PAGE_SIZE } from './connection.ts'
+import { connectionOf, pagingArgs } from './connection.ts'
 import { loadConversation, loadFact, loadPageOfFacts, loadTurn } from './loaders.ts'
 import { Node } from './node.ts'
 import { ParticipantKindEnum } from './participant.ts'
@@ -128,10 +128,21 @@ export const FactEdge = Edge
 const FactFilter = builder.inputType('FactFilter', {
   description: 'Conditions on the facts of a list. A fact must meet all conditions that are given.',
   fields: (t) => ({
-    userId: t.string({ description: 'Id of the user whom the facts are about.' }),
+    userId: t.string({ description: 'Facts about this user.' }),
     ...conversationRef(t, 'whose facts are listed'),
-    subject: t.string({ description: 'Subject that the facts must have, compared without regard to case.' }),
-    predicate: t.string({ description: 'Predicate that the facts must have, compared without regard to case.' }),
+    subject: t.string({ description: 'Facts with exactly this subject, ignoring case.' }),
+    predicate: t.string({ description: 'Facts with exactly this predicate, ignoring case.' }),
+    text: t.string({
+      description:
+        'Facts whose subject, predicate or object contains this text, ignoring case; at most 200 characters.',
+    }),
+    observedAfter: t.field({ type: 'DateTime', description: 'Facts observed at this time or later.' }),
+    observedBefore: t.field({ type: 'DateTime', description: 'Facts observed before this time.' }),
+    minConfidence: t.float({ description: 'Facts with at least this confidence, 0 to 1.' }),
+    saidBy: t.field({
+      type: [ParticipantKindEnum],
+      description: 'Facts whose `saidBy` is one of these kinds; an empty list matches none.',
+    }),
     includeSuperseded: t.boolean({
       defaultValue: false,
       description: 'Whether the list includes superseded facts. Defaults to false.',
@@ -150,8 +161,7 @@ builder.queryField('facts', (t) =>
         type: FactFilter,
         description: 'Conditions that the facts must meet. Null for all active facts.',
       }),
-      first: t.arg.int({ description: `Maximum number of facts to return. ${PAGE_SIZE}` }),
-      after: t.arg.string({ description: 'Cursor; returns the facts after it.' }),
+      ...pagingArgs(t, 'facts'),
     },
     async resolve(_, { filter, ...page }, context) {
       const { reading, viewer, work } = context
@@ -169,8 +179,7 @@ builder.objectField('Conversation', 'facts', (t) =>
       + `newest first. Defaults to the first ${DEFAULT_PAGE_SIZE}.`,
     extensions: PER_VIEWER,
     args: {
-      first: t.arg.int({ description: `Maximum number of facts to return. ${PAGE_SIZE}` }),
-      after: t.arg.string({ description: 'Cursor; returns the facts after it.' }),
+      ...pagingArgs(t, 'facts'),
       includeSuperseded: t.arg.boolean({
         defaultValue: false,
         description: 'Whether the list includes superseded facts. Defaults to false.',

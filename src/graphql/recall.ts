@@ -181,10 +181,11 @@ const RecallInput = builder.inputType('RecallInput', {
     }),
     after: t.string({
       description:
-        'Cursor after which to continue: `pageInfo.endCursor` of the previous page. Null for the first page. Of the other '
-        + 'inputs, only `k`, `neighbours` and `maxTokens` may differ between pages. Later pages repeat and skip no hit, '
-        + 'even if turns are appended or edited meanwhile, and exclude memories written after the first page. '
-        + `The pages of one recall return at most ${HITS_PER_RECALL} hits.`,
+        'Cursor after which to continue: `pageInfo.endCursor` of the previous page. Null for the first '
+        + 'page. Of the other inputs, only `k`, `neighbours` and `maxTokens` may differ between pages. Later '
+        + 'pages repeat and skip no hit, even if turns are appended or edited meanwhile, and exclude '
+        + `memories written after the first page. The pages of one recall return at most ${HITS_PER_RECALL} `
+        + 'hits.',
     }),
     ...conversationRef(t, 'to search, or whose owner has the conversations to search'),
     scope: t.field({

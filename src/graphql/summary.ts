@@ -4,6 +4,7 @@ import { DEFAULTS as DEFAULT_POLICY, policyOf } from '../domain/compaction-polic
 import { compact, summarize, type Compaction } from '../domain/summary/compact.ts'
 import { pageOfSummaries, summaryCursor, type Summary } from '../domain/summary/summary.ts'
 import type { CompactionPolicy as Policy } from '../domain/compaction-policy.ts'
+import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
@@ -105,7 +106,7 @@ export const CompactionPolicyInput = builder.inputType('CompactionPolicyInput', 
     }),
     strategy: t.field({
       type: CompactionStrategyEnum,
-      description: `How summaries are organised, and whether compaction is automatic. Defaults to ${DEFAULT_POLICY.strategy}.`,
+      description: `How old turns are summarised, and whether automatically. Defaults to ${DEFAULT_POLICY.strategy}.`,
     }),
   }),
 })
@@ -142,8 +143,9 @@ builder.objectFields('Conversation', (t) => ({
   summaries: t.field({
     type: SummaryConnection,
     description:
-      'The current summaries of the oldest turns, oldest first: each of these turns is covered by exactly one. The list '
-      + 'ends before the first summary of which the viewer does not see every covered turn. Defaults to the first 50.',
+      'The current summaries of the oldest turns, oldest first: each of these turns is covered by exactly '
+      + 'one. The list ends before the first summary of which the viewer does not see every covered turn. '
+      + `Defaults to the first ${DEFAULT_PAGE_SIZE}.`,
     extensions: PER_VIEWER,
     args: pagingArgs(t, 'summaries'),
     async resolve(conversation, args, context) {
@@ -224,9 +226,9 @@ const CompactInput = builder.inputType('CompactInput', {
     policy: t.field({
       type: CompactionPolicyInput,
       description:
-        "Overrides the fields of the conversation's policy for this call: the oldest half of the uncovered turns is "
-        + 'summarised, again and again until the others are within the policy. If omitted, the oldest half is summarised '
-        + 'once, even if the conversation is within its policy.',
+        "Overrides the fields of the conversation's policy for this call: compaction summarises the oldest "
+        + 'half of the uncovered turns, repeatedly, until the others are within the policy. If omitted, the '
+        + 'oldest half is summarised once, even if the conversation is within its policy.',
     }),
   }),
 })
