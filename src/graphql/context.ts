@@ -204,7 +204,7 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     ...conversationRef(t, 'to build a context of'),
     tokenBudget: t.int({
       required: true,
-      description: `Maximum number of tokens of the messages in any format: 1 to ${MAX_TOKENS.toLocaleString('en-US')}.`,
+      description: `Maximum token count of the messages in any format: 1 to ${MAX_TOKENS.toLocaleString('en-US')}.`,
     }),
     recentTurns: t.int({
       description:

@@ -1,4 +1,4 @@
-// Summaries of a conversation's oldest turns, the compaction policy, and the mutation that compacts on demand.
+// Summaries of a conversation's oldest turns, the compaction policy, and the mutations that compact on demand.
 
 import { DEFAULTS as DEFAULT_POLICY, policyOf } from '../domain/compaction-policy.ts'
 import { compact, summarize, type Compaction } from '../domain/summary/compact.ts'
@@ -55,7 +55,7 @@ const CompactionStrategyEnum = builder.enumType('CompactionStrategy', {
     HIERARCHICAL: {
       description: 'Each span of turns gets its own summary. The oldest summaries are summarised again.',
     },
-    NEVER: { description: 'Automatic compaction is disabled. `compact` and `summarize` still work.' },
+    NEVER: { description: 'Automatic compaction is disabled. `compact` and `summarize` use ROLLING.' },
   } as const,
 })
 
@@ -67,10 +67,10 @@ const CompactionPolicy = builder
       + 'summarises their oldest half. It deletes no turns.',
     fields: (t) => ({
       triggerTurns: t.exposeInt('triggerTurns', {
-        description: 'Number of unsummarised turns that compaction allows; more turns trigger it.',
+        description: 'Number of unsummarised turns above which compaction starts.',
       }),
       triggerTokens: t.exposeInt('triggerTokens', {
-        description: 'Token count of unsummarised turns that compaction allows; more tokens trigger it.',
+        description: 'Token count of unsummarised turns above which compaction starts.',
       }),
       summarizerModel: t.exposeString('summarizerModel', {
         description:
@@ -79,7 +79,7 @@ const CompactionPolicy = builder
       }),
       strategy: t.expose('strategy', {
         type: CompactionStrategyEnum,
-        description: 'How summaries are organised, and whether compaction is automatic.',
+        description: 'How old turns are summarised, and whether automatically.',
       }),
     }),
   })
