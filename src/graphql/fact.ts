@@ -25,7 +25,8 @@ builder.objectType('Fact', {
   description:
     'A statement with a subject, a predicate and an object. It is active until it is superseded, and is '
     + 'stored and readable afterwards. It may have several sources: turns, or recordings. A viewer who sees '
-    + 'any of them sees the fact; the fact is deleted with its last source.',
+    + 'any of them sees the fact. When its last source is erased, the fact is deleted; when that source is '
+    + 'edited, the fact is superseded.',
   interfaces: [Node],
   fields: (t) => ({
     sourceConversation: t.field({

@@ -205,14 +205,14 @@ const RecallInput = builder.inputType('RecallInput', {
     }),
     actors: t.stringList({
       description:
-        'Only turns by any of these actors, and facts whose source turn is such a turn. An empty list '
-        + 'matches none. Null for all actors.',
+        'Only turns by any of these actors, and facts whose source turn is such a turn; excludes '
+        + 'summaries. An empty list matches none. Null for all actors.',
     }),
     roles: t.field({
       type: [RoleEnum],
       description:
-        'Only turns in any of these roles, and facts whose source turn is such a turn. An empty list matches '
-        + 'none. Null for all roles.',
+        'Only turns in any of these roles, and facts whose source turn is such a turn; excludes summaries. '
+        + 'An empty list matches none. Null for all roles.',
     }),
     createdAfter: t.field({
       type: 'DateTime',
@@ -226,7 +226,7 @@ const RecallInput = builder.inputType('RecallInput', {
       type: 'JSON',
       description:
         'Only turns whose metadata contains this object, that is, has all its keys with these values, at '
-        + 'any depth; and facts whose source turn is such a turn.',
+        + 'any depth; and facts whose source turn is such a turn. Excludes summaries. Null for all metadata.',
     }),
     neighbours: t.int({
       defaultValue: 0,
