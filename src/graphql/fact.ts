@@ -14,9 +14,9 @@ import { PER_VIEWER } from './sharing.ts'
 const SupersedeReasonEnum = builder.enumType('SupersedeReason', {
   description: 'Reason why a fact was superseded.',
   values: {
-    DUPLICATE: { description: 'Another fact states the same in other words.' },
-    CONTRADICT: { description: 'Another fact contradicts it and takes precedence.' },
-    UPDATE: { description: 'The turn that stated it was edited.' },
+    DUPLICATED: { description: 'Another fact states the same in other words.' },
+    CONTRADICTED: { description: 'Another fact contradicts it and takes precedence.' },
+    UPDATED: { description: 'The turn that stated it was edited.' },
     RETRACTED: { description: 'An actor retracted it.' },
   } as const,
 })

@@ -16,7 +16,7 @@ const InboxReasonEnum = builder.enumType('InboxReason', {
     },
     ADDED: { description: 'The participant joined the conversation: add it to the list.' },
     REMOVED: { description: 'The participant left the conversation: remove it from the list.' },
-    TURN: { description: 'A turn that the participant sees was appended or committed.' },
+    APPENDED: { description: 'A turn that the participant sees was appended or committed.' },
     READ: { description: "The participant's read position changed, for example on another device." },
     UPDATED: { description: 'The conversation itself changed, or a turn was edited.' },
     DELETED: { description: 'The conversation was deleted.' },
