@@ -161,7 +161,9 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       inboxes.push(inbox)
       const received = [(await inbox.next()).value as InboxEvent]
       // Background work may use the same connections.
-      const pages = reading.mock.calls.filter(([call]) => (call as QueryConfig).name === 'read-unread-conversations')
+      const pages = reading.mock.calls.filter(
+        ([call]) => (call as unknown as QueryConfig).name === 'read-unread-conversations',
+      )
       expect(pages).toHaveLength(1)
       // Its entry moves it out of the pages that are still to be read.
       await say(conversations[0]!, 'ada')
