@@ -1,5 +1,5 @@
 // The error types of the API. Expected errors of a mutation, recall or buildContext are members of its result union;
-// those of other fields are GraphQL errors with the same code. Other errors are hidden from clients (server/yoga.ts).
+// expected errors of other fields are GraphQL errors with the same code. server/yoga.ts masks all other errors.
 
 import { GraphQLError } from 'graphql'
 import type { Turn } from '../domain/turn/turn.ts'

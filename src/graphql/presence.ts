@@ -39,7 +39,8 @@ const SetPresenceInput = builder.inputType('SetPresenceInput', {
     state: t.field({
       type: PresenceStateEnum,
       required: true,
-      description: 'New state. OFFLINE removes the state that this client set.',
+      description:
+        'New state. OFFLINE removes the state that this client set. All clients over HTTP count as one client.',
     }),
     as: t.string({
       description: 'Actor whose presence is set; must be a present participant. Defaults to the viewer.',
