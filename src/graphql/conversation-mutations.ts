@@ -100,6 +100,24 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
   description: 'Input of updateConversation. Omit a field to keep its value; null clears it or restores its default.',
   fields: (t) => ({
     ...conversationRef(t, 'to update'),
+    expectedVersion: t.int({
+      description:
+        'Expected `version` of the conversation. If another update has changed it, the call fails with Conflict. '
+        + 'Defaults to null, for no check.',
+    }),
+    owner: t.string({
+      description: 'New user or agent that owns the conversation, 1 to 200 characters. Must not be null.',
+    }),
+    agentName: t.string({
+      description: 'New name of the agent that handles the conversation, 1 to 200 characters. Null clears it.',
+    }),
+    metadataPatch: t.field({
+      type: 'JSON',
+      description:
+        'Changes to the metadata as a JSON Merge Patch (RFC 7396): null removes a key, an object is merged, any '
+        + `other value replaces the old one. The result has at most ${JSON_BYTES / 1024} KiB. Exclusive with `
+        + '`metadata`. Defaults to null, for no change.',
+    }),
     title: t.string({ description: 'New title for lists; at most 1,000 characters.' }),
     systemPrompt: t.string({
       description: 'New instructions at the start of later contexts; at most 65,536 characters.',

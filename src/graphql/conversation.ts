@@ -71,6 +71,11 @@ builder.objectType('Conversation', {
         'Whether facts are extracted from the turns automatically. `extractFacts` and `recordFacts` do not depend '
         + 'on it.',
     }),
+    version: t.exposeInt('version', {
+      description:
+        'Number of updates by updateConversation, plus 1. Pass it as `expectedVersion`, so that an update never '
+        + 'overwrites a concurrent one. Turns and participants do not change it.',
+    }),
     visibility: t.expose('visibility', {
       type: ConversationVisibilityEnum,
       description: 'Actors that may see the conversation: every actor of the tenant, or participants only.',
@@ -140,6 +145,7 @@ const ConversationFilter = builder.inputType('ConversationFilter', {
         'Conversations whose metadata contains this JSON object: every given key has the given value. Nested '
         + 'objects are compared in the same way.',
     }),
+    updatedAfter: t.field({ type: 'DateTime', description: 'Conversations whose `updatedAt` is this time or later.' }),
     updatedBefore: t.field({ type: 'DateTime', description: 'Conversations whose `updatedAt` is before this time.' }),
     search: t.string({
       description: 'Conversations whose title contains this text, ignoring case; at most 200 characters.',
