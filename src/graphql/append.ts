@@ -97,8 +97,9 @@ const contentFields = (t: InputFieldBuilder) => ({
 const audienceField = (t: InputFieldBuilder) => ({
   audience: t.stringList({
     description:
-      `Actors that may see the turn, 1 to ${MAX_AUDIENCE.toLocaleString('en-US')}; each must be a participant. The `
-      + 'author is added automatically. Defaults to null, for a turn without an audience.',
+      `Actors that may see the turn, 1 to ${MAX_AUDIENCE.toLocaleString('en-US')}; each must be a present `
+      + 'participant, or an author in the same call. The author is added automatically. Defaults to null, for a turn '
+      + 'without an audience.',
   }),
 })
 
