@@ -70,8 +70,8 @@ const CreateConversationPayload = payload<CreatedConversation>('CreateConversati
     conversation: t.expose('conversation', { type: 'Conversation', description: 'Created or existing object.' }),
     conversationEdge: t.field({
       type: ConversationEdge,
-      description: 'Edge of the conversation in `conversations`, in the order CREATED.',
-      resolve: ({ conversation }) => ({ node: conversation, page: { ...NO_PAGE, order: 'CREATED' as const } }),
+      description: 'Edge of the conversation in `conversations`, in the order CREATED_AT.',
+      resolve: ({ conversation }) => ({ node: conversation, page: { ...NO_PAGE, order: 'CREATED_AT' as const } }),
     }),
     created: t.exposeBoolean('created', {
       description: 'Whether the call created the conversation. False if a conversation with the key already existed.',

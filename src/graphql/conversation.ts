@@ -125,8 +125,8 @@ export const ConversationEdge = Edge
 const ConversationOrderEnum = builder.enumType('ConversationOrder', {
   description: 'Order of a list of conversations, newest first.',
   values: {
-    CREATED: { description: 'By `createdAt`. Concurrent writes do not make pages repeat or skip a conversation.' },
-    ACTIVE: {
+    CREATED_AT: { description: 'By `createdAt`. Concurrent writes do not make pages repeat or skip a conversation.' },
+    UPDATED_AT: {
       description:
         'By `updatedAt`. A new journal entry moves its conversation to the front, so pages may skip or repeat it.',
     },
@@ -174,14 +174,14 @@ builder.queryField('conversations', (t) =>
       before: t.arg.string({ description: 'Cursor; returns the conversations before it.' }),
       orderBy: t.arg({
         type: ConversationOrderEnum,
-        defaultValue: 'CREATED',
+        defaultValue: 'CREATED_AT',
         description:
-          'Order of the list. Defaults to CREATED. A cursor is valid only for the order in which it was returned.',
+          'Order of the list. Defaults to CREATED_AT. A cursor is valid only for the order in which it was returned.',
       }),
     },
     async resolve(_, args, { reading, viewer, work }): Promise<ConversationPage> {
       const page = await work.read(() => getConversationPage(reading, viewer, args))
-      return { ...page, order: args.orderBy ?? 'CREATED' }
+      return { ...page, order: args.orderBy ?? 'CREATED_AT' }
     },
   }),
 )
