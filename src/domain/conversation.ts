@@ -42,7 +42,7 @@ export function toConversation(row: ConversationRow): Conversation {
 }
 
 /** Maximum number of participants in createConversation. */
-const PARTICIPANTS = 1000
+export const PARTICIPANTS = 1000
 
 const createConversationInput = z.object({
   key: name.nullish(),

@@ -3,7 +3,9 @@
 import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { appendTurn, appendTurns } from '../domain/turn/append.ts'
 import type { Appended, AppendedTurns } from '../domain/turn/appended.ts'
+import { MAX_PARTS } from '../domain/turn/content.ts'
 import { supersedeTurn, type Superseded } from '../domain/turn/supersede.ts'
+import { MAX_AUDIENCE } from '../domain/turn/turn-input.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
 import { builder, type InputFieldBuilder, type ObjectFieldBuilder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
@@ -20,39 +22,50 @@ export const TokenUsageInput = builder.inputType('TokenUsageInput', {
 })
 
 const CitationInput = builder.inputType('CitationInput', {
-  description: 'A passage of a document on which a turn is based. Stored as given.',
+  description: 'Passage of a document on which a turn is based. Stored as given.',
   fields: (t) => ({
-    documentId: t.string({ description: 'Id of the document in your application; at most 1,000 characters.' }),
+    documentId: t.string({ description: 'Application-defined id of the document; at most 1,000 characters.' }),
     documentName: t.string({ description: 'Name of the document, for display; at most 1,000 characters.' }),
-    chunk: t.string({ description: 'Text of the passage, or its id in your application; at most 65,536 characters.' }),
-    score: t.float({ description: 'Relevance of the passage, on a scale of your own.' }),
+    chunk: t.string({ description: 'Text of the passage, or its application-defined id; at most 65,536 characters.' }),
+    score: t.float({ description: 'Relevance of the passage, on an application-defined scale.' }),
   }),
 })
 
 /** Fields of every input that writes a turn. */
 const turnFields = (t: InputFieldBuilder) => ({
   actor: t.string({
-    description: 'Who says it; the viewer when left out. Who is not in the conversation yet joins it by speaking.',
+    description:
+      'Actor that writes the turn, 1 to 200 characters. Defaults to the viewer. An actor that is not a participant '
+      + 'joins an OPEN conversation automatically, unless another actor has removed it.',
   }),
-  role: t.field({ type: RoleEnum, required: true, description: 'In whose part it is said, as models know it.' }),
+  role: t.field({ type: RoleEnum, required: true, description: 'Message role of the turn.' }),
   clientId: t.string({
     description:
-      "Makes sending it again safe: the same actor's same id in the same conversation returns the first turn if the "
-      + 'content is the same, and a Conflict if not.',
+      'Idempotency key, unique per actor and conversation; 1 to 200 characters. If the actor already used it for '
+      + 'the same content, the call returns the existing turn; for different content, it fails with Conflict. '
+      + 'Defaults to null, for no key.',
   }),
   replyToId: t.id({
     description:
-      'The turn that this turn replies to, in any version: a turn of the conversation that the author sees. Defaults to '
-      + 'null, for none.',
+      'Id of the turn to reply to, in any version. The turn must belong to the conversation and be visible to the '
+      + 'author. A new turn defaults to null, for no reply.',
   }),
-  pinned: t.boolean({ description: 'Whether every context is to keep it, however old it gets; no when left out.' }),
+  pinned: t.boolean({
+    description:
+      'Whether contexts include the turn regardless of its age. Pinned turns share one section of the budget; the '
+      + 'newest are included first. A new turn defaults to false.',
+  }),
   tokenUsage: t.field({
     type: TokenUsageInput,
     description: 'Numbers of tokens that the provider billed for generating the turn.',
   }),
-  model: t.string({ description: "The model that wrote it, by its provider's name." }),
-  adapter: t.string({ description: 'The program that called the model.' }),
-  traceId: t.string({ description: 'The trace, in your own tracing, that made it.' }),
+  model: t.string({ description: "Provider's name of the model that generated the turn, 1 to 200 characters." }),
+  adapter: t.string({
+    description: 'Application-defined name of the program that called the model, 1 to 200 characters.',
+  }),
+  traceId: t.string({
+    description: 'Application-defined id of the trace that produced the turn, 1 to 200 characters.',
+  }),
   citations: t.field({
     type: [CitationInput],
     description: 'Passages of documents on which the turn is based, at most 100.',
@@ -60,22 +73,23 @@ const turnFields = (t: InputFieldBuilder) => ({
   metadata: t.field({
     type: 'JSON',
     description:
-      `Data of your own: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most ` + `${JSON_DEPTH} deep.`,
+      `Application-defined metadata: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most `
+      + `${JSON_DEPTH} deep. A new turn defaults to an empty object.`,
   }),
   createdAt: t.field({
     type: 'DateTime',
     description:
-      'When the turn was written, for imported turns; defaults to now, and must not be in the future. It does not '
-      + 'change the order of turns. A turn with this field has `importedAt`.',
+      'Original time of an imported turn; must not be in the future. Defaults to the current time. Does not affect the '
+      + 'order of turns. If given, the server sets `importedAt`.',
   }),
 })
 
 /** Content of a turn that is written at once. */
 const contentFields = (t: InputFieldBuilder) => ({
-  content: t.string({ description: 'Its text: short for one text part. Not together with `parts`.' }),
+  content: t.string({ description: 'Text of the turn, equivalent to a single text part. Exclusive with `parts`.' }),
   parts: t.field({
     type: [ContentPartInput],
-    description: 'What it says, in order, at most 1,000 pieces. Not together with `content`.',
+    description: `Content parts in order, 1 to ${MAX_PARTS.toLocaleString('en-US')}. Exclusive with \`content\`.`,
   }),
 })
 
@@ -83,36 +97,39 @@ const contentFields = (t: InputFieldBuilder) => ({
 const audienceField = (t: InputFieldBuilder) => ({
   audience: t.stringList({
     description:
-      'The participants it is meant for, at most 1,000; the author is added. Nobody else ever sees it. Everybody '
-      + 'when left out.',
+      `Actors that may see the turn, 1 to ${MAX_AUDIENCE.toLocaleString('en-US')}; each must be a present `
+      + 'participant, or an author in the same call. The author is added automatically. Defaults to null, for a turn '
+      + 'without an audience.',
   }),
 })
 
 const TurnInput = builder.inputType('TurnInput', {
-  description: 'A turn to append, with its content in `content` or `parts`.',
+  description: 'Turn to append. Its content is either `content` or `parts`.',
   fields: (t) => ({ ...turnFields(t), ...contentFields(t), ...audienceField(t) }),
 })
 
 export const StreamingTurnInput = builder.inputType('StreamingTurnInput', {
-  description: 'A turn to open. appendDelta sends its text; commitTurn adds other parts.',
+  description: 'Turn to open. appendDelta adds its text; commitTurn adds other parts.',
   fields: (t) => ({ ...turnFields(t), ...audienceField(t) }),
 })
 
 const TurnVersionInput = builder.inputType('TurnVersionInput', {
   description:
-    'A newer version of a turn, by the same actor, with its content in `content` or `parts`. `replyToId`, `pinned`, '
-    + '`model` and `metadata` of the older version are kept if omitted and cleared by null; other fields are not kept.',
+    'Newer version of a turn by the same actor. Its content is either `content` or `parts`. For `replyToId`, '
+    + "`pinned`, `model` and `metadata`, omit the field to keep the older version's value; null clears it. Other "
+    + 'fields are not kept.',
   fields: (t) => ({ ...turnFields(t), ...contentFields(t) }),
 })
 
 const AppendTurnInput = builder.inputType('AppendTurnInput', {
-  description: 'What is said in which conversation.',
+  description: 'Input of appendTurn: a conversation and the turn to append.',
   fields: (t) => ({
     ...conversationRef(t, 'that receives the turn'),
-    turn: t.field({ type: TurnInput, required: true, description: 'What is said.' }),
+    turn: t.field({ type: TurnInput, required: true, description: 'Turn to append.' }),
     expectedLastSeq: t.int({
       description:
-        'The `lastSeq` that the caller knows. If the journal has moved on, nothing is written, and a Conflict says so.',
+        'Expected `lastSeq` of the conversation. If the journal has a newer entry, the call fails with Conflict. '
+        + 'Defaults to null, for no check.',
     }),
   }),
 })
@@ -121,12 +138,12 @@ const AppendTurnInput = builder.inputType('AppendTurnInput', {
 const writtenFields = <Written extends Superseded>(t: ObjectFieldBuilder<Written>) => ({
   turn: t.field({
     type: 'Turn',
-    description: 'The written version, as its author sees it.',
+    description: 'Written version in the view of its author.',
     resolve: ({ turn }) => turn,
   }),
   turnEdge: t.field({
     type: TurnEdge,
-    description: 'The edge of the turn in Conversation.turns.',
+    description: 'Edge of the turn in Conversation.turns.',
     resolve: ({ turn }) => turnEdge(turn),
   }),
   deduplicated: t.boolean({
@@ -135,7 +152,7 @@ const writtenFields = <Written extends Superseded>(t: ObjectFieldBuilder<Written
   }),
   lastSeq: t.int({
     description:
-      'Journal sequence number of the newest entry that the call wrote, or of the turn if it was already there.',
+      'Journal sequence number of the newest entry that the call wrote, or of the turn if it already existed.',
     resolve: ({ lastSeq }) => lastSeq,
   }),
 })
@@ -152,12 +169,10 @@ export const appendedPayload = (verb: 'AppendTurn' | 'OpenTurn', description: st
 
 builder.mutationField('appendTurn', (t) =>
   t.field({
-    type: appendedPayload('AppendTurn', 'The new turn, or the one that an earlier call with the same clientId wrote.'),
-    description: 'Appends a turn. Returns after the commit.',
+    type: appendedPayload('AppendTurn', 'The new turn, or the existing turn with the same clientId.'),
+    description: 'Appends a turn to a conversation. Returns after the database commit.',
     errors: orErrors('AppendTurn', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
-    args: {
-      input: t.arg({ type: AppendTurnInput, required: true, description: 'The conversation, and what is said there.' }),
-    },
+    args: { input: t.arg({ type: AppendTurnInput, required: true, description: 'Conversation and turn.' }) },
     async resolve(_, { input }, context) {
       const given = await atConversation(context, input, input.turn.actor)
       return appendTurn(context.deps, context.viewer, given)
@@ -166,40 +181,40 @@ builder.mutationField('appendTurn', (t) =>
 )
 
 const AppendTurnsPayload = payload<AppendedTurns>('AppendTurns').implement({
-  description: 'The turns of a batch.',
+  description: 'Result of appendTurns.',
   fields: (t) => ({
     turns: t.field({
       type: ['Turn'],
-      description: 'The turns in the order given. New turns have consecutive places in the conversation.',
+      description: 'Turns in the order of the input. No other turn is written between new turns.',
       resolve: ({ turns }) => turns,
     }),
     turnEdges: t.field({
       type: [TurnEdge],
-      description: 'The edges of the turns in Conversation.turns, in the order given.',
+      description: 'Edges of the turns in Conversation.turns, in the order of the input.',
       resolve: ({ turns }) => turns.map(turnEdge),
     }),
     deduplicatedIds: t.exposeIDList('deduplicatedIds', {
       description: 'Ids of the turns that an earlier call with the same clientId had already written.',
     }),
     joinedActors: t.exposeStringList('joinedActors', {
-      description: 'The authors who joined the conversation with their first turn.',
+      description: 'Authors that joined the conversation automatically with this call.',
     }),
     lastSeq: t.exposeInt('lastSeq', {
       description:
-        'Journal sequence number of the newest entry that the call wrote, or of the newest turn if all were already '
-        + 'there.',
+        'Journal sequence number of the newest entry that the call wrote, or of the newest turn if all turns already '
+        + 'existed.',
     }),
   }),
 })
 
 const AppendTurnsInput = builder.inputType('AppendTurnsInput', {
-  description: 'Several things said in one conversation at once.',
+  description: 'Input of appendTurns: a conversation and the turns to append.',
   fields: (t) => ({
     ...conversationRef(t, 'that receives the turns'),
     turns: t.field({
       type: [TurnInput],
       required: true,
-      description: "What is said, oldest first: one up to the server's batch size, 1,000 by default.",
+      description: "Turns to append, oldest first; at least 1, and at most the server's batch size, 1,000 by default.",
     }),
   }),
 })
@@ -207,15 +222,10 @@ const AppendTurnsInput = builder.inputType('AppendTurnsInput', {
 builder.mutationField('appendTurns', (t) =>
   t.field({
     type: AppendTurnsPayload,
-    description: 'Says several things in one conversation: all of them, with nothing in between, or none.',
+    description:
+      'Appends several turns to one conversation atomically: all turns, without other turns between them, or none.',
     errors: orErrors('AppendTurns', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
-    args: {
-      input: t.arg({
-        type: AppendTurnsInput,
-        required: true,
-        description: 'The conversation, and what is said there.',
-      }),
-    },
+    args: { input: t.arg({ type: AppendTurnsInput, required: true, description: 'Conversation and turns.' }) },
     async resolve(_, { input }, context) {
       const given = await atConversation(context, input, input.turns[0]?.actor)
       return appendTurns(context.deps, context.viewer, given)
@@ -224,29 +234,31 @@ builder.mutationField('appendTurns', (t) =>
 )
 
 const SupersedeTurnInput = builder.inputType('SupersedeTurnInput', {
-  description: 'What takes the place of which turn.',
+  description: 'Input of supersedeTurn: a turn and its newer version.',
   fields: (t) => ({
     turnId: t.id({
       required: true,
-      description: 'The newest version of a turn that is not being written. Older versions give a Conflict.',
+      description:
+        'Id of the newest version of the turn. Fails with Conflict for an older version, an open turn or an erased '
+        + 'turn.',
     }),
-    turn: t.field({ type: TurnVersionInput, required: true, description: 'The newer version.' }),
+    turn: t.field({ type: TurnVersionInput, required: true, description: 'Newer version.' }),
   }),
 })
 
 const SupersedeTurnPayload = payload<Superseded>('SupersedeTurn').implement({
-  description: 'The newer version, or the one that an earlier call with the same clientId wrote.',
+  description: 'The newer version, or the existing version with the same clientId.',
   fields: (t) => writtenFields(t),
 })
 
 builder.mutationField('supersedeTurn', (t) =>
   t.field({
     type: SupersedeTurnPayload,
-    description: 'Edits or regenerates a turn: a newer version stands in its place, the older ones can still be read.',
+    description:
+      'Edits or regenerates a turn: writes a newer version with the same position. Older versions can still be '
+      + 'read. Only the author of the turn may supersede it.',
     errors: orErrors('SupersedeTurn', [InvalidInput, NotFound, NotAllowed, Conflict]),
-    args: {
-      input: t.arg({ type: SupersedeTurnInput, required: true, description: 'The turn, and what takes its place.' }),
-    },
+    args: { input: t.arg({ type: SupersedeTurnInput, required: true, description: 'Turn and its newer version.' }) },
     resolve: (_, { input }, { deps, viewer }) => supersedeTurn(deps, viewer, input),
   }),
 )

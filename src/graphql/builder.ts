@@ -56,6 +56,10 @@ export type InputFieldBuilder = PothosSchemaTypes.InputFieldBuilder<SchemaTypes,
 /** The builder of fields that several object types share. */
 export type ObjectFieldBuilder<Shape> = PothosSchemaTypes.ObjectFieldBuilder<SchemaTypes, Shape>
 
-builder.queryType({ description: 'Where reading begins. All of it is read as the viewer sees it.' })
-builder.mutationType({ description: 'Each mutation returns its payload, or an error that implements UserError.' })
-builder.subscriptionType({ description: 'What is told as it happens, over WebSocket or Server-Sent Events.' })
+builder.queryType({
+  description: 'Read operations. Each returns only data in the view of the viewer, or of the actor in `as`.',
+})
+builder.mutationType({
+  description: 'Write operations. Each returns its payload, or an error that implements UserError.',
+})
+builder.subscriptionType({ description: 'Streams of events, over WebSocket or Server-Sent Events.' })

@@ -1,6 +1,7 @@
 // The mutations that create and update conversations.
 
 import {
+  PARTICIPANTS,
   createConversation,
   updateConversation,
   type Conversation,
@@ -18,59 +19,62 @@ import { orErrors, payload } from './result.ts'
 import { CompactionPolicyInput } from './summary.ts'
 
 const CreateConversationInput = builder.inputType('CreateConversationInput', {
-  description: 'What a conversation is made with. Everything may be left out.',
+  description: 'Input of createConversation. Every field is optional.',
   fields: (t) => ({
     key: t.string({
       description:
-        'Idempotency key, 1 to 200 characters. If the viewer sees a conversation with this key, that conversation is returned '
-        + 'unchanged. MEMBERS conversations that the viewer does not see never conflict with the key.',
+        'Idempotency key, 1 to 200 characters. If the viewer sees a conversation with this key, that conversation '
+        + 'is returned unchanged. MEMBERS conversations outside the view never conflict with the key. Defaults to '
+        + 'null, for no key.',
     }),
-    owner: t.string({ description: 'Whom the conversation belongs to; the viewer when left out.' }),
-    agentName: t.string({ description: 'Which agent handles the conversation.' }),
-    title: t.string({ description: 'What lists show; at most 1,000 characters.' }),
+    owner: t.string({
+      description: 'User or agent that owns the conversation, 1 to 200 characters. Defaults to the viewer.',
+    }),
+    agentName: t.string({ description: 'Name of the agent that handles the conversation, 1 to 200 characters.' }),
+    title: t.string({ description: 'Title for lists; at most 1,000 characters.' }),
     systemPrompt: t.string({
-      description: 'Instructions that open every context built from the conversation; at most 65,536 characters.',
+      description: 'Instructions at the start of every context of the conversation; at most 65,536 characters.',
     }),
     metadata: t.field({
       type: 'JSON',
-      description: `Data of your own: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most ${JSON_DEPTH} deep.`,
+      description:
+        `Application-defined metadata: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most `
+        + `${JSON_DEPTH} deep. Defaults to an empty object.`,
     }),
     factExtraction: t.boolean({
       description: 'Whether facts are extracted from the turns automatically. Defaults to false.',
     }),
     compaction: t.field({
       type: CompactionPolicyInput,
-      description: 'When and how old turns are summarised; the defaults when left out.',
+      description: 'Compaction policy: triggers, strategy and summarizer model. Omitted fields have their defaults.',
     }),
     visibility: t.field({
       type: ConversationVisibilityEnum,
       description:
-        'Who sees the conversation. Defaults to the server setting CONVERSATION_VISIBILITY, which is OPEN unless set. The '
-        + 'viewer becomes a participant of a MEMBERS conversation, as HUMAN unless listed in `participants`.',
+        'Actors that may see the conversation. Defaults to the server setting CONVERSATION_VISIBILITY, which '
+        + 'defaults to OPEN. The viewer becomes a participant of a MEMBERS conversation, as HUMAN unless listed in '
+        + '`participants`.',
     }),
     participants: t.field({
       type: [ParticipantInput],
       description:
-        'Participants from the start, at most 1,000, each actor once. Nobody else is added, not even the owner; the viewer '
-        + 'is added to a MEMBERS conversation.',
+        `First participants, at most ${PARTICIPANTS.toLocaleString('en-US')}; each actor only once. The owner is `
+        + 'not added automatically; the viewer is added to a MEMBERS conversation. Defaults to an empty list.',
     }),
   }),
 })
 
 const CreateConversationPayload = payload<CreatedConversation>('CreateConversation').implement({
-  description: 'The new conversation, or the one that the viewer already sees under the key.',
+  description: 'The new conversation, or the existing conversation with the key.',
   fields: (t) => ({
-    conversation: t.expose('conversation', {
-      type: 'Conversation',
-      description: 'The object that was created or found.',
-    }),
+    conversation: t.expose('conversation', { type: 'Conversation', description: 'Created or existing object.' }),
     conversationEdge: t.field({
       type: ConversationEdge,
-      description: 'The edge of the conversation in `conversations`, in the order CREATED_AT.',
+      description: 'Edge of the conversation in `conversations`, in the order CREATED_AT.',
       resolve: ({ conversation }) => ({ node: conversation, page: { ...NO_PAGE, order: 'CREATED_AT' as const } }),
     }),
     created: t.exposeBoolean('created', {
-      description: 'Whether the call created the conversation. False if it was found by its key.',
+      description: 'Whether the call created the conversation. False if a conversation with the key already existed.',
     }),
   }),
 })
@@ -85,7 +89,7 @@ builder.mutationField('createConversation', (t) =>
       input: t.arg({
         type: CreateConversationInput,
         required: true,
-        description: 'What the conversation is made with.',
+        description: 'Settings and participants of the conversation.',
       }),
     },
     resolve: (_, { input }, { deps, viewer }) => createConversation(deps, viewer, input),
@@ -93,48 +97,57 @@ builder.mutationField('createConversation', (t) =>
 )
 
 const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
-  description: 'What changes in a conversation: null clears a field, a field that is left out stays.',
+  description: 'Input of updateConversation. Omit a field to keep its value; null clears it or restores its default.',
   fields: (t) => ({
     ...conversationRef(t, 'to update'),
     expectedVersion: t.int({
       description:
-        "The conversation's `version` as the caller knows it. Fails with Conflict if another update has changed it. "
-        + 'Omit it to update any version.',
+        'Expected `version` of the conversation. If another update has changed it, the call fails with Conflict. '
+        + 'Defaults to null, for no check.',
     }),
-    owner: t.string({ description: 'User or agent that the conversation belongs to from now on. Must not be null.' }),
-    agentName: t.string({ description: 'Name of the agent that handles the conversation. Null removes it.' }),
+    owner: t.string({
+      description: 'New user or agent that owns the conversation, 1 to 200 characters. Must not be null.',
+    }),
+    agentName: t.string({
+      description: 'New name of the agent that handles the conversation, 1 to 200 characters. Null clears it.',
+    }),
     metadataPatch: t.field({
       type: 'JSON',
       description:
-        'Changes to the metadata as a JSON Merge Patch (RFC 7396): null removes a key, an object is merged, any other '
-        + `value replaces the old one. The result has at most ${JSON_BYTES / 1024} KiB. Exclusive with metadata.`,
+        'Changes to the metadata as a JSON Merge Patch (RFC 7396): null removes a key, an object is merged, any '
+        + `other value replaces the old one. The result has at most ${JSON_BYTES / 1024} KiB. Exclusive with `
+        + '`metadata`. Defaults to null, for no change.',
     }),
-    title: t.string({ description: 'What lists show from now on; at most 1,000 characters.' }),
-    systemPrompt: t.string({ description: 'Opens the contexts built from now on; at most 65,536 characters.' }),
+    title: t.string({ description: 'New title for lists; at most 1,000 characters.' }),
+    systemPrompt: t.string({
+      description: 'New instructions at the start of later contexts; at most 65,536 characters.',
+    }),
     metadata: t.field({
       type: 'JSON',
-      description: `Takes the place of all the metadata there is: an object of at most ${JSON_BYTES / 1024} KiB.`,
+      description:
+        `Replaces the metadata as a whole: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most `
+        + `${JSON_DEPTH} deep.`,
     }),
     factExtraction: t.boolean({
       description: 'Whether facts are extracted from the turns automatically. Null restores the default, false.',
     }),
     compaction: t.field({
       type: CompactionPolicyInput,
-      description: 'When and how old turns are summarised; null sets the defaults again.',
+      description: 'Compaction policy. Omitted fields keep their values. Null restores all defaults.',
     }),
     visibility: t.field({
       type: ConversationVisibilityEnum,
       description:
-        'Who sees the conversation; null sets the default of createConversation. Only a present participant changes it. '
-        + 'Subscriptions of viewers who no longer see the conversation end.',
+        'Actors that may see the conversation. Null restores the default of createConversation. Only a present '
+        + 'participant may change it. Subscriptions of viewers that no longer see the conversation end.',
     }),
   }),
 })
 
 const UpdateConversationPayload = payload<{ conversation: Conversation }>('UpdateConversation').implement({
-  description: 'Result of an update.',
+  description: 'Result of updateConversation.',
   fields: (t) => ({
-    conversation: t.expose('conversation', { type: 'Conversation', description: 'The object after the update.' }),
+    conversation: t.expose('conversation', { type: 'Conversation', description: 'State after the update.' }),
   }),
 })
 
@@ -144,11 +157,7 @@ builder.mutationField('updateConversation', (t) =>
     description: 'Updates a conversation. Its subscribers receive ConversationUpdated.',
     errors: orErrors('UpdateConversation', [InvalidInput, NotFound, NotAllowed, Conflict]),
     args: {
-      input: t.arg({
-        type: UpdateConversationInput,
-        required: true,
-        description: 'The conversation, and what changes in it.',
-      }),
+      input: t.arg({ type: UpdateConversationInput, required: true, description: 'Conversation and new values.' }),
     },
     async resolve(_, { input }, context) {
       const given = await atConversation(context, input)

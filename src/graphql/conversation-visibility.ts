@@ -3,15 +3,16 @@
 import { builder } from './builder.ts'
 
 export const ConversationVisibilityEnum = builder.enumType('ConversationVisibility', {
-  description: 'Who sees that a conversation exists.',
+  description: 'Actors that may see a conversation.',
   values: {
     OPEN: {
-      description: 'Every actor of the tenant. An actor who is not yet a participant joins by appending a turn.',
+      description:
+        'Every actor of the tenant. An actor that is not a participant joins automatically by appending a turn.',
     },
     MEMBERS: {
       description:
-        'Its present and former participants. For any other actor, every query and mutation answers as for an unknown id. '
-        + 'Only a present participant adds others or changes the conversation.',
+        'Present and former participants only. For any other actor, the conversation looks like an unknown id. Only a '
+        + 'present participant may add participants or change the conversation.',
     },
   } as const,
 })

@@ -2,7 +2,7 @@
 
 import { getConversationByKey, type Conversation } from '../domain/conversation.ts'
 import { conversationCursor, getConversationPage, type ConversationsArgs } from '../domain/conversation-page.ts'
-import type { Page } from '../domain/page.ts'
+import { DEFAULT_PAGE_SIZE, type Page } from '../domain/page.ts'
 import { InvalidInput } from '../errors.ts'
 import { builder } from './builder.ts'
 import { connectionOf } from './connection.ts'
@@ -18,71 +18,72 @@ const countTurnsOf = (conversation: Conversation, context: RequestContext) =>
   loadTurnCount(context, viewerOf(context, conversation), conversation.id)
 
 builder.objectType('Conversation', {
-  description: 'A conversation: people, agents and tools, and all that was said between them, in one order.',
+  description: 'Shared transcript of several agents, people and tools, with its settings and participants.',
   interfaces: [Node],
   fields: (t) => ({
     key: t.exposeString('key', {
       nullable: true,
       description:
-        'Key given by createConversation, unique among the OPEN conversations of the tenant; a MEMBERS conversation may have '
-        + 'the same key. Null without one.',
+        'Idempotency key passed to createConversation, unique among the OPEN conversations of the tenant. A MEMBERS '
+        + 'conversation may have the same key as another conversation. Null if not given.',
     }),
     tenant: t.exposeString('tenant', {
-      description: 'The space the conversation lies in. Viewers of other tenants never see it.',
+      description: 'Isolation boundary of the conversation. Viewers of other tenants never see it.',
     }),
     owner: t.exposeString('owner', {
-      description: 'The user or agent that the conversation belongs to: its maker, unless another was named.',
+      description: 'User or agent that owns the conversation. Defaults to the actor that created it.',
     }),
     agentName: t.exposeString('agentName', {
       nullable: true,
-      description: 'Which agent handles the conversation; null where nobody said so.',
+      description: 'Name of the agent that handles the conversation. Null if not given.',
     }),
     title: t.exposeString('title', {
       nullable: true,
-      description: 'What lists show, and search looks through; null for an untitled conversation.',
+      description: 'Title for lists, which `search` of ConversationFilter matches. Null if not given.',
     }),
     systemPrompt: t.exposeString('systemPrompt', {
       nullable: true,
-      description: 'Instructions that open every context built from the conversation; null for none.',
+      description: 'Instructions at the start of every context of the conversation. Null if not given.',
     }),
     metadata: t.expose('metadata', {
       type: 'JSON',
-      description: "The caller's own data, an object; empty when none was given. Lists can be filtered by it.",
+      description: 'Application-defined metadata: a JSON object. Empty if not given.',
     }),
     turnCount: t.int({
-      description: 'Committed turns that the viewer sees; of a turn with several versions, only the newest counts.',
+      description: 'Number of committed turns that the viewer sees. Superseded versions are not counted.',
       extensions: PER_VIEWER,
       resolve: (conversation, _, context) =>
         conversation.counts?.turnCount ?? countTurnsOf(conversation, context).then(({ turnCount }) => turnCount),
     }),
     tokenCount: t.field({
       type: 'BigInt',
-      description: 'Tokens of the turns in `turnCount`, as the server counts them.',
+      description: 'Number of tokens of the turns in `turnCount`, counted by the server.',
       extensions: PER_VIEWER,
       resolve: (conversation, _, context) =>
         conversation.counts?.tokenCount ?? countTurnsOf(conversation, context).then(({ tokenCount }) => tokenCount),
     }),
     lastSeq: t.exposeInt('lastSeq', {
       description:
-        'Number of the newest journal entry, seen or not: it tells that something happened, never what. 0 for none.',
+        'Sequence number of the newest journal entry, including entries outside the view. 0 if the journal is empty.',
     }),
     factExtraction: t.exposeBoolean('factExtraction', {
       description:
-        'Whether facts are extracted from the turns automatically. `extractFacts` and `recordFacts` work in any case.',
+        'Whether facts are extracted from the turns automatically. `extractFacts` and `recordFacts` do not depend '
+        + 'on it.',
     }),
     version: t.exposeInt('version', {
       description:
-        'Number of updates by updateConversation, plus 1. Pass it as `expectedVersion` to refuse to overwrite another '
-        + 'update. Turns and participants do not change it.',
+        'Number of updates by updateConversation, plus 1. Pass it as `expectedVersion`, so that an update never '
+        + 'overwrites a concurrent one. Turns and participants do not change it.',
     }),
     visibility: t.expose('visibility', {
       type: ConversationVisibilityEnum,
-      description: 'Who sees that the conversation exists.',
+      description: 'Actors that may see the conversation: every actor of the tenant, or participants only.',
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the conversation was made.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the conversation was created.' }),
     updatedAt: t.expose('updatedAt', {
       type: 'DateTime',
-      description: 'When the newest journal entry was written, whatever it was.',
+      description: 'Time of the newest journal entry; before the first entry, equal to `createdAt`.',
     }),
   }),
 })
@@ -91,10 +92,16 @@ builder.queryField('conversation', (t) =>
   t.field({
     type: 'Conversation',
     nullable: true,
-    description: "One conversation, by its id or by its key; null where the viewer's tenant has no such conversation.",
+    description:
+      'Returns a conversation by `id` or `key`. Null if the viewer sees no such conversation. Fails with InvalidInput '
+      + 'unless exactly one argument is given.',
     args: {
-      id: t.arg.id({ description: "The conversation's id. Give this or `key`, not both." }),
-      key: t.arg.string({ description: "The caller's own name for the conversation. Give this or `id`, not both." }),
+      id: t.arg.id({ description: 'Id of the conversation. Exclusive with `key`.' }),
+      key: t.arg.string({
+        description:
+          'Key passed to createConversation. If the viewer sees several conversations with the key, the oldest is '
+          + 'returned. Exclusive with `id`.',
+      }),
     },
     resolve(_, { id, key }, context) {
       if (id != null && key == null) return loadConversation(context, context.viewer, id)
@@ -116,64 +123,60 @@ const { Connection: ConversationConnection, Edge } = connectionOf<Conversation, 
 export const ConversationEdge = Edge
 
 const ConversationOrderEnum = builder.enumType('ConversationOrder', {
-  description: 'What a list of conversations is ordered by; newest first either way.',
+  description: 'Order of a list of conversations, newest first.',
   values: {
-    CREATED_AT: {
-      description:
-        'When the conversation was made. Pages neither repeat nor miss a conversation, whatever is written meanwhile.',
-    },
+    CREATED_AT: { description: 'By `createdAt`. Concurrent writes do not make pages repeat or skip a conversation.' },
     UPDATED_AT: {
       description:
-        'When its newest journal entry was written. A conversation that gets one moves to the front meanwhile.',
+        'By `updatedAt`. A new journal entry moves its conversation to the front, so pages may skip or repeat it.',
     },
   } as const,
 })
 
 const ConversationFilter = builder.inputType('ConversationFilter', {
-  description: 'Which conversations a list holds: those that meet all that is given.',
+  description: 'Conditions on the conversations of a list. A conversation must meet all conditions that are given.',
   fields: (t) => ({
-    owner: t.string({ description: 'Conversations that belong to this user or agent.' }),
-    agentName: t.string({ description: 'Conversations that this agent handles.' }),
-    participant: t.string({
-      description: 'Conversations that this actor is in at present; having left does not count.',
-    }),
+    owner: t.string({ description: 'Conversations of this user or agent.' }),
+    agentName: t.string({ description: 'Conversations handled by this agent.' }),
+    participant: t.string({ description: 'Conversations of which this actor is a present participant.' }),
     metadata: t.field({
       type: 'JSON',
       description:
-        'An object: conversations whose metadata contains it, that is, has all its keys with these values, at any depth.',
+        'Conversations whose metadata contains this JSON object: every given key has the given value. Nested '
+        + 'objects are compared in the same way.',
     }),
-    updatedAfter: t.field({
-      type: 'DateTime',
-      description: 'Conversations whose newest journal entry was written at this time or later.',
+    updatedAfter: t.field({ type: 'DateTime', description: 'Conversations whose `updatedAt` is this time or later.' }),
+    updatedBefore: t.field({ type: 'DateTime', description: 'Conversations whose `updatedAt` is before this time.' }),
+    search: t.string({
+      description: 'Conversations whose title contains this text, ignoring case; at most 200 characters.',
     }),
-    updatedBefore: t.field({
-      type: 'DateTime',
-      description: 'Conversations whose newest journal entry is older than this.',
-    }),
-    search: t.string({ description: 'Conversations whose title contains this text, in either case.' }),
   }),
 })
+
+const PAGE_SIZE = "At most the server's page size, 200 by default."
 
 builder.queryField('conversations', (t) =>
   t.field({
     type: ConversationConnection,
     description:
-      "The conversations of the viewer's tenant, newest first; 50 a page unless `first` or `last` says otherwise.",
+      `Returns the conversations that the viewer sees, newest first: the first ${DEFAULT_PAGE_SIZE} unless `
+      + '`first` or `last` is given.',
     args: {
       filter: t.arg({
         type: ConversationFilter,
-        description: 'Leaves out the conversations that do not meet it; all conversations without it.',
+        description: 'Conditions that a conversation must meet. Defaults to null, for all conversations.',
       }),
-      first: t.arg.int({
-        description: "Conversations from the front of the list, at most; up to the server's page size, 200 by default.",
+      first: t.arg.int({ description: `Maximum number of conversations from the start of the list. ${PAGE_SIZE}` }),
+      after: t.arg.string({ description: 'Cursor; returns the conversations after it.' }),
+      last: t.arg.int({
+        description: `Maximum number of conversations from the end of the list. Exclusive with \`first\`. ${PAGE_SIZE}`,
       }),
-      after: t.arg.string({ description: 'A cursor of this list: only what follows it.' }),
-      last: t.arg.int({ description: 'Conversations from the end of the list, at most. Not together with `first`.' }),
-      before: t.arg.string({ description: 'A cursor of this list: only what lies before it.' }),
+      before: t.arg.string({ description: 'Cursor; returns the conversations before it.' }),
       orderBy: t.arg({
         type: ConversationOrderEnum,
         defaultValue: 'CREATED_AT',
-        description: 'What decides the order. Cursors only fit the order they come from.',
+        description:
+          'Order of the list. Defaults to CREATED_AT. A cursor is valid only for the order in which it was returned.',
       }),
     },
     async resolve(_, args, { reading, viewer, work }): Promise<ConversationPage> {

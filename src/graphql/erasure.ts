@@ -7,33 +7,38 @@ import { atConversation, conversationRef } from './conversation-ref.ts'
 import { orErrors, payload } from './result.ts'
 
 builder.objectType('ErasureReceipt', {
-  description: 'What was erased, counted. Nothing of it can be had back.',
+  description: 'Numbers of deleted objects. The deletion cannot be undone.',
   fields: (t) => ({
-    conversations: t.exposeInt('conversations', {
-      description: 'Conversations that are gone with all that was in them.',
+    conversations: t.exposeInt('conversations', { description: 'Number of deleted conversations.' }),
+    turns: t.exposeInt('turns', { description: 'Number of deleted turns, including superseded versions.' }),
+    facts: t.exposeInt('facts', {
+      description: 'Number of facts deleted because they had no source in another conversation.',
     }),
-    turns: t.exposeInt('turns', { description: 'Turns whose content is gone, older versions included.' }),
-    facts: t.exposeInt('facts', { description: 'Facts that are gone with what they were drawn from.' }),
-    summaries: t.exposeInt('summaries', { description: 'Summaries that are gone with what they covered.' }),
-    profiles: t.exposeInt('profiles', { description: 'User profiles that are gone.' }),
-    completedAt: t.expose('completedAt', { type: 'DateTime', description: 'When all of it was gone.' }),
+    summaries: t.exposeInt('summaries', { description: 'Number of deleted summaries.' }),
+    profiles: t.exposeInt('profiles', {
+      description: 'Number of deleted user profiles, which were made from facts of the conversation.',
+    }),
+    completedAt: t.expose('completedAt', {
+      type: 'DateTime',
+      description: 'Time at which the deletion was completed.',
+    }),
   }),
 })
 
 const DeleteConversationPayload = payload<ErasureReceipt & { deletedId: string }>('DeleteConversation').implement({
-  description: 'Id of the removed conversation, and what was removed with it.',
+  description: 'Result of deleteConversation.',
   fields: (t) => ({
-    deletedConversationId: t.exposeID('deletedId', { description: 'Id of the conversation that no longer exists.' }),
+    deletedConversationId: t.exposeID('deletedId', { description: 'Id of the conversation, which no longer exists.' }),
     receipt: t.field({
       type: 'ErasureReceipt',
-      description: 'Number of objects that were deleted.',
+      description: 'Numbers of deleted objects.',
       resolve: (deleted) => deleted,
     }),
   }),
 })
 
 const DeleteConversationInput = builder.inputType('DeleteConversationInput', {
-  description: 'Selects the conversation that deleteConversation removes.',
+  description: 'Input of deleteConversation: the id or key of the conversation.',
   fields: (t) => conversationRef(t, 'to delete'),
 })
 
@@ -41,8 +46,9 @@ builder.mutationField('deleteConversation', (t) =>
   t.field({
     type: DeleteConversationPayload,
     description:
-      'Deletes a conversation permanently, with everything in it. Its subscribers receive ConversationDeleted, and their '
-      + 'subscriptions complete.',
+      'Deletes a conversation permanently, with its turns and summaries, its facts without another source, and the '
+      + 'user profiles made from its facts. Subscribers receive ConversationDeleted, and their subscriptions '
+      + 'complete.',
     errors: orErrors('DeleteConversation', [InvalidInput, NotFound, NotAllowed]),
     args: {
       input: t.arg({ type: DeleteConversationInput, required: true, description: 'The conversation to delete.' }),

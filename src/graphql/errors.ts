@@ -1,5 +1,5 @@
 // The error types of the API. Expected errors of a mutation, recall or buildContext are members of its result union;
-// those of other fields are GraphQL errors with the same code. Other errors are hidden from clients (server/yoga.ts).
+// expected errors of other fields are GraphQL errors with the same code. server/yoga.ts masks all other errors.
 
 import { GraphQLError } from 'graphql'
 import type { Turn } from '../domain/turn/turn.ts'
@@ -21,26 +21,24 @@ import { TurnStatusEnum } from './turn.ts'
 const UserError = builder
   .interfaceRef<DomainError>('UserError')
   .implement({
-    description: 'An expected error. Every error in a result union implements it.',
+    description: 'Expected error. Every error type of a result union implements it.',
     fields: (t) => ({
       code: t.exposeString('code', { description: 'Stable machine-readable code, for example `NOT_FOUND`.' }),
-      message: t.exposeString('message', {
-        description: 'Describes the cause and the next step, for developers and logs.',
-      }),
+      message: t.exposeString('message', { description: 'Cause and next step, for developers and logs.' }),
     }),
   })
 
 const InputIssueType = builder
   .objectRef<InputIssue>('InputIssue')
   .implement({
-    description: 'One thing that is wrong with what was sent.',
+    description: 'One problem with the input.',
     fields: (t) => ({
       path: t.exposeStringList('path', {
         description:
-          "Leads to the value from the input's root: names of fields, positions in lists. Empty for the input as a "
-          + 'whole.',
+          'Path from the root of the input to the value: names of fields, and indexes in lists. Empty for the input '
+          + 'as a whole.',
       }),
-      message: t.exposeString('message', { description: 'What the value must be instead.' }),
+      message: t.exposeString('message', { description: 'Problem with the value, for developers and logs.' }),
     }),
   })
 
@@ -48,16 +46,16 @@ const interfaces = [UserError]
 
 builder.objectType(InvalidInput, {
   name: 'InvalidInput',
-  description: 'The input breaks a rule or a limit. Sending it again unchanged fails again.',
+  description: 'The input breaks a rule or a limit. Nothing was written. Change the input before a retry.',
   interfaces,
   fields: (t) => ({
     path: t.stringList({
-      description: 'Path of the first issue.',
+      description: 'Path of the first element of `issues`.',
       resolve: ({ issues }) => [...(issues[0]?.path ?? [])],
     }),
     issues: t.field({
       type: [InputIssueType],
-      description: 'All that is wrong, not only the first; at least one.',
+      description: 'All problems of the input; at least one.',
       resolve: ({ issues }) => issues,
     }),
   }),
@@ -65,38 +63,39 @@ builder.objectType(InvalidInput, {
 
 builder.objectType(NotFound, {
   name: 'NotFound',
-  description: "There is no such thing, or it is not for the viewer's eyes: the two look the same on purpose.",
+  description: 'The object does not exist, or is outside the view. The two cases look the same.',
   interfaces,
 })
 
 builder.objectType(NotAllowed, {
   name: 'NotAllowed',
-  description: 'The viewer may see this, but not do it.',
+  description: 'The viewer may see the object, but may not perform the operation.',
   interfaces,
 })
 
 builder.objectType(Conflict, {
   name: 'Conflict',
   description:
-    'Somebody was faster, or a key stands for something else already. Read what is there, then decide again.',
+    'The conversation changed concurrently, or an idempotency key was already used with different content. Read the '
+    + 'current state before a retry.',
   interfaces,
 })
 
 builder.objectType(LimitReached, {
   name: 'LimitReached',
-  description: 'The conversation or the viewer already has the maximum number of items. Nothing was written.',
+  description: 'The conversation or the viewer already has the maximum number of items. Nothing was written or opened.',
   interfaces,
-  fields: (t) => ({ limit: t.exposeInt('limit', { description: 'The maximum number of items.' }) }),
+  fields: (t) => ({ limit: t.exposeInt('limit', { description: 'Maximum number of items.' }) }),
 })
 
 builder.objectType(StreamClosed, {
   name: 'StreamClosed',
-  description: 'The turn is not being written any more, so its text stands.',
+  description: 'The streaming turn has already been committed, aborted or erased.',
   interfaces,
   fields: (t) => ({
     status: t.field({
       type: TurnStatusEnum,
-      description: 'How it ended: committed, aborted (perhaps because its writer fell silent) or erased.',
+      description: 'Current state of the turn: COMMITTED, ABORTED (also by an expired lease) or ERASED.',
       resolve: ({ status }) => status as Turn['status'],
     }),
   }),
@@ -104,21 +103,22 @@ builder.objectType(StreamClosed, {
 
 builder.objectType(ProviderFailed, {
   name: 'ProviderFailed',
-  description: 'A model that the server asks did not do its part. What had been finished before it stands.',
+  description: 'A request to a model provider failed. Changes written before the request are kept.',
   interfaces,
   fields: (t) => ({
     retryable: t.exposeBoolean('retryable', {
-      description: 'Whether the same call may succeed later; otherwise somebody must mend something first.',
+      description:
+        'Whether the same call may succeed later. If false, the configuration or the input must change first.',
     }),
   }),
 })
 
 builder.objectType(BudgetTooSmall, {
   name: 'BudgetTooSmall',
-  description: 'The system prompt and the newest turn, which every context includes, exceed the token budget.',
+  description: 'The system prompt and the newest turn, which every context includes, exceed the budget.',
   interfaces,
   fields: (t) => ({
-    required: t.exposeInt('required', { description: 'The least budget for which a context can be built now.' }),
+    required: t.exposeInt('required', { description: 'Minimum budget that suffices at present, in tokens.' }),
   }),
 })
 

@@ -12,7 +12,7 @@ import { PER_VIEWER } from './sharing.ts'
 import { viewAs } from './viewer.ts'
 
 const HistoryEntry = builder.unionType('HistoryEntry', {
-  description: 'An item of the history: a turn, or a summary that replaces the turns that it covers.',
+  description: 'Item of the history: a turn, or a summary that replaces the turns that it covers.',
   types: ['Turn', 'Summary'],
   resolveType: (entry) => (isSummary(entry) ? 'Summary' : 'Turn'),
 })
@@ -21,29 +21,30 @@ builder.objectField('Conversation', 'history', (t) =>
   t.field({
     type: [HistoryEntry],
     description:
-      'The newest turns that the viewer sees, each in its newest version, in ascending order of position. An edited turn '
-      + 'keeps its position.',
+      'Newest turns that the viewer sees, each in its newest version, in ascending order of position. An edited '
+      + 'turn keeps its position.',
     extensions: PER_VIEWER,
     args: {
       limit: t.arg.int({
         defaultValue: DEFAULT_PAGE_SIZE,
         description:
-          `Maximum number of items to return. Defaults to ${DEFAULT_PAGE_SIZE}; at most the server's page size, 200 by `
-          + 'default.',
+          `Maximum number of items to return. Defaults to ${DEFAULT_PAGE_SIZE}; at least 1, and at most the `
+          + "server's page size, 200 by default.",
       }),
       beforePosition: t.arg.int({
         description:
           'Returns only items with a lower position: turns with a lower `position`, and summaries with a lower '
-          + '`fromPosition`. To read the page before, pass the value of the first item. Without it, the list ends with the '
-          + 'newest turn.',
+          + '`fromPosition`. To read the previous page, pass the value of the first item. Defaults to null, for a '
+          + 'list that ends with the newest turn.',
       }),
       includeSummaries: t.arg.boolean({
         defaultValue: false,
         description:
-          'Whether summaries replace the turns that they cover. A summary counts as one item of `limit`. Defaults to false.',
+          'Whether summaries replace the turns that they cover. A summary counts as one item of `limit`. Defaults '
+          + 'to false.',
       }),
       as: t.arg.string({
-        description: "In whose view; the viewer's when left out. It holds for all that is selected below.",
+        description: 'Actor in whose view the items and their fields are read. Defaults to the viewer.',
       }),
     },
     resolve: (conversation, { as, includeSummaries, ...args }, context): Promise<(Turn | Summary)[]> =>

@@ -1,8 +1,15 @@
 // Participants of a conversation: the type, their read positions, and the mutations that change them.
 
-import { addParticipant, MAX_UNREAD, markRead, removeParticipant, type Participant } from '../domain/participant.ts'
+import {
+  addParticipant,
+  MAX_PARTICIPANTS,
+  MAX_UNREAD,
+  markRead,
+  removeParticipant,
+  type Participant,
+} from '../domain/participant.ts'
 import { derivedId } from '../domain/derived-id.ts'
-import type { Page } from '../domain/page.ts'
+import { DEFAULT_PAGE_SIZE, type Page } from '../domain/page.ts'
 import { participantCursor } from '../domain/participant-page.ts'
 import { actAs, type Viewer } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
@@ -16,27 +23,28 @@ import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { orErrors, payload } from './result.ts'
 
 export const ParticipantKindEnum = builder.enumType('ParticipantKind', {
-  description: 'What sort of actor a participant is. It changes nothing in what they may see or do.',
+  description: 'Kind of actor. It does not affect what the participant may see or do.',
   values: {
-    HUMAN: { description: 'A person.' },
-    AGENT: { description: 'A program that speaks for a model.' },
-    TOOL: { description: 'A program that answers tool calls.' },
+    HUMAN: { description: 'Person.' },
+    AGENT: { description: 'Program that writes the messages of a model.' },
+    TOOL: { description: 'Program that returns the results of tool calls.' },
   } as const,
 })
 
 const HistoryVisibilityEnum = builder.enumType('HistoryVisibility', {
-  description: 'How much of the earlier history a participant sees.',
+  description: 'Part of the earlier history that a participant sees.',
   values: {
-    ALL: { description: 'All turns, except turns whose audience excludes the participant.' },
+    ALL: { description: 'Whole history, except turns whose audience excludes the participant.' },
     SINCE_JOINED: {
-      description: 'Turns written after the participant joined, and during earlier stays in the conversation.',
+      description: 'Turns written after the participant joined, and turns that it saw during earlier memberships.',
     },
   } as const,
 })
 
 builder.objectType('Participant', {
   interfaces: [Node],
-  description: 'Somebody who is or was in a conversation. Having left, they still see what they saw until then.',
+  description:
+    'Present or former member of a conversation. A former participant still sees the turns that it saw until it left.',
   fields: (t) => ({
     id: t.id({
       description: 'Global id; pass it to `node`.',
@@ -44,33 +52,35 @@ builder.objectType('Participant', {
       resolve: ({ conversationId, actor }) => derivedId({ kind: 'participant', conversationId, actor }),
     }),
     actor: t.exposeString('actor', {
-      description: "The user, agent or tool: the caller's own id, unique in the conversation.",
+      description: 'Application-defined name of the user, agent or tool, unique in the conversation.',
     }),
     kind: t.expose('kind', {
       type: ParticipantKindEnum,
-      description: "What sort of actor it is; guessed from the first turn's role for those who joined by speaking.",
+      description:
+        'Kind of actor. For an actor that joined automatically, the role of its first turn determines it: HUMAN for '
+        + 'USER, TOOL for TOOL, AGENT for ASSISTANT and SYSTEM.',
     }),
     displayName: t.exposeString('displayName', {
       nullable: true,
-      description: 'A name to show; null where `actor` has to do.',
+      description: 'Name for display. Null if not given; display `actor` instead.',
     }),
     historyVisibility: t.expose('historyVisibility', {
       type: HistoryVisibilityEnum,
-      description: 'How much of the earlier history the participant got when it joined last.',
+      description: 'Part of the earlier history that the participant sees, as chosen when it joined last.',
     }),
-    joinedAt: t.expose('joinedAt', { type: 'DateTime', description: 'When they joined, the last time that they did.' }),
+    joinedAt: t.expose('joinedAt', { type: 'DateTime', description: 'Time at which the participant joined last.' }),
     leftAt: t.expose('leftAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When they left; null while they are in the conversation.',
+      description: 'Time at which the participant left. Null for a present participant.',
     }),
     lastReadSeq: t.exposeInt('lastReadSeq', {
-      description: 'They have read up to this journal entry, by `markRead`; 0 when they never said so.',
+      description: 'Sequence number of the newest journal entry marked as read by `markRead`. 0 if none was.',
     }),
     unreadCount: t.int({
       description:
-        'Committed turns by others that came after `lastReadSeq`: those that both they and the viewer see. At most '
-        + `${MAX_UNREAD}: further ones are not counted.`,
+        'Number of committed turns by others after `lastReadSeq` that both the participant and the viewer see. At most '
+        + `${MAX_UNREAD.toLocaleString('en-US')}; further turns are not counted.`,
       extensions: PER_VIEWER,
       resolve: (participant, _, context) => loadUnreadCount(context, viewerOf(context, participant), participant),
     }),
@@ -98,7 +108,8 @@ builder.objectField('Conversation', 'participants', (t) =>
   t.field({
     type: ParticipantConnection,
     description:
-      'Present and former participants (`leftAt`), in the order in which they joined last. Defaults to the first 50.',
+      'Present and former participants (`leftAt`), in the order in which they joined last. Returns the first '
+      + `${DEFAULT_PAGE_SIZE} unless \`first\` or \`last\` is given.`,
     extensions: SHAREABLE,
     args: pagingArgs(t, 'participants'),
     async resolve(conversation, args, context) {
@@ -121,7 +132,9 @@ builder.objectFields('Conversation', (t) => ({
     },
   }),
   viewerUnreadCount: t.int({
-    description: `Number of committed turns by others that the viewer has not read. At most ${MAX_UNREAD}; 0 if the viewer never joined.`,
+    description:
+      'Number of committed turns by others that the viewer has not read. At most '
+      + `${MAX_UNREAD.toLocaleString('en-US')}; 0 if the viewer never joined.`,
     extensions: PER_VIEWER,
     resolve: (conversation, _, context) => {
       const viewer = viewerOf(context, conversation)
@@ -135,28 +148,34 @@ builder.objectField('Turn', 'author', (t) =>
     type: 'Participant',
     nullable: true,
     description:
-      'The author as a present or former participant of the conversation. Every author is one, so this is null only if the '
-      + 'conversation was deleted after the turn was read.',
+      'The author as a present or former participant of the conversation. Every author is one, so this is null only '
+      + 'if the conversation was deleted after the turn was read.',
     extensions: SHAREABLE,
     resolve: (turn, _, context) => loadParticipant(context, viewerOf(context, turn), turn),
   }),
 )
 
 export const ParticipantInput = builder.inputType('ParticipantInput', {
-  description: 'Somebody who is to be in a conversation.',
+  description: 'Actor to add to a conversation.',
   fields: (t) => ({
     actor: t.string({
       required: true,
-      description: 'The user, agent or tool: an id of your own, 1 to 200 characters.',
+      description: 'Application-defined name of the user, agent or tool, 1 to 200 characters.',
     }),
-    kind: t.field({ type: ParticipantKindEnum, defaultValue: 'HUMAN', description: 'What sort of actor it is.' }),
-    displayName: t.string({ description: 'A name to show, at most 200 characters.' }),
+    kind: t.field({
+      type: ParticipantKindEnum,
+      defaultValue: 'HUMAN',
+      description: 'Kind of actor. Defaults to HUMAN. Takes effect on joining; ignored for a present participant.',
+    }),
+    displayName: t.string({
+      description: 'Name for display, at most 200 characters. Omit to keep the name of an existing participant.',
+    }),
     historyVisibility: t.field({
       type: HistoryVisibilityEnum,
       defaultValue: 'ALL',
       description:
-        'How much of the earlier history the participant sees. Defaults to ALL. Takes effect on joining; ignored for a present '
-        + 'participant.',
+        'Part of the earlier history that the participant sees. Defaults to ALL. Takes effect on joining; ignored '
+        + 'for a present participant.',
     }),
   }),
 })
@@ -164,21 +183,17 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
 /** Defines the payload of a mutation that returns the participant that it changed. */
 export const participantPayload = (verb: 'AddParticipant' | 'RemoveParticipant' | 'MarkRead' | 'SetPresence') =>
   payload<{ participant: Participant }>(verb).implement({
-    description: 'Result of a change of a participant.',
+    description: 'The changed participant.',
     fields: (t) => ({
-      participant: t.expose('participant', { type: 'Participant', description: 'The actor after the change.' }),
+      participant: t.expose('participant', { type: 'Participant', description: 'State after the change.' }),
     }),
   })
 
 const AddParticipantInput = builder.inputType('AddParticipantInput', {
-  description: 'Who joins which conversation.',
+  description: 'Input of addParticipant: a conversation and the actor to add.',
   fields: (t) => ({
     ...conversationRef(t, 'to join'),
-    participant: t.field({
-      type: ParticipantInput,
-      required: true,
-      description: 'Who joins, and how much of the past they see.',
-    }),
+    participant: t.field({ type: ParticipantInput, required: true, description: 'Actor to add.' }),
   }),
 })
 
@@ -186,12 +201,11 @@ builder.mutationField('addParticipant', (t) =>
   t.field({
     type: participantPayload('AddParticipant'),
     description:
-      'Puts somebody into a conversation, again if they have left. Who is in it already keeps their history; kind and name '
-      + 'are taken over.',
+      'Adds an actor to a conversation, or adds a former participant again. For a present participant, only '
+      + `\`displayName\` is updated, if given. A conversation has at most ${MAX_PARTICIPANTS.toLocaleString('en-US')} `
+      + 'participants, including former ones.',
     errors: orErrors('AddParticipant', [InvalidInput, NotFound, NotAllowed, LimitReached]),
-    args: {
-      input: t.arg({ type: AddParticipantInput, required: true, description: 'The conversation, and who joins it.' }),
-    },
+    args: { input: t.arg({ type: AddParticipantInput, required: true, description: 'Conversation and actor.' }) },
     async resolve(_, { input }, context) {
       const given = await atConversation(context, input)
       return { participant: await addParticipant(context.deps, context.viewer, given) }
@@ -200,12 +214,12 @@ builder.mutationField('addParticipant', (t) =>
 )
 
 const RemoveParticipantInput = builder.inputType('RemoveParticipantInput', {
-  description: 'Who leaves which conversation.',
+  description: 'Input of removeParticipant: a conversation and the actor to remove.',
   fields: (t) => ({
     ...conversationRef(t, 'to leave'),
     actor: t.string({
       required: true,
-      description: 'The participant to remove. One who has left already is returned as it is.',
+      description: 'Participant to remove. A former participant is returned unchanged.',
     }),
   }),
 })
@@ -214,14 +228,12 @@ builder.mutationField('removeParticipant', (t) =>
   t.field({
     type: participantPayload('RemoveParticipant'),
     description:
-      'Takes somebody out of a conversation. What they said stays, and so does their sight of what was said until then.',
+      'Removes a participant from a conversation. Its turns are kept, and it still sees the turns that it saw until '
+      + 'then. A participant removed by another actor must be added again; a participant that removed itself may join '
+      + 'an OPEN conversation again by appending a turn.',
     errors: orErrors('RemoveParticipant', [InvalidInput, NotFound, NotAllowed]),
     args: {
-      input: t.arg({
-        type: RemoveParticipantInput,
-        required: true,
-        description: 'The conversation, and who leaves it.',
-      }),
+      input: t.arg({ type: RemoveParticipantInput, required: true, description: 'Conversation and participant.' }),
     },
     async resolve(_, { input }, context) {
       const given = await atConversation(context, input)
@@ -231,14 +243,18 @@ builder.mutationField('removeParticipant', (t) =>
 )
 
 const MarkReadInput = builder.inputType('MarkReadInput', {
-  description: 'Who has read a conversation, and how far.',
+  description: 'Input of markRead: a conversation, the participant and the newest journal entry read.',
   fields: (t) => ({
-    ...conversationRef(t, 'that was read'),
+    ...conversationRef(t, 'of the participant'),
     seq: t.int({
       required: true,
-      description: 'The newest journal entry that was read. Marks only move forward: a lower one changes nothing.',
+      description:
+        'Sequence number of the newest journal entry that was read; at most `lastSeq` of the conversation. A number '
+        + 'below `lastReadSeq` changes nothing.',
     }),
-    as: t.string({ description: 'Who has read it; the viewer when left out.' }),
+    as: t.string({
+      description: 'Actor that read the entries; must be a present participant. Defaults to the viewer.',
+    }),
   }),
 })
 
@@ -246,10 +262,11 @@ builder.mutationField('markRead', (t) =>
   t.field({
     type: participantPayload('MarkRead'),
     description:
-      'Says how far a participant has read. Their other devices are told by the inbox, the conversation by ParticipantRead.',
+      'Marks journal entries as read by a participant. Subscribers of the conversation receive ParticipantRead; '
+      + '`inbox` subscriptions of the participant receive READ.',
     errors: orErrors('MarkRead', [InvalidInput, NotFound, NotAllowed]),
     args: {
-      input: t.arg({ type: MarkReadInput, required: true, description: 'The conversation, and how far it was read.' }),
+      input: t.arg({ type: MarkReadInput, required: true, description: 'Conversation, participant and `seq`.' }),
     },
     async resolve(_, { input }, context) {
       const { deps, viewer } = context

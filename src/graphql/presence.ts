@@ -1,4 +1,4 @@
-// Presence: the current state of each participant. It is ephemeral, and never written to the journal.
+// Presence: the current state of each participant. It is ephemeral: the journal does not contain it.
 
 import { setPresence } from '../domain/presence.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
@@ -12,35 +12,39 @@ import { participantPayload } from './participant.ts'
 import { orErrors } from './result.ts'
 
 export const PresenceStateEnum = builder.enumType('PresenceState', {
-  description: 'What a participant is doing right now. With several windows open, the one that spoke last counts.',
+  description:
+    'Current activity of a participant. If several clients of one participant set a state, the newest state applies.',
   values: {
-    ONLINE: { description: 'Here, and about nothing in particular.' },
-    TYPING: { description: 'A person is writing.' },
-    THINKING: { description: 'A model is at work.' },
-    AWAY: { description: 'Connected, but not looking.' },
-    OFFLINE: { description: 'Not here: said so, closed the socket, or was silent for too long.' },
+    ONLINE: { description: 'Connected, without a more specific activity.' },
+    TYPING: { description: 'Writing a message.' },
+    THINKING: { description: 'Generating an answer with a model.' },
+    AWAY: { description: 'Connected, but inactive.' },
+    OFFLINE: { description: 'No current state: never set, removed, expired, or ended with its WebSocket.' },
   } as const,
 })
 
 builder.objectField('Participant', 'presence', (t) =>
   t.field({
     type: PresenceStateEnum,
-    description: 'What they are doing right now; OFFLINE for whoever never said.',
+    description: 'Current state of the participant. OFFLINE if none is set.',
     extensions: SHAREABLE,
     resolve: (participant, _, context) => loadPresence(context, viewerOf(context, participant), participant),
   }),
 )
 
 const SetPresenceInput = builder.inputType('SetPresenceInput', {
-  description: 'Who is doing what in which conversation.',
+  description: 'Input of setPresence: a conversation, the participant and the new state.',
   fields: (t) => ({
-    ...conversationRef(t, 'that the participant is in'),
+    ...conversationRef(t, 'of the participant'),
     state: t.field({
       type: PresenceStateEnum,
       required: true,
-      description: 'What they are doing; OFFLINE takes back what was set.',
+      description:
+        'New state. OFFLINE removes the state that this client set. All clients over HTTP count as one client.',
     }),
-    as: t.string({ description: "Whose presence it is; the viewer's when left out." }),
+    as: t.string({
+      description: 'Actor whose presence is set; must be a present participant. Defaults to the viewer.',
+    }),
   }),
 })
 
@@ -48,15 +52,11 @@ builder.mutationField('setPresence', (t) =>
   t.field({
     type: participantPayload('SetPresence'),
     description:
-      'Says what a participant is doing. Over a WebSocket it holds until the socket closes; over HTTP for a minute '
-      + '(by default), unless it is set again.',
+      'Sets the presence of a participant. A state set over a WebSocket ends when the socket closes; a state set '
+      + 'over HTTP expires after 60 seconds by default unless it is set again.',
     errors: orErrors('SetPresence', [InvalidInput, NotFound, NotAllowed]),
     args: {
-      input: t.arg({
-        type: SetPresenceInput,
-        required: true,
-        description: 'The conversation, and what they are doing there.',
-      }),
+      input: t.arg({ type: SetPresenceInput, required: true, description: 'Conversation, participant and state.' }),
     },
     async resolve(_, { input }, context) {
       const { deps, viewer, holder } = context

@@ -2,6 +2,7 @@
 
 import { abortTurn, appendDelta, commitTurn, type DeltaReceipt } from '../domain/streaming-turn/stream.ts'
 import { openTurn } from '../domain/turn/append.ts'
+import { MAX_PARTS } from '../domain/turn/content.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, StreamClosed } from '../errors.ts'
 import { appendedPayload, StreamingTurnInput, TokenUsageInput } from './append.ts'
@@ -13,36 +14,37 @@ import { loadTurnOf } from './loaders.ts'
 import { orErrors, payload } from './result.ts'
 
 const TOKEN_LENGTH = `${WRITER_TOKEN.min} to ${WRITER_TOKEN.max} characters`
-const WRITER_TOKEN_DESCRIPTION = 'The writerToken with which the turn was opened. Another token fails with NotAllowed.'
+const WRITER_TOKEN_DESCRIPTION = 'The `writerToken` passed to openTurn. Another token fails with NotAllowed.'
 
 const OpenTurnInput = builder.inputType('OpenTurnInput', {
-  description: 'Who begins to speak in which conversation.',
+  description: "Input of openTurn: a conversation, the turn to open and the writer's token.",
   fields: (t) => ({
     ...conversationRef(t, 'that receives the turn'),
-    turn: t.field({ type: StreamingTurnInput, required: true, description: 'The turn, without its content.' }),
+    turn: t.field({ type: StreamingTurnInput, required: true, description: 'Turn to open, without its content.' }),
     expectedLastSeq: t.int({
       description:
-        "The conversation's `lastSeq` as the caller knows it. Fails with Conflict if the journal has newer entries.",
+        'Expected `lastSeq` of the conversation. If the journal has a newer entry, the call fails with Conflict. '
+        + 'Defaults to null, for no check.',
     }),
     writerToken: t.string({
       required: true,
       description:
-        `A secret of the writer, ${TOKEN_LENGTH}, for example a random UUID. Every later call about the turn must send `
-        + 'it. With the same `turn.clientId` and token, openTurn returns the same turn; with another token, it fails '
-        + 'with Conflict.',
+        `Secret of the writer, ${TOKEN_LENGTH}, for example a random UUID. appendDelta, commitTurn and abortTurn `
+        + 'require it. With the same `turn.clientId` and token, openTurn returns the same turn; with another token, '
+        + 'it fails with Conflict.',
     }),
   }),
 })
 
 builder.mutationField('openTurn', (t) =>
   t.field({
-    type: appendedPayload('OpenTurn', 'The new streaming turn, or the one that an earlier call opened.'),
+    type: appendedPayload('OpenTurn', 'The new streaming turn, or the existing turn with the same clientId.'),
     description:
-      'Begins a turn whose text is still to come. It takes its place in the conversation at once; a writer who is silent for '
-      + 'longer than the lease (30 s by default) loses it.',
+      'Opens a streaming turn. Its position is assigned immediately; appendDelta adds its text. The turn is aborted '
+      + 'if the writer sends no delta for longer than the lease, 30 seconds by default.',
     errors: orErrors('OpenTurn', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
     args: {
-      input: t.arg({ type: OpenTurnInput, required: true, description: 'The conversation, and who speaks there.' }),
+      input: t.arg({ type: OpenTurnInput, required: true, description: 'Conversation, turn and writer token.' }),
     },
     async resolve(_, { input }, context) {
       const given = await atConversation(context, input, input.turn.actor)
@@ -52,16 +54,16 @@ builder.mutationField('openTurn', (t) =>
 )
 
 const AppendDeltaPayload = payload<DeltaReceipt>('AppendDelta').implement({
-  description: 'Confirms that the text is stored.',
+  description: 'Receipt for a stored delta.',
   fields: (t) => ({
-    turnId: t.exposeID('turnId', { description: 'The turn that received the text.' }),
+    turnId: t.exposeID('turnId', { description: 'Id of the turn that received the text.' }),
     turn: t.field({
       type: 'Turn',
-      description: 'The turn with its text so far.',
+      description: 'The turn with the text streamed so far.',
       resolve: ({ turnId }, _, context) => loadTurnOf(context, context.viewer, turnId),
     }),
     end: t.exposeInt('end', {
-      description: 'Length of the text after the delta, in UTF-16 units: the `start` of the next delta.',
+      description: 'Length of the text after the delta, in UTF-16 code units. Pass it as `start` of the next delta.',
     }),
   }),
 })
@@ -74,15 +76,18 @@ const endedPayload = (verb: 'CommitTurn' | 'AbortTurn', description: string, tur
   })
 
 const AppendDeltaInput = builder.inputType('AppendDeltaInput', {
-  description: 'More text for an open turn.',
+  description: "Input of appendDelta: an open turn, the writer's token and the text to append.",
   fields: (t) => ({
-    turnId: t.id({ required: true, description: 'The open turn.' }),
+    turnId: t.id({ required: true, description: 'Id of the open turn.' }),
     writerToken: t.string({ required: true, description: WRITER_TOKEN_DESCRIPTION }),
-    text: t.string({ required: true, description: 'The text. Empty, it only says that the writer is alive.' }),
+    text: t.string({
+      required: true,
+      description: 'Text to append. An empty text is a heartbeat, which only renews the lease.',
+    }),
     start: t.int({
       description:
-        "Where the text begins, in UTF-16 units; the turn's end when left out. It makes sending again safe: what is "
-        + 'there already, and equal, is dropped; a hole or other text is a Conflict.',
+        'Offset of the text in the turn, in UTF-16 code units. Defaults to the end of the turn. With it, the call '
+        + 'can be retried: text that is already stored is dropped. A gap or different text fails with Conflict.',
     }),
   }),
 })
@@ -90,65 +95,66 @@ const AppendDeltaInput = builder.inputType('AppendDeltaInput', {
 builder.mutationField('appendDelta', (t) =>
   t.field({
     type: AppendDeltaPayload,
-    description: "Goes on writing an open turn. What is answered is stored, and renews the writer's lease.",
+    description: "Appends text to an open turn, and renews the writer's lease. Returns after the database commit.",
     errors: orErrors('AppendDelta', [InvalidInput, NotFound, NotAllowed, Conflict, StreamClosed]),
-    args: { input: t.arg({ type: AppendDeltaInput, required: true, description: 'The turn, and how it goes on.' }) },
+    args: { input: t.arg({ type: AppendDeltaInput, required: true, description: 'Turn and text.' }) },
     resolve: (_, { input }, { deps, viewer }) => appendDelta(deps, viewer, input),
   }),
 )
 
 const CommitTurnInput = builder.inputType('CommitTurnInput', {
-  description: 'How an open turn ends well.',
+  description: "Input of commitTurn: an open turn, the writer's token and the rest of the content.",
   fields: (t) => ({
-    turnId: t.id({ required: true, description: 'The open turn.' }),
+    turnId: t.id({ required: true, description: 'Id of the open turn.' }),
     writerToken: t.string({ required: true, description: WRITER_TOKEN_DESCRIPTION }),
     parts: t.field({
       type: [ContentPartInput],
-      description: 'What follows the streamed text, such as tool calls. No text parts.',
+      description:
+        `Parts to append after the streamed text, such as tool calls; at most ${MAX_PARTS.toLocaleString('en-US')}. `
+        + 'Must not contain text parts.',
     }),
     tokenUsage: t.field({
       type: TokenUsageInput,
-      description: 'Numbers of tokens that the provider billed. Omit to keep those set by openTurn.',
+      description: 'Numbers of tokens that the provider billed. Omit to keep the numbers set by openTurn.',
     }),
-    model: t.string({ description: 'The model that wrote it; the one given on opening stays when left out.' }),
-    metadata: t.field({
-      type: 'JSON',
-      description: 'Takes the place of the metadata given on opening, which stays when left out.',
+    model: t.string({
+      description: "Provider's name of the model that generated the turn. Omit to keep the model set by openTurn.",
     }),
+    metadata: t.field({ type: 'JSON', description: 'Replaces the metadata set by openTurn. Omit to keep it.' }),
   }),
 })
 
 builder.mutationField('commitTurn', (t) =>
   t.field({
-    type: endedPayload('CommitTurn', 'Result of a commit.', 'The turn with its whole content.'),
+    type: endedPayload('CommitTurn', 'Result of commitTurn.', 'Committed turn.'),
     description:
-      'Ends an open turn: what was streamed, and the parts given here, is what it says from now on. Sent again with the same '
-      + 'input, returns the turn as it is.',
+      'Commits an open turn. Its content is the streamed text, followed by `parts`. Repeated with the same input, '
+      + 'the call returns the current turn.',
     errors: orErrors('CommitTurn', [InvalidInput, NotFound, NotAllowed, StreamClosed]),
     args: {
-      input: t.arg({ type: CommitTurnInput, required: true, description: 'The turn, and what follows its text.' }),
+      input: t.arg({ type: CommitTurnInput, required: true, description: 'Turn, and the content after its text.' }),
     },
     resolve: async (_, { input }, { deps, viewer }) => ({ turn: await commitTurn(deps, viewer, input) }),
   }),
 )
 
 const AbortTurnInput = builder.inputType('AbortTurnInput', {
-  description: 'How an open turn is broken off.',
+  description: "Input of abortTurn: an open turn, the writer's token and the reason.",
   fields: (t) => ({
-    turnId: t.id({ required: true, description: 'The open turn.' }),
+    turnId: t.id({ required: true, description: 'Id of the open turn.' }),
     writerToken: t.string({ required: true, description: WRITER_TOKEN_DESCRIPTION }),
-    reason: t.string({ description: 'Why, for those who read it; at most 1,000 characters.' }),
+    reason: t.string({ description: 'Stored as `abortReason` of the turn; at most 1,000 characters.' }),
   }),
 })
 
 builder.mutationField('abortTurn', (t) =>
   t.field({
-    type: endedPayload('AbortTurn', 'Result of an abort.', 'The turn with the text that it had when it was aborted.'),
+    type: endedPayload('AbortTurn', 'Result of abortTurn.', 'Aborted turn, with the text streamed so far.'),
     description:
-      'Breaks an open turn off. It keeps its place and the text it has, but not its clientId. Sent again with the same input, '
-      + 'returns the turn as it is.',
+      'Aborts an open turn. The turn keeps its position and text; its clientId can be used again. Repeated with the '
+      + 'same input, the call returns the turn.',
     errors: orErrors('AbortTurn', [InvalidInput, NotFound, NotAllowed, StreamClosed]),
-    args: { input: t.arg({ type: AbortTurnInput, required: true, description: 'The turn, and why it ends.' }) },
+    args: { input: t.arg({ type: AbortTurnInput, required: true, description: 'Turn and reason.' }) },
     resolve: async (_, { input }, { deps, viewer }) => ({ turn: await abortTurn(deps, viewer, input) }),
   }),
 )

@@ -1,8 +1,8 @@
-// Turns: the type, and pages of a conversation's transcript; their versions are in version.ts. A page of 50 turns is the most frequent
-// read, so most fields are plain properties of the row.
+// Turns: the type, and pages of a conversation's transcript; the fields about versions are in version.ts. A page of 50
+// turns is the most frequent read, so most fields are plain properties of the row.
 
 import { turnCursor } from '../domain/turn/history.ts'
-import { NO_PAGE } from '../domain/page.ts'
+import { DEFAULT_PAGE_SIZE, NO_PAGE } from '../domain/page.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { builder } from './builder.ts'
 import { connectionOf } from './connection.ts'
@@ -13,24 +13,26 @@ import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { viewAs } from './viewer.ts'
 
 export const RoleEnum = builder.enumType('Role', {
-  description: "In whose part a turn is said, as models know it. Who said it is the turn's actor.",
+  description: 'Message role of a turn, as in the APIs of model providers. The author of the turn is its `actor`.',
   values: {
-    SYSTEM: { description: 'Instructions to the model.' },
-    USER: { description: 'Said to the model, by a person or by another agent.' },
-    ASSISTANT: { description: 'Said by a model, its tool calls included.' },
-    TOOL: { description: 'What a tool answered to a call.' },
+    SYSTEM: { description: 'Instructions for the model.' },
+    USER: { description: 'Message to the model from a person or from another agent.' },
+    ASSISTANT: { description: 'Message from a model, including its tool calls.' },
+    TOOL: { description: 'Results of tool calls.' },
   } as const,
 })
 
 export const TurnStatusEnum = builder.enumType('TurnStatus', {
-  description: 'Where a turn stands. Only a STREAMING one still changes, but for erasure.',
+  description: 'State of a turn. Only a STREAMING turn can still change, except that erasure deletes content.',
   values: {
-    STREAMING: { description: 'Being written: its text grows, and it is in no context and no count yet.' },
-    COMMITTED: { description: 'Said. Appended turns are so from the start.' },
-    ABORTED: {
-      description: "Broken off, by its writer or for its writer's silence. What was written until then stands.",
+    STREAMING: { description: 'Open: deltas append text. Counts and contexts exclude the turn.' },
+    COMMITTED: {
+      description: 'Complete. Turns written by appendTurn, appendTurns and supersedeTurn have this status immediately.',
     },
-    ERASED: { description: 'Its place remains, its content is gone for good.' },
+    ABORTED: {
+      description: 'Ended by abortTurn, or because the lease of the writer expired. The streamed text is kept.',
+    },
+    ERASED: { description: 'Content deleted permanently. The turn keeps its position.' },
   } as const,
 })
 
@@ -54,11 +56,11 @@ type CitationShape = {
 const Citation = builder
   .objectRef<CitationShape>('Citation')
   .implement({
-    description: 'A passage of a document on which a turn is based, as the client gave it.',
+    description: 'Passage of a document on which a turn is based, as provided by the client.',
     fields: (t) => ({
       documentId: t.exposeString('documentId', {
         nullable: true,
-        description: 'Id of the document in the application. Null if not given.',
+        description: 'Application-defined id of the document. Null if not given.',
       }),
       documentName: t.exposeString('documentName', {
         nullable: true,
@@ -66,11 +68,11 @@ const Citation = builder
       }),
       chunk: t.exposeString('chunk', {
         nullable: true,
-        description: 'Text of the passage, or its id in the application. Null if not given.',
+        description: 'Text of the passage, or its application-defined id. Null if not given.',
       }),
       score: t.exposeFloat('score', {
         nullable: true,
-        description: 'Relevance of the passage, on a scale of the application. Null if not given.',
+        description: 'Relevance of the passage, on an application-defined scale. Null if not given.',
       }),
     }),
   })
@@ -80,35 +82,38 @@ const NO_CITATIONS: CitationShape[] = []
 
 builder.objectType('Turn', {
   description:
-    'Something said in a conversation, by one actor. It never changes once it is committed: an edit is a newer version '
-    + 'beside it.',
+    'One message of a conversation, written by one actor. A committed turn does not change: an edit writes a newer '
+    + 'version with the same position.',
   interfaces: [Node],
   fields: (t) => ({
     conversation: t.field({
       type: 'Conversation',
-      description: 'The conversation it was said in, in the same view as the turn.',
+      description: 'Conversation of the turn, in the same view as the turn.',
       extensions: SHAREABLE,
       resolve: (turn, _, context) => loadConversationOf(context, viewerOf(context, turn), turn.conversationId),
     }),
     seq: t.exposeInt('seq', {
       description:
-        'Number of the journal entry that created this version. Ascending in the conversation; each version has its own.',
+        'Sequence number of the journal entry that created this version, ascending in the conversation. Each '
+        + 'version has its own `seq`.',
     }),
-    actor: t.exposeString('actor', { description: 'Id of the author: a user, an agent or a tool.' }),
-    role: t.expose('role', { type: RoleEnum, description: 'In whose part it is said, as models know it.' }),
+    actor: t.exposeString('actor', { description: 'Name of the author: a user, an agent or a tool.' }),
+    role: t.expose('role', { type: RoleEnum, description: 'Message role of the turn.' }),
     status: t.expose('status', {
       type: TurnStatusEnum,
-      description: 'Whether it stands, is being written, was broken off or erased.',
+      description: 'State of this version: streaming, committed, aborted or erased.',
     }),
     text: t.exposeString('text', {
-      description: 'Its text parts joined; what is there so far while it is being written. May be empty.',
+      description: 'Concatenated text parts. For an open turn, the text streamed so far. May be empty.',
     }),
     audience: t.exposeStringList('audience', {
       nullable: true,
-      description: 'The actors it is meant for, its author included: nobody else ever sees it. Null for everybody.',
+      description:
+        'Actors that may see the turn, including its author. Null for a turn without an audience, which every '
+        + 'participant may see.',
     }),
     tokenCount: t.exposeInt('tokenCount', {
-      description: 'Tokens of its content, as the server counts them; 0 while it is being written.',
+      description: 'Number of tokens of the content, counted by the server. 0 while the turn is open.',
     }),
     tokenUsage: t.field({
       type: TokenUsage,
@@ -122,37 +127,39 @@ builder.objectType('Turn', {
     }),
     model: t.exposeString('model', {
       nullable: true,
-      description: "The model that wrote it, by its provider's name; null where none did or nobody said.",
+      description: "Provider's name of the model that generated the turn. Null if not given.",
     }),
     adapter: t.exposeString('adapter', {
       nullable: true,
-      description: 'The program that called the model; null if not given.',
+      description: 'Application-defined name of the program that called the model. Null if not given.',
     }),
     traceId: t.exposeString('traceId', {
       nullable: true,
-      description: "The trace, in the caller's own tracing, that made it; null if not given.",
+      description: 'Application-defined id of the trace that produced the turn. Null if not given.',
     }),
     citations: t.field({
       type: [Citation],
-      description:
-        'Passages of documents on which the turn is based, as the client gave them; empty if none were given.',
+      description: 'Passages of documents on which the turn is based, as provided by the client. Empty if not given.',
       extensions: SHAREABLE,
       resolve: ({ citations }) => (citations as CitationShape[] | null) ?? NO_CITATIONS,
     }),
-    pinned: t.exposeBoolean('pinned', { description: 'Whether every context keeps it, however old it is.' }),
+    pinned: t.exposeBoolean('pinned', {
+      description: 'Whether contexts include the turn regardless of its age, as far as the budget allows.',
+    }),
     metadata: t.field({
       type: 'JSON',
-      description: "The caller's own data, an object; empty when none was given.",
+      description: 'Application-defined metadata: a JSON object. Empty if not given.',
       extensions: SHAREABLE,
       resolve: ({ metadata }) => metadata ?? NOTHING,
     }),
     abortReason: t.exposeString('abortReason', {
       nullable: true,
-      description: 'Why it was broken off; null for other turns, or where no reason was given.',
+      description: 'Reason for which the turn was aborted. Null for other turns, or if no reason was given.',
     }),
     createdAt: t.expose('createdAt', {
       type: 'DateTime',
-      description: 'When it was written. For an imported turn, the time that the client gave; see `importedAt`.',
+      description:
+        'Time at which the version was written. For an imported turn, the time given by the client; see `importedAt`.',
     }),
   }),
 })
@@ -166,42 +173,48 @@ export const turnEdge = (turn: Turn) => ({ node: turn, page: NO_PAGE })
 const TurnFilter = builder.inputType('TurnFilter', {
   description: 'Conditions on the turns of a list. A turn must meet all conditions that are given.',
   fields: (t) => ({
-    actors: t.stringList({ description: 'Turns by any of these actors; an empty list matches none.' }),
-    roles: t.field({ type: [RoleEnum], description: 'Turns in any of these roles; an empty list matches none.' }),
-    createdAfter: t.field({ type: 'DateTime', description: 'Turns created at this time or later.' }),
-    createdBefore: t.field({ type: 'DateTime', description: 'Turns created before this time.' }),
+    actors: t.stringList({
+      description: 'Turns by any of these actors, at most 1,000. An empty list matches no turn.',
+    }),
+    roles: t.field({ type: [RoleEnum], description: 'Turns with any of these roles. An empty list matches no turn.' }),
+    createdAfter: t.field({ type: 'DateTime', description: 'Turns whose `createdAt` is this time or later.' }),
+    createdBefore: t.field({ type: 'DateTime', description: 'Turns whose `createdAt` is before this time.' }),
     sinceSeq: t.int({
       description:
-        'Turns whose newest version was written, committed or aborted after this journal entry: new turns, and turns '
-        + 'edited since, which keep their position. With `includeSuperseded`, selects each version by itself.',
+        'Turns whose newest version was written, committed or aborted after this journal entry: new turns, and '
+        + 'older turns that changed since, at their position. With `includeSuperseded`, each version is selected '
+        + 'separately.',
     }),
   }),
 })
+
+const PAGE_SIZE = "At most the server's page size, 200 by default."
 
 builder.objectField('Conversation', 'turns', (t) =>
   t.field({
     type: TurnConnection,
     description:
-      'A page of the turns that the viewer sees, in ascending order of `position`, and of `seq` for versions of one turn. '
-      + 'Returns 50 turns unless `first` or `last` is given.',
+      'Turns that the viewer sees, in ascending order of `position`; versions of one turn in ascending order of '
+      + `\`seq\`. Returns the first ${DEFAULT_PAGE_SIZE} turns unless \`first\` or \`last\` is given. A page has `
+      + 'fewer turns if they are large.',
     extensions: PER_VIEWER,
     args: {
-      first: t.arg.int({
-        description: "Turns from the oldest on, at most; up to the server's page size, 200 by default.",
+      first: t.arg.int({ description: `Maximum number of turns from the start of the list. ${PAGE_SIZE}` }),
+      after: t.arg.string({ description: 'Cursor; returns the turns after it.' }),
+      last: t.arg.int({
+        description: `Maximum number of turns from the end of the list. Exclusive with \`first\`. ${PAGE_SIZE}`,
       }),
-      after: t.arg.string({ description: 'A cursor of this list: only what follows it.' }),
-      last: t.arg.int({ description: 'Turns up to the newest, at most. Not together with `first`.' }),
-      before: t.arg.string({ description: 'A cursor of this list: only what lies before it.' }),
+      before: t.arg.string({ description: 'Cursor; returns the turns before it.' }),
       filter: t.arg({
         type: TurnFilter,
-        description: 'Leaves out the turns that do not meet it; all turns without it.',
+        description: 'Conditions that a turn must meet. Defaults to null, for all turns.',
       }),
       includeSuperseded: t.arg.boolean({
         defaultValue: false,
-        description: 'Whether superseded versions are listed, too. Defaults to false.',
+        description: 'Whether to list superseded versions, too. Defaults to false.',
       }),
       as: t.arg.string({
-        description: "In whose view; the viewer's when left out. It holds for all that is selected below.",
+        description: 'Actor in whose view the turns and their fields are read. Defaults to the viewer.',
       }),
     },
     resolve: (conversation, { as, ...args }, context) =>
@@ -213,7 +226,7 @@ builder.objectField('Conversation', 'lastTurn', (t) =>
   t.field({
     type: 'Turn',
     nullable: true,
-    description: 'The last turn of the history, in its newest version. Null if the viewer sees no turn.',
+    description: 'Newest version of the turn with the highest position. Null if the viewer sees no turn.',
     extensions: PER_VIEWER,
     async resolve(conversation, _, context) {
       const { items } = await loadPageOfTurns(context, viewerOf(context, conversation), conversation.id, { last: 1 })

@@ -10,18 +10,16 @@ import { SHAREABLE } from './sharing.ts'
 
 builder.objectType('Viewer', {
   interfaces: [Node],
-  description: 'On whose behalf this request is answered.',
+  description: 'Tenant and actor in whose view the request is answered.',
   fields: (t) => ({
     id: t.id({
       description: 'Global id; pass it to `node`.',
       extensions: SHAREABLE,
       resolve: ({ tenant, actor }) => derivedId({ kind: 'viewer', tenant, actor }),
     }),
-    tenant: t.exposeString('tenant', {
-      description: 'The space whose conversations the viewer may see; nothing is shared between two of them.',
-    }),
+    tenant: t.exposeString('tenant', { description: 'Isolation boundary: the viewer sees no data of other tenants.' }),
     actor: t.exposeString('actor', {
-      description: 'The user, agent or tool that asks. It is the author of turns that name no actor.',
+      description: 'Name of the user, agent or tool. Default author of the turns that the request writes.',
     }),
   }),
 })
@@ -29,7 +27,7 @@ builder.objectType('Viewer', {
 builder.queryField('viewer', (t) =>
   t.field({
     type: 'Viewer',
-    description: 'Whom the server takes the caller for, by headers or connection parameters.',
+    description: 'Returns the viewer of the request, which headers, connection parameters or URL parameters name.',
     resolve: (_, __, { viewer }) => viewer,
   }),
 )

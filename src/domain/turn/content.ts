@@ -62,7 +62,7 @@ export const partInput = z
 export type PartInput = z.input<typeof partInput>
 
 /** Maximum number of parts per turn. */
-const MAX_PARTS = 1000
+export const MAX_PARTS = 1000
 
 export const parts = z
   .array(partInput)

@@ -13,7 +13,7 @@ const citation = z.object({
 })
 
 /** Maximum number of actors in an audience. */
-const MAX_AUDIENCE = 1000
+export const MAX_AUDIENCE = 1000
 
 export const turnInput = z.object({
   actor: name.nullish(),
