@@ -14,6 +14,7 @@ const conversationFilter = z.object({
   agentName: name.nullish(),
   participant: name.nullish(),
   metadata: metadata.nullish(),
+  updatedAfter: time.nullish(),
   updatedBefore: time.nullish(),
   search: text(200).nullish(),
 })

@@ -15,10 +15,11 @@ import type { Tx } from '../store/db.ts'
 import { writeFirstParticipants } from '../store/sql/participant/write-first-participants.ts'
 import { withTransaction } from '../store/tx.ts'
 import type { Platform } from './platform.ts'
+import { mergePatch } from './merge-patch.ts'
 import { announceEntries } from './publisher.ts'
 import { lockConversation, requireMembership } from './authorize.ts'
 import { kindOf, newId } from './id.ts'
-import { id, metadata, name, parse, storable, text } from './input.ts'
+import { count, id, metadata, name, parse, storable, text } from './input.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
 import { saltOf } from '../text/term-hash.ts'
 import { policyColumns, policyInput } from './compaction-policy.ts'
@@ -209,21 +210,36 @@ async function isKeyTaken(tx: Tx, conversationId: string): Promise<boolean> {
 
 const updateConversationInput = z.object({
   conversationId: id('conversation'),
+  expectedVersion: count.nullish(),
+  owner: name.nullish(),
+  agentName: name.nullish(),
   title: text(1000).nullish(),
   systemPrompt: text(65_536).nullish(),
   metadata: metadata.nullish(),
+  metadataPatch: metadata.nullish(),
   factExtraction: z.boolean().nullish(),
   compaction: policyInput.nullish(),
   visibility: z.enum(ConversationVisibility).nullish(),
 })
 export type UpdateConversationInput = z.input<typeof updateConversationInput>
 
+const otherVersion = (version: number) =>
+  new Conflict(`expectedVersion does not match: the conversation has version ${version}. Read it again, then decide.`)
+
+/** Returns the stored metadata with the patch merged into it. @throws InvalidInput if the result is too large */
+function patched(stored: unknown, patch: Record<string, unknown>): Record<string, unknown> {
+  const merged = mergePatch(stored as Record<string, unknown>, patch)
+  return parse(z.object({ metadataPatch: metadata }), { metadataPatch: merged }).metadataPatch
+}
+
 /**
- * Updates the given fields and returns the conversation. Null clears a field or restores its default; metadata is
- * replaced as a whole. Subscriptions of viewers who no longer see the conversation end.
+ * Updates the given fields and returns the conversation. Null clears a field or restores its default. `metadata` replaces
+ * the metadata as a whole; `metadataPatch` is merged into it (RFC 7396). Subscriptions of viewers who no longer see the
+ * conversation end.
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed if the viewer has left a MEMBERS conversation, or changes visibility without being a participant
- * @throws Conflict if the conversation would become OPEN and another OPEN conversation has its key
+ * @throws Conflict if its version is not expectedVersion, or if it would become OPEN and another OPEN conversation has its
+ * key
  */
 export async function updateConversation(
   deps: UpdateDeps,
@@ -232,23 +248,35 @@ export async function updateConversation(
 ): Promise<Conversation> {
   const {
     conversationId,
+    expectedVersion,
+    owner,
     metadata: data,
+    metadataPatch,
     factExtraction,
     compaction,
     visibility: givenVisibility,
     ...texts
   } = parse(updateConversationInput, input)
   const policy = policyColumns(deps, compaction)
+  if (owner === null) throw InvalidInput.at('owner', 'must not be null')
+  if (metadataPatch != null && data !== undefined)
+    throw InvalidInput.at('metadataPatch', 'must not be given with metadata')
   await withTransaction(deps.db, async (tx, afterCommit) => {
     const before = await lockConversation(tx, viewer, conversationId)
+    const stored = await tx.conversation.findUniqueOrThrow({ where: { id: conversationId } })
+    if (expectedVersion != null && expectedVersion !== stored.version) throw otherVersion(stored.version)
     const visibility = givenVisibility === null ? deps.conversationVisibility : (givenVisibility ?? before.visibility)
     if (visibility !== before.visibility) await changeVisibility(deps, tx, viewer, conversationId, visibility)
     await tx.conversation.update({
       where: { id: conversationId },
       data: {
         ...texts,
-        metadata: data === null ? {} : (data as Prisma.InputJsonObject | undefined),
+        owner,
+        metadata: (metadataPatch ? patched(stored.metadata, metadataPatch) : data === null ? {} : data) as
+          | Prisma.InputJsonObject
+          | undefined,
         factExtraction: factExtraction === null ? false : factExtraction,
+        version: { increment: 1 },
         ...policy,
       },
     })

@@ -96,6 +96,19 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
   description: 'What changes in a conversation: null clears a field, a field that is left out stays.',
   fields: (t) => ({
     ...conversationRef(t, 'to update'),
+    expectedVersion: t.int({
+      description:
+        "The conversation's `version` as the caller knows it. Fails with Conflict if another update has changed it. "
+        + 'Omit it to update any version.',
+    }),
+    owner: t.string({ description: 'User or agent that the conversation belongs to from now on. Must not be null.' }),
+    agentName: t.string({ description: 'Name of the agent that handles the conversation. Null removes it.' }),
+    metadataPatch: t.field({
+      type: 'JSON',
+      description:
+        'Changes to the metadata as a JSON Merge Patch (RFC 7396): null removes a key, an object is merged, any other '
+        + `value replaces the old one. The result has at most ${JSON_BYTES / 1024} KiB. Exclusive with metadata.`,
+    }),
     title: t.string({ description: 'What lists show from now on; at most 1,000 characters.' }),
     systemPrompt: t.string({ description: 'Opens the contexts built from now on; at most 65,536 characters.' }),
     metadata: t.field({

@@ -70,6 +70,11 @@ builder.objectType('Conversation', {
       description:
         'Whether facts are extracted from the turns automatically. `extractFacts` and `recordFacts` work in any case.',
     }),
+    version: t.exposeInt('version', {
+      description:
+        'Number of updates by updateConversation, plus 1. Pass it as `expectedVersion` to refuse to overwrite another '
+        + 'update. Turns and participants do not change it.',
+    }),
     visibility: t.expose('visibility', {
       type: ConversationVisibilityEnum,
       description: 'Who sees that the conversation exists.',
@@ -136,6 +141,10 @@ const ConversationFilter = builder.inputType('ConversationFilter', {
       type: 'JSON',
       description:
         'An object: conversations whose metadata contains it, that is, has all its keys with these values, at any depth.',
+    }),
+    updatedAfter: t.field({
+      type: 'DateTime',
+      description: 'Conversations whose newest journal entry was written at this time or later.',
     }),
     updatedBefore: t.field({
       type: 'DateTime',

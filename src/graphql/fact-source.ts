@@ -2,7 +2,7 @@
 
 import { factSourceCursor, MAX_SOURCES, type FactSource } from '../domain/fact/source.ts'
 import { builder } from './builder.ts'
-import { connectionOf } from './connection.ts'
+import { connectionOf, pagingArgs } from './connection.ts'
 import { viewerOf } from './inherited-view.ts'
 import { loadConversation, loadPageOfSources, loadTurn } from './loaders.ts'
 import { ParticipantKindEnum } from './participant.ts'
@@ -67,12 +67,7 @@ builder.objectField('Fact', 'sources', (t) =>
       'The sources of the fact that the viewer sees, in the order in which they were stored. The server keeps at most '
       + `${MAX_SOURCES} sources of one fact from one conversation.`,
     extensions: PER_VIEWER,
-    args: {
-      first: t.arg.int({
-        description: "Maximum number of sources to return; defaults to 50, at most the server's page size.",
-      }),
-      after: t.arg.string({ description: 'Cursor of a source in this list; returns the sources after it.' }),
-    },
+    args: { ...pagingArgs(t, 'sources') },
     resolve: (fact, args, context) => loadPageOfSources(context, viewerOf(context, fact), fact.id, args),
   }),
 )

@@ -3,7 +3,7 @@
 import { factCursor, getFactPage, type Fact } from '../domain/fact/fact.ts'
 import { builder } from './builder.ts'
 import { atConversationIfGiven, conversationRef } from './conversation-ref.ts'
-import { connectionOf } from './connection.ts'
+import { connectionOf, pagingArgs } from './connection.ts'
 import { loadConversation, loadFact, loadPageOfFacts, loadTurn } from './loaders.ts'
 import { Node } from './node.ts'
 import { ParticipantKindEnum } from './participant.ts'
@@ -121,6 +121,17 @@ const FactFilter = builder.inputType('FactFilter', {
     ...conversationRef(t, 'whose facts are listed'),
     subject: t.string({ description: 'Facts with exactly this subject, in upper or lower case.' }),
     predicate: t.string({ description: 'Facts with exactly this predicate, in upper or lower case.' }),
+    text: t.string({
+      description:
+        'Facts whose subject, predicate or object contains this text, ignoring case; at most 200 characters.',
+    }),
+    observedAfter: t.field({ type: 'DateTime', description: 'Facts observed at this time or later.' }),
+    observedBefore: t.field({ type: 'DateTime', description: 'Facts observed before this time.' }),
+    minConfidence: t.float({ description: 'Facts with at least this confidence, 0 to 1.' }),
+    saidBy: t.field({
+      type: [ParticipantKindEnum],
+      description: 'Facts whose `saidBy` is one of these types of actors; an empty list matches none.',
+    }),
     includeSuperseded: t.boolean({
       defaultValue: false,
       description: 'Whether facts that do not hold any more are listed too.',
@@ -139,8 +150,7 @@ builder.queryField('facts', (t) =>
         type: FactFilter,
         description: 'Leaves out the facts that do not meet it; all that hold without it.',
       }),
-      first: t.arg.int({ description: "Facts at most; up to the server's page size, 200 by default." }),
-      after: t.arg.string({ description: 'A cursor of this list: only what follows it.' }),
+      ...pagingArgs(t, 'facts'),
     },
     async resolve(_, { filter, ...page }, context) {
       const { reading, viewer, work } = context
@@ -158,8 +168,7 @@ builder.objectField('Conversation', 'facts', (t) =>
       + 'page unless `first` says otherwise.',
     extensions: PER_VIEWER,
     args: {
-      first: t.arg.int({ description: "Facts at most; up to the server's page size, 200 by default." }),
-      after: t.arg.string({ description: 'A cursor of this list: only what follows it.' }),
+      ...pagingArgs(t, 'facts'),
       includeSuperseded: t.arg.boolean({
         defaultValue: false,
         description: 'Whether facts that do not hold any more are listed too.',

@@ -10,7 +10,7 @@ import type { PresenceState } from '../domain/presence-state.ts'
 import { NO_PAGE, type Page, type Paging } from '../domain/page.ts'
 import { countOfParticipants, pageOfParticipants } from '../domain/participant-page.ts'
 import { getFactPages, getFacts, type Fact, type FactsOfConversationArgs } from '../domain/fact/fact.ts'
-import { getFactSourcePages, type FactSource, type FactSourcesArgs } from '../domain/fact/source.ts'
+import { getFactSourcePages, type FactSource } from '../domain/fact/source.ts'
 import { getParticipantsByKey, getUnreadCounts, type Participant } from '../domain/participant.ts'
 import { getPresence } from '../domain/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../domain/summary/history.ts'
@@ -165,7 +165,7 @@ export const loadPageOfFacts: Load<string, FactsOfConversationArgs, Page<Fact>> 
 )
 
 /** A page of the fact's sources in the viewer's view, in the order in which they were stored. */
-export const loadPageOfSources: Load<string, FactSourcesArgs, Page<FactSource>> = byId(
+export const loadPageOfSources: Load<string, Paging, Page<FactSource>> = byId(
   'page of sources',
   getFactSourcePages,
   items,

@@ -49,6 +49,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   [
     'id',
     'derived-id',
+    'merge-patch',
     'input',
     'page',
     'cursor',

@@ -191,6 +191,47 @@ describe.each(backends)('a conversation on $name', (backend) => {
       expect(await kindsOf(tenant, id)).toEqual([['UPDATED', null]])
     })
 
+    it('gets another owner, agent and metadata, each update with a version of its own', async () => {
+      const tenant = world.tenant()
+      const { id: conversationId, version } = await create(tenant, { metadata: { a: 1, b: { c: 2, d: 3 } } })
+      expect(version).toBe(1)
+      const update = (change: object) => updateConversation(world.deps, tenant.as('ann'), { conversationId, ...change })
+      expect(await update({ owner: 'bob', agentName: 'scout' })).toMatchObject({
+        owner: 'bob',
+        agentName: 'scout',
+        version: 2,
+      })
+      const patched = await update({ metadataPatch: { a: null, b: { c: 5 }, e: [1] }, expectedVersion: 2 })
+      expect(patched).toMatchObject({ metadata: { b: { c: 5, d: 3 }, e: [1] }, version: 3 })
+      expect(patched.metadata).not.toHaveProperty('a')
+      await tenant.append(conversationId, 'ann', 'A turn changes no field of the conversation.')
+      await expect(update({ title: 'late', expectedVersion: 2 })).rejects.toThrow(/has version 3/)
+      expect(await update({ title: 'in time', agentName: null, expectedVersion: 3 })).toMatchObject({
+        title: 'in time',
+        agentName: null,
+        owner: 'bob',
+        version: 4,
+      })
+      const big = 'x'.repeat(40_000)
+      await update({ metadata: { big } })
+      await expect(update({ metadataPatch: { more: big } })).rejects.toThrow(
+        /metadataPatch: must be at most 65536 bytes/,
+      )
+      await expect(update({ metadataPatch: {}, metadata: {} })).rejects.toThrow(/metadataPatch: must not be given/)
+      await expect(update({ owner: null })).rejects.toThrow(/owner: must not be null/)
+    })
+
+    it('is updated by one of two callers that expect the same version', async () => {
+      const tenant = world.tenant()
+      const { id: conversationId } = await create(tenant)
+      const results = await Promise.allSettled(
+        ['one', 'two', 'three'].map((title) =>
+          updateConversation(world.deps, tenant.as('ann'), { conversationId, title, expectedVersion: 1 }),
+        ),
+      )
+      expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected'])
+    })
+
     it('but not if it does not exist, and not with invalid values', async () => {
       const [tenant, other] = [world.tenant(), world.tenant()]
       const { id } = await create(tenant, given)

@@ -16,8 +16,8 @@ const RETRACT = `mutation ($input: RetractFactInput!) { retractFact(input: $inpu
   __typename ... on RetractFactPayload { fact { ${FIELDS} } } ${ERRORS}
 } }`
 const PAGE = 'edges { cursor node { id object } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
-const FACTS = `query ($filter: FactFilter, $first: Int, $after: String) {
-  facts(filter: $filter, first: $first, after: $after) { ${PAGE} }
+const FACTS = `query ($filter: FactFilter, $first: Int, $after: String, $last: Int, $before: String) {
+  facts(filter: $filter, first: $first, after: $after, last: $last, before: $before) { ${PAGE} }
 }`
 const CONVERSATION = `query ($id: ID!, $first: Int, $after: String, $all: Boolean) { conversation(id: $id) {
   facts(first: $first, after: $after, includeSuperseded: $all) { ${PAGE} }
@@ -214,6 +214,42 @@ describe.each(backends)('facts on $name', (backend) => {
       await record({ conversationId: other, userId: 'nobody', facts: [likes('thing 6')] })
       const { edges } = await list({ filter: { userId: 'lister', conversationId } })
       await ada(RETRACT, { input: { factId: edges.find(({ node }: Answer) => node.object === 'thing 2').node.id } })
+    })
+
+    it('are returned from the other end, page by page', async () => {
+      const filter = { userId: 'lister', includeSuperseded: true }
+      const last = await list({ filter, last: 2 })
+      expect(objects(last)).toEqual(['thing 2', 'thing 1'])
+      expect(last.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true })
+      const before = await list({ filter, last: 3, before: last.pageInfo.startCursor })
+      expect(objects(before)).toEqual(['thing 5', 'thing 4', 'thing 3'])
+      expect(before.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false })
+    })
+
+    it('match text, time, confidence and the type of actor', async () => {
+      const userId = 'filtered'
+      const at = (observedAt: string) => ({ observedAt: `2026-0${observedAt}-01T00:00:00Z` })
+      await record({
+        userId,
+        facts: [
+          likes('Earl Grey', { confidence: 0.3, ...at('1') }),
+          { subject: 'The gate', predicate: 'closes at', object: '100 %', ...at('2') },
+        ],
+      })
+      const match = async (filter: object) => objects(await list({ filter: { userId, ...filter } })).toSorted()
+      expect(await match({ text: 'earl' })).toEqual(['Earl Grey'])
+      expect(await match({ text: 'CLOSES' })).toEqual(['100 %'])
+      expect(await match({ text: 'gate' })).toEqual(['100 %'])
+      expect(await match({ text: '0 %' })).toEqual(['100 %'])
+      expect(await match({ text: '_arl' })).toEqual([])
+      expect(await match({ minConfidence: 0.3 })).toEqual(['100 %', 'Earl Grey'])
+      expect(await match({ minConfidence: 0.31 })).toEqual(['100 %'])
+      expect(await match({ observedAfter: '2026-02-01T00:00:00Z' })).toEqual(['100 %'])
+      expect(await match({ observedBefore: '2026-02-01T00:00:00Z' })).toEqual(['Earl Grey'])
+      expect(await match({ saidBy: ['HUMAN'] })).toEqual(['100 %', 'Earl Grey'])
+      expect(await match({ saidBy: ['AGENT', 'TOOL'] })).toEqual([])
+      const [error] = await clients.failure(FACTS, { filter: { minConfidence: 2 } })
+      expect(error.extensions.issues).toMatchObject([{ path: ['minConfidence'] }])
     })
 
     it('are returned newest first, page by page', async () => {

@@ -3,13 +3,14 @@
 // without a conversation is visible to the whole tenant.
 
 import { z } from 'zod'
+import { ParticipantKind } from '../../store/generated/enums.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { listFacts, listFactsOfConversations, readFacts, type FactPosition } from '../../store/sql/fact/read-facts.ts'
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
-import { id, name, parse, text } from '../input.ts'
-import { paging, slice, type Page } from '../page.ts'
+import { id, name, parse, text, time } from '../input.ts'
+import { paging, slice, type Page, type PageRequest, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
 import { MAX_LENGTHS, normaliseText } from './content-hash.ts'
 
@@ -41,10 +42,15 @@ const factFilter = z.object({
   conversationId: id('conversation').nullish(),
   subject: filterText('subject'),
   predicate: filterText('predicate'),
+  text: text(200).nullish(),
+  observedAfter: time.nullish(),
+  observedBefore: time.nullish(),
+  minConfidence: z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1').nullish(),
+  saidBy: z.array(z.enum(ParticipantKind)).nullish(),
   includeSuperseded: z.boolean().nullish(),
 })
 export type FactFilter = z.input<typeof factFilter>
-type FactsArgs = { filter?: FactFilter | null; first?: number | null; after?: string | null }
+type FactsArgs = Paging & { filter?: FactFilter | null }
 
 const CURSOR = cursorFormat<FactPosition>(
   ({ createdAt, id: fact }) => `${createdAt.getTime()}:${fact}`,
@@ -54,6 +60,14 @@ const CURSOR = cursorFormat<FactPosition>(
 
 /** Returns a fact's position in a list, as an opaque cursor. */
 export const factCursor = (fact: Fact): string => CURSOR.encode(fact)
+
+/** Returns the positions and the number of rows to read for a page. @throws InvalidInput */
+const boundsOf = ({ size, backwards, after, before }: PageRequest) => ({
+  after: after === null ? null : CURSOR.decode(after, 'after'),
+  before: before === null ? null : CURSOR.decode(before, 'before'),
+  backwards,
+  limit: size + 1,
+})
 
 /**
  * Returns the matching facts that the viewer sees, most recently created first. Concurrent writes never make pages
@@ -67,21 +81,15 @@ export async function getFactPage(
 ): Promise<Page<Fact>> {
   const page = paging(args, limits.pageSize)
   const { includeSuperseded, ...given } = parse(factFilter, filter ?? {})
-  const after = page.after === null ? null : CURSOR.decode(page.after, 'after')
   const rows = await listFacts(db, viewer, {
     ...given,
     includeSuperseded: includeSuperseded ?? false,
-    after,
-    limit: page.size + 1,
+    ...boundsOf(page),
   })
   return slice(rows.map(toFact), page)
 }
 
-export type FactsOfConversationArgs = {
-  first?: number | null
-  after?: string | null
-  includeSuperseded?: boolean | null
-}
+export type FactsOfConversationArgs = Paging & { includeSuperseded?: boolean | null }
 
 /**
  * Returns a page of facts for each conversation, in the order of `getFactPage`, with one statement for all. A
@@ -97,8 +105,7 @@ export async function getFactPages(
   const page = paging(args, limits.pageSize)
   const rows = await listFactsOfConversations(db, viewer, conversationIds, {
     includeSuperseded: args.includeSuperseded ?? false,
-    after: page.after === null ? null : CURSOR.decode(page.after, 'after'),
-    limit: page.size + 1,
+    ...boundsOf(page),
   })
   const factsOf = new Map<string, Fact[]>(conversationIds.map((conversationId) => [conversationId, []]))
   for (const { listedIn, ...row } of rows) factsOf.get(listedIn)!.push(toFact(row))

@@ -5,7 +5,7 @@
 import { MAX_SOURCES } from '../../store/sql/fact/fact-sources.ts'
 import { listSources, type FactSourceRow, type SourcePosition } from '../../store/sql/fact/read-sources.ts'
 import { cursorFormat } from '../cursor.ts'
-import { paging, slice, type Page } from '../page.ts'
+import { paging, slice, type Page, type Paging } from '../page.ts'
 import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
 
@@ -22,8 +22,6 @@ const CURSOR = cursorFormat<SourcePosition>(
 /** Returns the source's position in the list of its fact, as an opaque cursor. */
 export const factSourceCursor = (source: FactSource): string => CURSOR.encode(source)
 
-export type FactSourcesArgs = { first?: number | null; after?: string | null }
-
 /**
  * Returns a page of sources for each fact, oldest first. One statement reads all pages. A fact without visible sources,
  * or of another tenant, gets an empty page.
@@ -33,11 +31,15 @@ export async function getFactSourcePages(
   { db, limits }: Pick<Platform, 'db' | 'limits'>,
   viewer: Viewer,
   factIds: readonly string[],
-  args: FactSourcesArgs,
+  args: Paging,
 ): Promise<Map<string, Page<FactSource>>> {
   const page = paging(args, limits.pageSize)
-  const after = page.after === null ? null : CURSOR.decode(page.after, 'after')
-  const rows = await listSources(db, viewer, factIds, { limit: page.size + 1, after })
+  const rows = await listSources(db, viewer, factIds, {
+    after: page.after === null ? null : CURSOR.decode(page.after, 'after'),
+    before: page.before === null ? null : CURSOR.decode(page.before, 'before'),
+    backwards: page.backwards,
+    limit: page.size + 1,
+  })
   const sourcesOf = new Map<string, FactSource[]>(factIds.map((id) => [id, []]))
   for (const row of rows) sourcesOf.get(row.factId)!.push(row)
   return new Map([...sourcesOf].map(([id, sources]) => [id, slice(sources, page)]))

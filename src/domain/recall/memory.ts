@@ -60,7 +60,7 @@ export const identityOf = (hit: RankedMemory): string =>
  * whether another hit would fit if it were the first one.
  */
 export function choose(
-  ranked: readonly RankedMemory[],
+  ranked: Iterable<RankedMemory>,
   k: number,
   reach: number,
   maxTokens: number,

@@ -124,12 +124,8 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
     limit: Math.max(MIN_CANDIDATES, read.length + k + 1),
   })
 
-  const isRead = new Set(read)
-  const threshold = given.threshold ?? 0
-  const unread = ranked.filter(
-    (hit) => hit.relevance >= threshold && !(isRead.size > 0 && isRead.has(hitKey(identityOf(hit)))),
-  )
-  const { chosen, isMore } = choose(unread, k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
+  const relevant = ranked.filter(({ relevance }) => relevance >= (given.threshold ?? 0))
+  const { chosen, isMore } = choose(unreadOf(relevant, read), k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
   deps.recalledFacts.add(chosen.flatMap(({ hit }) => (hit.kind === 'FACT' ? [hit.fact.id] : [])))
   const keys = [...read, ...chosen.map(({ hit }) => hitKey(identityOf(hit)))]
   const cursorAfter = (hits: number) =>
@@ -142,6 +138,12 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
     startCursor: chosen.length > 0 ? cursorAfter(read.length + 1) : null,
     endCursor: chosen.length > 0 ? cursorAfter(keys.length) : null,
   }
+}
+
+/** Yields the hits that were not read. Computes keys one by one, because few of the candidates are looked at. */
+function* unreadOf(ranked: readonly RankedMemory[], read: readonly number[]): Generator<RankedMemory> {
+  const isRead = new Set(read)
+  for (const hit of ranked) if (isRead.size === 0 || !isRead.has(hitKey(identityOf(hit)))) yield hit
 }
 
 /** Returns the inputs that select or order hits, which are the same for all pages of a recall. */

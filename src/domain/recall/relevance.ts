@@ -49,8 +49,14 @@ export function relevanceFeatures(ranked: readonly Scored[]): RelevanceFeatures[
 
 /** Returns the logistic function of the features, above 0 and below 1. */
 function relevanceOf(features: RelevanceFeatures, coefficients: RelevanceCoefficients): number {
-  let sum = coefficients.intercept
-  for (const name of Object.keys(features) as (keyof RelevanceFeatures)[]) sum += coefficients[name] * features[name]
+  const { intercept, share, own, sitting, score, echo } = coefficients
+  const sum =
+    intercept
+    + share * features.share
+    + own * features.own
+    + sitting * features.sitting
+    + score * features.score
+    + echo * features.echo
   return 1 / (1 + Math.exp(-sum))
 }
 

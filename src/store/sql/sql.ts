@@ -22,3 +22,6 @@ export const named = (name: string): Sql => raw(`/* ${name} */`)
 
 /** The name from `named`; empty for an unnamed statement, which Postgres plans for each call. */
 export const nameOf = (statement: string): string => /^\s*\/\* ([\w-]+) \*\//.exec(statement)?.[1] ?? ''
+
+/** The LIKE pattern of values that contain the text. */
+export const containing = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`

@@ -1,13 +1,14 @@
 // The sources of a fact: listed in the order in which they were stored, to viewers who see them, and marked as imported
 // if a client gave their time.
 
+import type { Paging } from '../../../src/domain/page.ts'
 import { describe, expect, it } from 'vitest'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { extractFacts } from '../../../src/domain/fact/extract.ts'
 import { getFacts } from '../../../src/domain/fact/fact.ts'
 import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
 import { recordFacts } from '../../../src/domain/fact/record.ts'
-import { factSourceCursor, getFactSourcePages, type FactSourcesArgs } from '../../../src/domain/fact/source.ts'
+import { factSourceCursor, getFactSourcePages } from '../../../src/domain/fact/source.ts'
 import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
@@ -18,7 +19,7 @@ const OLD = new Date('2023-05-08T13:56:00Z')
 describe.each(backends)('the sources of a fact on $name', (backend) => {
   const world = useWorld(backend)
 
-  const sourcesOf = async (tenant: Tenant, actor: string, factId: string, args: FactSourcesArgs = {}) =>
+  const sourcesOf = async (tenant: Tenant, actor: string, factId: string, args: Paging = {}) =>
     (await getFactSourcePages(world.deps, tenant.as(actor), [factId], args)).get(factId)!
 
   it('are all turns and recordings that assert it, in the order in which they were stored', async () => {
@@ -83,7 +84,7 @@ describe.each(backends)('the sources of a fact on $name', (backend) => {
       ids.push(...facts.map((fact) => fact.id))
     }
     const [factId] = ids
-    const turnsOf = async (actor: string, args?: FactSourcesArgs) =>
+    const turnsOf = async (actor: string, args?: Paging) =>
       (await sourcesOf(tenant, actor, factId!, args)).items.map(({ turnId }) => turnId)
     expect(await turnsOf('ada')).toEqual([early.id, later.id])
     expect(await turnsOf('late')).toEqual([later.id])

@@ -4,7 +4,7 @@
 
 import type { Pool } from 'pg'
 import type { CompactionStrategy, ConversationVisibility } from '../../generated/enums.ts'
-import { empty, join, parameter, raw, sql, type Sql } from '../sql.ts'
+import { containing, empty, join, parameter, raw, sql, type Sql } from '../sql.ts'
 import {
   among,
   conversationVisible,
@@ -33,6 +33,8 @@ export type ConversationRow = {
   strategy: CompactionStrategy
   /** Whether the server extracts facts from the conversation's turns automatically. */
   factExtraction: boolean
+  /** 1 when created, one more after each update of the fields above. */
+  version: number
   /** Who sees that the conversation exists. */
   visibility: ConversationVisibility
   createdAt: Date
@@ -51,7 +53,7 @@ const COLUMNS = raw(`
   c.id, c.tenant, c.key, c.owner, c.agent_name AS "agentName", c.title, c.system_prompt AS "systemPrompt",
   c.metadata, c.trigger_turns AS "triggerTurns", c.trigger_tokens AS "triggerTokens",
   c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy, c.fact_extraction AS "factExtraction",
-  c.visibility, c.created_at AS "createdAt", j.updated_at AS "updatedAt", j.last_seq AS "lastSeq",
+  c.version, c.visibility, c.created_at AS "createdAt", j.updated_at AS "updatedAt", j.last_seq AS "lastSeq",
   j.turn_count AS "publicTurnCount", j.token_count::double precision AS "publicTokenCount"`)
 
 const byId = (name: string, conversationIds: HowMany) => ({
@@ -111,12 +113,10 @@ type ConversationList = {
   /** Only conversations whose metadata contains this object. */
   metadata?: Record<string, unknown> | null
   updatedBefore?: Date | null
+  updatedAfter?: Date | null
   /** Text that the title must contain, ignoring case. */
   search?: string | null
 }
-
-/** The LIKE pattern of values that contain the text. */
-const containing = (search: string) => `%${search.replace(/[\\%_]/g, '\\$&')}%`
 
 /**
  * The matching conversations that the viewer sees, starting from `list.from`. No write changes the order CREATED. In
@@ -150,6 +150,7 @@ export async function listConversations(
   )
   filterBy(list.metadata, (metadata) => sql`c.metadata @> ${JSON.stringify(metadata)}::jsonb`)
   filterBy(list.updatedBefore, (time) => sql`j.updated_at < ${time}::timestamptz`)
+  filterBy(list.updatedAfter, (time) => sql`j.updated_at >= ${time}::timestamptz`)
   filterBy(list.search || null, (search) => sql`c.title ILIKE ${containing(search)}::text`)
   // The limit is a constant, because the planner assumes a tenth of all rows for a parameter. It is a power of two, so
   // that few statements are prepared.
