@@ -20,7 +20,7 @@ const conversationFilter = z.object({
 })
 export type ConversationFilter = z.input<typeof conversationFilter>
 
-/** `orderBy` defaults to CREATED. */
+/** `orderBy` defaults to CREATED_AT. */
 export type ConversationsArgs = Paging & { filter?: ConversationFilter | null; orderBy?: ConversationOrder | null }
 
 /** `at` is the time by which the list is ordered. */
@@ -34,19 +34,19 @@ const cursorIn = (order: ConversationOrder) =>
     'this list in this order',
   )
 const CURSORS: Record<ConversationOrder, CursorFormat<Position>> = {
-  CREATED: cursorIn('CREATED'),
-  ACTIVE: cursorIn('ACTIVE'),
+  CREATED_AT: cursorIn('CREATED_AT'),
+  UPDATED_AT: cursorIn('UPDATED_AT'),
 }
 
 /** Returns the cursor of a conversation in a list in the given order. */
 export function conversationCursor(conversation: Conversation, order: ConversationOrder): string {
-  const at = order === 'CREATED' ? conversation.createdAt : conversation.updatedAt
+  const at = order === 'CREATED_AT' ? conversation.createdAt : conversation.updatedAt
   return CURSORS[order].encode({ at, id: conversation.id })
 }
 
 /**
- * Returns a page of the visible conversations that match the filter, newest first. In CREATED order, concurrent writes
- * cannot make a page repeat or miss a conversation. In ACTIVE order, a conversation with a new entry moves to the
+ * Returns a page of the visible conversations that match the filter, newest first. In CREATED_AT order, concurrent writes
+ * cannot make a page repeat or miss a conversation. In UPDATED_AT order, a conversation with a new entry moves to the
  * front.
  * @throws InvalidInput
  */
@@ -57,7 +57,7 @@ export async function getConversationPage(
 ): Promise<Page<Conversation>> {
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(conversationFilter, args.filter ?? {})
-  const order = args.orderBy ?? 'CREATED'
+  const order = args.orderBy ?? 'CREATED_AT'
   const rows = await listConversations(deps.pool, viewer, {
     ...filter,
     order,

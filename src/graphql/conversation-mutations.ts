@@ -66,8 +66,8 @@ const CreateConversationPayload = payload<CreatedConversation>('CreateConversati
     }),
     conversationEdge: t.field({
       type: ConversationEdge,
-      description: 'The edge of the conversation in `conversations`, in the order CREATED.',
-      resolve: ({ conversation }) => ({ node: conversation, page: { ...NO_PAGE, order: 'CREATED' as const } }),
+      description: 'The edge of the conversation in `conversations`, in the order CREATED_AT.',
+      resolve: ({ conversation }) => ({ node: conversation, page: { ...NO_PAGE, order: 'CREATED_AT' as const } }),
     }),
     created: t.exposeBoolean('created', {
       description: 'Whether the call created the conversation. False if it was found by its key.',

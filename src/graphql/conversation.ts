@@ -118,11 +118,11 @@ export const ConversationEdge = Edge
 const ConversationOrderEnum = builder.enumType('ConversationOrder', {
   description: 'What a list of conversations is ordered by; newest first either way.',
   values: {
-    CREATED: {
+    CREATED_AT: {
       description:
         'When the conversation was made. Pages neither repeat nor miss a conversation, whatever is written meanwhile.',
     },
-    ACTIVE: {
+    UPDATED_AT: {
       description:
         'When its newest journal entry was written. A conversation that gets one moves to the front meanwhile.',
     },
@@ -172,13 +172,13 @@ builder.queryField('conversations', (t) =>
       before: t.arg.string({ description: 'A cursor of this list: only what lies before it.' }),
       orderBy: t.arg({
         type: ConversationOrderEnum,
-        defaultValue: 'CREATED',
+        defaultValue: 'CREATED_AT',
         description: 'What decides the order. Cursors only fit the order they come from.',
       }),
     },
     async resolve(_, args, { reading, viewer, work }): Promise<ConversationPage> {
       const page = await work.read(() => getConversationPage(reading, viewer, args))
-      return { ...page, order: args.orderBy ?? 'CREATED' }
+      return { ...page, order: args.orderBy ?? 'CREATED_AT' }
     },
   }),
 )

@@ -13,9 +13,9 @@ import { PER_VIEWER } from './sharing.ts'
 const SupersedeReasonEnum = builder.enumType('SupersedeReason', {
   description: 'Why a fact does not hold any more.',
   values: {
-    DUPLICATE: { description: 'Another one says the same in other words.' },
-    CONTRADICT: { description: 'Another one says otherwise, and is to be believed rather.' },
-    UPDATE: { description: 'Things have changed, or the turn that it was taken from was edited.' },
+    DUPLICATED: { description: 'Another one says the same in other words.' },
+    CONTRADICTED: { description: 'Another one says otherwise, and is to be believed rather.' },
+    UPDATED: { description: 'Things have changed, or the turn that it was taken from was edited.' },
     RETRACTED: { description: 'Somebody took it back.' },
   } as const,
 })

@@ -16,7 +16,7 @@ const InboxReasonEnum = builder.enumType('InboxReason', {
     },
     ADDED: { description: 'The participant has joined the conversation: it belongs into the list.' },
     REMOVED: { description: 'The participant has left the conversation: it does not belong into the list any more.' },
-    TURN: { description: 'Something was said that the participant sees.' },
+    APPENDED: { description: 'Something was said that the participant sees.' },
     READ: { description: 'The participant has read on, perhaps on another device.' },
     UPDATED: { description: 'The conversation itself, or a turn that was said before, was changed.' },
     DELETED: { description: 'The conversation is gone.' },

@@ -118,7 +118,7 @@ function randomQuery(random: Random): string {
     `{ conversation(key: "members") { title } }`,
     `{ node(id: "${MEMBERS_ID}") { __typename id } }`,
     `{ conversations(first: ${first}, filter: { search: ${query} }) { edges { node { title } } } }`,
-    `{ conversations(orderBy: ACTIVE) { edges { node { title turnCount participants { nodes { actor } } } } } }`,
+    `{ conversations(orderBy: UPDATED_AT) { edges { node { title turnCount participants { nodes { actor } } } } } }`,
     `{ recall(input: { conversationId: "${MEMBERS_ID}", scope: ${random.pick(['CONVERSATION', 'OWNER', 'TENANT'])},
       query: ${query} }) { ... on Recall { hits { score } } ... on UserError { message } } }`,
     `{ buildContext(input: { conversationId: "${MEMBERS_ID}", tokenBudget: 500 }) {

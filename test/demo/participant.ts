@@ -199,14 +199,16 @@ export function connect(url: string, actor: string) {
       }`,
         { input: { conversationId, state } },
       ),
-    /** Marks all received entries as read. */
-    markRead: (conversationId: string) =>
-      ask(
+    /** Marks all entries as read, also those whose events are still on their way. */
+    async markRead(conversationId: string) {
+      const { lastSeq } = await ask<Conversation>(readConversation, { conversationId })
+      return ask(
         `mutation MarkRead($input: MarkReadInput!) {
         markRead(input: $input) { ... on MarkReadPayload { participant { actor } } ${ERROR} }
       }`,
-        { input: { conversationId, seq: last } },
-      ),
+        { input: { conversationId, seq: lastSeq } },
+      )
+    },
     conversation: (conversationId: string) => ask<Conversation>(readConversation, { conversationId }),
     node: (id: string) => ask<Turn | null>(`query Node($id: ID!) { node(id: $id) { id } }`, { id }),
     /** Terminates the connection; `follow` waits for `reconnect`. */

@@ -138,7 +138,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
       const all = await list(tenant)
       expect(all).toMatchObject({ hasNextPage: false, hasPreviousPage: false })
       expect(all.items.map(({ id }) => id)).toEqual(newestFirst)
-      const at = (index: number) => conversationCursor(all.items[index]!, 'CREATED')
+      const at = (index: number) => conversationCursor(all.items[index]!, 'CREATED_AT')
       const page = async (args: ConversationsArgs) => {
         const { items, ...more } = await list(tenant, args)
         return [items.map(({ id }) => newestFirst.indexOf(id)).join(''), more.hasPreviousPage, more.hasNextPage]
@@ -169,7 +169,7 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
             const page = await list(tenant, { [argument]: 4, [argument === 'first' ? 'after' : 'before']: cursor })
             const items = argument === 'first' ? page.items : page.items.toReversed()
             seen.push(...items.map(({ id }) => id))
-            if (items.length > 0) cursor = conversationCursor(items.at(-1)!, 'CREATED')
+            if (items.length > 0) cursor = conversationCursor(items.at(-1)!, 'CREATED_AT')
             if (!(argument === 'first' ? page.hasNextPage : page.hasPreviousPage)) break
           }
         } finally {
@@ -188,15 +188,15 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
         conversations.push(await create(tenant, { title }))
         await new Promise((resolve) => setTimeout(resolve, 5))
       }
-      expect(await titlesOf(tenant, { orderBy: 'ACTIVE' })).toEqual(['c', 'b', 'a'])
+      expect(await titlesOf(tenant, { orderBy: 'UPDATED_AT' })).toEqual(['c', 'b', 'a'])
       await tenant.append(conversations[0]!.id, 'ann', 'hello')
-      expect(await titlesOf(tenant, { orderBy: 'ACTIVE' })).toEqual(['a', 'c', 'b'])
+      expect(await titlesOf(tenant, { orderBy: 'UPDATED_AT' })).toEqual(['a', 'c', 'b'])
       expect(await titlesOf(tenant)).toEqual(['c', 'b', 'a'])
       await new Promise((resolve) => setTimeout(resolve, 5))
       const touched = await updateConversation(world.deps, tenant.as('ann'), { conversationId: conversations[1]!.id })
-      const after = conversationCursor(touched, 'ACTIVE')
-      expect(await titlesOf(tenant, { orderBy: 'ACTIVE', first: 1, after })).toEqual(['a'])
-      expect(await titlesOf(tenant, { orderBy: 'ACTIVE', last: 1 })).toEqual(['c'])
+      const after = conversationCursor(touched, 'UPDATED_AT')
+      expect(await titlesOf(tenant, { orderBy: 'UPDATED_AT', first: 1, after })).toEqual(['a'])
+      expect(await titlesOf(tenant, { orderBy: 'UPDATED_AT', last: 1 })).toEqual(['c'])
     })
   })
 
@@ -208,10 +208,10 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
     ["a turn's cursor", { before: turnCursor({ position: 1, seq: 1 }) }, /^before: /],
     [
       'a cursor of the other order',
-      { after: base64url(`CREATED:1:${newId('conversation')}`), orderBy: 'ACTIVE' },
+      { after: base64url(`CREATED_AT:1:${newId('conversation')}`), orderBy: 'UPDATED_AT' },
       /^after: /,
     ],
-    ['a truncated cursor', { after: base64url(`CREATED:1:conv_${'x'.repeat(25)}`) }, /^after: /],
+    ['a truncated cursor', { after: base64url(`CREATED_AT:1:conv_${'x'.repeat(25)}`) }, /^after: /],
     ['an unpaired surrogate in the search', { filter: { search: '\ud83d' } }, /^search: /],
     ['a search of 201 characters', { filter: { search: 'x'.repeat(201) } }, /^search: must be at most 200/],
     ['metadata that is not an object', { filter: { metadata: 'x' } }, /^metadata: must be a JSON object/],
@@ -227,9 +227,9 @@ describe.each(backends)('a list of conversations on $name', (backend) => {
   })
 
   it.each([
-    base64url(`CREATED:0:${newId('conversation')}`),
-    base64url(`CREATED:999999999999999:${newId('conversation')}`),
-    base64url(`CREATED:${Date.now()}:${newId('conversation')}`),
+    base64url(`CREATED_AT:0:${newId('conversation')}`),
+    base64url(`CREATED_AT:999999999999999:${newId('conversation')}`),
+    base64url(`CREATED_AT:${Date.now()}:${newId('conversation')}`),
   ])('accepts the cursor of a conversation that does not exist, with any creation time: %s', async (cursor) => {
     const tenant = world.tenant()
     await create(tenant)

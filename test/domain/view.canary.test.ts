@@ -293,14 +293,14 @@ describe.each(backends)('a private turn on $name', (backend) => {
       })
     }
     await tenant.append(conversationId, 'ann', CANARY, { audience: ['bob'] })
-    await expect.poll(() => reasons.get('bob')).toEqual(['UNREAD', 'TURN'])
+    await expect.poll(() => reasons.get('bob')).toEqual(['UNREAD', 'APPENDED'])
     await new Promise((resolve) => setTimeout(resolve, 100))
     for (const { inbox, ended } of streams) {
       await inbox.return!()
       await ended
     }
     expect(Object.fromEntries(reasons)).toEqual({
-      bob: ['UNREAD', 'TURN'],
+      bob: ['UNREAD', 'APPENDED'],
       eve: ['UNREAD'],
       late: ['UNREAD'],
       gone: [],

@@ -103,7 +103,7 @@ describe.each(backends)('operations on $name', (backend) => {
       expect(back).toMatchObject({ ids: first.ids, hasNextPage: true, hasPreviousPage: false })
       const none = { ids: [], hasNextPage: true, hasPreviousPage: false, startCursor: null, endCursor: null }
       expect(await list('first: 0')).toEqual(none)
-      const active = await list('orderBy: ACTIVE first: 1')
+      const active = await list('orderBy: UPDATED_AT first: 1')
       expect(active.ids).toEqual([conversationIds[0]])
       const [error] = await failure(`{ conversations(after: "${active.endCursor}") { edges { cursor } } }`)
       expect(error.extensions.issues).toMatchObject([

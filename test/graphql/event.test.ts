@@ -257,7 +257,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     expect(await next()).toEqual({ ...base, reason: 'ADDED', unreadCount: 0 })
     await append(conversationId, 'psst', { audience: ['dora'] })
     const conversation = { title: 'Conversation', turnCount: 1 }
-    expect(await next()).toEqual({ ...base, reason: 'TURN', unreadCount: 1, conversation })
+    expect(await next()).toEqual({ ...base, reason: 'APPENDED', unreadCount: 1, conversation })
     await write(`deleteConversation(input: { conversationId: "${conversationId}" })`)
     expect(await next()).toEqual({ ...base, reason: 'DELETED', unreadCount: 0, conversation: null })
     await inbox.return?.()

@@ -194,12 +194,12 @@ describe.each(backends)('facts on $name', (backend) => {
     } = await record({ facts: [likes('water', { sourceTurnId: secret.id })] })
     await clients.deps.db.fact.update({
       where: { id: old.id },
-      data: { supersededBy: newer.id, supersededAt: new Date(), supersedeReason: 'UPDATE' },
+      data: { supersededBy: newer.id, supersededAt: new Date(), supersedeReason: 'UPDATED' },
     })
     const query = `query ($id: ID!) { node(id: $id) { ... on Fact { supersedeReason supersededBy { object } } } }`
     const [forAda, forCarl] = [await ada(query, { id: old.id }), await carl(query, { id: old.id })]
-    expect(forAda.node).toEqual({ supersedeReason: 'UPDATE', supersededBy: { object: 'water' } })
-    expect(forCarl.node).toEqual({ supersedeReason: 'UPDATE', supersededBy: null })
+    expect(forAda.node).toEqual({ supersedeReason: 'UPDATED', supersededBy: { object: 'water' } })
+    expect(forCarl.node).toEqual({ supersedeReason: 'UPDATED', supersededBy: null })
   })
 
   describe('in lists,', () => {

@@ -45,7 +45,7 @@ const cases: Record<string, Case> = {
   ],
   'Query.conversations': () => [
     '{ conversations { edges { cursor node { key title lastSeq turnCount participants { nodes { actor } } } } pageInfo { hasNextPage } } }',
-    `{ conversations(last: 1, orderBy: ACTIVE) { edges { node { title } } pageInfo { hasPreviousPage } } }`,
+    `{ conversations(last: 1, orderBy: UPDATED_AT) { edges { node { title } } pageInfo { hasPreviousPage } } }`,
     `{ conversations(filter: { search: ${text(MARKER)} }) { edges { node { id } } } }`,
     `{ conversations(filter: { participant: "bob" }) { edges { node { id } } } }`,
     `{ conversations(filter: { owner: "ann", metadata: { secret: true } }) { edges { node { id } } } }`,

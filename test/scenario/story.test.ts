@@ -54,12 +54,12 @@ const ACTIVE = [
 
 /** The superseded facts, each with its reason. */
 const SUPERSEDED = [
-  'Mara lives in Bergen: CONTRADICT',
-  'Mara lives in Helsinki: CONTRADICT',
-  'Mara lives in Trondheim: CONTRADICT',
-  'Mara works at Nordlys Shipping: CONTRADICT',
-  'Theo likes jazz music: DUPLICATE',
-  'Theo likes jazz: DUPLICATE',
+  'Mara lives in Bergen: CONTRADICTED',
+  'Mara lives in Helsinki: CONTRADICTED',
+  'Mara lives in Trondheim: CONTRADICTED',
+  'Mara works at Nordlys Shipping: CONTRADICTED',
+  'Theo likes jazz music: DUPLICATED',
+  'Theo likes jazz: DUPLICATED',
 ]
 
 const PROFILES = {

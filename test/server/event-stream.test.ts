@@ -417,7 +417,7 @@ describe.each(backends)('an event stream on $name', (backend) => {
       expect(events.map((event) => event.id)).toEqual([undefined, undefined])
       expect(stream.values()).toEqual([
         { conversationId: id, reason: 'UNREAD' },
-        { conversationId: id, reason: 'TURN' },
+        { conversationId: id, reason: 'APPENDED' },
       ])
       stream.close()
     })

@@ -59,7 +59,7 @@ async function toOpen(tx: Tx, conversationId: string): Promise<void> {
   await addSourcesOf(tx, duplicates)
   await supersedeFacts(
     tx,
-    duplicates.map(({ id, duplicateOf }) => ({ id, by: duplicateOf, reason: 'DUPLICATE' })),
+    duplicates.map(({ id, duplicateOf }) => ({ id, by: duplicateOf, reason: 'DUPLICATED' })),
   )
   await updateSourceColumns(
     tx,

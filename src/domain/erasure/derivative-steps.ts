@@ -63,10 +63,10 @@ export const supersedeFactsOfTurn: UpdateDerivatives = async (tx, { older }) => 
   const facts = await lockFactsOfTurn(tx, older.id)
   await removeSources(tx, facts, source)
   const ended = await readFactsFrom(tx, facts, source)
-  const duplicates = await readSupersededBy(tx, ended, ['DUPLICATE'])
+  const duplicates = await readSupersededBy(tx, ended, ['DUPLICATED'])
   const superseded = await supersedeFacts(
     tx,
-    ended.map((id) => ({ id, by: null, reason: 'UPDATE' })),
+    ended.map((id) => ({ id, by: null, reason: 'UPDATED' })),
   )
   await removeSources(tx, duplicates, source)
   const fromTurn = new Set(await readFactsFrom(tx, duplicates, source))

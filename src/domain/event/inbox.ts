@@ -14,7 +14,7 @@ import { readEvents, type JournalEvent } from './event.ts'
 import type { Feeds } from './feeds.ts'
 import { unreadConversations } from './unread.ts'
 
-export type InboxReason = 'UNREAD' | 'ADDED' | 'REMOVED' | 'TURN' | 'READ' | 'UPDATED' | 'DELETED'
+export type InboxReason = 'UNREAD' | 'ADDED' | 'REMOVED' | 'APPENDED' | 'READ' | 'UPDATED' | 'DELETED'
 /** A conversation with unread turns (UNREAD), or a change in a participant's list of conversations. */
 export type InboxEvent = { conversationId: string; reason: InboxReason; at: Date }
 
@@ -48,7 +48,7 @@ function reasonFor(event: JournalEvent, participant: Participation): InboxReason
       return isOpenAt(participant.windows, event.seq) ? 'UPDATED' : null
     case 'TurnAppended':
     case 'TurnCommitted':
-      return isOpenAt(participant.windows, event.seq) && sees(participant, event.turn) ? 'TURN' : null
+      return isOpenAt(participant.windows, event.seq) && sees(participant, event.turn) ? 'APPENDED' : null
     case 'TurnSuperseded':
       return sees(participant, event.by) ? 'UPDATED' : null
     default:

@@ -117,12 +117,12 @@ async function write(tx: Tx, tenant: string, { facts, plan }: PlannedSet): Promi
   })
   const superseded = [
     ...plan.merged.flatMap(({ into, originals }) =>
-      originals.map((original) => ({ id: original, by: ids.get(into.key)!, reason: 'DUPLICATE' as const })),
+      originals.map((original) => ({ id: original, by: ids.get(into.key)!, reason: 'DUPLICATED' as const })),
     ),
     ...plan.contradicted.map(({ loser, winner }) => ({
       id: loser,
       by: ids.get(winner) ?? winner,
-      reason: 'CONTRADICT' as const,
+      reason: 'CONTRADICTED' as const,
     })),
   ]
   await supersedeFacts(tx, superseded)

@@ -1,6 +1,7 @@
 // The inbox: the changes of a participant's list of conversations that it delivers, with their reasons, and the changes
 // that it must not deliver.
 
+import type { QueryConfig } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   createConversation,
@@ -107,8 +108,8 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     it('to an actor who joins by appending a turn', async () => {
       const [bob, eve] = [await listen('bob'), await listen('eve')]
       await append('eve')
-      expect((await eve.reasons()).sort()).toEqual(['ADDED', 'TURN'])
-      expect(await bob.reasons()).toEqual(['TURN'])
+      expect((await eve.reasons()).sort()).toEqual(['ADDED', 'APPENDED'])
+      expect(await bob.reasons()).toEqual(['APPENDED'])
     })
   })
 
@@ -159,7 +160,11 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       const inbox = await readInbox(other.deps, ada, { as: 'bob' })
       inboxes.push(inbox)
       const received = [(await inbox.next()).value as InboxEvent]
-      expect(reading).toHaveBeenCalledTimes(1)
+      // Background work may use the same connections.
+      const pages = reading.mock.calls.filter(
+        ([call]) => (call as unknown as QueryConfig).name === 'read-unread-conversations',
+      )
+      expect(pages).toHaveLength(1)
       // Its entry moves it out of the pages that are still to be read.
       await say(conversations[0]!, 'ada')
       const lastId = (await titled('last', ['bob'])).id
@@ -181,7 +186,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       failure.mockRestore()
       expect(await failing.next()).toEqual({ done: true, value: undefined })
       expect(received.slice(MAX_UNREAD_CONVERSATIONS)).toMatchObject([
-        { conversationId: conversations[0], reason: 'TURN' },
+        { conversationId: conversations[0], reason: 'APPENDED' },
         { conversationId: lastId, reason: 'ADDED' },
       ])
     }, 60_000)
@@ -200,22 +205,22 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'eve' } })
     expect(await eve.reasons()).toEqual(['ADDED'])
     await append('ada')
-    expect(await eve.reasons()).toEqual(['ADDED', 'TURN'])
+    expect(await eve.reasons()).toEqual(['ADDED', 'APPENDED'])
     await updateConversation(one.deps, ada, { conversationId, title: 'new' })
-    expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED'])
+    expect(await eve.reasons()).toEqual(['ADDED', 'APPENDED', 'UPDATED'])
     await append('ada')
-    expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN'])
+    expect(await eve.reasons()).toEqual(['ADDED', 'APPENDED', 'UPDATED', 'APPENDED'])
     await removeParticipant(one.deps, ada, { conversationId, actor: 'eve' })
-    expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN', 'REMOVED'])
+    expect(await eve.reasons()).toEqual(['ADDED', 'APPENDED', 'UPDATED', 'APPENDED', 'REMOVED'])
     await append('ada')
-    expect(await eve.reasons()).toEqual(['ADDED', 'TURN', 'UPDATED', 'TURN', 'REMOVED'])
+    expect(await eve.reasons()).toEqual(['ADDED', 'APPENDED', 'UPDATED', 'APPENDED', 'REMOVED'])
   })
 
   describe('delivers TURN', () => {
     it('for a turn that is appended, in every process, to its author as well', async () => {
       const listeners = [await listen('bob', one), await listen('bob', other), await listen('ada')]
       await append('ada')
-      for (const inbox of listeners) expect(await inbox.reasons()).toEqual(['TURN'])
+      for (const inbox of listeners) expect(await inbox.reasons()).toEqual(['APPENDED'])
     })
 
     it('for a streaming turn when it is committed, not before, and not when it is aborted', async () => {
@@ -225,7 +230,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       await abortTurn(one.deps, ada, { writerToken: WRITER, turnId: abortedId })
       expect(await bob.reasons()).toEqual([])
       await commitTurn(one.deps, ada, { writerToken: WRITER, turnId: committedId })
-      expect(await bob.reasons()).toEqual(['TURN'])
+      expect(await bob.reasons()).toEqual(['APPENDED'])
     })
 
     it('before later changes, even if it takes longer to read', async () => {
@@ -244,7 +249,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       await append('ada')
       await vi.waitFor(() => expect(isDelayed).toBe(true))
       await removeParticipant(one.deps, ada, { conversationId, actor: 'bob' })
-      expect(await bob.reasons()).toEqual(['TURN', 'REMOVED'])
+      expect(await bob.reasons()).toEqual(['APPENDED', 'REMOVED'])
       spy.mockRestore()
     })
 
@@ -252,7 +257,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       const bob = await listen('bob')
       const turns = range(1, 1000).map((n) => ({ role: 'USER' as const, content: `${n}` }))
       await appendTurns(one.deps, ada, { conversationId, turns })
-      expect(await bob.reasons()).toEqual(['TURN'])
+      expect(await bob.reasons()).toEqual(['APPENDED'])
     })
 
     it('for each of many conversations', async () => {
@@ -266,7 +271,8 @@ describe.each(backends)('an inbox, on $name', (backend) => {
         ),
       )
       await bob.reasons()
-      for (const createdId of conversationIds) expect((await bob.reasons(createdId)).sort()).toEqual(['ADDED', 'TURN'])
+      for (const createdId of conversationIds)
+        expect((await bob.reasons(createdId)).sort()).toEqual(['ADDED', 'APPENDED'])
     })
   })
 
@@ -277,7 +283,10 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     await appendDelta(one.deps, ada, { writerToken: WRITER, turnId, text: 'psst' })
     await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
     await supersedeTurn(one.deps, ada, { turnId: id, turn: { role: 'USER', content: 'y' } })
-    expect((await bob.reasons()).sort().filter((reason, n, all) => reason !== all[n - 1])).toEqual(['TURN', 'UPDATED'])
+    expect((await bob.reasons()).sort().filter((reason, n, all) => reason !== all[n - 1])).toEqual([
+      'APPENDED',
+      'UPDATED',
+    ])
     expect(await carl.reasons()).toEqual([])
     expect(await eve.reasons()).toEqual([])
   })
@@ -311,7 +320,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     await retractFact(one.deps, ada, { factId: fact!.id })
     expect(await bob.reasons()).toEqual([])
     await append('ada')
-    expect(await bob.reasons()).toEqual(['TURN'])
+    expect(await bob.reasons()).toEqual(['APPENDED'])
   })
 
   it('delivers REMOVED to a participant who leaves, then nothing until they return', async () => {
@@ -347,7 +356,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     await append('ada')
     await bob.reasons()
     const [event] = bob.events
-    expect(event).toMatchObject({ conversationId, reason: 'TURN' })
+    expect(event).toMatchObject({ conversationId, reason: 'APPENDED' })
     expect(event!.at.getTime()).toBeGreaterThanOrEqual(before)
     expect(event!.at.getTime()).toBeLessThanOrEqual(Date.now())
   })
@@ -356,7 +365,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     const iterable = await readInbox(other.deps, ada, {})
     inboxes.push(iterable)
     await append('bob')
-    expect((await iterable.next()).value).toMatchObject({ conversationId, reason: 'TURN' })
+    expect((await iterable.next()).value).toMatchObject({ conversationId, reason: 'APPENDED' })
     await expect(readInbox(one.deps, ada, { as: '' })).rejects.toThrow(InvalidInput)
   })
 
@@ -376,13 +385,13 @@ describe('the reasons for a change of the list', () => {
   it('are each returned once, in the order of their first entries', () => {
     expect([...reasonsFor([joined(3, 'bob'), appended(4), joined(5, 'eve'), appended(6)], bob).keys()]).toEqual([
       'ADDED',
-      'TURN',
+      'APPENDED',
     ])
   })
 
   it('have the time of the newest entry', () => {
     const at = new Date('2026-02-02T00:00:00Z')
-    expect(reasonsFor([appended(4), { ...appended(5), at }], bob)).toEqual(new Map([['TURN', at]]))
+    expect(reasonsFor([appended(4), { ...appended(5), at }], bob)).toEqual(new Map([['APPENDED', at]]))
   })
 
   it('omit entries that the participant cannot see', () => {

@@ -49,9 +49,9 @@ describe.each(backends)('reconciling on $name', (backend) => {
     expect(merged).toMatchObject({ observedAt: day(4), userId: 'ada' })
     const losers = (await all(ada)).filter(({ supersededAt }) => supersededAt)
     expect(losers.map(({ object, supersedeReason }) => `${object}: ${supersedeReason}`).sort()).toEqual([
-      'Oslo, Norway: DUPLICATE',
-      'Oslo: DUPLICATE',
-      'Rome: CONTRADICT',
+      'Oslo, Norway: DUPLICATED',
+      'Oslo: DUPLICATED',
+      'Rome: CONTRADICTED',
     ])
     expect(new Set(losers.map(({ supersededBy }) => supersededBy))).toEqual(new Set([merged.id]))
     expect(await reconcileFacts(deps, ada, { userId: 'ada' })).toEqual({ kept: 2, merged: 0, contradicted: 0 })
@@ -129,7 +129,7 @@ describe.each(backends)('reconciling on $name', (backend) => {
     const losers = (await all(ada)).filter(({ supersededAt }) => supersededAt)
     expect(losers).toHaveLength(cities.length)
     const byId = new Map((await all(ada)).map((fact) => [fact.id, fact]))
-    for (let loser of losers.filter(({ supersedeReason }) => supersedeReason === 'CONTRADICT')) {
+    for (let loser of losers.filter(({ supersedeReason }) => supersedeReason === 'CONTRADICTED')) {
       for (let steps = 0; loser.supersededBy; steps++) {
         expect(steps).toBeLessThan(cities.length)
         loser = byId.get(loser.supersededBy)!

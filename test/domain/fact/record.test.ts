@@ -75,7 +75,7 @@ describe.each(backends)('facts on $name', (backend) => {
     } = await recordFacts(deps, tenant.as('ada'), { facts: [{ ...rome, sourceTurnId: turn.id }] })
     await supersedeTurn(deps, tenant.as('ada'), { turnId: turn.id, turn: { content: 'I live in Oslo', role: 'USER' } })
     const all = await getFactPage(deps, tenant.as('ada'), { filter: { includeSuperseded: true } })
-    expect(all.items).toMatchObject([{ id: fact!.id, supersedeReason: 'UPDATE' }])
+    expect(all.items).toMatchObject([{ id: fact!.id, supersedeReason: 'UPDATED' }])
   })
 
   it('cannot have a superseded or streaming turn as source', async () => {
@@ -265,7 +265,7 @@ describe.each(backends)('facts on $name', (backend) => {
       await edit(one.id)
       expect(await read()).toMatchObject({ sourceTurnId: two.id, supersedeReason: null })
       await edit(two.id)
-      expect(await read()).toMatchObject({ sourceTurnId: two.id, supersedeReason: 'UPDATE' })
+      expect(await read()).toMatchObject({ sourceTurnId: two.id, supersedeReason: 'UPDATED' })
     })
 
     it('become active again when the turn of the duplicate that replaced them is edited', async () => {

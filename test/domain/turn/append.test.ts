@@ -305,10 +305,10 @@ describe.each(backends)('appending on $name', (backend) => {
       for await (const { reason } of inbox) reasons.push(reason)
     })()
     await tenant.append(conversationId, 'ann', 'hello')
-    await expect.poll(() => reasons).toContain('TURN')
+    await expect.poll(() => reasons).toContain('APPENDED')
     await inbox.return!()
     await ended
-    expect(reasons).toEqual(['TURN'])
+    expect(reasons).toEqual(['APPENDED'])
   })
 
   it('fails for unknown conversations and those of other tenants', async () => {

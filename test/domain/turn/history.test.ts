@@ -218,7 +218,7 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       ['a value that is not a number', { first: NaN }, /^first: /],
       ['an unknown cursor', { after: 'nonsense' }, /^after: "nonsense" is not a cursor of this list$/],
       ['an empty cursor', { before: '' }, /^before: /],
-      ['a cursor of another list', { after: Buffer.from('CREATED:1:conv_x').toString('base64url') }, /^after: /],
+      ['a cursor of another list', { after: Buffer.from('CREATED_AT:1:conv_x').toString('base64url') }, /^after: /],
       [
         'a cursor beyond the largest number',
         { after: Buffer.from('turn:9999999999:1').toString('base64url') },

@@ -93,7 +93,7 @@ export async function findConversation(pool: Pool, { tenant, actor }: Viewer, ke
   return rows[0]?.id ?? null
 }
 
-export type ConversationOrder = 'CREATED' | 'ACTIVE'
+export type ConversationOrder = 'CREATED_AT' | 'UPDATED_AT'
 
 /** A position in a list of conversations: the time by which the list is ordered, and the id. */
 type ConversationPosition = { at: Date; id: string }
@@ -119,8 +119,8 @@ type ConversationList = {
 }
 
 /**
- * The matching conversations that the viewer sees, starting from `list.from`. No write changes the order CREATED. In
- * the order ACTIVE, a new entry makes its conversation the newest. OPEN and MEMBERS conversations are read separately,
+ * The matching conversations that the viewer sees, starting from `list.from`. No write changes the order CREATED_AT. In
+ * the order UPDATED_AT, a new entry makes its conversation the newest. OPEN and MEMBERS conversations are read separately,
  * by the index conversation_newest or journal_activity. So the planner can read the viewer's MEMBERS conversations by
  * the index participant_actor instead, which avoids a scan of the MEMBERS conversations of others.
  */
@@ -129,7 +129,7 @@ export async function listConversations(
   viewer: Viewer,
   list: ConversationList,
 ): Promise<ConversationRow[]> {
-  const byCreation = list.order === 'CREATED'
+  const byCreation = list.order === 'CREATED_AT'
   const position = byCreation ? raw('c.created_at, c.id') : raw('j.updated_at, j.conversation_id')
   const [newestFirst, tenant] = byCreation
     ? [raw('c.created_at DESC, c.id DESC'), raw('c.tenant')]

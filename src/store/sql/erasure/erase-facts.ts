@@ -32,7 +32,7 @@ export async function lockFactsOfConversation(tx: Tx, conversationId: string): P
 /**
  * Reactivates facts after the facts that superseded them were deleted. Returns the reactivated facts. Of exact
  * duplicates, only the one observed last is reactivated. A fact with an active exact duplicate stays superseded, by
- * that duplicate, with reason DUPLICATE.
+ * that duplicate, with reason DUPLICATED.
  */
 export async function reactivateFacts(
   tx: Tx,
@@ -54,7 +54,7 @@ export async function reactivateFacts(
     FROM best b WHERE f.id = b.id
     RETURNING f.id, f.conversation_id AS "conversationId"`
   await tx.$executeRaw`
-    UPDATE fact f SET superseded_by = a.id, supersede_reason = 'DUPLICATE'
+    UPDATE fact f SET superseded_by = a.id, supersede_reason = 'DUPLICATED'
     FROM fact a
     WHERE f.id = ANY (${ids}::text[]) AND f.superseded_at IS NOT NULL
       AND a.tenant = f.tenant AND a.superseded_at IS NULL AND a.visibility = f.visibility

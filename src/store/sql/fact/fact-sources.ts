@@ -129,7 +129,7 @@ export async function lockFactsOfTurn(tx: Tx, turnId: string): Promise<string[]>
     SELECT f.id, f.id IN (SELECT id FROM mine) AND f.superseded_at IS NULL AS "isOfTurn"
     FROM fact f
     WHERE f.id IN (SELECT id FROM mine)
-       OR f.superseded_by IN (SELECT id FROM mine) AND f.supersede_reason = 'DUPLICATE'
+       OR f.superseded_by IN (SELECT id FROM mine) AND f.supersede_reason = 'DUPLICATED'
     ORDER BY f.content_hash, f.id FOR NO KEY UPDATE OF f`
   return rows.filter(({ isOfTurn }) => isOfTurn).map(({ id }) => id)
 }
