@@ -49,7 +49,17 @@ const MessageFormatEnum = builder.enumType('MessageFormat', {
       description:
         "`{system, messages}` of Anthropic's messages: roles alternate, and of several people in a row each is named.",
     },
-    AI_SDK: { description: "The `ModelMessage`s of Vercel's AI SDK." },
+    AI_SDK: {
+      description:
+        "`{system, messages}` of Vercel's AI SDK: the system prompt and instructions as one string, absent if there are "
+        + 'none, and `ModelMessage`s.',
+    },
+    UI_MESSAGES: {
+      description:
+        "The `UIMessage`s of Vercel's AI SDK, for `useChat`: one for each turn, with its id. A tool result is in the part "
+        + 'of its call; a call without a result is `input-available`. The text does not contain the name of the speaker: '
+        + '`metadata` has `name`, and `kind`, the section of the context. Token counts exclude `id` and `metadata`.',
+    },
   } as const,
 })
 

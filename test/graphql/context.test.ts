@@ -15,6 +15,7 @@ const CONTEXT = `query Context($input: BuildContextInput!) {
       openai: rendered
       anthropic: rendered(format: ANTHROPIC)
       aiSdk: rendered(format: AI_SDK)
+      ui: rendered(format: UI_MESSAGES)
       tokenCount tokenBudget truncated stablePrefixTokens
       items { kind sourceIds tokenCount included reason }
     }
@@ -72,7 +73,23 @@ describe.each(backends)('buildContext on $name', (backend) => {
     expect(context.openai.map(({ role }: Answer) => role)).toEqual(['system', 'user', 'assistant', 'tool'])
     expect(context.anthropic.system).toEqual([{ type: 'text', text: 'Be brief.' }])
     expect(context.anthropic.messages.map(({ role }: Answer) => role)).toEqual(['user', 'assistant', 'user'])
-    expect(context.aiSdk.at(-1).content[0]).toMatchObject({ type: 'tool-result', toolCallId: 'c1' })
+    expect(context.aiSdk.system).toBe('Be brief.')
+    expect(context.ui.map(({ id, role }: Answer) => [id, role])).toEqual([
+      ['system', 'system'],
+      [turns[0], 'user'],
+      [turns[1], 'assistant'],
+    ])
+    expect(context.ui[2].parts).toEqual([
+      {
+        type: 'dynamic-tool',
+        toolName: 'find',
+        toolCallId: 'c1',
+        state: 'output-available',
+        input: { what: 'tulips' },
+        output: 'By the fence.',
+      },
+    ])
+    expect(context.aiSdk.messages.at(-1).content[0]).toMatchObject({ type: 'tool-result', toolCallId: 'c1' })
     expect(context).toMatchObject({ __typename: 'Context', tokenBudget: 1_000, truncated: false })
     expect(context.items.map(({ kind, included }: Answer) => [kind, included])).toEqual([
       ['SYSTEM_PROMPT', true],

@@ -16,12 +16,13 @@ export type Size = Record<Format, number> & { messages: number; chars: number }
 
 const MEASURES = [...FORMATS, 'messages', 'chars'] as const
 
-export const NOTHING: Size = { OPENAI: 0, ANTHROPIC: 0, AI_SDK: 0, messages: 0, chars: 0 }
+export const NOTHING: Size = { OPENAI: 0, ANTHROPIC: 0, AI_SDK: 0, UI_MESSAGES: 0, messages: 0, chars: 0 }
 
 const sizeFrom = (valueOf: (measure: keyof Size) => number): Size => ({
   OPENAI: valueOf('OPENAI'),
   ANTHROPIC: valueOf('ANTHROPIC'),
   AI_SDK: valueOf('AI_SDK'),
+  UI_MESSAGES: valueOf('UI_MESSAGES'),
   messages: valueOf('messages'),
   chars: valueOf('chars'),
 })
@@ -31,7 +32,7 @@ export const minus = (a: Size, b: Size): Size => sizeFrom((measure) => a[measure
 export const sum = (sizes: Iterable<Size>): Size => [...sizes].reduce(plus, NOTHING)
 
 /** Tokens in the format that needs the most. */
-export const tokensOf = (size: Size) => Math.max(size.OPENAI, size.ANTHROPIC, size.AI_SDK)
+export const tokensOf = (size: Size) => Math.max(size.OPENAI, size.ANTHROPIC, size.AI_SDK, size.UI_MESSAGES)
 
 /** Returns the fraction of the space that is taken, in the measure where it is greatest; above 1 if it does not fit. */
 export function fullness(taken: Size, space: Size): number {
@@ -49,6 +50,7 @@ export const spaceOf = (tokens: number, messages = Infinity, chars = Infinity): 
   OPENAI: tokens,
   ANTHROPIC: tokens,
   AI_SDK: tokens,
+  UI_MESSAGES: tokens,
   messages,
   chars,
 })
@@ -122,10 +124,16 @@ export async function sizeOf(
   unanswered: ReadonlySet<string> = new Set(),
 ): Promise<Size> {
   const size = { ...NOTHING, messages: 1, chars: charsOf(message) }
+  // Formats often have the same piece, for example for a text without a label.
+  const counts = new Map<string, number>()
   for (const format of FORMATS) {
     for (const piece of piecesOf(message, format, unanswered)) {
-      const counted = tokens.count(piece)
-      size[format] += TOKENS_PER_MESSAGE + (typeof counted === 'number' ? counted : await counted)
+      let count = counts.get(piece)
+      if (count === undefined) {
+        const counting = tokens.count(piece)
+        counts.set(piece, (count = typeof counting === 'number' ? counting : await counting))
+      }
+      size[format] += TOKENS_PER_MESSAGE + count
     }
   }
   return size

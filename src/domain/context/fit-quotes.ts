@@ -24,7 +24,14 @@ type Quoted<T> = {
 /** Returns the size of a text in JSON, with the line break that separates it from the text before. */
 async function sizeOfText(tokens: Tokens, text: string): Promise<Size> {
   const counted = await tokens.count(JSON.stringify(`\n${text}`))
-  return { OPENAI: counted, ANTHROPIC: counted, AI_SDK: counted, messages: 0, chars: text.length + 1 }
+  return {
+    OPENAI: counted,
+    ANTHROPIC: counted,
+    AI_SDK: counted,
+    UI_MESSAGES: counted,
+    messages: 0,
+    chars: text.length + 1,
+  }
 }
 
 /** Takes items in order of preference and skips each that does not fit. */

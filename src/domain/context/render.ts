@@ -1,31 +1,52 @@
 // Renders messages in the formats of model providers and their libraries. Content that a format does not
 // support is rendered as text, or left out if the provider would reject it.
 
-import { toAiSdk, type AiSdkMessage } from './render/ai-sdk.ts'
+import { toAiSdk, toAiSdkPrompt, type AiSdkPrompt } from './render/ai-sdk.ts'
 import { toAnthropic, toAnthropicPrompt, OPENING, type AnthropicPrompt } from './render/anthropic.ts'
 import { toOpenAi, type OpenAiMessage } from './render/openai.ts'
 import { pairCallsWithResults, callsOf, noResult, stepsOf, type RenderStep } from './render/step.ts'
+import { toUiMessages, toUiParts, type UiMessage } from './render/ui.ts'
 import type { Message } from './message.ts'
 
-export const FORMATS = ['OPENAI', 'ANTHROPIC', 'AI_SDK'] as const
+export const FORMATS = ['OPENAI', 'ANTHROPIC', 'AI_SDK', 'UI_MESSAGES'] as const
 export type Format = (typeof FORMATS)[number]
 
-export type Rendered = { OPENAI: OpenAiMessage[]; ANTHROPIC: AnthropicPrompt; AI_SDK: AiSdkMessage[] }
+export type Rendered = {
+  OPENAI: OpenAiMessage[]
+  ANTHROPIC: AnthropicPrompt
+  AI_SDK: AiSdkPrompt
+  UI_MESSAGES: UiMessage[]
+}
 
-const RENDER: { [F in Format]: (steps: readonly RenderStep[]) => Rendered[F] } = {
-  OPENAI: (steps) => steps.flatMap(toOpenAi),
-  ANTHROPIC: toAnthropicPrompt,
-  AI_SDK: (steps) => steps.flatMap(toAiSdk),
+const pairedStepsOf = (messages: readonly Message[]) => pairCallsWithResults(messages.flatMap(stepsOf))
+
+const RENDER: { [F in Format]: (messages: readonly Message[]) => Rendered[F] } = {
+  OPENAI: (messages) => pairedStepsOf(messages).flatMap(toOpenAi),
+  ANTHROPIC: (messages) => toAnthropicPrompt(pairedStepsOf(messages)),
+  AI_SDK: (messages) => toAiSdkPrompt(pairedStepsOf(messages)),
+  UI_MESSAGES: toUiMessages,
 }
 
 /** Renders the messages in a format, ready to be sent. */
-export function render<F extends Format>(messages: readonly Message[], format: F): Rendered[F] {
-  return RENDER[format](pairCallsWithResults(messages.flatMap(stepsOf)))
+export const render = <F extends Format>(messages: readonly Message[], format: F): Rendered[F] =>
+  RENDER[format](messages)
+
+const PIECES: { [F in Format]: (step: RenderStep) => unknown[] } = {
+  OPENAI: toOpenAi,
+  ANTHROPIC: (step) => [step.role === 'system' ? { type: 'text', text: step.text } : toAnthropic(step)],
+  AI_SDK: (step) => (step.role === 'system' ? [{ role: 'system', content: step.text }] : toAiSdk(step)),
+  // What `convertToModelMessages` of the AI SDK makes of them. A result, which is a field of its call's part, is larger so.
+  UI_MESSAGES(step) {
+    if (step.role === 'system' || step.role === 'tool') return PIECES.AI_SDK(step)
+    const content = toUiParts(step)
+    return content.length === 0 ? [] : [{ role: step.role, content }]
+  },
 }
 
 /**
  * Returns the JSON of each provider message or block that `render` produces for the message. The sum of these sizes is
- * an upper bound of the rendered size, because `render` merges messages. It excludes the message of OPENING_JSON.
+ * an upper bound of the rendered size, because `render` merges messages. It excludes the message of OPENING_JSON, and the
+ * ids and metadata of UI messages, which no model gets.
  * @param unanswered ids of the message's calls without a result; a placeholder is counted for each
  */
 export function piecesOf(message: Message, format: Format, unanswered: ReadonlySet<string>): string[] {
@@ -39,13 +60,7 @@ export function piecesOf(message: Message, format: Format, unanswered: ReadonlyS
     const resultSteps = results.map((result): RenderStep => ({ role: 'tool', results: [result] }))
     return step.role === 'tool' ? resultSteps : [step, ...resultSteps]
   })
-  const rendered: unknown[] =
-    format === 'OPENAI'
-      ? steps.flatMap(toOpenAi)
-      : format === 'AI_SDK'
-        ? steps.flatMap(toAiSdk)
-        : steps.map((step) => (step.role === 'system' ? { type: 'text', text: step.text } : toAnthropic(step)))
-  return rendered.map((each) => JSON.stringify(each))
+  return steps.flatMap(PIECES[format]).map((each) => JSON.stringify(each))
 }
 
 /** The JSON of the user message that Anthropic's rendering inserts before a first message by the assistant. */

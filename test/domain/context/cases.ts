@@ -206,12 +206,33 @@ export async function contextOf({
   }
 }
 
-/** Token count of a rendering as sent, including the provider's overhead per message. */
-export function tokensSent(context: Context, format: Format): number {
-  const rendered = render(context.messages, format)
-  const messages: unknown[] = 'system' in rendered ? [...rendered.system, ...rendered.messages] : rendered
-  return messages.reduce<number>((sum, each) => sum + countInline(JSON.stringify(each)) + TOKENS_PER_MESSAGE, 0)
+/** Returns the messages of a rendering as a model gets them: UI messages without their ids and metadata. */
+function sentMessages({ messages }: Context, format: Format): unknown[] {
+  switch (format) {
+    case 'OPENAI':
+      return render(messages, format)
+    case 'ANTHROPIC': {
+      const prompt = render(messages, format)
+      return [...prompt.system, ...prompt.messages]
+    }
+    case 'AI_SDK': {
+      const prompt = render(messages, format)
+      return [...(prompt.system === undefined ? [] : [{ role: 'system', content: prompt.system }]), ...prompt.messages]
+    }
+    case 'UI_MESSAGES':
+      return render(messages, format).map(({ role, parts }) =>
+        role === 'system'
+          ? { role, content: parts.map((each) => (each.type === 'text' ? each.text : '')).join('') }
+          : { role, content: parts },
+      )
+  }
 }
+
+export const tokensOfJson = (messages: readonly unknown[]) =>
+  messages.reduce<number>((sum, each) => sum + countInline(JSON.stringify(each)) + TOKENS_PER_MESSAGE, 0)
+
+/** Token count of a rendering as sent, including the provider's overhead per message. */
+export const tokensSent = (context: Context, format: Format) => tokensOfJson(sentMessages(context, format))
 
 /** Yields the errors in the tool calls of the OpenAI rendering. OpenAI rejects a request that contains any of them. */
 export function* toolFaults(context: Context): Generator<string> {

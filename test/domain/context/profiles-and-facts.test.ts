@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { buildContext, type BuildContextInput } from '../../../src/domain/context/build.ts'
 import type { Context } from '../../../src/domain/context/message.ts'
-import { render } from '../../../src/domain/context/render.ts'
+import { FORMATS, render } from '../../../src/domain/context/render.ts'
 import { createConversation } from '../../../src/domain/conversation.ts'
 import { recordFacts, retractFact, type RecordFactsInput } from '../../../src/domain/fact/record.ts'
 import { removeParticipant } from '../../../src/domain/participant.ts'
@@ -90,11 +90,25 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     const anthropic = render(context.messages, 'ANTHROPIC')
     expect(anthropic.system).toHaveLength(1)
     expect(anthropic.messages.map(({ role, content }) => [role, content.length])).toEqual([['user', 4]])
-    for (const format of ['OPENAI', 'AI_SDK'] as const) {
-      const roles = render(context.messages, format).map(({ role }) => role)
-      expect(roles).toEqual(['system', 'user', 'user', 'user', 'user'])
+    const aiSdk = render(context.messages, 'AI_SDK')
+    expect(aiSdk.system).toBe(anthropic.system[0]!.text)
+    expect(aiSdk.messages.map(({ role }) => role)).toEqual(['user', 'user', 'user', 'user'])
+    for (const format of FORMATS) {
       expect(tokensSent(context, format)).toBeLessThanOrEqual(context.tokenCount)
     }
+    for (const format of ['OPENAI', 'UI_MESSAGES'] as const) {
+      const roles = render(context.messages, format).map(({ role }) => role)
+      expect(roles).toEqual(['system', 'user', 'user', 'user', 'user'])
+    }
+    expect(
+      render(context.messages, 'UI_MESSAGES').map(({ id, metadata }) => [id, metadata.kind, metadata.name]),
+    ).toEqual(
+      context.messages.map(({ kind, name, sourceIds }) => [
+        { SYSTEM_PROMPT: 'system', PROFILE: 'profile', FACT: 'facts' }[kind as string] ?? sourceIds[0],
+        kind,
+        name,
+      ]),
+    )
   })
 
   it('are those of the conversation and of its participants in all conversations, without inactive facts', async () => {

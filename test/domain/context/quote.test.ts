@@ -42,10 +42,11 @@ describe('a summary', () => {
     const message = summaryMessage({ id: 'sum_1', content: attack })
     for (const format of FORMATS) {
       const rendered = render([message], format)
-      const [sent, ...rest] = 'system' in rendered ? rendered.messages : rendered
+      const [sent, ...rest] = 'messages' in rendered ? rendered.messages : rendered
       expect([sent!.role, rest]).toEqual(['user', []])
-      if ('system' in rendered) expect(rendered.system).toEqual([])
-      const { content } = sent! as { content: string | { text: string }[] }
+      if ('messages' in rendered) expect(rendered.system ?? []).toEqual([])
+      type Texts = string | { text: string }[]
+      const content = 'parts' in sent! ? (sent.parts as Texts) : (sent!.content as Texts)
       const lines = (typeof content === 'string' ? content : content[0]!.text).split('\n')
       const fence = lines.at(-1)!
       expect(fence).toBe('~~~~~~')

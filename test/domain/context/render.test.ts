@@ -1,18 +1,28 @@
-// The three renderings are valid requests: checked against the types of the published packages at compile time, and
+// The renderings are valid requests: checked against the types of the published packages at compile time, and
 // against the rules of the providers at run time. Cases include tool calls, reasoning, files and several actors.
 
 import type Anthropic from '@anthropic-ai/sdk'
-import { modelMessageSchema, type ModelMessage } from 'ai'
+import {
+  convertToModelMessages,
+  generateText,
+  modelMessageSchema,
+  safeValidateUIMessages,
+  type ModelMessage,
+  type Prompt,
+  type UIMessage,
+} from 'ai'
+import { MockLanguageModelV3 } from 'ai/test'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import fc from 'fast-check'
-import { describe, expect, expectTypeOf, it } from 'vitest'
+import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest'
 import { renderFrom, type ContextTurn } from '../../../src/domain/context/perspective.ts'
 import { piecesOf, render, type Rendered } from '../../../src/domain/context/render.ts'
+import type { UiMessage } from '../../../src/domain/context/render/ui.ts'
 import { openAiName } from '../../../src/domain/context/render/openai.ts'
 import type { Message } from '../../../src/domain/context/message.ts'
 import type { ContentPart } from '../../../src/domain/turn/content.ts'
 import { casesOf } from '../../support/long.ts'
-import { cases, contextOf } from './cases.ts'
+import { cases, contextOf, tokensOfJson } from './cases.ts'
 
 let seq = 0
 const contextTurn = (actor: string, role: ContextTurn['role'], content: string | ContentPart[]): ContextTurn => ({
@@ -60,11 +70,13 @@ describe('a rendering', () => {
     expectTypeOf<Rendered['ANTHROPIC']>().toExtend<
       Pick<Anthropic.MessageCreateParams, 'messages'> & { system: Anthropic.TextBlockParam[] }
     >()
-    expectTypeOf<Rendered['AI_SDK']>().toExtend<ModelMessage[]>()
+    expectTypeOf<Rendered['AI_SDK']>().toExtend<Prompt>()
+    expectTypeOf<Rendered['UI_MESSAGES']>().toExtend<UIMessage<UiMessage['metadata'], { json: unknown }>[]>()
     const openAi: ChatCompletionMessageParam[] = render([], 'OPENAI')
     const anthropic: Pick<Anthropic.MessageCreateParams, 'messages' | 'system'> = render([], 'ANTHROPIC')
-    const aiSdk: ModelMessage[] = render([], 'AI_SDK')
-    expect([openAi, anthropic, aiSdk]).toEqual([[], { system: [], messages: [] }, []])
+    const aiSdk: Prompt = render([], 'AI_SDK')
+    const ui: UIMessage[] = render([], 'UI_MESSAGES')
+    expect([openAi, anthropic, aiSdk, ui]).toEqual([[], { system: [], messages: [] }, { messages: [] }, []])
   })
 
   it('passes the message validation of the AI SDK for any conversation', async () => {
@@ -72,11 +84,69 @@ describe('a rendering', () => {
       fc.asyncProperty(cases, async (given) => {
         const context = await contextOf(given)
         if (context instanceof Error) return
-        for (const message of render(context.messages, 'AI_SDK')) {
+        const { system, messages } = render(context.messages, 'AI_SDK')
+        for (const message of messages) {
           expect(modelMessageSchema.safeParse(message).error, JSON.stringify(message)).toBeUndefined()
+          expect(message.role).not.toBe('system')
         }
+        expect(system ?? '').toBe(
+          render(context.messages, 'ANTHROPIC')
+            .system.map(({ text }) => text)
+            .join('\n\n'),
+        )
       }),
       { numRuns: casesOf(500) },
+    )
+  }, 60_000)
+
+  it('passes the UI message validation of the AI SDK, and its conversion keeps the token count', async () => {
+    await fc.assert(
+      fc.asyncProperty(cases, async (given) => {
+        const context = await contextOf(given)
+        if (context instanceof Error) return
+        const ui = render(context.messages, 'UI_MESSAGES')
+        expect(new Set(ui.map(({ id }) => id)).size).toBe(ui.length)
+        if (ui.length === 0) return
+        const checked = await safeValidateUIMessages({ messages: ui })
+        expect(checked.success ? null : checked.error).toBe(null)
+        const converted = await convertToModelMessages(ui, { ignoreIncompleteToolCalls: true })
+        for (const message of converted) {
+          expect(modelMessageSchema.safeParse(message).error, JSON.stringify(message)).toBeUndefined()
+        }
+        expect(tokensOfJson(converted)).toBeLessThanOrEqual(context.tokenCount)
+      }),
+      { numRuns: casesOf(500) },
+    )
+  }, 60_000)
+
+  it('gives the same calls and results to a model as UI messages that the AI SDK converts', async () => {
+    const toolUse = (messages: readonly ModelMessage[]) =>
+      messages.flatMap(({ content }) =>
+        typeof content === 'string'
+          ? []
+          : content.flatMap((part): unknown[] =>
+              part.type === 'tool-call'
+                ? [[part.toolCallId, part.toolName, part.input]]
+                : part.type === 'tool-result'
+                  ? // The server refuses a result with another name than its call's; the random cases have some.
+                    [[part.toolCallId, part.output]]
+                  : [],
+            ),
+      )
+    const isAnswer = ({ output }: { output?: { value?: unknown } }) =>
+      !/the call was not answered/.test(JSON.stringify(output?.value ?? ''))
+    await fc.assert(
+      fc.asyncProperty(cases, async (given) => {
+        const context = await contextOf(given)
+        if (context instanceof Error) return
+        const { messages } = render(context.messages, 'AI_SDK')
+        const answered = messages.map((message) =>
+          message.role === 'tool' ? { ...message, content: message.content.filter(isAnswer) } : message,
+        )
+        const converted = await convertToModelMessages(render(context.messages, 'UI_MESSAGES'))
+        expect(toolUse(converted)).toEqual(toolUse(answered as ModelMessage[]))
+      }),
+      { numRuns: casesOf(300) },
     )
   }, 60_000)
 
@@ -181,20 +251,121 @@ describe('a rendering', () => {
       },
       { role: 'assistant', content: [{ type: 'text', text: 'A cat.' }] },
     ])
-    expect(render(messages, 'AI_SDK')[1]).toEqual({
+    expect(render(messages, 'AI_SDK').messages[1]).toEqual({
       role: 'assistant',
       content: [
         { type: 'reasoning', text: 'Hm.', providerOptions: { anthropic: { signature: 'c2ln' } } },
         ...['c1', 'c2'].map((id) => ({ type: 'tool-call', toolCallId: id, toolName: 'find', input: { q: id } })),
       ],
     })
-    expect(render(messages, 'AI_SDK')[2]).toEqual({
+    expect(render(messages, 'AI_SDK').messages[2]).toEqual({
       role: 'tool',
       content: [
         { type: 'tool-result', toolCallId: 'c1', toolName: 'find', output: { type: 'json', value: { found: 1 } } },
         { type: 'tool-result', toolCallId: 'c2', toolName: 'find', output: { type: 'text', value: 'none' } },
       ],
     })
+  })
+
+  it('has the instructions in `system` for the AI SDK, and no `system` without instructions', () => {
+    const messages = messagesFor([
+      contextTurn('ada', 'SYSTEM', 'Be brief.'),
+      contextTurn('ada', 'USER', 'Hi.'),
+      contextTurn('ada', 'SYSTEM', 'Be kind.'),
+    ])
+    expect(render(messages, 'AI_SDK')).toEqual({
+      system: 'Be brief.\n\nBe kind.',
+      messages: [{ role: 'user', content: 'ada: Hi.' }],
+    })
+    expect(render(messages.slice(1, 2), 'AI_SDK')).toEqual({ messages: [{ role: 'user', content: 'ada: Hi.' }] })
+  })
+
+  it('is a prompt of which the AI SDK does not warn', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
+    const model = new MockLanguageModelV3({
+      doGenerate: {
+        content: [{ type: 'text', text: 'Hello.' }],
+        finishReason: { unified: 'stop', raw: undefined },
+        usage: {
+          inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+          outputTokens: { total: 1, text: 1, reasoning: 0 },
+        },
+        warnings: [],
+      },
+    })
+    const turns = [
+      contextTurn('ada', 'SYSTEM', 'Be brief.'),
+      contextTurn('ada', 'USER', 'Hi.'),
+      contextTurn('bot', 'ASSISTANT', [call('c1')]),
+      contextTurn('find', 'TOOL', [result('c1', 'none')]),
+    ]
+    await generateText({ model, ...render(messagesFor(turns), 'AI_SDK') })
+    expect(warn).not.toHaveBeenCalled()
+    expect(model.doGenerateCalls[0]!.prompt.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool'])
+
+    // The same messages with the instructions among them.
+    await generateText({ model, messages: await convertToModelMessages(render(messagesFor(turns), 'UI_MESSAGES')) })
+    expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('System messages'))
+  })
+
+  it('is one UI message for each turn, with each result in the part of its call, and names in the metadata', () => {
+    const turns = [
+      contextTurn('ada', 'SYSTEM', 'Be brief.'),
+      contextTurn('ada', 'USER', [
+        { type: 'text', text: 'What is this?' },
+        { type: 'file', mediaType: 'image/png', url: 'https://x.example/a.png', fileName: 'a.png' },
+        { type: 'file', mediaType: 'image/png', url: 's3://bucket/a', fileName: null },
+        { type: 'data', data: { at: [1, 2] } },
+      ]),
+      contextTurn('bot', 'ASSISTANT', [reasoning, call('c1'), call('c2')]),
+      contextTurn('find', 'TOOL', [result('c1', { found: 1 })]),
+      contextTurn('bot', 'ASSISTANT', [call('c3'), result('c3', null), { type: 'text', text: 'A cat.' }]),
+    ]
+    const [instruction, question, calls, , answer] = turns.map(({ id }) => id)
+    const bot = { kind: 'RECENT', name: null }
+    const tool = (toolCallId: string) => ({
+      type: 'dynamic-tool',
+      toolName: 'find',
+      toolCallId,
+      input: { q: toolCallId },
+    })
+    expect(render(messagesFor(turns), 'UI_MESSAGES')).toEqual([
+      { id: instruction, role: 'system', metadata: bot, parts: [{ type: 'text', text: 'Be brief.' }] },
+      {
+        id: question,
+        role: 'user',
+        metadata: { kind: 'RECENT', name: 'ada' },
+        parts: [
+          { type: 'text', text: 'What is this?' },
+          { type: 'file', mediaType: 'image/png', filename: 'a.png', url: 'https://x.example/a.png' },
+          { type: 'text', text: '[file: image/png, s3://bucket/a]' },
+          { type: 'data-json', data: { at: [1, 2] } },
+        ],
+      },
+      {
+        id: calls,
+        role: 'assistant',
+        metadata: bot,
+        parts: [
+          { type: 'reasoning', text: 'Hm.', providerMetadata: { anthropic: { signature: 'c2ln' } } },
+          { ...tool('c1'), state: 'output-available', output: { found: 1 } },
+          { ...tool('c2'), state: 'input-available' },
+        ],
+      },
+      {
+        id: answer,
+        role: 'assistant',
+        metadata: bot,
+        parts: [
+          { ...tool('c3'), state: 'output-available', output: null },
+          { type: 'step-start' },
+          { type: 'text', text: 'A cat.' },
+        ],
+      },
+    ])
+    // Without `as`, the name of an agent is in the metadata too.
+    expect(render(messagesFor(turns, null), 'UI_MESSAGES').at(-1)!.metadata.name).toBe('bot')
   })
 
   it('consists of exactly the pieces that are counted, even if a result is moved', () => {
@@ -206,7 +377,7 @@ describe('a rendering', () => {
     const pieces = messages.flatMap((message) => piecesOf(message, 'AI_SDK', new Set()))
     expect(
       render(messages, 'AI_SDK')
-        .map((message) => JSON.stringify(message))
+        .messages.map((message) => JSON.stringify(message))
         .sort(),
     ).toEqual(pieces.sort())
   })

@@ -1,11 +1,13 @@
-// Renders messages for Vercel's AI SDK (`ModelMessage`), which converts them to the format of its provider.
-// `ModelMessage` has no name field, so the speaker's name precedes the text.
+// Renders messages for Vercel's AI SDK (`system` and `ModelMessage`s), which converts them to the format of its
+// provider. Instructions are in `system` only: the SDK warns of system messages among the others. `ModelMessage` has no
+// name field, so the speaker's name precedes the text.
 
-import { blocks, toText, labelled, unwrapText, type RenderStep } from './step.ts'
+import { blocks, isFetchable, toText, labelled, unwrapText, type Part, type RenderStep } from './step.ts'
 
 type Json = null | string | number | boolean | { [key: string]: Json } | Json[]
 type Text = { type: 'text'; text: string }
-type Reasoning = { type: 'reasoning'; text: string; providerOptions?: { anthropic: { signature: string } } }
+type SignatureOptions = { anthropic: { signature: string } }
+type Reasoning = { type: 'reasoning'; text: string; providerOptions?: SignatureOptions }
 type ToolCall = { type: 'tool-call'; toolCallId: string; toolName: string; input: unknown }
 type ToolResult = {
   type: 'tool-result'
@@ -15,17 +17,33 @@ type ToolResult = {
 }
 type File = { type: 'file'; data: string; mediaType: string; filename?: string }
 
-export type AiSdkMessage =
-  | { role: 'system'; content: string }
+type AiSdkMessage =
   | { role: 'user'; content: string | (Text | File)[] }
   | { role: 'assistant'; content: string | (Text | Reasoning | ToolCall)[] }
   | { role: 'tool'; content: ToolResult[] }
 
+/** Returns the signature of the reasoning as the SDK's Anthropic provider expects it; null if there is none. */
+export const signatureOf = ({ signature }: Part<'reasoning'>): SignatureOptions | null =>
+  signature ? { anthropic: { signature } } : null
+
+/** `system` is absent if the context has no system prompt and no instructions. */
+export type AiSdkPrompt = { system?: string; messages: AiSdkMessage[] }
+
+/** Separates the system prompt and the instructions in `system`. */
+const BETWEEN_INSTRUCTIONS = '\n\n'
+
+/** Renders all steps; joins the system prompt and the instructions, in order. */
+export function toAiSdkPrompt(steps: readonly RenderStep[]): AiSdkPrompt {
+  const system = steps.flatMap((step) => (step.role === 'system' ? [step.text] : []))
+  return {
+    ...(system.length ? { system: system.join(BETWEEN_INSTRUCTIONS) } : null),
+    messages: steps.flatMap((step) => (step.role === 'system' ? [] : toAiSdk(step))),
+  }
+}
+
 /** Renders one step. Returns an empty array for a step without content. */
-export function toAiSdk(step: RenderStep): AiSdkMessage[] {
+export function toAiSdk(step: Exclude<RenderStep, { role: 'system' }>): AiSdkMessage[] {
   switch (step.role) {
-    case 'system':
-      return [{ role: 'system', content: step.text }]
     case 'tool':
       return [
         {
@@ -45,17 +63,14 @@ export function toAiSdk(step: RenderStep): AiSdkMessage[] {
           return { type: 'tool-call', toolCallId: part.callId, toolName: part.name, input: part.arguments }
         }
         if (part.type !== 'reasoning') return toText(part)
-        return {
-          type: 'reasoning',
-          text: part.reasoning,
-          ...(part.signature ? { providerOptions: { anthropic: { signature: part.signature } } } : null),
-        }
+        const signature = signatureOf(part)
+        return { type: 'reasoning', text: part.reasoning, ...(signature && { providerOptions: signature }) }
       })
       return content.length === 0 ? [] : [{ role: 'assistant', content: unwrapText(content) }]
     }
     case 'user': {
       const content = blocks<File>(labelled(step), (part) =>
-        part.type === 'file' && /^(https?|data):/.test(part.url)
+        part.type === 'file' && isFetchable(part)
           ? {
               type: 'file',
               data: part.url,

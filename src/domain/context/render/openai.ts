@@ -2,7 +2,7 @@
 // identifies their speakers.
 
 import { createHash } from 'node:crypto'
-import { blocks, callsOf, toText, unwrapText, resultText, textOf, type RenderStep } from './step.ts'
+import { blocks, callsOf, isFetchable, toText, unwrapText, resultText, textOf, type RenderStep } from './step.ts'
 
 type Text = { type: 'text'; text: string }
 type Image = { type: 'image_url'; image_url: { url: string } }
@@ -50,7 +50,7 @@ export function toOpenAi(step: RenderStep): OpenAiMessage[] {
     case 'user': {
       const { name } = step.message
       const content = blocks<Image>(step.parts, (part) =>
-        part.type === 'file' && part.mediaType.startsWith('image/') && /^(https?|data):/.test(part.url)
+        part.type === 'file' && part.mediaType.startsWith('image/') && isFetchable(part)
           ? { type: 'image_url', image_url: { url: part.url } }
           : toText(part),
       )

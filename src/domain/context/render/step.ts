@@ -8,14 +8,14 @@ import { contentOf, type Message } from '../message.ts'
 import { callKey } from '../perspective.ts'
 
 export type Part<Type extends ContentPart['type']> = Extract<ContentPart, { type: Type }>
-type Call = Part<'toolCall'>
-type Result = Part<'toolResult'>
+export type Call = Part<'toolCall'>
+export type Result = Part<'toolResult'>
 
 const textPart = (text: string): Part<'text'> => ({ type: 'text', text })
 
 /** One step: instructions, a message to the model, the model's own message and calls, or results of its calls. */
 export type RenderStep =
-  | { role: 'system'; text: string }
+  | { role: 'system'; message: Message; text: string }
   | { role: 'user' | 'assistant'; message: Message; parts: ContentPart[] }
   | { role: 'tool'; results: Result[] }
 
@@ -28,7 +28,9 @@ function append(parts: ContentPart[], part: ContentPart): void {
 
 /** Splits a message into steps: a new step starts where tool results begin or end. */
 export function stepsOf(message: Message): RenderStep[] {
-  if (message.role === 'SYSTEM') return [{ role: 'system', text: contentOf(message.parts) || textOf(message.parts) }]
+  if (message.role === 'SYSTEM') {
+    return [{ role: 'system', message, text: contentOf(message.parts) || textOf(message.parts) }]
+  }
   const role = message.role === 'ASSISTANT' ? 'assistant' : 'user'
   const steps: RenderStep[] = []
   for (const part of message.parts) {
@@ -47,10 +49,8 @@ const positionOf = (step: RenderStep) => ('message' in step ? step.message.posit
 export const callsOf = (step: RenderStep): Call[] =>
   step.role === 'assistant' ? step.parts.filter((part) => part.type === 'toolCall') : []
 
-/**
- * Moves each result after the earlier call that it names by position and callId. Drops other results.
- */
-export function pairCallsWithResults(steps: readonly RenderStep[]): RenderStep[] {
+/** Returns the result of each call: of those that name it by position and callId, one that follows it. */
+export function resultsByCall(steps: readonly RenderStep[]): Map<Call, Result> {
   const open = new Map<string, Call[]>()
   const results = new Map<Call, Result>()
   for (const step of steps) {
@@ -63,6 +63,12 @@ export function pairCallsWithResults(steps: readonly RenderStep[]): RenderStep[]
       if (call) results.set(call, result)
     }
   }
+  return results
+}
+
+/** Moves the result of each call directly after the call. Drops other results. */
+export function pairCallsWithResults(steps: readonly RenderStep[]): RenderStep[] {
+  const results = resultsByCall(steps)
   return steps.flatMap((step): RenderStep[] => {
     if (step.role === 'tool') return []
     const calls = callsOf(step)
@@ -81,6 +87,9 @@ export const noResult = ({ callId, name }: Call): Result => ({
 })
 
 export const resultText = (result: unknown) => (typeof result === 'string' ? result : JSON.stringify(result))
+
+/** Whether a model's provider or a browser can read the file from its URL. */
+export const isFetchable = ({ url }: Part<'file'>) => /^(https?|data):/.test(url)
 
 /** Converts a part that the format does not support into text; returns null for a part to leave out. */
 export function toText(part: ContentPart): string | null {
