@@ -166,12 +166,12 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
 
   it('runs a server that serves turns, recall, facts, contexts, background jobs, presence and deletion', async () => {
     expect(await (await fetch(`http://127.0.0.1:${server.port}/ready`)).json()).toMatchObject({ status: 'ready' })
-    const { created } = await post<{ created: { id: string } }>(
+    const { created } = await post<{ created: { conversation: { id: string } } }>(
       `mutation { created: createConversation(input: { participants: [{ actor: "ada", displayName: "Ada" }] }) {
         ... on CreateConversationPayload { conversation { id } }
       } }`,
     )
-    const id = created.id
+    const { id } = created.conversation
     const append = `mutation ($id: ID!, $text: String!) { appended: appendTurn(input: {
       conversationId: $id, turn: { role: USER, content: $text }
     }) { ... on AppendTurnPayload { turn { seq } } ... on UserError { message } } }`
@@ -188,9 +188,9 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
     )
     expect(written).toMatchObject({
       facts: { facts: expect.arrayContaining([{ object: 'Rome' }]) },
-      reconciled: { __typename: 'Reconciliation' },
-      profile: { content: expect.stringContaining('Rome') },
-      presence: { presence: 'TYPING' },
+      reconciled: { __typename: 'ReconcileFactsPayload' },
+      profile: { userProfile: { content: expect.stringContaining('Rome') } },
+      presence: { participant: { presence: 'TYPING' } },
     })
     const read = await post(
       `query ($id: ID!) {
@@ -221,6 +221,6 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
       await post('mutation ($id: ID!) { deleted: deleteConversation(input: { conversationId: $id }) { __typename } }', {
         id,
       }),
-    ).toMatchObject({ deleted: { __typename: 'ErasureReceipt' } })
+    ).toMatchObject({ deleted: { __typename: 'DeleteConversationPayload' } })
   }, 60_000)
 })
