@@ -96,32 +96,35 @@ builder.objectType('Fact', {
       type: 'DateTime',
       description: 'Time at which the fact was first stored. Lists are ordered by it.',
     }),
-    supersededBy: t.field({
-      type: 'Fact',
-      nullable: true,
-      description: 'The fact that superseded this one. Null if there is none, or if the viewer does not see it.',
-      // The newer fact may belong to another conversation. Viewers who share a view class in this conversation may see
-      // different facts there.
-      extensions: PER_VIEWER,
-      resolve: (fact, _, context) =>
-        fact.supersededBy === null ? null : loadFact(context, viewerOf(context, fact), fact.supersededBy),
-    }),
-    supersededAt: t.expose('supersededAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'Time at which the fact was superseded. Null for an active fact.',
-    }),
-    supersedeReason: t.expose('supersedeReason', {
-      type: SupersedeReasonEnum,
-      nullable: true,
-      description: 'Reason why the fact was superseded. Null for an active fact.',
-    }),
-    supersedeNote: t.exposeString('supersedeNote', {
-      nullable: true,
-      description: 'Reason given in retractFact, as free text. Null if none was given.',
-    }),
   }),
 })
+
+builder.objectFields('Fact', (t) => ({
+  supersededBy: t.field({
+    type: 'Fact',
+    nullable: true,
+    description: 'The fact that superseded this one. Null if there is none, or if the viewer does not see it.',
+    // The newer fact may belong to another conversation. Viewers who share a view class in this conversation may see
+    // different facts there.
+    extensions: PER_VIEWER,
+    resolve: (fact, _, context) =>
+      fact.supersededBy === null ? null : loadFact(context, viewerOf(context, fact), fact.supersededBy),
+  }),
+  supersededAt: t.expose('supersededAt', {
+    type: 'DateTime',
+    nullable: true,
+    description: 'Time at which the fact was superseded. Null for an active fact.',
+  }),
+  supersedeReason: t.expose('supersedeReason', {
+    type: SupersedeReasonEnum,
+    nullable: true,
+    description: 'Reason why the fact was superseded. Null for an active fact.',
+  }),
+  supersedeNote: t.exposeString('supersedeNote', {
+    nullable: true,
+    description: 'Reason given in retractFact, as free text. Null if none was given.',
+  }),
+}))
 
 const { Connection: FactConnection, Edge } = connectionOf<Fact>('Fact', 'facts', factCursor)
 export const FactEdge = Edge
