@@ -41,13 +41,15 @@ export const PageInfo = builder
   })
 export type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Page<unknown>): string }
 
-const PAGE_SIZE = `Defaults to ${DEFAULT_PAGE_SIZE}; at most the server's page size, 200 by default.`
+const PAGE_SIZE = `Defaults to ${DEFAULT_PAGE_SIZE} if neither is given; at most the server's page size, 200 by default.`
 
 /** The paging arguments of a list; `items` is the plural in descriptions. */
 export const pagingArgs = ({ arg }: Pick<ObjectFieldBuilder<object>, 'arg'>, items: string) => ({
-  first: arg.int({ description: `Maximum number of ${items} from the start of the list. ${PAGE_SIZE}` }),
+  first: arg.int({
+    description: `Maximum number of ${items} from the start of the list. Exclusive with \`last\`. ${PAGE_SIZE}`,
+  }),
   after: arg.string({ description: `Cursor; returns the ${items} after it.` }),
-  last: arg.int({ description: `Maximum number of ${items} from the end of the list. ${PAGE_SIZE}` }),
+  last: arg.int({ description: `Maximum number of ${items} from the end of the list. Exclusive with \`first\`.` }),
   before: arg.string({ description: `Cursor; returns the ${items} before it.` }),
 })
 

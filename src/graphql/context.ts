@@ -42,12 +42,13 @@ const ContextStrategyEnum = builder.enumType('ContextStrategy', {
 })
 
 const MessageFormatEnum = builder.enumType('MessageFormat', {
-  description: 'Whose shape messages are given in.',
+  description: 'The provider or library whose message format is used.',
   values: {
-    OPENAI: { description: "The messages of OpenAI's chat completions, and of all servers that speak like it." },
+    OPENAI: { description: "The `messages` of OpenAI's chat completions API, and of servers compatible with it." },
     ANTHROPIC: {
       description:
-        "`{system, messages}` of Anthropic's messages: roles alternate, and of several people in a row each is named.",
+        "`{system, messages}` of Anthropic's Messages API. Roles alternate; a message that joins the turns of several "
+        + 'participants names each of them.',
     },
     AI_SDK: {
       description:
@@ -152,14 +153,13 @@ const Context = builder.objectRef<Built>('Context').implement({
     rendered: t.field({
       type: 'JSON',
       description:
-        "The messages, ready for a provider's API. Tool results stand right after their calls, and a call that "
-        + 'nobody answered is answered so. Summaries stand before profiles and facts, so that what is the '
-        + "system's stands first.",
+        'The messages in the format of a provider or library. Each tool result follows its call. A call without a '
+        + 'result gets a result that says so, except in UI_MESSAGES.',
       args: {
         format: t.arg({
           type: MessageFormatEnum,
           defaultValue: 'OPENAI',
-          description: 'The provider or library that will take them.',
+          description: 'Format of the provider or library that receives the messages. Defaults to OPENAI.',
         }),
       },
       resolve({ messages }, { format }) {

@@ -5,7 +5,7 @@ import { conversationCursor, getConversationPage, type ConversationsArgs } from 
 import { DEFAULT_PAGE_SIZE, type Page } from '../domain/page.ts'
 import { InvalidInput } from '../errors.ts'
 import { builder } from './builder.ts'
-import { connectionOf } from './connection.ts'
+import { connectionOf, pagingArgs } from './connection.ts'
 import { ConversationVisibilityEnum } from './conversation-visibility.ts'
 import { loadConversation, loadTurnCount } from './loaders.ts'
 import { Node } from './node.ts'
@@ -153,8 +153,6 @@ const ConversationFilter = builder.inputType('ConversationFilter', {
   }),
 })
 
-const PAGE_SIZE = "At most the server's page size, 200 by default."
-
 builder.queryField('conversations', (t) =>
   t.field({
     type: ConversationConnection,
@@ -166,12 +164,7 @@ builder.queryField('conversations', (t) =>
         type: ConversationFilter,
         description: 'Conditions that a conversation must meet. Defaults to null, for all conversations.',
       }),
-      first: t.arg.int({ description: `Maximum number of conversations from the start of the list. ${PAGE_SIZE}` }),
-      after: t.arg.string({ description: 'Cursor; returns the conversations after it.' }),
-      last: t.arg.int({
-        description: `Maximum number of conversations from the end of the list. Exclusive with \`first\`. ${PAGE_SIZE}`,
-      }),
-      before: t.arg.string({ description: 'Cursor; returns the conversations before it.' }),
+      ...pagingArgs(t, 'conversations'),
       orderBy: t.arg({
         type: ConversationOrderEnum,
         defaultValue: 'CREATED_AT',

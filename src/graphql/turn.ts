@@ -5,7 +5,7 @@ import { turnCursor } from '../domain/turn/history.ts'
 import { DEFAULT_PAGE_SIZE, NO_PAGE } from '../domain/page.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { builder } from './builder.ts'
-import { connectionOf } from './connection.ts'
+import { connectionOf, pagingArgs } from './connection.ts'
 import { loadConversationOf, loadPageOfTurns } from './loaders.ts'
 import { Node } from './node.ts'
 import { viewerOf } from './inherited-view.ts'
@@ -188,8 +188,6 @@ const TurnFilter = builder.inputType('TurnFilter', {
   }),
 })
 
-const PAGE_SIZE = "At most the server's page size, 200 by default."
-
 builder.objectField('Conversation', 'turns', (t) =>
   t.field({
     type: TurnConnection,
@@ -199,12 +197,7 @@ builder.objectField('Conversation', 'turns', (t) =>
       + 'fewer turns if they are large.',
     extensions: PER_VIEWER,
     args: {
-      first: t.arg.int({ description: `Maximum number of turns from the start of the list. ${PAGE_SIZE}` }),
-      after: t.arg.string({ description: 'Cursor; returns the turns after it.' }),
-      last: t.arg.int({
-        description: `Maximum number of turns from the end of the list. Exclusive with \`first\`. ${PAGE_SIZE}`,
-      }),
-      before: t.arg.string({ description: 'Cursor; returns the turns before it.' }),
+      ...pagingArgs(t, 'turns'),
       filter: t.arg({
         type: TurnFilter,
         description: 'Conditions that a turn must meet. Defaults to null, for all turns.',
