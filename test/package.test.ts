@@ -30,11 +30,12 @@ async function run(): Promise<void> {
   const { deps, health, close } = await createDeps(config)
   const stopBackground = startBackground(deps)
   const ada: Viewer = { tenant: 'default', actor: 'ada' }
-  const { id: conversationId } = await createConversation(deps, ada, { participants: [{ actor: 'ada' }] })
+  const { conversation } = await createConversation(deps, ada, { participants: [{ actor: 'ada' }] })
+  const conversationId = conversation.id
   const events = await readEventsOf(deps, ada, { conversationId })
   await appendTurn(deps, ada, { conversationId, turn: { role: 'USER', content: 'The harbour is closed on Mondays.' } })
   const writerToken = 'a-secret-of-the-writer'
-  const turn = await openTurn(deps, ada, { writerToken, conversationId, turn: { role: 'ASSISTANT' } })
+  const { turn } = await openTurn(deps, ada, { writerToken, conversationId, turn: { role: 'ASSISTANT' } })
   const { end } = await appendDelta(deps, ada, { writerToken, turnId: turn.id, text: 'Noted.' })
   await commitTurn(deps, ada, { writerToken, turnId: turn.id })
   const seen: string[] = []

@@ -128,7 +128,7 @@ function randomQuery(random: Random): string {
     `mutation { addParticipant(input: { conversationId: "${MEMBERS_ID}", participant: { actor: "eve" } }) {
       ... on UserError { message } } }`,
     `{ userProfile(userId: "ann") { content } memoryAudit { activeFacts exactDuplicatesSkipped openContradictions } }`,
-    `{ jobs { name userId } }`,
+    `{ jobs { nodes { name userId } } }`,
   ])
 }
 

@@ -169,7 +169,7 @@ describe.each(backends)('facts on $name', (backend) => {
     expect(await retract({ factId: fact.id, reason: 'again' })).toEqual(retracted)
     expect(objects(await ofConversation(conversationId))).toEqual([])
     expect(objects(await ofConversation(conversationId, { all: true }))).toEqual(['rain'])
-    for (const factId of ['fact_01M7Y6WYY3H46N4VAVA0X8EY1Q', 'rain', conversationId]) {
+    for (const factId of ['fact_01M7Y6WYY3H46N4VAVA0X8EY1Q', 'rain', '\u0000', conversationId]) {
       expect(await retract({ factId })).toMatchObject({ __typename: 'NotFound', code: 'NOT_FOUND' })
     }
     expect(await retract({ factId: fact.id, reason: 'x'.repeat(1001) })).toMatchObject({

@@ -13,6 +13,7 @@ import { lockFacts, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { FactDeps } from './deps.ts'
 import { requireChange, requireConversation } from '../authorize.ts'
+import { kindOf } from '../id.ts'
 import { id, name, parse, pastTime, share, text } from '../input.ts'
 import type { Viewer } from '../view.ts'
 import { statementShape } from './content-hash.ts'
@@ -201,6 +202,8 @@ export type RetractFactInput = z.input<typeof retractFactInput>
  */
 export async function retractFact(deps: FactDeps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {
   const { factId, reason } = parse(retractFactInput, input)
+  // Other text may contain characters that the database refuses.
+  if (kindOf(factId) !== 'fact') throw new NotFound('fact', factId)
   for (;;) {
     const [fact] = await readFacts(deps.db, viewer, [factId])
     if (!fact) throw new NotFound('fact', factId)
