@@ -1,6 +1,7 @@
 // The reference of an input to its conversation: by id, or by the key that the client chose.
 
 import { getConversationByKey } from '../domain/conversation.ts'
+import { name } from '../domain/input.ts'
 import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotFound } from '../errors.ts'
 import type { InputFieldBuilder } from './builder.ts'
@@ -46,7 +47,9 @@ export async function atConversationIfGiven<Input extends ConversationRef>(
   if (conversationId != null) {
     throw InvalidInput.at('conversationKey', 'must not be given together with conversationId')
   }
-  const found = await work.read(() => getConversationByKey(reading, actAs(viewer, as), conversationKey))
+  // The verb rejects an invalid name, whatever is found here.
+  const actor = name.safeParse(as).data
+  const found = await work.read(() => getConversationByKey(reading, actAs(viewer, actor), conversationKey))
   if (!found) throw new NotFound('conversation', conversationKey)
   return { ...rest, conversationId: found.id }
 }

@@ -83,5 +83,6 @@ describe.each(backends)('a conversation on $name', (backend) => {
     const call = (actor: string) => ({ conversationKey: 'closed', turn: { ...turn, actor } })
     expect((await mutate('appendTurn', call('bob'), 'gateway')).__typename).toBe('AppendTurnPayload')
     expect((await mutate('appendTurn', call('gateway'), 'gateway')).__typename).toBe('NotFound')
+    expect((await mutate('appendTurn', call('\u0000'), 'bob')).path).toEqual(['turn', 'actor'])
   })
 })
