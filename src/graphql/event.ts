@@ -1,6 +1,6 @@
 // The event types, and the subscription that delivers them. On every transport, the root value of the execution is the
 // copy of the event that `projectEvent` makes for the reader's view. Readers share an event and its objects, so they
-// are never modified: `readSharedFor` copies an object before it records a viewer.
+// are never modified.
 
 import type {
   ConversationDeleted,
@@ -20,15 +20,13 @@ import { MAX_ENTRIES_BEHIND } from '../domain/event/reader-state.ts'
 import { readEventsOf } from '../domain/event/reader.ts'
 import { getFacts } from '../domain/fact/fact.ts'
 import { NotFound } from '../errors.ts'
+import { asArg } from './as.ts'
 import { builder } from './builder.ts'
-import { readSharedFor, readFor, viewerOf } from './inherited-view.ts'
 import { atConversation } from './conversation-ref.ts'
 import { ConversationEventTypeEnum } from './event-type.ts'
 import { loadConversationOf, loadPreviousVersion, loadTurn } from './loaders.ts'
 import { PresenceStateEnum } from './presence.ts'
-import type { RequestContext } from './request.ts'
 import { SHAREABLE } from './sharing.ts'
-import { viewAs } from './viewer.ts'
 
 const ConversationEvent = builder
   .interfaceRef<VisibleEvent>('ConversationEvent')
@@ -55,10 +53,6 @@ const interfaces = [ConversationEvent]
 
 const BEHIND = MAX_ENTRIES_BEHIND.toLocaleString('en-US')
 
-/** Returns an object of the event, or a copy, recorded as read for the event's viewer. */
-const objectIn = <T extends object>(context: RequestContext, event: VisibleEvent, object: T): T =>
-  readSharedFor(context, viewerOf(context, event), object)
-
 const TURN_EVENTS: Record<TurnEvent['type'], [description: string, turn: string]> = {
   TurnAppended: ['A complete turn was appended.', 'The appended turn.'],
   TurnOpened: [
@@ -75,14 +69,7 @@ for (const [name, [description, turn]] of Object.entries(TURN_EVENTS)) {
     .implement({
       description,
       interfaces,
-      fields: (t) => ({
-        turn: t.field({
-          type: 'Turn',
-          description: turn,
-          extensions: SHAREABLE,
-          resolve: (event, _, context) => objectIn(context, event, event.turn),
-        }),
-      }),
+      fields: (t) => ({ turn: t.expose('turn', { type: 'Turn', description: turn }) }),
     })
 }
 
@@ -95,18 +82,13 @@ builder.objectRef<VisibleSuperseded>('TurnSuperseded').implement({
       description: 'The previous version that the viewer sees. If that version no longer exists, the newer version.',
       extensions: SHAREABLE,
       async resolve(event, _, context) {
-        if (event.turn) return objectIn(context, event, event.turn)
-        const turn = await loadPreviousVersion(context, viewerOf(context, event), event.by.id)
+        if (event.turn) return event.turn
+        const turn = await loadPreviousVersion(context, event.by.id)
         if (!turn) throw new NotFound('turn', event.by.id)
         return turn
       },
     }),
-    by: t.field({
-      type: 'Turn',
-      description: 'The newer version.',
-      extensions: SHAREABLE,
-      resolve: (event, _, context) => objectIn(context, event, event.by),
-    }),
+    by: t.expose('by', { type: 'Turn', description: 'The newer version.' }),
   }),
 })
 
@@ -131,7 +113,7 @@ builder
           'Current state of the turn, with its whole text so far, which may include text after this delta. '
           + 'Null if the turn no longer exists, or is no longer in view.',
         extensions: SHAREABLE,
-        resolve: (event, _, context) => loadTurn(context, viewerOf(context, event), event.turnId),
+        resolve: (event, _, context) => loadTurn(context, event.turnId),
       }),
     }),
   })
@@ -150,14 +132,7 @@ for (const [name, [description, participant]] of Object.entries(PARTICIPANT_EVEN
     .implement({
       description,
       interfaces,
-      fields: (t) => ({
-        participant: t.field({
-          type: 'Participant',
-          description: participant,
-          extensions: SHAREABLE,
-          resolve: (event, _, context) => objectIn(context, event, event.participant),
-        }),
-      }),
+      fields: (t) => ({ participant: t.expose('participant', { type: 'Participant', description: participant }) }),
     })
 }
 
@@ -167,12 +142,7 @@ builder
     description: 'The presence of a participant changed.',
     interfaces,
     fields: (t) => ({
-      participant: t.field({
-        type: 'Participant',
-        description: 'The actor whose presence changed.',
-        extensions: SHAREABLE,
-        resolve: (event, _, context) => objectIn(context, event, event.participant),
-      }),
+      participant: t.expose('participant', { type: 'Participant', description: 'The actor whose presence changed.' }),
       state: t.expose('state', {
         type: PresenceStateEnum,
         description: 'Presence of the participant after this event.',
@@ -190,7 +160,7 @@ builder
         type: 'Conversation',
         description: 'Current state of the conversation.',
         extensions: SHAREABLE,
-        resolve: (event, _, context) => loadConversationOf(context, viewerOf(context, event), event.conversationId),
+        resolve: (event, _, context) => loadConversationOf(context, event.conversationId),
       }),
     }),
   })
@@ -203,11 +173,9 @@ builder
       + 'summary was made from.',
     interfaces,
     fields: (t) => ({
-      summary: t.field({
+      summary: t.expose('summary', {
         type: 'Summary',
         description: 'The written text. A newer summary may have replaced it since.',
-        extensions: SHAREABLE,
-        resolve: (event, _, context) => objectIn(context, event, event.summary),
       }),
     }),
   })
@@ -224,15 +192,9 @@ builder.objectRef<VisibleFacts>('FactsChanged').implement({
         'The facts that the viewer sees, in their current state: `supersededAt` is null for active ones. Deleted facts '
         + 'are left out.',
       extensions: SHAREABLE,
-      async resolve(event, _, context) {
-        const viewer = viewerOf(context, event)
-        const facts = await getFacts(context.deps, viewer, event.factIds)
-        return readFor(
-          context,
-          viewer,
-          event.factIds.flatMap((each) => facts.get(each) ?? []),
-          (read) => read,
-        )
+      async resolve({ factIds }, _, { deps, viewer }) {
+        const facts = await getFacts(deps, viewer, factIds)
+        return factIds.flatMap((each) => facts.get(each) ?? [])
       },
     }),
   }),
@@ -282,13 +244,13 @@ builder.subscriptionField('conversationEvents', (t) =>
           'Types of the events to receive; not empty. `ConversationDeleted` and `Gap` are always received. Omit to '
           + 'receive all types.',
       }),
-      as: t.arg.string({ description: 'Actor in whose view the events are delivered. Defaults to the viewer.' }),
+      ...asArg(t),
     },
     async subscribe(_, args, context) {
-      const { deps, viewer } = context
-      return readEventsOf(deps, viewer, await atConversation(context, args, args.as))
+      const { deps, principal, viewer } = context
+      return readEventsOf(deps, principal, { ...(await atConversation(context, args)), as: viewer.actor })
     },
     extensions: SHAREABLE,
-    resolve: (event, { as }, context) => readSharedFor(context, viewAs(context.viewer, as), event),
+    resolve: (event) => event,
   }),
 )

@@ -240,7 +240,6 @@ describe.each(backends)('recall on $name', (backend) => {
     ['a negative number of neighbours', { neighbours: -1 }, 'neighbours'],
     ['zero tokens', { maxTokens: 0 }, 'maxTokens'],
     ['metadata that is not an object', { metadata: ['garden'] }, 'metadata'],
-    ['an empty `as`', { as: '' }, 'as'],
     ['an actor without a name', { actors: ['ada', ''] }, 'actors.1'],
     ['an invalid conversation id', { conversationId: 'garden' }, 'conversationId'],
     ['the scope CONVERSATION without an id', { conversationId: null }, 'conversationId'],
