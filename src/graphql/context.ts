@@ -39,9 +39,7 @@ const ContextStrategyEnum = builder.enumType('ContextStrategy', {
         'Summaries of the oldest turns if not all turns fit, then the recent turns verbatim. '
         + 'A pinned turn is treated like any other turn.',
     },
-    HYBRID: {
-      description: 'Like SUMMARIZATION, and pinned turns of any age stay verbatim, even if a summary covers them.',
-    },
+    HYBRID: { description: 'Like SUMMARIZATION, but pinned turns of any age stay verbatim.' },
   } as const,
 })
 
