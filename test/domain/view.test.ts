@@ -4,6 +4,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { getConversations, updateConversation } from '../../src/domain/conversation.ts'
+import { getConversationPage } from '../../src/domain/conversation-page.ts'
 import { announceDeleted } from '../../src/domain/publisher.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
@@ -356,6 +357,13 @@ describe.each(backends)('views on $name', (backend) => {
     const requests = participants.map((each) => ({ conversationId, actor: each }))
     const unread = await getUnreadCounts(deps, viewer, requests)
     expect(unread, `unread counts as ${name} sees them`).toEqual(participants.map((each) => oracle.unread(name, each)))
+    const listed = async (hasUnread: boolean) =>
+      (await getConversationPage(deps, viewer, { filter: { hasUnread } })).items.some(({ id }) => id === conversationId)
+    const hasUnread = oracle.wasParticipant(name) && oracle.unread(name, name) > 0
+    expect([await listed(true), await listed(false)], `unread conversations of ${name}`).toEqual([
+      hasUnread,
+      !hasUnread && oracle.seesConversation(name),
+    ])
   }
 
   /** Reads from the beginning as every viewer at once; deleting the conversation ends the streams. */
