@@ -123,6 +123,9 @@ const cases: Record<string, Case> = {
     ),
   'Mutation.supersedeTurn': ({ turn }) =>
     mutation('supersedeTurn', `turnId: ${text(turn)}, turn: { role: USER, content: "mine now" }`),
+  'Mutation.pinTurn': ({ turn, open }) =>
+    [turn, open].flatMap((id) => ['', ', as: "nobody"'].map((as) => mutation('pinTurn', `turnId: ${text(id)}${as}`))),
+  'Mutation.unpinTurn': ({ turn, open }) => [turn, open].map((id) => mutation('unpinTurn', `turnId: ${text(id)}`)),
   'Mutation.addParticipant': ({ conversation }, actor) => [
     mutation('addParticipant', `conversationId: ${text(conversation)}, participant: { actor: ${text(actor)} }`),
     mutation(
