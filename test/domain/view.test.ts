@@ -12,6 +12,7 @@ import { addParticipant, getUnreadCounts, markRead, removeParticipant } from '..
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
 import { openTurn } from '../../src/domain/turn/append.ts'
 import { countOfTurns, pageOfTurns } from '../../src/domain/turn/history.ts'
+import { pinTurn } from '../../src/domain/turn/pin.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import { getTurns } from '../../src/domain/turn/turn.ts'
 import {
@@ -158,6 +159,7 @@ const anyOp = fc.oneof(
   { weight: 1, arbitrary: fc.record({ op: fc.constant('open'), actor, audience }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constantFrom('commit', 'abort'), pick }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('read'), actor, pick }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('pin'), actor, pick }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('visibility'), pick }) },
 ) as fc.Arbitrary<Op>
 type Op = { op: string; actor: string; history: 'ALL' | 'SINCE_JOINED'; audience: string[] | null; pick: number }
@@ -307,6 +309,18 @@ describe.each(backends)('views on $name', (backend) => {
         })
         return oracle.supersede(turn, id, tokenCount)
       }
+      case 'pin': {
+        const turn = oracle.turns[op.pick % oracle.turns.length]
+        if (!turn) return
+        const pinning = pinTurn(deps, viewer, { turnId: turn.id })
+        const seesIt = oracle.page(op.actor, true).includes(turn)
+        if (!seesIt) return expect(pinning).rejects.toThrow(NotFound)
+        if (!oracle.isParticipant(op.actor)) return expect(pinning).rejects.toThrow(NotAllowed)
+        expect((await pinning).turn.id).toBe(
+          oracle.page(op.actor).find(({ position }) => position === turn.position)!.id,
+        )
+        return oracle.pin(turn)
+      }
       case 'read': {
         if (!oracle.isParticipant(op.actor)) return
         const seq = op.pick % (oracle.head + 1)
@@ -335,6 +349,11 @@ describe.each(backends)('views on $name', (backend) => {
         ).toEqual(oracle.page(name, includeSuperseded).map(({ id, status }) => [id, status]))
       }
     }
+    const pinned = await pageOfTurns(deps, viewer, [conversationId], { first: 200, filter: { pinned: true } })
+    expect(
+      pinned.get(conversationId)!.items.map(({ id }) => id),
+      `pinned turns for ${name}`,
+    ).toEqual(oracle.page(name).flatMap((turn) => (turn.pinned ? [turn.id] : [])))
     const isSeen = oracle.seesConversation(name)
     expect((await getConversations(deps, viewer, [conversationId])).size, `conversation for ${name}`).toBe(
       Number(isSeen),
