@@ -87,9 +87,9 @@ mutation Whisper($conversationId: ID!) {
 # 5. Read the conversation as another participant:
 # change \`as\`, and compare.
 query Read($conversationId: ID!) {
-  conversation(id: $conversationId) {
+  conversation(id: $conversationId, as: "scribe") {
     title
-    turns(last: 20, as: "scribe") {
+    turns(last: 20) {
       edges { cursor node { seq actor role text createdAt } }
       pageInfo { hasPreviousPage startCursor }
     }

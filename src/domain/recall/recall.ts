@@ -12,7 +12,7 @@ import type { RecallDeps } from './deps.ts'
 import { between, id, name, parse, share, text, time } from '../input.ts'
 import { metadataFilter } from '../metadata-filter.ts'
 import type { Turn } from '../turn/turn.ts'
-import { actAs, type Viewer } from '../view.ts'
+import type { Viewer } from '../view.ts'
 import { recallFacts } from './facts.ts'
 import type { SearchRequest, GatheredTurns, TurnPlace } from './gather.ts'
 import {
@@ -63,7 +63,6 @@ const recallInput = z.object({
   metadata: metadataFilter.nullish(),
   neighbours: between(0, MAX_NEIGHBOURS).nullish(),
   maxTokens: z.int().min(1, 'must be at least 1').nullish(),
-  as: name.nullish(),
 })
 export type RecallInput = z.input<typeof recallInput>
 
@@ -117,12 +116,11 @@ type GivenInput = z.output<typeof recallInput>
  */
 export async function recall(
   deps: RecallDeps,
-  principal: Viewer,
+  viewer: Viewer,
   input: RecallInput,
   { queryTurn = null }: { queryTurn?: TurnPlace | null } = {},
 ): Promise<Recall> {
   const given = parse(recallInput, input)
-  const viewer = actAs(principal, given.as)
   const identity = recallIdentity([viewer.tenant, viewer.actor, selectionOf(given)])
   const position = given.after == null ? null : decodePosition(identity, given.after)
   const read = position?.read ?? []
@@ -156,7 +154,7 @@ function* unreadOf(ranked: readonly RankedMemory[], read: readonly number[]): Ge
 }
 
 /** Returns the inputs that select or order hits, which are the same for all pages of a recall. */
-function selectionOf({ k: _, after: __, neighbours: ___, maxTokens: ____, as: _____, ...selection }: GivenInput) {
+function selectionOf({ k: _, after: __, neighbours: ___, maxTokens: ____, ...selection }: GivenInput) {
   const { scope, kinds, threshold, ...filter } = selection
   const given = Object.entries(filter).filter(([, value]) => value != null)
   const searched = new Set(kinds ?? DEFAULT_KINDS)
