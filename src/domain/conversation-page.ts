@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { listConversations, type ConversationOrder } from '../store/sql/conversation/read-conversations.ts'
 import { cursorFormat, type CursorFormat } from './cursor.ts'
 import type { Platform } from './platform.ts'
-import { metadata, name, parse, text, time } from './input.ts'
+import { name, parse, text, time } from './input.ts'
+import { metadataFilter } from './metadata-filter.ts'
 import { paging, slice, type Page, type Paging } from './page.ts'
 import { toConversation, type Conversation } from './conversation.ts'
 import type { Viewer } from './view.ts'
@@ -13,7 +14,8 @@ const conversationFilter = z.object({
   owner: name.nullish(),
   agentName: name.nullish(),
   participant: name.nullish(),
-  metadata: metadata.nullish(),
+  metadata: metadataFilter.nullish(),
+  hasUnread: z.boolean().nullish(),
   updatedAfter: time.nullish(),
   updatedBefore: time.nullish(),
   search: text(200).nullish(),

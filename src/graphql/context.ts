@@ -30,14 +30,16 @@ const RECENT_TURNS = MAX_RECENT_TURNS.toLocaleString('en-US')
 
 const ContextStrategyEnum = builder.enumType('ContextStrategy', {
   description:
-    'Sections of a context. Every context has the newest turn, the instructions and pinned turns that fit, '
-    + 'and profiles, facts and recalled turns if requested.',
+    'Sections of a context. Every context has the newest turn, the instructions that fit, and profiles, facts and '
+    + 'recalled turns if requested.',
   values: {
-    SIMPLE: { description: 'The newest turns that fit, verbatim, without summaries.' },
+    SIMPLE: { description: 'The newest turns that fit, verbatim, and pinned turns of any age. No summaries.' },
     SUMMARIZATION: {
-      description: 'Summaries of the oldest turns if not all turns fit, then the recent turns verbatim.',
+      description:
+        'Summaries of the oldest turns if not all turns fit, then the recent turns verbatim. '
+        + 'A pinned turn is treated like any other turn.',
     },
-    HYBRID: { description: 'Same as SUMMARIZATION.' },
+    HYBRID: { description: 'Like SUMMARIZATION, but pinned turns of any age stay verbatim.' },
   } as const,
 })
 
@@ -266,7 +268,7 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     strategy: t.field({
       type: ContextStrategyEnum,
       defaultValue: 'HYBRID',
-      description: 'Whether summaries replace the oldest turns. Defaults to HYBRID.',
+      description: 'Which turns are kept verbatim, and whether summaries replace the oldest turns. Defaults to HYBRID.',
     }),
     maxMessages: t.int({ description: 'Maximum number of messages. Null for no limit.' }),
     maxChars: t.int({ description: 'Maximum length of all text, in UTF-16 units. Null for no limit.' }),

@@ -8,6 +8,7 @@ import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
 import { ConversationVisibilityEnum } from './conversation-visibility.ts'
 import { loadConversation, loadTurnCount } from './loaders.ts'
+import { MetadataFilter, METADATA_FILTER_LIMITS } from './metadata-filter.ts'
 import { Node } from './node.ts'
 import { viewerOf } from './inherited-view.ts'
 import type { RequestContext } from './request.ts'
@@ -140,10 +141,13 @@ const ConversationFilter = builder.inputType('ConversationFilter', {
     agentName: t.string({ description: 'Conversations handled by this agent.' }),
     participant: t.string({ description: 'Conversations of which this actor is a present participant.' }),
     metadata: t.field({
-      type: 'JSON',
+      type: [MetadataFilter],
+      description: `Conversations whose metadata meets these conditions. ${METADATA_FILTER_LIMITS}`,
+    }),
+    hasUnread: t.boolean({
       description:
-        'Conversations whose metadata contains this JSON object: every given key has the given value. Nested '
-        + 'objects are compared in the same way.',
+        'Whether the viewer has unread turns in the conversation, that is, whether its `viewerUnreadCount` is above 0. '
+        + 'Defaults to null, for conversations with and without unread turns.',
     }),
     updatedAfter: t.field({ type: 'DateTime', description: 'Conversations whose `updatedAt` is this time or later.' }),
     updatedBefore: t.field({ type: 'DateTime', description: 'Conversations whose `updatedAt` is before this time.' }),

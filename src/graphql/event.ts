@@ -1,6 +1,4 @@
-// The event types, and the subscription that delivers them. On every transport, the root value of the execution is the
-// copy of the event that `projectEvent` makes for the reader's view. Readers share an event and its objects, so they
-// are never modified: `readSharedFor` copies an object before it records a viewer.
+// The events of participants, conversations, summaries and facts, and the subscription that delivers all events.
 
 import type {
   ConversationDeleted,
@@ -9,138 +7,33 @@ import type {
   ParticipantEvent,
   ParticipantRead,
   PresenceChanged,
-  VisibleDelta,
-  VisibleEvent,
   VisibleFacts,
   VisibleSummary,
-  VisibleSuperseded,
-  TurnEvent,
 } from '../domain/event/event.ts'
 import { MAX_ENTRIES_BEHIND } from '../domain/event/reader-state.ts'
 import { readEventsOf } from '../domain/event/reader.ts'
 import { getFacts } from '../domain/fact/fact.ts'
-import { NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
 import { readSharedFor, readFor, viewerOf } from './inherited-view.ts'
+import { ConversationEvent, interfaces, objectIn } from './event-interface.ts'
 import { atConversation } from './conversation-ref.ts'
 import { ConversationEventTypeEnum } from './event-type.ts'
-import { loadConversationOf, loadPreviousVersion, loadTurn } from './loaders.ts'
+import { loadConversationOf } from './loaders.ts'
 import { PresenceStateEnum } from './presence.ts'
-import type { RequestContext } from './request.ts'
 import { SHAREABLE } from './sharing.ts'
 import { viewAs } from './viewer.ts'
 
-const ConversationEvent = builder
-  .interfaceRef<VisibleEvent>('ConversationEvent')
-  .implement({
-    description:
-      'An event of a conversation. The objects in an event have their current state, not their state at '
-      + 'the time of the event.',
-    resolveType: ({ type }) => type,
-    fields: (t) => ({
-      conversationId: t.exposeID('conversationId', {
-        description: 'Id of the conversation in which the event occurred.',
-      }),
-      seq: t.exposeInt('seq', {
-        nullable: true,
-        description:
-          'Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, '
-          + 'which are not stored.',
-      }),
-      at: t.expose('at', { type: 'DateTime', description: 'Time of the event.' }),
-    }),
-  })
-
-const interfaces = [ConversationEvent]
-
 const BEHIND = MAX_ENTRIES_BEHIND.toLocaleString('en-US')
-
-/** Returns an object of the event, or a copy, recorded as read for the event's viewer. */
-const objectIn = <T extends object>(context: RequestContext, event: VisibleEvent, object: T): T =>
-  readSharedFor(context, viewerOf(context, event), object)
-
-const TURN_EVENTS: Record<TurnEvent['type'], [description: string, turn: string]> = {
-  TurnAppended: ['A complete turn was appended.', 'The appended turn.'],
-  TurnOpened: [
-    'A streaming turn was opened. TurnDelta delivers its text.',
-    'The opened turn. It may already be committed or aborted.',
-  ],
-  TurnCommitted: ['A streaming turn was committed.', 'The committed turn, with its whole content.'],
-  TurnAborted: ['A streaming turn was aborted.', 'The aborted turn, with the text received until then and the reason.'],
-}
-
-for (const [name, [description, turn]] of Object.entries(TURN_EVENTS)) {
-  builder
-    .objectRef<TurnEvent>(name)
-    .implement({
-      description,
-      interfaces,
-      fields: (t) => ({
-        turn: t.field({
-          type: 'Turn',
-          description: turn,
-          extensions: SHAREABLE,
-          resolve: (event, _, context) => objectIn(context, event, event.turn),
-        }),
-      }),
-    })
-}
-
-builder.objectRef<VisibleSuperseded>('TurnSuperseded').implement({
-  description: 'A newer version superseded a turn.',
-  interfaces,
-  fields: (t) => ({
-    turn: t.field({
-      type: 'Turn',
-      description: 'The previous version that the viewer sees. If that version no longer exists, the newer version.',
-      extensions: SHAREABLE,
-      async resolve(event, _, context) {
-        if (event.turn) return objectIn(context, event, event.turn)
-        const turn = await loadPreviousVersion(context, viewerOf(context, event), event.by.id)
-        if (!turn) throw new NotFound('turn', event.by.id)
-        return turn
-      },
-    }),
-    by: t.field({
-      type: 'Turn',
-      description: 'The newer version.',
-      extensions: SHAREABLE,
-      resolve: (event, _, context) => objectIn(context, event, event.by),
-    }),
-  }),
-})
-
-builder
-  .objectRef<VisibleDelta>('TurnDelta')
-  .implement({
-    description:
-      'Additional text of an open turn. The first delta that a new subscriber receives starts at 0 and '
-      + 'contains all text so far; the deltas together are the text of the turn.',
-    interfaces,
-    fields: (t) => ({
-      turnId: t.exposeID('turnId', { description: 'Id of the open turn.' }),
-      start: t.exposeInt('start', { description: 'Offset of the delta in the text of the turn, in UTF-16 units.' }),
-      end: t.exposeInt('end', {
-        description: 'Offset of the end of the delta, in UTF-16 units: `start` of the next delta.',
-      }),
-      text: t.exposeString('text', { description: 'Text from `start` up to `end`.' }),
-      turn: t.field({
-        type: 'Turn',
-        nullable: true,
-        description:
-          'Current state of the turn, with its whole text so far, which may include text after this delta. '
-          + 'Null if the turn no longer exists, or is no longer in view.',
-        extensions: SHAREABLE,
-        resolve: (event, _, context) => loadTurn(context, viewerOf(context, event), event.turnId),
-      }),
-    }),
-  })
 
 type AboutParticipant = ParticipantEvent | ParticipantRead
 
 const PARTICIPANT_EVENTS: Record<AboutParticipant['type'], [description: string, participant: string]> = {
   ParticipantJoined: ['An actor joined the conversation: it was added, or it wrote a turn.', 'The actor that joined.'],
   ParticipantLeft: ['A participant left the conversation or was removed from it.', 'The actor that left.'],
+  ParticipantUpdated: [
+    "A participant's display name, history visibility or metadata changed.",
+    'The participant after the change.',
+  ],
   ParticipantRead: ["A participant's read position changed.", 'The participant, with its new `lastReadSeq`.'],
 }
 
@@ -183,7 +76,7 @@ builder
 builder
   .objectRef<ConversationUpdated>('ConversationUpdated')
   .implement({
-    description: "The conversation's own fields changed, or the kind or display name of a participant.",
+    description: "The conversation's own fields changed.",
     interfaces,
     fields: (t) => ({
       conversation: t.field({

@@ -19,6 +19,7 @@ import { builder } from './builder.ts'
 import { PageInfo, type PageShape } from './connection.ts'
 import { atConversationIfGiven, conversationRef } from './conversation-ref.ts'
 import { readFor } from './inherited-view.ts'
+import { MetadataFilter, METADATA_FILTER_LIMITS } from './metadata-filter.ts'
 import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
 
@@ -223,10 +224,10 @@ const RecallInput = builder.inputType('RecallInput', {
       description: 'Only turns and summaries created, and facts observed, before this time.',
     }),
     metadata: t.field({
-      type: 'JSON',
+      type: [MetadataFilter],
       description:
-        'Only turns whose metadata contains this object, that is, has all its keys with these values, at '
-        + 'any depth; and facts whose source turn is such a turn. Excludes summaries. Null for all metadata.',
+        'Only turns whose metadata meets these conditions, and facts whose source turn is such a turn; excludes '
+        + `summaries. ${METADATA_FILTER_LIMITS}`,
     }),
     neighbours: t.int({
       defaultValue: 0,

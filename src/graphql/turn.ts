@@ -82,8 +82,8 @@ const NO_CITATIONS: CitationShape[] = []
 
 builder.objectType('Turn', {
   description:
-    'One message of a conversation, written by one actor. A committed turn does not change: an edit writes a newer '
-    + 'version with the same position.',
+    'One message of a conversation, written by one actor. The content of a committed turn does not change: '
+    + 'an edit writes a newer version with the same position.',
   interfaces: [Node],
   fields: (t) => ({
     conversation: t.field({
@@ -144,7 +144,9 @@ builder.objectType('Turn', {
       resolve: ({ citations }) => (citations as CitationShape[] | null) ?? NO_CITATIONS,
     }),
     pinned: t.exposeBoolean('pinned', {
-      description: 'Whether contexts include the turn regardless of its age, as far as the budget allows.',
+      description:
+        'Whether contexts include the turn regardless of its age, as far as the budget allows. Equal for all versions '
+        + 'of a turn. `pinTurn` and `unpinTurn` change it.',
     }),
     metadata: t.field({
       type: 'JSON',
@@ -179,6 +181,9 @@ const TurnFilter = builder.inputType('TurnFilter', {
     roles: t.field({ type: [RoleEnum], description: 'Turns with any of these roles. An empty list matches no turn.' }),
     createdAfter: t.field({ type: 'DateTime', description: 'Turns whose `createdAt` is this time or later.' }),
     createdBefore: t.field({ type: 'DateTime', description: 'Turns whose `createdAt` is before this time.' }),
+    pinned: t.boolean({
+      description: 'Turns that are pinned, or are not. Defaults to null, for pinned and other turns.',
+    }),
     sinceSeq: t.int({
       description:
         'Turns whose newest version was written, committed or aborted after this journal entry: new turns, and '

@@ -110,7 +110,9 @@ export function answerPost(
 ): void {
   const type = isFast ? mediaTypeOf(request) : undefined
   const mayStream = asksForStream(request.headers.accept)
-  if (!type && !mayStream) return void yoga(request, response, { viewer })
+  const length = Number(request.headers['content-length'])
+  const isLarge = length >= LARGE_BODY_BYTES
+  if (!type && !mayStream && !isLarge) return void yoga(request, response, { viewer })
   const parts: Buffer[] = []
 
   /** Passes the request to yoga, with the body in `body`, because the stream was already read. */
@@ -151,8 +153,7 @@ export function answerPost(
 
   request.on('data', (part: Buffer) => void parts.push(part))
   request.on('end', () => {
-    const length = Number(request.headers['content-length'])
-    if (length < LARGE_BODY_BYTES) return void answer().catch(fail)
+    if (!isLarge) return void answer().catch(fail)
     const gate = length < BATCH_BODY_BYTES ? gates.bodies : gates.batches
     gate.run(viewer.tenant, answer).catch(fail)
   })

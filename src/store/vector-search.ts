@@ -3,6 +3,7 @@
 // Vectors of different embedders are never compared.
 
 import type { Role } from './generated/enums.ts'
+import type { MetadataConditions } from './sql/metadata.ts'
 import type { Viewer } from './viewer.ts'
 
 /** Identifies a turn version: its conversation, the seq of the turn's first version, and its own seq. */
@@ -16,8 +17,8 @@ export type SearchFilter = {
   since?: Date | null
   /** Maximum creation time, exclusive. */
   until?: Date | null
-  /** A JSON object that the turn's metadata must contain. */
-  metadata?: object | null
+  /** Conditions that the turn's metadata must meet. */
+  metadata?: MetadataConditions | null
   /** Excludes turns whose first version was written later, by the database's clock. */
   writtenBy?: Date | null
 }

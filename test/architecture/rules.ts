@@ -51,6 +51,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'derived-id',
     'merge-patch',
     'input',
+    'metadata-filter',
     'page',
     'cursor',
     'view',

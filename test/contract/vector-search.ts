@@ -3,6 +3,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
+import { metadataFilter } from '../../src/domain/metadata-filter.ts'
 import { addParticipant } from '../../src/domain/participant.ts'
 import { appendDelta } from '../../src/domain/streaming-turn/stream.ts'
 import { openTurn } from '../../src/domain/turn/append.ts'
@@ -253,7 +254,9 @@ export function vectorSearchContract(
       expect(await found({ roles: ['ASSISTANT'] })).toEqual([b])
       expect(await found({ since: onDay(2).createdAt })).toEqual([c, b])
       expect(await found({ until: onDay(2).createdAt })).toEqual([a])
-      expect(await found({ metadata: { topic: 'cats' } })).toEqual([a])
+      expect(await found({ metadata: metadataFilter.parse([{ path: ['topic'], value: { equals: 'cats' } }]) })).toEqual(
+        [a],
+      )
       expect(await found({ actors: ['nobody'] })).toEqual([])
       const none = { actors: null, roles: null, since: null, until: null, metadata: null, writtenBy: null }
       expect(await found(none)).toEqual([c, b, a])

@@ -4,6 +4,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { getConversations, updateConversation } from '../../src/domain/conversation.ts'
+import { getConversationPage } from '../../src/domain/conversation-page.ts'
 import { announceDeleted } from '../../src/domain/publisher.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
@@ -11,6 +12,7 @@ import { addParticipant, getUnreadCounts, markRead, removeParticipant } from '..
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
 import { openTurn } from '../../src/domain/turn/append.ts'
 import { countOfTurns, pageOfTurns } from '../../src/domain/turn/history.ts'
+import { pinTurn } from '../../src/domain/turn/pin.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import { getTurns } from '../../src/domain/turn/turn.ts'
 import {
@@ -157,6 +159,7 @@ const anyOp = fc.oneof(
   { weight: 1, arbitrary: fc.record({ op: fc.constant('open'), actor, audience }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constantFrom('commit', 'abort'), pick }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('read'), actor, pick }) },
+  { weight: 1, arbitrary: fc.record({ op: fc.constant('pin'), actor, pick }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('visibility'), pick }) },
 ) as fc.Arbitrary<Op>
 type Op = { op: string; actor: string; history: 'ALL' | 'SINCE_JOINED'; audience: string[] | null; pick: number }
@@ -306,6 +309,18 @@ describe.each(backends)('views on $name', (backend) => {
         })
         return oracle.supersede(turn, id, tokenCount)
       }
+      case 'pin': {
+        const turn = oracle.turns[op.pick % oracle.turns.length]
+        if (!turn) return
+        const pinning = pinTurn(deps, viewer, { turnId: turn.id })
+        const seesIt = oracle.page(op.actor, true).includes(turn)
+        if (!seesIt) return expect(pinning).rejects.toThrow(NotFound)
+        if (!oracle.isParticipant(op.actor)) return expect(pinning).rejects.toThrow(NotAllowed)
+        expect((await pinning).turn.id).toBe(
+          oracle.page(op.actor).find(({ position }) => position === turn.position)!.id,
+        )
+        return oracle.pin(turn)
+      }
       case 'read': {
         if (!oracle.isParticipant(op.actor)) return
         const seq = op.pick % (oracle.head + 1)
@@ -334,6 +349,11 @@ describe.each(backends)('views on $name', (backend) => {
         ).toEqual(oracle.page(name, includeSuperseded).map(({ id, status }) => [id, status]))
       }
     }
+    const pinned = await pageOfTurns(deps, viewer, [conversationId], { first: 200, filter: { pinned: true } })
+    expect(
+      pinned.get(conversationId)!.items.map(({ id }) => id),
+      `pinned turns for ${name}`,
+    ).toEqual(oracle.page(name).flatMap((turn) => (turn.pinned ? [turn.id] : [])))
     const isSeen = oracle.seesConversation(name)
     expect((await getConversations(deps, viewer, [conversationId])).size, `conversation for ${name}`).toBe(
       Number(isSeen),
@@ -356,6 +376,13 @@ describe.each(backends)('views on $name', (backend) => {
     const requests = participants.map((each) => ({ conversationId, actor: each }))
     const unread = await getUnreadCounts(deps, viewer, requests)
     expect(unread, `unread counts as ${name} sees them`).toEqual(participants.map((each) => oracle.unread(name, each)))
+    const listed = async (hasUnread: boolean) =>
+      (await getConversationPage(deps, viewer, { filter: { hasUnread } })).items.some(({ id }) => id === conversationId)
+    const hasUnread = oracle.wasParticipant(name) && oracle.unread(name, name) > 0
+    expect([await listed(true), await listed(false)], `unread conversations of ${name}`).toEqual([
+      hasUnread,
+      !hasUnread && oracle.seesConversation(name),
+    ])
   }
 
   /** Reads from the beginning as every viewer at once; deleting the conversation ends the streams. */

@@ -103,8 +103,8 @@ describe.each(backends)('recall on $name', (backend) => {
     ['roles: [] (no turns)', { roles: [] }, []],
     ['createdAfter (inclusive)', { createdAfter: '2024-03-01T09:03:00.000Z' }, [3, 4]],
     ['createdBefore (exclusive)', { createdBefore: '2024-03-01T09:01:00.000Z' }, [0]],
-    ['metadata', { metadata: { topic: 'roof' } }, [4]],
-    ['metadata and actors', { metadata: { topic: 'garden' }, actors: ['bob'] }, []],
+    ['metadata', { metadata: [{ path: ['topic'], value: { equals: 'roof' } }] }, [4]],
+    ['metadata and actors', { metadata: [{ path: ['topic'], value: { equals: 'garden' } }], actors: ['bob'] }, []],
   ])('with the filter %s finds the turns that match it', async (_, filter, found) => {
     // Each turn contains a word of the query.
     const query = 'This morning, what about the garden, the tulips, the hedgehog and the shed?'
@@ -239,7 +239,12 @@ describe.each(backends)('recall on $name', (backend) => {
     ['11 neighbours', { neighbours: 11 }, 'neighbours'],
     ['a negative number of neighbours', { neighbours: -1 }, 'neighbours'],
     ['zero tokens', { maxTokens: 0 }, 'maxTokens'],
-    ['metadata that is not an object', { metadata: ['garden'] }, 'metadata'],
+    [
+      'a metadata path of 17 keys',
+      { metadata: [{ path: Array(17).fill('a'), value: { equals: 1 } }] },
+      'metadata.0.path',
+    ],
+    ['11 conditions on metadata', { metadata: Array(11).fill({ value: { exists: true } }) }, 'metadata'],
     ['an empty `as`', { as: '' }, 'as'],
     ['an actor without a name', { actors: ['ada', ''] }, 'actors.1'],
     ['an invalid conversation id', { conversationId: 'garden' }, 'conversationId'],

@@ -48,7 +48,7 @@ const cases: Record<string, Case> = {
     `{ conversations(last: 1, orderBy: UPDATED_AT) { edges { node { title } } pageInfo { hasPreviousPage } } }`,
     `{ conversations(filter: { search: ${text(MARKER)} }) { edges { node { id } } } }`,
     `{ conversations(filter: { participant: "bob" }) { edges { node { id } } } }`,
-    `{ conversations(filter: { owner: "ann", metadata: { secret: true } }) { edges { node { id } } } }`,
+    `{ conversations(filter: { owner: "ann", metadata: [{ path: ["secret"], value: { equals: true } }], hasUnread: true }) { edges { node { id } } } }`,
   ],
   'Query.node': (ids) =>
     Object.values(ids).map((id) => `{ node(id: ${text(id)}) { __typename id ... on Turn { text } } }`),
@@ -123,6 +123,9 @@ const cases: Record<string, Case> = {
     ),
   'Mutation.supersedeTurn': ({ turn }) =>
     mutation('supersedeTurn', `turnId: ${text(turn)}, turn: { role: USER, content: "mine now" }`),
+  'Mutation.pinTurn': ({ turn, open }) =>
+    [turn, open].flatMap((id) => ['', ', as: "nobody"'].map((as) => mutation('pinTurn', `turnId: ${text(id)}${as}`))),
+  'Mutation.unpinTurn': ({ turn, open }) => [turn, open].map((id) => mutation('unpinTurn', `turnId: ${text(id)}`)),
   'Mutation.addParticipant': ({ conversation }, actor) => [
     mutation('addParticipant', `conversationId: ${text(conversation)}, participant: { actor: ${text(actor)} }`),
     mutation(

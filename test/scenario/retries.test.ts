@@ -15,6 +15,7 @@ import { refreshUserProfile } from '../../src/domain/profile/refresh.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
 import { compact, summarize } from '../../src/domain/summary/compact.ts'
 import { appendTurn, appendTurns, openTurn } from '../../src/domain/turn/append.ts'
+import { pinTurn, unpinTurn } from '../../src/domain/turn/pin.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import { DomainError } from '../../src/errors.ts'
@@ -131,6 +132,20 @@ const ROWS: Record<string, Row> = {
       ({ ada, turnIds }) =>
       (deps) =>
         supersedeTurn(deps, ada, { turnId: turnIds[0]!, turn: { ...turn('edited'), clientId: 'k' } }),
+    same: ({ turn }) => turn,
+  },
+  pinTurn: {
+    prepare:
+      ({ ada, turnIds }) =>
+      (deps) =>
+        pinTurn(deps, ada, { turnId: turnIds[0]! }),
+    same: ({ turn }) => turn,
+  },
+  unpinTurn: {
+    async prepare({ deps, ada, turnIds }) {
+      await pinTurn(deps, ada, { turnId: turnIds[0]! })
+      return (other) => unpinTurn(other, ada, { turnId: turnIds[0]! })
+    },
     same: ({ turn }) => turn,
   },
   openTurn: {
@@ -254,8 +269,8 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
     ])
     return {
       conversations: conversations.map(({ key, title, metadata }) => ({ key, title, metadata })),
-      turns: turns.map(({ status, text, parts, model, clientId, supersedes, supersededBy }) => ({
-        ...{ status, text, model, clientId, parts: (parts as unknown[] | null)?.length },
+      turns: turns.map(({ status, text, parts, model, clientId, pinned, supersedes, supersededBy }) => ({
+        ...{ status, text, model, clientId, pinned, parts: (parts as unknown[] | null)?.length },
         isEdit: supersedes !== null,
         isEdited: supersededBy !== null,
       })),

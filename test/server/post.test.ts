@@ -209,20 +209,24 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     expect(answeredAlone).toBe(true)
   })
 
-  test('reads few large bodies of a tenant at the same time, and rejects them if too many wait', async () => {
+  test.each([
+    ['on the fast path', {}],
+    ['from a page', { origin: 'https://app.example' }],
+    ['of another media type', { 'content-type': 'application/graphql+json' }],
+  ])('reads few large bodies of a tenant %s at the same time, and rejects them if too many wait', async (_, more) => {
     const { bodies } = world.deps.gates
     const body = { query: VIEWER, variables: { unused: 'x'.repeat(40_000) } }
     let release = () => {}
     const blocked = new Promise<void>((resolve) => (release = resolve))
     const held = Array.from({ length: 2 + MAX_WAITING }, () => bodies.run('crowded', () => blocked))
-    const rejected = await send('fast', { headers: { 'x-tenant': 'crowded' }, body })
+    const rejected = await send('fast', { headers: { 'x-tenant': 'crowded', ...more }, body })
     expect(rejected.status).toBe(503)
     expect(rejected.headers['retry-after']).toBe('1')
     expect(JSON.parse(rejected.body).errors[0].extensions).toEqual({ code: 'SERVER_BUSY' })
-    expect((await send('fast', { headers: { 'x-tenant': 'other' }, body })).status).toBe(200)
+    expect((await send('fast', { headers: { 'x-tenant': 'other', ...more }, body })).status).toBe(200)
     release()
     await Promise.all(held)
-    expect((await send('fast', { headers: { 'x-tenant': 'crowded' }, body })).status).toBe(200)
+    expect((await send('fast', { headers: { 'x-tenant': 'crowded', ...more }, body })).status).toBe(200)
   })
 
   test('masks an unexpected error, and logs it once', async () => {

@@ -10,6 +10,7 @@ import { appendTurns } from '../../src/domain/turn/append.ts'
 import { MESSAGE_BURST } from '../../src/server/message-rate.ts'
 import { waitingBytes } from '../../src/server/outbox.ts'
 import { backends } from '../support/backend.ts'
+import { isLong } from '../support/long.ts'
 import { take, useServer, type TestServer } from '../support/server.ts'
 
 const MiB = 1024 * 1024
@@ -62,77 +63,85 @@ async function watch(server: TestServer, ms: number): Promise<{ rss: number; pag
 describe.each(backends)('a client that does not read, on $name,', (backend) => {
   const server = useServer(backend, { WRITE_TIMEOUT_SECONDS: '4' })
 
-  test('uses limited memory with 100 subscriptions to a large conversation on one socket, and is closed', async () => {
-    const tenant = server.tenant()
-    const conversationId = await newLargeConversation(server, tenant)
-    const warn = vi.spyOn(server.deps.log, 'warn')
-    const socket = await connect(server, { 'x-tenant': tenant.name, 'x-actor': 'ada' })
-    // The client reads nothing more, so its kernel buffers are filled first.
-    socket.pause()
-    const closed = once(socket, 'close')
-    for (let n = 0; n < 100; n++) {
-      const payload = { query: FOLLOW, variables: { conversationId, afterSeq: 0, as: `reader-${n}` } }
-      socket.send(JSON.stringify({ id: `${n}`, type: 'subscribe', payload }))
-    }
-    const { rss, page, waiting } = await watch(server, 4_000)
-    // At most an eighth of the budget for one viewer, plus one entry for each of its 8 pages.
-    expect(page).toBeLessThanOrEqual(4 * MiB + 8 * TURN_LENGTH)
-    expect(page).toBeGreaterThan(0)
-    expect(waiting).toBeLessThan(4 * MiB)
-    expect(rss).toBeLessThan(400 * MiB)
-    const another = await take(
-      server
-        .client({ 'x-tenant': tenant.name, 'x-actor': 'bob' })
-        .iterate({ query: FOLLOW, variables: { conversationId, afterSeq: 0 } }) as never,
-      TURNS,
-    )
-    expect(another).toHaveLength(TURNS)
-    await vi.waitFor(() => expect(warn.mock.calls.map(([, text]) => text)).toContain('closed a connection'), 20_000)
-    socket.resume()
-    await closed
-    await vi.waitFor(() => expect(server.deps.feeds.catchUp).toMatchObject({ used: 0, waiting: 0 }), 10_000)
-    expect(waitingBytes()).toBe(0)
-    warn.mockRestore()
-  }, 90_000)
-
-  test('uses limited memory with 40 streams of Server-Sent Events, and all of them are closed', async () => {
-    const tenant = server.tenant()
-    const conversationId = await newLargeConversation(server, tenant)
-    const release = vi.spyOn(server.deps.feeds, 'release')
-    const responses: IncomingMessage[] = []
-    const closed: Promise<unknown>[] = []
-    for (let n = 0; n < 40; n++) {
-      const body = JSON.stringify({ query: FOLLOW, variables: { conversationId, afterSeq: 0 } })
-      const headers = {
-        'content-type': 'application/json',
-        'content-length': String(body.length),
-        accept: 'text/event-stream',
-        'x-tenant': tenant.name,
-        'x-actor': `reader-${n}`,
+  test.runIf(isLong)(
+    'uses limited memory with 100 subscriptions to a large conversation on one socket, and is closed',
+    async () => {
+      const tenant = server.tenant()
+      const conversationId = await newLargeConversation(server, tenant)
+      const warn = vi.spyOn(server.deps.log, 'warn')
+      const socket = await connect(server, { 'x-tenant': tenant.name, 'x-actor': 'ada' })
+      // The client reads nothing more, so its kernel buffers are filled first.
+      socket.pause()
+      const closed = once(socket, 'close')
+      for (let n = 0; n < 100; n++) {
+        const payload = { query: FOLLOW, variables: { conversationId, afterSeq: 0, as: `reader-${n}` } }
+        socket.send(JSON.stringify({ id: `${n}`, type: 'subscribe', payload }))
       }
-      const request = httpRequest(`${server.url}/graphql`, { method: 'POST', headers, agent: false })
-      request.on('error', () => {})
-      request.end(body)
-      closed.push(
-        once(request, 'response').then(([response]: IncomingMessage[]) => {
-          response!.pause()
-          response!.on('error', () => {})
-          responses.push(response!)
-        }),
+      const { rss, page, waiting } = await watch(server, 4_000)
+      // At most an eighth of the budget for one viewer, plus one entry for each of its 8 pages.
+      expect(page).toBeLessThanOrEqual(4 * MiB + 8 * TURN_LENGTH)
+      expect(page).toBeGreaterThan(0)
+      expect(waiting).toBeLessThan(4 * MiB)
+      expect(rss).toBeLessThan(400 * MiB)
+      const another = await take(
+        server
+          .client({ 'x-tenant': tenant.name, 'x-actor': 'bob' })
+          .iterate({ query: FOLLOW, variables: { conversationId, afterSeq: 0 } }) as never,
+        TURNS,
       )
-    }
-    const { rss, page } = await watch(server, 4_000)
-    await Promise.all(closed)
-    expect(responses).toHaveLength(40)
-    expect(page).toBeGreaterThan(0)
-    // At most half of the budget for one tenant, plus one entry for each of its 32 pages.
-    expect(page).toBeLessThanOrEqual(16 * MiB + 32 * TURN_LENGTH)
-    expect(rss).toBeLessThan(400 * MiB)
-    await vi.waitFor(() => expect(server.deps.feeds.catchUp).toMatchObject({ used: 0, waiting: 0 }), 30_000)
-    await vi.waitFor(() => expect(release).toHaveBeenCalledTimes(40), 20_000)
-    release.mockRestore()
-    for (const response of responses) response.destroy()
-  }, 90_000)
+      expect(another).toHaveLength(TURNS)
+      await vi.waitFor(() => expect(warn.mock.calls.map(([, text]) => text)).toContain('closed a connection'), 20_000)
+      socket.resume()
+      await closed
+      await vi.waitFor(() => expect(server.deps.feeds.catchUp).toMatchObject({ used: 0, waiting: 0 }), 10_000)
+      expect(waitingBytes()).toBe(0)
+      warn.mockRestore()
+    },
+    90_000,
+  )
+
+  test.runIf(isLong)(
+    'uses limited memory with 40 streams of Server-Sent Events, and all of them are closed',
+    async () => {
+      const tenant = server.tenant()
+      const conversationId = await newLargeConversation(server, tenant)
+      const release = vi.spyOn(server.deps.feeds, 'release')
+      const responses: IncomingMessage[] = []
+      const closed: Promise<unknown>[] = []
+      for (let n = 0; n < 40; n++) {
+        const body = JSON.stringify({ query: FOLLOW, variables: { conversationId, afterSeq: 0 } })
+        const headers = {
+          'content-type': 'application/json',
+          'content-length': String(body.length),
+          accept: 'text/event-stream',
+          'x-tenant': tenant.name,
+          'x-actor': `reader-${n}`,
+        }
+        const request = httpRequest(`${server.url}/graphql`, { method: 'POST', headers, agent: false })
+        request.on('error', () => {})
+        request.end(body)
+        closed.push(
+          once(request, 'response').then(([response]: IncomingMessage[]) => {
+            response!.pause()
+            response!.on('error', () => {})
+            responses.push(response!)
+          }),
+        )
+      }
+      const { rss, page } = await watch(server, 4_000)
+      await Promise.all(closed)
+      expect(responses).toHaveLength(40)
+      expect(page).toBeGreaterThan(0)
+      // At most half of the budget for one tenant, plus one entry for each of its 32 pages.
+      expect(page).toBeLessThanOrEqual(16 * MiB + 32 * TURN_LENGTH)
+      expect(rss).toBeLessThan(400 * MiB)
+      await vi.waitFor(() => expect(server.deps.feeds.catchUp).toMatchObject({ used: 0, waiting: 0 }), 30_000)
+      await vi.waitFor(() => expect(release).toHaveBeenCalledTimes(40), 20_000)
+      release.mockRestore()
+      for (const response of responses) response.destroy()
+    },
+    90_000,
+  )
 
   test('uses limited memory if it sends pings without pause: the server stops reading them while its pongs are queued', async () => {
     const error = vi.spyOn(server.deps.log, 'error')

@@ -10,8 +10,10 @@ export type OracleTurn = {
   status: Status
   tokens: number
   audience: string[] | null
+  pinned?: boolean
 }
-type Entry = { seq: number; type: string; turn?: OracleTurn }
+/** `turn` decides who sees the entry; `names` is the turn that the event contains, by default the same. */
+type Entry = { seq: number; type: string; turn?: OracleTurn; names?: OracleTurn }
 type Member = {
   windows: { from: number; to: number }[]
   history: 'ALL' | 'SINCE_JOINED'
@@ -28,7 +30,8 @@ export function createConversationOracle() {
   const members = new Map<string, Member>()
   let isMembersOnly = false
 
-  const write = (type: string, turn?: OracleTurn) => entries.push({ seq: entries.length + 1, type, turn })
+  const write = (type: string, turn?: OracleTurn, names = turn) =>
+    entries.push({ seq: entries.length + 1, type, turn, names })
   const isParticipant = (actor: string) => members.get(actor)?.isParticipant === true
   const seesConversation = (actor: string) => !isMembersOnly || members.has(actor)
   /** An actor who was never a participant sees the whole journal of an OPEN conversation. */
@@ -92,6 +95,12 @@ export function createConversationOracle() {
       turns.push({ ...older, id, tokens, status: 'COMMITTED', seq: entries.length + 1 })
       write('TurnSuperseded', turns.at(-1))
     },
+    pin(turn: OracleTurn) {
+      const versions = turns.filter(({ position }) => position === turn.position)
+      if (versions.every(({ pinned }) => pinned)) return
+      for (const version of versions) version.pinned = true
+      write('TurnUpdated', versions[0], versions.at(-1))
+    },
     isSuperseded: (turn: OracleTurn) => !isNewest(turn, turns),
     markRead(actor: string, seq: number) {
       const member = members.get(actor)!
@@ -112,14 +121,19 @@ export function createConversationOracle() {
     /** Number of the participant's unread turns that are also in the viewer's view. */
     unread(viewer: string, participant: string): number {
       const { read } = members.get(participant)!
+      const isCommittedAfter = ({ position }: OracleTurn) =>
+        entries.some(({ seq, type, turn }) => type === 'TurnCommitted' && seq > read && turn!.position === position)
       return this.page(participant).filter(
         (turn) =>
-          turn.status === 'COMMITTED' && turn.actor !== participant && turn.position > read && sees(viewer, turn),
+          turn.status === 'COMMITTED'
+          && turn.actor !== participant
+          && (turn.position > read || isCommittedAfter(turn))
+          && sees(viewer, turn),
       ).length
     },
     events: (actor: string) =>
       entries
         .filter(({ seq, turn }) => isInWindow(actor, seq) && (!turn || sees(actor, turn)))
-        .map(({ seq, type, turn }) => ({ seq, type, turn: turn?.id })),
+        .map(({ seq, type, names }) => ({ seq, type, turn: names && sees(actor, names) ? names.id : undefined })),
   }
 }

@@ -87,6 +87,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
     actors,
     windowTurns: recentTurns * (inSteps ? 2 : 1),
     withSummaries: strategy !== 'SIMPLE',
+    withPinned: strategy !== 'SUMMARIZATION',
     withRecall: given.semanticRecall != null,
     withProfiles: given.includeProfile ?? false,
     withFacts: given.includeFacts ?? false,

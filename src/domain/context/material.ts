@@ -24,6 +24,8 @@ export type MaterialRequest = {
   /** Maximum number of turns in the window. */
   windowTurns: number
   withSummaries: boolean
+  /** Whether to include pinned turns regardless of age. */
+  withPinned: boolean
   withProfiles: boolean
   withFacts: boolean
   /** Whether to reserve space for recalled turns. */
@@ -209,7 +211,10 @@ export async function readMaterial(
   const damaged = [...new Set([...damagedRecent, ...candidates.filter(isDamaged)].map(({ id }) => id))]
   if (damaged.length > 0) deps.log.warn({ conversationId, turnIds: damaged }, 'left out turns with damaged content')
   const kept = candidates.filter(
-    (turn) => hasContent(turn) && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor)),
+    (turn) =>
+      hasContent(turn)
+      && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor))
+      && (request.withPinned || !isKeptAsPinned(turn)),
   )
   const actorIds = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
   const { participants, otherCount } = await readContextParticipants(
@@ -240,5 +245,9 @@ export async function readMaterial(
     perspective: { as, names, needsNames: otherCount > 1 || users.size > 1 },
   }
 }
+
+/** Whether the turn is kept only because it is pinned, not as an instruction or as a turn that no summary covers. */
+const isKeptAsPinned = ({ pinned, role, audience, status }: Turn) =>
+  pinned && role !== 'SYSTEM' && audience === null && status === 'COMMITTED'
 
 const unknownActor = (actor: string) => `${JSON.stringify(actor)} has never been in the conversation`

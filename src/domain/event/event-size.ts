@@ -32,6 +32,7 @@ export function sizeOfEvent(event: Pick<ConversationEvent, 'type'>): number {
     case 'TurnOpened':
     case 'TurnCommitted':
     case 'TurnAborted':
+    case 'TurnUpdated':
       return turnSize(given.turn)
     case 'TurnSuperseded':
       return (given.turn ? turnSize(given.turn) : 0) + turnSize(given.by)

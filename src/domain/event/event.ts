@@ -25,8 +25,10 @@ export type TurnEvent = Common & {
 }
 /** `turn` is the version that was replaced; if it no longer exists, the new version. */
 export type TurnSuperseded = Common & { type: 'TurnSuperseded'; seq: number; turn: TurnRow; by: TurnRow }
+/** `turn` is the version that was the newest one. */
+export type TurnUpdated = Common & { type: 'TurnUpdated'; seq: number; turn: TurnRow }
 export type ParticipantEvent = Common & {
-  type: 'ParticipantJoined' | 'ParticipantLeft'
+  type: 'ParticipantJoined' | 'ParticipantLeft' | 'ParticipantUpdated'
   seq: number
   participant: Participant
 }
@@ -38,6 +40,7 @@ export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: 
 export type JournalEvent =
   | TurnEvent
   | TurnSuperseded
+  | TurnUpdated
   | ParticipantEvent
   | ConversationUpdated
   | SummaryWritten
@@ -76,8 +79,10 @@ export const EVENT_TYPES = [
   'TurnCommitted',
   'TurnAborted',
   'TurnSuperseded',
+  'TurnUpdated',
   'ParticipantJoined',
   'ParticipantLeft',
+  'ParticipantUpdated',
   'ParticipantRead',
   'PresenceChanged',
   'ConversationUpdated',
@@ -91,6 +96,10 @@ export type EventType = (typeof EVENT_TYPES)[number]
  * version no longer exists, `turn` is `by`.
  */
 export type VisibleSuperseded = Omit<TurnSuperseded, 'turn'> & { turn: TurnRow | null }
+/**
+ * `turn` is null if the view does not contain the version `newestId`, but an older one (see getPreviousVersions).
+ */
+export type VisibleTurnUpdated = Omit<TurnUpdated, 'turn'> & { turn: TurnRow | null; newestId: string }
 export type VisibleSummary = Omit<SummaryWritten, 'summary'> & { summary: Omit<SummaryRow, 'newestSeq' | 'turns'> }
 /** `factIds` are the facts that were in view when the event was read. */
 export type VisibleFacts = Omit<FactsChanged, 'facts'> & { factIds: string[] }
@@ -106,6 +115,7 @@ export type VisibleEvent =
   | ConversationDeleted
   | Gap
   | VisibleSuperseded
+  | VisibleTurnUpdated
   | VisibleSummary
   | VisibleFacts
   | VisibleDelta
@@ -129,8 +139,12 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
       return isOpenAt(view.windows, event.seq) && sees(view, event.turn)
     case 'TurnSuperseded':
       return sees(view, event.by)
+    case 'TurnUpdated':
+      // A viewer that sees any version of a turn sees the first one.
+      return isOpenAt(view.windows, event.seq) && sees(view, { ...event.turn, seq: event.turn.position })
     case 'ParticipantJoined':
     case 'ParticipantLeft':
+    case 'ParticipantUpdated':
     case 'ConversationUpdated':
       return isOpenAt(view.windows, event.seq)
     case 'SummaryWritten':
@@ -156,6 +170,8 @@ export function projectEvent(view: View, event: ConversationEvent): VisibleEvent
   switch (event.type) {
     case 'TurnSuperseded':
       return sees(view, event.turn) ? event : { ...event, turn: null }
+    case 'TurnUpdated':
+      return { ...event, turn: sees(view, event.turn) ? event.turn : null, newestId: event.turn.id }
     case 'SummaryWritten': {
       const { newestSeq, turns, ...summary } = event.summary
       return { ...event, summary }
@@ -181,6 +197,12 @@ const TURN_EVENTS = {
   ABORTED: 'TurnAborted',
 } as const
 
+const PARTICIPANT_EVENTS = {
+  JOINED: 'ParticipantJoined',
+  LEFT: 'ParticipantLeft',
+  UPDATED: 'ParticipantUpdated',
+} as const
+
 /** Converts a journal entry to an event. Null if its turn, summary or participant no longer exists. */
 function toEvent(conversationId: string, row: JournalRow, participants: Map<string, Participant>): JournalEvent | null {
   const common = { conversationId, seq: row.seq, at: row.at }
@@ -193,14 +215,13 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
     case 'SUPERSEDED':
       return row.turn && { ...common, type: 'TurnSuperseded', turn: row.replaced ?? row.turn, by: row.turn }
     case 'JOINED':
-    case 'LEFT': {
-      const participant = participants.get(row.actor!)
-      return participant
-        ? { ...common, type: row.kind === 'JOINED' ? 'ParticipantJoined' : 'ParticipantLeft', participant }
-        : null
+    case 'LEFT':
+    case 'UPDATED': {
+      if (row.turn) return { ...common, type: 'TurnUpdated', turn: row.turn }
+      if (row.actor === null) return { ...common, type: 'ConversationUpdated' }
+      const participant = participants.get(row.actor)
+      return participant ? { ...common, type: PARTICIPANT_EVENTS[row.kind], participant } : null
     }
-    case 'UPDATED':
-      return { ...common, type: 'ConversationUpdated' }
     case 'SUMMARIZED':
       return row.summary && { ...common, type: 'SummaryWritten', summary: row.summary }
     case 'FACTS_CHANGED':

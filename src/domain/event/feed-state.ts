@@ -165,6 +165,7 @@ export function missingFor(state: FeedState, delta: { turnId: string; start: num
 export const changesViews = ({ participants }: FeedState, event: JournalEvent): boolean =>
   event.type === 'ParticipantJoined'
   || event.type === 'ParticipantLeft'
+  || event.type === 'ParticipantUpdated'
   || event.type === 'ConversationUpdated'
   || ('turn' in event && event.turn.audience?.some((actor) => !participants.get(actor)?.addressed) === true)
 

@@ -10,7 +10,7 @@ import { name, parse } from '../input.ts'
 import { createPushIterator } from '../push-iterator.ts'
 import { actAs, isOpenAt, sees, type Viewer } from '../view.ts'
 import { tenantTopic, type TenantMessage } from '../publisher.ts'
-import { readEvents, type JournalEvent } from './event.ts'
+import { isVisible, readEvents, type JournalEvent } from './event.ts'
 import type { Feeds } from './feeds.ts'
 import { unreadConversations } from './unread.ts'
 
@@ -45,12 +45,15 @@ function reasonFor(event: JournalEvent, participant: Participation): InboxReason
     case 'ParticipantLeft':
       return event.participant.actor === participant.actor ? 'REMOVED' : null
     case 'ConversationUpdated':
+    case 'ParticipantUpdated':
       return isOpenAt(participant.windows, event.seq) ? 'UPDATED' : null
     case 'TurnAppended':
     case 'TurnCommitted':
       return isOpenAt(participant.windows, event.seq) && sees(participant, event.turn) ? 'APPENDED' : null
     case 'TurnSuperseded':
       return sees(participant, event.by) ? 'UPDATED' : null
+    case 'TurnUpdated':
+      return isVisible(participant, event) ? 'UPDATED' : null
     default:
       return null
   }

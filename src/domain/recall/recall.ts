@@ -9,7 +9,8 @@ import { readScope } from '../../store/sql/recall/read-scope.ts'
 import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
 import { versionKey } from '../../store/vector-search.ts'
 import type { RecallDeps } from './deps.ts'
-import { between, id, metadata, name, parse, share, text, time } from '../input.ts'
+import { between, id, name, parse, share, text, time } from '../input.ts'
+import { metadataFilter } from '../metadata-filter.ts'
 import type { Turn } from '../turn/turn.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { recallFacts } from './facts.ts'
@@ -59,7 +60,7 @@ const recallInput = z.object({
   roles: z.array(z.enum(Role)).nullish(),
   createdAfter: time.nullish(),
   createdBefore: time.nullish(),
-  metadata: metadata.nullish(),
+  metadata: metadataFilter.nullish(),
   neighbours: between(0, MAX_NEIGHBOURS).nullish(),
   maxTokens: z.int().min(1, 'must be at least 1').nullish(),
   as: name.nullish(),
@@ -178,12 +179,12 @@ async function search(
   // Skip the fact search if the conversation has no facts. The other scopes also contain facts without a conversation.
   const searchesFacts =
     kinds.has('FACT') && (scope !== 'CONVERSATION' || conversations.some(({ hasFacts }) => hasFacts))
-  const { actors, roles, createdAfter: since, createdBefore: until, metadata: contained } = given
+  const { actors, roles, createdAfter: since, createdBefore: until, metadata } = given
   const request: SearchRequest = {
     terms: toTerms(query),
     vector,
     limit,
-    filter: { actors, roles, since, until, metadata: contained, writtenBy },
+    filter: { actors, roles, since, until, metadata, writtenBy },
   }
   if (request.terms.size === 0 && vector === null) return { ranked: [], vectorSearch: 'NONE', readAt }
   const [turns, facts, summaries] = await Promise.all([

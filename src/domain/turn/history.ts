@@ -18,6 +18,7 @@ const turnFilter = z.object({
   roles: z.array(z.enum(Role)).nullish(),
   createdAfter: time.nullish(),
   createdBefore: time.nullish(),
+  pinned: z.boolean().nullish(),
   sinceSeq: count.nullish(),
 })
 export type TurnFilter = z.input<typeof turnFilter>
@@ -108,6 +109,7 @@ export async function pageOfTurns(
     roles: filter.roles,
     createdAfter: filter.createdAfter,
     createdBefore: filter.createdBefore,
+    pinned: filter.pinned,
   })
   await withTextSoFar(
     deps,

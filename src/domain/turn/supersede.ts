@@ -4,9 +4,8 @@
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
-import { lockJournal, writeEntry } from '../../store/sql/event/write-entry.ts'
+import { writeEntry } from '../../store/sql/event/write-entry.ts'
 import type { Prisma } from '../../store/generated/client.ts'
-import type { ConversationVisibility } from '../../store/generated/enums.ts'
 import type { ToolResultRef } from '../../store/sql/turn/append-turns.ts'
 import { findCalls, type FoundCall } from '../../store/sql/turn/find-calls.ts'
 import { withTransaction } from '../../store/tx.ts'
@@ -20,6 +19,7 @@ import { salted } from '../../text/term-hash.ts'
 import { clientIdInUse, notInView } from './append-refusal.ts'
 import { contentGiven, importTime } from './append.ts'
 import { turnVersionInput } from './turn-input.ts'
+import { lockConversationOf, type LockedConversation } from './lock-turn.ts'
 import { digest, linkResults, partsOf, type Content } from './content.ts'
 import { refusalOf, type OlderVersion } from './supersede-check.ts'
 import { resultProblem } from './tool-results.ts'
@@ -54,20 +54,6 @@ type Edit = {
   content: Content
   /** Digest of the request; null without a clientId. */
   clientHash: string | null
-}
-
-/** A conversation whose journal the transaction has locked. */
-type LockedConversation = { conversationId: string; salt: number; visibility: ConversationVisibility }
-
-/** Finds the turn's conversation and locks it, if the author sees it. @throws NotFound */
-async function lockConversationOf(tx: Tx, author: Viewer, turnId: string): Promise<LockedConversation> {
-  const found = await tx.turn.findFirst({
-    where: { id: turnId, conversation: { tenant: author.tenant } },
-    select: { conversationId: true },
-  })
-  const head = found && (await lockJournal(tx, author, found.conversationId))
-  if (!head) throw new NotFound('turn', turnId)
-  return { conversationId: found.conversationId, salt: head.salt, visibility: head.visibility }
 }
 
 /**
@@ -169,6 +155,7 @@ async function writeVersion(
   const own = { turnId: newer, callPosition: older.position }
   const { parts, answered } = linkResults(content.parts, content.results, calls, own)
   const { terms, cues } = indexEntry(actor, content.text)
+  const pinned = turn.pinned === undefined ? older.pinned : (turn.pinned ?? false)
   const seq = await writeEntry(tx, conversationId, 'SUPERSEDED', { turnId: newer })
   await tx.turn.create({
     data: {
@@ -190,7 +177,7 @@ async function writeVersion(
       traceId: turn.traceId,
       citations: turn.citations?.length ? turn.citations : undefined,
       replyToId: turn.replyToId === undefined ? older.replyToId : turn.replyToId,
-      pinned: turn.pinned === undefined ? older.pinned : (turn.pinned ?? false),
+      pinned,
       metadata: (turn.metadata === undefined ? older.metadata : (turn.metadata as object | null)) ?? undefined,
       clientId: turn.clientId,
       clientHash,
@@ -202,6 +189,10 @@ async function writeVersion(
     },
   })
   await tx.turn.update({ where: { id: older.id }, data: { supersededBy: newer } })
+  if (pinned !== older.pinned) {
+    // All versions of a turn have the same value; see pin.ts.
+    await tx.turn.updateMany({ where: { conversationId, position: older.position }, data: { pinned } })
+  }
   if (content.calls.length > 0) {
     await tx.toolCall.createMany({ data: content.calls.map((call) => ({ conversationId, ...call, turnId: newer })) })
   }

@@ -149,6 +149,26 @@ describe.each(backends)('a context on $name', (backend) => {
     expect(context.tokenCount).toBeLessThanOrEqual(700)
   })
 
+  it('keeps a pinned turn that a summary covers, unless the strategy is SUMMARIZATION', async () => {
+    const tenant = world.tenant()
+    const conversationId = await conversationWith(tenant, null)
+    await tenant.append(conversationId, 'owner', 'Answer in rhymes.', { role: 'SYSTEM' })
+    await tenant.append(conversationId, 'ada', 'My name is Ada.', { pinned: true })
+    await tenant.append(conversationId, 'ada', 'Bot, you are late.', { pinned: true, audience: ['bot', 'owner'] })
+    await fill(tenant, conversationId, 1, 60)
+    await summarize(world.deps, tenant.as('owner'), { conversationId })
+    await fill(tenant, conversationId, 61, 64)
+    const pinnedWith = async (strategy: BuildContextInput['strategy']) =>
+      (await build(tenant, conversationId, { strategy, tokenBudget: 700 })).messages
+        .filter(({ kind }) => kind === 'PINNED')
+        .map(({ content }) => content)
+    const [instruction, publicTurn, privateTurn] = ['Answer in rhymes.', 'My name is Ada.', 'Bot, you are late.']
+    for (const strategy of ['SIMPLE', 'HYBRID', undefined] as const) {
+      expect(await pinnedWith(strategy)).toEqual([instruction, publicTurn, privateTurn])
+    }
+    expect(await pinnedWith('SUMMARIZATION')).toEqual([instruction, privateTurn])
+  })
+
   it('fails if the mandatory parts exceed the budget, and names a sufficient budget', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)

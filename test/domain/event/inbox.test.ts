@@ -20,6 +20,7 @@ import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { InvalidInput } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
+import { isLong } from '../../support/long.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { range } from '../../support/reading.ts'
 import { entry, joined, participantRow, turnRow } from '../../support/entries.ts'
@@ -147,49 +148,53 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       ])
     })
 
-    it(`for at most ${MAX_UNREAD_CONVERSATIONS} conversations, page by page, with the changes made meanwhile after them`, async () => {
-      const count = MAX_UNREAD_CONVERSATIONS + 5
-      const conversations: string[] = []
-      for (const from of range(0, count / 67 - 1)) {
-        const created = await Promise.all(range(1, 67).map((n) => titled(`${from}.${n}`, ['ada', 'bob'])))
-        await Promise.all(created.map(({ id }) => say(id, 'ada')))
-        conversations.push(...created.map(({ id }) => id))
-      }
-      expect(conversations).toHaveLength(count)
-      const reading = vi.spyOn(other.deps.reads.pool, 'query')
-      const inbox = await readInbox(other.deps, ada, { as: 'bob' })
-      inboxes.push(inbox)
-      const received = [(await inbox.next()).value as InboxEvent]
-      // Background work may use the same connections.
-      const pages = reading.mock.calls.filter(
-        ([call]) => (call as unknown as QueryConfig).name === 'read-unread-conversations',
-      )
-      expect(pages).toHaveLength(1)
-      // Its entry moves it out of the pages that are still to be read.
-      await say(conversations[0]!, 'ada')
-      const lastId = (await titled('last', ['bob'])).id
-      while (received.at(-1)!.conversationId !== lastId) received.push((await inbox.next()).value)
-      reading.mockRestore()
-      const unread = received.filter(({ reason }) => reason === 'UNREAD')
-      expect(received.slice(0, MAX_UNREAD_CONVERSATIONS)).toEqual(unread)
-      expect(unread.map(({ at }) => at.getTime())).toEqual(unread.map(({ at }) => at.getTime()).sort((x, y) => y - x))
-      expect(new Set(unread.map(({ conversationId }) => conversationId)).size).toBe(MAX_UNREAD_CONVERSATIONS)
-      const failing = await readInbox(other.deps, ada, { as: 'bob' })
-      const failure = vi.spyOn(other.deps.reads.pool, 'query').mockImplementation(() => {
-        throw new Error('The database is down.')
-      })
-      await expect(
-        (async () => {
-          for await (const { reason } of failing) expect(reason).toBe('UNREAD')
-        })(),
-      ).rejects.toThrow('The database is down.')
-      failure.mockRestore()
-      expect(await failing.next()).toEqual({ done: true, value: undefined })
-      expect(received.slice(MAX_UNREAD_CONVERSATIONS)).toMatchObject([
-        { conversationId: conversations[0], reason: 'APPENDED' },
-        { conversationId: lastId, reason: 'ADDED' },
-      ])
-    }, 60_000)
+    it.runIf(isLong)(
+      `for at most ${MAX_UNREAD_CONVERSATIONS} conversations, page by page, with the changes made meanwhile after them`,
+      async () => {
+        const count = MAX_UNREAD_CONVERSATIONS + 5
+        const conversations: string[] = []
+        for (const from of range(0, count / 67 - 1)) {
+          const created = await Promise.all(range(1, 67).map((n) => titled(`${from}.${n}`, ['ada', 'bob'])))
+          await Promise.all(created.map(({ id }) => say(id, 'ada')))
+          conversations.push(...created.map(({ id }) => id))
+        }
+        expect(conversations).toHaveLength(count)
+        const reading = vi.spyOn(other.deps.reads.pool, 'query')
+        const inbox = await readInbox(other.deps, ada, { as: 'bob' })
+        inboxes.push(inbox)
+        const received = [(await inbox.next()).value as InboxEvent]
+        // Background work may use the same connections.
+        const pages = reading.mock.calls.filter(
+          ([call]) => (call as unknown as QueryConfig).name === 'read-unread-conversations',
+        )
+        expect(pages).toHaveLength(1)
+        // Its entry moves it out of the pages that are still to be read.
+        await say(conversations[0]!, 'ada')
+        const lastId = (await titled('last', ['bob'])).id
+        while (received.at(-1)!.conversationId !== lastId) received.push((await inbox.next()).value)
+        reading.mockRestore()
+        const unread = received.filter(({ reason }) => reason === 'UNREAD')
+        expect(received.slice(0, MAX_UNREAD_CONVERSATIONS)).toEqual(unread)
+        expect(unread.map(({ at }) => at.getTime())).toEqual(unread.map(({ at }) => at.getTime()).sort((x, y) => y - x))
+        expect(new Set(unread.map(({ conversationId }) => conversationId)).size).toBe(MAX_UNREAD_CONVERSATIONS)
+        const failing = await readInbox(other.deps, ada, { as: 'bob' })
+        const failure = vi.spyOn(other.deps.reads.pool, 'query').mockImplementation(() => {
+          throw new Error('The database is down.')
+        })
+        await expect(
+          (async () => {
+            for await (const { reason } of failing) expect(reason).toBe('UNREAD')
+          })(),
+        ).rejects.toThrow('The database is down.')
+        failure.mockRestore()
+        expect(await failing.next()).toEqual({ done: true, value: undefined })
+        expect(received.slice(MAX_UNREAD_CONVERSATIONS)).toMatchObject([
+          { conversationId: conversations[0], reason: 'APPENDED' },
+          { conversationId: lastId, reason: 'ADDED' },
+        ])
+      },
+      60_000,
+    )
 
     it('and fails if the conversations cannot be read', async () => {
       const reading = vi.spyOn(other.deps.reads.pool, 'query').mockImplementation(() => {

@@ -120,10 +120,18 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     const facts = (more: Partial<RecallInput>) => found('figs', { kinds: ['FACT'], ...more })
     expect(await facts({ createdAfter: day(2) })).toEqual(['Bob likes figs'])
     expect(await facts({ createdBefore: day(3) })).toEqual(['Ada likes figs'])
-    for (const filter of [{ actors: ['ada'] }, { roles: ['USER' as const] }, { metadata: { topic: 'food' } }]) {
+    for (const filter of [
+      { actors: ['ada'] },
+      { roles: ['USER' as const] },
+      { metadata: [{ path: ['topic'], value: { equals: 'food' } }] },
+    ]) {
       expect(await facts(filter)).toEqual(['Ada likes figs'])
     }
-    for (const filter of [{ actors: ['bob'] }, { roles: [] }, { metadata: { topic: 'x' } }]) {
+    for (const filter of [
+      { actors: ['bob'] },
+      { roles: [] },
+      { metadata: [{ path: ['topic'], value: { equals: 'x' } }] },
+    ]) {
       expect(await facts(filter)).toEqual([])
     }
     expect(await facts({ maxTokens: old!.tokenCount })).toHaveLength(1)

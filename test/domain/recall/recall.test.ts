@@ -143,7 +143,9 @@ describe.each(backends)('recall, on $name', (backend) => {
       expect(await found('apple', { actors: ['bob'] })).toHaveLength(2)
       expect(await found('apple', { roles: ['ASSISTANT'] })).toEqual(['apple two'])
       expect(await found('apple', { createdAfter: day(2), createdBefore: day(3) })).toEqual(['apple two'])
-      expect(await found('apple', { metadata: { tags: ['b'] } })).toEqual(['apple three'])
+      expect(await found('apple', { metadata: [{ path: ['tags'], value: { contains: 'b' } }] })).toEqual([
+        'apple three',
+      ])
       expect(await found('apple', { actors: [] })).toEqual([])
       expect(await found('apple', { kinds: [] })).toEqual([])
     })

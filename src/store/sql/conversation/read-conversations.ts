@@ -4,7 +4,9 @@
 
 import type { Pool } from 'pg'
 import type { CompactionStrategy, ConversationVisibility } from '../../generated/enums.ts'
+import { metadataMatchesByIndex, type MetadataConditions } from '../metadata.ts'
 import { containing, empty, join, parameter, raw, sql, type Sql } from '../sql.ts'
+import { hasUnread } from '../turn/unread.ts'
 import {
   among,
   conversationVisible,
@@ -110,8 +112,10 @@ type ConversationList = {
   agentName?: string | null
   /** Only conversations with this current participant. */
   participant?: string | null
-  /** Only conversations whose metadata contains this object. */
-  metadata?: Record<string, unknown> | null
+  /** Only conversations whose metadata meets these conditions. */
+  metadata?: MetadataConditions | null
+  /** Only conversations that have, or do not have, turns that the viewer has not read. */
+  hasUnread?: boolean | null
   updatedBefore?: Date | null
   updatedAfter?: Date | null
   /** Text that the title must contain, ignoring case. */
@@ -148,7 +152,8 @@ export async function listConversations(
     (actor) => sql`EXISTS (SELECT FROM participant m WHERE m.conversation_id = c.id
                                                    AND m.actor = ${actor}::text AND m.left_at IS NULL)`,
   )
-  filterBy(list.metadata, (metadata) => sql`c.metadata @> ${JSON.stringify(metadata)}::jsonb`)
+  filterBy(list.metadata, (metadata) => metadataMatchesByIndex('c.metadata', metadata))
+  filterBy(list.hasUnread, (isUnread) => (isUnread ? hasUnread('p', 'j') : sql`${hasUnread('p', 'j')} IS NOT TRUE`))
   filterBy(list.updatedBefore, (time) => sql`j.updated_at < ${time}::timestamptz`)
   filterBy(list.updatedAfter, (time) => sql`j.updated_at >= ${time}::timestamptz`)
   filterBy(list.search || null, (search) => sql`c.title ILIKE ${containing(search)}::text`)

@@ -2,6 +2,7 @@
 // that the viewer sees.
 
 import type { SearchFilter } from '../../vector-search.ts'
+import { metadataMatches, printConditions } from '../metadata.ts'
 import { parameter, raw, sql, type Bound, type Sql } from '../sql.ts'
 import { newest, views, visible, type BoundViewer } from '../visible.ts'
 
@@ -11,7 +12,7 @@ export type BoundFilter = {
   roles: Bound<readonly string[] | null>
   since: Bound<Date | null>
   until: Bound<Date | null>
-  /** JSON. */
+  /** Printed conditions. */
   metadata: Bound<string | null>
   writtenBy: Bound<Date | null>
 }
@@ -21,7 +22,7 @@ export const filterOf = ({ actors, roles, since, until, metadata, writtenBy }: S
   roles: roles ?? null,
   since: since ?? null,
   until: until ?? null,
-  metadata: metadata ? JSON.stringify(metadata) : null,
+  metadata: printConditions(metadata),
   writtenBy: writtenBy ?? null,
 })
 
@@ -47,7 +48,7 @@ export const hasConditions = (filter: SearchFilter): boolean => filterValues(fil
 export const matchesAuthor = ({ actors, roles, metadata }: BoundFilter, t = 't'): Sql => sql`(
   (${actors}::text[] IS NULL OR ${raw(t)}.actor = ANY (${actors}::text[]))
   AND (${roles}::role[] IS NULL OR ${raw(t)}.role = ANY (${roles}::role[]))
-  AND (${metadata}::jsonb IS NULL OR ${raw(t)}.metadata @> ${metadata}::jsonb))`
+  AND ${metadataMatches(`${t}.metadata`, metadata)})`
 
 /** Whether the first version of turn `t` was written by that time. Uses the primary key of entry. */
 const matchesWriting = ({ writtenBy }: BoundFilter, t: string): Sql => sql`(

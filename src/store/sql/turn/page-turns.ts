@@ -5,7 +5,7 @@
 import type { Pool } from 'pg'
 import type { Role } from '../../generated/enums.ts'
 import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
-import { parameter, raw, sql } from '../sql.ts'
+import { empty, parameter, raw, sql, type Sql } from '../sql.ts'
 import { among, howMany, newest, VIEWER, views, visible, type HowMany } from '../visible.ts'
 
 /** A version's place in the order of a transcript: by position, then by seq. */
@@ -30,6 +30,7 @@ type TurnPage = {
   /** Only turns created in [createdAfter, createdBefore). */
   createdAfter?: Date | null
   createdBefore?: Date | null
+  pinned?: boolean | null
   /** Only versions with a seq greater than this, and those in `closedIds`. */
   sinceSeq?: number | null
   /** Ids of versions that `sinceSeq` does not exclude (read-changes-since.ts). */
@@ -48,7 +49,7 @@ const SIZE = `octet_length(t.text) + coalesce(pg_column_size(t.metadata), 0) + c
 
 // The CASE is for the planner. Without it, the planner expects almost no turn to match, so it would read and sort whole
 // conversations. With it, the planner expects half of the turns to match, so it reads the index until the page is full.
-const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany) =>
+const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany, only: Sql = empty) =>
   sql`
   SELECT ${SELECTED_COLUMNS}, t.total > $15::integer
   FROM (${views(VIEWER, among(parameter(3), conversationIds))}) v
@@ -59,13 +60,14 @@ const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany) =>
       SELECT ${TURN_COLUMNS}, least(${raw(SIZE)}, $15::integer) AS bytes
       FROM turn t
       WHERE t.conversation_id = v.id
-        AND (t.root_seq, t.seq) > ($5::integer, $6::integer) AND (t.root_seq, t.seq) < ($7::integer, $8::integer)
+        AND (t.root_seq, t.seq) > ($5::integer, $6::integer) AND (t.root_seq, t.seq) < ($7::integer, $8::integer) ${only}
         AND CASE WHEN ${visible()}
           AND ($9::boolean OR ${newest()})
           AND ($10::text[] IS NULL OR t.actor = ANY ($10::text[]))
           AND ($11::role[] IS NULL OR t.role = ANY ($11::role[]))
           AND ($12::timestamptz IS NULL OR t.created_at >= $12::timestamptz)
           AND ($13::timestamptz IS NULL OR t.created_at < $13::timestamptz)
+          AND ($17::boolean IS NULL OR t.pinned = $17::boolean)
           AND ($14::integer IS NULL OR t.seq > $14::integer OR t.id = ANY ($16::text[]))
         THEN true ELSE false END
       ORDER BY t.root_seq ${raw(direction)}, t.seq ${raw(direction)}
@@ -83,6 +85,11 @@ const STATEMENTS = {
     many: { name: 'page-turns-from-newest', text: statement('DESC', 'many') },
   },
 }
+// The condition uses the partial index turn_pinned, so that other turns are not read.
+const PINNED = {
+  oldest: { name: 'page-pinned-turns-from-oldest', text: statement('ASC', 'many', raw('AND t.pinned')) },
+  newest: { name: 'page-pinned-turns-from-newest', text: statement('DESC', 'many', raw('AND t.pinned')) },
+}
 
 /** `isCut`: whether `maxBytes` excluded turns that `limit` would have included. */
 export type TurnsRead = { turns: TurnRow[]; isCut: boolean }
@@ -99,7 +106,7 @@ export async function pageTurns(
 ): Promise<Map<string, TurnsRead>> {
   const { rows } = await pool.query<unknown[]>({
     rowMode: 'array',
-    ...STATEMENTS[page.from][howMany(conversationIds)],
+    ...(page.pinned ? PINNED[page.from] : STATEMENTS[page.from][howMany(conversationIds)]),
     values: [
       viewer.tenant,
       viewer.actor,
@@ -117,6 +124,7 @@ export async function pageTurns(
       page.sinceSeq ?? null,
       page.maxBytes,
       page.closedIds ?? null,
+      page.pinned ?? null,
     ],
   })
   const pages = new Map<string, TurnsRead>()

@@ -1,0 +1,72 @@
+// Pins and unpins turns. Contexts include pinned turns regardless of their age. A pin belongs to the turn, not to a
+// version: all versions of a turn have the same value of `pinned`, also after an edit.
+
+import { z } from 'zod'
+import { Conflict, NotFound } from '../../errors.ts'
+import { writeEntry } from '../../store/sql/event/write-entry.ts'
+import { withTransaction } from '../../store/tx.ts'
+import { requireMembership } from '../authorize.ts'
+import { id, name, parse } from '../input.ts'
+import type { Platform } from '../platform.ts'
+import { announceEntries } from '../publisher.ts'
+import { actAs, sees, viewIn, type Viewer } from '../view.ts'
+import { lockConversationOf } from './lock-turn.ts'
+import { getPreviousVersions, getTurns, type Turn } from './turn.ts'
+
+const pinTurnInput = z.object({ turnId: id('turn'), as: name.nullish() })
+export type PinTurnInput = z.input<typeof pinTurnInput>
+
+/** The turn after pinTurn or unpinTurn. */
+export type Pinned = {
+  /** The newest version that the actor sees. */
+  turn: Turn
+  /** Whether the call changed the turn. False if it already was as requested. */
+  changed: boolean
+}
+
+/**
+ * Pins a turn, given by the id of any version. A turn that is pinned already is returned as it is. Any present participant
+ * that sees the turn may pin it.
+ * @throws InvalidInput @throws NotFound if the actor does not see the version
+ * @throws NotAllowed if the actor is not in the conversation
+ * @throws Conflict if the turn was erased
+ */
+export const pinTurn = (deps: Platform, principal: Viewer, input: PinTurnInput): Promise<Pinned> =>
+  setPinned(deps, principal, input, true)
+
+/** Unpins a turn. Throws in the same cases as pinTurn. */
+export const unpinTurn = (deps: Platform, principal: Viewer, input: PinTurnInput): Promise<Pinned> =>
+  setPinned(deps, principal, input, false)
+
+async function setPinned(deps: Platform, principal: Viewer, input: PinTurnInput, pinned: boolean): Promise<Pinned> {
+  const { turnId, as } = parse(pinTurnInput, input)
+  const viewer = actAs(principal, as)
+  const { newestId, changed } = await withTransaction(deps.db, async (tx, afterCommit) => {
+    const { conversationId, visibility } = await lockConversationOf(tx, viewer, turnId)
+    const key = { conversationId_actor: { conversationId, actor: viewer.actor } }
+    const view = viewIn(visibility, await tx.participant.findUnique({ where: key }))
+    const { position, seq, status, audience } = await tx.turn.findUniqueOrThrow({ where: { id: turnId } })
+    // Prisma reads a null audience as an empty list.
+    const isVisible = sees(view, { position, seq, audience: audience.length > 0 ? audience : null })
+    if (!isVisible) throw new NotFound('turn', turnId)
+    await requireMembership(tx, viewer.actor, conversationId)
+    if (status === 'ERASED') throw new Conflict(`Turn ${turnId} was erased. Append a new turn.`)
+    const newest = await tx.turn.findFirstOrThrow({ where: { conversationId, position }, orderBy: { seq: 'desc' } })
+    const { count } = await tx.turn.updateMany({
+      where: { conversationId, position, pinned: !pinned },
+      data: { pinned },
+    })
+    if (count > 0) {
+      const entry = await writeEntry(tx, conversationId, 'UPDATED', { turnId: newest.id })
+      const { tenant } = viewer
+      afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first: entry, last: entry }]))
+    }
+    return { newestId: newest.id, changed: count > 0 }
+  })
+  const turn =
+    (await getTurns(deps, viewer, [newestId])).get(newestId)
+    ?? (await getPreviousVersions(deps, viewer, [newestId])).get(newestId)
+  // The conversation may have been deleted after the commit.
+  if (!turn) throw new NotFound('turn', turnId)
+  return { turn, changed }
+}

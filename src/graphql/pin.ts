@@ -1,0 +1,65 @@
+// The mutations that pin and unpin turns.
+
+import { pinTurn, unpinTurn, type Pinned } from '../domain/turn/pin.ts'
+import { actAs } from '../domain/view.ts'
+import { Conflict, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { builder, type InputFieldBuilder } from './builder.ts'
+import { readFor } from './inherited-view.ts'
+import type { RequestContext } from './request.ts'
+import { orErrors, payload } from './result.ts'
+
+const pinFields = (t: InputFieldBuilder) => ({
+  turnId: t.id({ required: true, description: 'Id of any version of the turn.' }),
+  as: t.string({ description: 'Actor that acts; must be a present participant. Defaults to the viewer.' }),
+})
+
+const pinPayload = (verb: 'PinTurn' | 'UnpinTurn') =>
+  payload<Pinned>(verb).implement({
+    description: `Result of ${verb === 'PinTurn' ? 'pinTurn' : 'unpinTurn'}.`,
+    fields: (t) => ({
+      turn: t.expose('turn', {
+        type: 'Turn',
+        description: 'Newest version of the turn in the view of the actor, after the change.',
+      }),
+      changed: t.exposeBoolean('changed', {
+        description: 'Whether the call changed the turn. False if it already was as requested.',
+      }),
+    }),
+  })
+
+const readAs = (context: RequestContext, as: string | null | undefined, pinned: Pinned) =>
+  readFor(context, actAs(context.viewer, as), pinned, ({ turn }) => [turn])
+
+const PinTurnInput = builder.inputType('PinTurnInput', {
+  description: 'Turn to pin, and the actor that pins it.',
+  fields: pinFields,
+})
+
+builder.mutationField('pinTurn', (t) =>
+  t.field({
+    type: pinPayload('PinTurn'),
+    description:
+      'Pins a turn, so that contexts include it regardless of its age, as far as the budget allows. Any present '
+      + 'participant that sees the turn may pin it. Edits keep the pin. Subscribers receive TurnUpdated.',
+    errors: orErrors('PinTurn', [InvalidInput, NotFound, NotAllowed, Conflict]),
+    args: { input: t.arg({ type: PinTurnInput, required: true, description: 'Turn to pin.' }) },
+    resolve: async (_, { input }, context) =>
+      readAs(context, input.as, await pinTurn(context.deps, context.viewer, input)),
+  }),
+)
+
+const UnpinTurnInput = builder.inputType('UnpinTurnInput', {
+  description: 'Turn to unpin, and the actor that unpins it.',
+  fields: pinFields,
+})
+
+builder.mutationField('unpinTurn', (t) =>
+  t.field({
+    type: pinPayload('UnpinTurn'),
+    description: 'Removes the pin of a turn. Any present participant that sees the turn may do this, as with pinTurn.',
+    errors: orErrors('UnpinTurn', [InvalidInput, NotFound, NotAllowed, Conflict]),
+    args: { input: t.arg({ type: UnpinTurnInput, required: true, description: 'Turn to unpin.' }) },
+    resolve: async (_, { input }, context) =>
+      readAs(context, input.as, await unpinTurn(context.deps, context.viewer, input)),
+  }),
+)
