@@ -56,7 +56,7 @@ async function checkSchema(): Promise<void> {
   ])
   await runTool('graphql-codegen', 'compiles the documents', 'graphql-codegen', ['--config', 'codegen.ts'])
   await runTool('relay-compiler', 'compiles the documents', 'relay-compiler', [])
-  await runTool('documents', 'contain the recipes', 'tsx', ['prepare.ts'])
+  await runTool('recipes', 'are in the documents', 'tsx', ['prepare.ts'])
   await runTool('gql.tada', 'finds no problem', 'gql.tada', ['check', '--fail-on-warn', '-c', 'urql/tsconfig.json'])
   await runTool('TypeScript', 'accepts programs and recipes', 'tsc', ['--noEmit'])
   const linted = ['schema.graphql', 'test/clients/{apollo,urql,relay}/*.ts']

@@ -74,7 +74,7 @@ const directivesOfRelay = print({
     readFileSync(path('node_modules/relay-compiler/relay-extensions.graphql'), 'utf8'),
   ).definitions.filter(
     ({ kind, name }) =>
-      kind === Kind.DIRECTIVE_DEFINITION && ['alias', 'appendEdge', 'connection'].includes(name.value),
+      kind === Kind.DIRECTIVE_DEFINITION && ['alias', 'appendEdge', 'connection', 'refetchable'].includes(name.value),
   ),
 })
 

@@ -1,5 +1,5 @@
-// Relay with artifacts of relay-compiler: a union of results, pages with @connection, an edge appended by a mutation,
-// and a store that a subscription keeps current.
+// Relay with artifacts of relay-compiler: a union of results, pages with @connection and @refetchable, an edge appended
+// by a mutation, and a store that a subscription keeps current.
 
 import assert from 'node:assert/strict'
 import {
@@ -7,7 +7,9 @@ import {
   ConnectionHandler,
   createOperationDescriptor,
   fetchQuery,
+  getFragment,
   getRequest,
+  getSingularSelector,
   graphql,
   requestSubscription,
   type GraphQLTaggedNode,
@@ -18,6 +20,8 @@ import type { programAppendTurnMutation } from '../generated/relay/programAppend
 import type { programConversationsQuery } from '../generated/relay/programConversationsQuery.graphql.ts'
 import type { programLiveSubscription } from '../generated/relay/programLiveSubscription.graphql.ts'
 import type { programRoomQuery } from '../generated/relay/programRoomQuery.graphql.ts'
+import type { program_turns$data, program_turns$key } from '../generated/relay/program_turns.graphql.ts'
+import programTurnsQuery from '../generated/relay/programTurnsQuery.graphql.ts'
 import { environment } from '../generated/recipes/relay.ts'
 import { socket } from '../generated/recipes/socket.ts'
 
@@ -92,17 +96,24 @@ const Room = graphql`
           presence
         }
       }
-      turns(first: $first, after: $after) @connection(key: "room_turns") {
-        edges {
-          node {
-            id
-            text
-          }
+      ...program_turns
+    }
+  }
+`
+
+const Turns = graphql`
+  fragment program_turns on Conversation @refetchable(queryName: "programTurnsQuery") {
+    id
+    turns(first: $first, after: $after) @connection(key: "room_turns") {
+      edges {
+        node {
+          id
+          text
         }
-        pageInfo {
-          hasNextPage
-          endCursor
-        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
       }
     }
   }
@@ -155,6 +166,14 @@ async function watch<T extends OperationType>(query: GraphQLTaggedNode, variable
   return () => data as T['response']
 }
 
+/** Returns a function that reads the current turns of a conversation, as usePaginationFragment does. */
+function watchTurns(conversation: program_turns$key) {
+  const selector = getSingularSelector(getFragment(Turns), conversation)!
+  let { data } = environment.lookup(selector)
+  environment.subscribe(environment.lookup(selector), (snapshot) => (data = snapshot.data))
+  return () => (data as program_turns$data).turns
+}
+
 type Input = programAppendTurnMutation['variables']['input']
 
 /** Appends a turn. Returns its description, or that of the error; the last line takes errors added later. */
@@ -191,16 +210,18 @@ await check('a typed union of results, with @oneOf and a default branch', async 
 
 const list = await watch<programConversationsQuery>(Conversations, { first: 2 })
 
-await check('pages of conversations and turns, joined by @connection', async () => {
+await check('pages of conversations and turns, joined by @connection and @refetchable', async () => {
   const { edges, pageInfo } = list().conversations
   assert.equal(edges.length, 2)
   await fetchQuery(environment, Conversations, { first: 2, after: pageInfo.endCursor }).toPromise()
   await until('the second page', () => list().conversations.edges.some(({ node }) => node.title === 'Conversation 1'))
 
   const room = await watch<programRoomQuery>(Room, { id: oldest!, first: 2 })
-  const texts = () => room().conversation!.turns.edges.map(({ node }) => node.text)
-  const after = room().conversation!.turns.pageInfo.endCursor
-  await fetchQuery(environment, Room, { id: oldest!, first: 2, after }).toPromise()
+  const turns = watchTurns(room().conversation!)
+  const texts = () => turns().edges.map(({ node }) => node.text)
+  assert.deepEqual(texts(), ['one', 'two'])
+  const after = turns().pageInfo.endCursor
+  await fetchQuery(environment, programTurnsQuery, { id: oldest!, first: 2, after }).toPromise()
   await until('all turns', () => texts().join() === 'one,two,three')
   const connection = ConnectionHandler.getConnectionID(oldest!, 'room_turns')
   await append({ conversationId: oldest!, turn: { role: 'USER', content: 'four' } }, [connection])
