@@ -82,7 +82,7 @@ builder.objectType('Participant', {
     }),
     unreadCount: t.int({
       description:
-        'Number of committed turns by others after `lastReadSeq` that both the participant and the viewer see. At most '
+        'Number of turns by others, committed after `lastReadSeq`, that both the participant and the viewer see. At most '
         + `${MAX_UNREAD.toLocaleString('en-US')}; further turns are not counted.`,
       extensions: PER_VIEWER,
       resolve: (participant, _, context) => loadUnreadCount(context, viewerOf(context, participant), participant),

@@ -293,6 +293,41 @@ describe.each(backends)('participants on $name', (backend) => {
       expect(await unread(tenant, conversationId, 'bob')).toBe(MAX_UNREAD)
     })
 
+    it('includes a turn that was opened before the read mark and committed after it, once, also edited', async () => {
+      const tenant = world.tenant()
+      const conversationId = await tenant.newConversation('ann', 'bob', 'eve')
+      const open = (audience?: string[]) =>
+        openTurn(world.deps, tenant.as('ann'), {
+          conversationId,
+          writerToken: WRITER,
+          turn: { role: 'ASSISTANT', audience },
+        })
+      const streaming = [await open(), await open(), await open(['eve'])].map(({ turn }) => turn)
+      await tenant.append(conversationId, 'ann', 'after them')
+      const counts = async () => [
+        await unread(tenant, conversationId, 'bob'),
+        await unread(tenant, conversationId, 'ann'),
+      ]
+      const readAll = async () => read(tenant, conversationId, 'bob', (await tenant.lastSeq(conversationId))!)
+      await readAll()
+      expect(await counts()).toEqual([0, 0])
+      for (const { id: turnId } of streaming) {
+        await appendDelta(world.deps, tenant.as('ann'), { writerToken: WRITER, turnId, text: 'slow' })
+      }
+      const [first, second, forEve] = streaming.map(({ id: turnId }) => ({ writerToken: WRITER, turnId }))
+      await commitTurn(world.deps, tenant.as('ann'), first!)
+      await abortTurn(world.deps, tenant.as('ann'), { ...second!, reason: 'no more' })
+      await commitTurn(world.deps, tenant.as('ann'), forEve!)
+      expect(await counts()).toEqual([1, 0])
+      await supersedeTurn(world.deps, tenant.as('ann'), {
+        turnId: first!.turnId,
+        turn: { role: 'ASSISTANT', content: 'edited' },
+      })
+      expect(await counts()).toEqual([1, 0])
+      await readAll()
+      expect(await counts()).toEqual([0, 0])
+    })
+
     it('is counted for many participants by several statements', async () => {
       const tenant = world.tenant()
       const actors = Array.from({ length: 250 }, (_, n) => `member ${n}`)

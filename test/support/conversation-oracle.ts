@@ -136,9 +136,14 @@ export function createConversationOracle() {
     /** Number of the participant's unread turns that are also in the viewer's view. */
     unread(viewer: string, participant: string): number {
       const { read } = members.get(participant)!
+      const isCommittedAfter = ({ position }: OracleTurn) =>
+        entries.some(({ seq, type, turn }) => type === 'TurnCommitted' && seq > read && turn!.position === position)
       return this.page(participant).filter(
         (turn) =>
-          turn.status === 'COMMITTED' && turn.actor !== participant && turn.position > read && sees(viewer, turn),
+          turn.status === 'COMMITTED'
+          && turn.actor !== participant
+          && (turn.position > read || isCommittedAfter(turn))
+          && sees(viewer, turn),
       ).length
     },
     events: (actor: string) =>

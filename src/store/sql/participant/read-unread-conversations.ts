@@ -3,7 +3,7 @@
 import type { Pool } from 'pg'
 import type { Viewer } from '../../viewer.ts'
 import { sql } from '../sql.ts'
-import { isUnread } from '../turn/unread.ts'
+import { unreadTurns } from '../turn/unread.ts'
 
 /** A conversation with unread turns; `at` is the time of its newest entry. */
 export type UnreadConversation = { conversationId: string; at: Date }
@@ -18,7 +18,7 @@ const READ_UNREAD = sql`
     WHERE p.actor = $2::text AND p.left_at IS NULL AND j.last_seq > p.last_read_seq
       AND ($3::timestamptz IS NULL OR (j.updated_at, j.conversation_id) < ($3::timestamptz, $4::text))
     ORDER BY j.updated_at DESC, j.conversation_id DESC OFFSET 0) p
-  WHERE EXISTS (SELECT FROM turn t WHERE ${isUnread()})
+  WHERE EXISTS (SELECT FROM ${unreadTurns()} t)
   LIMIT $5::integer`.text
 
 /**

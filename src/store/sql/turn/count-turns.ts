@@ -4,7 +4,7 @@
 
 import type { Pool } from 'pg'
 import { raw, sql, type Sql } from '../sql.ts'
-import { isUnread } from './unread.ts'
+import { unreadTurns } from './unread.ts'
 import { newest, VIEWER, views, visible, seesAllPublic } from '../visible.ts'
 
 export type TurnCount = { turnCount: number; tokenCount: number }
@@ -47,10 +47,10 @@ const COUNT_UNREAD = sql`
   CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = a.conversation_id'))}) v
   CROSS JOIN LATERAL (
     SELECT count(*)::integer AS unread FROM (
-    SELECT FROM turn t WHERE ${isUnread()} AND ${visible()} LIMIT $5::integer) t) u`.text
+    SELECT FROM ${unreadTurns()} t WHERE ${visible()} LIMIT $5::integer) t) u`.text
 
 /**
- * For each participant, the number of committed turns by other actors after the read mark, as far as both the
+ * For each participant, the number of committed turns by other actors that the participant has not read, as far as both the
  * participant and the viewer see them; counting stops at `limit`. Keyed by `participantKey`. Actors who were never
  * participants have no key.
  */
