@@ -10,7 +10,12 @@ import { NO_PAGE, type Page, type Paging } from '../domain/page.ts'
 import { countOfParticipants, pageOfParticipants } from '../domain/participant-page.ts'
 import { getFactPages, getFacts, type Fact, type FactsOfConversationArgs } from '../domain/fact/fact.ts'
 import { getFactSourcePages, type FactSource } from '../domain/fact/source.ts'
-import { getParticipantsByKey, getUnreadCounts, type Participant } from '../domain/participant.ts'
+import {
+  getParticipantMetadata,
+  getParticipantsByKey,
+  getUnreadCounts,
+  type Participant,
+} from '../domain/participant.ts'
 import { getPresence } from '../domain/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../domain/summary/history.ts'
 import { coveringSummaries, getSummaries, type Summary } from '../domain/summary/summary.ts'
@@ -173,6 +178,16 @@ const participants = inOrder<ParticipantKey, undefined, Participant | null>(
 /** The present or former participant; null for an actor who never joined. */
 export const loadParticipant = (context: RequestContext, participant: ParticipantKey) =>
   participants(context, participant, undefined)
+
+const participantMetadata = inOrder<ParticipantKey, undefined, Record<string, unknown>>(
+  'participant metadata',
+  getParticipantMetadata,
+  participantKey,
+)
+
+/** The metadata of the participant. */
+export const loadParticipantMetadata = (context: RequestContext, participant: ParticipantKey) =>
+  participantMetadata(context, participant, undefined)
 
 /** Number of turns by other actors that the participant has not read and that both it and the viewer see. */
 export const loadUnreadCount = (context: RequestContext, participant: ParticipantKey) =>

@@ -9,6 +9,7 @@ import {
   type Participant,
 } from '../domain/participant.ts'
 import { derivedId } from '../domain/derived-id.ts'
+import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { DEFAULT_PAGE_SIZE, type Page } from '../domain/page.ts'
 import { participantCursor } from '../domain/participant-page.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
@@ -30,7 +31,7 @@ export const ParticipantKindEnum = builder.enumType('ParticipantKind', {
   } as const,
 })
 
-const HistoryVisibilityEnum = builder.enumType('HistoryVisibility', {
+export const HistoryVisibilityEnum = builder.enumType('HistoryVisibility', {
   description: 'Part of the earlier history that a participant sees.',
   values: {
     ALL: { description: 'Whole history, except turns whose audience excludes the participant.' },
@@ -65,7 +66,9 @@ builder.objectType('Participant', {
     }),
     historyVisibility: t.expose('historyVisibility', {
       type: HistoryVisibilityEnum,
-      description: 'Part of the earlier history that the participant sees, as chosen when it joined last.',
+      description:
+        'Part of the earlier history that the participant sees, as chosen when it joined last, or by '
+        + 'updateParticipant.',
     }),
     joinedAt: t.expose('joinedAt', { type: 'DateTime', description: 'Time at which the participant joined last.' }),
     leftAt: t.expose('leftAt', {
@@ -169,11 +172,19 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
         'Part of the earlier history that the participant sees. Defaults to ALL. Takes effect on joining; ignored '
         + 'for a present participant.',
     }),
+    metadata: t.field({
+      type: 'JSON',
+      description:
+        `Application-defined metadata: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most `
+        + `${JSON_DEPTH} deep. Omit to keep the metadata of an existing participant.`,
+    }),
   }),
 })
 
 /** Defines the payload of a mutation that returns the participant that it changed. */
-export const participantPayload = (verb: 'AddParticipant' | 'RemoveParticipant' | 'MarkRead' | 'SetPresence') =>
+export const participantPayload = (
+  verb: 'AddParticipant' | 'UpdateParticipant' | 'RemoveParticipant' | 'MarkRead' | 'SetPresence',
+) =>
   payload<{ participant: Participant }>(verb).implement({
     description: 'The changed participant.',
     fields: (t) => ({
@@ -195,7 +206,7 @@ builder.mutationField('addParticipant', (t) =>
     type: participantPayload('AddParticipant'),
     description:
       'Adds an actor to a conversation, or adds a former participant again. For a present participant, only '
-      + `\`displayName\` is updated, if given. A conversation has at most ${MAX_PARTICIPANTS.toLocaleString('en-US')} `
+      + `\`displayName\` and \`metadata\` are updated, if given. A conversation has at most ${MAX_PARTICIPANTS.toLocaleString('en-US')} `
       + 'participants, including former ones.',
     errors: orErrors('AddParticipant', [InvalidInput, NotFound, NotAllowed, LimitReached]),
     args: { input: t.arg({ type: AddParticipantInput, required: true, description: 'Conversation and actor.' }) },

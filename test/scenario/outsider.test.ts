@@ -12,6 +12,7 @@ import { deleteConversation } from '../../src/domain/erasure/delete-conversation
 import { recordFacts } from '../../src/domain/fact/record.ts'
 import { newId, type Kind } from '../../src/domain/id.ts'
 import { addParticipant, removeParticipant } from '../../src/domain/participant.ts'
+import { updateParticipant } from '../../src/domain/update-participant.ts'
 import { appendDelta } from '../../src/domain/streaming-turn/stream.ts'
 import { summarize } from '../../src/domain/summary/compact.ts'
 import { openTurn } from '../../src/domain/turn/append.ts'
@@ -155,6 +156,12 @@ const cases: Record<string, Case> = {
       `conversationId: ${text(conversation)}, participant: { actor: "bob", displayName: "x" }`,
     ),
   ],
+  'Mutation.updateParticipant': ({ conversation }, actor) =>
+    ['bob', actor, 'nobody'].flatMap((each) =>
+      ['historyVisibility: ALL', 'displayName: "x", metadataPatch: { a: 1 }'].map((change) =>
+        mutation('updateParticipant', `conversationId: ${text(conversation)}, actor: ${text(each)}, ${change}`),
+      ),
+    ),
   'Mutation.removeParticipant': ({ conversation }) =>
     ['bob', 'nobody'].map((actor) =>
       mutation('removeParticipant', `conversationId: ${text(conversation)}, actor: ${text(actor)}`),
@@ -454,6 +461,7 @@ describe.each(backends.filter(({ name }) => name === 'postgres'))('a locked conv
     const calls = [
       tenant.append(id, 'eve', 'hello'),
       updateConversation(world.deps, tenant.as('eve'), { conversationId: id, title: 'taken' }),
+      updateParticipant(world.deps, tenant.as('eve'), { conversationId: id, actor: 'ann', displayName: 'taken' }),
       addParticipant(world.deps, tenant.as('eve'), { conversationId: id, participant: { actor: 'eve' } }),
       recordFacts(world.deps, tenant.as('eve'), {
         conversationId: id,
