@@ -40,7 +40,7 @@ async function createConversation(key: string): Promise<string> {
 const append = (conversationId: string, actor: string, content: string) =>
   ask(
     'mutation ($input: AppendTurnInput!) { appendTurn(input: $input) { ... on AppendTurnPayload { turn { seq } } } }',
-    { input: { conversationId, turn: { actor, role: 'USER', content } } },
+    { input: { conversationId, as: actor, turn: { role: 'USER', content } } },
   )
 
 /** Writes code to a file below node_modules, where it can import the repository's packages. Returns the file's path. */

@@ -15,7 +15,7 @@ import type { Tx } from '../store/db.ts'
 import { writeFirstParticipants } from '../store/sql/participant/write-first-participants.ts'
 import { withTransaction } from '../store/tx.ts'
 import type { Platform } from './platform.ts'
-import { mergePatch } from './merge-patch.ts'
+import { patchMetadata } from './merge-patch.ts'
 import { announceEntries } from './publisher.ts'
 import { lockConversation, requireMembership } from './authorize.ts'
 import { kindOf, newId } from './id.ts'
@@ -126,11 +126,12 @@ export async function createConversation(
     await writeFirstParticipants(
       tx,
       conversationId,
-      participants.map(({ actor, kind, displayName, historyVisibility }, index) => ({
+      participants.map(({ actor, kind, displayName, historyVisibility, metadata: data }, index) => ({
         actor,
         kind: kind ?? 'HUMAN',
         displayName: displayName ?? null,
         historyVisibility: historyVisibility ?? 'ALL',
+        metadata: data ?? {},
         windowStart: windowsAfterJoining([], historyVisibility ?? 'ALL', index + 1)[0]!,
       })),
     )
@@ -226,12 +227,6 @@ export type UpdateConversationInput = z.input<typeof updateConversationInput>
 const otherVersion = (version: number) =>
   new Conflict(`expectedVersion does not match: the conversation has version ${version}. Read it again, then decide.`)
 
-/** Returns the stored metadata with the patch merged into it. @throws InvalidInput if the result is too large */
-function patched(stored: unknown, patch: Record<string, unknown>): Record<string, unknown> {
-  const merged = mergePatch(stored as Record<string, unknown>, patch)
-  return parse(z.object({ metadataPatch: metadata }), { metadataPatch: merged }).metadataPatch
-}
-
 /**
  * Updates the given fields and returns the conversation. Null clears a field or restores its default. `metadata` replaces
  * the metadata as a whole; `metadataPatch` is merged into it (RFC 7396). Subscriptions of viewers who no longer see the
@@ -272,7 +267,7 @@ export async function updateConversation(
       data: {
         ...texts,
         owner,
-        metadata: (metadataPatch ? patched(stored.metadata, metadataPatch) : data === null ? {} : data) as
+        metadata: (metadataPatch ? patchMetadata(stored.metadata, metadataPatch) : data === null ? {} : data) as
           | Prisma.InputJsonObject
           | undefined,
         factExtraction: factExtraction === null ? false : factExtraction,

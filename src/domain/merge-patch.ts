@@ -1,4 +1,8 @@
-// JSON Merge Patch, RFC 7396. Pure.
+// JSON Merge Patch, RFC 7396, and the equality of JSON. Pure.
+
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { metadata, parse } from './input.ts'
 
 type JsonObject = Record<string, unknown>
 
@@ -19,3 +23,15 @@ export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
   }
   return Object.fromEntries(merged)
 }
+
+/** Returns the stored metadata with the patch merged into it. @throws InvalidInput if the result is too large */
+export function patchMetadata(stored: unknown, patch: JsonObject): JsonObject {
+  const merged = mergePatch(stored as JsonObject, patch)
+  return parse(z.object({ metadataPatch: metadata }), { metadataPatch: merged }).metadataPatch
+}
+
+// Objects from GraphQL literals have no prototype, which isDeepStrictEqual compares too.
+const plain = (json: unknown): unknown => JSON.parse(JSON.stringify(json))
+
+/** Whether two JSON values are equal. The order of keys does not matter. */
+export const isSameJson = (one: unknown, other: unknown): boolean => isDeepStrictEqual(plain(one), plain(other))

@@ -2,10 +2,12 @@
 
 import { z } from 'zod'
 import { InvalidInput, LimitReached, NotFound } from '../errors.ts'
+import type { Prisma } from '../store/generated/client.ts'
 import { HistoryVisibility, ParticipantKind } from '../store/generated/enums.ts'
 import { countUnread, participantKey } from '../store/sql/turn/count-turns.ts'
 import {
   readParticipants,
+  readParticipantMetadata,
   readParticipantsByKey,
   type ParticipantKey,
   type ParticipantRow,
@@ -15,8 +17,9 @@ import { withTransaction } from '../store/tx.ts'
 import { lockConversation, notParticipant, requireChange, requireConversation } from './authorize.ts'
 import type { Platform } from './platform.ts'
 import { announceEntries, announceRead } from './publisher.ts'
-import { count, id, name, parse, text } from './input.ts'
-import { actAs, type Viewer } from './view.ts'
+import { count, id, metadata, name, parse, text } from './input.ts'
+import { isSameJson } from './merge-patch.ts'
+import type { Viewer } from './view.ts'
 
 /** A participant without the columns that determine its view, which other viewers must not read. */
 export type Participant = Omit<ParticipantRow, 'windows' | 'addressed'>
@@ -37,6 +40,7 @@ export const participantInput = z.object({
   kind: z.enum(ParticipantKind).nullish(),
   displayName: text(200).nullish(),
   historyVisibility: z.enum(HistoryVisibility).nullish(),
+  metadata: metadata.nullish(),
 })
 
 /**
@@ -66,6 +70,16 @@ export async function getParticipantsByKey(
   return keys.map(({ conversationId, actor }) => byKey.get(participantKey(conversationId, actor)) ?? null)
 }
 
+/** Returns the metadata of the present or former participant of each key, in order; empty for an actor who never joined. */
+export async function getParticipantMetadata(
+  { pool }: Pick<Platform, 'pool'>,
+  viewer: Viewer,
+  keys: readonly ParticipantKey[],
+): Promise<Record<string, unknown>[]> {
+  const byKey = await readParticipantMetadata(pool, viewer, keys)
+  return keys.map(({ conversationId, actor }) => byKey.get(participantKey(conversationId, actor)) ?? {})
+}
+
 /** Returns a present or former participant; null for an actor who never joined. */
 async function getParticipant(
   deps: Platform,
@@ -78,7 +92,7 @@ async function getParticipant(
 }
 
 /** Reads a participant after a change. @throws NotFound if the conversation was deleted meanwhile */
-async function participantNow(
+export async function participantNow(
   deps: Platform,
   tenant: string,
   conversationId: string,
@@ -124,7 +138,7 @@ export type AddParticipantInput = z.input<typeof addParticipantInput>
 
 /**
  * Adds the actor to the conversation and returns the participant. For an actor who is already a participant, only
- * displayName is updated, if given.
+ * displayName and metadata are updated, if given.
  * @throws InvalidInput @throws NotFound @throws LimitReached if the conversation has MAX_PARTICIPANTS
  * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
  */
@@ -139,7 +153,9 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
     }
     const isPresent = existing !== null && existing.leftAt === null
     const displayName = given.displayName ?? existing?.displayName
-    if (isPresent && existing.displayName === (displayName ?? null)) return
+    const data = (given.metadata ?? existing?.metadata ?? {}) as Prisma.InputJsonObject
+    const isSame = existing?.displayName === (displayName ?? null) && isSameJson(data, existing.metadata)
+    if (isPresent && isSame) return
     const seq = await writeEntry(tx, conversationId, isPresent ? 'UPDATED' : 'JOINED', { actor: given.actor })
     const historyVisibility = given.historyVisibility ?? 'ALL'
     const joined = {
@@ -152,8 +168,8 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
     }
     await tx.participant.upsert({
       where: key,
-      create: { conversationId, actor: given.actor, displayName, ...joined },
-      update: isPresent ? { displayName } : { displayName, ...joined },
+      create: { conversationId, actor: given.actor, displayName, metadata: data, ...joined },
+      update: { displayName, metadata: data, ...(!isPresent && joined) },
     })
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
@@ -212,16 +228,15 @@ export async function participantIn(deps: Platform, viewer: Viewer, conversation
   throw notParticipant(viewer.actor)
 }
 
-const markReadInput = z.object({ conversationId: id('conversation'), seq: count, as: name.nullish() })
+const markReadInput = z.object({ conversationId: id('conversation'), seq: count })
 export type MarkReadInput = z.input<typeof markReadInput>
 
 /**
- * Marks entries up to `seq` as read and returns the participant. The read mark never moves back.
+ * Marks entries up to `seq` as read by the viewer and returns the participant. The read mark never moves back.
  * @throws InvalidInput if `seq` is greater than the journal's last seq @throws NotFound @throws NotAllowed
  */
-export async function markRead(deps: Platform, principal: Viewer, input: MarkReadInput): Promise<Participant> {
-  const { conversationId, seq, as } = parse(markReadInput, input)
-  const viewer = actAs(principal, as)
+export async function markRead(deps: Platform, viewer: Viewer, input: MarkReadInput): Promise<Participant> {
+  const { conversationId, seq } = parse(markReadInput, input)
   const participant = await participantIn(deps, viewer, conversationId)
   const last = await requireConversation(deps, viewer, conversationId)
   if (seq > last) throw InvalidInput.at('seq', `is ${seq}, but the newest entry of the conversation is ${last}`)

@@ -30,6 +30,7 @@ import './summary.ts'
 import './turn.ts'
 import './turn-event.ts'
 import './version.ts'
+import './update-participant.ts'
 import './viewer.ts'
 import { builder } from './builder.ts'
 

@@ -155,9 +155,9 @@ mutation Whisper {
 # 6. Read the conversation as another
 # participant: change \`as\`, and compare.
 query Read {
-  conversation(key: "welcome") {
+  conversation(key: "welcome", as: "scribe") {
     title
-    turns(last: 20, as: "scribe") {
+    turns(last: 20) {
       edges {
         cursor
         node { seq actor role text createdAt }

@@ -12,6 +12,7 @@ import { addParticipant, getUnreadCounts, markRead, removeParticipant } from '..
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
 import { openTurn } from '../../src/domain/turn/append.ts'
 import { countOfTurns, pageOfTurns } from '../../src/domain/turn/history.ts'
+import { updateParticipant } from '../../src/domain/update-participant.ts'
 import { pinTurn } from '../../src/domain/turn/pin.ts'
 import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import { getTurns } from '../../src/domain/turn/turn.ts'
@@ -160,6 +161,7 @@ const anyOp = fc.oneof(
   { weight: 1, arbitrary: fc.record({ op: fc.constantFrom('commit', 'abort'), pick }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('read'), actor, pick }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('pin'), actor, pick }) },
+  { weight: 2, arbitrary: fc.record({ op: fc.constant('history'), actor, history, pick }) },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('visibility'), pick }) },
 ) as fc.Arbitrary<Op>
 type Op = { op: string; actor: string; history: 'ALL' | 'SINCE_JOINED'; audience: string[] | null; pick: number }
@@ -308,6 +310,16 @@ describe.each(backends)('views on $name', (backend) => {
           turn: { role: 'USER', content: `${content} again` },
         })
         return oracle.supersede(turn, id, tokenCount)
+      }
+      case 'history': {
+        const participants = oracle.present()
+        const by = oracle.isMembersOnly ? participants[op.pick % participants.length] : 'owner'
+        if (by === undefined) return
+        const update = { conversationId, actor: op.actor, historyVisibility: op.history }
+        const updating = updateParticipant(deps, tenant.as(by), update)
+        if (!oracle.wasParticipant(op.actor)) return expect(updating).rejects.toThrow(NotFound)
+        expect((await updating).historyVisibility).toBe(op.history)
+        return oracle.setHistory(op.actor, op.history)
       }
       case 'pin': {
         const turn = oracle.turns[op.pick % oracle.turns.length]

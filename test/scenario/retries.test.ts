@@ -12,6 +12,7 @@ import { recordFacts, retractFact } from '../../src/domain/fact/record.ts'
 import { addParticipant, markRead, removeParticipant } from '../../src/domain/participant.ts'
 import { setPresence } from '../../src/domain/presence.ts'
 import { refreshUserProfile } from '../../src/domain/profile/refresh.ts'
+import { updateParticipant } from '../../src/domain/update-participant.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
 import { compact, summarize } from '../../src/domain/summary/compact.ts'
 import { appendTurn, appendTurns, openTurn } from '../../src/domain/turn/append.ts'
@@ -87,6 +88,16 @@ const ROWS: Record<string, Row> = {
       ({ ada, conversationId }) =>
       (deps) =>
         addParticipant(deps, ada, { conversationId, participant: { actor: 'eve', displayName: 'Eve' } }),
+    same: identical,
+  },
+  updateParticipant: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        updateParticipant(deps, ada, {
+          ...{ conversationId, actor: 'bob', displayName: 'Bob', historyVisibility: 'SINCE_JOINED' },
+          metadataPatch: { a: 1 },
+        }),
     same: identical,
   },
   removeParticipant: {
@@ -274,8 +285,8 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
         isEdit: supersedes !== null,
         isEdited: supersededBy !== null,
       })),
-      participants: participants.map(({ actor, leftAt, removed, lastReadSeq, displayName }) => ({
-        ...{ actor, removed, lastReadSeq, displayName },
+      participants: participants.map(({ actor, leftAt, removed, lastReadSeq, displayName, windows, metadata }) => ({
+        ...{ actor, removed, lastReadSeq, displayName, windows, metadata },
         hasLeft: leftAt !== null,
       })),
       facts: facts.map(({ object, supersedeReason, supersedeNote }) => ({ object, supersedeReason, supersedeNote })),

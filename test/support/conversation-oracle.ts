@@ -14,8 +14,10 @@ export type OracleTurn = {
 }
 /** `turn` decides who sees the entry; `names` is the turn that the event contains, by default the same. */
 type Entry = { seq: number; type: string; turn?: OracleTurn; names?: OracleTurn }
+type Span = { from: number; to: number }
 type Member = {
-  windows: { from: number; to: number }[]
+  windows: Span[]
+  memberships: Span[]
   history: 'ALL' | 'SINCE_JOINED'
   isParticipant: boolean
   removed: boolean
@@ -69,7 +71,9 @@ export function createConversationOracle() {
         history === 'ALL'
           ? [{ from: 1, to: Infinity }]
           : [...(former?.windows ?? []), { from: entries.length, to: Infinity }]
-      members.set(actor, { windows, history, isParticipant: true, removed: false, read: former?.read ?? 0 })
+      const memberships = [...(former?.memberships ?? []), { from: entries.length, to: Infinity }]
+      const read = former?.read ?? 0
+      members.set(actor, { windows, memberships, history, isParticipant: true, removed: false, read })
     },
     /** `removed`: another actor removed the participant, so appending a turn does not make it join again. */
     leave(actor: string, removed = false) {
@@ -77,7 +81,18 @@ export function createConversationOracle() {
       const member = members.get(actor)!
       member.isParticipant = false
       member.removed = removed
-      for (const window of member.windows) if (window.to === Infinity) window.to = entries.length
+      for (const span of [...member.windows, ...member.memberships]) {
+        if (span.to === Infinity) span.to = entries.length
+      }
+    },
+    /** Changes the history visibility of a present or former participant. */
+    setHistory(actor: string, history: Member['history']) {
+      const member = members.get(actor)!
+      if (member.history === history) return
+      write('ParticipantUpdated')
+      const { to } = member.memberships.at(-1)!
+      member.history = history
+      member.windows = history === 'ALL' ? [{ from: 1, to }] : member.memberships.map((span) => ({ ...span }))
     },
     /** Appends a turn, or opens one whose status is STREAMING. Its author joins automatically. */
     append(turn: { id: string; actor: string; status: Status; tokens: number; audience: string[] | null }) {

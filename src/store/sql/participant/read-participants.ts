@@ -4,6 +4,7 @@
 import type { Pool } from 'pg'
 import type { HistoryVisibility, ParticipantKind } from '../../generated/enums.ts'
 import { raw, sql, type Sql } from '../sql.ts'
+import { participantKey } from '../turn/count-turns.ts'
 import { VIEWER, views } from '../visible.ts'
 
 export type ParticipantRow = {
@@ -58,11 +59,15 @@ export async function readParticipants(
   return rows
 }
 
-const BY_KEY = sql`
-  SELECT ${PARTICIPANT_COLUMNS}
+const byKey = (columns: Sql) =>
+  sql`
+  SELECT ${columns}
   FROM unnest($3::text[], $4::text[]) AS k(conversation_id, actor)
   CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = k.conversation_id'))}) v
   JOIN participant p ON p.conversation_id = v.id AND p.actor = k.actor`.text
+const BY_KEY = byKey(PARTICIPANT_COLUMNS)
+// Feeds hold the rows of all participants, so the metadata, which may be large, is read separately.
+const METADATA_BY_KEY = byKey(raw('p.conversation_id AS "conversationId", p.actor, p.metadata'))
 
 /** Identifies a participant. */
 export type ParticipantKey = { conversationId: string; actor: string }
@@ -84,4 +89,23 @@ export async function readParticipantsByKey(
     ],
   })
   return rows
+}
+
+/** The metadata of the participants with these keys in conversations that the viewer sees, by `participantKey`. */
+export async function readParticipantMetadata(
+  pool: Pool,
+  viewer: { tenant: string; actor: string },
+  keys: readonly ParticipantKey[],
+): Promise<Map<string, Record<string, unknown>>> {
+  const { rows } = await pool.query<ParticipantKey & { metadata: Record<string, unknown> }>({
+    name: 'read-participant-metadata',
+    text: METADATA_BY_KEY,
+    values: [
+      viewer.tenant,
+      viewer.actor,
+      keys.map(({ conversationId }) => conversationId),
+      keys.map(({ actor }) => actor),
+    ],
+  })
+  return new Map(rows.map(({ conversationId, actor, metadata }) => [participantKey(conversationId, actor), metadata]))
 }

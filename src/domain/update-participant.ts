@@ -1,0 +1,94 @@
+// Changes the display name, the history visibility and the metadata of a participant.
+
+import { z } from 'zod'
+import { InvalidInput, NotFound } from '../errors.ts'
+import type { Tx } from '../store/db.ts'
+import type { Prisma } from '../store/generated/client.ts'
+import { HistoryVisibility } from '../store/generated/enums.ts'
+import { writeEntry } from '../store/sql/event/write-entry.ts'
+import { withTransaction } from '../store/tx.ts'
+import { lockConversation } from './authorize.ts'
+import { id, metadata, name, parse, text } from './input.ts'
+import { isSameJson, patchMetadata } from './merge-patch.ts'
+import { participantNow, type Participant } from './participant.ts'
+import type { Platform } from './platform.ts'
+import { announceEntries } from './publisher.ts'
+import type { Viewer } from './view.ts'
+
+const updateParticipantInput = z.object({
+  conversationId: id('conversation'),
+  actor: name,
+  displayName: text(200).nullish(),
+  historyVisibility: z.enum(HistoryVisibility).nullish(),
+  metadata: metadata.nullish(),
+  metadataPatch: metadata.nullish(),
+})
+export type UpdateParticipantInput = z.input<typeof updateParticipantInput>
+
+/** A journal entry about joining or leaving. */
+export type Membership = { kind: 'JOINED' | 'LEFT'; seq: number }
+
+/**
+ * Returns the history windows of a participant with these entries, ascending by seq, after a change of its visibility. ALL
+ * shows everything until it left last; SINCE_JOINED shows the entries of its memberships.
+ */
+export function windowsOf(visibility: HistoryVisibility, memberships: readonly Membership[]): number[] {
+  const boundaries = memberships.map(({ kind, seq }) => (kind === 'JOINED' ? seq : seq + 1))
+  if (visibility === 'SINCE_JOINED') return boundaries
+  return memberships.at(-1)?.kind === 'LEFT' ? [1, boundaries.at(-1)!] : [1]
+}
+
+/** Reads the entries about joining and leaving. Uses the index entry_participant. */
+async function readMemberships(tx: Tx, conversationId: string, actor: string): Promise<Membership[]> {
+  const entries = await tx.entry.findMany({
+    where: { conversationId, actor, kind: { in: ['JOINED', 'LEFT'] } },
+    orderBy: { seq: 'asc' },
+    select: { kind: true, seq: true },
+  })
+  return entries as Membership[]
+}
+
+/**
+ * Updates the given fields of a present or former participant and returns it. A null displayName or metadata clears it;
+ * `metadataPatch` is merged into the metadata (RFC 7396). A new history visibility changes the view at once, for live
+ * subscriptions too. Any actor that may change the conversation may do this. Writes nothing if nothing changes.
+ * @throws InvalidInput @throws NotFound for an actor who was never a participant
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
+ */
+export async function updateParticipant(
+  deps: Platform,
+  viewer: Viewer,
+  input: UpdateParticipantInput,
+): Promise<Participant> {
+  const given = parse(updateParticipantInput, input)
+  const { conversationId, actor, displayName, historyVisibility, metadataPatch } = given
+  if (historyVisibility === null) throw InvalidInput.at('historyVisibility', 'must not be null')
+  if (metadataPatch != null && given.metadata !== undefined) {
+    throw InvalidInput.at('metadataPatch', 'must not be given with metadata')
+  }
+  const key = { conversationId_actor: { conversationId, actor } }
+  await withTransaction(deps.db, async (tx, afterCommit) => {
+    await lockConversation(tx, viewer, conversationId)
+    const before = await tx.participant.findUnique({ where: key })
+    if (!before) throw new NotFound('participant', actor)
+    const after = {
+      displayName: displayName === undefined ? before.displayName : displayName,
+      historyVisibility: historyVisibility ?? before.historyVisibility,
+      metadata: (metadataPatch
+        ? patchMetadata(before.metadata, metadataPatch)
+        : given.metadata === undefined
+          ? before.metadata
+          : (given.metadata ?? {})) as Prisma.InputJsonObject,
+    }
+    const { displayName: name, historyVisibility: visibility, metadata: data } = before
+    if (isSameJson(after, { displayName: name, historyVisibility: visibility, metadata: data })) return
+    const windows =
+      after.historyVisibility === visibility
+        ? before.windows
+        : windowsOf(after.historyVisibility, await readMemberships(tx, conversationId, actor))
+    const seq = await writeEntry(tx, conversationId, 'UPDATED', { actor })
+    await tx.participant.update({ where: key, data: { ...after, windows } })
+    afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
+  })
+  return participantNow(deps, viewer.tenant, conversationId, actor)
+}

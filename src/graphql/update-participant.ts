@@ -1,0 +1,67 @@
+// The metadata of participants, and the mutation that updates participants.
+
+import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
+import { updateParticipant } from '../domain/update-participant.ts'
+import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { asField } from './as.ts'
+import { builder } from './builder.ts'
+import { atConversation, conversationRef } from './conversation-ref.ts'
+import { loadParticipantMetadata } from './loaders.ts'
+import { HistoryVisibilityEnum, participantPayload } from './participant.ts'
+import { orErrors } from './result.ts'
+import { SHAREABLE } from './sharing.ts'
+
+builder.objectField('Participant', 'metadata', (t) =>
+  t.field({
+    type: 'JSON',
+    description: 'Application-defined metadata: a JSON object. Empty if not given.',
+    extensions: SHAREABLE,
+    resolve: (participant, _, context) => loadParticipantMetadata(context, participant),
+  }),
+)
+
+const UpdateParticipantInput = builder.inputType('UpdateParticipantInput', {
+  description: 'Input of updateParticipant. Omit a field to keep its value.',
+  fields: (t) => ({
+    ...conversationRef(t, 'of the participant'),
+    actor: t.string({ required: true, description: 'Present or former participant to update.' }),
+    displayName: t.string({ description: 'New name for display, at most 200 characters. Null clears it.' }),
+    historyVisibility: t.field({
+      type: HistoryVisibilityEnum,
+      description:
+        'New part of the earlier history that the participant sees. It changes the view at once, live subscriptions '
+        + 'included. SINCE_JOINED shows only the turns written while the actor was a participant. Must not be null.',
+    }),
+    metadata: t.field({
+      type: 'JSON',
+      description:
+        `Replaces the metadata as a whole: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most `
+        + `${JSON_DEPTH} deep. Null clears it.`,
+    }),
+    metadataPatch: t.field({
+      type: 'JSON',
+      description:
+        'Changes to the metadata as a JSON Merge Patch (RFC 7396): null removes a key, an object is merged, any '
+        + `other value replaces the old one. The result has at most ${JSON_BYTES / 1024} KiB. Exclusive with `
+        + '`metadata`. Defaults to null, for no change.',
+    }),
+    ...asField(t),
+  }),
+})
+
+builder.mutationField('updateParticipant', (t) =>
+  t.field({
+    type: participantPayload('UpdateParticipant'),
+    description:
+      'Updates a participant. Any actor that may change the conversation may do this. Its subscribers receive '
+      + 'ParticipantUpdated, unless nothing changed.',
+    errors: orErrors('UpdateParticipant', [InvalidInput, NotFound, NotAllowed]),
+    args: {
+      input: t.arg({ type: UpdateParticipantInput, required: true, description: 'Participant and new values.' }),
+    },
+    async resolve(_, { input }, context) {
+      const given = await atConversation(context, input)
+      return { participant: await updateParticipant(context.deps, context.viewer, given) }
+    },
+  }),
+)
