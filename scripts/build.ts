@@ -9,7 +9,7 @@ const root = new URL('../', import.meta.url)
 const inRoot = (path: string) => fileURLToPath(new URL(path, root))
 
 /** Files read at run time, copied to the same path, because modules read them by relative path. */
-const ASSETS = ['providers/openai/prompts', 'providers/static/word-vectors.bin']
+const ASSETS = ['providers/openai/prompts', 'providers/static/word-vectors.bin', 'server/graphiql']
 
 rmSync(inRoot('dist'), { recursive: true, force: true })
 const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')))

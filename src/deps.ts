@@ -15,6 +15,7 @@ import type { Deps } from './domain/deps.ts'
 import type { Health, Platform } from './domain/platform.ts'
 import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
 import { createJournalNotifier } from './domain/journal-notifier.ts'
+import { createKnownActors } from './domain/known-actor.ts'
 import { moveFacts } from './domain/erasure/change-visibility.ts'
 import { createTenantGates } from './domain/tenant-gate.ts'
 import { updateDerivatives } from './domain/erasure/derivatives.ts'
@@ -233,6 +234,7 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
       db,
       reads,
       gates: createTenantGates(store.readConnections),
+      knownActors: createKnownActors(),
       bus,
       presence,
       rates,

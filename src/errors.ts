@@ -32,6 +32,20 @@ export class NotFound extends DomainError {
   }
 }
 
+/**
+ * A request acts as an actor whom the tenant does not know. It is refused before anything is executed, so the error is a
+ * member of no result union.
+ */
+export class UnknownActor extends DomainError {
+  readonly code = 'UNKNOWN_ACTOR'
+  constructor(actor: string) {
+    super(
+      `${JSON.stringify(actor)}, given as \`as\`, owns no conversation of your tenant and was never a participant of one. `
+        + 'Check the name; add a new actor by addParticipant, or let it append a turn.',
+    )
+  }
+}
+
 /** The viewer may see the object but may not perform the operation. */
 export class NotAllowed extends DomainError {
   readonly code = 'NOT_ALLOWED'

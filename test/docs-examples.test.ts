@@ -40,7 +40,7 @@ async function createConversation(key: string): Promise<string> {
 const append = (conversationId: string, actor: string, content: string) =>
   ask(
     'mutation ($input: AppendTurnInput!) { appendTurn(input: $input) { ... on AppendTurnPayload { turn { seq } } } }',
-    { input: { conversationId, turn: { actor, role: 'USER', content } } },
+    { input: { conversationId, as: actor, turn: { role: 'USER', content } } },
   )
 
 /** Writes code to a file below node_modules, where it can import the repository's packages. Returns the file's path. */
@@ -53,41 +53,50 @@ async function writeModule(name: string, code: string): Promise<string> {
 }
 
 describe('the commands of README.md', () => {
-  it('print the answers that README.md shows below them', async () => {
-    const codeBlocks = blocks(readDocument('README.md'), 'sh', 'json', 'text')
-    const steps = codeBlocks.flatMap(({ language, text }, index) =>
-      language === 'sh' && /\bcurl\b/.test(text) ? [{ command: text, answer: codeBlocks[index + 1]! }] : [],
-    )
-    expect(steps.map(({ answer }) => answer.language)).toEqual(['text', 'json', 'text', 'json', 'json'])
-    const [first] = steps
-    expect(first!.command).toMatch(/^URL=http:\/\/127\.0\.0\.1:4000\/graphql\n/)
-    const commands = steps.map(({ command }) => command).join("printf '\\n'\n")
-    const script = commands.replace(/^URL=.*$/m, `URL=${server.url}`)
+  const ADDRESS = 'http://127.0.0.1:4000/graphql'
+  const codeBlocks = blocks(readDocument('README.md'), 'sh', 'json', 'text')
+  const steps = codeBlocks.flatMap(({ language, text }, index) =>
+    language === 'sh' && text.startsWith('curl') ? [{ command: text, answer: codeBlocks[index + 1]! }] : [],
+  )
 
-    // Use a process group, so that killing the group also ends the background subscription.
-    const shell = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
-    let out = ''
-    shell.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  /** Starts a command of README.md in a new shell, as in another terminal. */
+  function start(command: string) {
+    expect(command).toContain(` ${ADDRESS} `)
+    const shell = spawn('sh', ['-c', command.replace(ADDRESS, server.url)], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const terminal = { shell, printed: '' }
+    shell.stdout.setEncoding('utf8').on('data', (text: string) => (terminal.printed += text))
+    return terminal
+  }
+
+  it('print the answers that README.md shows below them, each command in a shell of its own', async () => {
+    expect(steps.map(({ answer }) => answer.language)).toEqual(['json', 'json', 'text', 'json', 'json'])
+    const live: ReturnType<typeof start>[] = []
+    const expectLive = (text: string) => vi.waitFor(() => expect(live[0]!.printed).toBe(text), { timeout: 20_000 })
+    const [first, last] = codeBlocks.filter(({ language }) => language === 'text').map(({ text }) => text)
     try {
-      const streamed = steps[2]!.answer.text.match(/^data: .*$/gm)!
-      const answers = steps.filter(({ answer }) => answer.language === 'json').map(({ answer }) => answer.text)
-      expect([streamed.length, answers.length]).toEqual([3, 3])
-      await vi.waitFor(
-        () => {
-          expect(out).toMatch(/^conv_[0-9A-Z]{26}$/m)
-          const printed = out.match(/\{"data":.*\}/g) ?? []
-          const events = printed.filter((line) => line.includes('conversationEvents'))
-          const results = printed.filter((line) => !line.includes('conversationEvents'))
-          expect(results.map((line) => JSON.parse(line))).toEqual(answers.map((text) => JSON.parse(text)))
-          // README.md does not show the last event: the turn appended by a later command.
-          expect(events.slice(0, -1).map((line) => `data: ${line}`)).toEqual(streamed)
-          expect(JSON.parse(events.at(-1)!).data.conversationEvents.turn.actor).toBe('helper')
-        },
-        { timeout: 60_000, interval: 100 },
-      )
+      for (const { command, answer } of steps) {
+        const terminal = start(command)
+        if (answer.language === 'text') {
+          live.push(terminal)
+          await expectLive(`${first}\n`)
+          continue
+        }
+        await once(terminal.shell, 'close')
+        expect(JSON.parse(terminal.printed)).toEqual(JSON.parse(answer.text))
+        // An answer that README.md shows on one line is shown as it is printed.
+        if (answer.text.trim().split('\n').length === 1) expect(terminal.printed).toBe(answer.text)
+      }
+      await expectLive(`${first}\n${last}\n`)
     } finally {
-      process.kill(-shell.pid!, 'SIGKILL')
+      for (const { shell } of live) shell.kill('SIGKILL')
     }
+  })
+
+  it('answer a browser that opens the address with GraphiQL', async () => {
+    const address = new URL(ADDRESS).origin
+    expect(readDocument('README.md').text).toContain(`<${address}>`)
+    const page = await fetch(new URL(server.url).origin, { headers: { accept: 'text/html' } })
+    expect(await page.text()).toContain('<title>Colloquy</title>')
   })
 })
 

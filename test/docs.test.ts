@@ -68,6 +68,7 @@ describe('docs/concepts.md', () => {
     const instances: errors.DomainError[] = [
       errors.InvalidInput.at('x', 'y'),
       new errors.NotFound('x', 'y'),
+      new errors.UnknownActor('x'),
       new errors.NotAllowed('x'),
       new errors.Conflict('x'),
       new errors.LimitReached('x', 1),

@@ -114,6 +114,7 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
     const dist = join(project, 'node_modules/colloquy/dist')
     await stat(join(dist, 'providers/static/word-vectors.bin'))
     await stat(join(dist, 'providers/openai/prompts/summarize.md'))
+    await stat(join(dist, 'server/graphiql/browser.js'))
     const names = (await readdir(dist, { recursive: true })).filter((name) => name.endsWith('.js') && !isThread(name))
     const awaiting = []
     for (const name of names) {

@@ -17,6 +17,9 @@ const OWN_PROCESS = [
   'test/store/{boss,data-dir,db,embedded,job-queue,migrate}*.test.ts',
 ]
 
+/** The nested package of stock clients, with the packages that it installs. */
+const NESTED = 'test/clients/**'
+
 const REUSED = fileURLToPath(new URL('support/reused-embedded.ts', import.meta.url))
 
 /** Lets the files that share a process share embedded databases too. */
@@ -44,7 +47,7 @@ export default defineConfig({
       {
         extends: true,
         plugins: [reuseEmbedded],
-        test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: OWN_PROCESS, isolate: false },
+        test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: [...OWN_PROCESS, NESTED], isolate: false },
       },
       { extends: true, test: { name: 'own', include: OWN_PROCESS } },
     ],

@@ -19,7 +19,7 @@ import type { Platform } from './platform.ts'
 import { announceEntries, announceRead } from './publisher.ts'
 import { count, id, metadata, name, parse, text } from './input.ts'
 import { isSameJson } from './merge-patch.ts'
-import { actAs, type Viewer } from './view.ts'
+import type { Viewer } from './view.ts'
 
 /** A participant without the columns that determine its view, which other viewers must not read. */
 export type Participant = Omit<ParticipantRow, 'windows' | 'addressed'>
@@ -228,16 +228,15 @@ export async function participantIn(deps: Platform, viewer: Viewer, conversation
   throw notParticipant(viewer.actor)
 }
 
-const markReadInput = z.object({ conversationId: id('conversation'), seq: count, as: name.nullish() })
+const markReadInput = z.object({ conversationId: id('conversation'), seq: count })
 export type MarkReadInput = z.input<typeof markReadInput>
 
 /**
- * Marks entries up to `seq` as read and returns the participant. The read mark never moves back.
+ * Marks entries up to `seq` as read by the viewer and returns the participant. The read mark never moves back.
  * @throws InvalidInput if `seq` is greater than the journal's last seq @throws NotFound @throws NotAllowed
  */
-export async function markRead(deps: Platform, principal: Viewer, input: MarkReadInput): Promise<Participant> {
-  const { conversationId, seq, as } = parse(markReadInput, input)
-  const viewer = actAs(principal, as)
+export async function markRead(deps: Platform, viewer: Viewer, input: MarkReadInput): Promise<Participant> {
+  const { conversationId, seq } = parse(markReadInput, input)
   const participant = await participantIn(deps, viewer, conversationId)
   const last = await requireConversation(deps, viewer, conversationId)
   if (seq > last) throw InvalidInput.at('seq', `is ${seq}, but the newest entry of the conversation is ${last}`)

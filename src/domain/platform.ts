@@ -14,6 +14,7 @@ import type { JobQueue } from '../store/job-queue.ts'
 import type { VectorSearch } from '../store/vector-search.ts'
 import type { NotifyWorkers } from './publisher.ts'
 import type { JournalNotifier } from './journal-notifier.ts'
+import type { KnownActors } from './known-actor.ts'
 import type { TenantGates } from './tenant-gate.ts'
 import type { CustomDetector } from '../text/redact.ts'
 import type { AutomaticThresholds } from './automatic-thresholds.ts'
@@ -44,6 +45,7 @@ export type Platform = {
     isTimeout(error: unknown): boolean
   }
   gates: TenantGates
+  knownActors: KnownActors
   bus: Bus
   presence: PresenceStore
   /** Limits the operations of each viewer; null without a limit. */

@@ -8,15 +8,11 @@ import { Unavailable } from '../errors.ts'
 import type { Platform } from './platform.ts'
 import { announcePresence } from './publisher.ts'
 import { PRESENCE_STATES, type PresenceState } from './presence-state.ts'
-import { id, name, parse } from './input.ts'
+import { id, parse } from './input.ts'
 import { participantIn, type Participant } from './participant.ts'
-import { actAs, type Viewer } from './view.ts'
+import type { Viewer } from './view.ts'
 
-const setPresenceInput = z.object({
-  conversationId: id('conversation'),
-  state: z.enum(PRESENCE_STATES),
-  as: name.nullish(),
-})
+const setPresenceInput = z.object({ conversationId: id('conversation'), state: z.enum(PRESENCE_STATES) })
 export type SetPresenceInput = z.input<typeof setPresenceInput>
 
 /** One open socket, which owns the presence set over it. */
@@ -32,18 +28,17 @@ export type PresenceHolder = {
 const HTTP_HOLDER = 'http'
 
 /**
- * Sets the presence of the principal, or of `as`, and returns the participant. OFFLINE removes only the state that this
+ * Sets the presence of the viewer and returns the participant. OFFLINE removes only the state that this
  * holder set; the states set by other holders remain. `holder` is null for a client without a socket.
  * @throws InvalidInput @throws NotFound @throws NotAllowed if the actor is not in the conversation
  */
 export async function setPresence(
   deps: Platform,
-  principal: Viewer,
+  viewer: Viewer,
   input: SetPresenceInput,
   holder: PresenceHolder | null,
 ): Promise<Participant> {
-  const { conversationId, state, as } = parse(setPresenceInput, input)
-  const viewer = actAs(principal, as)
+  const { conversationId, state } = parse(setPresenceInput, input)
   const participant = await participantIn(deps, viewer, conversationId)
   const mark = { conversationId, actor: viewer.actor, holder: holder?.id ?? HTTP_HOLDER }
   if (state === 'OFFLINE') await deps.presence.remove(mark)

@@ -7,6 +7,7 @@ import { MAX_PARTS } from '../domain/turn/content.ts'
 import { supersedeTurn, type Superseded } from '../domain/turn/supersede.ts'
 import { MAX_AUDIENCE } from '../domain/turn/turn-input.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
+import { asField, asNewField, INTRODUCES } from './as.ts'
 import { builder, type InputFieldBuilder, type ObjectFieldBuilder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ContentPartInput } from './content.ts'
@@ -31,13 +32,13 @@ const CitationInput = builder.inputType('CitationInput', {
   }),
 })
 
+/** Describes `as` of an input that writes one turn. */
+export const AUTHOR =
+  'Author of the turn. An actor that is not a participant joins an OPEN conversation automatically, unless another '
+  + 'actor has removed it.'
+
 /** Fields of every input that writes a turn. */
 const turnFields = (t: InputFieldBuilder) => ({
-  actor: t.string({
-    description:
-      'Actor that writes the turn, 1 to 200 characters. Defaults to the viewer. An actor that is not a participant '
-      + 'joins an OPEN conversation automatically, unless another actor has removed it.',
-  }),
   role: t.field({ type: RoleEnum, required: true, description: 'Message role of the turn.' }),
   clientId: t.string({
     description:
@@ -103,9 +104,24 @@ const audienceField = (t: InputFieldBuilder) => ({
   }),
 })
 
+const newTurnFields = (t: InputFieldBuilder) => ({ ...turnFields(t), ...contentFields(t), ...audienceField(t) })
+
 const TurnInput = builder.inputType('TurnInput', {
   description: 'Turn to append. Its content is either `content` or `parts`.',
-  fields: (t) => ({ ...turnFields(t), ...contentFields(t), ...audienceField(t) }),
+  fields: newTurnFields,
+})
+
+const AuthoredTurnInput = builder.inputType('AuthoredTurnInput', {
+  description: 'Turn to append in a batch, which may have several authors. Its content is either `content` or `parts`.',
+  fields: (t) => ({
+    actor: t.string({
+      description:
+        'Author of the turn, 1 to 200 characters. Defaults to the viewer, which is `as` of appendTurns if given. An '
+        + 'actor that is not a participant joins an OPEN conversation automatically, unless another actor has removed '
+        + 'it.',
+    }),
+    ...newTurnFields(t),
+  }),
 })
 
 export const StreamingTurnInput = builder.inputType('StreamingTurnInput', {
@@ -131,16 +147,13 @@ const AppendTurnInput = builder.inputType('AppendTurnInput', {
         'Expected `lastSeq` of the conversation. If the journal has a newer entry, the call fails with Conflict. '
         + 'Defaults to null, for no check.',
     }),
+    ...asNewField(t, AUTHOR),
   }),
 })
 
 /** Fields of the payload of a mutation that writes one turn. */
 const writtenFields = <Written extends Superseded>(t: ObjectFieldBuilder<Written>) => ({
-  turn: t.field({
-    type: 'Turn',
-    description: 'Written version in the view of its author.',
-    resolve: ({ turn }) => turn,
-  }),
+  turn: t.field({ type: 'Turn', description: 'Written version.', resolve: ({ turn }) => turn }),
   turnEdge: t.field({
     type: TurnEdge,
     description: 'Edge of the turn in Conversation.turns.',
@@ -171,10 +184,11 @@ builder.mutationField('appendTurn', (t) =>
   t.field({
     type: appendedPayload('AppendTurn', 'The new turn, or the existing turn with the same clientId.'),
     description: 'Appends a turn to a conversation. Returns after the database commit.',
+    extensions: INTRODUCES,
     errors: orErrors('AppendTurn', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
     args: { input: t.arg({ type: AppendTurnInput, required: true, description: 'Conversation and turn.' }) },
     async resolve(_, { input }, context) {
-      const given = await atConversation(context, input, input.turn.actor)
+      const given = await atConversation(context, input)
       return appendTurn(context.deps, context.viewer, given)
     },
   }),
@@ -212,10 +226,11 @@ const AppendTurnsInput = builder.inputType('AppendTurnsInput', {
   fields: (t) => ({
     ...conversationRef(t, 'that receives the turns'),
     turns: t.field({
-      type: [TurnInput],
+      type: [AuthoredTurnInput],
       required: true,
       description: "Turns to append, oldest first; at least 1, and at most the server's batch size, 1,000 by default.",
     }),
+    ...asNewField(t, 'Actor that appends the turns, and the author of those without `actor`.'),
   }),
 })
 
@@ -224,10 +239,11 @@ builder.mutationField('appendTurns', (t) =>
     type: AppendTurnsPayload,
     description:
       'Appends several turns to one conversation atomically: all turns, without other turns between them, or none.',
+    extensions: INTRODUCES,
     errors: orErrors('AppendTurns', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
     args: { input: t.arg({ type: AppendTurnsInput, required: true, description: 'Conversation and turns.' }) },
     async resolve(_, { input }, context) {
-      const given = await atConversation(context, input, input.turns[0]?.actor)
+      const given = await atConversation(context, input)
       return appendTurns(context.deps, context.viewer, given)
     },
   }),
@@ -243,6 +259,7 @@ const SupersedeTurnInput = builder.inputType('SupersedeTurnInput', {
         + 'turn.',
     }),
     turn: t.field({ type: TurnVersionInput, required: true, description: 'Newer version.' }),
+    ...asField(t, 'Author of the turn.'),
   }),
 })
 

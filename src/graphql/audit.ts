@@ -1,6 +1,7 @@
 // The query memoryAudit: figures on the quality of the stored facts.
 
 import { auditMemory, MAX_FACTS, MAX_SAMPLE, MAX_USERS, type MemoryAudit as Audit } from '../domain/fact/audit.ts'
+import { asArg } from './as.ts'
 import { builder } from './builder.ts'
 
 const MemoryAudit = builder
@@ -60,6 +61,7 @@ builder.queryField('memoryAudit', (t) =>
     description:
       'Measures the quality of the stored facts: duplicates, contradictions, use, and the backlog of '
       + 'background jobs.',
+    args: asArg(t),
     resolve: (_, __, { reading, viewer, work }) =>
       reading.gates.memory.run(viewer.tenant, () => work.read(() => auditMemory(reading, viewer))),
   }),

@@ -13,6 +13,7 @@ import { render } from '../domain/context/render.ts'
 import { MAX_QUERY } from '../domain/recall/recall.ts'
 import { BudgetTooSmall, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
 import { yieldToEventLoop } from '../yield.ts'
+import { asField } from './as.ts'
 import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ContentPart } from './content.ts'
@@ -248,12 +249,11 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
         'Includes only turns by these actors, the results of their tool calls, and instructions; excludes '
         + 'summaries. Does not affect facts and profiles. Must not be empty. Null for all actors.',
     }),
-    as: t.string({
-      description:
-        "Participant for whom to build the context: it contains only turns in the participant's view; the "
-        + "participant's own turns become ASSISTANT, turns by others USER with a name. Null for the viewer's "
-        + 'view, in which each turn keeps its role.',
-    }),
+    ...asField(
+      t,
+      'Participant for whom to build the context; must be or have been in the conversation. Its own turns become '
+        + 'ASSISTANT, turns by others USER with a name. If null, each turn keeps its role.',
+    ),
     sinceSeq: t.int({
       description:
         'Includes only turns whose newest version was written, committed or aborted after this journal '
@@ -291,7 +291,7 @@ builder.queryField('buildContext', (t) =>
     },
     async resolve(_, { input }, context) {
       const { reading, viewer, work } = context
-      const given = await atConversation(context, input, input.as)
+      const given = await atConversation(context, input)
       const build = () => work.read(() => buildContext(reading, viewer, given))
       return input.tokenBudget > UNGATED_TOKENS ? reading.gates.contexts.run(viewer.tenant, build) : build()
     },

@@ -10,6 +10,7 @@ import {
 import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { NO_PAGE } from '../domain/page.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { asField, asNewField, INTRODUCES } from './as.ts'
 import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ConversationEdge } from './conversation.ts'
@@ -69,6 +70,7 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
         `First participants, at most ${PARTICIPANTS.toLocaleString('en-US')}; each actor only once. The owner is `
         + 'not added automatically; the viewer is added to a MEMBERS conversation. Defaults to an empty list.',
     }),
+    ...asNewField(t, 'Actor that creates the conversation, and owns it by default.'),
   }),
 })
 
@@ -92,6 +94,7 @@ builder.mutationField('createConversation', (t) =>
     type: CreateConversationPayload,
     description:
       'Creates a conversation. If the viewer sees a conversation with the given key, returns that one instead.',
+    extensions: INTRODUCES,
     errors: orErrors('CreateConversation', [InvalidInput, Conflict, NotAllowed]),
     args: {
       input: t.arg({
@@ -158,6 +161,7 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
         'Actors that may see the conversation. Null restores the default of createConversation. Only a present '
         + 'participant may change it. Subscriptions of viewers that no longer see the conversation end.',
     }),
+    ...asField(t, 'Actor that updates the conversation.'),
   }),
 })
 

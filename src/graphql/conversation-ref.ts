@@ -1,8 +1,6 @@
 // The reference of an input to its conversation: by id, or by the key that the client chose.
 
 import { getConversationByKey } from '../domain/conversation.ts'
-import { name } from '../domain/input.ts'
-import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotFound } from '../errors.ts'
 import type { InputFieldBuilder } from './builder.ts'
 import type { RequestContext } from './request.ts'
@@ -20,15 +18,13 @@ export const conversationRef = (t: InputFieldBuilder, purpose: string) => ({
 
 /**
  * Replaces the key of an input by the id of the conversation.
- * @param as the actor that must see the conversation; null or undefined for the viewer
  * @throws InvalidInput unless the input has either an id or a key @throws NotFound for an unknown key
  */
 export async function atConversation<Input extends ConversationRef>(
   context: RequestContext,
   input: Input,
-  as?: string | null,
 ): Promise<Resolved<Input, string>> {
-  const resolved = await atConversationIfGiven(context, input, as)
+  const resolved = await atConversationIfGiven(context, input)
   const { conversationId } = resolved
   if (conversationId == null) throw InvalidInput.at('conversationId', 'give conversationId or conversationKey')
   return { ...resolved, conversationId }
@@ -41,15 +37,12 @@ export async function atConversation<Input extends ConversationRef>(
 export async function atConversationIfGiven<Input extends ConversationRef>(
   { reading, viewer, work }: RequestContext,
   { conversationId, conversationKey, ...rest }: Input,
-  as?: string | null,
 ): Promise<Resolved<Input, string | null | undefined>> {
   if (conversationKey == null) return { ...rest, conversationId }
   if (conversationId != null) {
     throw InvalidInput.at('conversationKey', 'must not be given together with conversationId')
   }
-  // The verb rejects an invalid name, whatever is found here.
-  const actor = name.safeParse(as).data
-  const found = await work.read(() => getConversationByKey(reading, actAs(viewer, actor), conversationKey))
+  const found = await work.read(() => getConversationByKey(reading, viewer, conversationKey))
   if (!found) throw new NotFound('conversation', conversationKey)
   return { ...rest, conversationId: found.id }
 }

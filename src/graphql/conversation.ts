@@ -4,19 +4,18 @@ import { getConversationByKey, type Conversation } from '../domain/conversation.
 import { conversationCursor, getConversationPage, type ConversationsArgs } from '../domain/conversation-page.ts'
 import { DEFAULT_PAGE_SIZE, type Page } from '../domain/page.ts'
 import { InvalidInput } from '../errors.ts'
+import { asArg } from './as.ts'
 import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
 import { ConversationVisibilityEnum } from './conversation-visibility.ts'
 import { loadConversation, loadTurnCount } from './loaders.ts'
 import { MetadataFilter, METADATA_FILTER_LIMITS } from './metadata-filter.ts'
 import { Node } from './node.ts'
-import { viewerOf } from './inherited-view.ts'
 import type { RequestContext } from './request.ts'
 import { PER_VIEWER } from './sharing.ts'
 
 /** Counts the turns in the viewer's view of a conversation that was loaded without counts. */
-const countTurnsOf = (conversation: Conversation, context: RequestContext) =>
-  loadTurnCount(context, viewerOf(context, conversation), conversation.id)
+const countTurnsOf = (conversation: Conversation, context: RequestContext) => loadTurnCount(context, conversation.id)
 
 builder.objectType('Conversation', {
   description: 'Shared transcript of several agents, people and tools, with its settings and participants.',
@@ -110,9 +109,10 @@ builder.queryField('conversation', (t) =>
           'Key passed to createConversation. If the viewer sees several conversations with the key, the oldest is '
           + 'returned. Exclusive with `id`.',
       }),
+      ...asArg(t),
     },
     resolve(_, { id, key }, context) {
-      if (id != null && key == null) return loadConversation(context, context.viewer, id)
+      if (id != null && key == null) return loadConversation(context, id)
       if (id == null && key != null) {
         return context.work.read(() => getConversationByKey(context.reading, context.viewer, key))
       }
@@ -182,6 +182,7 @@ builder.queryField('conversations', (t) =>
         description:
           'Order of the list. Defaults to CREATED_AT. A cursor is valid only for the order in which it was returned.',
       }),
+      ...asArg(t),
     },
     async resolve(_, args, { reading, viewer, work }): Promise<ConversationPage> {
       const page = await work.read(() => getConversationPage(reading, viewer, args))

@@ -2,6 +2,7 @@
 
 import { deleteConversation, type ErasureReceipt } from '../domain/erasure/delete-conversation.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { asField } from './as.ts'
 import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { orErrors, payload } from './result.ts'
@@ -39,7 +40,7 @@ const DeleteConversationPayload = payload<ErasureReceipt & { deletedId: string }
 
 const DeleteConversationInput = builder.inputType('DeleteConversationInput', {
   description: 'Input of deleteConversation: the id or key of the conversation.',
-  fields: (t) => conversationRef(t, 'to delete'),
+  fields: (t) => ({ ...conversationRef(t, 'to delete'), ...asField(t, 'Actor that deletes the conversation.') }),
 })
 
 builder.mutationField('deleteConversation', (t) =>

@@ -1,11 +1,9 @@
 // The interface of all events of a conversation. On every transport, the root value of the execution is the copy of the
 // event that `projectEvent` makes for the reader's view. Readers share an event and its objects, so they are never
-// modified: `readSharedFor` copies an object before it records a viewer.
+// modified.
 
 import type { VisibleEvent } from '../domain/event/event.ts'
 import { builder } from './builder.ts'
-import { readSharedFor, viewerOf } from './inherited-view.ts'
-import type { RequestContext } from './request.ts'
 
 export const ConversationEvent = builder
   .interfaceRef<VisibleEvent>('ConversationEvent')
@@ -29,7 +27,3 @@ export const ConversationEvent = builder
   })
 
 export const interfaces = [ConversationEvent]
-
-/** Returns an object of the event, or a copy, recorded as read for the event's viewer. */
-export const objectIn = <T extends object>(context: RequestContext, event: VisibleEvent, object: T): T =>
-  readSharedFor(context, viewerOf(context, event), object)

@@ -13,15 +13,14 @@ import type {
 import { MAX_ENTRIES_BEHIND } from '../domain/event/reader-state.ts'
 import { readEventsOf } from '../domain/event/reader.ts'
 import { getFacts } from '../domain/fact/fact.ts'
+import { asArg } from './as.ts'
 import { builder } from './builder.ts'
-import { readSharedFor, readFor, viewerOf } from './inherited-view.ts'
-import { ConversationEvent, interfaces, objectIn } from './event-interface.ts'
+import { ConversationEvent, interfaces } from './event-interface.ts'
 import { atConversation } from './conversation-ref.ts'
 import { ConversationEventTypeEnum } from './event-type.ts'
 import { loadConversationOf } from './loaders.ts'
 import { PresenceStateEnum } from './presence.ts'
 import { SHAREABLE } from './sharing.ts'
-import { viewAs } from './viewer.ts'
 
 const BEHIND = MAX_ENTRIES_BEHIND.toLocaleString('en-US')
 
@@ -43,14 +42,7 @@ for (const [name, [description, participant]] of Object.entries(PARTICIPANT_EVEN
     .implement({
       description,
       interfaces,
-      fields: (t) => ({
-        participant: t.field({
-          type: 'Participant',
-          description: participant,
-          extensions: SHAREABLE,
-          resolve: (event, _, context) => objectIn(context, event, event.participant),
-        }),
-      }),
+      fields: (t) => ({ participant: t.expose('participant', { type: 'Participant', description: participant }) }),
     })
 }
 
@@ -60,12 +52,7 @@ builder
     description: 'The presence of a participant changed.',
     interfaces,
     fields: (t) => ({
-      participant: t.field({
-        type: 'Participant',
-        description: 'The actor whose presence changed.',
-        extensions: SHAREABLE,
-        resolve: (event, _, context) => objectIn(context, event, event.participant),
-      }),
+      participant: t.expose('participant', { type: 'Participant', description: 'The actor whose presence changed.' }),
       state: t.expose('state', {
         type: PresenceStateEnum,
         description: 'Presence of the participant after this event.',
@@ -83,7 +70,7 @@ builder
         type: 'Conversation',
         description: 'Current state of the conversation.',
         extensions: SHAREABLE,
-        resolve: (event, _, context) => loadConversationOf(context, viewerOf(context, event), event.conversationId),
+        resolve: (event, _, context) => loadConversationOf(context, event.conversationId),
       }),
     }),
   })
@@ -96,11 +83,9 @@ builder
       + 'summary was made from.',
     interfaces,
     fields: (t) => ({
-      summary: t.field({
+      summary: t.expose('summary', {
         type: 'Summary',
         description: 'The written text. A newer summary may have replaced it since.',
-        extensions: SHAREABLE,
-        resolve: (event, _, context) => objectIn(context, event, event.summary),
       }),
     }),
   })
@@ -117,15 +102,9 @@ builder.objectRef<VisibleFacts>('FactsChanged').implement({
         'The facts that the viewer sees, in their current state: `supersededAt` is null for active ones. Deleted facts '
         + 'are left out.',
       extensions: SHAREABLE,
-      async resolve(event, _, context) {
-        const viewer = viewerOf(context, event)
-        const facts = await getFacts(context.deps, viewer, event.factIds)
-        return readFor(
-          context,
-          viewer,
-          event.factIds.flatMap((each) => facts.get(each) ?? []),
-          (read) => read,
-        )
+      async resolve({ factIds }, _, { deps, viewer }) {
+        const facts = await getFacts(deps, viewer, factIds)
+        return factIds.flatMap((each) => facts.get(each) ?? [])
       },
     }),
   }),
@@ -175,13 +154,13 @@ builder.subscriptionField('conversationEvents', (t) =>
           'Types of the events to receive; not empty. `ConversationDeleted` and `Gap` are always received. Omit to '
           + 'receive all types.',
       }),
-      as: t.arg.string({ description: 'Actor in whose view the events are delivered. Defaults to the viewer.' }),
+      ...asArg(t),
     },
     async subscribe(_, args, context) {
-      const { deps, viewer } = context
-      return readEventsOf(deps, viewer, await atConversation(context, args, args.as))
+      const { deps, principal, viewer } = context
+      return readEventsOf(deps, principal, { ...(await atConversation(context, args)), as: viewer.actor })
     },
     extensions: SHAREABLE,
-    resolve: (event, { as }, context) => readSharedFor(context, viewAs(context.viewer, as), event),
+    resolve: (event) => event,
   }),
 )

@@ -13,6 +13,7 @@ import {
 } from '../domain/fact/reconcile-facts.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { NO_PAGE } from '../domain/page.ts'
+import { asField } from './as.ts'
 import { builder, type ObjectFieldBuilder } from './builder.ts'
 import { atConversation, atConversationIfGiven, conversationRef } from './conversation-ref.ts'
 import { FactEdge } from './fact.ts'
@@ -98,6 +99,7 @@ const RecordFactsInput = builder.inputType('RecordFactsInput', {
       required: true,
       description: `The statements, 1 to ${MAX_RECORDED_FACTS.toLocaleString('en-US')}.`,
     }),
+    ...asField(t, 'Actor that asserts the facts (`assertedBy`).'),
   }),
 })
 
@@ -107,7 +109,7 @@ builder.mutationField('recordFacts', (t) =>
     description:
       'Records the given facts, all or none. An exact duplicate of a stored fact about the same user or '
       + 'from the same conversation, with the same visibility, is not stored again: the stored fact gets '
-      + 'another source. The facts are asserted by the viewer (`assertedBy`).',
+      + 'another source. The facts are asserted by the viewer.',
     errors: orErrors('RecordFacts', [InvalidInput, NotFound, NotAllowed]),
     args: {
       input: t.arg({
@@ -131,6 +133,7 @@ const RetractFactInput = builder.inputType('RetractFactInput', {
     reason: t.string({
       description: 'Reason for the retraction, stored as `supersedeNote`; at most 1,000 characters.',
     }),
+    ...asField(t, 'Actor that retracts the fact.'),
   }),
 })
 
@@ -165,6 +168,7 @@ const ExtractFactsInput = builder.inputType('ExtractFactsInput', {
   fields: (t) => ({
     ...conversationRef(t, 'whose turns are read'),
     through: t.id({ description: 'Id of the last turn to read. Defaults to the newest turn.' }),
+    ...asField(t),
   }),
 })
 
@@ -219,6 +223,7 @@ const ReconcileFactsInput = builder.inputType('ReconcileFactsInput', {
         'Maximum number of facts to compare, newest first, of each group of facts with the same visibility: 1 '
         + `to ${MAX_RECONCILED_FACTS}. Defaults to ${RECONCILED_FACTS}.`,
     }),
+    ...asField(t),
   }),
 })
 

@@ -4,7 +4,6 @@ import { factSourceCursor, MAX_SOURCES, type FactSource } from '../domain/fact/s
 import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
 import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
-import { viewerOf } from './inherited-view.ts'
 import { loadConversation, loadPageOfSources, loadTurn } from './loaders.ts'
 import { ParticipantKindEnum } from './participant.ts'
 import { PER_VIEWER } from './sharing.ts'
@@ -17,8 +16,7 @@ builder.objectType('FactSource', {
       nullable: true,
       description: 'Turn version that states the fact. Null for a recording without a source turn.',
       extensions: PER_VIEWER,
-      resolve: (source, _, context) =>
-        source.turnId === null ? null : loadTurn(context, viewerOf(context, source), source.turnId),
+      resolve: (source, _, context) => (source.turnId === null ? null : loadTurn(context, source.turnId)),
     }),
     conversation: t.field({
       type: 'Conversation',
@@ -26,9 +24,7 @@ builder.objectType('FactSource', {
       description: 'Conversation of the turn or recording. Null for a recording without a conversation.',
       extensions: PER_VIEWER,
       resolve: (source, _, context) =>
-        source.conversationId === null
-          ? null
-          : loadConversation(context, viewerOf(context, source), source.conversationId),
+        source.conversationId === null ? null : loadConversation(context, source.conversationId),
     }),
     assertedBy: t.exposeString('assertedBy', {
       nullable: true,
@@ -71,6 +67,6 @@ builder.objectField('Fact', 'sources', (t) =>
       + 'conversation.',
     extensions: PER_VIEWER,
     args: { ...pagingArgs(t, 'sources') },
-    resolve: (fact, args, context) => loadPageOfSources(context, viewerOf(context, fact), fact.id, args),
+    resolve: (fact, args, context) => loadPageOfSources(context, fact.id, args),
   }),
 )

@@ -2,13 +2,13 @@
 
 import { factCursor, getFactPage, type Fact } from '../domain/fact/fact.ts'
 import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
+import { asArg } from './as.ts'
 import { builder } from './builder.ts'
 import { atConversationIfGiven, conversationRef } from './conversation-ref.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
 import { loadConversation, loadFact, loadPageOfFacts, loadTurn } from './loaders.ts'
 import { Node } from './node.ts'
 import { ParticipantKindEnum } from './participant.ts'
-import { viewerOf } from './inherited-view.ts'
 import { PER_VIEWER } from './sharing.ts'
 
 const SupersedeReasonEnum = builder.enumType('SupersedeReason', {
@@ -38,7 +38,7 @@ builder.objectType('Fact', {
       // A viewer may see the fact through a source in another conversation.
       extensions: PER_VIEWER,
       resolve: (fact, _, context) =>
-        fact.conversationId === null ? null : loadConversation(context, viewerOf(context, fact), fact.conversationId),
+        fact.conversationId === null ? null : loadConversation(context, fact.conversationId),
     }),
     userId: t.exposeString('userId', {
       nullable: true,
@@ -80,8 +80,7 @@ builder.objectType('Fact', {
         'Turn version of the first source. Null if no turn states the fact, or if the viewer sees it only '
         + 'through another source.',
       extensions: PER_VIEWER,
-      resolve: (fact, _, context) =>
-        fact.sourceTurnId === null ? null : loadTurn(context, viewerOf(context, fact), fact.sourceTurnId),
+      resolve: (fact, _, context) => (fact.sourceTurnId === null ? null : loadTurn(context, fact.sourceTurnId)),
     }),
     contentHash: t.exposeString('contentHash', {
       description:
@@ -107,8 +106,7 @@ builder.objectFields('Fact', (t) => ({
     // The newer fact may belong to another conversation. Viewers who share a view class in this conversation may see
     // different facts there.
     extensions: PER_VIEWER,
-    resolve: (fact, _, context) =>
-      fact.supersededBy === null ? null : loadFact(context, viewerOf(context, fact), fact.supersededBy),
+    resolve: (fact, _, context) => (fact.supersededBy === null ? null : loadFact(context, fact.supersededBy)),
   }),
   supersededAt: t.expose('supersededAt', {
     type: 'DateTime',
@@ -166,6 +164,7 @@ builder.queryField('facts', (t) =>
         description: 'Conditions that the facts must meet. Null for all active facts.',
       }),
       ...pagingArgs(t, 'facts'),
+      ...asArg(t),
     },
     async resolve(_, { filter, ...page }, context) {
       const { reading, viewer, work } = context
@@ -189,7 +188,6 @@ builder.objectField('Conversation', 'facts', (t) =>
         description: 'Whether the list includes superseded facts. Defaults to false.',
       }),
     },
-    resolve: (conversation, args, context) =>
-      loadPageOfFacts(context, viewerOf(context, conversation), conversation.id, args),
+    resolve: (conversation, args, context) => loadPageOfFacts(context, conversation.id, args),
   }),
 )

@@ -7,9 +7,7 @@ import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { builder } from './builder.ts'
 import { loadHistory, loadHistoryWithSummaries } from './loaders.ts'
-import { viewerOf } from './inherited-view.ts'
 import { PER_VIEWER } from './sharing.ts'
-import { viewAs } from './viewer.ts'
 
 const HistoryEntry = builder.unionType('HistoryEntry', {
   description: 'Item of the history: a turn, or a summary that replaces the turns that it covers.',
@@ -43,16 +41,8 @@ builder.objectField('Conversation', 'history', (t) =>
           'Whether summaries replace the turns that they cover. A summary counts as one item of `limit`. Defaults '
           + 'to false.',
       }),
-      as: t.arg.string({
-        description: 'Actor in whose view the items and their fields are read. Defaults to the viewer.',
-      }),
     },
-    resolve: (conversation, { as, includeSummaries, ...args }, context): Promise<(Turn | Summary)[]> =>
-      (includeSummaries ? loadHistoryWithSummaries : loadHistory)(
-        context,
-        viewAs(viewerOf(context, conversation), as),
-        conversation.id,
-        args,
-      ),
+    resolve: (conversation, { includeSummaries, ...args }, context): Promise<(Turn | Summary)[]> =>
+      (includeSummaries ? loadHistoryWithSummaries : loadHistory)(context, conversation.id, args),
   }),
 )

@@ -3,10 +3,9 @@
 import { MAX_UNREAD } from '../domain/participant.ts'
 import { readInbox } from '../domain/event/inbox.ts'
 import { MAX_UNREAD_CONVERSATIONS } from '../domain/event/unread.ts'
+import { asArg } from './as.ts'
 import { builder } from './builder.ts'
-import { readFor, viewerOf } from './inherited-view.ts'
 import { loadConversation, loadUnreadCount } from './loaders.ts'
-import { viewAs } from './viewer.ts'
 
 const InboxReasonEnum = builder.enumType('InboxReason', {
   description: 'Reason why the inbox delivers a conversation.',
@@ -36,16 +35,14 @@ builder.objectType('InboxEvent', {
       type: 'Conversation',
       nullable: true,
       description: 'Current state of the conversation. Null if it is deleted.',
-      resolve: (event, _, context) => loadConversation(context, viewerOf(context, event), event.conversationId),
+      resolve: (event, _, context) => loadConversation(context, event.conversationId),
     }),
     unreadCount: t.int({
       description:
         `Current number of turns by others that the participant has not read. At most ${MAX_UNREAD}; 0 if `
         + 'the conversation is deleted.',
-      resolve(event, _, context) {
-        const viewer = viewerOf(context, event)
-        return loadUnreadCount(context, viewer, { conversationId: event.conversationId, actor: viewer.actor })
-      },
+      resolve: ({ conversationId }, _, context) =>
+        loadUnreadCount(context, { conversationId, actor: context.viewer.actor }),
     }),
     at: t.expose('at', {
       type: 'DateTime',
@@ -62,8 +59,8 @@ builder.subscriptionField('inbox', (t) =>
       + 'conversations. The first events have the reason UNREAD: one for each conversation, at most '
       + `${MAX_UNREAD_CONVERSATIONS.toLocaleString('en-US')}, the most recently active first. Changes during `
       + 'that time are delivered after them. To resume, subscribe again.',
-    args: { as: t.arg.string({ description: 'Actor whose list to follow. Defaults to the viewer.' }) },
-    subscribe: (_, args, { deps, viewer }) => readInbox(deps, viewer, args),
-    resolve: (event, { as }, context) => readFor(context, viewAs(context.viewer, as), event, (own) => [own]),
+    args: asArg(t),
+    subscribe: (_, __, { deps, principal, viewer }) => readInbox(deps, principal, { as: viewer.actor }),
+    resolve: (event) => event,
   }),
 )

@@ -4,6 +4,7 @@ import { derivedId } from '../domain/derived-id.ts'
 import { getJobs, jobCursor, type Job, type JobState } from '../domain/job/job.ts'
 import type { JobName } from '../domain/job/worker.ts'
 import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
+import { asArg } from './as.ts'
 import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
 import { loadConversation } from './loaders.ts'
@@ -50,7 +51,7 @@ builder.objectType('Job', {
       nullable: true,
       description: "The conversation that the job works on. Null for a user's job, or if the conversation was deleted.",
       resolve: (job, _, context) =>
-        job.conversationId === null ? null : loadConversation(context, context.viewer, job.conversationId),
+        job.conversationId === null ? null : loadConversation(context, job.conversationId),
     }),
     userId: t.exposeString('userId', {
       nullable: true,
@@ -89,6 +90,7 @@ builder.queryField('jobs', (t) =>
     args: {
       ...pagingArgs(t, 'jobs'),
       state: t.arg({ type: JobStateEnum, description: 'State of the jobs to list. Null for all jobs.' }),
+      ...asArg(t),
     },
     resolve: (_, args, { reading, viewer, work }) => work.read(() => getJobs(reading, viewer, args)),
   }),

@@ -1,7 +1,6 @@
 // Batches the fields of many parents into one statement: the keys that the executor requests on one level are loaded
-// together, per viewer and arguments. Each loaded object is recorded as read for that viewer (inherited-view.ts).
-// Nothing is cached beyond its batch: the next mutation of a document, or the next event of a subscription, reads
-// again.
+// together, per arguments, in the view of the operation. Nothing is cached beyond its batch: the next mutation of a
+// document, or the next event of a subscription, reads again.
 
 import DataLoader from 'dataloader'
 import { getConversations, type Conversation } from '../domain/conversation.ts'
@@ -24,43 +23,30 @@ import { countOfTurns, history, pageOfTurns, type HistoryArgs, type TurnsArgs } 
 import { getNextVersions, getPreviousVersions, getTurns, getVersionNumbers, type Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
 import { NotFound } from '../errors.ts'
-import { readFor } from './inherited-view.ts'
 import type { RequestContext } from './request.ts'
 
-type Load<Key, Args, Value> = (context: RequestContext, viewer: Viewer, key: Key, args: Args) => Promise<Value>
-
-/** Returns the objects in a loaded value whose fields must be read for the same viewer. */
-type ObjectsOf<Value> = (value: Value) => readonly object[]
-
-const none = () => []
-const itself = (value: object | null) => (value === null ? [] : [value])
-const each = (values: readonly object[]) => values
-const items = ({ items }: Page<object>) => items
+type Load<Key, Args, Value> = (context: RequestContext, key: Key, args: Args) => Promise<Value>
 
 /** Batches a function that returns one value for each key, in the order of the keys. */
 function inOrder<Key, Args, Value>(
   name: string,
   load: (deps: Deps, viewer: Viewer, keys: readonly Key[], args: Args) => Promise<readonly Value[]>,
-  objectsOf: ObjectsOf<Value>,
   keyOf: (key: Key) => string,
 ): Load<Key, Args, Value> {
-  return (context, viewer, key, args) => {
-    const { reading, loaders } = context
-    // No part contains U+0000 (domain/input.ts), so different parts never form the same key.
-    const group = `${name}\0${viewer.tenant}\0${viewer.actor}\0${args === undefined ? '' : JSON.stringify(args)}`
+  return ({ reading, viewer, loaders, work }, key, args) => {
+    const group = args === undefined ? name : `${name} ${JSON.stringify(args)}`
     let loader = loaders.get(group) as DataLoader<Key, Value, string> | undefined
     if (!loader) {
       const created: DataLoader<Key, Value, string> = new DataLoader<Key, Value, string>(
         async (keys) => {
           created.clearAll()
-          const values = await context.work.read(() => load(reading, viewer, keys, args))
-          return readFor(context, viewer, values, (all) => all.flatMap(objectsOf))
+          return work.read(() => load(reading, viewer, keys, args))
         },
         { cacheKeyFn: keyOf },
       )
       loaders.set(group, (loader = created))
     }
-    return loader.load(key).then((value) => context.work.pace(value))
+    return loader.load(key).then((value) => work.pace(value))
   }
 }
 
@@ -68,7 +54,6 @@ function inOrder<Key, Args, Value>(
 const byId = <Args, Value, Missing>(
   name: string,
   load: (deps: Deps, viewer: Viewer, ids: readonly string[], args: Args) => Promise<ReadonlyMap<string, Value>>,
-  objectsOf: ObjectsOf<Value | Missing>,
   missing: Missing,
 ): Load<string, Args, Value | Missing> =>
   inOrder<string, Args, Value | Missing>(
@@ -77,95 +62,87 @@ const byId = <Args, Value, Missing>(
       const values = await load(deps, viewer, ids, args)
       return ids.map((id) => values.get(id) ?? missing)
     },
-    objectsOf,
     (id) => id,
   )
 
-type LoadById<Value> = (context: RequestContext, viewer: Viewer, id: string) => Promise<Value>
+type LoadById<Value> = (context: RequestContext, id: string) => Promise<Value>
 /** Removes the parameter `args` of a load that takes no arguments. */
 const withoutArgs =
   <Value>(load: Load<string, undefined, Value>): LoadById<Value> =>
-  (context, viewer, id) =>
-    load(context, viewer, id, undefined)
+  (context, id) =>
+    load(context, id, undefined)
 
 /** The conversation; null if it does not exist or the viewer cannot see it. */
-export const loadConversation = withoutArgs<Conversation | null>(byId('conversation', getConversations, itself, null))
+export const loadConversation = withoutArgs<Conversation | null>(byId('conversation', getConversations, null))
 
 /** The conversation of an object that was just read. @throws NotFound if it has been deleted since */
-export async function loadConversationOf(
-  context: RequestContext,
-  viewer: Viewer,
-  conversationId: string,
-): Promise<Conversation> {
-  const conversation = await loadConversation(context, viewer, conversationId)
+export async function loadConversationOf(context: RequestContext, conversationId: string): Promise<Conversation> {
+  const conversation = await loadConversation(context, conversationId)
   if (!conversation) throw new NotFound('conversation', conversationId)
   return conversation
 }
 
 /** The turn; null if it does not exist or the viewer cannot see it. */
-export const loadTurn = withoutArgs<Turn | null>(byId('turn', getTurns, itself, null))
+export const loadTurn = withoutArgs<Turn | null>(byId('turn', getTurns, null))
 
 /** The turn of an object that was just read. @throws NotFound if it has been deleted since */
-export async function loadTurnOf(context: RequestContext, viewer: Viewer, turnId: string): Promise<Turn> {
-  const turn = await loadTurn(context, viewer, turnId)
+export async function loadTurnOf(context: RequestContext, turnId: string): Promise<Turn> {
+  const turn = await loadTurn(context, turnId)
   if (!turn) throw new NotFound('turn', turnId)
   return turn
 }
 
 /** The version that superseded the turn; null if there is none in the viewer's view. */
-export const loadNextVersion = withoutArgs<Turn | null>(byId('next version', getNextVersions, itself, null))
+export const loadNextVersion = withoutArgs<Turn | null>(byId('next version', getNextVersions, null))
 
 /** The version that the turn superseded; null if there is none in the viewer's view. */
-export const loadPreviousVersion = withoutArgs<Turn | null>(byId('previous version', getPreviousVersions, itself, null))
+export const loadPreviousVersion = withoutArgs<Turn | null>(byId('previous version', getPreviousVersions, null))
 
-const versionNumbers = withoutArgs<number | null>(byId('version number', getVersionNumbers, none, null))
+const versionNumbers = withoutArgs<number | null>(byId('version number', getVersionNumbers, null))
 
 /** The number of a version that was just read, among those in the viewer's view. @throws NotFound if it is gone since */
-export async function loadVersionNumber(context: RequestContext, viewer: Viewer, turnId: string): Promise<number> {
-  const version = await versionNumbers(context, viewer, turnId)
+export async function loadVersionNumber(context: RequestContext, turnId: string): Promise<number> {
+  const version = await versionNumbers(context, turnId)
   if (version === null) throw new NotFound('turn', turnId)
   return version
 }
 
 /** Number of committed turns in the viewer's view of the conversation, and number of their tokens. */
-export const loadTurnCount = withoutArgs(byId('turn count', countOfTurns, none, { turnCount: 0, tokenCount: 0 }))
+export const loadTurnCount = withoutArgs(byId('turn count', countOfTurns, { turnCount: 0, tokenCount: 0 }))
 
 /** A page of the conversation's present and former participants, in the order of joining. */
 export const loadPageOfParticipants: Load<string, Paging, Page<Participant>> = byId(
   'page of participants',
   pageOfParticipants,
-  items,
   NO_PAGE,
 )
 
 /** Number of present and former participants of the conversation. */
-export const loadParticipantCount = withoutArgs<number>(byId('participant count', countOfParticipants, none, 0))
+export const loadParticipantCount = withoutArgs<number>(byId('participant count', countOfParticipants, 0))
 
 /** A page of the conversation's turns in the viewer's view. */
-export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = byId('page of turns', pageOfTurns, items, NO_PAGE)
+export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = byId('page of turns', pageOfTurns, NO_PAGE)
 
 /** The conversation's newest turns in the viewer's view, oldest first. */
-export const loadHistory: Load<string, HistoryArgs, Turn[]> = byId('history', history, each, [])
+export const loadHistory: Load<string, HistoryArgs, Turn[]> = byId('history', history, [])
 
 /** The conversation's newest turns, and the summaries of the turns before them, oldest first. */
 export const loadHistoryWithSummaries: Load<string, HistoryArgs, (Turn | Summary)[]> = byId(
   'history with summaries',
   historyWithSummaries,
-  each,
   [],
 )
 
 /** The summary; null if it does not exist or the viewer cannot see it. */
-export const loadSummary = withoutArgs<Summary | null>(byId('summary', getSummaries, itself, null))
+export const loadSummary = withoutArgs<Summary | null>(byId('summary', getSummaries, null))
 
 /** The fact, superseded or not; null if it does not exist or the viewer cannot see it. */
-export const loadFact = withoutArgs<Fact | null>(byId('fact', getFacts, itself, null))
+export const loadFact = withoutArgs<Fact | null>(byId('fact', getFacts, null))
 
 /** A page of the conversation's facts in the viewer's view, newest first. */
 export const loadPageOfFacts: Load<string, FactsOfConversationArgs, Page<Fact>> = byId(
   'page of facts',
   getFactPages,
-  items,
   NO_PAGE,
 )
 
@@ -173,55 +150,49 @@ export const loadPageOfFacts: Load<string, FactsOfConversationArgs, Page<Fact>> 
 export const loadPageOfSources: Load<string, Paging, Page<FactSource>> = byId(
   'page of sources',
   getFactSourcePages,
-  items,
   NO_PAGE,
 )
 
 /** The summaries that cover the conversation's oldest turns, oldest first. */
-export const loadSummaries = withoutArgs<Summary[]>(byId('summaries', coveringSummaries, each, []))
+export const loadSummaries = withoutArgs<Summary[]>(byId('summaries', coveringSummaries, []))
 
 /** The last turn that the conversation's summaries cover; null without summaries. */
-export const loadSummarizedThrough = withoutArgs<Turn | null>(
-  byId('summarized through', summarizedThrough, itself, null),
-)
+export const loadSummarizedThrough = withoutArgs<Turn | null>(byId('summarized through', summarizedThrough, null))
 
 type ParticipantKey = { conversationId: string; actor: string }
 const participantKey = ({ conversationId, actor }: ParticipantKey) => `${conversationId} ${actor}`
 
-const unreadCounts = inOrder<ParticipantKey, undefined, number>('unread count', getUnreadCounts, none, participantKey)
+const unreadCounts = inOrder<ParticipantKey, undefined, number>('unread count', getUnreadCounts, participantKey)
 const presences = inOrder<ParticipantKey, undefined, PresenceState>(
   'presence',
   (deps, _, participants) => getPresence(deps, participants),
-  none,
   participantKey,
 )
 
 const participants = inOrder<ParticipantKey, undefined, Participant | null>(
   'participant',
   getParticipantsByKey,
-  itself,
   participantKey,
 )
 
 /** The present or former participant; null for an actor who never joined. */
-export const loadParticipant = (context: RequestContext, viewer: Viewer, participant: ParticipantKey) =>
-  participants(context, viewer, participant, undefined)
+export const loadParticipant = (context: RequestContext, participant: ParticipantKey) =>
+  participants(context, participant, undefined)
 
 const participantMetadata = inOrder<ParticipantKey, undefined, Record<string, unknown>>(
   'participant metadata',
   getParticipantMetadata,
-  none,
   participantKey,
 )
 
 /** The metadata of the participant. */
-export const loadParticipantMetadata = (context: RequestContext, viewer: Viewer, participant: ParticipantKey) =>
-  participantMetadata(context, viewer, participant, undefined)
+export const loadParticipantMetadata = (context: RequestContext, participant: ParticipantKey) =>
+  participantMetadata(context, participant, undefined)
 
 /** Number of turns by other actors that the participant has not read and that both it and the viewer see. */
-export const loadUnreadCount = (context: RequestContext, viewer: Viewer, participant: ParticipantKey) =>
-  unreadCounts(context, viewer, participant, undefined)
+export const loadUnreadCount = (context: RequestContext, participant: ParticipantKey) =>
+  unreadCounts(context, participant, undefined)
 
 /** The participant's presence; OFFLINE if it cannot be read. */
-export const loadPresence = (context: RequestContext, viewer: Viewer, participant: ParticipantKey) =>
-  presences(context, viewer, participant, undefined)
+export const loadPresence = (context: RequestContext, participant: ParticipantKey) =>
+  presences(context, participant, undefined)

@@ -6,6 +6,7 @@ import { kindOf } from '../domain/id.ts'
 import { getJob } from '../domain/job/job.ts'
 import { getProfiles } from '../domain/profile/profile.ts'
 import { InvalidInput } from '../errors.ts'
+import { asArg } from './as.ts'
 import { builder } from './builder.ts'
 import { loadConversation, loadFact, loadParticipant, loadSummary, loadTurn } from './loaders.ts'
 import type { RequestContext } from './request.ts'
@@ -38,16 +39,15 @@ export const Node = builder.interfaceRef<object>('Node').implement({
 
 /** Returns the object with that id; null if it does not exist or the viewer does not see it. */
 async function loadNode(context: RequestContext, id: string): Promise<object | null> {
-  const { viewer } = context
   switch (kindOf(id)) {
     case 'conversation':
-      return loadConversation(context, viewer, id)
+      return loadConversation(context, id)
     case 'turn':
-      return loadTurn(context, viewer, id)
+      return loadTurn(context, id)
     case 'summary':
-      return loadSummary(context, viewer, id)
+      return loadSummary(context, id)
     case 'fact':
-      return loadFact(context, viewer, id)
+      return loadFact(context, id)
     case null:
       return loadDerived(context, id)
   }
@@ -58,7 +58,7 @@ async function loadDerived(context: RequestContext, id: string): Promise<object 
   const key = derivedKey(id)
   switch (key?.kind) {
     case 'participant':
-      return loadParticipant(context, viewer, key)
+      return loadParticipant(context, key)
     case 'profile': {
       if (key.tenant !== viewer.tenant) return null
       return (await work.read(() => getProfiles(reading, viewer, [key.userId]))).get(key.userId) ?? null
@@ -77,7 +77,7 @@ builder.queryField('node', (t) =>
     type: Node,
     nullable: true,
     description: 'The object with that id. Null if it does not exist or the viewer does not see it.',
-    args: { id: t.arg.id({ required: true, description: 'Id of any object that implements Node.' }) },
+    args: { id: t.arg.id({ required: true, description: 'Id of any object that implements Node.' }), ...asArg(t) },
     resolve: (_, { id }, context) => loadNode(context, id),
   }),
 )
@@ -93,6 +93,7 @@ builder.queryField('nodes', (t) =>
         required: true,
         description: `Ids of any objects that implement Node; at most ${MAX_NODES}.`,
       }),
+      ...asArg(t),
     },
     resolve(_, { ids }, context) {
       if (ids.length > MAX_NODES)

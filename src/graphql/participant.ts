@@ -12,13 +12,12 @@ import { derivedId } from '../domain/derived-id.ts'
 import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { DEFAULT_PAGE_SIZE, type Page } from '../domain/page.ts'
 import { participantCursor } from '../domain/participant-page.ts'
-import { actAs, type Viewer } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
+import { asField } from './as.ts'
 import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadPageOfParticipants, loadParticipant, loadParticipantCount, loadUnreadCount } from './loaders.ts'
-import { readFor, viewerOf } from './inherited-view.ts'
 import { Node } from './node.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { orErrors, payload } from './result.ts'
@@ -85,13 +84,13 @@ builder.objectType('Participant', {
         'Number of turns by others, committed after `lastReadSeq`, that both the participant and the viewer see. At most '
         + `${MAX_UNREAD.toLocaleString('en-US')}; further turns are not counted.`,
       extensions: PER_VIEWER,
-      resolve: (participant, _, context) => loadUnreadCount(context, viewerOf(context, participant), participant),
+      resolve: (participant, _, context) => loadUnreadCount(context, participant),
     }),
   }),
 })
 
-/** A page of participants, with the conversation and the viewer for which it was read. */
-type ParticipantPage = Page<Participant> & { conversationId: string; viewer: Viewer }
+/** A page of participants, with their conversation. */
+type ParticipantPage = Page<Participant> & { conversationId: string }
 
 const { Connection: ParticipantConnection } = connectionOf<Participant, ParticipantPage>(
   'Participant',
@@ -103,7 +102,7 @@ builder.objectField(ParticipantConnection, 'totalCount', (t) =>
   t.int({
     description: 'Number of present and former participants of the conversation.',
     extensions: SHAREABLE,
-    resolve: ({ conversationId, viewer }, _, context) => loadParticipantCount(context, viewer, conversationId),
+    resolve: ({ conversationId }, _, context) => loadParticipantCount(context, conversationId),
   }),
 )
 
@@ -116,9 +115,8 @@ builder.objectField('Conversation', 'participants', (t) =>
     extensions: SHAREABLE,
     args: pagingArgs(t, 'participants'),
     async resolve(conversation, args, context) {
-      const viewer = viewerOf(context, conversation)
-      const page = await loadPageOfParticipants(context, viewer, conversation.id, args)
-      return { ...page, conversationId: conversation.id, viewer }
+      const page = await loadPageOfParticipants(context, conversation.id, args)
+      return { ...page, conversationId: conversation.id }
     },
   }),
 )
@@ -129,20 +127,14 @@ builder.objectFields('Conversation', (t) => ({
     nullable: true,
     description: 'The viewer as a present or former participant. Null if the viewer never joined.',
     extensions: PER_VIEWER,
-    resolve: (conversation, _, context) => {
-      const viewer = viewerOf(context, conversation)
-      return loadParticipant(context, viewer, { conversationId: conversation.id, actor: viewer.actor })
-    },
+    resolve: ({ id }, _, context) => loadParticipant(context, { conversationId: id, actor: context.viewer.actor }),
   }),
   viewerUnreadCount: t.int({
     description:
       'Number of committed turns by others that the viewer has not read. At most '
       + `${MAX_UNREAD.toLocaleString('en-US')}; 0 if the viewer never joined.`,
     extensions: PER_VIEWER,
-    resolve: (conversation, _, context) => {
-      const viewer = viewerOf(context, conversation)
-      return loadUnreadCount(context, viewer, { conversationId: conversation.id, actor: viewer.actor })
-    },
+    resolve: ({ id }, _, context) => loadUnreadCount(context, { conversationId: id, actor: context.viewer.actor }),
   }),
 }))
 
@@ -154,7 +146,7 @@ builder.objectField('Turn', 'author', (t) =>
       'The author as a present or former participant of the conversation. Every author is one, so this is null only '
       + 'if the conversation was deleted after the turn was read.',
     extensions: SHAREABLE,
-    resolve: (turn, _, context) => loadParticipant(context, viewerOf(context, turn), turn),
+    resolve: (turn, _, context) => loadParticipant(context, turn),
   }),
 )
 
@@ -205,6 +197,7 @@ const AddParticipantInput = builder.inputType('AddParticipantInput', {
   fields: (t) => ({
     ...conversationRef(t, 'to join'),
     participant: t.field({ type: ParticipantInput, required: true, description: 'Actor to add.' }),
+    ...asField(t, 'Actor that adds the participant.'),
   }),
 })
 
@@ -232,6 +225,7 @@ const RemoveParticipantInput = builder.inputType('RemoveParticipantInput', {
       required: true,
       description: 'Participant to remove. A former participant is returned unchanged.',
     }),
+    ...asField(t, 'Actor that removes the participant; equal to `actor` if the participant leaves.'),
   }),
 })
 
@@ -263,9 +257,7 @@ const MarkReadInput = builder.inputType('MarkReadInput', {
         'Sequence number of the newest journal entry that was read; at most `lastSeq` of the conversation. A number '
         + 'below `lastReadSeq` changes nothing.',
     }),
-    as: t.string({
-      description: 'Actor that read the entries; must be a present participant. Defaults to the viewer.',
-    }),
+    ...asField(t, 'Actor that read the entries; must be a present participant.'),
   }),
 })
 
@@ -281,8 +273,7 @@ builder.mutationField('markRead', (t) =>
     },
     async resolve(_, { input }, context) {
       const { deps, viewer } = context
-      const participant = await markRead(deps, viewer, await atConversation(context, input, input.as))
-      return { participant: readFor(context, actAs(viewer, input.as), participant, (read) => [read]) }
+      return { participant: await markRead(deps, viewer, await atConversation(context, input)) }
     },
   }),
 )

@@ -1,16 +1,14 @@
 // The mutations that pin and unpin turns.
 
 import { pinTurn, unpinTurn, type Pinned } from '../domain/turn/pin.ts'
-import { actAs } from '../domain/view.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { asField } from './as.ts'
 import { builder, type InputFieldBuilder } from './builder.ts'
-import { readFor } from './inherited-view.ts'
-import type { RequestContext } from './request.ts'
 import { orErrors, payload } from './result.ts'
 
 const pinFields = (t: InputFieldBuilder) => ({
   turnId: t.id({ required: true, description: 'Id of any version of the turn.' }),
-  as: t.string({ description: 'Actor that acts; must be a present participant. Defaults to the viewer.' }),
+  ...asField(t, 'Actor for whom the operation runs; must be a present participant.'),
 })
 
 const pinPayload = (verb: 'PinTurn' | 'UnpinTurn') =>
@@ -19,16 +17,13 @@ const pinPayload = (verb: 'PinTurn' | 'UnpinTurn') =>
     fields: (t) => ({
       turn: t.expose('turn', {
         type: 'Turn',
-        description: 'Newest version of the turn in the view of the actor, after the change.',
+        description: 'Newest version of the turn that the viewer sees, after the change.',
       }),
       changed: t.exposeBoolean('changed', {
         description: 'Whether the call changed the turn. False if it already was as requested.',
       }),
     }),
   })
-
-const readAs = (context: RequestContext, as: string | null | undefined, pinned: Pinned) =>
-  readFor(context, actAs(context.viewer, as), pinned, ({ turn }) => [turn])
 
 const PinTurnInput = builder.inputType('PinTurnInput', {
   description: 'Turn to pin, and the actor that pins it.',
@@ -43,8 +38,7 @@ builder.mutationField('pinTurn', (t) =>
       + 'participant that sees the turn may pin it. Edits keep the pin. Subscribers receive TurnUpdated.',
     errors: orErrors('PinTurn', [InvalidInput, NotFound, NotAllowed, Conflict]),
     args: { input: t.arg({ type: PinTurnInput, required: true, description: 'Turn to pin.' }) },
-    resolve: async (_, { input }, context) =>
-      readAs(context, input.as, await pinTurn(context.deps, context.viewer, input)),
+    resolve: (_, { input }, { deps, viewer }) => pinTurn(deps, viewer, input),
   }),
 )
 
@@ -59,7 +53,6 @@ builder.mutationField('unpinTurn', (t) =>
     description: 'Removes the pin of a turn. Any present participant that sees the turn may do this, as with pinTurn.',
     errors: orErrors('UnpinTurn', [InvalidInput, NotFound, NotAllowed, Conflict]),
     args: { input: t.arg({ type: UnpinTurnInput, required: true, description: 'Turn to unpin.' }) },
-    resolve: async (_, { input }, context) =>
-      readAs(context, input.as, await unpinTurn(context.deps, context.viewer, input)),
+    resolve: (_, { input }, { deps, viewer }) => unpinTurn(deps, viewer, input),
   }),
 )

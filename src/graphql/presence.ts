@@ -2,11 +2,10 @@
 
 import { setPresence } from '../domain/presence.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
-import { actAs } from '../domain/view.ts'
+import { asField } from './as.ts'
 import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadPresence } from './loaders.ts'
-import { readFor, viewerOf } from './inherited-view.ts'
 import { SHAREABLE } from './sharing.ts'
 import { participantPayload } from './participant.ts'
 import { orErrors } from './result.ts'
@@ -28,7 +27,7 @@ builder.objectField('Participant', 'presence', (t) =>
     type: PresenceStateEnum,
     description: 'Current state of the participant. OFFLINE if none is set.',
     extensions: SHAREABLE,
-    resolve: (participant, _, context) => loadPresence(context, viewerOf(context, participant), participant),
+    resolve: (participant, _, context) => loadPresence(context, participant),
   }),
 )
 
@@ -42,9 +41,7 @@ const SetPresenceInput = builder.inputType('SetPresenceInput', {
       description:
         'New state. OFFLINE removes the state that this client set. All clients over HTTP count as one client.',
     }),
-    as: t.string({
-      description: 'Actor whose presence is set; must be a present participant. Defaults to the viewer.',
-    }),
+    ...asField(t, 'Actor whose presence is set; must be a present participant.'),
   }),
 })
 
@@ -60,8 +57,7 @@ builder.mutationField('setPresence', (t) =>
     },
     async resolve(_, { input }, context) {
       const { deps, viewer, holder } = context
-      const participant = await setPresence(deps, viewer, await atConversation(context, input, input.as), holder)
-      return { participant: readFor(context, actAs(viewer, input.as), participant, (read) => [read]) }
+      return { participant: await setPresence(deps, viewer, await atConversation(context, input), holder) }
     },
   }),
 )

@@ -4,6 +4,7 @@ import { getProfiles, type UserProfile } from '../domain/profile/profile.ts'
 import { DEFAULT_FACTS, MAX_FACTS, refreshUserProfile } from '../domain/profile/refresh.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
 import { derivedId } from '../domain/derived-id.ts'
+import { asArg, asField } from './as.ts'
 import { builder } from './builder.ts'
 import { Node } from './node.ts'
 import { orErrors, payload } from './result.ts'
@@ -41,6 +42,7 @@ builder.queryField('userProfile', (t) =>
       + 'to.',
     args: {
       userId: t.arg.string({ required: true, description: "Id of the user: the `actor` of the user's participants." }),
+      ...asArg(t),
     },
     resolve: async (_, { userId }, { reading, viewer, work }) =>
       (await work.read(() => getProfiles(reading, viewer, [userId]))).get(userId) ?? null,
@@ -56,6 +58,7 @@ const RefreshUserProfileInput = builder.inputType('RefreshUserProfileInput', {
         `Maximum number of active facts to read, newest first: 1 to ${MAX_FACTS.toLocaleString('en-US')}. `
         + `Defaults to ${DEFAULT_FACTS}, which is also the minimum if the user has no profile yet.`,
     }),
+    ...asField(t),
   }),
 })
 

@@ -13,12 +13,11 @@ import {
   type RecallHit as Hit,
 } from '../domain/recall/recall.ts'
 import { MAX_SUMMARIES } from '../domain/recall/summaries.ts'
-import { actAs } from '../domain/view.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { asField } from './as.ts'
 import { builder } from './builder.ts'
 import { PageInfo, type PageShape } from './connection.ts'
 import { atConversationIfGiven, conversationRef } from './conversation-ref.ts'
-import { readFor } from './inherited-view.ts'
 import { MetadataFilter, METADATA_FILTER_LIMITS } from './metadata-filter.ts'
 import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
@@ -240,10 +239,7 @@ const RecallInput = builder.inputType('RecallInput', {
         'Maximum number of tokens of the hits and neighbours of a page together. Hits that do not fit are skipped, and '
         + 'are on a later page if they fit there. Null for no limit.',
     }),
-    as: t.string({
-      description:
-        'Actor in whose view to search. Defaults to the viewer. Applies to all fields selected on the result.',
-    }),
+    ...asField(t, 'Actor in whose view to search.'),
   }),
 })
 
@@ -258,11 +254,8 @@ builder.queryField('recall', (t) =>
     args: { input: t.arg({ type: RecallInput, required: true, description: 'The query, the scope, and filters.' }) },
     async resolve(_, { input }, context) {
       const { reading, viewer, work } = context
-      const given = await atConversationIfGiven(context, input, input.as)
-      const found = await work.read(() => recall(reading, viewer, given))
-      return readFor(context, actAs(viewer, input.as), found, ({ hits }) =>
-        hits.flatMap(({ memory, neighbours }) => [recalled(memory), ...neighbours]),
-      )
+      const given = await atConversationIfGiven(context, input)
+      return work.read(() => recall(reading, viewer, given))
     },
   }),
 )

@@ -1,7 +1,6 @@
 // The turn that a turn replies to.
 
 import { builder } from './builder.ts'
-import { viewerOf } from './inherited-view.ts'
 import { loadTurn } from './loaders.ts'
 import { PER_VIEWER } from './sharing.ts'
 
@@ -15,7 +14,7 @@ builder.objectField('Turn', 'replyTo', (t) =>
     extensions: PER_VIEWER,
     resolve: async (turn, _, context) => {
       if (turn.replyToId === null) return null
-      const target = await loadTurn(context, viewerOf(context, turn), turn.replyToId)
+      const target = await loadTurn(context, turn.replyToId)
       return target === null || target.status === 'ERASED' ? null : target
     },
   }),

@@ -7,14 +7,16 @@ import type { Viewer } from '../domain/view.ts'
 import type { OperationLimits } from './limits/limits.ts'
 import { Work } from './limits/work.ts'
 
-/** Batch loaders by name, viewer and arguments (loaders.ts). */
+/** Batch loaders by name and arguments (loaders.ts). */
 type Loaders = Map<string, DataLoader<never, unknown, string>>
 
 export type RequestContext = {
   deps: Deps
   /** `deps` with connections whose statements have the time limit of reads. */
   reading: Deps
-  /** The viewer from the transport. For fields below a field with `as`, inherited-view.ts returns another viewer. */
+  /** Sent the operation, as the transport determines it. Limits apply to it. */
+  readonly principal: Viewer
+  /** In whose view the operation is answered: the principal, or the actor in `as` (view/enter.ts). */
   viewer: Viewer
   /** Owner of the presence states set over the socket, which end when the socket closes. Null over HTTP. */
   holder: PresenceHolder | null
@@ -43,11 +45,11 @@ function readingOf(deps: Deps): Deps {
  */
 export function createRequestContext(
   deps: Deps,
-  viewer: Viewer,
+  principal: Viewer,
   holder: PresenceHolder | null,
   limits: OperationLimits,
   isGone?: () => boolean,
 ): RequestContext {
-  const work = new Work(limits, isGone, { gates: deps.gates, reads: deps.reads, tenant: viewer.tenant })
-  return { deps, reading: readingOf(deps), viewer, holder, loaders: new Map(), work }
+  const work = new Work(limits, isGone, { gates: deps.gates, reads: deps.reads, tenant: principal.tenant })
+  return { deps, reading: readingOf(deps), principal, viewer: principal, holder, loaders: new Map(), work }
 }

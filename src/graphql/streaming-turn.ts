@@ -5,8 +5,9 @@ import { openTurn } from '../domain/turn/append.ts'
 import { MAX_PARTS } from '../domain/turn/content.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, StreamClosed } from '../errors.ts'
-import { appendedPayload, StreamingTurnInput, TokenUsageInput } from './append.ts'
+import { appendedPayload, AUTHOR, StreamingTurnInput, TokenUsageInput } from './append.ts'
 import { WRITER_TOKEN } from '../domain/turn/writer.ts'
+import { asField, asNewField, INTRODUCES } from './as.ts'
 import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ContentPartInput } from './content.ts'
@@ -33,6 +34,7 @@ const OpenTurnInput = builder.inputType('OpenTurnInput', {
         + 'require it. With the same `turn.clientId` and token, openTurn returns the same turn; with another token, '
         + 'it fails with Conflict.',
     }),
+    ...asNewField(t, AUTHOR),
   }),
 })
 
@@ -42,12 +44,13 @@ builder.mutationField('openTurn', (t) =>
     description:
       'Opens a streaming turn. Its position is assigned immediately; appendDelta adds its text. The turn is aborted '
       + 'if the writer sends no delta for longer than the lease, 30 seconds by default.',
+    extensions: INTRODUCES,
     errors: orErrors('OpenTurn', [InvalidInput, NotFound, NotAllowed, Conflict, LimitReached]),
     args: {
       input: t.arg({ type: OpenTurnInput, required: true, description: 'Conversation, turn and writer token.' }),
     },
     async resolve(_, { input }, context) {
-      const given = await atConversation(context, input, input.turn.actor)
+      const given = await atConversation(context, input)
       return openTurn(context.deps, context.viewer, given)
     },
   }),
@@ -60,7 +63,7 @@ const AppendDeltaPayload = payload<DeltaReceipt>('AppendDelta').implement({
     turn: t.field({
       type: 'Turn',
       description: 'The turn with the text streamed so far.',
-      resolve: ({ turnId }, _, context) => loadTurnOf(context, context.viewer, turnId),
+      resolve: ({ turnId }, _, context) => loadTurnOf(context, turnId),
     }),
     end: t.exposeInt('end', {
       description: 'Length of the text after the delta, in UTF-16 code units. Pass it as `start` of the next delta.',
@@ -89,6 +92,7 @@ const AppendDeltaInput = builder.inputType('AppendDeltaInput', {
         'Offset of the text in the turn, in UTF-16 code units. Defaults to the end of the turn. With it, the call '
         + 'can be retried: text that is already stored is dropped. A gap or different text fails with Conflict.',
     }),
+    ...asField(t),
   }),
 })
 
@@ -121,6 +125,7 @@ const CommitTurnInput = builder.inputType('CommitTurnInput', {
       description: "Provider's name of the model that generated the turn. Omit to keep the model set by openTurn.",
     }),
     metadata: t.field({ type: 'JSON', description: 'Replaces the metadata set by openTurn. Omit to keep it.' }),
+    ...asField(t),
   }),
 })
 
@@ -144,6 +149,7 @@ const AbortTurnInput = builder.inputType('AbortTurnInput', {
     turnId: t.id({ required: true, description: 'Id of the open turn.' }),
     writerToken: t.string({ required: true, description: WRITER_TOKEN_DESCRIPTION }),
     reason: t.string({ description: 'Stored as `abortReason` of the turn; at most 1,000 characters.' }),
+    ...asField(t),
   }),
 })
 

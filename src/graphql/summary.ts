@@ -6,12 +6,12 @@ import { pageOfSummaries, summaryCursor, type Summary } from '../domain/summary/
 import type { CompactionPolicy as Policy } from '../domain/compaction-policy.ts'
 import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
 import { InvalidInput, NotAllowed, NotFound, ProviderFailed } from '../errors.ts'
+import { asField } from './as.ts'
 import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { loadConversationOf, loadSummaries, loadSummarizedThrough } from './loaders.ts'
 import { Node } from './node.ts'
-import { viewerOf } from './inherited-view.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { orErrors, payload } from './result.ts'
 
@@ -26,7 +26,7 @@ builder.objectType('Summary', {
       type: 'Conversation',
       description: 'The conversation of the covered turns, in the same view as the summary.',
       extensions: SHAREABLE,
-      resolve: (summary, _, context) => loadConversationOf(context, viewerOf(context, summary), summary.conversationId),
+      resolve: (summary, _, context) => loadConversationOf(context, summary.conversationId),
     }),
     level: t.exposeInt('level', {
       description: 'Level of compaction: 0 for a summary of turns, 1 for a summary of level-0 summaries, and so on.',
@@ -128,7 +128,7 @@ builder.objectFields('Conversation', (t) => ({
       + '`summaries`.',
     extensions: PER_VIEWER,
     async resolve(conversation, _, context) {
-      const summaries = await loadSummaries(context, viewerOf(context, conversation), conversation.id)
+      const summaries = await loadSummaries(context, conversation.id)
       return summaries.length === 1 ? summaries[0]! : null
     },
   }),
@@ -137,8 +137,7 @@ builder.objectFields('Conversation', (t) => ({
     nullable: true,
     description: 'The last turn that current summaries cover, in its newest version. Null if there are none.',
     extensions: PER_VIEWER,
-    resolve: (conversation, _, context) =>
-      loadSummarizedThrough(context, viewerOf(context, conversation), conversation.id),
+    resolve: (conversation, _, context) => loadSummarizedThrough(context, conversation.id),
   }),
   summaries: t.field({
     type: SummaryConnection,
@@ -149,7 +148,7 @@ builder.objectFields('Conversation', (t) => ({
     extensions: PER_VIEWER,
     args: pagingArgs(t, 'summaries'),
     async resolve(conversation, args, context) {
-      const summaries = await loadSummaries(context, viewerOf(context, conversation), conversation.id)
+      const summaries = await loadSummaries(context, conversation.id)
       return pageOfSummaries(context.deps, summaries, args)
     },
   }),
@@ -160,6 +159,7 @@ const SummarizeInput = builder.inputType('SummarizeInput', {
   fields: (t) => ({
     ...conversationRef(t, 'to summarise'),
     through: t.id({ description: 'Id of the last turn to cover. Defaults to the newest turn.' }),
+    ...asField(t),
   }),
 })
 
@@ -230,6 +230,7 @@ const CompactInput = builder.inputType('CompactInput', {
         + 'half of the uncovered turns, repeatedly, until the others are within the policy. If omitted, the '
         + 'oldest half is summarised once, even if the conversation is within its policy.',
     }),
+    ...asField(t),
   }),
 })
 

@@ -3,8 +3,7 @@
 import type { TurnEvent, VisibleDelta, VisibleSuperseded, VisibleTurnUpdated } from '../domain/event/event.ts'
 import { NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
-import { interfaces, objectIn } from './event-interface.ts'
-import { viewerOf } from './inherited-view.ts'
+import { interfaces } from './event-interface.ts'
 import { loadPreviousVersion, loadTurn } from './loaders.ts'
 import { SHAREABLE } from './sharing.ts'
 
@@ -24,14 +23,7 @@ for (const [name, [description, turn]] of Object.entries(TURN_EVENTS)) {
     .implement({
       description,
       interfaces,
-      fields: (t) => ({
-        turn: t.field({
-          type: 'Turn',
-          description: turn,
-          extensions: SHAREABLE,
-          resolve: (event, _, context) => objectIn(context, event, event.turn),
-        }),
-      }),
+      fields: (t) => ({ turn: t.expose('turn', { type: 'Turn', description: turn }) }),
     })
 }
 
@@ -44,18 +36,13 @@ builder.objectRef<VisibleSuperseded>('TurnSuperseded').implement({
       description: 'The previous version that the viewer sees. If that version no longer exists, the newer version.',
       extensions: SHAREABLE,
       async resolve(event, _, context) {
-        if (event.turn) return objectIn(context, event, event.turn)
-        const turn = await loadPreviousVersion(context, viewerOf(context, event), event.by.id)
+        if (event.turn) return event.turn
+        const turn = await loadPreviousVersion(context, event.by.id)
         if (!turn) throw new NotFound('turn', event.by.id)
         return turn
       },
     }),
-    by: t.field({
-      type: 'Turn',
-      description: 'The newer version.',
-      extensions: SHAREABLE,
-      resolve: (event, _, context) => objectIn(context, event, event.by),
-    }),
+    by: t.expose('by', { type: 'Turn', description: 'The newer version.' }),
   }),
 })
 
@@ -68,8 +55,8 @@ builder.objectRef<VisibleTurnUpdated>('TurnUpdated').implement({
       description: 'The newest version that the viewer sees.',
       extensions: SHAREABLE,
       async resolve(event, _, context) {
-        if (event.turn) return objectIn(context, event, event.turn)
-        const turn = await loadPreviousVersion(context, viewerOf(context, event), event.newestId)
+        if (event.turn) return event.turn
+        const turn = await loadPreviousVersion(context, event.newestId)
         if (!turn) throw new NotFound('turn', event.newestId)
         return turn
       },
@@ -98,7 +85,7 @@ builder
           'Current state of the turn, with its whole text so far, which may include text after this delta. '
           + 'Null if the turn no longer exists, or is no longer in view.',
         extensions: SHAREABLE,
-        resolve: (event, _, context) => loadTurn(context, viewerOf(context, event), event.turnId),
+        resolve: (event, _, context) => loadTurn(context, event.turnId),
       }),
     }),
   })

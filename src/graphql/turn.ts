@@ -8,9 +8,7 @@ import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
 import { loadConversationOf, loadPageOfTurns } from './loaders.ts'
 import { Node } from './node.ts'
-import { viewerOf } from './inherited-view.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
-import { viewAs } from './viewer.ts'
 
 export const RoleEnum = builder.enumType('Role', {
   description: 'Message role of a turn, as in the APIs of model providers. The author of the turn is its `actor`.',
@@ -90,7 +88,7 @@ builder.objectType('Turn', {
       type: 'Conversation',
       description: 'Conversation of the turn, in the same view as the turn.',
       extensions: SHAREABLE,
-      resolve: (turn, _, context) => loadConversationOf(context, viewerOf(context, turn), turn.conversationId),
+      resolve: (turn, _, context) => loadConversationOf(context, turn.conversationId),
     }),
     seq: t.exposeInt('seq', {
       description:
@@ -211,12 +209,8 @@ builder.objectField('Conversation', 'turns', (t) =>
         defaultValue: false,
         description: 'Whether to list superseded versions, too. Defaults to false.',
       }),
-      as: t.arg.string({
-        description: 'Actor in whose view the turns and their fields are read. Defaults to the viewer.',
-      }),
     },
-    resolve: (conversation, { as, ...args }, context) =>
-      loadPageOfTurns(context, viewAs(viewerOf(context, conversation), as), conversation.id, args),
+    resolve: (conversation, args, context) => loadPageOfTurns(context, conversation.id, args),
   }),
 )
 
@@ -227,7 +221,7 @@ builder.objectField('Conversation', 'lastTurn', (t) =>
     description: 'Newest version of the turn with the highest position. Null if the viewer sees no turn.',
     extensions: PER_VIEWER,
     async resolve(conversation, _, context) {
-      const { items } = await loadPageOfTurns(context, viewerOf(context, conversation), conversation.id, { last: 1 })
+      const { items } = await loadPageOfTurns(context, conversation.id, { last: 1 })
       return items[0] ?? null
     },
   }),

@@ -3,9 +3,9 @@
 import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { updateParticipant } from '../domain/update-participant.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { asField } from './as.ts'
 import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
-import { viewerOf } from './inherited-view.ts'
 import { loadParticipantMetadata } from './loaders.ts'
 import { HistoryVisibilityEnum, participantPayload } from './participant.ts'
 import { orErrors } from './result.ts'
@@ -16,7 +16,7 @@ builder.objectField('Participant', 'metadata', (t) =>
     type: 'JSON',
     description: 'Application-defined metadata: a JSON object. Empty if not given.',
     extensions: SHAREABLE,
-    resolve: (participant, _, context) => loadParticipantMetadata(context, viewerOf(context, participant), participant),
+    resolve: (participant, _, context) => loadParticipantMetadata(context, participant),
   }),
 )
 
@@ -45,6 +45,7 @@ const UpdateParticipantInput = builder.inputType('UpdateParticipantInput', {
         + `other value replaces the old one. The result has at most ${JSON_BYTES / 1024} KiB. Exclusive with `
         + '`metadata`. Defaults to null, for no change.',
     }),
+    ...asField(t, 'Actor that updates the participant.'),
   }),
 })
 

@@ -3,7 +3,6 @@
 
 import { isEdited } from '../domain/turn/turn.ts'
 import { builder } from './builder.ts'
-import { viewerOf } from './inherited-view.ts'
 import { loadNextVersion, loadPreviousVersion, loadVersionNumber } from './loaders.ts'
 import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 
@@ -18,7 +17,7 @@ builder.objectFields('Turn', (t) => ({
       'Number of this version among the versions that the viewer sees: 1 for the first version, 2 for the first edit. '
       + 'Versions outside the view are not counted.',
     extensions: PER_VIEWER,
-    resolve: (turn, _, context) => (isEdited(turn) ? loadVersionNumber(context, viewerOf(context, turn), turn.id) : 1),
+    resolve: (turn, _, context) => (isEdited(turn) ? loadVersionNumber(context, turn.id) : 1),
   }),
   isEdited: t.boolean({
     description: 'Whether this version superseded an earlier one. False for the first version of every turn.',
@@ -30,15 +29,13 @@ builder.objectFields('Turn', (t) => ({
     nullable: true,
     description: 'The previous version that the viewer sees. Null for the first version.',
     extensions: PER_VIEWER,
-    resolve: (turn, _, context) =>
-      isEdited(turn) ? loadPreviousVersion(context, viewerOf(context, turn), turn.id) : null,
+    resolve: (turn, _, context) => (isEdited(turn) ? loadPreviousVersion(context, turn.id) : null),
   }),
   supersededBy: t.field({
     type: 'Turn',
     nullable: true,
     description: 'The next version that the viewer sees. Null for the newest version.',
     extensions: PER_VIEWER,
-    resolve: (turn, _, context) =>
-      turn.supersededBy === null ? null : loadNextVersion(context, viewerOf(context, turn), turn.id),
+    resolve: (turn, _, context) => (turn.supersededBy === null ? null : loadNextVersion(context, turn.id)),
   }),
 }))

@@ -1,16 +1,14 @@
-// The viewer of a request, which the transport determines, and `as`, which replaces its actor.
+// The viewer of an operation: the principal, which the transport determines, or the actor in `as` (view/).
 
-import { z } from 'zod'
-import { name, parse } from '../domain/input.ts'
-import { actAs, type Viewer } from '../domain/view.ts'
 import { derivedId } from '../domain/derived-id.ts'
+import { asArg } from './as.ts'
 import { builder } from './builder.ts'
 import { Node } from './node.ts'
 import { SHAREABLE } from './sharing.ts'
 
 builder.objectType('Viewer', {
   interfaces: [Node],
-  description: 'Tenant and actor in whose view the request is answered.',
+  description: 'Tenant and actor in whose view the operation is answered.',
   fields: (t) => ({
     id: t.id({
       description: 'Global id; pass it to `node`.',
@@ -19,7 +17,7 @@ builder.objectType('Viewer', {
     }),
     tenant: t.exposeString('tenant', { description: 'Isolation boundary: the viewer sees no data of other tenants.' }),
     actor: t.exposeString('actor', {
-      description: 'Name of the user, agent or tool. Default author of the turns that the request writes.',
+      description: 'Name of the user, agent or tool. Default author of the turns that the operation writes.',
     }),
   }),
 })
@@ -27,16 +25,10 @@ builder.objectType('Viewer', {
 builder.queryField('viewer', (t) =>
   t.field({
     type: 'Viewer',
-    description: 'Returns the viewer of the request, which headers, connection parameters or URL parameters name.',
+    description:
+      'Returns the viewer of the operation: `as`, or otherwise the viewer of the request, which headers, connection '
+      + 'parameters or URL parameters name.',
+    args: asArg(t),
     resolve: (_, __, { viewer }) => viewer,
   }),
 )
-
-const asArgument = z.object({ as: name })
-
-/**
- * Returns the viewer with `as` as its actor; without `as`, the given viewer.
- * @throws InvalidInput for an invalid actor name
- */
-export const viewAs = (viewer: Viewer, as: string | null | undefined): Viewer =>
-  as == null ? viewer : actAs(viewer, parse(asArgument, { as }).as)

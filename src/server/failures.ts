@@ -13,6 +13,8 @@ const STATUS: Record<string, number> = {
   INVALID_INPUT: 400,
   OPERATION_RESOLUTION_FAILURE: 400,
   INTROSPECTION_DISABLED: 400,
+  MIXED_VIEWS: 400,
+  UNKNOWN_ACTOR: 400,
   QUERY_TOO_COSTLY: 400,
   QUERY_TIMEOUT: 400,
   NOT_ALLOWED: 403,
@@ -23,7 +25,14 @@ const STATUS: Record<string, number> = {
   UNAVAILABLE: 503,
 }
 /** Codes of the errors that refuse an event stream before it starts. */
-const BEFORE_STREAM = new Set(['BAD_REQUEST', 'QUERY_TOO_COSTLY', 'RATE_LIMITED', 'LIMIT_REACHED'])
+const BEFORE_STREAM = new Set([
+  'BAD_REQUEST',
+  'LIMIT_REACHED',
+  'MIXED_VIEWS',
+  'QUERY_TOO_COSTLY',
+  'RATE_LIMITED',
+  'UNKNOWN_ACTOR',
+])
 
 type Http = { status?: number; headers?: Record<string, string> }
 /** The status and headers of a response that refuses an event stream. */

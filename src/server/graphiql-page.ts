@@ -2,70 +2,83 @@
 // /graphiql/. The page runs no inline scripts, and its content security policy allows no other origin.
 
 import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import { tabs } from './graphiql.ts'
+import { defaultHeaders, tabs } from './graphiql.ts'
 
 /** Path below which the files are served. */
 export const GRAPHIQL_PATH = '/graphiql/'
 
-type File = { type: string; compressed: Buffer }
-type Page = { html: string; files: Map<string, File> }
+type File = { type: string; cacheControl: string; etag: string; compressed: Buffer }
 
 const SCRIPT = 'text/javascript; charset=utf-8'
+const STYLE = 'text/css; charset=utf-8'
 /** Files that Monaco starts as workers, by the label that it passes. */
 const WORKERS = { editorWorkerService: 'editor.js', json: 'json.js', graphql: 'graphql.js' }
 
-const OPTIONS = JSON.stringify({ title: 'Colloquy', subscriptionsProtocol: 'WS', defaultTabs: tabs }).replaceAll(
-  '<',
-  '\\u003c',
-)
-
+/** @param base path of the directory of the files */
 const htmlOf = (base: string) => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width">
     <title>Colloquy</title>
     <link rel="icon" href="data:,">
     <link rel="stylesheet" href="${base}graphiql.css">
+    <link rel="stylesheet" href="${base}browser.css">
   </head>
   <body id="body" class="no-focus-outline">
     <noscript>You need to enable JavaScript to run this app.</noscript>
     <div id="root"></div>
-    <script type="application/json" id="options">${OPTIONS}</script>
+    <section id="live" class="graphiql-container" aria-label="Live subscriptions" hidden></section>
+    <script type="application/json" id="options">${JSON.stringify({ tabs, defaultHeaders, workers: WORKERS, base }).replaceAll('<', '\\u003c')}</script>
+    <script src="${base}browser.js"></script>
+    <script src="${base}graphql-ws.js"></script>
     <script src="${base}graphiql.js"></script>
   </body>
 </html>
 `
 
-/** Compresses the files of the package. The path of each contains a digest, so browsers may cache it for a year. */
-async function createPage(): Promise<Page> {
-  // Imported here, because the package is 9 MB.
-  const source = await import('@graphql-yoga/render-graphiql/graphiql')
-  const { css, js, editorWorkerService, jsonWorker, graphqlWorker } = source
-  const base = `${GRAPHIQL_PATH}${createHash('sha256').update(js).update(css).digest('base64url').slice(0, 16)}/`
-  // Each statement ends with a semicolon, because the script of the package begins with a parenthesis.
-  const app = `const workers = ${JSON.stringify(WORKERS)};
-self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_, label) => ${JSON.stringify(base)} + workers[label] };
-${js};
-YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), JSON.parse(document.querySelector('#options').textContent));
-`
-  const contents: [name: string, type: string, content: string][] = [
-    ['graphiql.css', 'text/css; charset=utf-8', css],
-    ['graphiql.js', SCRIPT, app],
-    [WORKERS.editorWorkerService, SCRIPT, editorWorkerService],
-    [WORKERS.json, SCRIPT, jsonWorker],
-    [WORKERS.graphql, SCRIPT, graphqlWorker],
-  ]
-  const files = contents.map(async ([name, type, content]): Promise<[string, File]> => [
-    base + name,
-    { type, compressed: await promisify(gzip)(content, { level: 9 }) },
-  ])
-  return { html: htmlOf(base), files: new Map(await Promise.all(files)) }
+const digestOf = (...texts: string[]) => createHash('sha256').update(texts.join('\0')).digest('base64url').slice(0, 16)
+
+async function createFile(type: string, cacheControl: string, content: string): Promise<File> {
+  const compressed = await promisify(gzip)(content, { level: 9 })
+  // Weak, because the same tag is sent with the compressed and the plain file.
+  return { type, cacheControl, etag: `W/"${digestOf(content)}"`, compressed }
 }
 
-let page: Promise<Page> | null = null
+/** Compresses the page and its files. The path of each file contains a digest, so browsers may cache it for a year. */
+async function createFiles(): Promise<Map<string, File>> {
+  // Imported here, because the package is 9 MB.
+  const source = await import('@graphql-yoga/render-graphiql/graphiql')
+  const own = (name: string) => readFile(new URL(`./graphiql/${name}`, import.meta.url), 'utf8')
+  // The package does not export its build for browsers.
+  const manifest = createRequire(import.meta.url).resolve('graphql-ws/package.json')
+  const client = join(dirname(manifest), 'umd/graphql-ws.min.js')
+  const contents: [name: string, type: string, content: string][] = [
+    ['graphiql.css', STYLE, source.css],
+    ['browser.css', STYLE, await own('browser.css')],
+    ['browser.js', SCRIPT, await own('browser.js')],
+    ['graphql-ws.js', SCRIPT, await readFile(client, 'utf8')],
+    ['graphiql.js', SCRIPT, source.js],
+    [WORKERS.editorWorkerService, SCRIPT, source.editorWorkerService],
+    [WORKERS.json, SCRIPT, source.jsonWorker],
+    [WORKERS.graphql, SCRIPT, source.graphqlWorker],
+  ]
+  const base = `${GRAPHIQL_PATH}${digestOf(...contents.map(([, , content]) => content))}/`
+  const files = contents.map(async ([name, type, content]): Promise<[string, File]> => [
+    base + name,
+    await createFile(type, 'public, max-age=31536000, immutable', content),
+  ])
+  const page = await createFile('text/html; charset=utf-8', 'no-cache', htmlOf(base))
+  return new Map([['/graphql', page], ...(await Promise.all(files))])
+}
+
+let allFiles: Promise<Map<string, File>> | null = null
 
 const HEADERS = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }
 
@@ -88,36 +101,55 @@ const policyOf = (host: string) =>
 export const asksForGraphiQL = ({ method, headers }: IncomingMessage) =>
   method === 'GET' && headers.accept?.includes('text/html') === true
 
+/** Whether the client has the file already, by the tags in If-None-Match. */
+const hasFile = (tags: string | undefined, { etag }: File) =>
+  tags?.split(',').some((tag) => tag.trim() === '*' || tag.trim() === etag) === true
+
 /** Responds with the page for /graphql, or with the file at `path`; returns false if there is no such file. */
 export async function answerGraphiQL(
   request: IncomingMessage,
   response: ServerResponse,
   path: string,
 ): Promise<boolean> {
-  const { html, files } = await (page ??= createPage())
-  if (path === '/graphql') {
-    const { host } = new URL(`http://${request.headers.host}`)
-    response.writeHead(200, {
-      ...HEADERS,
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': policyOf(host),
-      'cache-control': 'no-cache',
-    })
-    response.end(html)
+  const file = (await (allFiles ??= createFiles())).get(path)
+  if (!file) return false
+  const { headers, method } = request
+  const { host } = new URL(`http://${headers.host}`)
+  const cached = {
+    ...HEADERS,
+    etag: file.etag,
+    vary: path === '/graphql' ? 'accept, accept-encoding' : 'accept-encoding',
+    'cache-control': file.cacheControl,
+    ...(path === '/graphql' ? { 'content-security-policy': policyOf(host) } : {}),
+  }
+  if (hasFile(headers['if-none-match'], file)) {
+    response.writeHead(304, cached).end()
     return true
   }
-  const file = files.get(path)
-  if (!file) return false
-  const isCompressed = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
+  const isCompressed = /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
   const body = isCompressed ? file.compressed : await promisify(gunzip)(file.compressed)
   response.writeHead(200, {
-    ...HEADERS,
+    ...cached,
     'content-type': file.type,
     'content-length': body.length,
     ...(isCompressed ? { 'content-encoding': 'gzip' } : {}),
-    vary: 'accept-encoding',
-    'cache-control': 'public, max-age=31536000, immutable',
+  })
+  response.end(method === 'HEAD' ? undefined : body)
+  return true
+}
+
+/** Answers a request for `/`: redirects a browser to GraphiQL, and tells any other client the paths of the server. */
+export function answerRoot(request: IncomingMessage, response: ServerResponse, hasGraphiQL: boolean): void {
+  if (hasGraphiQL && asksForGraphiQL(request)) {
+    return void response.writeHead(302, { ...HEADERS, location: '/graphql', vary: 'accept' }).end()
+  }
+  const paths = { graphql: '/graphql', health: '/health', ready: '/ready' }
+  const body = `${JSON.stringify({ name: 'colloquy', paths })}\n`
+  response.writeHead(200, {
+    ...HEADERS,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': body.length,
+    vary: 'accept',
   })
   response.end(request.method === 'HEAD' ? undefined : body)
-  return true
 }

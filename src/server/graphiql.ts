@@ -1,17 +1,24 @@
-// The default tabs of GraphiQL: a tour of the API, with one runnable operation per step.
+// The default tabs of GraphiQL: a tour of the API in the conversation with the key "welcome". Each tab can be run
+// unchanged after the first one. The headers of a tab name its actor.
 
-const tab = (query: string, variables: object = {}) => ({
+const headersOf = (actor: string) => JSON.stringify({ 'x-actor': actor }, null, 2)
+
+const tab = (query: string, { actor = 'ada', variables = {} }: { actor?: string; variables?: object } = {}) => ({
   query: query.trim(),
   variables: JSON.stringify(variables, null, 2),
-  headers: '{\n  "x-actor": "ada"\n}',
+  headers: headersOf(actor),
 })
+
+/** Headers of the first tab, whose own headers GraphiQL does not load, and of the tabs that the user adds. */
+export const defaultHeaders = headersOf('ada')
 
 export const tabs = [
   tab(`
-# 1. Create a conversation. Run it (Ctrl-Enter), and copy its id.
-# Run it again: the key returns the same conversation.
-# The tab "Headers" names the actor, percent-encoded: Zo%C3%AB for Zoë.
-mutation CreateConversation {
+# 1. Create a conversation: press the button, or
+# Ctrl-Enter. Run it again: the key returns the
+# same conversation. The tab "Headers" names the
+# actor, percent-encoded: Zo%C3%AB for Zoë.
+mutation Create {
   createConversation(input: {
     key: "welcome"
     title: "Welcome"
@@ -21,99 +28,163 @@ mutation CreateConversation {
       { actor: "scribe", kind: AGENT }
     ]
   }) {
-    ... on CreateConversationPayload { conversation {
-      id title lastSeq
-      participants { nodes { actor kind } }
-    } }
+    ... on CreateConversationPayload {
+      conversation {
+        id
+        title
+        lastSeq
+        participants { nodes { actor kind } }
+      }
+    }
     ... on UserError { code message }
   }
 }`),
   tab(
     `
-# 2. Watch it live: set the conversation's id in the variables,
-# run this, then append a turn in the next tab.
-subscription Watch($conversationId: ID!) {
-  conversationEvents(conversationId: $conversationId, afterSeq: 0) {
+# 2. Watch the conversation from its start. The
+# panel at the bottom lists the events, also
+# while you run the next tabs.
+subscription Watch($afterSeq: Int) {
+  conversationEvents(
+    conversationKey: "welcome"
+    afterSeq: $afterSeq
+  ) {
     __typename
     seq
     ... on TurnAppended { turn { actor text } }
-    ... on TurnDelta { turnId start text }
-    ... on TurnCommitted { turn { actor text } }
-    ... on ParticipantJoined { participant { actor } }
+    ... on TurnOpened { turn { actor } }
+    ... on TurnDelta { start text }
+    ... on TurnCommitted { turn { text } }
+    ... on ParticipantJoined {
+      participant { actor }
+    }
   }
 }`,
-    { conversationId: 'conv_…' },
+    { variables: { afterSeq: 0 } },
   ),
-  tab(
-    `
-# 3. Append a turn. Because of the clientId, a retry
-# returns the first turn.
-mutation Append($conversationId: ID!) {
+  tab(`
+# 3. Append a turn. Because of the clientId, a
+# retry returns the same turn. To append another
+# turn, change the clientId.
+mutation Append {
   appendTurn(input: {
-    conversationId: $conversationId
+    conversationKey: "welcome"
     turn: {
       role: USER
-      content: "Good morning. What did we decide?"
+      content: "When do we sail?"
       clientId: "hello-1"
     }
   }) {
-    ... on AppendTurnPayload { turn { id seq text tokenCount } }
+    ... on AppendTurnPayload {
+      turn { id seq text tokenCount }
+    }
+    ... on UserError { code message }
+  }
+}`),
+  tab(
+    `
+# 4. Stream a turn as the agent scout: run Open,
+# Write (several times), and Commit. The button
+# asks which. This page sends the turn that Open
+# returned in place of an empty turnId. Write
+# within 30 s, or the server aborts the turn.
+mutation Open($writerToken: String!) {
+  openTurn(input: {
+    conversationKey: "welcome"
+    writerToken: $writerToken
+    turn: { role: ASSISTANT }
+  }) {
+    ... on OpenTurnPayload {
+      turn { id seq status }
+    }
+    ... on UserError { code message }
+  }
+}
+
+mutation Write(
+  $turnId: ID!
+  $writerToken: String!
+  $text: String!
+) {
+  appendDelta(input: {
+    turnId: $turnId
+    writerToken: $writerToken
+    text: $text
+  }) {
+    ... on AppendDeltaPayload { end }
+    ... on UserError { code message }
+  }
+}
+
+mutation Commit(
+  $turnId: ID!
+  $writerToken: String!
+) {
+  commitTurn(input: {
+    turnId: $turnId
+    writerToken: $writerToken
+  }) {
+    ... on CommitTurnPayload {
+      turn { seq status text }
+    }
     ... on UserError { code message }
   }
 }`,
-    { conversationId: 'conv_…' },
+    { actor: 'scout', variables: { turnId: '', writerToken: 'a-secret-of-the-writer', text: 'On Monday, at seven. ' } },
   ),
-  tab(
-    `
-# 4. Append a turn with an audience: only ada and scout
-# see it. Queries of scribe do not return it.
-mutation Whisper($conversationId: ID!) {
+  tab(`
+# 5. Append a turn with an audience: only ada
+# and scout see it. Queries of scribe do not
+# return it.
+mutation Whisper {
   appendTurn(input: {
-    conversationId: $conversationId
+    conversationKey: "welcome"
     turn: {
       role: USER
-      content: "Between us: the date is not fixed yet."
+      content: "The date is not fixed yet."
       audience: ["scout"]
     }
   }) {
-    ... on AppendTurnPayload { turn { id seq audience } }
+    ... on AppendTurnPayload {
+      turn { id seq audience }
+    }
     ... on UserError { code message }
   }
-}`,
-    { conversationId: 'conv_…' },
-  ),
-  tab(
-    `
-# 5. Read the conversation as another participant:
-# change \`as\`, and compare.
-query Read($conversationId: ID!) {
-  conversation(id: $conversationId) {
+}`),
+  tab(`
+# 6. Read the conversation as another
+# participant: change \`as\`, and compare.
+query Read {
+  conversation(key: "welcome", as: "scribe") {
     title
-    turns(last: 20, as: "scribe") {
-      edges { cursor node { seq actor role text createdAt } }
+    turns(last: 20) {
+      edges {
+        cursor
+        node { seq actor role text createdAt }
+      }
       pageInfo { hasPreviousPage startCursor }
     }
   }
-}`,
-    { conversationId: 'conv_…' },
-  ),
-  tab(
-    `
-# 6. Search by meaning. With \`as: "scribe"\` in the input,
-# the turn with an audience is not found.
-query Recall($conversationId: ID!) {
+}`),
+  tab(`
+# 7. Search by meaning. With \`as: "scribe"\` in
+# the input, the turn with an audience is not
+# found.
+query Recall {
   recall(input: {
-    conversationId: $conversationId
+    conversationKey: "welcome"
     query: "Is there a date yet?"
     k: 3
     neighbours: 1
   }) {
     ... on Recall {
       hits {
-        score similarity textScore
+        relevance
+        similarity
+        textScore
         memory {
           ... on Turn { seq actor text }
-          ... on Fact { subject predicate object }
+          ... on Fact { predicate object }
         }
         neighbours { seq actor text }
       }
@@ -121,49 +192,48 @@ query Recall($conversationId: ID!) {
     }
     ... on UserError { code message }
   }
-}`,
-    { conversationId: 'conv_…' },
-  ),
-  tab(
-    `
-# 7. Record a fact. Run it again: the duplicate is counted,
-# not stored, even if its letter case differs.
-mutation Record($conversationId: ID!) {
+}`),
+  tab(`
+# 8. Record a fact. Run it again: the duplicate
+# is counted, not stored, even in other letter
+# case.
+mutation Record {
   recordFacts(input: {
-    conversationId: $conversationId
+    conversationKey: "welcome"
     facts: [
-      { subject: "Ada", predicate: "lives in", object: "Rome" }
+      {
+        subject: "Ada"
+        predicate: "lives in"
+        object: "Rome"
+      }
     ]
   }) {
     ... on RecordFactsPayload {
-      facts { id userId subject predicate object saidBy }
+      facts { subject predicate object saidBy }
       exactDuplicatesSkipped
     }
     ... on UserError { code message }
   }
-}`,
-    { conversationId: 'conv_…' },
-  ),
-  tab(
-    `
-# 8. Build the messages for a model: within a token budget,
-# in the agent's view, with facts and recalled turns.
-query Context($conversationId: ID!) {
+}`),
+  tab(`
+# 9. Build the messages for a model: within a
+# token budget, in the agent's view, with facts
+# and recalled turns.
+query Context {
   buildContext(input: {
-    conversationId: $conversationId
+    conversationKey: "welcome"
     as: "scribe"
     tokenBudget: 2000
     includeFacts: true
     semanticRecall: { k: 3 }
   }) {
     ... on Context {
-      tokenCount stablePrefixTokens
+      tokenCount
+      stablePrefixTokens
       messages { role name content }
-      items { kind included reason tokenCount }
+      items { kind included reason }
     }
     ... on UserError { code message }
   }
-}`,
-    { conversationId: 'conv_…' },
-  ),
+}`),
 ]

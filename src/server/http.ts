@@ -11,7 +11,7 @@ import type { Viewer } from '../domain/view.ts'
 import { viewerOfRequest } from './auth.ts'
 import { createBodyGate, type BodyGate } from './body-gate.ts'
 import { createEventStreams } from './event-stream.ts'
-import { answerGraphiQL, asksForGraphiQL, GRAPHIQL_PATH } from './graphiql-page.ts'
+import { answerGraphiQL, answerRoot, asksForGraphiQL, GRAPHIQL_PATH } from './graphiql-page.ts'
 import { createRejectionLog, forgeryRefusal, rejectionOf, type Rejection } from './guard.ts'
 import { createHealthReport, type HealthReport } from './health.ts'
 import { createDocumentCache } from './known-documents.ts'
@@ -94,6 +94,9 @@ async function handle(services: Services, request: IncomingMessage, response: Se
   allowReading(request, response, config)
   if (config.graphiql && (path.startsWith(GRAPHIQL_PATH) || (path === '/graphql' && asksForGraphiQL(request)))) {
     if (await answerGraphiQL(request, response, path)) return
+  }
+  if (path === '/' && (request.method === 'GET' || request.method === 'HEAD')) {
+    return answerRoot(request, response, config.graphiql)
   }
   if (path !== '/graphql') return refuse(response, UNKNOWN_PATH)
   const viewer = identify(request)

@@ -22,6 +22,7 @@ import { createPushIterator } from '../domain/push-iterator.ts'
 import type { Viewer } from '../domain/view.ts'
 import { atConversation } from '../graphql/conversation-ref.ts'
 import { admit } from '../graphql/limits/execute.ts'
+import { enterView } from '../graphql/view/enter.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { payloadOf, rendering, sharedDocument, type Rendering } from './fan-out.ts'
 import type { Outbox } from './outbox.ts'
@@ -120,7 +121,8 @@ async function followConversation(
   const { schema, document, operationName, variableValues } = args
   const shared = sharedDocument(schema, document, operationName)
   if (!shared) return null
-  const refused = await admit(deps, client.viewer, args, operationLimits)
+  const context = args.contextValue as RequestContext
+  const refused = (await admit(deps, client.viewer, args, operationLimits)) ?? (await enterView(context, args))
   if (refused) return { errors: [refused] }
   const { operation, field } = shared
   const { errors, coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {})
@@ -128,7 +130,7 @@ async function followConversation(
   const definition = schema.getSubscriptionType()!.getFields()[field.name.value]!
   try {
     const given = getArgumentValues(definition, field, coerced) as Partial<Subscription>
-    const found = await atConversation(args.contextValue as RequestContext, given, given.as)
+    const found = await atConversation(context, given)
     const input = client.resumeAfter === null ? found : { ...found, afterSeq: client.resumeAfter }
     const contextOf = (viewer: Viewer) => createRequestContext(deps, viewer, null, operationLimits)
     return await deliver(deps, client, input, rendering(shared, args, contextOf, mask, operationLimits))

@@ -12,6 +12,7 @@ import { useLimits } from '../graphql/limits/plugin.ts'
 import { usePlans } from '../graphql/plan/plugin.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { schema } from '../graphql/schema.ts'
+import { useView } from '../graphql/view/plugin.ts'
 import { useBatchBodies } from './batch-body.ts'
 import { useFailures, withCode } from './failures.ts'
 import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
@@ -65,6 +66,7 @@ export function createYogaServer(
       ...(config.queryPlans ? [usePlans(deps.log)] : []),
       useBatchBodies(config.limits.bodyBytes),
       useLimits(deps, config.operationLimits),
+      useView(),
     ],
     context: ({ res, viewer, holder, isGone = () => res?.destroyed === true && !res.writableFinished }) =>
       createRequestContext(deps, viewer, holder ?? null, config.operationLimits, isGone),

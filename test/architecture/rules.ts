@@ -62,6 +62,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'automatic-thresholds',
     'ask-provider',
     'tenant-gate',
+    'known-actor',
     'platform',
     'authorize',
   ],

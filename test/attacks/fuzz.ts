@@ -131,7 +131,7 @@ function operation(random: Random, samples: Samples): string {
 export async function fuzz(target: Target, requests: number, seed: number): Promise<string> {
   const random = createRandom(seed)
   const conversationId = await newConversation(target, { participants: [{ actor: 'ann' }, { actor: 'bob' }] })
-  const input = { conversationId, turn: { role: 'USER', actor: 'ann', content: 'the launch moves' } }
+  const input = { conversationId, as: 'ann', turn: { role: 'USER', content: 'the launch moves' } }
   const { turn } = await target.get<{ turn: { id: string } }>(APPEND, { input })
   const foreign = await target.get<{ conversation: { id: string } }>(
     'mutation { createConversation(input: {}) { ... on CreateConversationPayload { conversation { id } } } }',

@@ -41,8 +41,9 @@ async function createMembersConversation(
   )
   const conversationId = conversation.id
   for (let n = 0; n < MEMBERS_TURNS; n++) {
-    const turn = { role: 'USER', actor: random.pick(['ann', 'bob']), content: `${secret} ${sentence(random)}` }
-    await target.get(APPEND, { input: { conversationId, turn } }, options)
+    const as = random.pick(['ann', 'bob'])
+    const turn = { role: 'USER', content: `${secret} ${sentence(random)}` }
+    await target.get(APPEND, { input: { conversationId, as, turn } }, options)
   }
   const facts = [
     { subject: 'ann', predicate: 'lives in', object: 'the harbour' },

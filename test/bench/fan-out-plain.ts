@@ -11,18 +11,18 @@ import { WebSocketServer } from 'ws'
 type Turn = { id: string; seq: number; actor: string; role: string; text: string; createdAt: string }
 type Delta = { turnId: string; start: number; end: number; text: string }
 type Event = { __typename: string; seq: number | null; turn?: Turn } & Partial<Delta>
-type TurnInput = { conversationId: string; turn: { actor?: string; role: string; content?: string } }
+type TurnInput = { conversationId: string; as?: string; turn: { role: string; content?: string } }
 type DeltaInput = { turnId: string; text: string; start: number }
 
 const pubSub = createPubSub<{ conversation: [conversationId: string, event: Event] }>()
 const conversationOfTurn = new Map<string, string>()
 let seq = 0
 
-const makeTurn = ({ conversationId, turn }: TurnInput): Turn => {
+const makeTurn = ({ conversationId, as, turn }: TurnInput): Turn => {
   const id = `turn_${randomUUID().slice(0, 26)}`
   conversationOfTurn.set(id, conversationId)
   const createdAt = new Date().toISOString()
-  return { id, seq: ++seq, actor: turn.actor ?? 'speaker', role: turn.role, text: turn.content ?? '', createdAt }
+  return { id, seq: ++seq, actor: as ?? 'speaker', role: turn.role, text: turn.content ?? '', createdAt }
 }
 
 const schema = createSchema({
@@ -68,17 +68,18 @@ const schema = createSchema({
       text: String!
     }
     input TurnInput {
-      actor: String
       role: Role!
       content: String
     }
     input AppendTurnInput {
       conversationId: ID!
+      as: String
       turn: TurnInput!
     }
     input OpenTurnInput {
       writerToken: String!
       conversationId: ID!
+      as: String
       turn: TurnInput!
     }
     input AppendDeltaInput {

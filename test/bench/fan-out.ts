@@ -31,14 +31,14 @@ const SUBSCRIPTION = `subscription Conversation($conversationId: ID!) {
   }
 }`
 const APPEND = `mutation Append($conversationId: ID!, $text: String!) {
-  appendTurn(input: { conversationId: $conversationId, turn: { actor: "speaker", role: USER, content: $text } }) {
+  appendTurn(input: { conversationId: $conversationId, as: "speaker", turn: { role: USER, content: $text } }) {
     ... on AppendTurnPayload { turn { id seq } }
   }
 }`
 const WRITER = 'the-writer-of-the-benchmark'
 const OPEN = `mutation Open($conversationId: ID!) {
   openTurn(
-    input: { writerToken: "${WRITER}", conversationId: $conversationId, turn: { actor: "speaker", role: ASSISTANT } }
+    input: { writerToken: "${WRITER}", conversationId: $conversationId, as: "speaker", turn: { role: ASSISTANT } }
   ) { ... on OpenTurnPayload { turn { id } } }
 }`
 const DELTA = `mutation Delta($turn: ID!, $text: String!, $start: Int!) {

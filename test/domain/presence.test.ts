@@ -177,7 +177,7 @@ describe.each(backends)('presence on $name', (backend) => {
     const received = await watch(tenant, conversationId)
     const socket = openSocket()
     await set(tenant, conversationId, 'ann', 'ONLINE', socket)
-    await setPresence(world.deps, tenant.as('ann'), { conversationId, state: 'TYPING', as: 'bob' }, socket)
+    await set(tenant, conversationId, 'bob', 'TYPING', socket)
     await set(tenant, other, 'ann', 'ONLINE', socket)
     await socket.end()
     for (const [conversation, actor] of [
@@ -200,8 +200,6 @@ describe.each(backends)('presence on $name', (backend) => {
     await expect(set(tenant, newId('conversation'), 'ann', 'ONLINE')).rejects.toThrow(NotFound)
     await expect(set(tenant, 'nonsense', 'ann', 'ONLINE')).rejects.toThrow(InvalidInput)
     await expect(set(tenant, conversationId, 'ann', 'ASLEEP' as 'AWAY')).rejects.toThrow(/^state: /)
-    const as = { conversationId, state: 'ONLINE' as const, as: '' }
-    await expect(setPresence(world.deps, tenant.as('ann'), as, null)).rejects.toThrow('as: must not be empty')
     for (const actor of ['stranger', 'gone', 'ann']) expect(await stateOf(conversationId, actor)).toBe('OFFLINE')
   })
 

@@ -1,11 +1,12 @@
 // Runs GraphQL operations on real Deps without a server, with graphql-js, and formats errors as the server does.
 
-import { execute, parse, subscribe, validate, type ExecutionResult } from 'graphql'
+import { execute, parse, subscribe, validate, type ExecutionArgs, type ExecutionResult } from 'graphql'
 import { vi } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { toGraphQLError } from '../../src/graphql/errors.ts'
 import { createRequestContext } from '../../src/graphql/request.ts'
 import { schema } from '../../src/graphql/schema.ts'
+import { enterView } from '../../src/graphql/view/enter.ts'
 import type { Backend } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -21,12 +22,21 @@ export const TENANT = 'acme'
 export function useClients(backend: Backend, settings: Parameters<typeof useWorld>[1] = {}) {
   const world = useWorld(backend, settings)
 
-  function prepare(actor: string, text: string, variableValues?: object) {
+  async function prepare(actor: string, text: string, variableValues?: object) {
     const document = parse(text)
     const errors = validate(schema, document)
     if (errors.length) throw errors[0]
     const contextValue = createRequestContext(world.deps, { tenant: TENANT, actor }, null, LIMITS)
-    return { schema, document, contextValue, variableValues: variableValues as Record<string, unknown> }
+    const args = { schema, document, contextValue, variableValues: variableValues as Record<string, unknown> }
+    return { args, refused: await enterView(contextValue, args) }
+  }
+  /** Runs an operation, unless its viewer cannot be determined. */
+  async function run<Result>(
+    operation: (args: ExecutionArgs) => Result,
+    ...given: Parameters<typeof prepare>
+  ): Promise<Awaited<Result> | ExecutionResult> {
+    const { args, refused } = await prepare(...given)
+    return refused ? { errors: [refused] } : await operation(args)
   }
   // Convert the data to JSON and back, because clients receive dates and undefined values in this form.
   const dataOf = (result: ExecutionResult): Answer => {
@@ -35,7 +45,7 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
   }
   /** Runs an operation for the actor, expects success, and returns its data. */
   const as = (actor: string) => async (document: string, variables?: object) =>
-    dataOf(await execute(prepare(actor, document, variables)))
+    dataOf(await run(execute, actor, document, variables))
   const ada = as('ada')
 
   return {
@@ -45,15 +55,16 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
     },
     /** Runs an operation that fails, and returns its errors. */
     async failure(document: string, variables?: object): Promise<Answer[]> {
-      const args = prepare('ada', document, variables)
-      const run = document.startsWith('subscription') ? subscribe : execute
-      const { errors } = (await run(args)) as ExecutionResult
-      const formatted = errors!.map((error) => toGraphQLError(error) ?? { unexpected: error.message })
+      const operation = document.startsWith('subscription') ? subscribe : execute
+      const { errors } = (await run<unknown>(operation, 'ada', document, variables)) as ExecutionResult
+      const formatted = errors!.map(
+        (error) => toGraphQLError(error) ?? (error.extensions.code ? error : { unexpected: error.message }),
+      )
       return JSON.parse(JSON.stringify(formatted))
     },
     /** Subscribes as the actor, and yields event by event. */
     async follow(actor: string, document: string, variables?: object): Promise<AsyncIterableIterator<Answer>> {
-      const events = await subscribe(prepare(actor, document, variables))
+      const events = await run(subscribe, actor, document, variables)
       if (!(Symbol.asyncIterator in events)) throw events.errors![0]
       return (async function* () {
         for await (const event of events) yield dataOf(event)
@@ -69,13 +80,17 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
       )
       return createConversation.conversation.id
     },
-    /** Appends one turn by ada. */
-    async append(conversationId: string, content: string, more: object = {}): Promise<{ id: string; seq: number }> {
+    /** Appends one turn by the actor, ada by default. */
+    async append(
+      conversationId: string,
+      content: string,
+      { actor, ...more }: { actor?: string; [field: string]: unknown } = {},
+    ): Promise<{ id: string; seq: number }> {
       const { appendTurn } = await ada(
         `mutation ($input: AppendTurnInput!) {
         appendTurn(input: $input) { ... on AppendTurnPayload { turn { id seq } } }
       }`,
-        { input: { conversationId, turn: { role: 'USER', content, ...more } } },
+        { input: { conversationId, as: actor, turn: { role: 'USER', content, ...more } } },
       )
       return appendTurn.turn
     },

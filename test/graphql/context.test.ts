@@ -132,10 +132,11 @@ describe.each(backends)('buildContext on $name', (backend) => {
 
   it('returns NotFound for an unknown conversation, and InvalidInput for invalid values', async () => {
     expect(await ask({ conversationId: `conv_${'0'.repeat(26)}` })).toMatchObject({ __typename: 'NotFound' })
+    await makeConversation(['elsewhere'])
     for (const [input, path] of [
       [{ tokenBudget: 0 }, ['tokenBudget']],
       [{ recentTurns: -1 }, ['recentTurns']],
-      [{ as: 'nobody' }, ['as']],
+      [{ as: 'elsewhere' }, ['as']],
       [{ semanticRecall: { k: 0 } }, ['semanticRecall', 'k']],
     ] as const) {
       expect(await ask({ conversationId, ...input })).toMatchObject({ __typename: 'InvalidInput', issues: [{ path }] })

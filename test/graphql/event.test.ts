@@ -108,6 +108,7 @@ describe.each(backends)('subscriptions on $name', (backend) => {
 
   it('resolve the objects of an event in the view of `as`, also for two subscribers to the same event', async () => {
     const conversationId = await makeConversation(BOTH)
+    await makeConversation(['eve'])
     await append(conversationId, 'for bob', { audience: ['bob'] })
     const followers = await Promise.all(
       ['bob', 'eve'].map((as) => follow('carol', FOLLOW, { id: conversationId, afterSeq: 3, as })),
@@ -218,8 +219,9 @@ describe.each(backends)('subscriptions on $name', (backend) => {
     const following = await follow('ada', byKey, { key: 'followed', as: 'bob' })
     expect(await take(following, 1)).toEqual([{ conversationEvents: { conversationId, seq: 1 } }])
     await following.return?.()
+    await makeConversation(['outsider'])
     const codes = await Promise.all(
-      [{}, { id: conversationId, key: 'followed' }, { key: 'unknown' }, { key: 'followed', as: 'eve' }].map(
+      [{}, { id: conversationId, key: 'followed' }, { key: 'unknown' }, { key: 'followed', as: 'outsider' }].map(
         async (variables) => (await failure(byKey, variables))[0].extensions.code,
       ),
     )

@@ -245,7 +245,6 @@ describe.each(backends)('recall on $name', (backend) => {
       'metadata.0.path',
     ],
     ['11 conditions on metadata', { metadata: Array(11).fill({ value: { exists: true } }) }, 'metadata'],
-    ['an empty `as`', { as: '' }, 'as'],
     ['an actor without a name', { actors: ['ada', ''] }, 'actors.1'],
     ['an invalid conversation id', { conversationId: 'garden' }, 'conversationId'],
     ['the scope CONVERSATION without an id', { conversationId: null }, 'conversationId'],

@@ -12,8 +12,8 @@ const COMPACT = `mutation ($input: CompactInput!) { compact(input: $input) {
   __typename ... on CompactPayload { summaries { id toPosition } turnsCovered tokensBefore tokensAfter }
   ... on UserError { code message }
 } }`
-const HISTORY = `query ($id: ID!, $limit: Int, $before: Int, $with: Boolean, $as: String) { conversation(id: $id) {
-  history(limit: $limit, beforePosition: $before, includeSummaries: $with, as: $as) {
+const HISTORY = `query ($id: ID!, $limit: Int, $before: Int, $with: Boolean, $as: String) { conversation(id: $id, as: $as) {
+  history(limit: $limit, beforePosition: $before, includeSummaries: $with) {
     __typename ... on Turn { seq text } ... on Summary { fromPosition toPosition }
   }
 } }`
@@ -99,7 +99,7 @@ describe.each(backends)('summaries on $name', (backend) => {
   it('appear in the history before the turns that they do not cover', async () => {
     const { conversationId } = await conversationOf(2)
     await append(conversationId, 'a secret', { audience: ['bob'] })
-    await conversationOf(0)
+    await clients.newConversation(['cy'])
     await append(conversationId, 'The harbour is closed.')
     await ada(SUMMARIZE, { input: { conversationId } })
     const history = async (as: string) =>

@@ -252,23 +252,18 @@ describe.each(backends)('turns on $name', (backend) => {
     expect((await page('filter: { roles: [USER], createdBefore: "2000-01-01T00:00:00Z" }')).texts).toEqual([])
   })
 
-  it.each([
-    'first: -1',
-    'first: 1000',
-    'first: 1 last: 1',
-    'after: "x"',
-    'as: ""',
-    'as: "\\u0000"',
-    'filter: { sinceSeq: -1 }',
-  ])('reject invalid page arguments: %s', async (args) => {
-    const document = `query ($id: ID!) { conversation(id: $id) { turns(${args}) { edges { cursor } } } }`
-    expect(await failure(document, { id: await makeConversation() })).toMatchObject([
-      {
-        path: ['conversation', 'turns'],
-        extensions: { code: 'INVALID_INPUT', issues: [{ message: expect.any(String) }] },
-      },
-    ])
-  })
+  it.each(['first: -1', 'first: 1000', 'first: 1 last: 1', 'after: "x"', 'filter: { sinceSeq: -1 }'])(
+    'reject invalid page arguments: %s',
+    async (args) => {
+      const document = `query ($id: ID!) { conversation(id: $id) { turns(${args}) { edges { cursor } } } }`
+      expect(await failure(document, { id: await makeConversation() })).toMatchObject([
+        {
+          path: ['conversation', 'turns'],
+          extensions: { code: 'INVALID_INPUT', issues: [{ message: expect.any(String) }] },
+        },
+      ])
+    },
+  )
 
   it('are returned by history: the newest turns, in ascending order', async () => {
     const conversationId = await makeConversation()

@@ -131,8 +131,8 @@ export async function createConversation(server: Server, actors: string[]): Prom
   return r.conversation.id
 }
 
-const APPEND = `mutation($conversationId: ID!, $turn: TurnInput!) {
-  r: appendTurn(input: { conversationId: $conversationId, turn: $turn }) {
+const APPEND = `mutation($conversationId: ID!, $actor: String!, $turn: TurnInput!) {
+  r: appendTurn(input: { conversationId: $conversationId, as: $actor, turn: $turn }) {
     ... on AppendTurnPayload { turn { id seq } } ... on UserError { message }
   }
 }`
@@ -145,11 +145,12 @@ export async function append(
   actor: string,
   text: string,
 ): Promise<Acknowledged> {
-  const turn = { actor, role: 'USER', content: text, clientId: randomUUID() }
+  const turn = { role: 'USER', content: text, clientId: randomUUID() }
   for (let tries = 0; ; tries++) {
     try {
       const { r } = await post<{ r: { turn?: Omit<Acknowledged, 'text'> } }>(servers[tries % servers.length]!, APPEND, {
         conversationId,
+        actor,
         turn,
       })
       if (r.turn) return { ...r.turn, text }

@@ -377,6 +377,7 @@ describe.each(backends)('an event stream on $name', (backend) => {
 
     test('shares one execution with WebSockets and other streams of the same document and view', async () => {
       const { tenant, id, headers } = await newConversation()
+      await tenant.newConversation('eve')
       const query = FOLLOW.replace('{ text }', '{ text conversation { title } }')
       const sockets = [1, 2].map(() => {
         const client = server.client({ 'x-tenant': tenant.name, 'x-actor': 'ada' })

@@ -96,7 +96,7 @@ describe('the key of a rendering', () => {
   it('includes a variable of `as` that is also used elsewhere', () => {
     const text = `subscription ($as: String) {
       conversationEvents(conversationId: "c", as: $as) {
-        ... on ConversationUpdated { conversation { turns(as: $as) { edges { cursor } } } }
+        ... on ConversationUpdated { conversation { turns(after: $as) { edges { cursor } } } }
       }
     }`
     expect(renderingOf(text, { as: 'ada' }).key).not.toBe(renderingOf(text, { as: 'bob' }).key)

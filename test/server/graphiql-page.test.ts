@@ -1,7 +1,9 @@
-// GraphiQL as a browser loads it: only from this server, small, cached, and under a policy without inline scripts.
+// GraphiQL as a browser loads it: only from this server, small, cached, and under a policy without inline scripts; and
+// the answers to requests for `/`, which lead there.
 
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { tabs } from '../../src/server/graphiql.ts'
 import { backends } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
 
@@ -28,26 +30,30 @@ describe('GraphiQL', () => {
     const page = await get(`${server.url}/graphql`, html)
     const text = String(page.body)
     const paths = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path!)
-    expect(paths.map((path) => path.split('/').pop())).toEqual(['graphiql.css', 'graphiql.js'])
+    expect(paths.map((path) => path.split('/').pop())).toEqual([
+      ...['graphiql.css', 'browser.css', 'browser.js', 'graphql-ws.js', 'graphiql.js'],
+    ])
     const directory = paths[0]!.replace('graphiql.css', '')
     paths.push(...['editor.js', 'json.js', 'graphql.js'].map((name) => directory + name))
-    let bytes = page.body.length
-    for (const path of paths) {
-      const file = await get(server.url + path, { 'accept-encoding': 'gzip, br' })
+    let bytes = 0
+    for (const path of ['/graphql', ...paths]) {
+      const file = await get(server.url + path, { ...html, 'accept-encoding': 'gzip, br' })
       expect(file.status).toBe(200)
       expect(file.headers).toMatchObject({
         'content-encoding': 'gzip',
-        'cache-control': 'public, max-age=31536000, immutable',
+        'cache-control': path === '/graphql' ? 'no-cache' : 'public, max-age=31536000, immutable',
         'x-content-type-options': 'nosniff',
         'referrer-policy': 'no-referrer',
       })
       bytes += file.body.length
+      const again = await get(server.url + path, { ...html, 'if-none-match': String(file.headers.etag) })
+      expect(again.status).toBe(304)
+      expect(again.body.length).toBe(0)
+      expect(again.headers.etag).toBe(file.headers.etag)
+      expect((await get(server.url + path, { ...html, 'if-none-match': 'W/"older", *' })).status).toBe(304)
+      expect((await get(server.url + path, { ...html, 'if-none-match': 'W/"older"' })).status).toBe(200)
     }
     expect(bytes).toBeLessThan(3_000_000)
-    const script = String((await get(server.url + paths[1], {})).body)
-    // A line break does not end a statement before a parenthesis.
-    expect(script).not.toMatch(/[^;{}\s]\s*\n\(function|\}\s*\n\(function/)
-    expect(script).toMatch(/^const workers = .*;\nself\.MonacoEnvironment = .*;\n\(function/)
     const plain = await get(server.url + paths[0], {})
     expect(plain.headers['content-encoding']).toBeUndefined()
     expect(plain.body.length).toBeGreaterThan(500_000)
@@ -66,7 +72,29 @@ describe('GraphiQL', () => {
     }
     expect(String(body)).not.toMatch(/ on\w+="/)
     const [, options] = /id="options">(.*)<\/script>/.exec(String(body))!
-    expect(JSON.parse(options!)).toMatchObject({ title: 'Colloquy', subscriptionsProtocol: 'WS' })
+    expect(JSON.parse(options!).tabs).toHaveLength(tabs.length)
+  })
+})
+
+const PATHS = { name: 'colloquy', paths: { graphql: '/graphql', health: '/health', ready: '/ready' } }
+
+describe('/', () => {
+  const server = useServer(backends[0]!)
+
+  test('redirects browsers to GraphiQL', async () => {
+    const { status, headers } = await get(`${server.url}/`, { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
+    expect({ status, location: headers.location }).toEqual({ status: 302, location: '/graphql' })
+    expect((await get(`${server.url}/?from=bookmark`, html)).status).toBe(302)
+  })
+
+  test('returns the paths of the server to other clients', async () => {
+    const { status, headers, body } = await get(`${server.url}/`, { accept: '*/*' })
+    expect([status, headers['content-type'], headers.vary]).toEqual([200, 'application/json; charset=utf-8', 'accept'])
+    expect(JSON.parse(String(body))).toEqual(PATHS)
+    expect(String(body)).toMatch(/\n$/)
+    const head = await fetch(`${server.url}/`, { method: 'HEAD' })
+    expect([head.status, await head.text()]).toEqual([200, ''])
+    expect((await fetch(`${server.url}/`, { method: 'POST' })).status).toBe(404)
   })
 })
 
@@ -77,5 +105,7 @@ describe('GraphiQL, when disabled,', () => {
     const page = await get(`${server.url}/graphql`, html)
     expect(page.status).toBe(406)
     expect((await get(`${server.url}/graphiql/graphiql.js`, {})).status).toBe(404)
+    const root = await get(`${server.url}/`, html)
+    expect([root.status, JSON.parse(String(root.body))]).toEqual([200, PATHS])
   })
 })

@@ -80,9 +80,11 @@ describe.each(backends)('HTTP, on $name:', (backend) => {
     const padding = 'x'.repeat(MiB)
     const headers = { 'x-tenant': tenant.name, 'x-actor': 'ada', 'x-batch': '1' }
     const append = 'appendTurn(input: { conversationId: $id, turn: $turn }) { __typename }'
-    const batch = 'appendTurns(input: { conversationId: $id, turns: [$turn] }) { __typename }'
+    const turns = '[{ role: USER, content: "word" }]'
+    const batch = `appendTurns(input: { conversationId: $id, turns: ${turns} }) { __typename }`
     const send = (selection: string) => {
-      const query = `mutation ($id: ID!, $turn: TurnInput!) { ${selection} }`
+      const definitions = selection.includes('$turn') ? '$id: ID!, $turn: TurnInput!' : '$id: ID!'
+      const query = `mutation (${definitions}) { ${selection} }`
       return server.post({ query, variables: { id: conversationId, turn, padding } }, headers)
     }
     // The second request with a document takes the fast path.

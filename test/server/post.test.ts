@@ -29,6 +29,10 @@ const PAGE = 'query ($first: Int) { conversations(first: $first) { edges { curso
 const CREATE = `mutation ($key: String) {
   createConversation(input: { key: $key }) { __typename ... on CreateConversationPayload { conversation { key } } ... on UserError { code message } }
 }`
+const AS = 'query ($as: String) { viewer(as: $as) { tenant actor } }'
+const CREATE_AS = `mutation ($input: CreateConversationInput!) {
+  createConversation(input: $input) { ... on CreateConversationPayload { conversation { owner } } }
+}`
 const FOLLOW = 'subscription { conversationEvents(conversationId: "conv_none") { __typename } }'
 const NONE = 'query None { conversation(key: "none") { id turns(first: 900) { edges { cursor } } } }'
 const viewer = { query: VIEWER }
@@ -128,6 +132,8 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
     ['the Accept header of a usual client', accept('application/graphql-response+json, application/json;q=0.9')],
     ['the Accept header of another client', accept('application/json, text/plain, */*')],
     ['Accept with a stream type last', accept('application/json, text/event-stream')],
+    ['an actor by `as`', { headers: { 'x-actor': 'ada' }, body: { query: AS, variables: { as: 'ada' } } }],
+    ['a new actor by `as`', { body: { query: CREATE_AS, variables: { input: { as: 'new', key: 'new' } } } }],
     ['null for an unknown object', { body: { query: '{ conversation(key: "none") { id } }' } }],
   ])('answers like yoga: %s', async (_, sent) => {
     const { fast, yoga, answeredAlone } = await compare(sent)
@@ -174,6 +180,8 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
       'an error of a query, accepting graphql-response+json',
       accept('application/graphql-response+json', { query: PAGE, variables: { first: 900 } }),
     ],
+    ['an unknown actor', { body: { query: AS, variables: { as: 'nobody' } } }],
+    ['several actors', { body: { query: `{ viewer { actor } other: viewer(as: "x") { actor } }` } }],
     ['an error next to data', { body: { query: `{ viewer { actor } ${NONE.slice(11, -1)} }` } }],
     ['a subscription', { body: { query: FOLLOW } }],
     ['a query as a multipart response', accept('multipart/mixed')],

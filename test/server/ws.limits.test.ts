@@ -68,14 +68,16 @@ describe.each(backends)('a client that does not read, on $name,', (backend) => {
     async () => {
       const tenant = server.tenant()
       const conversationId = await newLargeConversation(server, tenant)
+      const readers = Array.from({ length: 100 }, (_, n) => `reader-${n}`)
+      await tenant.newConversation(...readers)
       const warn = vi.spyOn(server.deps.log, 'warn')
       const socket = await connect(server, { 'x-tenant': tenant.name, 'x-actor': 'ada' })
       // The client reads nothing more, so its kernel buffers are filled first.
       socket.pause()
       const closed = once(socket, 'close')
-      for (let n = 0; n < 100; n++) {
-        const payload = { query: FOLLOW, variables: { conversationId, afterSeq: 0, as: `reader-${n}` } }
-        socket.send(JSON.stringify({ id: `${n}`, type: 'subscribe', payload }))
+      for (const as of readers) {
+        const payload = { query: FOLLOW, variables: { conversationId, afterSeq: 0, as } }
+        socket.send(JSON.stringify({ id: as, type: 'subscribe', payload }))
       }
       const { rss, page, waiting } = await watch(server, 4_000)
       // At most an eighth of the budget for one viewer, plus one entry for each of its 8 pages.

@@ -136,9 +136,10 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const tenant = server.tenant()
     const conversationId = await tenant.newConversation('ada', 'bob', 'eve')
     await tenant.append(conversationId, 'ada', 'secret', { audience: ['bob'] })
+    await tenant.newConversation('joiner')
     const COUNT = FOLLOW.replace('{ text actor }', '{ text actor conversation { turnCount } }')
     const client = server.client({ 'x-tenant': tenant.name })
-    const readings = ['bob', 'eve', 'nobody'].map((as) =>
+    const readings = ['bob', 'eve', 'joiner'].map((as) =>
       take(follow(client, { conversationId, afterSeq: 4, as }, COUNT), 1),
     )
     await tenant.append(conversationId, 'ada', 'open')

@@ -89,11 +89,17 @@ export type AssemblyRequest = {
   inSteps: boolean
   shares: Shares
   /**
-   * Finds turns to quote, best first; at most `k` of them are quoted. Null for no recall. `newest` is the text of the
-   * newest turn addressed to the model, or null; `included` contains the ids of the sources already in the context.
+   * Finds turns to quote, best first; at most `k` of them are quoted. Null for no recall. `newest` is the newest turn
+   * addressed to the model, or null; `included` contains the ids of the sources already in the context.
    */
-  recall: { k: number; find(newest: string | null, included: ReadonlySet<string>): Promise<RecalledTurn[]> } | null
+  recall: {
+    k: number
+    find(newest: AddressedTurn | null, included: ReadonlySet<string>): Promise<RecalledTurn[]>
+  } | null
 }
+
+/** A turn addressed to the model. */
+export type AddressedTurn = { id: string; text: string }
 
 /** The sections of a context before turns are recalled, and the space that they leave. */
 type Sections = {
@@ -102,8 +108,8 @@ type Sections = {
   omitted: ContextItem[]
   space: Size
   opening: Size
-  /** The text of the newest turn addressed to the model, or null. */
-  newestText: string | null
+  /** The newest turn addressed to the model, or null. */
+  newestAddressed: AddressedTurn | null
   /** Whether every turn is included. */
   isWhole: boolean
 }
@@ -127,7 +133,7 @@ export async function assemble(tokens: Tokens, material: ContextMaterial, reques
   const { prefix, newest, opening, omitted, space } = sections
   const included = new Set(idsOf([...prefix, ...newest]))
   const recalled = recall
-    ? await fitRecalled(tokens, await recall.find(sections.newestText, included), recall.k, included, space)
+    ? await fitRecalled(tokens, await recall.find(sections.newestAddressed, included), recall.k, included, space)
     : { messages: [], omitted: [] }
   return toContext(request.tokenBudget, { prefix, recalled: recalled.messages, newest }, opening, [
     ...damagedItems(material),
@@ -201,7 +207,7 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
     omitted: [...profiles.omitted, ...facts.omitted, ...summaries.omitted, ...chosen.omitted],
     space: minus(all, sum([fixed, spent, chosen.size])),
     opening,
-    newestText: newestText(turns),
+    newestAddressed: newestAddressed(turns),
     isWhole: chosen.isWhole,
   }
 }
@@ -239,10 +245,10 @@ async function fitSummaries(
   return { messages: taken, omitted: all.length ? [omittedItem('SUMMARY', all, reason)] : [] }
 }
 
-/** Returns the text of the newest turn addressed to the model; null if there is none. */
-function newestText(turns: readonly Message[]): string | null {
+/** Returns the newest turn addressed to the model; null if there is none. */
+function newestAddressed(turns: readonly Message[]): AddressedTurn | null {
   const last = turns.findLast(({ role, parts }) => role === 'USER' && contentOf(parts).trim() !== '')
-  return last ? contentOf(last.parts) : null
+  return last ? { id: last.sourceIds[0]!, text: contentOf(last.parts) } : null
 }
 
 /** Whether Anthropic's rendering inserts a user message before the messages. */

@@ -6,7 +6,7 @@ import type { RecallDeps } from '../recall/deps.ts'
 import { between, count, id, name, parse, share, text } from '../input.ts'
 import { MAX_QUERY, recall } from '../recall/recall.ts'
 import { actAs, type Viewer } from '../view.ts'
-import { assemble } from './assemble.ts'
+import { assemble, type AddressedTurn } from './assemble.ts'
 import { DEFAULT_SHARES } from './budget.ts'
 import { readMaterial } from './material.ts'
 import { distinctNames } from './names.ts'
@@ -94,21 +94,28 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
   })
   const recallOptions = given.semanticRecall
 
-  async function find(newest: string | null, included: ReadonlySet<string>): Promise<RecalledTurn[]> {
-    const query = given.query ?? newest?.slice(0, MAX_QUERY).toWellFormed()
+  async function find(newest: AddressedTurn | null, included: ReadonlySet<string>): Promise<RecalledTurn[]> {
+    const query = given.query ?? newest?.text.slice(0, MAX_QUERY).toWellFormed()
     if (!query?.trim()) return []
     const wanted = recallOptions!.k ?? 5
+    const asked = given.query == null ? material.recent.find(({ id }) => id === newest!.id) : undefined
+    const queryTurn = asked ? { conversationId, position: asked.position } : null
     const search = async (k: number) =>
       (
-        await recall(deps, viewer, {
-          query,
-          conversationId,
-          scope: recallOptions!.scope,
-          threshold: recallOptions!.threshold,
-          actors,
-          k: Math.min(MAX_HITS, k),
-          kinds: ['TURN'],
-        })
+        await recall(
+          deps,
+          viewer,
+          {
+            query,
+            conversationId,
+            scope: recallOptions!.scope,
+            threshold: recallOptions!.threshold,
+            actors,
+            k: Math.min(MAX_HITS, k),
+            kinds: ['TURN'],
+          },
+          { queryTurn },
+        )
       ).hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
     let hits = await search(wanted + SPARE_HITS)
     const isShort = hits.filter((turn) => !included.has(turn.id)).length < wanted

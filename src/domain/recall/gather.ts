@@ -31,6 +31,9 @@ const YIELD_AFTER = 256
 /** Greater than every position. */
 const MAX_SEQ = 2 ** 31 - 1
 
+/** Identifies a turn, whatever its versions. */
+export type TurnPlace = { conversationId: string; position: number }
+
 /** A search by words and by vectors. */
 export type SearchRequest = {
   terms: QueryTerms
@@ -39,6 +42,8 @@ export type SearchRequest = {
   filter: SearchFilter
   /** Number of turns (or facts) to take from each search, by words and by vectors. */
   limit: number
+  /** The turn that the query was taken from, which is neither a candidate nor a neighbour; null if there is none. */
+  queryTurn: TurnPlace | null
 }
 
 export type GatheredTurns = {
@@ -106,13 +111,16 @@ function best<T>(all: readonly T[], scoreOf: (each: T) => number, max: number): 
   return top.map(({ each }) => each)
 }
 
+const isOther = (queryTurn: TurnPlace | null) => (turn: TurnPlace) =>
+  turn.position !== queryTurn?.position || turn.conversationId !== queryTurn.conversationId
+
 async function gatherWhole(
   { pool, vectors }: Platform,
   viewer: Viewer,
   conversationIds: readonly string[],
-  { terms, vector, filter, limit }: SearchRequest,
+  { terms, vector, filter, limit, queryTurn }: SearchRequest,
 ): Promise<GatheredTurns> {
-  const [sequences, similarities, participants] = await Promise.all([
+  const [read, similarities, participants] = await Promise.all([
     readIndex(
       pool,
       viewer,
@@ -123,6 +131,7 @@ async function gatherWhole(
     vector && vectors.scan(vector.embedder, conversationIds, vector.query),
     readParticipants(pool, viewer, conversationIds),
   ])
+  const sequences = queryTurn ? read.map((sequence) => sequence.filter(isOther(queryTurn))) : read
   const scope = sequences.flat()
   const statistics = statisticsOf(terms.size, scope)
   const similarity = ({ conversationId, seq }: IndexedTurn) => similarities?.get(conversationId)?.get(seq) ?? null
@@ -148,16 +157,20 @@ async function gatherWide(
   deps: Platform,
   viewer: Viewer,
   conversationIds: readonly string[],
-  { terms, vector, filter, limit }: SearchRequest,
+  request: SearchRequest,
 ): Promise<GatheredTurns> {
+  const { vector, filter, limit, queryTurn } = request
   const { pool, vectors } = deps
   const [words, nearest] = await Promise.all([
-    findByWords(deps, viewer, conversationIds, terms, filter, limit),
-    vector && vectors.nearest(vector.embedder, viewer, conversationIds, vector.query, limit, filter),
+    findByWords(deps, viewer, conversationIds, request),
+    vector
+      && vectors.nearest(vector.embedder, viewer, conversationIds, vector.query, queryTurn ? limit + 1 : limit, filter),
   ])
-  const found = new Map([...words.found, ...(nearest?.found ?? [])].map((turn) => [versionKey(turn), turn]))
+  const others = [...words.found, ...(nearest?.found ?? [])].filter(isOther(queryTurn))
+  const found = new Map(others.map((turn) => [versionKey(turn), turn]))
   const ranges = rangesOf([...found.values()])
-  const sequences = await readIndex(pool, viewer, ranges, filter, words.terms)
+  const read = await readIndex(pool, viewer, ranges, filter, words.terms)
+  const sequences = queryTurn ? read.map((sequence) => sequence.filter(isOther(queryTurn))) : read
   // A found turn may also be among the turns around another range. It becomes a candidate only in the sequence of its
   // own range, which contains more of its neighbours.
   const candidates = sequences.map((sequence, i) =>
@@ -192,17 +205,17 @@ async function findByWords(
   { pool }: Platform,
   viewer: Viewer,
   conversationIds: readonly string[],
-  terms: QueryTerms,
-  filter: SearchFilter,
-  limit: number,
+  { terms, filter, limit, queryTurn }: SearchRequest,
 ): Promise<{ found: TurnVersionId[]; terms: QueryTerms; statistics: Statistics }> {
   const none = { found: [], terms: new Map(), statistics: { texts: 0, documentFrequencies: [], averageLength: 1 } }
   if (terms.size === 0) return none
-  const [postings, counted] = await Promise.all([
+  const [read, counted] = await Promise.all([
     findTerms(pool, viewer, conversationIds, [...terms.keys()], MAX_POSTINGS, filter),
     countTurns(pool, viewer, conversationIds),
   ])
-  const turns = [...counted.values()].reduce((sum, { turnCount }) => sum + turnCount, 0)
+  const postings = queryTurn ? read.map((each) => each.filter(isOther(queryTurn))) : read
+  const isAmongThem = postings.some((each, i) => each.length < read[i]!.length)
+  const turns = [...counted.values()].reduce((sum, { turnCount }) => sum + turnCount, 0) - (isAmongThem ? 1 : 0)
   const present = [...terms.keys()]
     .map((term, i) => ({ term, postings: postings[i]! }))
     .filter(({ postings }) => postings.length > 0)

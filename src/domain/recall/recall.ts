@@ -12,9 +12,9 @@ import type { RecallDeps } from './deps.ts'
 import { between, id, name, parse, share, text, time } from '../input.ts'
 import { metadataFilter } from '../metadata-filter.ts'
 import type { Turn } from '../turn/turn.ts'
-import { actAs, type Viewer } from '../view.ts'
+import type { Viewer } from '../view.ts'
 import { recallFacts } from './facts.ts'
-import type { SearchRequest, GatheredTurns } from './gather.ts'
+import type { SearchRequest, GatheredTurns, TurnPlace } from './gather.ts'
 import {
   choose,
   identityOf,
@@ -63,7 +63,6 @@ const recallInput = z.object({
   metadata: metadataFilter.nullish(),
   neighbours: between(0, MAX_NEIGHBOURS).nullish(),
   maxTokens: z.int().min(1, 'must be at least 1').nullish(),
-  as: name.nullish(),
 })
 export type RecallInput = z.input<typeof recallInput>
 
@@ -111,11 +110,17 @@ type GivenInput = z.output<typeof recallInput>
  * `threshold`: minimum relevance; 0 excludes none. `maxTokens` limits the hits and neighbours of a page together; hits
  * that do not fit are skipped, and are on a later page if they fit there. facts.ts and summaries.ts describe how the
  * other filters apply to facts and summaries.
+ * `queryTurn`: the turn that the query was taken from, if any. It is not searched, because it matches best of all, and
+ * scores are relative to the best match. Pass the same turn for every page.
  * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id
  */
-export async function recall(deps: RecallDeps, principal: Viewer, input: RecallInput): Promise<Recall> {
+export async function recall(
+  deps: RecallDeps,
+  viewer: Viewer,
+  input: RecallInput,
+  { queryTurn = null }: { queryTurn?: TurnPlace | null } = {},
+): Promise<Recall> {
   const given = parse(recallInput, input)
-  const viewer = actAs(principal, given.as)
   const identity = recallIdentity([viewer.tenant, viewer.actor, selectionOf(given)])
   const position = given.after == null ? null : decodePosition(identity, given.after)
   const read = position?.read ?? []
@@ -123,6 +128,7 @@ export async function recall(deps: RecallDeps, principal: Viewer, input: RecallI
   const { ranked, vectorSearch, readAt } = await search(deps, viewer, given, {
     writtenBy: position && new Date(position.readAt),
     limit: Math.max(MIN_CANDIDATES, read.length + k + 1),
+    queryTurn,
   })
 
   const relevant = ranked.filter(({ relevance }) => relevance >= (given.threshold ?? 0))
@@ -148,7 +154,7 @@ function* unreadOf(ranked: readonly RankedMemory[], read: readonly number[]): Ge
 }
 
 /** Returns the inputs that select or order hits, which are the same for all pages of a recall. */
-function selectionOf({ k: _, after: __, neighbours: ___, maxTokens: ____, as: _____, ...selection }: GivenInput) {
+function selectionOf({ k: _, after: __, neighbours: ___, maxTokens: ____, ...selection }: GivenInput) {
   const { scope, kinds, threshold, ...filter } = selection
   const given = Object.entries(filter).filter(([, value]) => value != null)
   const searched = new Set(kinds ?? DEFAULT_KINDS)
@@ -157,13 +163,14 @@ function selectionOf({ k: _, after: __, neighbours: ___, maxTokens: ____, as: __
 
 /**
  * Searches and ranks memories of the requested kinds, best first. `readAt` is the database's time before the search.
- * @param limit see SearchRequest @param writtenBy excludes memories that were written later; null excludes none
+ * @param limit see SearchRequest @param queryTurn see SearchRequest
+ * @param writtenBy excludes memories that were written later; null excludes none
  */
 async function search(
   deps: RecallDeps,
   viewer: Viewer,
   given: GivenInput,
-  { limit, writtenBy }: { limit: number; writtenBy: Date | null },
+  { limit, writtenBy, queryTurn }: { limit: number; writtenBy: Date | null; queryTurn: TurnPlace | null },
 ): Promise<{ ranked: RankedMemory[]; vectorSearch: GatheredTurns['vectorSearch']; readAt: Date }> {
   const { query } = given
   const scope = given.scope ?? 'CONVERSATION'
@@ -185,6 +192,7 @@ async function search(
     vector,
     limit,
     filter: { actors, roles, since, until, metadata, writtenBy },
+    queryTurn,
   }
   if (request.terms.size === 0 && vector === null) return { ranked: [], vectorSearch: 'NONE', readAt }
   const [turns, facts, summaries] = await Promise.all([

@@ -6,19 +6,19 @@ import { Conflict, NotFound } from '../../errors.ts'
 import { writeEntry } from '../../store/sql/event/write-entry.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { requireMembership } from '../authorize.ts'
-import { id, name, parse } from '../input.ts'
+import { id, parse } from '../input.ts'
 import type { Platform } from '../platform.ts'
 import { announceEntries } from '../publisher.ts'
-import { actAs, sees, viewIn, type Viewer } from '../view.ts'
+import { sees, viewIn, type Viewer } from '../view.ts'
 import { lockConversationOf } from './lock-turn.ts'
 import { getPreviousVersions, getTurns, type Turn } from './turn.ts'
 
-const pinTurnInput = z.object({ turnId: id('turn'), as: name.nullish() })
+const pinTurnInput = z.object({ turnId: id('turn') })
 export type PinTurnInput = z.input<typeof pinTurnInput>
 
 /** The turn after pinTurn or unpinTurn. */
 export type Pinned = {
-  /** The newest version that the actor sees. */
+  /** The newest version that the viewer sees. */
   turn: Turn
   /** Whether the call changed the turn. False if it already was as requested. */
   changed: boolean
@@ -27,20 +27,19 @@ export type Pinned = {
 /**
  * Pins a turn, given by the id of any version. A turn that is pinned already is returned as it is. Any present participant
  * that sees the turn may pin it.
- * @throws InvalidInput @throws NotFound if the actor does not see the version
- * @throws NotAllowed if the actor is not in the conversation
+ * @throws InvalidInput @throws NotFound if the viewer does not see the version
+ * @throws NotAllowed if the viewer is not in the conversation
  * @throws Conflict if the turn was erased
  */
-export const pinTurn = (deps: Platform, principal: Viewer, input: PinTurnInput): Promise<Pinned> =>
-  setPinned(deps, principal, input, true)
+export const pinTurn = (deps: Platform, viewer: Viewer, input: PinTurnInput): Promise<Pinned> =>
+  setPinned(deps, viewer, input, true)
 
 /** Unpins a turn. Throws in the same cases as pinTurn. */
-export const unpinTurn = (deps: Platform, principal: Viewer, input: PinTurnInput): Promise<Pinned> =>
-  setPinned(deps, principal, input, false)
+export const unpinTurn = (deps: Platform, viewer: Viewer, input: PinTurnInput): Promise<Pinned> =>
+  setPinned(deps, viewer, input, false)
 
-async function setPinned(deps: Platform, principal: Viewer, input: PinTurnInput, pinned: boolean): Promise<Pinned> {
-  const { turnId, as } = parse(pinTurnInput, input)
-  const viewer = actAs(principal, as)
+async function setPinned(deps: Platform, viewer: Viewer, input: PinTurnInput, pinned: boolean): Promise<Pinned> {
+  const { turnId } = parse(pinTurnInput, input)
   const { newestId, changed } = await withTransaction(deps.db, async (tx, afterCommit) => {
     const { conversationId, visibility } = await lockConversationOf(tx, viewer, turnId)
     const key = { conversationId_actor: { conversationId, actor: viewer.actor } }

@@ -70,26 +70,6 @@ export function costOf(
   return total(cost, variables ?? {})
 }
 
-/** Returns the number of fields that a valid operation selects on its root type, each of which is a read or a write. */
-export function rootFieldsOf(
-  document: DocumentNode,
-  { selectionSet }: Pick<FragmentDefinitionNode, 'selectionSet'>,
-): number {
-  let count = 0
-  for (const selection of selectionSet.selections) {
-    if (selection.kind === Kind.FIELD) count += 1
-    else if (selection.kind === Kind.INLINE_FRAGMENT) count += rootFieldsOf(document, selection)
-    else {
-      const name = selection.name.value
-      const fragment = document.definitions.find(
-        (each): each is FragmentDefinitionNode => each.kind === Kind.FRAGMENT_DEFINITION && each.name.value === name,
-      )
-      if (fragment) count += rootFieldsOf(document, fragment)
-    }
-  }
-  return count
-}
-
 function total({ constant, terms }: Cost, variables: Variables): number {
   let sum = constant
   for (const { size, each } of terms) {

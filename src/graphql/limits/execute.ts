@@ -1,4 +1,4 @@
-// Rejects operations that are too costly or whose viewer has too few points left, and executes the events of
+// Rejects operations that are too costly or whose principal has too few points left, and executes the events of
 // subscriptions within the limits.
 
 import {
@@ -13,7 +13,8 @@ import {
 import type { Viewer } from '../../domain/view.ts'
 import type { Deps } from '../../domain/deps.ts'
 import type { RequestContext } from '../request.ts'
-import { costOf, rootFieldsOf } from './cost.ts'
+import { rootFields } from '../root-fields.ts'
+import { costOf } from './cost.ts'
 import { documentError } from './document.ts'
 import { rateLimited, tooCostly, type OperationLimits } from './limits.ts'
 
@@ -41,20 +42,20 @@ function estimate({ schema, document, operationName, variableValues }: Operation
 }
 
 /**
- * Returns the error of an operation that is too costly, or whose viewer has too few points left; null for one that may
+ * Returns the error of an operation that is too costly, or whose principal has too few points left; null for one that may
  * run. Synchronous without a rate limit.
  */
 export function admit(
   { rates }: Pick<Deps, 'rates'>,
-  viewer: Viewer,
+  principal: Viewer,
   requested: Operation,
   limits: OperationLimits,
 ): GraphQLError | null | Promise<GraphQLError | null> {
   const { operation, values, error } = estimate(requested, limits)
   if (error || !operation || !rates) return error
-  const points = rootFieldsOf(requested.document, operation) + Math.floor(values / VALUES_PER_POINT)
+  const points = [...rootFields(requested.document, operation)].length + Math.floor(values / VALUES_PER_POINT)
   return rates
-    .take(`${viewer.tenant}\0${viewer.actor}`, points)
+    .take(`${principal.tenant}\0${principal.actor}`, points)
     .then((retryAfterMs) => (retryAfterMs === null ? null : rateLimited(rates.points, Math.ceil(retryAfterMs / 1000))))
 }
 

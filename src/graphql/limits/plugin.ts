@@ -40,20 +40,20 @@ export function useLimits(deps: Pick<Deps, 'rates'>, limits: OperationLimits): P
       }
     },
     onExecute({ args, context, executeFn, setExecuteFn, setResultAndStopExecution }) {
-      const { work, viewer } = context
+      const { work, principal } = context
       const kind = getOperationAST(args.document, args.operationName)?.operation ?? 'query'
       const proceed = (error: GraphQLError | null) => {
         if (error) return setResultAndStopExecution({ errors: [error] })
         Object.assign(args, { signal: work })
         setExecuteFn((all) => work.within(kind, () => executeFn(all)))
       }
-      const error = admit(deps, viewer, args, limits)
+      const error = admit(deps, principal, args, limits)
       const done = limits.introspection ? undefined : { onExecuteDone: hideSuggestionsOf }
       return error instanceof Promise ? error.then(proceed).then(() => done) : (proceed(error), done)
     },
     async onSubscribe({ args, setResultAndStopExecution }) {
-      const { work, viewer } = args.contextValue as RequestContext
-      const error = await admit(deps, viewer, args, limits)
+      const { work, principal } = args.contextValue as RequestContext
+      const error = await admit(deps, principal, args, limits)
       if (error) return setResultAndStopExecution({ errors: [error] })
       return {
         onSubscribeResult: () => ({

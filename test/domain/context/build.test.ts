@@ -14,6 +14,7 @@ import type { TurnInput } from '../../../src/domain/turn/turn-input.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { BudgetTooSmall, InvalidInput, NotFound } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
+import { waitForTurnVectors } from '../../support/recall.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { toolFaults, tokensSent } from './cases.ts'
 import { WRITER } from '../../support/writer.ts'
@@ -34,7 +35,7 @@ describe.each(backends)('a context on $name', (backend) => {
     )
 
   async function fill(tenant: Tenant, conversationId: string, from: number, to: number, more: Partial<TurnInput> = {}) {
-    await appendTurns(world.deps, tenant.as('owner'), {
+    const { turns } = await appendTurns(world.deps, tenant.as('owner'), {
       conversationId,
       turns: Array.from({ length: to - from + 1 }, (_, n) => ({
         actor: n % 2 ? 'bot' : 'ada',
@@ -43,6 +44,7 @@ describe.each(backends)('a context on $name', (backend) => {
         ...more,
       })),
     })
+    return turns
   }
 
   async function conversationWith(tenant: Tenant, systemPrompt: string | null = 'Be kind.') {
@@ -541,6 +543,24 @@ describe.each(backends)('a context on $name', (backend) => {
     ] as const) {
       const context = await build(tenant, conversationId, { recentTurns: 1, query, semanticRecall: { threshold } })
       expect(context.messages.some(({ content }) => content.includes('tulips'))).toBe(quoted)
+    }
+  })
+
+  it('rates recalled turns as if the newest turn, which is the query, had not been written', async () => {
+    const tenant = world.tenant()
+    const conversationId = await conversationWith(tenant, null)
+    const tulips = await tenant.append(conversationId, 'ada', 'The tulips stand by the fence.')
+    await waitForTurnVectors(world.deps, [tulips, ...(await fill(tenant, conversationId, 1, 12))])
+    const query = 'By which old fence in the garden do the tulips stand?'
+    const { hits } = await recall(world.deps, tenant.as('owner'), { conversationId, query, kinds: ['TURN'], k: 1 })
+    expect(hits[0]!.memory).toMatchObject({ turn: { text: 'The tulips stand by the fence.' } })
+    await tenant.append(conversationId, 'ada', query)
+    for (const [threshold, quoted] of [
+      [hits[0]!.relevance - 0.01, true],
+      [hits[0]!.relevance + 0.01, false],
+    ] as const) {
+      const context = await build(tenant, conversationId, { recentTurns: 1, semanticRecall: { threshold } })
+      expect(context.messages.some(({ name }) => name === 'recall')).toBe(quoted)
     }
   })
 

@@ -128,7 +128,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       await say(old!.id, 'ada')
       await say(own!.id, 'bob')
       const { seq } = await say(read!.id, 'ada')
-      await markRead(one.deps, ada, { conversationId: read!.id, seq, as: 'bob' })
+      await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId: read!.id, seq })
       await say(left!.id, 'ada')
       await removeParticipant(one.deps, ada, { conversationId: left!.id, actor: 'bob' })
       await say(hidden!.id, 'ada', { audience: ['carl'] })
@@ -140,7 +140,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
       expect(unread.map((event) => event.conversationId)).toEqual([recent!.id, old!.id])
       expect(unread[0]!.at.getTime()).toBeGreaterThanOrEqual(createdAt.getTime() - 1_000)
       // The next subscription starts again, without what was read meanwhile.
-      await markRead(one.deps, ada, { conversationId: recent!.id, seq: recent!.lastSeq + 1, as: 'bob' })
+      await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId: recent!.id, seq: recent!.lastSeq + 1 })
       const again = await listen('bob', one)
       await again.reasons()
       expect(again.events.filter(({ reason }) => reason === 'UNREAD')).toEqual([
@@ -298,8 +298,8 @@ describe.each(backends)('an inbox, on $name', (backend) => {
 
   it('delivers READ to the reader, and only when the mark moves', async () => {
     const [bob, carl] = [await listen('bob'), await listen('carl')]
-    await markRead(one.deps, ada, { conversationId, seq: 2, as: 'bob' })
-    await markRead(one.deps, ada, { conversationId, seq: 1, as: 'bob' })
+    await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId, seq: 2 })
+    await markRead(one.deps, { ...ada, actor: 'bob' }, { conversationId, seq: 1 })
     expect(await bob.reasons()).toEqual(['READ'])
     expect(await carl.reasons()).toEqual([])
   })

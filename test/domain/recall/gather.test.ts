@@ -49,7 +49,13 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
   const requestFor = async (query: string, filter: SearchRequest['filter'] = {}): Promise<SearchRequest> => {
     const embedder = world.deps.embedding.serving()
     const [vector] = await embedder.embed([query])
-    return { terms: toTerms(query), vector: { embedder: embedder.name, query: vector! }, filter, limit: 64 }
+    return {
+      terms: toTerms(query),
+      vector: { embedder: embedder.name, query: vector! },
+      filter,
+      limit: 64,
+      queryTurn: null,
+    }
   }
 
   /** The input of ranking, without the ids and seqs that differ between conversations. */
@@ -191,6 +197,30 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
       expect(await gatheredFor(bob, request, 0)).toEqual(nearly(whole))
       expect(whole.statistics).toEqual((await gatheredFor(bob, await requestFor(query!))).statistics)
     }
+  })
+
+  it.each([
+    ['whole', undefined],
+    ['through the indexes', 0],
+  ])('leaves out the turn that the query was taken from, in a scope read %s', async (_, whole) => {
+    const { bob, turns } = await fill(true)
+    const [query] = queriesOf(turns)
+    const request = await requestFor(query!)
+    const without = await gatheredFor(bob, request, whole)
+    const { conversationId } = turns.at(-1)!
+    const asked = await appendTurns(
+      world.deps,
+      { tenant: bob.tenant, actor: 'ada' },
+      {
+        conversationId,
+        turns: [{ role: 'USER', content: query!, createdAt: new Date(turns.at(-1)!.createdAt.getTime() + 1) }],
+      },
+    )
+    await waitForTurnVectors(world.deps, asked.turns)
+    const { position } = asked.turns[0]!
+    const found = await gatheredFor(bob, { ...request, queryTurn: { conversationId, position } }, whole)
+    expect(found).toEqual(nearly(without))
+    expect((await gatheredFor(bob, request, whole)).candidates.length).toBeGreaterThan(found.candidates.length)
   })
 
   it.each([

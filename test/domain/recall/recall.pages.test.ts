@@ -157,7 +157,6 @@ describe.each(backends)('pages of recall, on $name', (backend) => {
     it.each<[string, Partial<RecallInput>, string?]>([
       ['another query', { query: 'a parcel' }],
       ['another viewer', {}, 'bob'],
-      ['another view', { as: 'bob' }],
       ['other kinds', { kinds: ['TURN'] }],
       ['another scope', { scope: 'OWNER' }],
       ['another threshold', { threshold: 0.1 }],
@@ -194,7 +193,7 @@ describe.each(backends)('pages of recall, on $name', (backend) => {
 
     it('except if k, neighbours and maxTokens differ, or defaults are named', async () => {
       const { endCursor } = await page({ k: 3 })
-      const given = { scope: 'CONVERSATION', kinds: ['FACT', 'TURN'], threshold: 0, as: 'ann', actors: null } as const
+      const given = { scope: 'CONVERSATION', kinds: ['FACT', 'TURN'], threshold: 0, actors: null } as const
       const next = await page({
         after: endCursor,
         k: 5,

@@ -107,10 +107,10 @@ describe.each(backends)('a pin on $name', (backend) => {
     })
   })
 
-  it('is set as the participant that `as` names', async () => {
+  it('is set by a participant who sees the turn', async () => {
     const { tenant, conversationId, ann } = await start()
     const secret = await tenant.append(conversationId, 'ann', 'for ann', { audience: ['ann'] })
-    const pinning = (as: string) => pinTurn(world.deps, tenant.as('bob'), { turnId: secret.id, as })
+    const pinning = (actor: string) => pinTurn(world.deps, tenant.as(actor), { turnId: secret.id })
     await expect(pinning('bob')).rejects.toThrow(NotFound)
     expect((await pinning('ann')).turn.pinned).toBe(true)
     expect(await pinsOf([secret.id], ann)).toEqual([true])

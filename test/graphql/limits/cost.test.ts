@@ -3,7 +3,7 @@
 import { getIntrospectionQuery, parse, validate, type OperationDefinitionNode } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
-import { costOf, LIST_SIZE, rootFieldsOf } from '../../../src/graphql/limits/cost.ts'
+import { costOf, LIST_SIZE } from '../../../src/graphql/limits/cost.ts'
 import { documentError } from '../../../src/graphql/limits/document.ts'
 import { schema } from '../../../src/graphql/schema.ts'
 import { tabs } from '../../../src/server/graphiql.ts'
@@ -105,15 +105,6 @@ describe('costOf', () => {
     expect(cost(NESTED)).toBeGreaterThan(200 ** 3)
     expect(cost(`query ($n: Int) ${NESTED.replaceAll('200', '$n')}`, { n: 200 })).toBe(cost(NESTED))
     expect(cost(`query ($n: Int) ${NESTED.replaceAll('200', '$n')}`, { n: 2 })).toBeLessThan(100)
-  })
-})
-
-describe('rootFieldsOf', () => {
-  it('counts the fields of the root type, also in fragments', () => {
-    const document = parse(
-      '{ viewer { actor } a: viewer { actor } ... { jobs { id } } ...F } fragment F on Query { jobs { id } ...G } fragment G on Query { embedding { done } }',
-    )
-    expect(rootFieldsOf(document, document.definitions[0] as OperationDefinitionNode)).toBe(5)
   })
 })
 

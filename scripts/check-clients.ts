@@ -1,0 +1,101 @@
+// Checks stock clients and tools against this checkout: installs test/clients, lints the schema, generates and compiles
+// typed programs, runs them on a server, then kills servers under subscribed clients. Prints a table of all checks.
+// With TEST_DATABASE_URL, servers on Postgres are killed as well.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, rm } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { createServerProcess, type Server } from '../test/scenario/processes.ts'
+import { backends, newDataDir } from '../test/support/backend.ts'
+import { killUnderClients } from './client-kills.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const directory = `${root}test/clients/`
+
+const results: { part: string; check: string; passed: boolean }[] = []
+function report(part: string, check: string, passed: boolean): void {
+  results.push({ part, check, passed })
+  console.log(`${passed ? 'passed' : 'FAILED'}  ${part}: ${check}`)
+}
+
+type Output = { code: number | null; lines: string[] }
+
+/** Runs a command of the nested package and collects its output. */
+async function run(
+  command: string,
+  args: string[],
+  cwd = directory,
+  env: Record<string, string> = {},
+): Promise<Output> {
+  const child = spawn(command, args, { cwd, env: { ...process.env, NO_COLOR: '1', ...env }, timeout: 120_000 })
+  const lines: string[] = []
+  for (const stream of [child.stdout, child.stderr]) createInterface(stream).on('line', (line) => lines.push(line))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, lines }
+}
+
+const bin = (name: string) => `${directory}node_modules/.bin/${name}`
+
+/** Runs a tool. Neither an exit code nor a warning is accepted. */
+async function runTool(part: string, check: string, name: string, args: string[], cwd = directory): Promise<void> {
+  const { code, lines } = await run(bin(name), args, cwd)
+  const passed = code === 0 && !lines.some((line) => /\bwarn/i.test(line))
+  if (!passed) console.log(lines.join('\n'))
+  report(part, check, passed)
+}
+
+async function checkSchema(): Promise<void> {
+  await rm(`${directory}generated`, { recursive: true, force: true })
+  await mkdir(`${directory}generated/relay`, { recursive: true }) // relay-compiler requires it
+  await runTool('gql.tada', 'writes the types of the schema', 'gql.tada', [
+    'generate-output',
+    '-c',
+    'urql/tsconfig.json',
+  ])
+  await runTool('graphql-codegen', 'compiles the documents', 'graphql-codegen', ['--config', 'codegen.ts'])
+  await runTool('relay-compiler', 'compiles the documents', 'relay-compiler', [])
+  await runTool('recipes', 'are in the documents', 'tsx', ['prepare.ts'])
+  await runTool('gql.tada', 'finds no problem', 'gql.tada', ['check', '--fail-on-warn', '-c', 'urql/tsconfig.json'])
+  await runTool('TypeScript', 'accepts programs and recipes', 'tsc', ['--noEmit'])
+  const linted = ['schema.graphql', 'test/clients/{apollo,urql,relay}/*.ts']
+  const options = ['--config', 'test/clients/eslint.config.js', '--max-warnings', '0']
+  await runTool(
+    'graphql-eslint',
+    'finds no problem in the schema and the documents',
+    'eslint',
+    [...options, ...linted],
+    root,
+  )
+}
+
+const PROGRAMS = { 'Apollo Client': 'apollo/program.ts', urql: 'urql/program.ts', Relay: 'generated/relay-program.ts' }
+
+/** Runs the typed programs. Anything that they print besides passed checks, such as a warning of a cache, fails. */
+async function checkPrograms({ url }: Server): Promise<void> {
+  for (const [part, file] of Object.entries(PROGRAMS)) {
+    const { code, lines } = await run(bin('tsx'), [file], directory, { COLLOQUY: url })
+    const other = lines.filter((line) => !line.startsWith('passed '))
+    for (const line of lines) if (!other.includes(line)) report(part, line.replace('passed ', ''), true)
+    if (code === 0 && other.length === 0) continue
+    console.log(other.join('\n'))
+    report(part, other[0]?.replace('failed ', '') ?? `exit code ${code}`, false)
+  }
+}
+
+const dataDir = await newDataDir()
+const server = await createServerProcess({ dataDir })
+await Promise.all([checkSchema(), server.start()])
+await checkPrograms(server)
+await server.kill('SIGTERM')
+await rm(dataDir, { recursive: true })
+for (const counts of await Promise.all(backends.map((backend) => killUnderClients(backend, directory)))) {
+  for (const { client, check, passed } of counts) report(client, check, passed)
+}
+
+const width = Math.max(...results.map(({ part }) => part.length))
+console.log()
+for (const { part, check, passed } of results)
+  console.log(`${passed ? 'passed' : 'FAILED'}  ${part.padEnd(width)}  ${check}`)
+process.exit(results.every(({ passed }) => passed) ? 0 : 1)

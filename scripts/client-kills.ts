@@ -1,0 +1,134 @@
+// Kills a server under the clients of test/clients/kill.ts while a writer appends turns, and counts what each client
+// received against what the server acknowledged.
+
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createServerProcess, type Server } from '../test/scenario/processes.ts'
+import { newDataDir, type Backend } from '../test/support/backend.ts'
+
+const CLIENTS = ['graphql-ws', 'graphql-sse', 'urql', 'Apollo Client', 'Relay']
+const SIGNALS = ['SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM'] as const
+/** Time in which all clients must have caught up with the writer, after a restart. */
+const CATCH_UP_MS = 60_000
+
+async function send(server: Server, query: string, variables: object): Promise<any> {
+  const response = await fetch(`http://${server.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-actor': 'bob' },
+    body: JSON.stringify({ query, variables }),
+    signal: AbortSignal.timeout(10_000),
+  })
+  const { data, errors } = (await response.json()) as { data?: { result: unknown }; errors?: unknown }
+  if (!data || errors) throw new Error(JSON.stringify(errors))
+  return data.result
+}
+
+const CREATE = `mutation {
+  result: createConversation(input: { participants: [{ actor: "ada" }, { actor: "bob" }] }) {
+    ... on CreateConversationPayload { conversation { id lastSeq } }
+  }
+}`
+const APPEND = `mutation ($input: AppendTurnInput!) {
+  result: appendTurn(input: $input) { ... on AppendTurnPayload { turn { seq } } ... on UserError { message } }
+}`
+
+/** Appends turns until it is stopped, each repeatedly until the server acknowledges it. */
+function startWriter(server: Server, conversationId: string) {
+  const acknowledged: number[] = []
+  let stopped = false
+  const done = (async () => {
+    while (!stopped) {
+      const turn = { role: 'USER', content: `turn ${acknowledged.length}`, clientId: randomUUID() }
+      for (;;) {
+        try {
+          const result = await send(server, APPEND, { input: { conversationId, turn } })
+          if (!result.turn) throw new Error(result.message)
+          acknowledged.push(result.turn.seq)
+          break
+        } catch {
+          await sleep(50)
+        }
+      }
+      await sleep(10)
+    }
+  })()
+  return { acknowledged, stop: () => ((stopped = true), done) }
+}
+
+/** Starts all clients in one process. Returns the seqs that each has received, and the lines that are none. */
+function startClients(server: Server, conversationId: string, directory: string) {
+  const child = spawn(`${directory}node_modules/.bin/tsx`, ['kill.ts', conversationId], {
+    cwd: directory,
+    env: { ...process.env, COLLOQUY: server.url },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  process.once('exit', () => child.kill())
+  const received = new Map(CLIENTS.map((name) => [name, [] as number[]]))
+  const other: string[] = []
+  createInterface(child.stdout).on('line', (line) => {
+    const [, name, seq] = /^(.*) (\d+)$/.exec(line) ?? []
+    if (seq) received.get(name!)!.push(Number(seq))
+    else other.push(line)
+  })
+  const reached = async (seq: number) => {
+    const end = Date.now() + CATCH_UP_MS
+    while (Date.now() < end && [...received.values()].some((seqs) => (seqs.at(-1) ?? 0) < seq)) await sleep(50)
+  }
+  return { received, other, reached, stop: () => child.kill() }
+}
+
+/** Counts the expected entries that a client lost, and those that it received twice or out of order. */
+export function countFaults(received: number[], expected: number[]) {
+  const seqs = new Set(received)
+  return {
+    lost: expected.filter((seq) => !seqs.has(seq)).length,
+    doubled: received.length - seqs.size,
+    disordered: received.filter((seq, index) => index > 0 && seq < received[index - 1]!).length,
+  }
+}
+
+/** Kills and restarts a server on the backend. Returns one check for each client. `directory`: the nested package. */
+export async function killUnderClients({ name, open }: Backend, directory: string) {
+  const dataDir = name === 'embedded' ? await newDataDir() : null
+  const opened = dataDir === null ? await open() : null
+  const server = await createServerProcess(
+    dataDir === null ? { databaseUrl: opened!.url!, redisUrl: opened!.redisUrl ?? '' } : { dataDir },
+  )
+  await server.start()
+  const { conversation } = await send(server, CREATE, {})
+  const clients = startClients(server, conversation.id, directory)
+  const writer = startWriter(server, conversation.id)
+  await clients.reached(conversation.lastSeq + 1)
+  for (const signal of SIGNALS) {
+    await sleep(500)
+    await server.kill(signal)
+    await server.start()
+    const written = writer.acknowledged.length
+    while (writer.acknowledged.length === written) await sleep(10)
+    await clients.reached(writer.acknowledged.at(-1)!)
+  }
+  await writer.stop()
+  await clients.reached(writer.acknowledged.at(-1)!)
+  await sleep(500) // for entries that would arrive twice
+  clients.stop()
+  await server.kill('SIGTERM')
+  await opened?.close()
+  if (dataDir) await rm(dataDir, { recursive: true })
+
+  if (clients.other.length > 0) console.log(clients.other.join('\n'))
+  // The entries before the writer's: the participants who joined.
+  const joined = Array.from({ length: conversation.lastSeq }, (_, index) => index + 1)
+  return [...clients.received].map(([client, seqs]) => {
+    const { lost, doubled, disordered } = countFaults(seqs, [...joined, ...writer.acknowledged])
+    const counts = `${writer.acknowledged.length} turns, ${lost} lost, ${doubled} doubled, ${disordered} out of order`
+    const failed = clients.other.some((line) => line.startsWith(`${client} `))
+    return {
+      client,
+      check: `${SIGNALS.length} kills on ${name}: ${counts}`,
+      passed: !failed && lost + doubled + disordered === 0,
+    }
+  })
+}

@@ -1,0 +1,277 @@
+// `as` names the actor of a whole operation: every root field accepts it, everything below inherits it, and an unknown
+// actor is refused everywhere with the same error. A new root field or mutation fails here until it accepts `as`.
+
+import { randomUUID } from 'node:crypto'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { schema } from '../../src/graphql/schema.ts'
+import { acceptsActor } from '../../src/graphql/view/named.ts'
+import { backends } from '../support/backend.ts'
+import { WRITER } from '../support/writer.ts'
+import { take, TENANT, useClients, type Answer } from './client.ts'
+
+const CANARY = 'canary-51c7'
+const fieldsOf = (type: 'Query' | 'Mutation' | 'Subscription') =>
+  Object.values((schema.getType(type) as Answer).getFields()) as Answer[]
+
+/** Fields whose answers do not depend on the viewer. */
+const WITHOUT_VIEW = new Set(['embedding'])
+/** Mutations by which a new actor may become known. */
+const INTRODUCING = new Set(['appendTurn', 'appendTurns', 'createConversation', 'openTurn'])
+const READS = [...fieldsOf('Query'), ...fieldsOf('Subscription')].filter(({ name }) => !WITHOUT_VIEW.has(name))
+
+it('every field of Query, Mutation and Subscription accepts `as`, except those without a view', () => {
+  const all = [...fieldsOf('Query'), ...fieldsOf('Mutation'), ...fieldsOf('Subscription')]
+  const without = all.filter(({ args }) => !args.some(acceptsActor)).map(({ name }) => name)
+  expect(without).toEqual([...WITHOUT_VIEW])
+})
+
+it('no field below them accepts `as`', () => {
+  const roots = new Set(['Query', 'Mutation', 'Subscription'])
+  const nested = Object.values(schema.getTypeMap()).filter(({ name }) => !roots.has(name) && !name.endsWith('Input'))
+  const fields = nested.flatMap((type: Answer) => Object.values(type.getFields?.() ?? {}) as Answer[])
+  expect(fields.filter(({ args = [] }) => args.some(({ name }: Answer) => name === 'as'))).toEqual([])
+})
+
+it('no input has both `as` and another word for the author', () => {
+  for (const { name, args } of fieldsOf('Mutation')) {
+    const fields = args[0].type.ofType.getFields()
+    const authors = [fields.actor, fields.turn?.type.ofType.getFields().actor].filter(Boolean)
+    // The actor that removeParticipant removes is not the one that runs it.
+    if (name !== 'removeParticipant') expect(authors, name).toEqual([])
+  }
+})
+
+type Ids = { conversation: string; members: string; turn: string; fact: string }
+
+/** Documents that answer with the marker as bob, and without it as cy. */
+const CASES: Record<string, (ids: Ids) => [selection: string, marker: string]> = {
+  buildContext: ({ conversation }) => [
+    `buildContext(input: { as: $as, conversationId: "${conversation}", tokenBudget: 4000, includeFacts: true }) {
+      ... on Context { messages { content } items { reason } } }`,
+    CANARY,
+  ],
+  conversation: ({ conversation }) => [
+    `conversation(id: "${conversation}", as: $as) {
+      history { ... on Turn { text replyTo { text } } } turns { nodes { text } }
+      first: turns(first: 1) { nodes { text conversation { turns(first: 1) { nodes { text } } } } }
+      facts { nodes { object sourceTurn { text } sources { nodes { turn { text } } } } } lastTurn { text replyTo { text } }
+      participants { nodes { actor unreadCount } } }`,
+    CANARY,
+  ],
+  conversations: () => [
+    'conversations(as: $as) { nodes { turns { nodes { text } } facts { nodes { object } } } }',
+    CANARY,
+  ],
+  facts: () => ['facts(as: $as) { nodes { object sourceTurn { text } } }', CANARY],
+  jobs: ({ members }) => ['jobs(as: $as) { nodes { conversation { id } } }', members],
+  memoryAudit: () => ['memoryAudit(as: $as) { activeFacts }', '"activeFacts":1'],
+  node: ({ turn }) => [`node(id: "${turn}", as: $as) { ... on Turn { text } }`, CANARY],
+  nodes: ({ turn, fact }) => [
+    `nodes(ids: ["${turn}", "${fact}"], as: $as) { ... on Turn { text } ... on Fact { object } }`,
+    CANARY,
+  ],
+  recall: () => [
+    `recall(input: { as: $as, scope: TENANT, query: "vault code ${CANARY}" }) {
+      ... on Recall { hits { memory { ... on Turn { text } ... on Fact { object } } neighbours { text } } } }`,
+    CANARY,
+  ],
+  userProfile: () => ['userProfile(userId: "ada", as: $as) { content }', CANARY],
+  viewer: () => ['viewer(as: $as) { actor }', 'bob'],
+  conversationEvents: ({ conversation }) => [
+    `conversationEvents(conversationId: "${conversation}", afterSeq: 0, types: [TURN_APPENDED], as: $as) {
+      ... on TurnAppended { turn { text conversation { turns(first: 1) { nodes { text } } } } } }`,
+    CANARY,
+  ],
+  inbox: () => ['inbox(as: $as) { conversation { turns(first: 1) { nodes { text } } } }', CANARY],
+}
+
+describe.each(backends)('as, on $name', (backend) => {
+  const clients = useClients(backend)
+  const { as, append, failure, follow, newConversation } = clients
+  const gateway = as('gateway')
+  const documentOf = (name: string, selection: string) =>
+    `${name === 'conversationEvents' || name === 'inbox' ? 'subscription' : 'query'} ($as: String) { ${selection} }`
+  let ids: Ids
+
+  async function read(name: string, actor: string): Promise<string> {
+    const [selection] = CASES[name]!(ids)
+    const document = documentOf(name, selection)
+    if (document.startsWith('query')) return JSON.stringify(await gateway(document, { as: actor }))
+    const events = await follow('gateway', document, { as: actor })
+    const received = await take(events, 1)
+    await events.return?.()
+    return JSON.stringify(received)
+  }
+
+  beforeAll(async () => {
+    const conversation = await newConversation(['ada', 'bob', 'cy'])
+    const members = await newConversation(['bob'], { visibility: 'MEMBERS' })
+    const { id: turn } = await append(conversation, `The vault code is ${CANARY}.`, { audience: ['bob'] })
+    await append(conversation, 'Good morning.', { replyToId: turn })
+    const { recordFacts } = await as('ada')(
+      `mutation ($input: RecordFactsInput!) { recordFacts(input: $input) { ... on RecordFactsPayload { facts { id } } } }`,
+      { input: { facts: [{ subject: 'ada', predicate: 'knows', object: CANARY, sourceTurnId: turn }] } },
+    )
+    const fact = recordFacts.facts[0].id
+    const { pool, jobs } = clients.deps
+    await pool.query(
+      `INSERT INTO user_profile (tenant, user_id, content, token_count, made_by, made_of, claims, updated_at)
+       VALUES ($1, 'ada', $2, 1, 'rules', ARRAY[$3], '{}', now())`,
+      [TENANT, `Ada knows ${CANARY}.`, fact],
+    )
+    await jobs.work('compact', 1, async (_, signal) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    })
+    await jobs.send('compact', [{ tenant: TENANT, key: members }])
+    ids = { conversation, members, turn, fact }
+  })
+
+  it('has a case for every root field that reads', () => {
+    expect(Object.keys(CASES).toSorted()).toEqual(READS.map(({ name }) => name).toSorted())
+  })
+
+  it.each(READS.map(({ name }) => name))(
+    'reads %s, and everything below it, in the view of the actor',
+    async (name) => {
+      const [, marker] = CASES[name]!(ids)
+      expect(await read(name, 'bob')).toContain(marker)
+      expect(await read(name, 'cy')).not.toContain(marker)
+    },
+  )
+
+  it('keeps the view in a mutation, whose payload is read in it', async () => {
+    const seen = async (actor: string) =>
+      JSON.stringify(
+        await gateway(
+          `mutation ($input: AppendTurnInput!) { appendTurn(input: $input) { ... on AppendTurnPayload {
+            turn { actor conversation { turns { nodes { text } } viewerParticipant { actor } } } } } }`,
+          { input: { conversationId: ids.conversation, as: actor, turn: { role: 'USER', content: 'Hello.' } } },
+        ),
+      )
+    const [bob, cy] = [await seen('bob'), await seen('cy')]
+    expect([bob.includes(CANARY), cy.includes(CANARY)]).toEqual([true, false])
+    expect(cy).toContain('"viewerParticipant":{"actor":"cy"}')
+  })
+
+  const mutate = async (verb: string, input: object, selection = '', actor = 'gateway'): Promise<Answer> => {
+    const name = verb[0]!.toUpperCase() + verb.slice(1)
+    const document = `mutation ($input: ${name}Input!) { ${verb}(input: $input) {
+      __typename ... on ${name}Payload { ${selection || '__typename'} } ... on UserError { code } } }`
+    return (await as(actor)(document, { input }))[verb]
+  }
+
+  it('is the actor of what a mutation writes', async () => {
+    const conversationId = ids.conversation
+    const created = await mutate('createConversation', { as: 'bob' }, 'conversation { id owner }')
+    expect(created.conversation.owner).toBe('bob')
+    const turns = [
+      { role: 'USER', content: 'One.' },
+      { role: 'USER', content: 'Two.', actor: 'cy' },
+    ]
+    const batch = await mutate('appendTurns', { conversationId, as: 'bob', turns }, 'turns { actor }')
+    expect(batch.turns).toEqual([{ actor: 'bob' }, { actor: 'cy' }])
+    const statement = { subject: 'bob', predicate: 'likes', object: 'tea' }
+    const recorded = await mutate(
+      'recordFacts',
+      { as: 'bob', userId: 'bob', facts: [statement] },
+      'facts { id assertedBy }',
+    )
+    expect(recorded.facts[0].assertedBy).toBe('bob')
+    // Only the person may retract what the person stated about themselves.
+    const { id: factId } = recorded.facts[0]
+    expect(await mutate('retractFact', { factId })).toMatchObject({ code: 'NOT_ALLOWED' })
+    expect((await mutate('retractFact', { factId, as: 'bob' })).__typename).toBe('RetractFactPayload')
+    const turn = { role: 'ASSISTANT' }
+    const opened = await mutate(
+      'openTurn',
+      { conversationId, as: 'bob', turn, writerToken: WRITER },
+      'turn { id actor }',
+    )
+    expect(opened.turn.actor).toBe('bob')
+    const writer = { turnId: opened.turn.id, writerToken: WRITER, as: 'bob' }
+    expect((await mutate('appendDelta', { ...writer, text: 'Hi' }, 'turn { text }')).turn.text).toBe('Hi')
+    const { turn: committed } = await mutate('commitTurn', writer, 'turn { id }')
+    const edit = { turnId: committed.id, turn: { role: 'ASSISTANT', content: 'Hello' } }
+    expect(await mutate('supersedeTurn', edit)).toMatchObject({ code: 'NOT_ALLOWED' })
+    expect((await mutate('supersedeTurn', { ...edit, as: 'bob' }, 'turn { actor }')).turn.actor).toBe('bob')
+    const left = await mutate('removeParticipant', { conversationId, actor: 'cy', as: 'cy' }, 'participant { leftAt }')
+    expect(left.participant.leftAt).not.toBeNull()
+    // An actor who left by itself joins again by a turn, so it was not removed by the gateway.
+    expect(
+      (await mutate('appendTurn', { conversationId, as: 'cy', turn: { role: 'USER', content: 'Back.' } })).__typename,
+    ).toBe('AppendTurnPayload')
+  })
+
+  describe('an unknown actor', () => {
+    const unknown = [
+      { message: expect.stringContaining('"nobody", given as `as`'), extensions: { code: 'UNKNOWN_ACTOR' } },
+    ]
+
+    it.each(READS.map(({ name }) => name))('is refused by %s', async (name) => {
+      expect(await failure(documentOf(name, CASES[name]!(ids)[0]), { as: 'nobody' })).toEqual(unknown)
+    })
+
+    const strict = fieldsOf('Mutation').filter(({ name }) => !INTRODUCING.has(name))
+    it.each(strict.map(({ name }) => name))('is refused by %s', async (name) => {
+      const type = `${name[0]!.toUpperCase()}${name.slice(1)}Input!`
+      const document = `mutation ($input: ${type}) { ${name}(input: $input) { __typename } }`
+      expect(await failure(document, { input: { as: 'nobody' } })).toEqual(unknown)
+    })
+
+    it.each<[verb: string, input: (conversationId: string, actor: string) => object]>([
+      ['createConversation', (_, actor) => ({ as: actor })],
+      ['appendTurn', (conversationId, actor) => ({ conversationId, as: actor, turn: { role: 'USER', content: 'x' } })],
+      [
+        'appendTurns',
+        (conversationId, actor) => ({ conversationId, as: actor, turns: [{ role: 'USER', content: 'x' }] }),
+      ],
+      [
+        'openTurn',
+        (conversationId, actor) => ({ conversationId, as: actor, turn: { role: 'USER' }, writerToken: WRITER }),
+      ],
+    ])('becomes known by %s', async (verb, input) => {
+      const actor = `new-${randomUUID()}`
+      const viewer = 'query ($as: String) { viewer(as: $as) { actor } }'
+      expect(await failure(viewer, { as: actor })).toMatchObject([{ extensions: { code: 'UNKNOWN_ACTOR' } }])
+      expect((await mutate(verb, input(ids.conversation, actor))).__typename).toMatch(/Payload$/)
+      expect(await gateway(viewer, { as: actor })).toEqual({ viewer: { actor } })
+    })
+
+    it('may be the actor of the request, which needs no check', async () => {
+      const { viewer, conversations } = await as('somebody')(
+        '{ viewer(as: "somebody") { actor } conversations { nodes { id } } }',
+      )
+      expect(viewer).toEqual({ actor: 'somebody' })
+      expect(conversations.nodes.length).toBeGreaterThan(0)
+    })
+
+    it('is not known from another tenant', async () => {
+      await clients.deps.pool.query(`UPDATE conversation SET owner = 'foreign', tenant = 'other' WHERE id = $1`, [
+        (await mutate('createConversation', {}, 'conversation { id }')).conversation.id,
+      ])
+      expect(await failure('{ viewer(as: "foreign") { actor } }')).toMatchObject([
+        { extensions: { code: 'UNKNOWN_ACTOR' } },
+      ])
+    })
+  })
+
+  it.each(['', '\0', 'x'.repeat(201)])(
+    'is refused with the path for an invalid name, also of a new actor (%j)',
+    async (name) => {
+      const invalid = [
+        { extensions: { code: 'INVALID_INPUT', issues: [{ path: ['as'], message: expect.any(String) }] } },
+      ]
+      expect(await failure('query ($as: String) { viewer(as: $as) { actor } }', { as: name })).toMatchObject(invalid)
+      const create = 'mutation ($input: CreateConversationInput!) { createConversation(input: $input) { __typename } }'
+      expect(await failure(create, { input: { as: name } })).toMatchObject(invalid)
+    },
+  )
+
+  it('must be the same for all root fields, and nothing is executed otherwise', async () => {
+    const [error] = await failure(
+      'mutation { a: createConversation(input: { key: "mixed", as: "bob" }) { __typename } b: createConversation(input: { as: "cy" }) { __typename } }',
+    )
+    expect(error.extensions).toEqual({ code: 'MIXED_VIEWS' })
+    expect(await gateway('{ conversation(key: "mixed") { id } }')).toEqual({ conversation: null })
+  })
+})
