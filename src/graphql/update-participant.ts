@@ -45,7 +45,7 @@ const UpdateParticipantInput = builder.inputType('UpdateParticipantInput', {
         + `other value replaces the old one. The result has at most ${JSON_BYTES / 1024} KiB. Exclusive with `
         + '`metadata`. Defaults to null, for no change.',
     }),
-    ...asField(t, 'Actor that updates the participant.'),
+    ...asField(t),
   }),
 })
 

@@ -168,7 +168,7 @@ async function watch<T extends OperationType>(query: GraphQLTaggedNode, variable
 
 /** Returns a function that reads the current turns of a conversation, as usePaginationFragment does. */
 function watchTurns(conversation: program_turns$key) {
-  const selector = getSingularSelector(getFragment(Turns), conversation)!
+  const selector = getSingularSelector(getFragment(Turns), conversation)
   let { data } = environment.lookup(selector)
   environment.subscribe(environment.lookup(selector), (snapshot) => (data = snapshot.data))
   return () => (data as program_turns$data).turns
