@@ -44,7 +44,8 @@ const environment = z.object({
   ),
   ...providerVariables,
   PROMPTS_DIR: directory.describe(
-    'Directory of your own prompts, which replace files of the same name in `src/providers/openai/prompts`.',
+    'Directory of prompts that replace those of the same file name in `src/providers/openai/prompts`. Unset: no '
+      + 'prompts are replaced.',
   ),
   REDACT_FACTS: flag('false').describe(
     'Whether e-mail addresses, card, account and phone numbers, IP addresses and credentials are removed from facts '
@@ -55,21 +56,25 @@ const environment = z.object({
     .prefault('info')
     .describe('Minimum severity of log messages.'),
   ALLOW_UNAUTHENTICATED: flag('false').describe(
-    'Whether to serve callers without credentials on addresses other than loopback.',
+    'Whether the server may listen on addresses other than loopback, although it does not authenticate clients.',
   ),
-  ALLOWED_ORIGINS: origins.describe('Web origins whose pages may call the server, separated by commas.'),
+  ALLOWED_ORIGINS: origins.describe(
+    'Further web origins whose pages may call the server, separated by commas. Unset: only its own origin, if its name '
+      + 'is `localhost`, `HOST` or an IP address.',
+  ),
   CONVERSATION_VISIBILITY: oneOf('OPEN', 'MEMBERS')
     .prefault('OPEN')
     .describe(
-      'Who sees a conversation that is created without `visibility`: every actor of its tenant, or only its '
-        + 'participants.',
+      'Visibility of conversations that are created without `visibility`: `OPEN` (seen by every actor of the tenant) '
+        + 'or `MEMBERS` (seen only by present and former participants).',
     ),
   MAX_TURN_BYTES: whole(1, 64 * MiB, 262144).describe('Maximum content of one turn, in bytes of UTF-8.'),
   MAX_BATCH_TURNS: whole(1, 10000, 1000).describe('Maximum number of turns appended by one call.'),
   MAX_PAGE_SIZE: whole(1, 10000, 200).describe('Maximum number of items on one page of a list.'),
   MAX_BODY_BYTES: whole(1024, 256 * MiB, MiB).describe('Maximum body of one HTTP request, in bytes.'),
   MAX_BATCH_BODY_BYTES: whole(1024, 256 * MiB, 16 * MiB).describe(
-    'Maximum body of one HTTP request with the header `x-batch: 1`, which appends a batch of turns, in bytes.',
+    'Maximum body, in bytes, of one HTTP request with the header `x-batch: 1` whose operation selects only '
+      + '`appendTurns` and `recordFacts`.',
   ),
   BODY_TIMEOUT_SECONDS: whole(1, 600, 30).describe('Seconds within which the body of a request must arrive.'),
   WRITE_TIMEOUT_SECONDS: whole(1, 600, 30).describe(
@@ -87,7 +92,10 @@ const environment = z.object({
   GRAPHIQL: optionalFlag.describe(
     'Whether to serve GraphiQL at `/graphql`. Unset: only if `HOST` is a loopback address.',
   ),
-  QUERY_PLANS: flag('true').describe('Whether repeated plain queries are executed by a prepared plan.'),
+  QUERY_PLANS: flag('true').describe(
+    'Whether repeated GraphQL queries are executed by compiled plans. Some queries have no plan, for example those '
+      + 'with directives, interfaces or unions.',
+  ),
   FAST_POST: flag('true').describe('Whether POST requests with a known document bypass the GraphQL HTTP handler.'),
   SHUTDOWN_SECONDS: whole(1, 600, 10).describe(
     'Seconds that running requests get to finish when the process is stopped.',

@@ -11,7 +11,10 @@ const BODY_TYPES = new Set([
   'application/x-www-form-urlencoded',
 ])
 const STREAM = 'text/event-stream'
-/** Media types of responses. For a result that is not a stream, yoga selects the last one that the client accepts. */
+/**
+ * Media types of responses. STREAM is first (see `isStreamOnly`): yoga sends a result that is not a stream as an event
+ * stream only if the client accepts none of the other types.
+ */
 const RESPONSE_TYPES = [STREAM, 'multipart/mixed', 'application/graphql-response+json', 'application/json']
 
 /** Whether an accepted media type, which may have wildcards, includes the media type. */
@@ -52,8 +55,8 @@ function acceptedTypes(header: string | undefined): string[] {
 export const isStreamOnly = (accept: string | undefined) => acceptedTypes(accept).at(-1) === STREAM
 
 /**
- * Whether the client asks for an event stream if the operation is a subscription: it names event streams among the
- * answers that it accepts, or accepts only them.
+ * Whether the client wants a subscription as an event stream: its Accept header names the media type of event streams,
+ * or includes no other type of response.
  */
 export const asksForStream = (accept: string | undefined): boolean =>
   acceptedTypes(accept).includes(STREAM) && (accept?.toLowerCase().includes(STREAM) === true || isStreamOnly(accept))
@@ -65,7 +68,7 @@ const mediaTypeOf = (type = '') => type.split(';', 1)[0]!.trim().toLowerCase()
 export const isJson = (headers: IncomingHttpHeaders) =>
   ['application/json', 'application/graphql+json'].includes(mediaTypeOf(headers['content-type']))
 
-/** Returns the refusal of a request by its method and media types, or null. */
+/** Returns the refusal of a request whose method or media types are not supported; null for other requests. */
 export function mediaRefusal(method: string | undefined, headers: IncomingHttpHeaders): Refusal | null {
   if (method === 'OPTIONS') return null
   if (method !== 'GET' && method !== 'POST') {

@@ -72,7 +72,7 @@ export async function expectCovering({ db }: Deps, conversationId: string) {
   return { current, covered, uncovered: committed.filter(({ position }) => position > through), through }
 }
 
-/** A summarizer that records its requests and awaits `before`, which a test may replace, before each answer. */
+/** A summarizer that records requests for summaries. Awaits `before`, which a test may replace, before each answer. */
 export function createFakeSummarizer(model = 'fake') {
   const requests: { previous: string | null; turns: SummarizerTurn[]; maxTokens: number }[] = []
   const fake = {

@@ -1,5 +1,5 @@
-// A fake of @huggingface/transformers. `pipeline` returns tensors in the shapes of the real function; the last segment
-// of the model's name selects a failure.
+// A fake of @huggingface/transformers. `pipeline` returns an extractor, whose tensors have the shapes of the real ones.
+// The last segment of the model's name selects a failure.
 
 import { fakeVector } from './fake-openai.ts'
 
@@ -28,7 +28,9 @@ export async function pipeline(task: string, model: string, { dtype, local_files
 
   return async (texts: string[], { pooling = 'none', normalize = false }: ExtractOptions = {}) => {
     if (failure === 'dies') process.exit(3)
-    if (texts.some((text) => text.length === 0 || text.length > 8_192)) throw new Error('the server sent too much')
+    if (texts.some((text) => text.length === 0 || text.length > 8_192)) {
+      throw new Error('unexpected text: empty, or longer than 8192 UTF-16 units')
+    }
     const width = failure === 'wide' ? 512 : DIMENSION
     const vectors = texts.map((text) => {
       const vector = fakeVector(text, width)

@@ -22,7 +22,7 @@ import {
   type Shares,
   type Size,
 } from './budget.ts'
-import { chooseInstructions, choosePinned, chooseTurns } from './choose-turns.ts'
+import { chooseInstructions, chooseKept, chooseTurns } from './choose-turns.ts'
 import { contentOf, textMessage, type Context, type ContextItem, type Message } from './message.ts'
 import { matchCalls, type Perspective, type ContextTurn } from './perspective.ts'
 import { summaryMessage, type RecalledTurn, type QuotedFact, type QuotedProfile } from './quote.ts'
@@ -185,7 +185,7 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
   spend(facts.messages)
   const summaries = await fitSummaries(tokens, material, minus(limits.summary, spent))
   spend(summaries.messages)
-  const chosenKept = { instructions, ...choosePinned(kept, minus(limits.pinned, spent)) }
+  const chosenKept = { instructions, ...chooseKept(kept, minus(limits.pinned, spent)) }
   spend(chosenKept.taken)
   const chosen = chooseTurns(
     measured,

@@ -43,7 +43,7 @@ export function chooseInstructions(kept: readonly KeptTurn[], space: Size): Choi
 }
 
 /** Chooses the newest kept turns that fit. Ignores instructions. */
-export const choosePinned = (kept: readonly KeptTurn[], space: Size): Choice =>
+export const chooseKept = (kept: readonly KeptTurn[], space: Size): Choice =>
   newestThatFit(
     kept.filter(({ isInstruction }) => !isInstruction),
     space,
@@ -54,7 +54,7 @@ type RecentTurns = {
   positions: readonly number[]
   /** True if no turn precedes the first one in `positions`. */
   complete: boolean
-  /** Number of turns in the window (window.ts); null for as many as fit. */
+  /** Number of newest turns to include if they fit (window.ts); null for as many as fit. */
   recentTurns: number | null
   /** Whether the window is trimmed in steps. */
   inSteps: boolean
@@ -63,9 +63,9 @@ type RecentTurns = {
 export type ChosenTurns = {
   /** Kept turns before the window, by position. */
   before: KeptTurn[]
-  /** The window without the newest turn, by position. A kept turn in the window is rendered as a kept turn. */
+  /** The window without the newest turn, by position. A chosen kept turn in it is represented by its KeptTurn. */
   window: MeasuredMessage[]
-  /** The size of the window, including the newest turn and excluding kept turns. */
+  /** The size of the window, including the newest turn and excluding chosen kept turns. */
   size: Size
   /** Manifest items for turns that are left out. */
   omitted: ContextItem[]

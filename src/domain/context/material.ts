@@ -150,7 +150,7 @@ async function readNewest(
   })
   const turns = page.filter(hasContent).toReversed()
   const group = matchCalls(turns).groups.get(turns.length - 1) ?? []
-  return group.map((position) => turns[position]!)
+  return group.map((index) => turns[index]!)
 }
 
 /** Returns the actors' turns, and the turns with results of their tool calls. */
@@ -158,7 +158,7 @@ function ofActors(turns: Turn[], actors: readonly string[] | null): Turn[] {
   if (actors === null) return turns
   const { callTurns } = matchCalls(turns)
   const answers = new Set([...callTurns.keys()].map((key) => Number(key.split(':')[0])))
-  return turns.filter(({ actor }, position) => actors.includes(actor) || answers.has(position))
+  return turns.filter(({ actor }, index) => actors.includes(actor) || answers.has(index))
 }
 
 /** Whether the whole conversation may fit into the window and, at the lowest estimate, into the budget. */

@@ -50,21 +50,21 @@ export function newestThatFit<T extends MeasuredMessage>(
   return { taken: measured.slice(from), omitted: measured.slice(0, from) }
 }
 
-/** Returns the ids of each turn's calls that have no result in the list, by the turn's position. */
+/** Returns the ids of each turn's calls that have no result in the list, by the turn's index. */
 function unansweredIn(turns: readonly ContextTurn[], { callTurns }: CallMatches): Map<number, Set<string>> {
   const answers = new Map<string, number>()
-  for (const [key, caller] of callTurns) {
-    const [position, part] = key.split(':').map(Number)
-    const { callId } = turns[position!]!.parts![part!] as { callId: string }
-    answers.set(`${caller} ${callId}`, (answers.get(`${caller} ${callId}`) ?? 0) + 1)
+  for (const [key, callTurn] of callTurns) {
+    const [index, partIndex] = key.split(':').map(Number)
+    const { callId } = turns[index!]!.parts![partIndex!] as { callId: string }
+    answers.set(`${callTurn} ${callId}`, (answers.get(`${callTurn} ${callId}`) ?? 0) + 1)
   }
   const unanswered = new Map<number, Set<string>>()
-  for (const [position, { parts }] of turns.entries()) {
+  for (const [index, { parts }] of turns.entries()) {
     for (const part of (parts ?? []) as { type: string; callId: string }[]) {
       if (part.type !== 'toolCall') continue
-      const available = answers.get(`${position} ${part.callId}`) ?? 0
-      if (available > 0) answers.set(`${position} ${part.callId}`, available - 1)
-      else unanswered.set(position, (unanswered.get(position) ?? new Set()).add(part.callId))
+      const available = answers.get(`${index} ${part.callId}`) ?? 0
+      if (available > 0) answers.set(`${index} ${part.callId}`, available - 1)
+      else unanswered.set(index, (unanswered.get(index) ?? new Set()).add(part.callId))
     }
   }
   return unanswered
@@ -99,27 +99,27 @@ export async function measureTurns(
   const matches = matchCalls(recent)
   const newest = recent.length ? matches.groups.get(recent.length - 1)! : []
   const isNewest = new Set(newest)
-  const newestIds = new Set(newest.map((position) => recent[position]!.id))
+  const newestIds = new Set(newest.map((index) => recent[index]!.id))
   const keptIds = new Set(kept.map(({ id }) => id).filter((id) => !newestIds.has(id)))
   // A kept turn is rendered without the rest of its group, so calls and results of the whole group become text.
-  const isAlone = (position: number) =>
-    !isNewest.has(position) && matches.groups.get(position)!.some((member) => keptIds.has(recent[member]!.id))
+  const isAlone = (index: number) =>
+    !isNewest.has(index) && matches.groups.get(index)!.some((member) => keptIds.has(recent[member]!.id))
   const asText = (turn: ContextTurn) => renderFrom(perspective, [turn], { tools: false })[0]!
   const unanswered = unansweredIn(recent, matches)
   const rendered = renderFrom(perspective, recent, { matches })
   const turns: MeasuredMessage[] = []
   const yieldIfDue = createYield()
-  for (const [position, turn] of recent.entries()) {
-    const reason = isNewest.has(position)
-      ? position === recent.length - 1
+  for (const [index, turn] of recent.entries()) {
+    const reason = isNewest.has(index)
+      ? index === recent.length - 1
         ? 'the newest turn'
         : 'belongs to the newest turn: a tool call and its results'
       : 'one of the recent turns'
     turns.push(
       await measureMessage(
         tokens,
-        { kind: 'RECENT', reason, ...(isAlone(position) ? asText(turn) : rendered[position]!) },
-        isAlone(position) ? undefined : unanswered.get(position),
+        { kind: 'RECENT', reason, ...(isAlone(index) ? asText(turn) : rendered[index]!) },
+        isAlone(index) ? undefined : unanswered.get(index),
       ),
     )
     await yieldIfDue()
@@ -140,12 +140,12 @@ export async function measureTurns(
     })
     await yieldIfDue()
   }
-  const groupOf = (position: number) => (isAlone(position) ? [position] : matches.groups.get(position)!)
+  const groupOf = (index: number) => (isAlone(index) ? [index] : matches.groups.get(index)!)
   return {
     turns,
     kept: keptTurns,
     newest,
     groupOf,
-    isOrphanResult: (position: number) => !isAlone(position) && isOrphanResult(recent, position, matches),
+    isOrphanResult: (index: number) => !isAlone(index) && isOrphanResult(recent, index, matches),
   }
 }

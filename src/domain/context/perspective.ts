@@ -50,7 +50,7 @@ function roleOf({ as }: Perspective, turn: ContextTurn): Role {
 const isBlank = (part: ContentPart) => part.type === 'text' && part.text.trim() === ''
 const partsIn = (turn: ContextTurn) => partsOf(turn)
 
-/** Whether the turn is rendered: true for an aborted turn, and for a committed turn that is not blank. False if damaged. */
+/** Whether the turn is rendered: true for an aborted turn and for a committed turn with content; false if damaged. */
 export const hasContent = (turn: ContextTurn) =>
   !isDamaged(turn)
   && (turn.status === 'ABORTED' || (turn.status === 'COMMITTED' && partsIn(turn).some((part) => !isBlank(part))))
@@ -58,64 +58,60 @@ export const hasContent = (turn: ContextTurn) =>
 /** Identifies a tool call by the position of its turn and its callId. */
 export const callKey = (position: number | null | undefined, callId: string) => `${position} ${callId}`
 
-/** Groups of turns that are linked by tool calls and results. A position is an index in the list of turns. */
+/** Groups of turns that are linked by tool calls and results. Turns are identified by their index in the list. */
 export type CallMatches = {
-  /** By position: ascending positions of the turns to include or leave out together with that turn, itself included. */
+  /** By index: ascending indices of the turns to include or leave out together with that turn, itself included. */
   groups: Map<number, number[]>
-  /** By result, as `position:part`: the position of the turn with the call. Results without a call are absent. */
+  /** By result, as `index:partIndex`: the index of the turn with the call. Results without a call are absent. */
   callTurns: Map<string, number>
 }
 
 /**
- * Matches each result with the earlier call that it names by position and callId, if no earlier result does. Ignores results
- * in SYSTEM turns, and stored results whose call is unknown.
+ * Matches each result with the earlier call that it names by callId and by the position of the call's turn. Only the
+ * first result of a call is matched. Ignores results in SYSTEM turns, and stored results whose call is unknown.
  */
 export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
   const open = new Map<string, number[]>()
-  const parent = turns.map((_, position) => position)
-  const find = (position: number): number =>
-    parent[position] === position ? position : (parent[position] = find(parent[position]!))
+  const parent = turns.map((_, index) => index)
+  const find = (index: number): number => (parent[index] === index ? index : (parent[index] = find(parent[index]!)))
   const callTurns = new Map<string, number>()
-  for (const [position, turn] of turns.entries()) {
-    for (const [index, part] of partsIn(turn).entries()) {
+  for (const [index, turn] of turns.entries()) {
+    for (const [partIndex, part] of partsIn(turn).entries()) {
       if (part.type === 'toolCall') {
         const call = callKey(turn.position, part.callId)
         const waiting = open.get(call)
-        if (waiting) waiting.push(position)
-        else open.set(call, [position])
+        if (waiting) waiting.push(index)
+        else open.set(call, [index])
       } else if (part.type === 'toolResult' && turn.role !== 'SYSTEM') {
-        const caller = open.get(callKey(part.callPosition, part.callId))?.pop()
-        if (caller === undefined) continue
-        callTurns.set(`${position}:${index}`, caller)
-        const [a, b] = [find(caller), find(position)]
+        const callTurn = open.get(callKey(part.callPosition, part.callId))?.pop()
+        if (callTurn === undefined) continue
+        callTurns.set(`${index}:${partIndex}`, callTurn)
+        const [a, b] = [find(callTurn), find(index)]
         parent[Math.max(a, b)] = Math.min(a, b)
       }
     }
   }
   const members = new Map<number, number[]>()
-  for (const position of turns.keys()) {
-    const root = find(position)
+  for (const index of turns.keys()) {
+    const root = find(index)
     const group = members.get(root)
-    if (group) group.push(position)
-    else members.set(root, [position])
+    if (group) group.push(index)
+    else members.set(root, [index])
   }
-  return {
-    groups: new Map([...members.values()].flatMap((group) => group.map((position) => [position, group]))),
-    callTurns,
-  }
+  return { groups: new Map([...members.values()].flatMap((group) => group.map((index) => [index, group]))), callTurns }
 }
 
 /** Whether a turn has only results of calls that are not in the list; such a turn is useless to a model. */
-export const isOrphanResult = (turns: readonly ContextTurn[], position: number, { callTurns }: CallMatches) => {
-  const parts = partsIn(turns[position]!)
+export const isOrphanResult = (turns: readonly ContextTurn[], index: number, { callTurns }: CallMatches) => {
+  const parts = partsIn(turns[index]!)
   return (
     parts.length > 0
-    && parts.every((part, index) => part.type === 'toolResult' && !callTurns.has(`${position}:${index}`))
+    && parts.every((part, partIndex) => part.type === 'toolResult' && !callTurns.has(`${index}:${partIndex}`))
   )
 }
 
 /** Marks the end of an aborted turn. */
-const ABORTED_MARK = '[broken off]'
+const ABORTED_MARK = '[aborted]'
 
 /**
  * Returns one message for each turn, in the same order.
@@ -128,17 +124,17 @@ export function renderFrom(
   { matches = matchCalls(turns), tools = true }: { matches?: CallMatches; tools?: boolean } = {},
 ): Pick<Message, 'role' | 'name' | 'labelled' | 'parts' | 'sourceIds' | 'position'>[] {
   const staysResult = (key: string) => {
-    const caller = matches.callTurns.get(key)
-    return tools && caller !== undefined && roleOf(perspective, turns[caller]!) === 'ASSISTANT'
+    const callTurn = matches.callTurns.get(key)
+    return tools && callTurn !== undefined && roleOf(perspective, turns[callTurn]!) === 'ASSISTANT'
   }
-  return turns.map((turn, position) => {
+  return turns.map((turn, index) => {
     let role = roleOf(perspective, turn)
-    const parts = partsIn(turn).flatMap((part, index): ContentPart[] => {
+    const parts = partsIn(turn).flatMap((part, partIndex): ContentPart[] => {
       switch (part.type) {
         case 'toolCall':
           return [tools && role === 'ASSISTANT' ? part : asText.toolCall(part)]
         case 'toolResult':
-          return [staysResult(`${position}:${index}`) ? part : asText.toolResult(part)]
+          return [staysResult(`${index}:${partIndex}`) ? part : asText.toolResult(part)]
         // A participant's reasoning is not shown to other participants.
         case 'reasoning':
           return role === 'ASSISTANT' ? [part] : []

@@ -1,5 +1,6 @@
 // The lexical index entry of a turn: hashes of the terms of its text and actor, and its cues. Computed when the turn is
-// written. A change here or in text/words.ts needs a migration that sets `terms` to null, so that all are recomputed.
+// written. A change that alters entries, here, in cues.ts or in the files of text/ that both import, needs a migration
+// that sets `terms` of all turns to null, so that the entries are recomputed.
 
 import { hashTerm } from '../../text/term-hash.ts'
 import { terms, words } from '../../text/words.ts'

@@ -39,14 +39,14 @@ export type SpanMeasure = {
 function reaches(turns: readonly SpanCandidate[], answeredLater: readonly CallRef[]): number[] {
   const reach = turns.map((_, i) => i)
   /** The index of the turn with each call. */
-  const callers = new Map<string, number>()
+  const callTurns = new Map<string, number>()
   const answered = new Set<string>()
   turns.forEach((turn, i) => {
-    for (const call of turn.calls) callers.set(keyOf(call), i)
+    for (const call of turn.calls) callTurns.set(keyOf(call), i)
     for (const call of turn.answers) {
-      const caller = callers.get(keyOf(call))
-      if (caller === undefined) continue
-      reach[caller] = Math.max(reach[caller]!, i)
+      const callTurn = callTurns.get(keyOf(call))
+      if (callTurn === undefined) continue
+      reach[callTurn] = Math.max(reach[callTurn]!, i)
       answered.add(keyOf(call))
     }
   })

@@ -39,7 +39,7 @@ export function placeResults(
   turns: readonly GivenTurn[],
   path: (index: number) => string,
 ): (readonly ToolResultRef[])[] {
-  const callers = new Map<string, { place: number; name: string }[]>()
+  const callsById = new Map<string, { place: number; name: string }[]>()
   const answered = new Map<string, number[]>()
   const keyOf = (place: number, callId: string) => `${place} ${callId}`
   return turns.map(({ actor, calls, results }, index) => {
@@ -48,7 +48,7 @@ export function placeResults(
     const placed = results.map((result): ToolResultRef => {
       const { callId, name, turnId } = result
       if (result.place !== undefined) return { ...result, place: index }
-      const seen = turnId ? [] : (callers.get(callId) ?? []).filter(({ place }) => isSeen(place))
+      const seen = turnId ? [] : (callsById.get(callId) ?? []).filter(({ place }) => isSeen(place))
       if (seen.length === 0) return result
       const made = seen.filter((call) => call.name === name)
       if (made.length === 0) {
@@ -71,7 +71,7 @@ export function placeResults(
       answered.set(keyOf(place, callId), [...(answered.get(keyOf(place, callId)) ?? []), index])
     }
     for (const { callId, name } of calls) {
-      callers.set(callId, [...(callers.get(callId) ?? []), { place: index, name }])
+      callsById.set(callId, [...(callsById.get(callId) ?? []), { place: index, name }])
     }
     return placed
   })

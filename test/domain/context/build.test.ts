@@ -423,7 +423,7 @@ describe.each(backends)('a context on $name', (backend) => {
     await abortTurn(world.deps, tenant.as('bot'), { writerToken: WRITER, turnId: aborted.id })
     await openTurn(world.deps, tenant.as('bot'), { writerToken: WRITER, conversationId, turn: { role: 'ASSISTANT' } })
     await supersedeTurn(world.deps, tenant.as('ada'), { turnId: first.id, turn: { role: 'USER', content: 'First.' } })
-    expect(texts(await build(tenant, conversationId))).toEqual(['First.', 'Well, I [broken off]'])
+    expect(texts(await build(tenant, conversationId))).toEqual(['First.', 'Well, I [aborted]'])
   })
 
   it('can be limited to some participants and the tool results they received', async () => {

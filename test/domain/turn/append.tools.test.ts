@@ -120,7 +120,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       expect(seen.items.map(({ text }) => text)).toEqual(['first'])
     })
 
-    it('names the turn whose audience includes a non-participant', async () => {
+    it('is rejected with the index of the turn whose audience includes a non-participant', async () => {
       const { batch } = await conversationOf('agent', 'bob')
       await expect(batch(['agent', text('a')], ['agent', text('b'), { audience: ['mallory'] }])).rejects.toThrow(
         'turns.1.audience: "mallory" is not a participant',
@@ -136,7 +136,7 @@ describe.each(backends)('tool calls and batches on $name', (backend) => {
       expect(seen.items.map(({ text }) => text)).toEqual(['hello', 'psst'])
     })
 
-    it('does not affect other calls if it is rejected', async () => {
+    it('does not affect concurrent appends if it is rejected', async () => {
       const { tenant, conversationId, batch } = await conversationOf('agent')
       const sent = await Promise.allSettled([
         tenant.append(conversationId, 'agent', 'before'),

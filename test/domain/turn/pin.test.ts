@@ -1,8 +1,9 @@
-// Pins belong to a turn with all its versions, whoever wrote it, and are announced in the journal.
+// Pinning and unpinning turns: all versions, journal entries, subscribers, contexts, permissions, and the list filter.
 
 import { describe, expect, it } from 'vitest'
 import { buildContext } from '../../../src/domain/context/build.ts'
 import { addParticipant, removeParticipant } from '../../../src/domain/participant.ts'
+import { appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { openTurn } from '../../../src/domain/turn/append.ts'
 import { pageOfTurns, turnCursor } from '../../../src/domain/turn/history.ts'
 import { pinTurn, unpinTurn } from '../../../src/domain/turn/pin.ts'
@@ -94,7 +95,7 @@ describe.each(backends)('a pin on $name', (backend) => {
     expect(await texts()).not.toContain('"one"')
   })
 
-  it('of a streaming turn is kept when the turn ends', async () => {
+  it('can be set on a streaming turn, and stays when the turn is committed', async () => {
     const { conversationId, bob } = await start()
     const { turn } = await openTurn(world.deps, bob, {
       conversationId,
@@ -103,6 +104,12 @@ describe.each(backends)('a pin on $name', (backend) => {
     })
     expect((await pinTurn(world.deps, bob, { turnId: turn.id })).turn).toMatchObject({
       status: 'STREAMING',
+      pinned: true,
+    })
+    await appendDelta(world.deps, bob, { turnId: turn.id, writerToken: WRITER, text: 'Hi' })
+    await commitTurn(world.deps, bob, { turnId: turn.id, writerToken: WRITER })
+    expect((await getTurns(world.deps, bob, [turn.id])).get(turn.id)).toMatchObject({
+      status: 'COMMITTED',
       pinned: true,
     })
   })
@@ -116,7 +123,7 @@ describe.each(backends)('a pin on $name', (backend) => {
     expect(await pinsOf([secret.id], ann)).toEqual([true])
   })
 
-  it('is refused for turns outside the view, for absent actors and for erased turns', async () => {
+  it('is refused for turns outside the view, for actors who are not participants, and for erased turns', async () => {
     const { tenant, conversationId, first, ann } = await start()
     const pinning = (actor: string, turnId = first.id) => pinTurn(world.deps, tenant.as(actor), { turnId })
     await expect(pinning('stranger')).rejects.toThrow(NotAllowed)
@@ -131,7 +138,7 @@ describe.each(backends)('a pin on $name', (backend) => {
     await expect(pinning('ann')).rejects.toThrow(Conflict)
   })
 
-  it('selects turns of a list, page by page', async () => {
+  it('filters a list of turns, page by page', async () => {
     const { tenant, conversationId, first, ann } = await start()
     const ids = [first.id]
     for (let n = 0; n < 9; n++) ids.push((await tenant.append(conversationId, 'ann', `turn ${n}`)).id)
@@ -140,9 +147,9 @@ describe.each(backends)('a pin on $name', (backend) => {
       const pages = await pageOfTurns(world.deps, ann, [conversationId], { ...args, filter: { pinned } })
       return pages.get(conversationId)!
     }
-    const start4 = await page({ first: 2 })
-    expect(start4.items.map(({ id }) => ids.indexOf(id))).toEqual([1, 4])
-    const rest = await page({ first: 2, after: turnCursor(start4.items[1]!) })
+    const firstPage = await page({ first: 2 })
+    expect(firstPage.items.map(({ id }) => ids.indexOf(id))).toEqual([1, 4])
+    const rest = await page({ first: 2, after: turnCursor(firstPage.items[1]!) })
     expect([rest.items.map(({ id }) => ids.indexOf(id)), rest.hasNextPage]).toEqual([[8], false])
     expect((await page({ last: 2 })).items.map(({ id }) => ids.indexOf(id))).toEqual([4, 8])
     expect((await page({ first: 20 }, false)).items.map(({ id }) => ids.indexOf(id))).toEqual([0, 2, 3, 5, 6, 7, 9])

@@ -1,6 +1,6 @@
 // Renders messages for Vercel's AI SDK (`system` and `ModelMessage`s), which converts them to the format of its
-// provider. Instructions are in `system` only: the SDK warns of system messages among the others. `ModelMessage` has no
-// name field, so the speaker's name precedes the text.
+// provider. The system prompt and the instructions are in `system` only, because the SDK warns about system messages in
+// `messages`. `ModelMessage` has no name field, so a labelled message begins with the participant's name.
 
 import { blocks, isFetchable, toText, labelled, unwrapText, type Part, type RenderStep } from './step.ts'
 

@@ -1,4 +1,4 @@
-// Finds the facts that an embedder has not processed yet, and writes and reads the vectors of facts. The column
+// Finds the facts that an embedder has to process, and writes and reads the vectors of facts. The column
 // fact.embedded_by names the embedder that processed a fact last, whether or not it stored vectors.
 
 import type { Db } from '../../db.ts'
@@ -20,7 +20,7 @@ const columns = (embedder: string): Sql => sql`
     SELECT FROM fact_vector x WHERE x.fact_id = f.id AND x.embedder = ${embedder}::text) AS "needsVectors"`
 
 /**
- * Up to `limit` facts of any tenant that this embedder did not process last, in no order. Uses the index fact_embedded.
+ * Up to `limit` facts of any tenant whose `embedded_by` is not this embedder, unordered. Uses the index fact_embedded.
  */
 export function findUnembeddedFacts(db: Db, embedder: string, limit: number): Promise<EmbeddableFact[]> {
   // Equivalent to IS DISTINCT FROM, which could not use the index.
@@ -32,7 +32,7 @@ export function findUnembeddedFacts(db: Db, embedder: string, limit: number): Pr
     UNION ALL ${branch(sql`> ${embedder}::text`)} LIMIT ${limit}::integer`
 }
 
-/** The given facts that this embedder did not process last, in no order. Uses the primary key. */
+/** The given facts whose `embedded_by` is not this embedder, unordered. Uses the primary key. */
 export const readUnembeddedFacts = (db: Db, embedder: string, ids: readonly string[]): Promise<EmbeddableFact[]> =>
   db.$queryRaw<EmbeddableFact[]>`
     SELECT ${columns(embedder)} FROM fact f
@@ -43,8 +43,8 @@ type FactVectors = { id: string; object: Float32Array; sentence: Float32Array }
 
 /**
  * Marks the facts as processed by the embedder and stores their vectors. Returns the number of facts marked. Keeps
- * existing vectors. Never waits: skips facts that another transaction has locked, which are found again later. Does
- * nothing if the embedder was removed.
+ * existing vectors. Skips facts that another transaction has locked; the next search finds them again. Does nothing if
+ * the embedder was removed.
  */
 export function writeFactVectors(
   db: Db,

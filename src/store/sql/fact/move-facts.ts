@@ -17,8 +17,8 @@ export async function readFactsFromElsewhere(
 }
 
 /**
- * Copies facts to the visibility set of their MEMBERS conversation, with their sources there. A copy of a superseded
- * fact is superseded by the same fact. The caller calls `updateSourceColumns` for the copies.
+ * Copies facts to the visibility set of the MEMBERS conversation, with their sources in this conversation. A copy has
+ * the same `superseded_by` as its original. The caller calls `updateSourceColumns` for the copies.
  */
 export async function copyToMembers(
   tx: Tx,
@@ -52,7 +52,7 @@ export async function moveToMembers(tx: Tx, factIds: readonly string[], conversa
     WHERE f.id = ANY (${factIds}::text[])`
 }
 
-/** Makes the copies supersede those of the given facts that their originals superseded. */
+/** In `superseded_by` of the given facts, replaces each original by its copy. */
 export async function supersedeByCopies(
   tx: Tx,
   factIds: readonly string[],

@@ -1,6 +1,6 @@
-// Reads sets of facts to compare. The facts of a set are in the same visibility set, and are about the same user, or
-// about no user in the same conversation. Jobs use these reads too: only `readActiveFacts` with an actor is limited to
-// a view.
+// Reads the facts that are compared or that a profile is written from, and the names of users. The facts of a set have
+// the same visibility set and the same user; facts about no user form one set per conversation and visibility set. Jobs
+// use these reads, so none is limited to a view, except `readActiveFacts` with an actor.
 
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
@@ -51,8 +51,8 @@ export async function readActiveFacts(
 }
 
 /**
- * Active and superseded facts about the users, and about no user in the conversation, without those of MEMBERS
- * conversations other than `members` (null for none). Newest first, at most `limit`.
+ * Active and superseded facts about the users, and the conversation's facts about no user. Leaves out the facts of
+ * MEMBERS conversations except `members`; null leaves out all of them. Newest first, at most `limit`.
  */
 export async function readFactsAbout(
   db: Db,

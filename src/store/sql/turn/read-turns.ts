@@ -1,5 +1,5 @@
-// Reads visible turns by id or by their seqs, their adjacent versions, and the numbers of versions. Uses pg's named statements, because every
-// recall (`npm run bench -- recall`) and every node query runs these reads.
+// Reads visible turns by id or by seq, their next and previous versions, and their version numbers. Uses pg's named
+// statements, because every lookup of turns by id and every recall that finds turns runs one of these reads.
 
 import type { Pool } from 'pg'
 import { TURN_COLUMNS, type TurnRow } from './turn-columns.ts'
