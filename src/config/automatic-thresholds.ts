@@ -1,13 +1,16 @@
-// The numbers of turns that trigger automatic summaries, extraction, profiles and reconciliation. 0 disables the
-// automatic work; the mutations for it remain available.
+// The numbers of turns that trigger automatic summaries, extraction, profiles and reconciliation, and the switch of
+// automatic titles. 0 disables the automatic work; the mutations for it remain available.
 
 import { z } from 'zod'
-import { whole } from '../fields.ts'
+import { flag, whole } from '../fields.ts'
 
 /** Maximum of each threshold, in turns. */
 const MAX_TURNS = 100_000
 
 export const automaticVariables = {
+  AUTOMATIC_TITLES: flag('true').describe(
+    'Whether conversations without a title get one from their first turns, unless their `automaticTitle` is false. The summarizer makes it.',
+  ),
   THREAD_SUMMARY_EVERY_N: whole(0, MAX_TURNS, 0).describe(
     'Number of unsummarised turns of a conversation that triggers a summary; 0: never.',
   ),
@@ -24,8 +27,9 @@ export const automaticVariables = {
 
 const environment = z.object(automaticVariables)
 
-/** The thresholds of a parsed environment, in turns; 0 means never. */
+/** The settings of a parsed environment; thresholds are in turns, and 0 means never. */
 export const automaticOf = (env: z.output<typeof environment>) => ({
+  titles: env.AUTOMATIC_TITLES,
   threadSummaryEvery: env.THREAD_SUMMARY_EVERY_N,
   factExtractionEvery: env.FACT_EXTRACTION_EVERY_N,
   userSummaryEvery: env.USER_SUMMARY_EVERY_N,

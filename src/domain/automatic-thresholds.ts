@@ -1,7 +1,10 @@
-// Thresholds of automatic work: the number of turns after which each kind of background work runs.
+// Thresholds of automatic work: the number of turns after which each kind of background work runs, and the switch of
+// automatic titles.
 
 /** Number of turns after which each kind of work runs again; 0 disables it. */
 export type AutomaticThresholds = {
+  /** Whether conversations without a title get one from their first turns. */
+  titles: boolean
   /** Unsummarised turns without an audience in one conversation. Each run summarises this many of the oldest. */
   threadSummaryEvery: number
   /**

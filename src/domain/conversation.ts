@@ -23,20 +23,27 @@ import { count, id, metadata, name, parse, storable, text } from './input.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
 import { saltOf } from '../text/term-hash.ts'
 import { policyColumns, policyInput } from './compaction-policy.ts'
-import { seesAllPublic, type Viewer } from './view.ts'
+import { seesAllOf, seesAllPublic, type Viewer } from './view.ts'
 
 /** A conversation as a viewer sees it. */
 export type Conversation = Omit<
   ConversationRow,
-  'publicTurnCount' | 'publicTokenCount' | 'viewActor' | 'windows' | 'addressed'
+  'publicTurnCount' | 'publicTokenCount' | 'viewActor' | 'windows' | 'addressed' | 'titleFrom' | 'titleSeq'
 > & {
   /** Number of committed turns in the viewer's view, and of their tokens; null if countOfTurns must count them. */
   counts: TurnCount | null
 }
 
-/** The stored counters cover the turns without an audience, so they apply only to a view of exactly these turns. */
+/**
+ * The stored counters cover the turns without an audience, so they apply only to a view of exactly these turns. An
+ * automatic title is hidden from a view that does not contain all turns that it was made from.
+ */
 export function toConversation(row: ConversationRow): Conversation {
-  const { publicTurnCount, publicTokenCount, viewActor, windows, addressed, ...conversation } = row
+  const { publicTurnCount, publicTokenCount, viewActor, windows, addressed, titleFrom, titleSeq, ...conversation } = row
+  if (titleFrom !== null && titleSeq !== null) {
+    const isSeen = seesAllOf({ windows }, { fromPosition: titleFrom, toPosition: titleSeq, newestSeq: titleSeq })
+    if (!isSeen) conversation.title = null
+  }
   const isCounted = seesAllPublic({ actor: viewActor, windows, addressed }) && !addressed
   return { ...conversation, counts: isCounted ? { turnCount: publicTurnCount, tokenCount: publicTokenCount } : null }
 }
@@ -49,6 +56,7 @@ const createConversationInput = z.object({
   owner: name.nullish(),
   agentName: name.nullish(),
   title: text(1000).nullish(),
+  automaticTitle: z.boolean().nullish(),
   systemPrompt: text(65_536).nullish(),
   metadata: metadata.nullish(),
   factExtraction: z.boolean().nullish(),
@@ -107,6 +115,7 @@ export async function createConversation(
           owner,
           agentName: given.agentName,
           title: given.title,
+          automaticTitle: given.automaticTitle ?? true,
           systemPrompt: given.systemPrompt,
           metadata: (given.metadata ?? {}) as Prisma.InputJsonObject,
           factExtraction: given.factExtraction ?? false,
@@ -215,6 +224,7 @@ const updateConversationInput = z.object({
   owner: name.nullish(),
   agentName: name.nullish(),
   title: text(1000).nullish(),
+  automaticTitle: z.boolean().nullish(),
   systemPrompt: text(65_536).nullish(),
   metadata: metadata.nullish(),
   metadataPatch: metadata.nullish(),
@@ -223,6 +233,9 @@ const updateConversationInput = z.object({
   visibility: z.enum(ConversationVisibility).nullish(),
 })
 export type UpdateConversationInput = z.input<typeof updateConversationInput>
+
+/** The state of a title that a client gives. If it is null, an automatic title may be written. */
+const GIVEN_TITLE = { titleFrom: null, titleSeq: null, titleTried: 0 }
 
 const otherVersion = (version: number) =>
   new Conflict(`expectedVersion does not match: the conversation has version ${version}. Read it again, then decide.`)
@@ -250,6 +263,7 @@ export async function updateConversation(
     factExtraction,
     compaction,
     visibility: givenVisibility,
+    automaticTitle,
     ...texts
   } = parse(updateConversationInput, input)
   const policy = policyColumns(deps, compaction)
@@ -266,6 +280,8 @@ export async function updateConversation(
       where: { id: conversationId },
       data: {
         ...texts,
+        ...(texts.title !== undefined && GIVEN_TITLE),
+        automaticTitle: automaticTitle === null ? true : automaticTitle,
         owner,
         metadata: (metadataPatch ? patchMetadata(stored.metadata, metadataPatch) : data === null ? {} : data) as
           | Prisma.InputJsonObject

@@ -32,7 +32,15 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
       description: 'User or agent that owns the conversation, 1 to 200 characters. Defaults to the viewer.',
     }),
     agentName: t.string({ description: 'Name of the agent that handles the conversation, 1 to 200 characters.' }),
-    title: t.string({ description: 'Title for lists; at most 1,000 characters.' }),
+    title: t.string({
+      description:
+        'Title for lists; at most 1,000 characters. Defaults to null, for an automatic title; see `automaticTitle`.',
+    }),
+    automaticTitle: t.boolean({
+      description:
+        'Whether the server makes a title from the first turns while none is given, if its setting AUTOMATIC_TITLES is '
+        + 'on. Defaults to true.',
+    }),
     systemPrompt: t.string({
       description: 'Instructions at the start of every context of the conversation; at most 65,536 characters.',
     }),
@@ -121,7 +129,16 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
         + `other value replaces the old one. The result has at most ${JSON_BYTES / 1024} KiB. Exclusive with `
         + '`metadata`. Defaults to null, for no change.',
     }),
-    title: t.string({ description: 'New title for lists; at most 1,000 characters.' }),
+    title: t.string({
+      description:
+        'New title for lists; at most 1,000 characters. Null clears it; then an automatic title may follow, unless '
+        + '`automaticTitle` is false.',
+    }),
+    automaticTitle: t.boolean({
+      description:
+        'Whether the server makes a title from the first turns while none is given. False keeps the current title. Null '
+        + 'restores the default, true.',
+    }),
     systemPrompt: t.string({
       description: 'New instructions at the start of later contexts; at most 65,536 characters.',
     }),

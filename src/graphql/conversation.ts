@@ -39,7 +39,14 @@ builder.objectType('Conversation', {
     }),
     title: t.exposeString('title', {
       nullable: true,
-      description: 'Title for lists, which `search` of ConversationFilter matches. Null if not given.',
+      description:
+        'Title for lists, which `search` of ConversationFilter matches. Without a given title, the server makes one from '
+        + 'the first turns; see `automaticTitle`. Null until then, and for viewers that do not see all these turns.',
+    }),
+    automaticTitle: t.exposeBoolean('automaticTitle', {
+      description:
+        'Whether the server makes a title from the first turns while none is given, if its setting AUTOMATIC_TITLES is '
+        + 'on. It makes the title again after an edit of these turns, and never replaces a given title.',
     }),
     systemPrompt: t.exposeString('systemPrompt', {
       nullable: true,

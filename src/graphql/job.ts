@@ -14,6 +14,7 @@ const JobNameEnum = builder.enumType('JobName', {
   description: 'Kind of background job.',
   values: {
     COMPACT: { description: 'Summarises the oldest turns of a conversation.' },
+    WRITE_TITLE: { description: 'Makes the title of a conversation that has none.' },
     EXTRACT_FACTS: { description: 'Extracts facts from the new turns of a conversation.' },
     REFRESH_PROFILE: { description: 'Refreshes the profile of a user.' },
     RECONCILE_FACTS: { description: 'Merges duplicate facts about a user, and supersedes contradicted ones.' },

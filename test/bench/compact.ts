@@ -83,6 +83,7 @@ export async function compact({ services, progress }: Bench): Promise<Report> {
       const baseline = await run(world, baselineId, {
         model: 'none',
         summarize: async () => ({ content: 'nothing', model: 'none' }),
+        title: async () => null,
         close: async () => {},
       })
       const ours = await run(world, conversationId, world.deps.summarizers.default)

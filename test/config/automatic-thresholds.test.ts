@@ -16,3 +16,13 @@ describe('the thresholds of automatic jobs', () => {
     }
   })
 })
+
+describe('AUTOMATIC_TITLES', () => {
+  it.each([
+    [{}, true],
+    [{ AUTOMATIC_TITLES: 'false' }, false],
+    [{ AUTOMATIC_TITLES: '1' }, true],
+  ])('%j sets automatic titles to %s', (environment, titles) => {
+    expect(loadConfig(environment).automatic.titles).toBe(titles)
+  })
+})

@@ -5,13 +5,15 @@ import { createExtractiveSummarizer } from '../../src/providers/static/extractiv
 import { createOpenAiSummarizer } from '../../src/providers/openai/summarizer.ts'
 import { createStaticEmbedder } from '../../src/providers/static/embedder.ts'
 import { createTokenCounter } from '../../src/text/tokens.ts'
-import { createFakeChat, type FakeChat } from '../support/fake-chat.ts'
+import { answers, createFakeChat, SUMMARY, type FakeChat } from '../support/fake-chat.ts'
 import { summarizerContract } from './summarizer.ts'
 
 const tokens = createTokenCounter()
 let chat: FakeChat
 beforeAll(async () => {
-  chat = await createFakeChat()
+  chat = await createFakeChat(undefined, ({ messages }) =>
+    answers(messages[0]!.content.includes('"title"') ? { title: 'Boat trip to the island' } : SUMMARY),
+  )
 })
 afterAll(async () => {
   await chat.stop()

@@ -55,8 +55,15 @@ export function summarizerContract(name: string, create: () => Promise<Summarize
       expect((await summarizer.summarize({ previous: null, turns: [], maxTokens: 50 })).content).toBe('')
     })
 
+    it('returns a title of one line', async () => {
+      const title = await summarizer.title(TURNS)
+      expect(title).toMatch(/^\S.*\S$/)
+      expect(await summarizer.title([])).toBeNull()
+    })
+
     it('rejects with the reason of an abort signal', async () => {
       const aborted = AbortSignal.abort(new Error('enough'))
+      await expect(summarizer.title(TURNS, aborted)).rejects.toThrow('enough')
       const summarizing = summarizer.summarize({ previous: null, turns: TURNS, maxTokens: 50 }, aborted)
       await expect(summarizing).rejects.toThrow('enough')
     })
@@ -66,6 +73,7 @@ export function summarizerContract(name: string, create: () => Promise<Summarize
       await closed.close()
       await closed.close()
       await expect(closed.summarize({ previous: null, turns: TURNS, maxTokens: 50 })).rejects.toThrow(/is closed/)
+      await expect(closed.title(TURNS)).rejects.toThrow(/is closed/)
     })
   })
 }

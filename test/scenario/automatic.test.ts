@@ -26,6 +26,7 @@ const CONVERSATIONS = 8
 const PEOPLE = 10
 const TURNS = 1_600
 const EVERY: AutomaticThresholds = {
+  titles: false,
   threadSummaryEvery: 10,
   factExtractionEvery: 10,
   userSummaryEvery: 10,

@@ -84,6 +84,10 @@ export function createFakeSummarizer(model = 'fake') {
       await fake.before()
       return { content: `summary ${requests.length}`, model }
     },
+    async title(turns: readonly SummarizerTurn[]): Promise<string | null> {
+      await fake.before()
+      return `title of ${turns.length} turns`
+    },
     async close() {},
   }
   return fake satisfies Summarizer

@@ -9,5 +9,5 @@ export const OFFLINE = {
   extractor: { kind: 'rules' },
   promptsDir: undefined,
   redactFacts: false,
-  automatic: { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 0 },
+  automatic: { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 0 },
 } satisfies Partial<DepsConfig>

@@ -9,6 +9,7 @@ import type { BackgroundDeps } from './deps.ts'
 import { compaction } from './compaction.ts'
 import { countsTurnsOf, reconcilesEvery } from '../automatic-thresholds.ts'
 import { startWork, type WorkKinds } from '../job/find-work.ts'
+import { titles } from './titles.ts'
 import { VERBS, type Verbs } from './verbs.ts'
 import { repeat, type JobName, type Work } from '../job/worker.ts'
 
@@ -46,6 +47,7 @@ function workKindsOf(deps: BackgroundDeps, verbs: Verbs): WorkKinds {
   const { automatic, db } = deps
   const { extractNext, refreshProfileDue, reconcileDue } = verbs
   const conversationWork = [compaction(deps)]
+  if (automatic.titles) conversationWork.push(titles(deps))
   const userWork: Work<Subject>[] = []
   if (automatic.factExtractionEvery > 0) {
     conversationWork.push(extractionWork(deps, automatic.factExtractionEvery, extractNext))

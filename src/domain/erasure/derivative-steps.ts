@@ -44,6 +44,17 @@ export const recount: UpdateDerivatives = async (tx, { conversationId, isPublic,
   return []
 }
 
+/** Makes an automatic title due again if it was made from turns that may include the edited one. */
+export const renewTitle: UpdateDerivatives = async (tx, { conversationId, isPublic, older }) => {
+  if (isPublic) {
+    await tx.conversation.updateMany({
+      where: { id: conversationId, titleFrom: { lte: older.position }, titleSeq: { gte: older.position } },
+      data: { titleTried: 0 },
+    })
+  }
+  return []
+}
+
 /**
  * Makes the summaries that cover the turn or a later one stale: the newer version and all turns after it are not
  * covered until they are summarised again.

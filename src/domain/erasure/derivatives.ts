@@ -12,6 +12,7 @@ import {
   countTurns,
   deleteProfiles,
   recount,
+  renewTitle,
   removeConversationSources,
   supersedeFactsOfTurn,
   revokeCoverage,
@@ -52,6 +53,20 @@ export const DERIVATIVES: readonly Derivative[] = [
     onEdit: { how: 'The newer version is counted instead of the older one.', update: recount },
     onErase: 'turn_count and token_count are reduced by the turn; count_summarized() recomputes the other totals.',
     onDelete: CASCADE,
+  },
+  {
+    table: 'conversation',
+    data: 'The automatic title, with the first position and the greatest seq that it was made from.',
+    onEdit: {
+      how: 'An automatic title that may quote the older version is made again by the background work.',
+      update: renewTitle,
+    },
+    onErase: 'An automatic title that may quote the turn is set to null, and made again from the remaining turns.',
+    onDelete: {
+      how: 'deleteWithDerivatives deletes the row itself.',
+      by: 'STATEMENT',
+      prepare: async () => ({ rows: 1 }),
+    },
   },
   {
     table: 'entry',
@@ -210,7 +225,6 @@ export const DERIVATIVES: readonly Derivative[] = [
 
 /** The other tables, with their contents. A table outside the Postgres schema `public` has its schema in the name. */
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
-  conversation: 'Settings from createConversation and updateConversation.',
   embedder: 'Names and dimensions of models.',
   _prisma_migrations: 'The migrations that were applied.',
   'pgboss.job': 'The tenant, and the id of the conversation or user of a job; its last error, which quotes no turn.',

@@ -7,11 +7,12 @@ import { JobFailed, type Subject } from '../../store/job-queue.ts'
 import type { Platform } from '../platform.ts'
 
 /** Kinds of background work. */
-export type JobName = 'COMPACT' | 'EXTRACT_FACTS' | 'REFRESH_PROFILE' | 'RECONCILE_FACTS'
+export type JobName = 'COMPACT' | 'WRITE_TITLE' | 'EXTRACT_FACTS' | 'REFRESH_PROFILE' | 'RECONCILE_FACTS'
 
 /** Queue name of each kind. */
 export const QUEUES: Readonly<Record<JobName, string>> = {
   COMPACT: 'compact',
+  WRITE_TITLE: 'write-title',
   EXTRACT_FACTS: 'extract-facts',
   REFRESH_PROFILE: 'refresh-profile',
   RECONCILE_FACTS: 'reconcile-facts',

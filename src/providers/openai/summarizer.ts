@@ -1,16 +1,21 @@
-// Summarises with a chat model, using prompts/summarize.md and prompts/merge.md. The turns are sent as JSON inside a
+// Summarises with a chat model, using prompts/summarize.md and prompts/merge.md, and makes titles, using
+// prompts/title.md. The turns are sent as JSON inside a
 // fence that is longer than any fence in them, so that no turn can be read as the prompt.
 
 import { z } from 'zod'
 import { BadReply, createChat, fenced, type Message, type PromptedSettings } from './chat.ts'
 import type { RetryPolicy } from './calls.ts'
 import { readPrompt } from './prompt.ts'
-import { cutToTokens, oneLine, type Summarizer, type SummaryRequest } from '../ports/summarizer.ts'
+import { cutToTokens, oneLine, type Summarizer, type SummarizerTurn, type SummaryRequest } from '../ports/summarizer.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
 const list = z.array(z.string()).default([])
 const replySchema = z.object({ topic: z.string(), keyDecisions: list, openIssues: list, nextSteps: list })
 type Reply = z.output<typeof replySchema>
+
+const titleSchema = z.object({ title: z.string() })
+/** Maximum number of words of a title that the model is asked for. */
+const TITLE_WORDS = 8
 
 export function createOpenAiSummarizer(
   settings: PromptedSettings,
@@ -18,7 +23,7 @@ export function createOpenAiSummarizer(
   retryPolicy?: RetryPolicy,
 ): Summarizer {
   const { model } = settings
-  const context = { port: 'summarizer', name: model, noun: 'a summary', modelVariable: 'SUMMARIZER_MODEL' }
+  const context = { port: 'summarizer', name: model, noun: 'a summary or a title', modelVariable: 'SUMMARIZER_MODEL' }
   const chat = createChat(settings, context, retryPolicy)
   return {
     model,
@@ -28,10 +33,34 @@ export function createOpenAiSummarizer(
       const reply = await chat.ask(await messagesFor(request, settings.promptsDir), readReply, signal)
       return { content: await render(reply, request.maxTokens, tokens), model }
     },
+    async title(turns, signal) {
+      chat.check(signal)
+      if (turns.length === 0) return null
+      return chat.ask(await titleMessages(turns, settings.promptsDir), readTitle, signal)
+    },
     async close() {
       chat.close()
     },
   }
+}
+
+const linesOf = (turns: readonly SummarizerTurn[]) =>
+  turns.map(({ speaker, at, text }) => JSON.stringify({ speaker, at: at.toISOString(), text })).join('\n')
+
+/** Returns two messages: the prompt, and the turns as fenced data. */
+async function titleMessages(turns: readonly SummarizerTurn[], promptsDir: string | undefined): Promise<Message[]> {
+  const rules = (await readPrompt('title', promptsDir)).replaceAll('{{maxWords}}', String(TITLE_WORDS))
+  return [
+    { role: 'system', content: rules },
+    { role: 'user', content: `The first turns:\n${fenced(linesOf(turns))}` },
+  ]
+}
+
+/** Parses a title; null for an empty one. @throws BadReply */
+function readTitle(value: unknown): string | null {
+  const { data, error } = titleSchema.safeParse(value)
+  if (error) throw new BadReply(z.prettifyError(error))
+  return oneLine(data.title) || null
 }
 
 /** Returns two messages: the prompt, and the previous summary and the turns as fenced data. */
@@ -40,12 +69,11 @@ async function messagesFor(
   promptsDir: string | undefined,
 ): Promise<Message[]> {
   const rules = (await readPrompt('summarize', promptsDir)).replaceAll('{{maxTokens}}', String(maxTokens))
-  const lines = turns.map(({ speaker, at, text }) => JSON.stringify({ speaker, at: at.toISOString(), text })).join('\n')
   const previousPart =
     previous === null ? '' : `The summary so far:\n${fenced(JSON.stringify({ summary: previous }))}\n\n`
   return [
     { role: 'system', content: previous === null ? rules : `${rules}\n${await readPrompt('merge', promptsDir)}` },
-    { role: 'user', content: `${previousPart}The turns since:\n${fenced(lines)}` },
+    { role: 'user', content: `${previousPart}The turns since:\n${fenced(linesOf(turns))}` },
   ]
 }
 

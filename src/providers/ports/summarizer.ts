@@ -23,7 +23,13 @@ export type Summarizer = {
    * @throws CallFailed, or the signal's reason after an abort
    */
   summarize(request: SummaryRequest, signal?: AbortSignal): Promise<{ content: string; model: string }>
-  /** Ends running calls. Later calls of `summarize` reject. Idempotent. */
+  /**
+   * Returns a title of one line for a conversation that begins with the turns; null if they contain only small talk. The
+   * caller limits its length.
+   * @throws CallFailed, or the signal's reason after an abort
+   */
+  title(turns: readonly SummarizerTurn[], signal?: AbortSignal): Promise<string | null>
+  /** Ends running calls. Later calls reject. Idempotent. */
   close(): Promise<void>
 }
 

@@ -7,6 +7,8 @@ import { closedProvider } from '../ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../ports/embedder.ts'
 import { truncateToTokens, oneLine, type SummarizerTurn, type Summarizer } from '../ports/summarizer.ts'
 import { isSmallTalk, namesOf, withoutHail } from '../../text/small-talk.ts'
+import { sentencesOf } from '../../text/sentences.ts'
+import { titleOf } from '../../text/title.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 
 const EXTRACTIVE = 'extractive'
@@ -27,20 +29,16 @@ const MAX_SENTENCES = 2_000
 /** A line that may be selected, and its weight in the centroid. */
 type Candidate = { line: string; weight: number }
 
-const sentences = new Intl.Segmenter('en', { granularity: 'sentence' })
-
-function* sentencesOf(text: string): Generator<string> {
-  for (const paragraph of text.split(/\n+/)) {
-    for (const { segment } of sentences.segment(paragraph)) {
-      let rest = oneLine(segment)
-      while (rest.length > SENTENCE_UNITS) {
-        const space = rest.lastIndexOf(' ', SENTENCE_UNITS)
-        const end = space > SENTENCE_UNITS / 2 ? space : SENTENCE_UNITS
-        yield rest.slice(0, end).toWellFormed()
-        rest = rest.slice(end).trim()
-      }
-      if (rest) yield rest.toWellFormed()
+function* shortSentencesOf(text: string): Generator<string> {
+  for (const sentence of sentencesOf(text)) {
+    let rest = oneLine(sentence)
+    while (rest.length > SENTENCE_UNITS) {
+      const space = rest.lastIndexOf(' ', SENTENCE_UNITS)
+      const end = space > SENTENCE_UNITS / 2 ? space : SENTENCE_UNITS
+      yield rest.slice(0, end).toWellFormed()
+      rest = rest.slice(end).trim()
     }
+    if (rest) yield rest.toWellFormed()
   }
 }
 
@@ -55,7 +53,7 @@ function candidatesOf(previous: string | null, turns: readonly SummarizerTurn[])
     .filter(Boolean)
     .map((line) => ({ line, weight: PREVIOUS_WEIGHT }))
   const newLines = turns.flatMap(({ speaker, text }) =>
-    [...sentencesOf(text)].map((sentence) => ({
+    [...shortSentencesOf(text)].map((sentence) => ({
       line: `${oneLine(speaker)}: ${withoutHail(sentence) || sentence}`,
       weight: 1,
     })),
@@ -144,6 +142,11 @@ export function createExtractiveSummarizer(embedder: Embedder, tokens: Pick<Toke
         content = await truncateToTokens(candidates[0]!.line, maxTokens, tokens.count)
       }
       return { content, model: EXTRACTIVE }
+    },
+    async title(turns, signal) {
+      signal?.throwIfAborted()
+      if (closed) throw closedProvider('summarizer', EXTRACTIVE)
+      return titleOf(turns)
     },
     async close() {
       closed = true

@@ -13,8 +13,20 @@ import { fakeVerbs, readRuns, summariesOf } from '../../support/automatic.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Site } from '../../support/process.ts'
 
-const ALL: AutomaticThresholds = { threadSummaryEvery: 10, factExtractionEvery: 7, userSummaryEvery: 9, dedupEvery: 5 }
-const NONE: AutomaticThresholds = { threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 5 }
+const ALL: AutomaticThresholds = {
+  titles: false,
+  threadSummaryEvery: 10,
+  factExtractionEvery: 7,
+  userSummaryEvery: 9,
+  dedupEvery: 5,
+}
+const NONE: AutomaticThresholds = {
+  titles: false,
+  threadSummaryEvery: 0,
+  factExtractionEvery: 0,
+  userSummaryEvery: 0,
+  dedupEvery: 5,
+}
 const runsIn = (turns: number, every: number) => Math.floor(turns / every)
 
 describe.each(backends)('automatic jobs on $name', (backend) => {

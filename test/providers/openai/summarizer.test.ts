@@ -60,6 +60,26 @@ describe('the request for a summary', () => {
   })
 })
 
+describe('a title', () => {
+  it('is requested with the turns as fenced data, outside the system message', async () => {
+    world.chat.next(answers({ title: ' Boats\nand sails ' }))
+    expect(await world.provider.title(REQUEST.turns)).toBe('Boats and sails')
+    const [{ messages }] = world.chat.requests as [FakeChat['requests'][0]]
+    expect(messages.map(({ role }) => role)).toEqual(['system', 'user'])
+    expect(messages[0]!.content).toContain('at most 8 words')
+    expect(messages[0]!.content).not.toContain('moo')
+    const quoted = /^(`{5,})json\n(.*)\n\1$/ms.exec(messages[1]!.content)![2]!
+    expect(JSON.parse(quoted)).toMatchObject({ speaker: 'ada', text: REQUEST.turns[0]!.text })
+  })
+
+  it('is null if the model finds none, and is requested once more if the answer has another shape', async () => {
+    world.chat.next(answers({ title: ' ' }), answers({ topic: 'Boats' }), answers({ title: 'Boats' }))
+    expect(await world.provider.title(REQUEST.turns)).toBeNull()
+    expect(await world.provider.title(REQUEST.turns)).toBe('Boats')
+    expect(world.chat.requests).toHaveLength(3)
+  })
+})
+
 describe("the model's answer", () => {
   it('is rendered as topic, decisions, open issues and next steps', async () => {
     expect(await world.provider.summarize(REQUEST)).toEqual({

@@ -26,6 +26,11 @@ export type ConversationRow = {
   owner: string
   agentName: string | null
   title: string | null
+  /** The first position and the greatest seq that an automatic title was made from; null for other titles. */
+  titleFrom: number | null
+  titleSeq: number | null
+  /** Whether the conversation gets an automatic title while it has none. */
+  automaticTitle: boolean
   systemPrompt: string | null
   metadata: Record<string, unknown>
   /** Compaction policy. A null `summarizerModel` means the server's default summarizer. */
@@ -52,7 +57,8 @@ export type ConversationRow = {
 }
 
 const COLUMNS = raw(`
-  c.id, c.tenant, c.key, c.owner, c.agent_name AS "agentName", c.title, c.system_prompt AS "systemPrompt",
+  c.id, c.tenant, c.key, c.owner, c.agent_name AS "agentName", c.title, c.title_from AS "titleFrom",
+  c.title_seq AS "titleSeq", c.automatic_title AS "automaticTitle", c.system_prompt AS "systemPrompt",
   c.metadata, c.trigger_turns AS "triggerTurns", c.trigger_tokens AS "triggerTokens",
   c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy, c.fact_extraction AS "factExtraction",
   c.version, c.visibility, c.created_at AS "createdAt", j.updated_at AS "updatedAt", j.last_seq AS "lastSeq",
@@ -123,6 +129,14 @@ type ConversationList = {
 }
 
 /**
+ * Whether the viewer sees the title: it is not automatic, or one of the viewer's windows contains all turns that it was made
+ * from, as domain/conversation.ts decides.
+ */
+const TITLE_VISIBLE = raw(`(c.title_seq IS NULL OR p.actor IS NULL OR (
+  width_bucket(c.title_from, p.windows) % 2 = 1
+  AND width_bucket(c.title_from, p.windows) = width_bucket(c.title_seq, p.windows)))`)
+
+/**
  * The matching conversations that the viewer sees, starting from `list.from`. No write changes the order CREATED_AT. In
  * the order UPDATED_AT, a new entry makes its conversation the newest. OPEN and MEMBERS conversations are read separately,
  * by the index conversation_newest or journal_activity. So the planner can read the viewer's MEMBERS conversations by
@@ -156,7 +170,7 @@ export async function listConversations(
   filterBy(list.hasUnread, (isUnread) => (isUnread ? hasUnread('p', 'j') : sql`${hasUnread('p', 'j')} IS NOT TRUE`))
   filterBy(list.updatedBefore, (time) => sql`j.updated_at < ${time}::timestamptz`)
   filterBy(list.updatedAfter, (time) => sql`j.updated_at >= ${time}::timestamptz`)
-  filterBy(list.search || null, (search) => sql`c.title ILIKE ${containing(search)}::text`)
+  filterBy(list.search || null, (search) => sql`c.title ILIKE ${containing(search)}::text AND ${TITLE_VISIBLE}`)
   // The limit is a constant, because the planner assumes a tenth of all rows for a parameter. It is a power of two, so
   // that few statements are prepared.
   const limit = raw(String(2 ** Math.ceil(Math.log2(Math.max(1, list.limit)))))

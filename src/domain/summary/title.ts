@@ -1,0 +1,96 @@
+// Automatic titles: a conversation without a title gets one from its first turns. Like a summary, it is made from turns
+// without an audience only, and a viewer sees it only if the view contains all these turns. A title that a client gives
+// is never replaced.
+
+import { writeEntry } from '../../store/sql/event/write-entry.ts'
+import { lockJournal } from '../../store/sql/event/write-entry.ts'
+import {
+  readFirstTurns,
+  readTitleState,
+  TITLE_TURNS,
+  type TitleState,
+  type TitleTurn,
+} from '../../store/sql/title/read-due-titles.ts'
+import { withTransaction } from '../../store/tx.ts'
+import { oneLine, type SummarizerTurn } from '../../providers/ports/summarizer.ts'
+import { cutTitle } from '../../text/title.ts'
+import { askProvider } from '../ask-provider.ts'
+import { summarizerFor } from '../compaction-policy.ts'
+import type { Platform } from '../platform.ts'
+import { announceEntries } from '../publisher.ts'
+
+/** Returns the turns to make a title from: the requests of users; all turns if there are none. */
+export function turnsForTitle(turns: readonly TitleTurn[]): TitleTurn[] {
+  const withText = turns.filter(({ text }) => text.trim() !== '')
+  const requests = withText.filter(({ role }) => role === 'USER')
+  return requests.length > 0 ? requests : withText
+}
+
+const toSummarizerTurn = ({ actor, createdAt, text }: TitleTurn): SummarizerTurn => ({
+  speaker: actor,
+  at: createdAt,
+  text: text.toWellFormed(),
+})
+
+/** Returns the title on one line, at most TITLE_CHARACTERS long; null if it is empty. */
+const cleaned = (title: string | null): string | null =>
+  (title && cutTitle(oneLine(title.replaceAll('\0', '').toWellFormed()))) || null
+
+/**
+ * Writes the automatic title of a conversation, if one is due. Subscribers receive ConversationUpdated. Writes nothing if a
+ * client gives a title meanwhile, or a turn that the title was made from is edited.
+ * @returns the number of attempts made: 0 or 1
+ * @throws ProviderFailed
+ */
+export async function writeTitleDue(deps: Platform, conversationId: string, signal: AbortSignal): Promise<number> {
+  const before = await readTitleState(deps.db, conversationId)
+  if (!before) return 0
+  const turns = turnsForTitle(await readFirstTurns(deps.db, conversationId))
+  const summarizer = summarizerFor(deps, before.summarizerModel)
+  const title =
+    turns.length === 0
+      ? null
+      : cleaned(
+          await askProvider(deps.log, 'make a title', summarizer.model, () =>
+            summarizer.title(turns.map(toSummarizerTurn), signal),
+          ),
+        )
+  return (await writeTitle(deps, conversationId, before, turns, title)) ? 1 : 0
+}
+
+/** Writes the result of an attempt. Returns false if the conversation or the turns have changed since it began. */
+function writeTitle(
+  deps: Platform,
+  conversationId: string,
+  before: TitleState,
+  turns: readonly TitleTurn[],
+  title: string | null,
+): Promise<boolean> {
+  const { tenant } = before
+  return withTransaction(deps.db, async (tx, afterCommit) => {
+    if (!(await lockJournal(tx, { tenant, actor: null }, conversationId))) return false
+    const now = await readTitleState(tx, conversationId)
+    const isSame =
+      now !== null
+      && now.title === before.title
+      && now.titleSeq === before.titleSeq
+      && now.titleTried === before.titleTried
+    if (!isSame) return false
+    const ids = turns.map(({ id }) => id)
+    const current = await tx.turn.count({ where: { id: { in: ids }, supersededBy: null, status: 'COMMITTED' } })
+    if (current < ids.length) return false
+    await tx.conversation.update({
+      where: { id: conversationId },
+      data: {
+        title,
+        titleFrom: title === null ? null : turns[0]!.position,
+        titleSeq: title === null ? null : Math.max(...turns.map(({ seq }) => seq)),
+        titleTried: title === null ? Math.min(now.turnCount, TITLE_TURNS) : TITLE_TURNS,
+      },
+    })
+    if (title === now.title) return true
+    const seq = await writeEntry(tx, conversationId, 'UPDATED', {})
+    afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first: seq, last: seq }]))
+    return true
+  })
+}
