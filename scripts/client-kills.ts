@@ -58,7 +58,10 @@ function startWriter(server: Server, conversationId: string) {
   return { acknowledged, stop: () => ((stopped = true), done) }
 }
 
-/** Starts all clients in one process. Returns the seqs that each has received, and the lines that are none. */
+/**
+ * Starts all clients in one process. Returns the seqs that each has received, and the lines that are none. `reached`
+ * waits for an entry, and returns whether all clients have received it.
+ */
 function startClients(server: Server, conversationId: string, directory: string) {
   const child = spawn(`${directory}node_modules/.bin/tsx`, ['kill.ts', conversationId], {
     cwd: directory,
@@ -73,9 +76,11 @@ function startClients(server: Server, conversationId: string, directory: string)
     if (seq) received.get(name!)!.push(Number(seq))
     else other.push(line)
   })
-  const reached = async (seq: number) => {
-    const end = Date.now() + CATCH_UP_MS
-    while (Date.now() < end && [...received.values()].some((seqs) => (seqs.at(-1) ?? 0) < seq)) await sleep(50)
+  const reached = async (seq: number): Promise<boolean> => {
+    for (const end = Date.now() + CATCH_UP_MS; Date.now() < end && child.exitCode === null; await sleep(50)) {
+      if ([...received.values()].every((seqs) => (seqs.at(-1) ?? 0) >= seq)) return true
+    }
+    return false
   }
   return { received, other, reached, stop: () => child.kill() }
 }
@@ -101,17 +106,18 @@ export async function killUnderClients({ name, open }: Backend, directory: strin
   const { conversation } = await send(server, CREATE, {})
   const clients = startClients(server, conversation.id, directory)
   const writer = startWriter(server, conversation.id)
-  await clients.reached(conversation.lastSeq + 1)
+  let following = await clients.reached(conversation.lastSeq + 1)
   for (const signal of SIGNALS) {
+    if (!following) break // Its client has failed already.
     await sleep(500)
     await server.kill(signal)
     await server.start()
     const written = writer.acknowledged.length
     while (writer.acknowledged.length === written) await sleep(10)
-    await clients.reached(writer.acknowledged.at(-1)!)
+    following = await clients.reached(writer.acknowledged.at(-1)!)
   }
   await writer.stop()
-  await clients.reached(writer.acknowledged.at(-1)!)
+  if (following) await clients.reached(writer.acknowledged.at(-1)!)
   await sleep(500) // for entries that would arrive twice
   clients.stop()
   await server.kill('SIGTERM')

@@ -113,7 +113,8 @@ async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
   cleanup.add(() => connections.close())
   const { pool } = connections
   if (config.databaseUrl) await checkConnection(pool, config.databaseUrl)
-  for (const name of await migrate(pool)) log.info({ name }, 'migrated')
+  const migrations = await migrate(pool)
+  if (migrations.length) log.info({ migrations }, 'migrated the database')
   return { embedded, ...connections }
 }
 

@@ -49,7 +49,7 @@ export function toConversation(row: ConversationRow): Conversation {
 }
 
 /** Maximum number of participants in createConversation. */
-export const PARTICIPANTS = 1000
+export const MAX_FIRST_PARTICIPANTS = 1000
 
 const createConversationInput = z.object({
   key: name.nullish(),
@@ -62,7 +62,7 @@ const createConversationInput = z.object({
   factExtraction: z.boolean().nullish(),
   compaction: policyInput.nullish(),
   visibility: z.enum(ConversationVisibility).nullish(),
-  participants: z.array(participantInput).max(PARTICIPANTS).nullish(),
+  participants: z.array(participantInput).max(MAX_FIRST_PARTICIPANTS).nullish(),
 })
 export type CreateConversationInput = z.input<typeof createConversationInput>
 

@@ -1,7 +1,7 @@
 // The mutations that create and update conversations.
 
 import {
-  PARTICIPANTS,
+  MAX_FIRST_PARTICIPANTS,
   createConversation,
   updateConversation,
   type Conversation,
@@ -67,7 +67,7 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
     participants: t.field({
       type: [ParticipantInput],
       description:
-        `First participants, at most ${PARTICIPANTS.toLocaleString('en-US')}; each actor only once. The owner is `
+        `First participants, at most ${MAX_FIRST_PARTICIPANTS.toLocaleString('en-US')}; each actor only once. The owner is `
         + 'not added automatically; the viewer is added to a MEMBERS conversation. Defaults to an empty list.',
     }),
     ...asNewField(t, 'Actor that creates the conversation, and owns it by default.'),

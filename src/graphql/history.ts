@@ -24,10 +24,9 @@ builder.objectField('Conversation', 'history', (t) =>
     extensions: PER_VIEWER,
     args: {
       limit: t.arg.int({
-        defaultValue: DEFAULT_PAGE_SIZE,
         description:
-          `Maximum number of items to return. Defaults to ${DEFAULT_PAGE_SIZE}; at least 1, and at most the `
-          + "server's page size, 200 by default.",
+          `Maximum number of items to return. Defaults to ${DEFAULT_PAGE_SIZE}, or to the server's page size if that is `
+          + 'less; at least 1, and at most the page size, 200 by default.',
       }),
       beforePosition: t.arg.int({
         description:

@@ -76,8 +76,10 @@ builder.queryField('node', (t) =>
   t.field({
     type: Node,
     nullable: true,
-    description: 'The object with that id. Null if it does not exist or the viewer does not see it.',
-    args: { id: t.arg.id({ required: true, description: 'Id of any object that implements Node.' }), ...asArg(t) },
+    description:
+      'The object with that id. Null if it does not exist or the viewer does not see it. Does not accept `as`: `nodes` does.',
+    // Relay's compiler requires `id` to be the only argument; otherwise no fragment is @refetchable.
+    args: { id: t.arg.id({ required: true, description: 'Id of any object that implements Node.' }) },
     resolve: (_, { id }, context) => loadNode(context, id),
   }),
 )

@@ -131,7 +131,8 @@ async function followConversation(
   try {
     const given = getArgumentValues(definition, field, coerced) as Partial<Subscription>
     const found = await atConversation(context, given)
-    const input = client.resumeAfter === null ? found : { ...found, afterSeq: client.resumeAfter }
+    const reader = { ...found, as: context.viewer.actor }
+    const input = client.resumeAfter === null ? reader : { ...reader, afterSeq: client.resumeAfter }
     const contextOf = (viewer: Viewer) => createRequestContext(deps, viewer, null, operationLimits)
     return await deliver(deps, client, input, rendering(shared, args, contextOf, mask, operationLimits))
   } catch (error) {

@@ -74,16 +74,15 @@ async function createWorld(target: Target, tenant: string, secret: string, seed:
   const conversationId = conversation.id
   for (let n = 0; n < TURNS; n++) {
     const isPrivate = random.chance(0.3)
-    const actor = isPrivate ? 'ann' : random.pick(['ann', 'bob', 'eve'])
+    const as = isPrivate ? 'ann' : random.pick(['ann', 'bob', 'eve'])
     const text = sentence(random)
     const turn = {
       role: 'USER',
-      actor,
       content: isPrivate ? `${secret} ${text}` : text,
       createdAt: new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString(),
       ...(isPrivate && { audience: ['bob'], metadata: { secret } }),
     }
-    await target.get(APPEND, { input: { conversationId, turn } }, options)
+    await target.get(APPEND, { input: { conversationId, as, turn } }, options)
   }
   const facts = [{ subject: 'ann', predicate: 'lives in', object: 'the harbour' }]
   await target.get(RECORD, { input: { conversationId, userId: 'ann', facts } }, options)

@@ -36,7 +36,7 @@ describe.runIf(isLong && chromiumPath)('GraphiQL in Chromium (needs LONG=1, and 
     origin = new URL(proxy.url).origin
     browser = await startChromium()
     page = await browser.newPage({ viewport: { width: WIDTH, height: 900 } })
-    page.setDefaultTimeout(15_000)
+    page.setDefaultTimeout(30_000)
     page.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) problems.push(`${message.type()}: ${message.text()}`)
     })
@@ -141,13 +141,21 @@ describe.runIf(isLong && chromiumPath)('GraphiQL in Chromium (needs LONG=1, and 
     problems.splice(0, problems.length, ...problems.filter((problem) => !lost.test(problem)))
   })
 
-  it('restores the tabs and their headers when the page is loaded again', async () => {
+  it('restores the tabs and their headers, and takes its files from the cache, when it is loaded again', async () => {
     await select(3)
+    const network = await page.context().newCDPSession(page)
+    const statuses: number[] = []
+    network.on('Network.responseReceivedExtraInfo', ({ statusCode }) => statuses.push(statusCode))
+    await network.send('Network.enable')
     await page.reload()
     await page.getByRole('tab', { name: 'Create' }).waitFor()
     expect(await page.locator('[role=tab]').count()).toBe(tabs.length)
     await settled()
     await screenshot(page, '10-reloaded')
+    // Only the page and the schema are read again, because a POST to the address of the page removes it from the cache.
+    expect(statuses).toEqual([200, 200])
+    await page.evaluate(`fetch(document.querySelector('script[src]').src, { cache: 'no-cache' })`)
+    await vi.waitFor(() => expect(statuses[2]).toBe(304))
     const { actor } = await run('Open')
     expect(actor).toBe('scout')
   })

@@ -287,6 +287,8 @@ describe.each(backends)('the rate limit on $name', (backend) => {
     const { errors } = (await response.json()) as { errors: { extensions: Extensions }[] }
     expect(errors[0]!.extensions).toEqual({ code: 'RATE_LIMITED', limit: 'points', maximum: 5, retryAfterSeconds })
     expect((await send('bob', cheap)).status).toBe(200)
+    // The points are those of the actor of the request, not of the actor in `as`.
+    expect((await send('ada', '{ viewer(as: "bob") { actor } }')).status).toBe(429)
 
     const transports = transportsOf(server, { 'x-tenant': tenant, 'x-actor': 'ada' })
     const over = await transports.socket({ query: cheap })

@@ -137,7 +137,7 @@ export function historyPage(
   args: HistoryArgs,
 ): { size: number; before: number | null } {
   const { limit, beforePosition } = parse(historyArgs, args)
-  const size = limit ?? DEFAULT_PAGE_SIZE
+  const size = limit ?? Math.min(DEFAULT_PAGE_SIZE, limits.pageSize)
   if (size < 1 || size > limits.pageSize) {
     throw InvalidInput.at('limit', `is ${size}; it must be 1 to ${limits.pageSize}`)
   }

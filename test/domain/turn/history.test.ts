@@ -398,6 +398,13 @@ describe.each(backends)('reading the transcript on $name', (backend) => {
       expect(await readHistory(tenant, await tenant.newConversation(), {})).toEqual([])
     })
 
+    it("returns a page of the server's size by default if that is less than 50", async () => {
+      const [tenant, conversationId] = await conversationOf(4)
+      const deps = { ...world.deps, limits: { ...world.deps.limits, pageSize: 3 } }
+      const read = await history(deps, tenant.as('ann'), [conversationId], {})
+      expect(read.get(conversationId)!.map(({ text }) => text)).toEqual(['2', '3', '4'])
+    })
+
     it('with `before` returns the turns at positions before that seq, even if they were edited later', async () => {
       const [tenant, conversationId] = await conversationOf(5)
       // The ParticipantJoined entry has seq 1, so turn n has seq n + 1.
