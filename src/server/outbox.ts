@@ -48,14 +48,14 @@ export const fullAt = (total: number): number =>
   Math.min(MAX_WAITING_BYTES, Math.max(MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 8))
 
 /** Upper bound of `overflowAt`, in bytes. */
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024
+const MAX_OVERFLOW_BYTES = 32 * 1024 * 1024
 
 /**
  * Returns the number of waiting bytes above which the socket is closed instead of sending an answer, if `total` bytes
  * wait for all sockets.
  */
 export const overflowAt = (total: number): number =>
-  Math.min(MAX_ANSWER_BYTES, Math.max(4 * MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 2))
+  Math.min(MAX_OVERFLOW_BYTES, Math.max(4 * MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 2))
 
 /** Number of bytes that wait for all sockets, as of the last change of each outbox. */
 let totalWaiting = 0
