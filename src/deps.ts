@@ -197,7 +197,7 @@ function createDomainState(platform: Platform, appendPool: Pool, appendConcurren
   cleanup.add(() => feeds.close())
   return {
     updateDerivatives,
-    changeVisibility: moveFacts,
+    moveFacts,
     feeds,
     inboxes: createInboxes(platform),
     appends: createAppendQueue(appendPool, appendConcurrency, (calls) =>

@@ -33,7 +33,7 @@ async function ask(query: string, variables: object = {}) {
 
 async function createConversation(key: string): Promise<string> {
   const query =
-    'mutation ($key: String!) { createConversation(input: { key: $key }) { ... on CreateConversationPayload { conversation { id } } } }'
+    'mutation ($key: String!) { createConversation(input: { key: $key, title: $key }) { ... on CreateConversationPayload { conversation { id } } } }'
   return (await ask(query, { key })).data.createConversation.conversation.id
 }
 

@@ -86,7 +86,8 @@ function participantsOf(
 export type CreatedConversation = { conversation: Conversation; created: boolean }
 
 /**
- * Creates a conversation. If the viewer sees a conversation with the given key, returns that one, unchanged. The creator of a MEMBERS conversation is one of its participants.
+ * Creates a conversation. If the viewer sees a conversation with the given key, returns that one, unchanged. The
+ * creator of a MEMBERS conversation is one of its participants.
  * @throws InvalidInput
  * @throws Conflict if the existing conversation is changed or deleted concurrently
  */
@@ -178,22 +179,19 @@ export async function getConversationByKey(
   return (conversationId && (await getConversations(deps, viewer, [conversationId])).get(conversationId)) || null
 }
 
-/**
- * Moves the facts of a conversation when its visibility changes. src/deps.ts injects it, because this file must not
- * import domain/erasure.
- */
-export type ChangeVisibility = (
+/** Moves a conversation's facts when its visibility changes. Injected: this file must not import domain/erasure. */
+export type MoveFacts = (
   tx: Tx,
   change: { tenant: string; conversationId: string; visibility: ConversationVisibility },
 ) => Promise<void>
 
-export type UpdateDeps = Platform & { changeVisibility: ChangeVisibility }
+export type UpdateDeps = Platform & { moveFacts: MoveFacts }
 
 /**
  * Changes the visibility of the conversation, which the transaction has locked. A conversation that becomes MEMBERS
  * frees its key for other conversations, because a taken key would reveal that it exists.
  * @throws NotAllowed if the viewer is not in the conversation
- * @throws Conflict if another OPEN conversation has the key of a conversation that would become OPEN
+ * @throws Conflict if the conversation would become OPEN and another OPEN conversation has its key
  */
 async function changeVisibility(
   deps: UpdateDeps,
@@ -209,7 +207,7 @@ async function changeVisibility(
   }
   await tx.conversation.update({ where: { id: conversationId }, data: { visibility, keyScope } })
   await tx.journal.update({ where: { conversationId }, data: { visibility } })
-  await deps.changeVisibility(tx, { tenant: viewer.tenant, conversationId, visibility })
+  await deps.moveFacts(tx, { tenant: viewer.tenant, conversationId, visibility })
 }
 
 /** Whether an OPEN conversation has the key of this one. */
@@ -241,13 +239,13 @@ const otherVersion = (version: number) =>
   new Conflict(`expectedVersion does not match: the conversation has version ${version}. Read it again, then decide.`)
 
 /**
- * Updates the given fields and returns the conversation. Null clears a field or restores its default. `metadata` replaces
- * the metadata as a whole; `metadataPatch` is merged into it (RFC 7396). Subscriptions of viewers who no longer see the
- * conversation end.
+ * Updates the given fields and returns the conversation. Null clears a field or restores its default; a null `owner` is
+ * rejected, and a null `metadataPatch` or `expectedVersion` is ignored. `metadata` replaces the metadata as a whole;
+ * `metadataPatch` is merged into it (RFC 7396). Subscriptions of viewers who no longer see the conversation end.
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed if the viewer has left a MEMBERS conversation, or changes visibility without being a participant
- * @throws Conflict if its version is not expectedVersion, or if it would become OPEN and another OPEN conversation has its
- * key
+ * @throws Conflict if its version is not expectedVersion, or if it would become OPEN and another OPEN conversation has
+ * its key
  */
 export async function updateConversation(
   deps: UpdateDeps,

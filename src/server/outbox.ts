@@ -1,6 +1,7 @@
 // The frames waiting for one client: a WebSocket, or a response that is an event stream. Frames that wait together are
-// written together; a frame whose payload is not ready delays all later frames. Senders that respect `isFull` keep at most about MAX_WAITING_BYTES for a slow socket,
-// and less while the frames for all sockets of the process use much of TOTAL_WAITING_BYTES.
+// written together; a frame whose payload is not ready delays all later frames. Senders that respect `isFull` keep at
+// most about MAX_WAITING_BYTES for a slow socket, and less while the frames for all sockets of the process use much of
+// TOTAL_WAITING_BYTES.
 
 import type { Writable } from 'node:stream'
 import type { Framing } from './frame.ts'
@@ -24,7 +25,7 @@ export type Outbox = {
   readonly waiting: number
   /** Whether senders of events must wait for `drained`: see `fullAt`. */
   isFull(): boolean
-  /** Whether more than twice the bytes of a full outbox wait. The server must then stop reading from the client. */
+  /** Whether the waiting bytes exceed twice `fullAt`. The server must then stop reading from the client. */
   isBlocked(): boolean
   /** Whether more bytes wait than `overflowAt`, so that the socket must be closed. */
   isOverflowing(): boolean
@@ -46,21 +47,25 @@ export const TOTAL_WAITING_BYTES = 128 * 1024 * 1024
 export const fullAt = (total: number): number =>
   Math.min(MAX_WAITING_BYTES, Math.max(MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 8))
 
-/** Maximum number of bytes of answers waiting for one socket. */
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024
+/** Upper bound of `overflowAt`, in bytes. */
+const MAX_OVERFLOW_BYTES = 32 * 1024 * 1024
 
-/** Returns the number of waiting bytes above which no answer is added, if `total` bytes wait for all sockets. */
+/**
+ * Returns the number of waiting bytes above which the socket is closed instead of sending an answer, if `total` bytes
+ * wait for all sockets.
+ */
 export const overflowAt = (total: number): number =>
-  Math.min(MAX_ANSWER_BYTES, Math.max(4 * MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 2))
+  Math.min(MAX_OVERFLOW_BYTES, Math.max(4 * MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 2))
 
 /** Number of bytes that wait for all sockets, as of the last change of each outbox. */
 let totalWaiting = 0
 
 /** Returns the number of bytes that wait for all sockets of the process. */
 export const waitingBytes = (): number => totalWaiting
+
 /**
  * Time for which frames are collected into one write, ms: as long as the last flush took, within these bounds. Flushes
- * of many sockets then take at most half of the processor's time, and their writes become fewer and larger.
+ * of up to `max` ms then take at most half of the processor's time. Collecting makes writes fewer and larger.
  */
 const GATHER_MS = { min: 2, max: 10 }
 
@@ -219,7 +224,7 @@ export function createOutbox(socket: Writable, framing: Framing): Outbox {
     },
     emptied: () => waitUntil(() => waiting.length === 0),
     // `isFull` runs for every recipient of every event, so it reads the socket only if `counted` is high. `counted` is
-    // not below the waiting bytes, answers since the last flush excepted.
+    // at least the number of waiting bytes, not including answers sent since the last flush.
     isFull: () => counted > fullAt(totalWaiting) && waitingNow() > fullAt(totalWaiting),
     isBlocked: () => waitingNow() > 2 * fullAt(totalWaiting),
     isOverflowing: () => waitingNow() > overflowAt(totalWaiting),

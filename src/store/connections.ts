@@ -13,7 +13,7 @@ export type Connections = {
   db: Db
   reads: { pool: Pool; db: Db; timeoutMs: number; isTimeout(error: unknown): boolean }
   appendPool: Pool
-  /** Maximum number of reads that run, or wait for the embedded database's connection, at the same time. */
+  /** Size of the read pool, or EMBEDDED_READS. Determines each tenant's limit of concurrent reads (tenant-gate.ts). */
   readConnections: number
   /** Closes the connections after their running statements. Close the embedded database afterwards. */
   close(): Promise<void>

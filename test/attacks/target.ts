@@ -57,7 +57,8 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
   let log = ''
   const server: ServerProcess = await startServer(
     'test/attacks/probed-server.ts',
-    { ...env, PROBE_SOCKET: socketPath },
+    // Automatic titles add journal entries at any time, so that two tenants would differ.
+    { AUTOMATIC_TITLES: 'false', ...env, PROBE_SOCKET: socketPath },
     (line) => {
       log = `${log}${line}\n`.slice(-KEPT_BYTES)
     },

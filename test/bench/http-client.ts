@@ -80,7 +80,7 @@ export async function openConnection(port: number): Promise<Connection> {
   }
 }
 
-/** Whether the last chunk of a chunked body has arrived, which may be split over several parts. */
+/** Whether the last chunk of a chunked body has arrived. The chunk may be split over several parts. */
 function endsChunked(parts: Buffer[]): boolean {
   const last = parts.at(-1)
   if (!last) return false

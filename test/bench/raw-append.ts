@@ -1,5 +1,5 @@
-// The appends on raw `pg` that the benchmarks compare with the server's: one call of our SQL function per turn, and the
-// minimal statement that numbers the turns of a conversation.
+// Two ways to append a turn with `pg` alone, which the benchmarks compare with the server: one call of the SQL function
+// append_turns per turn, and a minimal statement that assigns the seq and inserts the turn.
 
 import type { Pool } from 'pg'
 import { newId } from '../../src/domain/id.ts'
@@ -26,7 +26,6 @@ export async function appendByCall(pool: Pool, conversationId: string): Promise<
     text: TEXT,
     tokens: TOKENS,
     calls: [],
-    answers: [],
   }
   const [row] = await appendTurns(pool, [{ conversationId, tenant, viewer: 'speaker', turns: [turn] }], true)
   return { id: row!.id, seq: row!.seq }

@@ -62,17 +62,15 @@ export type ContextMaterial = {
    */
   kept: (ContextTurn & { pinned: boolean })[]
   /**
-   * The newest turns after the last summary in `summaries`, and the newest turn; or all turns, if they may fit without
-   * summaries. Ascending by position. May contain kept turns.
+   * The newest turns after the last summary in `summaries`; all turns if they may fit without summaries. The newest
+   * turn is present even if a summary covers it. Ascending by position. May contain kept turns.
    */
   recent: ContextTurn[]
-  /**
-   * Whether `recent` contains all turns, or all after the last summary in `summaries`; false if older ones were not read.
-   */
+  /** Whether `recent` contains all turns, or all after the last summary; false if older ones were not read. */
   complete: boolean
   /** Ids of turns that are left out because their stored content cannot be read. */
   damaged: string[]
-  /** Whether `recent` contains all turns, those that `summaries` cover included. */
+  /** Whether `recent` contains all turns, including those that `summaries` cover; false if `summaries` is empty. */
   isWhole: boolean
   perspective: Perspective
 }
@@ -85,7 +83,7 @@ export type AssemblyRequest = {
   maxChars: number | null
   /** Number of newest turns to include if they fit (window.ts); null for as many as fit. */
   recentTurns: number | null
-  /** Whether the window is trimmed in steps (window.ts); otherwise it has as many of the newest turns as fit. */
+  /** Whether the window is trimmed in steps (window.ts). If not, it has all turns that fit, up to `recentTurns`. */
   inSteps: boolean
   shares: Shares
   /**
@@ -110,13 +108,13 @@ type Sections = {
   opening: Size
   /** The newest turn addressed to the model, or null. */
   newestAddressed: AddressedTurn | null
-  /** Whether every turn is included. */
+  /** Whether no turn precedes the window. */
   isWhole: boolean
 }
 
 /**
- * Builds the context and its manifest. Summaries replace turns only if the turns that they cover do not all fit: a
- * conversation that grows switches to its summaries once, and the prefix of its contexts changes only then.
+ * Builds the context and its manifest. Summaries replace the turns that they cover only if not all turns of the
+ * conversation fit. Until then, a new summary does not change the prefix of the conversation's contexts.
  * @throws BudgetTooSmall if the system prompt and the newest turn exceed the token budget
  * @throws InvalidInput if they exceed maxMessages or maxChars
  */
@@ -169,8 +167,8 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
   const opening = [...turns, ...kept].some(({ role }) => role === 'ASSISTANT') ? await openingSize(tokens) : NOTHING
   const needed = plus(sizesOf(systemPrompt), newestSize)
   checkRequired(request, needsOpening(newest) ? plus(needed, opening) : needed, all)
-  // Space for the opening is reserved even if the first message turns out not to need it. If only the required messages
-  // fit, the other sections get less than no space, and stay empty.
+  // Space for the opening is reserved even if the first message turns out not to need it. The limits of the other
+  // sections may therefore be negative; such a section stays empty.
   const instructions = chooseInstructions(kept, partOf(minus(all, plus(needed, opening)), INSTRUCTION_SHARE))
   const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(instructions.taken)])
 

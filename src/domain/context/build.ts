@@ -98,8 +98,8 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
     const query = given.query ?? newest?.text.slice(0, MAX_QUERY).toWellFormed()
     if (!query?.trim()) return []
     const wanted = recallOptions!.k ?? 5
-    const asked = given.query == null ? material.recent.find(({ id }) => id === newest!.id) : undefined
-    const queryTurn = asked ? { conversationId, position: asked.position } : null
+    const newestTurn = given.query == null ? material.recent.find(({ id }) => id === newest!.id) : undefined
+    const queryTurn = newestTurn ? { conversationId, position: newestTurn.position } : null
     const search = async (k: number) =>
       (
         await recall(
@@ -143,7 +143,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
   return context
 }
 
-/** Returns `names`, extended by the names of the actors whose turns are in the conversation. */
+/** Returns `names` and the names of the actors of the given turns. Ignores turns of other conversations. */
 async function namesOf(
   { pool }: RecallDeps,
   viewer: Viewer,

@@ -11,14 +11,14 @@ export type ItemKind = (typeof ITEM_KINDS)[number]
 export type Message = {
   kind: ItemKind
   role: Role
-  /** Name of the speaker or of the quoted section, on one line; null for SYSTEM and for messages by `as` itself. */
+  /** Name of the actor or the quoted section, on one line; null for SYSTEM messages and turns of the actor `as`. */
   name: string | null
   /** Whether formats without a name field put the name before the text. */
   labelled: boolean
   parts: ContentPart[]
-  /** Position of the turn, by which results name the calls of the turn; null for other messages. */
+  /** Position of the turn, to which results of its tool calls refer; null for messages that are not turns. */
   position: number | null
-  /** Ids of the message's turn, turns, facts or summary, or of its profiles' users; empty for the system prompt. */
+  /** Ids of the sources: turns, facts, a summary, or the users of profiles. Empty for the system prompt. */
   sourceIds: string[]
   /** Why the message is included. */
   reason: string

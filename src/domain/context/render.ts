@@ -35,7 +35,8 @@ const PIECES: { [F in Format]: (step: RenderStep) => unknown[] } = {
   OPENAI: toOpenAi,
   ANTHROPIC: (step) => [step.role === 'system' ? { type: 'text', text: step.text } : toAnthropic(step)],
   AI_SDK: (step) => (step.role === 'system' ? [{ role: 'system', content: step.text }] : toAiSdk(step)),
-  // What `convertToModelMessages` of the AI SDK makes of them. A result, which is a field of its call's part, is larger so.
+  // System and tool steps are counted as model messages of the AI SDK. `render` puts a tool result into the part of its
+  // call; as a message of its own it is larger, so the sum stays an upper bound.
   UI_MESSAGES(step) {
     if (step.role === 'system' || step.role === 'tool') return PIECES.AI_SDK(step)
     const content = toUiParts(step)
@@ -44,9 +45,9 @@ const PIECES: { [F in Format]: (step: RenderStep) => unknown[] } = {
 }
 
 /**
- * Returns the JSON of each provider message or block that `render` produces for the message. The sum of these sizes is
- * an upper bound of the rendered size, because `render` merges messages. It excludes the message of OPENING_JSON, and the
- * ids and metadata of UI messages, which no model gets.
+ * Returns the JSON of each provider message or block for the message, before `render` merges messages. The sum of the
+ * lengths of these texts is an upper bound of the rendered size, not counting the message of OPENING_JSON or the ids
+ * and metadata of UI messages, which no model gets.
  * @param unanswered ids of the message's calls without a result; a placeholder is counted for each
  */
 export function piecesOf(message: Message, format: Format, unanswered: ReadonlySet<string>): string[] {

@@ -17,11 +17,11 @@ import { lockFactsOfConversation, reactivateFacts } from '../../store/sql/erasur
 import { updateSourceColumns, readSupersededBy, removeSources } from '../../store/sql/fact/fact-sources.ts'
 import { copyFactVectors, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import type { Tx } from '../../store/db.ts'
-import type { ChangeVisibility } from '../conversation.ts'
+import type { MoveFacts } from '../conversation.ts'
 import { newId } from '../id.ts'
 
 /** Moves the facts of the conversation, whose journal the transaction has locked. */
-export const moveFacts: ChangeVisibility = (tx, { tenant, conversationId, visibility }) =>
+export const moveFacts: MoveFacts = (tx, { tenant, conversationId, visibility }) =>
   visibility === 'MEMBERS' ? toMembers(tx, tenant, conversationId) : toOpen(tx, conversationId)
 
 /**

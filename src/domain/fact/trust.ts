@@ -1,6 +1,6 @@
-// Defines the trust of facts. A person is trusted most about themselves, then other people, then agents, then tools. A
-// derived fact is never more trusted than the facts it was made from. A less trusted fact never supersedes a more
-// trusted one; both are kept if it would win otherwise.
+// Defines the trust of facts. A person's statement about themselves is trusted most, then other statements by people,
+// then statements by agents, then by tools. A derived fact is never more trusted than the facts it was made from. A
+// less trusted fact never supersedes a more trusted one: if it would win by time, confidence or hash, both are kept.
 
 import type { ParticipantKind } from '../../store/generated/enums.ts'
 

@@ -1,4 +1,4 @@
-// Classes of predicates: synonyms, negations, and predicates with one value at a time, as a table of wordings.
+// Classes of predicates: synonyms, denials, and predicates with one object at a time, as a table of wordings.
 
 import { describe, expect, it } from 'vitest'
 import { classify } from '../../../src/domain/fact/predicate.ts'
@@ -42,8 +42,8 @@ describe('a predicate', () => {
     ['is not married to', 'is married to'],
     ['is divorced from', 'is married to'],
     ['stopped using', 'uses'],
-  ])('%s negates %s', (negation, affirmation) => {
-    const [one, other] = [classify(negation), classify(affirmation)]
+  ])('%s denies %s', (denial, denied) => {
+    const [one, other] = [classify(denial), classify(denied)]
     expect(one.name).toBe(other.name)
     expect([one.isDenied, other.isDenied]).toEqual([true, false])
     expect(one.cardinality).toBe('MANY')
@@ -63,12 +63,12 @@ describe('a predicate', () => {
     'is married to',
     'favorite film',
     'was born in',
-  ])('%s has one value at a time', (predicate) => {
+  ])('%s has one object at a time', (predicate) => {
     expect(classify(predicate).cardinality).toBe('ONE')
   })
 
   it.each(['likes', 'speaks', 'visited', 'has a daughter named', 'bought', 'lived in', 'worked at', 'liked'])(
-    '%s has many values',
+    '%s has many objects',
     (predicate) => {
       expect(classify(predicate).cardinality).toBe('MANY')
     },

@@ -1,5 +1,6 @@
 // Automatic titles: when they are written, what they never replace, and who sees them.
 
+import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { startJobs } from '../../../src/domain/background/jobs.ts'
 import { createConversation, getConversations, updateConversation } from '../../../src/domain/conversation.ts'
@@ -13,6 +14,7 @@ import { readDueTitles, readDueTitlesAmong, type TitleTurn } from '../../../src/
 import { TITLE_CHARACTERS } from '../../../src/text/title.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, withSummarizer } from '../../support/covering.ts'
+import { casesOf } from '../../support/long.ts'
 import { read, sawSeq } from '../../support/reading.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 
@@ -177,6 +179,28 @@ describe.each(backends)('an automatic title on $name', (backend) => {
     }
     await updateConversation(world.deps, tenant.as('ann'), { conversationId, title: 'The harbour' })
     expect(await titleOf(tenant, conversationId, 'late')).toBe('The harbour')
+  })
+
+  it('is found by search if and only if it is shown, with any windows', async () => {
+    const { tenant, conversationId } = await start({ title: 'the harbour', participants: [{ actor: 'bob' }] })
+    const filter = { search: 'harbour' }
+    const windows = fc
+      .array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 5 })
+      .map((all) => all.sort((a, b) => a - b))
+    const seen = new Set<boolean>()
+    await fc.assert(
+      fc.asyncProperty(windows, fc.integer({ min: 1, max: 10 }), fc.nat(4), async (list, titleFrom, more) => {
+        const titleSeq = titleFrom + more
+        await world.deps.db.participant.updateMany({ where: { conversationId, actor: 'bob' }, data: { windows: list } })
+        await world.deps.db.conversation.update({ where: { id: conversationId }, data: { titleFrom, titleSeq } })
+        const isShown = (await titleOf(tenant, conversationId, 'bob')) !== null
+        const { items } = await getConversationPage(world.deps, tenant.as('bob'), { filter })
+        expect(items.length).toBe(Number(isShown))
+        seen.add(isShown)
+      }),
+      { numRuns: casesOf(1_000) },
+    )
+    expect(seen.size).toBe(2)
   })
 
   it('of a model is one line of a limited length; a failed call is tried again', async () => {

@@ -8,7 +8,7 @@ const older: OlderVersion = { id: 'turn_1', actor: 'ann', status: 'COMMITTED', a
 const edit: RequestedEdit = { actor: 'ann', isPresent: true }
 const PRIVATE = ['ann', 'bob']
 
-describe('an edit is allowed', () => {
+describe('allows an edit', () => {
   it.each<[string, Partial<OlderVersion>, Partial<RequestedEdit>]>([
     ['of a committed turn', {}, {}],
     ['of an aborted turn', { status: 'ABORTED' }, {}],
@@ -18,7 +18,7 @@ describe('an edit is allowed', () => {
   })
 })
 
-describe('an edit is rejected', () => {
+describe('rejects an edit', () => {
   it.each<[string, Partial<OlderVersion>, Partial<RequestedEdit>, new (...given: never[]) => Error, string]>([
     ['by an actor outside the audience', { audience: PRIVATE }, { actor: 'eve' }, NotFound, 'no turn "turn_1"'],
     ['by another actor', {}, { actor: 'bob' }, NotAllowed, 'written by "ann"'],

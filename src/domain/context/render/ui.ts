@@ -1,7 +1,7 @@
 // Renders messages for the user interface of Vercel's AI SDK (`UIMessage`, the messages of `useChat`).
 //
 // Invariant: one UI message for each message, with a stable id, except that tool results are in the part of their call.
-// The text of a turn is what its author wrote; the name of the speaker is in `metadata`.
+// No name is added to the text of a turn; the name of its actor is in `metadata`.
 
 import type { ContentPart } from '../../turn/content.ts'
 import type { ItemKind, Message } from '../message.ts'
@@ -23,7 +23,7 @@ export type UiMessage = {
   /** Id of the turn or of the summary; for the other sections, the name of the section. */
   id: string
   role: 'system' | 'user' | 'assistant'
-  /** `name`: the speaker, or the quoted section; null for instructions and for messages by `as` itself. */
+  /** `name`: that of the actor or the quoted section; null for system messages and for turns of the actor `as`. */
   metadata: { kind: ItemKind; name: string | null }
   parts: UiPart[]
 }

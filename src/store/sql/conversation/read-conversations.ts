@@ -129,12 +129,13 @@ type ConversationList = {
 }
 
 /**
- * Whether the viewer sees the title: it is not automatic, or one of the viewer's windows contains all turns that it was made
- * from, as domain/conversation.ts decides.
+ * Whether the viewer sees the title: it is not automatic, or no gap before, between or after the viewer's windows contains a
+ * turn that it may be made from. The same rule as `seesAllOf` in domain/view.ts.
  */
-const TITLE_VISIBLE = raw(`(c.title_seq IS NULL OR p.actor IS NULL OR (
-  width_bucket(c.title_from, p.windows) % 2 = 1
-  AND width_bucket(c.title_from, p.windows) = width_bucket(c.title_seq, p.windows)))`)
+const TITLE_VISIBLE = raw(`(c.title_seq IS NULL OR p.actor IS NULL OR NOT EXISTS (
+  SELECT FROM generate_series(0, cardinality(p.windows) / 2) i
+  WHERE greatest(c.title_from, coalesce(p.windows[2 * i], 0))
+        <= least(c.title_seq, coalesce(p.windows[2 * i + 1] - 1, c.title_seq))))`)
 
 /**
  * The matching conversations that the viewer sees, starting from `list.from`. No write changes the order CREATED_AT. In

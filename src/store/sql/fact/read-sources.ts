@@ -21,8 +21,8 @@ export type SourcePosition = Pick<FactSourceRow, 'createdAt' | 'source'>
 type SourceBounds = { limit: number; after: SourcePosition | null; before: SourcePosition | null; backwards: boolean }
 
 /**
- * The visible sources of the tenant's facts among the ids, at most `limit` of each fact, by fact and in the order in
- * which they were stored, or in reverse order from the last one if `backwards`. Uses the primary key, and reads all sources of each fact.
+ * Returns the visible sources of the given facts of the tenant: at most `limit` per fact, grouped by fact, in the order
+ * of `createdAt`, or newest first if `backwards`. Uses the primary key, and reads all sources of each fact.
  */
 export function listSources(
   db: Db,

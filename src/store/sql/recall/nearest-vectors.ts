@@ -1,6 +1,7 @@
-// Finds the turns nearest to a query on Postgres, among the turns that the viewer may find. The approximate search
-// reads the embedder's HNSW index. The exact search compares all vectors of the conversations; it reads no others,
-// because the key of turn_vector begins with the conversation.
+// On Postgres, finds the turns nearest to a query vector, among the turns that the viewer may find. The approximate
+// search reads the embedder's HNSW index. The exact search compares all vectors of the conversations; with a filter,
+// only those of matching turns. It reads no vectors of other conversations, because the key of turn_vector begins with
+// the conversation.
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
@@ -70,8 +71,8 @@ export const nearestOfAll = (db: Db, search: Nearest): Promise<FoundTurn[]> =>
  *
  * The embedder's name is a literal in the SQL, so that the planner can use the embedder's partial index. The subquery
  * that selects the query vector also changes the HNSW settings: it runs once, before the index is read, and its changes
- * apply to this statement only. The CASE hides the number of rows of the conversations from the planner, so that it
- * looks up their ids in a hash.
+ * apply to this statement only. The CASE keeps the planner from estimating how many rows the conversations have, so
+ * that the statement looks up the conversation of each row in a hash table.
  */
 export function nearestByIndex(db: Db, search: Nearest): Promise<FoundTurn[]> {
   const { embedder, viewer, conversationIds, query, limit, filter } = search

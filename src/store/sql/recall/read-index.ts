@@ -73,7 +73,7 @@ type Packed = { ordinal: number; salt: number } & (
  * The turns of each range that the viewer sees, in order of position. Excludes open, aborted and erased turns. The
  * range of a conversation that the viewer does not see is empty.
  *
- * @param terms the terms to count: the number of each, by the term's hash (domain/indexing/index-entry.ts)
+ * @param terms the terms to count: maps each term's hash (domain/indexing/index-entry.ts) to its key in `counts`
  */
 export async function readIndex(
   pool: Pool,
