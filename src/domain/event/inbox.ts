@@ -80,7 +80,7 @@ type TenantInboxes = {
   unsubscribe(): Promise<void>
 }
 
-/** Ranges of announced journal entries to read, by conversation. */
+/** Ranges of announced journal entries to read, by conversation, in the order of their last announcements. */
 type Announced = Map<string, { first: number; last: number }>
 
 /** Reads the announced entries and notifies each actor of the changes in its list. */
@@ -92,8 +92,9 @@ async function readAnnounced(
   notify: (actor: string, conversationId: string, reason: InboxReason, at: Date) => void,
 ): Promise<void> {
   const participations = await readParticipations(deps.pool, tenant, [...announced.keys()], actors)
-  for (const [conversationId, participants] of participations) {
-    const { first, last } = announced.get(conversationId)!
+  for (const [conversationId, { first, last }] of announced) {
+    const participants = participations.get(conversationId) ?? []
+    if (participants.length === 0) continue
     const from = Math.max(first - 1, last - MAX_ENTRIES)
     // Read one journal page at a time, because MAX_ENTRIES entries may be large, but notify each reason only once.
     const newest = participants.map(() => new Map<InboxReason, Date>())
@@ -146,6 +147,7 @@ async function startTenant(deps: Platform, tenant: string): Promise<TenantInboxe
     }
     for (const [conversationId, first, last] of message.ranges) {
       const range = announced.get(conversationId)
+      announced.delete(conversationId)
       announced.set(conversationId, {
         first: Math.min(first, range?.first ?? first),
         last: Math.max(last, range?.last ?? last),

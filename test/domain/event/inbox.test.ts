@@ -355,6 +355,20 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await stranger.reasons()).toEqual([])
   })
 
+  it('delivers changes of several conversations at almost the same time in their order', async () => {
+    const ids = []
+    for (let n = 0; n < 12; n++) ids.push(await newConversation([{ actor: 'ada' }, { actor: 'bob' }]))
+    const bob = await listen('bob')
+    const order = [...ids.toReversed(), ids[5]!]
+    const turn: TurnInput = { role: 'USER', content: 'x' }
+    for (const id of order) await appendTurn(one.deps, ada, { conversationId: id, turn })
+    await bob.reasons()
+    const delivered = bob.events.filter(({ reason }) => reason === 'APPENDED').map((event) => event.conversationId)
+    // Both changes of one conversation may be delivered as one, in the place of the second.
+    const merged = order.filter((id, index) => order.indexOf(id, index + 1) < 0)
+    expect([order, merged]).toContainEqual(delivered)
+  })
+
   it('reports the time of the change', async () => {
     const bob = await listen('bob')
     const before = Date.now()
