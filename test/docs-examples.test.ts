@@ -125,7 +125,7 @@ describe('docs/recall.md', () => {
 })
 
 describe('the client of docs/streaming-and-subscriptions.md', () => {
-  it('resumes after every lost connection and receives each entry once', async () => {
+  it.runIf(isLong)('resumes after every lost connection and receives each entry once', async () => {
     const proxy = await createProxy(server.url)
     const code = blocks(readDocument('docs/streaming-and-subscriptions.md'), 'js')[0]!.text
     expect(code).toContain('ws://127.0.0.1:4000/graphql')

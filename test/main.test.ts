@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isLong } from './support/long.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -52,29 +53,32 @@ describe('a starting process', { timeout: 60_000 }, () => {
     expect(stdout).not.toContain('s3cret')
   })
 
-  test('prints one line if HOST is not an address of this machine', async () => {
+  test.runIf(isLong)('prints one line if HOST is not an address of this machine', async () => {
     const { code, stderr } = await run({ HOST: '203.0.113.1', ALLOW_UNAUTHENTICATED: '1', DATA_DIR: directory })
     expect(code).toBe(1)
     expect(stderr).toMatch(/^listen EADDRNOTAVAIL.*: set HOST and PORT\.\n$/)
   })
 
-  test('logs one warning, without a stack trace or the password, if Redis cannot be reached', async () => {
-    const env = {
-      REDIS_URL: `redis://u:s3cret@127.0.0.1:${closedPort}`,
-      DATA_DIR: directory,
-      PRESENCE_TTL_SECONDS: '1',
-    }
-    // Several sweeps of presence run before the process is stopped.
-    const { code, stdout, stderr } = await run({ ...env, RATE_LIMIT_POINTS: '10' }, '"ready on ')
-    const lines = stdout.split('\n').filter((line) => /redis/i.test(line))
-    expect(lines).toHaveLength(1)
-    expect(JSON.parse(lines[0]!)).toMatchObject({
-      level: 40,
-      redis: `redis://127.0.0.1:${closedPort}`,
-      reason: `connect ECONNREFUSED 127.0.0.1:${closedPort}`,
-      msg: 'Redis cannot be reached; reconnecting',
-    })
-    expect(stdout + stderr).not.toMatch(/s3cret|stack/)
-    expect(code).toBe(0)
-  })
+  test.runIf(isLong)(
+    'logs one warning, without a stack trace or the password, if Redis cannot be reached',
+    async () => {
+      const env = {
+        REDIS_URL: `redis://u:s3cret@127.0.0.1:${closedPort}`,
+        DATA_DIR: directory,
+        PRESENCE_TTL_SECONDS: '1',
+      }
+      // Several sweeps of presence run before the process is stopped.
+      const { code, stdout, stderr } = await run({ ...env, RATE_LIMIT_POINTS: '10' }, '"ready on ')
+      const lines = stdout.split('\n').filter((line) => /redis/i.test(line))
+      expect(lines).toHaveLength(1)
+      expect(JSON.parse(lines[0]!)).toMatchObject({
+        level: 40,
+        redis: `redis://127.0.0.1:${closedPort}`,
+        reason: `connect ECONNREFUSED 127.0.0.1:${closedPort}`,
+        msg: 'Redis cannot be reached; reconnecting',
+      })
+      expect(stdout + stderr).not.toMatch(/s3cret|stack/)
+      expect(code).toBe(0)
+    },
+  )
 })

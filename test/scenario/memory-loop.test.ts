@@ -8,9 +8,10 @@ import { retractFact } from '../../src/domain/fact/record.ts'
 import { reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
 import { recall, type RecallHit } from '../../src/domain/recall/recall.ts'
 import { backends } from '../support/backend.ts'
+import { isLong } from '../support/long.ts'
 import { useWorld } from '../support/world.ts'
 
-const ROUNDS = 50
+const ROUNDS = isLong ? 50 : 15
 
 const STATEMENTS = [
   'I live in Rome.',

@@ -10,6 +10,7 @@ import pg from 'pg'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataDirInUse, type Embedded, startEmbedded } from '../../src/store/embedded.ts'
 import { newDataDir } from '../support/backend.ts'
+import { isLong } from '../support/long.ts'
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
@@ -81,7 +82,7 @@ describe('the data of the embedded database', () => {
     expect((await client.query('SELECT n FROM kept')).rows).toEqual([{ n: 7 }])
   })
 
-  it('survives SIGKILL, up to the last acknowledged row', async () => {
+  it.runIf(isLong)('survives SIGKILL, up to the last acknowledged row', async () => {
     const dataDir = await temporaryDir()
     const { child, lines } = run(
       dataDir,
@@ -106,7 +107,7 @@ describe('the data of the embedded database', () => {
     expect(rows[0].count).toBe(rows[0].newest)
   })
 
-  it('is usable even if the first start was killed', async () => {
+  it.runIf(isLong)('is usable even if the first start was killed', async () => {
     const dataDir = await temporaryDir(emptyDir)
     const { child } = run(dataDir, SERVE)
     while (!existsSync(join(dataDir, 'postgres.new/base'))) await sleep(2)
@@ -145,7 +146,7 @@ describe('the owner of a data directory', () => {
     await (await next).close()
   })
 
-  it('is replaced by the next process after it was killed', async () => {
+  it.runIf(isLong)('is replaced by the next process after it was killed', async () => {
     const dataDir = await temporaryDir()
     const { child, lines } = run(dataDir, SERVE)
     await lines.next()
@@ -179,7 +180,7 @@ describe('an expensive or broken statement', () => {
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
   })
 
-  it('that crashes the database closes it with an error, and leaves the directory usable', async () => {
+  it.runIf(isLong)('that crashes the database closes it with an error, and leaves the directory usable', async () => {
     const dataDir = await temporaryDir()
     const { database, client } = await start(dataDir)
     await client.query('CREATE TABLE kept AS SELECT 7 AS n')

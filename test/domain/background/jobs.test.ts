@@ -12,6 +12,7 @@ import { ProviderFailed } from '../../../src/errors.ts'
 import { fakeVerbs, readRuns, summariesOf } from '../../support/automatic.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Site } from '../../support/process.ts'
+import { isLong } from '../../support/long.ts'
 
 const ALL: AutomaticThresholds = {
   titles: false,
@@ -115,42 +116,46 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected)
   }, 120_000)
 
-  it('retry a failed run, count it once, and store a safe error message', async () => {
-    const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0 })
-    const viewer = newViewer()
-    const conversationId = await newConversation(deps, viewer)
-    let failures = 0
-    const quiet = { ...deps, log: { ...deps.log, warn: () => {} } }
-    await start(quiet, {
-      ...fakeVerbs,
-      async extractNext(...args) {
-        failures++
-        if (failures === 1) throw new ProviderFailed('The provider is down.', true)
-        if (failures < 4) throw new TypeError('ada speaks of secret things')
-        return fakeVerbs.extractNext(...args)
-      },
-    })
-    for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
-    const errors = new Set<string>()
-    await vi.waitFor(
-      async () => {
-        const { rows } = await deps.pool.query(
-          `SELECT output->>'message' AS message, output FROM pgboss.job
+  it.runIf(isLong)(
+    'retry a failed run, count it once, and store a safe error message',
+    async () => {
+      const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0 })
+      const viewer = newViewer()
+      const conversationId = await newConversation(deps, viewer)
+      let failures = 0
+      const quiet = { ...deps, log: { ...deps.log, warn: () => {} } }
+      await start(quiet, {
+        ...fakeVerbs,
+        async extractNext(...args) {
+          failures++
+          if (failures === 1) throw new ProviderFailed('The provider is down.', true)
+          if (failures < 4) throw new TypeError('ada speaks of secret things')
+          return fakeVerbs.extractNext(...args)
+        },
+      })
+      for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
+      const errors = new Set<string>()
+      await vi.waitFor(
+        async () => {
+          const { rows } = await deps.pool.query(
+            `SELECT output->>'message' AS message, output FROM pgboss.job
          WHERE name = 'extract-facts' AND output IS NOT NULL`,
-        )
-        for (const { message, output } of rows) {
-          errors.add(message)
-          expect(JSON.stringify(output)).not.toContain('secret')
-          expect(output).not.toHaveProperty('stack')
-        }
-        await deps.pool.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
-        expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(1)
-      },
-      { timeout: 60_000, interval: 50 },
-    )
-    expect(failures).toBeGreaterThanOrEqual(4)
-    expect([...errors]).toEqual(['The provider is down.', 'Unexpected error (TypeError): see the log.'])
-  }, 90_000)
+          )
+          for (const { message, output } of rows) {
+            errors.add(message)
+            expect(JSON.stringify(output)).not.toContain('secret')
+            expect(output).not.toHaveProperty('stack')
+          }
+          await deps.pool.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
+          expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(1)
+        },
+        { timeout: 60_000, interval: 50 },
+      )
+      expect(failures).toBeGreaterThanOrEqual(4)
+      expect([...errors]).toEqual(['The provider is down.', 'Unexpected error (TypeError): see the log.'])
+    },
+    90_000,
+  )
 
   it('skip conversations that disable facts or summaries, and turns not written by a person', async () => {
     const deps = await process(ALL)
