@@ -41,7 +41,7 @@ export default defineConfig({
     // Disables the optimising compiler for PGlite's WebAssembly: it takes 3 s per process, and saves less in most
     // files.
     execArgv: ['--liftoff-only'],
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [
       {
