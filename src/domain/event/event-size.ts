@@ -1,7 +1,7 @@
 // Estimates the memory that an event takes, before it is rendered. Buffers of events are bounded by this estimate.
 
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
-import type { ConversationEvent } from './event.ts'
+import type { ConversationEvent, VisibleEvent } from './event.ts'
 
 /** Estimate for the fields of bounded length, in bytes. */
 const BASE_BYTES = 512
@@ -15,33 +15,38 @@ function jsonSize(value: unknown): number {
   return size
 }
 
-const turnSize = ({ text, parts, metadata, citations }: TurnRow) =>
-  BASE_BYTES
-  + text.length
-  + (parts ? jsonSize(parts) : 0)
-  + (metadata ? jsonSize(metadata) : 0)
-  + (citations ? jsonSize(citations) : 0)
+/** `turn` is null if the viewer does not see it. */
+function turnSize(turn: TurnRow | null): number {
+  if (!turn) return BASE_BYTES
+  const { text, parts, metadata, citations } = turn
+  return (
+    BASE_BYTES
+    + text.length
+    + (parts ? jsonSize(parts) : 0)
+    + (metadata ? jsonSize(metadata) : 0)
+    + (citations ? jsonSize(citations) : 0)
+  )
+}
 
 /**
  * Returns the approximate size of the event in bytes, exact to a factor of 2 for text in the Basic Multilingual Plane.
  */
-export function sizeOfEvent(event: Pick<ConversationEvent, 'type'>): number {
-  const given = event as ConversationEvent
-  switch (given.type) {
+export function sizeOfEvent(event: ConversationEvent | VisibleEvent): number {
+  switch (event.type) {
     case 'TurnAppended':
     case 'TurnOpened':
     case 'TurnCommitted':
     case 'TurnAborted':
     case 'TurnUpdated':
-      return turnSize(given.turn)
+      return turnSize(event.turn)
     case 'TurnSuperseded':
-      return (given.turn ? turnSize(given.turn) : 0) + turnSize(given.by)
+      return turnSize(event.turn) + turnSize(event.by)
     case 'TurnDelta':
-      return BASE_BYTES + given.text.length
+      return BASE_BYTES + event.text.length
     case 'SummaryWritten':
-      return BASE_BYTES + jsonSize(given.summary)
+      return BASE_BYTES + jsonSize(event.summary)
     case 'FactsChanged':
-      return BASE_BYTES * (1 + (given.facts?.length ?? 0))
+      return BASE_BYTES * (1 + ('facts' in event ? event.facts : event.factIds).length)
     default:
       return BASE_BYTES
   }
