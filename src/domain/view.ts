@@ -3,9 +3,14 @@
 // compares the two.
 
 import type { ConversationVisibility } from '../store/generated/enums.ts'
-import type { Viewer } from '../store/viewer.ts'
+import type { Viewer as Actor } from '../store/viewer.ts'
+import type { Principal } from './principal.ts'
 
-export type { Viewer } from '../store/viewer.ts'
+/**
+ * The actor in whose view a read is made. `principal` authenticated the request, as this actor or as one that may act as
+ * it; undefined if nothing authenticates, and in calls of the library: every right is then granted.
+ */
+export type Viewer = Actor & { readonly principal?: Principal }
 
 export type View = {
   /** Null for an actor who was never a participant: it sees all turns without an audience of an OPEN conversation. */

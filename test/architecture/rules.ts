@@ -54,6 +54,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'metadata-filter',
     'page',
     'cursor',
+    'principal',
     'view',
     'presence-state',
     'publisher',
