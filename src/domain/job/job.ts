@@ -34,8 +34,9 @@ function toJob({ name: queue, key, ...row }: JobRow): Job {
 export type JobsArgs = Paging & { state?: JobState | null }
 
 /**
- * Returns a page of the tenant's jobs: unfinished jobs, oldest first, then the jobs that ended in the last hour, newest
- * first. Excludes jobs for conversations that the viewer does not see.
+ * Returns a page of the tenant's jobs that the viewer sees: unfinished jobs, oldest first, then the jobs that ended in
+ * the last hour, newest first. The viewer sees jobs for visible conversations, for the viewer, and for other users who
+ * are or were in a visible conversation.
  * @throws InvalidInput
  */
 export async function getJobs(

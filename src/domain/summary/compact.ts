@@ -140,9 +140,9 @@ async function requireState(deps: Platform, viewer: Viewer, conversationId: stri
 }
 
 /**
- * Compacts now. With a given policy, whose fields override the conversation's policy for this call, covers the oldest half
- * again and again until the uncovered turns are within it. Without one, covers the oldest half once, within the
- * conversation's policy or not.
+ * Compacts now. With a given policy, whose fields override the conversation's policy for this call, covers the oldest
+ * half of the uncovered turns repeatedly until the rest is within the policy. Without one, covers the oldest half once,
+ * even if the uncovered turns are within the conversation's policy.
  * @throws InvalidInput @throws NotFound @throws ProviderFailed
  */
 export async function compact(deps: Platform, viewer: Viewer, input: CompactInput): Promise<Compaction> {
