@@ -184,8 +184,8 @@ export async function coverSpan(
 }
 
 /**
- * If a level has FOLD_AT summaries and the oldest FOLD_AT / 2 of them are adjacent, folds these into one. Returns the id
- * of the new summary; null if there is no such level, or if the conversation changed meanwhile.
+ * If a level has FOLD_AT summaries and the oldest FOLD_AT / 2 of them are adjacent, folds these into one. Returns the
+ * id of the new summary; null if there is no such level, or if the conversation changed meanwhile.
  * @throws ProviderFailed
  */
 export async function foldLevel(
