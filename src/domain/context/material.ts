@@ -31,13 +31,13 @@ export type MaterialRequest = {
   /** Whether to reserve space for recalled turns. */
   withRecall: boolean
   /**
-   * The entry after which a turn's newest version was written, committed or aborted; if set, no summaries are read. Null
-   * for all turns.
+   * Selects turns whose newest version was written, committed or aborted after this entry; if set, no summaries are
+   * read. Null for all turns.
    */
   sinceSeq: number | null
   /**
-   * Actors whose turns are read, with the results of their tool calls, besides instructions; if set, no summaries are
-   * read. Null: all actors.
+   * Actors whose turns are read, with the results of their tool calls, in addition to instructions; if set, no
+   * summaries are read. Null for all actors.
    */
   actors: readonly string[] | null
 }
@@ -110,7 +110,8 @@ async function readChanged(
 }
 
 /**
- * Reads the turns of the window, as many as may fit; returns them oldest first. `complete` is true if none was left out.
+ * Reads the turns of the window, as many as may fit; returns them oldest first. `complete` is true if none was left
+ * out.
  * @param after the position after which turns are read, if the request has no `sinceSeq`
  */
 async function readRecent(
