@@ -139,7 +139,7 @@ function isVisibleTo(candidate: ComparedVisibility, fact: ComparedVisibility): b
 /**
  * Drops candidates from agents and tools that repeat a superseded fact, or an active fact in other words or for a
  * smaller audience. Otherwise agents would restate facts from their own contexts as new ones and reactivate superseded
- * facts. An agent's statement about itself is compared with the facts about all participants, whatever their subject.
+ * facts. An agent's statement about itself is compared with the facts about all participants, regardless of subjects.
  */
 async function withoutRepetitions(
   { db }: FactDeps,
