@@ -79,7 +79,7 @@ export class ServerBusy extends DomainError {
 
 /**
  * A database read exceeded its time limit. The error is not a member of any result union, because any field may fail
- * with it. In the payload of a mutation, the mutation was executed.
+ * with it. A mutation whose payload fails with it was executed.
  */
 export class ReadTimeout extends DomainError {
   readonly code = 'READ_TIMEOUT'
