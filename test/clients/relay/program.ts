@@ -176,7 +176,7 @@ function watchTurns(conversation: program_turns$key) {
 
 type Input = programAppendTurnMutation['variables']['input']
 
-/** Appends a turn. Returns its description, or that of the error; the last line takes errors added later. */
+/** Appends a turn. Returns its description, or that of the error. The last line is also for errors added later. */
 async function append(input: Input, connections: string[] = []): Promise<string> {
   const { appendTurn: result } = await new Promise<programAppendTurnMutation['response']>((resolve, reject) =>
     commitMutation<programAppendTurnMutation>(environment, {
