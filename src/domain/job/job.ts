@@ -13,7 +13,15 @@ export type { JobState } from '../../store/sql/job/read-jobs.ts'
 export type Job = Omit<JobRow, 'name' | 'key'> & { name: JobName; conversationId: string | null; userId: string | null }
 
 const NAMES = new Map(Object.entries(QUEUES).map(([name, queue]) => [queue, name as JobName]))
-const ABOUT_CONVERSATIONS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_FACTS'])
+
+/** The kind of object whose id is the key of a job. */
+const SUBJECTS: Record<JobName, 'conversation' | 'user'> = {
+  COMPACT: 'conversation',
+  WRITE_TITLE: 'conversation',
+  EXTRACT_FACTS: 'conversation',
+  REFRESH_PROFILE: 'user',
+  RECONCILE_FACTS: 'user',
+}
 
 const CURSOR = cursorFormat<JobPosition>(
   ({ rank, order, id }) => `job:${rank}:${order}:${id}`,
@@ -26,8 +34,9 @@ export const jobCursor = (job: Job): string => CURSOR.encode(job)
 
 function toJob({ name: queue, key, ...row }: JobRow): Job {
   const name = NAMES.get(queue)!
-  const isAboutConversation = ABOUT_CONVERSATIONS.has(name)
-  return { ...row, name, conversationId: isAboutConversation ? key : null, userId: isAboutConversation ? null : key }
+  const ids =
+    SUBJECTS[name] === 'conversation' ? { conversationId: key, userId: null } : { conversationId: null, userId: key }
+  return { ...row, name, ...ids }
 }
 
 /** A null `state` selects all jobs. */
