@@ -32,7 +32,7 @@ export type MemoryAudit = {
   exactDuplicateRate: number | null
   /** Share of the sampled facts that have a duplicate in the sample. */
   nearDuplicateRate: number | null
-  /** Sampled facts that a reconciliation would supersede, plus pairs that it would report as disputed. */
+  /** Number of sampled facts that a reconciliation would supersede as contradicted, plus pairs of disputed facts. */
   openContradictions: number
   /** Share of the active facts that no recall or context has returned. */
   neverRecalledRate: number | null
