@@ -45,6 +45,7 @@ import { vectorIndexes } from './store/vector-index.ts'
 export { DatabaseUnreachable } from './store/db.ts'
 export { DataDirInUse } from './store/embedded.ts'
 export { MigrationError } from './store/migrate.ts'
+export { CallFailed } from './providers/ports/call-failed.ts'
 
 export type OpenDeps = {
   deps: Deps

@@ -205,20 +205,20 @@ export async function summarize(deps: Platform, viewer: Viewer, input: Summarize
   const { conversationId, through } = parse(summarizeInput, input)
   await requireConversation(deps, viewer, conversationId)
   if (!(await seesAllTurns(deps, viewer, conversationId))) throw historyPartlyHidden()
-  let throughSeq = Infinity
+  let throughPosition = Infinity
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
-    throughSeq = turn.position
+    throughPosition = turn.position
   }
   await run(deps, conversationId, (state) => {
-    if (state.through >= throughSeq || state.turns === 0) return []
+    if (state.through >= throughPosition || state.turns === 0) return []
     const strategy = state.strategy === 'NEVER' ? 'ROLLING' : state.strategy
-    const measure = { min: 1, max: Infinity, limit: Infinity, through: throughSeq, tokens: PASS_TOKENS }
+    const measure = { min: 1, max: Infinity, limit: Infinity, through: throughPosition, tokens: PASS_TOKENS }
     return [{ measure, policy: { ...state, strategy } }]
   })
   const { current } = await requireState(deps, viewer, conversationId)
-  const covering = current.findLast(({ fromPosition }) => fromPosition <= throughSeq)
+  const covering = current.findLast(({ fromPosition }) => fromPosition <= throughPosition)
   if (!covering) {
     throw InvalidInput.at(
       'through',
