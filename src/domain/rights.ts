@@ -115,7 +115,7 @@ const RULES = {
   createConversation: { right: 'write', limited: 'NONE', conditions: ['foreignOwner', 'ownKind'] },
   getConversations: { right: 'read', limited: 'OBJECTS' },
   getConversationByKey: { right: 'read', limited: 'OBJECTS' },
-  getConversationPage: { right: 'read', limited: 'NONE' },
+  getConversationPage: { right: 'read', limited: 'OBJECTS' },
   updateConversation: { right: 'write', limited: 'ONE', permit: PRESENT, conditions: ['settings', 'owner'] },
   deleteConversation: { right: 'erase', limited: 'ONE', permit: OWNED },
   // Participants
@@ -134,7 +134,6 @@ const RULES = {
   removeParticipant: { right: 'write', limited: 'ONE', conditions: ['otherParticipant', 'administrator'] },
   markRead: { right: 'write', limited: 'ONE' },
   setPresence: { right: 'write', limited: 'ONE' },
-  getPresence: { right: 'read', limited: 'OBJECTS' },
   // Turns
   appendTurn: { right: 'write', limited: 'ONE', conditions: TURN },
   appendTurns: { right: 'write', limited: 'ONE', conditions: TURN },

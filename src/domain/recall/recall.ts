@@ -9,6 +9,7 @@ import { readScope } from '../../store/sql/recall/read-scope.ts'
 import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
 import { versionKey } from '../../store/vector-search.ts'
 import type { RecallDeps } from './deps.ts'
+import { authorize, requirePermits } from '../authorize.ts'
 import { between, id, name, parse, share, text, time } from '../input.ts'
 import { metadataFilter } from '../metadata-filter.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -112,7 +113,7 @@ type GivenInput = z.output<typeof recallInput>
  * other filters apply to facts and summaries.
  * `queryTurn`: the turn that the query was taken from, if any. It is not searched, because it matches best of all, and
  * scores are relative to the best match. Pass the same turn for every page.
- * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id
+ * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id @throws NotAllowed by rights.ts
  */
 export async function recall(
   deps: RecallDeps,
@@ -120,7 +121,10 @@ export async function recall(
   input: RecallInput,
   { queryTurn = null }: { queryTurn?: TurnPlace | null } = {},
 ): Promise<Recall> {
+  const isWide = input.scope != null && input.scope !== 'CONVERSATION'
+  authorize(viewer, 'recall', { conversationId: isWide ? null : input.conversationId })
   const given = parse(recallInput, input)
+  await requirePermits(deps.db, viewer, 'recall', null, given.scope === 'TENANT' ? ['tenantScope'] : [])
   const identity = recallIdentity([viewer.tenant, viewer.actor, selectionOf(given)])
   const position = given.after == null ? null : decodePosition(identity, given.after)
   const read = position?.read ?? []
