@@ -23,11 +23,10 @@ export type EmbeddingProgress = Pace & {
   serving: string
 }
 
+type ProgressDeps = { embedding: { progress(): Promise<EmbeddingProgress> } }
+
 /** Returns the progress of the configured embedder over all conversations of the server. @throws NotAllowed */
-export async function getEmbeddingProgress(
-  { embedding }: { embedding: { progress(): Promise<EmbeddingProgress> } },
-  viewer: Viewer,
-): Promise<EmbeddingProgress> {
+export async function getEmbeddingProgress({ embedding }: ProgressDeps, viewer: Viewer): Promise<EmbeddingProgress> {
   authorize(viewer, 'getEmbeddingProgress')
   return embedding.progress()
 }

@@ -101,6 +101,9 @@ export type Recall = {
 
 type GivenInput = z.output<typeof recallInput>
 
+/** Whether the recall searches more than one conversation. */
+const isWide = ({ scope }: RecallInput): boolean => scope != null && scope !== 'CONVERSATION'
+
 /**
  * Returns the `k` (default DEFAULT_HITS) most relevant memories, best first; `kinds` defaults to DEFAULT_KINDS.
  * Superseded, streaming and aborted turns and superseded facts are excluded.
@@ -121,8 +124,7 @@ export async function recall(
   input: RecallInput,
   { queryTurn = null }: { queryTurn?: TurnPlace | null } = {},
 ): Promise<Recall> {
-  const isWide = input.scope != null && input.scope !== 'CONVERSATION'
-  authorize(viewer, 'recall', { conversationId: isWide ? null : input.conversationId })
+  authorize(viewer, 'recall', { conversationId: isWide(input) ? null : input.conversationId })
   const given = parse(recallInput, input)
   await requirePermits(deps.db, viewer, 'recall', null, given.scope === 'TENANT' ? ['tenantScope'] : [])
   const identity = recallIdentity([viewer.tenant, viewer.actor, selectionOf(given)])
