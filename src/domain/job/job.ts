@@ -2,6 +2,7 @@
 
 import { readJobs, type JobPosition, type JobRow, type JobState } from '../../store/sql/job/read-jobs.ts'
 import type { Platform } from '../platform.ts'
+import { authorize } from '../authorize.ts'
 import { cursorFormat } from '../cursor.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
@@ -53,6 +54,7 @@ export async function getJobs(
   viewer: Viewer,
   { state, ...args }: JobsArgs,
 ): Promise<Page<Job>> {
+  authorize(viewer, 'getJobs')
   const page = paging(args, limits.pageSize)
   const rows = await readJobs(db, viewer, [...NAMES.keys()], {
     state: state ?? null,
@@ -67,6 +69,7 @@ export async function getJobs(
 
 /** Returns the job; null if it does not exist, or the viewer does not see it. `id` is a UUID. */
 export async function getJob({ db }: Pick<Platform, 'db'>, viewer: Viewer, id: string): Promise<Job | null> {
+  authorize(viewer, 'getJob')
   const one = { state: null, id, after: null, before: null, limit: 1, backwards: false }
   const [row] = await readJobs(db, viewer, [...NAMES.keys()], one)
   return row ? toJob(row) : null
