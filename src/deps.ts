@@ -49,6 +49,8 @@ export { CallFailed } from './providers/ports/call-failed.ts'
 
 export type OpenDeps = {
   deps: Deps
+  /** The pools of connections to the database, for metrics. The embedded database has one pool for all uses. */
+  pools: Record<'writes' | 'reads' | 'appends', Pool>
   /** Health checks for /ready. */
   health: Health
   /**
@@ -257,6 +259,7 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
     factEmbedding.start()
     return {
       deps,
+      pools: { writes: pool, reads: reads.pool, appends: appendPool },
       close: cleanup.run,
       failed: embedded ? embedded.died : new Promise(() => {}),
       health: {

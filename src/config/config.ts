@@ -1,11 +1,10 @@
 // The settings of the process, parsed from the environment by one schema into a frozen Config. Only files in src/config
 // read process.env.
 
-import { isIP } from 'node:net'
 import { z } from 'zod'
 import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
 import { operationLimitsOf, operationVariables } from './operation-limits.ts'
-import { directory, flag, isLoopback, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
+import { directory, flag, host, isLoopback, number, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
 import { fileVariable, isSecret, readSecretFiles } from './secret-files.ts'
 
@@ -24,11 +23,15 @@ const MiB = 1024 * 1024
 
 const environment = z.object({
   PORT: whole(0, 65535, 4000).describe('TCP port; 0 selects a free one.'),
-  HOST: z
-    .string()
-    .refine((text) => isIP(text) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text), 'must be an IP address or a host name')
+  HOST: host
     .prefault('127.0.0.1')
     .describe('Address to listen on. Addresses other than loopback require `ALLOW_UNAUTHENTICATED=1`.'),
+  METRICS_PORT: number(0, 65535)
+    .optional()
+    .describe('TCP port of `GET /metrics`, for Prometheus; 0 selects a free one. Unset: there are no metrics.'),
+  METRICS_HOST: host
+    .prefault('127.0.0.1')
+    .describe('Address of `/metrics`. There is no authentication: only the collector should reach it.'),
   DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
   DATABASE_URL: url('postgres', 'postgresql').describe('URL of Postgres. Unset: the embedded database.'),
   DATABASE_POOL_SIZE: whole(6, 200, 10).describe(
@@ -131,6 +134,8 @@ const schema = providerChecks
   .transform((env) => ({
     port: env.PORT,
     host: env.HOST,
+    metricsPort: env.METRICS_PORT,
+    metricsHost: env.METRICS_HOST,
     dataDir: env.DATA_DIR,
     databaseUrl: env.DATABASE_URL,
     redisUrl: env.REDIS_URL,

@@ -16,6 +16,8 @@ import type { UserProfile } from '../domain/profile/profile.ts'
 import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
+import type { DomainError } from '../errors.ts'
+import { refused } from '../counters.ts'
 import type { RequestContext } from './request.ts'
 
 export const builder = new SchemaBuilder<{
@@ -47,7 +49,7 @@ export const builder = new SchemaBuilder<{
   plugins: [ErrorsPlugin],
   // Every null has a documented meaning, so each nullable field is declared explicitly.
   defaultFieldNullability: false,
-  errors: { directResult: true },
+  errors: { directResult: true, onResolvedError: (error) => refused((error as DomainError).code) },
 })
 
 type SchemaTypes = (typeof builder)['$inferSchemaTypes']

@@ -12,6 +12,7 @@ const LEAVES = ['errors', 'thread', 'yield', 'json-steps', 'fields', 'log', 'tex
 /** The layers that each layer may import; those of `types` only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   errors: { all: [] },
+  counters: { all: [] },
   thread: { all: [] },
   yield: { all: [] },
   'json-steps': { all: ['yield'] },
@@ -22,9 +23,9 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   store: { all: ['store', ...LEAVES] },
   providers: { all: ['providers', ...LEAVES] },
   bus: { all: ['bus', ...LEAVES] },
-  domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'yield', 'errors'] },
-  graphql: { all: ['graphql', 'domain', 'yield', 'errors'], types: ['store'] },
-  server: { all: ['server', 'graphql', 'domain', 'json-steps', 'yield', 'errors'], types: ['config'] },
+  domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'yield', 'errors', 'counters'] },
+  graphql: { all: ['graphql', 'domain', 'yield', 'errors', 'counters'], types: ['store'] },
+  server: { all: ['server', 'graphql', 'domain', 'json-steps', 'yield', 'errors', 'counters'], types: ['config'] },
   bin: { all: ['main', 'config'] },
   deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors', 'log'], types: ['config'] },
   main: { all: ['server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },

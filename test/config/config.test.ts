@@ -10,6 +10,8 @@ import { problemsOf } from '../support/environment.ts'
 const defaults: Config = {
   port: 4000,
   host: '127.0.0.1',
+  metricsPort: undefined,
+  metricsHost: '127.0.0.1',
   dataDir: '.colloquy',
   databaseUrl: undefined,
   redisUrl: undefined,
@@ -77,6 +79,8 @@ describe('loadConfig', () => {
     const config = loadConfig({
       PORT: '0',
       HOST: '0.0.0.0',
+      METRICS_PORT: '9100',
+      METRICS_HOST: 'metrics.lan',
       DATA_DIR: '/data',
       DATABASE_URL: 'postgres://u:p@db/colloquy?sslmode=require',
       CONVERSATION_VISIBILITY: 'MEMBERS',
@@ -132,6 +136,8 @@ describe('loadConfig', () => {
     expect(config).toEqual({
       port: 0,
       host: '0.0.0.0',
+      metricsPort: 9100,
+      metricsHost: 'metrics.lan',
       dataDir: '/data',
       databaseUrl: 'postgres://u:p@db/colloquy?sslmode=require',
       redisUrl: 'rediss://cache:6380',

@@ -1,5 +1,6 @@
 // Reads a tenant's background jobs for the API: their state, times and last failure.
 
+import { readQueueSizes, type QueueSize } from '../../store/sql/job/read-queue-sizes.ts'
 import { readJobs, type JobPosition, type JobRow, type JobState } from '../../store/sql/job/read-jobs.ts'
 import type { Platform } from '../platform.ts'
 import { authorize } from '../authorize.ts'
@@ -38,6 +39,14 @@ function toJob({ name: queue, key, ...row }: JobRow): Job {
   const ids =
     SUBJECTS[name] === 'conversation' ? { conversationId: key, userId: null } : { conversationId: null, userId: key }
   return { ...row, name, ...ids }
+}
+
+/**
+ * Returns the number and age of the unfinished jobs of all tenants, for each kind and state with jobs.
+ */
+export async function queueSizes({ db }: Pick<Platform, 'db'>): Promise<QueueSize[]> {
+  const sizes = await readQueueSizes(db, [...NAMES.keys()])
+  return sizes.map((size) => ({ ...size, name: NAMES.get(size.name)! }))
 }
 
 /** A null `state` selects all jobs. */
