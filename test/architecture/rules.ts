@@ -56,6 +56,8 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'cursor',
     'principal',
     'view',
+    'integrity-key',
+    'audit',
     'presence-state',
     'publisher',
     'push-iterator',
