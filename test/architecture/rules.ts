@@ -55,6 +55,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'page',
     'cursor',
     'principal',
+    'rights',
     'view',
     'integrity-key',
     'audit',
