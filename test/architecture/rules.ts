@@ -79,6 +79,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'presence',
     'conversation',
     'conversation-page',
+    'audit-page',
   ],
   ['event'],
   ['indexing'],
