@@ -182,6 +182,8 @@ const RULES = {
   getJob: { right: 'operate', limited: 'NONE' },
   auditMemory: { right: 'operate', limited: 'NONE' },
   getEmbeddingProgress: { right: 'operate', limited: 'NONE' },
+  getAuditLog: { right: 'operate', limited: 'NONE' },
+  verifyAuditLog: { right: 'operate', limited: 'NONE' },
 } as const satisfies Record<string, VerbRule>
 export type Verb = keyof typeof RULES
 
