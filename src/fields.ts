@@ -1,4 +1,4 @@
-// Zod fields for the text of environment variables and command-line options, with their error texts.
+// Zod fields for the text of environment variables, with their error texts.
 
 import { readdirSync } from 'node:fs'
 import { BlockList, isIP, isIPv6 } from 'node:net'

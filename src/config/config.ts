@@ -6,6 +6,7 @@ import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
 import { operationLimitsOf, operationVariables } from './operation-limits.ts'
 import { directory, flag, host, isLoopback, number, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
+import { retentionOf, retentionVariables } from './retention.ts'
 import { fileVariable, isSecret, readSecretFiles } from './secret-files.ts'
 
 /** Thrown if variables are invalid; lists all of them. */
@@ -92,6 +93,7 @@ const environment = z.object({
     'Seconds without a delta or heartbeat after which a streaming turn is aborted.',
   ),
   PRESENCE_TTL_SECONDS: whole(1, 3600, 60).describe('Seconds after which presence expires unless it is renewed.'),
+  ...retentionVariables,
   GRAPHIQL: optionalFlag.describe(
     'Whether to serve GraphiQL at `/graphql`. Unset: only if `HOST` is a loopback address.',
   ),
@@ -165,6 +167,7 @@ const schema = providerChecks
     graphiql: env.GRAPHIQL ?? isLoopback(env.HOST),
     streamLeaseMs: env.STREAM_LEASE_SECONDS * 1000,
     presenceTtlMs: env.PRESENCE_TTL_SECONDS * 1000,
+    ...retentionOf(env),
     queryPlans: env.QUERY_PLANS,
     fastPost: env.FAST_POST,
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,

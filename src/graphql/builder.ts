@@ -4,6 +4,7 @@
 
 import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
+import type { AuditLine } from '../domain/audit-page.ts'
 import type { Conversation } from '../domain/conversation.ts'
 import type { ErasureReceipt } from '../domain/erasure/delete-conversation.ts'
 import type { InboxEvent } from '../domain/event/inbox.ts'
@@ -24,6 +25,7 @@ export const builder = new SchemaBuilder<{
   Context: RequestContext
   DefaultFieldNullability: false
   Objects: {
+    AuditLine: AuditLine
     Conversation: Conversation
     EmbeddingProgress: EmbeddingProgress
     ErasureReceipt: ErasureReceipt

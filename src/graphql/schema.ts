@@ -2,6 +2,7 @@
 
 import './append.ts'
 import './audit.ts'
+import './audit-log.ts'
 import './content.ts'
 import './context.ts'
 import './conversation.ts'

@@ -14,7 +14,7 @@ export type Refusal = {
   retryAfter?: number
   /** Accepted methods, for status 405. */
   allow?: string
-  /** The problems of an invalid name. */
+  /** The problems of an invalid name of a tenant or an actor. */
   issues?: InputIssue[]
 }
 

@@ -142,7 +142,7 @@ describe('npm run bench:recall', () => {
   )
 
   it.runIf(isLong)(
-    'prints its usage if the file is missing or invalid, or if options are mutually exclusive',
+    'prints its usage if the file is missing or invalid, or if the options exclude each other',
     async () => {
       const [nothing, other, both] = await Promise.all([
         bench(),

@@ -42,6 +42,7 @@ describe('a secret in a file', () => {
       'REDIS_URL_FILE',
       'OPENAI_BASE_URL_FILE',
       'OPENAI_API_KEY_FILE',
+      'INTEGRITY_KEY_FILE',
     ])
     expect(loadConfig({ PORT_FILE: file('port', '4100') }).port).toBe(4000)
   })

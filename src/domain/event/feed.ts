@@ -28,7 +28,7 @@ import {
 } from './feed-state.ts'
 import { createFeedTasks, type FeedTask, type FeedTasks } from './feed-tasks.ts'
 
-/** Milliseconds without announced entries after which a feed checks the database for entries and texts. */
+/** Milliseconds since the last announced entries or check after which a feed checks the database. */
 const CHECK_MS = 5_000
 /** Milliseconds after a failure until the database is checked again, doubled by each further failure up to `max`. */
 const RETRY_MS = { first: 250, max: 30_000 }
