@@ -81,7 +81,7 @@ export async function post(
     body: JSON.stringify({ query, variables }),
   })
   const text = await response.text()
-  return { status: response.status, body: JSON.parse(text) as Body, text }
+  return { status: response.status, body: JSON.parse(text), text }
 }
 
 /** The ids of a conversation, and of objects of each kind in it. */

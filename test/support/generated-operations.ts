@@ -53,7 +53,7 @@ function leavesOf(
   const isGiven = isRequired && isNonNullType(type)
   const inner = withoutNonNull(type)
   if (isListType(inner)) {
-    return leavesOf(inner.ofType as GraphQLInputType, path, { within, isRequired: isGiven }, seen)
+    return leavesOf(inner.ofType, path, { within, isRequired: isGiven }, seen)
   }
   if (!isInputObjectType(inner)) {
     return [{ path, name: path.split('.').at(-1)!, type: getNamedType(inner).name, within, isRequired: isGiven }]
@@ -71,7 +71,7 @@ function valueAt(type: GraphQLInputType, path: string, valueOf: (path: string) =
   const inner = withoutNonNull(type)
   if (isListType(inner)) {
     // A list that is not chosen has no item, even if its items may not be null.
-    const item = valueAt(withoutNonNull(inner.ofType as GraphQLInputType), path, valueOf)
+    const item = valueAt(withoutNonNull(inner.ofType), path, valueOf)
     return item === undefined ? (isNonNullType(type) ? [] : undefined) : [item]
   }
   if (!isInputObjectType(inner)) return valueOf(path)
