@@ -77,6 +77,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'conversation',
     'conversation-page',
   ],
+  ['api-key'],
   ['event'],
   ['indexing'],
   ['turn'],
@@ -156,7 +157,7 @@ export function folderCycles(files: readonly SourceFile[]): string[] {
 const PACKAGE_LAYERS: [packages: RegExp, layers: string[]][] = [
   [/^(graphql|graphql-.*|@pothos\/.*|@graphql-yoga\/.*)$/, ['graphql', 'server']],
   [/^dataloader$/, ['graphql']],
-  [/^ws$/, ['server']],
+  [/^(ws|jose)$/, ['server']],
   [/^(pg|pg-boss|pgvector|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
   [/^redis$/, ['bus']],
   [/^gpt-tokenizer$/, ['text']],
