@@ -3,6 +3,7 @@
 import './api-key.ts'
 import './append.ts'
 import './audit.ts'
+import './audit-log.ts'
 import './content.ts'
 import './context.ts'
 import './conversation.ts'

@@ -5,7 +5,7 @@ import { NotFound } from '../../errors.ts'
 import { readConversationsSupersededBy } from '../../store/sql/erasure/erase-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { lockConversations, appendFactsChanged } from '../fact/write.ts'
-import { requireChange, requireConversation } from '../authorize.ts'
+import { authorize, requireChange, requireConversation, requirePermits } from '../authorize.ts'
 import { kindOf } from '../id.ts'
 import type { Platform } from '../platform.ts'
 import { announceDeleted } from '../publisher.ts'
@@ -27,13 +27,15 @@ export type ErasureReceipt = {
  * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations become
  * active again if facts of this conversation superseded them. Each affected conversation gets a FactsChanged event,
  * unless it became affected after the affected conversations were read. Subscriptions to the deleted conversation end.
- * @throws NotFound @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
+ * @throws NotFound
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
  */
 export async function deleteConversation(
   deps: Platform,
   viewer: Viewer,
   conversationId: string,
 ): Promise<ErasureReceipt> {
+  authorize(viewer, 'deleteConversation', { conversationId })
   const { tenant } = viewer
   if (kindOf(conversationId) !== 'conversation') throw new NotFound('conversation', conversationId)
   await requireConversation(deps, viewer, conversationId)
@@ -43,6 +45,7 @@ export async function deleteConversation(
     const head = heads.get(conversationId)
     if (!head) throw new NotFound('conversation', conversationId)
     await requireChange(tx, viewer, conversationId, head)
+    await requirePermits(tx, viewer, 'deleteConversation', conversationId)
     const participants = await tx.participant.findMany({ where: { conversationId }, select: { actor: true } })
     const { rows, changed, users } = await deleteWithDerivatives(tx, { tenant, conversationId })
     // A conversation that became affected after `affectedIds` was read is not locked, so it gets no entry.
