@@ -8,6 +8,7 @@ import { createDeps, DatabaseUnreachable, DataDirInUse, MigrationError } from '.
 import { startBackground } from './domain/background/start-background.ts'
 import { createLog, describeError, maskCredentials } from './log.ts'
 import { CallFailed } from './providers/ports/call-failed.ts'
+import { FirstKeyError, writeFirstKey } from './server/auth/first-key.ts'
 import type { MetricsServer } from './server/metrics-server.ts'
 import type { Measured } from './server/metrics.ts'
 
@@ -39,6 +40,12 @@ async function run(config: Config): Promise<void> {
     createDeps(config, log),
     import('./server/http.ts'),
   ])
+  if (config.firstKeyFile) {
+    await writeFirstKey(deps, config.firstKeyFile).catch(async (error: Error) => {
+      await close()
+      throw error
+    })
+  }
   const server = createServer(deps, config, health)
   const metrics = await openMetrics(config, { deps, pools, usage: server.usage }, log).catch(async (error: Error) => {
     await close()
@@ -82,14 +89,16 @@ async function run(config: Config): Promise<void> {
   })
   log.info(health.durability)
   if (!config.redisUrl) log.info('REDIS_URL is not set: only this process can serve these conversations.')
-  log.warn('There is no authentication: every client that reaches this address can read and write as any actor.')
+  if (!config.authentication.isRequired) {
+    log.warn('There is no authentication: every client that reaches this address can read and write as any actor.')
+  }
   stopBackground = startBackground(deps)
   const url = urlOf(config.host, port, '/graphql')
   log.info({ url }, `ready on ${url}`)
 }
 
 /** Errors that the operator can fix. Their message says how, so their stack is not printed. */
-const OPERATOR_ERRORS = [ConfigError, DatabaseUnreachable, DataDirInUse, MigrationError, CallFailed]
+const OPERATOR_ERRORS = [ConfigError, DatabaseUnreachable, DataDirInUse, MigrationError, CallFailed, FirstKeyError]
 
 /** Returns the text to print when the process cannot start. */
 function textOf(error: Error & { syscall?: string }): string {

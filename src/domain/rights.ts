@@ -182,6 +182,11 @@ const RULES = {
   getJob: { right: 'operate', limited: 'NONE' },
   auditMemory: { right: 'operate', limited: 'NONE' },
   getEmbeddingProgress: { right: 'operate', limited: 'NONE' },
+  getApiKeys: { right: 'operate', limited: 'NONE' },
+  getApiKey: { right: 'operate', limited: 'NONE' },
+  createApiKey: { right: 'operate', limited: 'NONE' },
+  rotateApiKey: { right: 'operate', limited: 'NONE' },
+  revokeApiKey: { right: 'operate', limited: 'NONE' },
   getAuditLog: { right: 'operate', limited: 'NONE' },
   verifyAuditLog: { right: 'operate', limited: 'NONE' },
 } as const satisfies Record<string, VerbRule>

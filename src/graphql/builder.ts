@@ -4,6 +4,7 @@
 
 import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
+import type { ApiKey } from '../domain/api-key/api-key.ts'
 import type { AuditLine } from '../domain/audit-page.ts'
 import type { Conversation } from '../domain/conversation.ts'
 import type { ErasureReceipt } from '../domain/erasure/delete-conversation.ts'
@@ -25,6 +26,7 @@ export const builder = new SchemaBuilder<{
   Context: RequestContext
   DefaultFieldNullability: false
   Objects: {
+    ApiKey: ApiKey
     AuditLine: AuditLine
     Conversation: Conversation
     EmbeddingProgress: EmbeddingProgress

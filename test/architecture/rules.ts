@@ -86,6 +86,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'conversation-visibility',
     'audit-page',
   ],
+  ['api-key'],
   ['event'],
   ['indexing'],
   ['turn'],
@@ -165,7 +166,7 @@ export function folderCycles(files: readonly SourceFile[]): string[] {
 const PACKAGE_LAYERS: [packages: RegExp, layers: string[]][] = [
   [/^(graphql|graphql-.*|@pothos\/.*|@graphql-yoga\/.*)$/, ['graphql', 'server']],
   [/^dataloader$/, ['graphql']],
-  [/^ws$/, ['server']],
+  [/^(ws|jose)$/, ['server']],
   [/^(pg|pg-boss|pgvector|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
   [/^redis$/, ['bus']],
   [/^gpt-tokenizer$/, ['text']],
