@@ -8,7 +8,7 @@ import { ConfigError, loadConfig, type Config } from './config/config.ts'
 import { createDeps, DatabaseUnreachable, DataDirInUse, MigrationError } from './deps.ts'
 import { startBackground } from './domain/background/start-background.ts'
 import { DomainError } from './errors.ts'
-import { createLog, maskCredentials } from './log.ts'
+import { createLog, describeError, maskCredentials } from './log.ts'
 import { CallFailed } from './providers/ports/call-failed.ts'
 import { FirstKeyError, writeFirstKey } from './server/auth/first-key.ts'
 import type { MetricsServer } from './server/metrics-server.ts'
@@ -73,6 +73,11 @@ async function run(config: Config): Promise<void> {
     }
     process.exit(code)
   }
+  process.on('uncaughtException', (err) => {
+    // Node would print the message, which may quote content.
+    log.fatal({ err }, 'unexpected error; the process ends')
+    process.exit(1)
+  })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(signal, 0))
   void failed.then((err) => {
     log.fatal({ err }, 'the database failed')
@@ -108,7 +113,7 @@ const OPERATOR_ERRORS = [
 /** Returns the text to print when the process cannot start. */
 function textOf(error: Error & { syscall?: string }): string {
   if (error.syscall === 'listen') return `${error.message}: set HOST and PORT, or METRICS_HOST and METRICS_PORT.`
-  return OPERATOR_ERRORS.some((kind) => error instanceof kind) ? error.message : inspect(error)
+  return OPERATOR_ERRORS.some((kind) => error instanceof kind) ? error.message : inspect(describeError(error))
 }
 
 /**
