@@ -41,7 +41,10 @@ const FACT = 'subject predicate object confidence superseded: supersededAt'
 function actingAs(query: string, actor: string): string {
   const as = { name: { kind: Syntax.NAME, value: 'as' }, value: { kind: Syntax.STRING, value: actor } } as const
   const named = (field: FieldNode): FieldNode => {
-    if (['auditLog', 'embedding', 'node', 'verifyAuditLog'].includes(field.name.value)) return field
+    if (
+      ['auditLog', 'embedding', 'erasure', 'node', 'verifyAuditLog', 'verifyErasureReceipt'].includes(field.name.value)
+    )
+      return field
     const [input] = field.arguments ?? []
     if (input?.value.kind !== Syntax.OBJECT || input.name.value !== 'input') {
       return { ...field, arguments: [...(field.arguments ?? []), { kind: Syntax.ARGUMENT, ...as }] }
@@ -105,6 +108,8 @@ const cases: Record<string, Case> = {
   'Query.jobs': () => '{ jobs { nodes { name state userId conversation { id } } } }',
   'Query.auditLog': () => '{ auditLog { nodes { seq actor verb resources } } }',
   'Query.verifyAuditLog': () => '{ verifyAuditLog { verifiedThrough brokenSeq isComplete } }',
+  'Query.erasure': () => '{ erasure(id: "none") { id } }',
+  'Query.verifyErasureReceipt': () => '{ verifyErasureReceipt(document: "x", signature: "y") }',
   // This field reports the progress of all tenants together, so it has no operation here.
   'Query.embedding': () => [],
   'Mutation.appendTurn': ({ conversation }) => [
@@ -178,6 +183,7 @@ const cases: Record<string, Case> = {
   ],
   'Mutation.deleteConversation': ({ conversation }) =>
     `mutation { deleteConversation(input: { conversationId: ${text(conversation)} }) { __typename ${ERROR} } }`,
+  'Mutation.eraseTurn': ({ turn, open }) => [turn, open].map((id) => mutation('eraseTurn', `turnId: ${text(id)}`)),
   'Mutation.compact': ({ conversation }) => mutation('compact', `conversationId: ${text(conversation)}`),
   'Mutation.summarize': ({ conversation, turn }) => [
     mutation('summarize', `conversationId: ${text(conversation)}`),
@@ -216,6 +222,9 @@ const cases: Record<string, Case> = {
       `userId: "ann"`,
       '... on RefreshUserProfilePayload { userProfile { content tokenCount } }',
     ),
+  // Operators act on the whole tenant, so these fields name objects that neither tenant has.
+  'Mutation.eraseUser': () => mutation('eraseUser', 'userId: "nobody"'),
+  'Mutation.setLegalHold': () => mutation('setLegalHold', 'userId: "nobody", legalHold: false'),
   'Mutation.createConversation': () => [
     mutation(
       'createConversation',
