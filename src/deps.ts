@@ -47,9 +47,12 @@ import { vectorIndexes } from './store/vector-index.ts'
 export { DatabaseUnreachable } from './store/db.ts'
 export { DataDirInUse } from './store/embedded.ts'
 export { MigrationError } from './store/migrate.ts'
+export { CallFailed } from './providers/ports/call-failed.ts'
 
 export type OpenDeps = {
   deps: Deps
+  /** The pools of connections to the database, for metrics. The embedded database has one pool for all uses. */
+  pools: Record<'writes' | 'reads' | 'appends', Pool>
   /** Health checks for /ready. */
   health: Health
   /**
@@ -268,6 +271,7 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
     factEmbedding.start()
     return {
       deps,
+      pools: { writes: pool, reads: reads.pool, appends: appendPool },
       close: cleanup.run,
       failed: embedded ? embedded.died : new Promise(() => {}),
       health: {

@@ -3,6 +3,7 @@
 
 export { loadConfig, type Config } from './config/config.ts'
 export {
+  CallFailed,
   createDeps,
   DatabaseUnreachable,
   DataDirInUse,

@@ -2,7 +2,7 @@
 
 import { pino, type Logger, type LoggerOptions } from 'pino'
 
-/** Masks the user and password of every URL in the text, and every password in a URL's query. */
+/** Masks every `user:password@` of a URL in the text, and every password in a URL's query. Keeps a user alone. */
 export const maskCredentials = (text: string): string =>
   text
     .replaceAll(/\b([a-z][a-z\d+.-]*:\/\/)[^\s"'`<>/@]*:[^\s"'`<>]*@/gi, '$1***@')

@@ -43,11 +43,20 @@ export function authorize({ tenant, actor, principal }: Viewer, verb: Verb, conc
   if (!principal.conversations.has(conversationId)) throw new NotFound('conversation', conversationId)
 }
 
+/** Checks that the credential may act as another actor than its own. @throws NotAllowed */
+export function authorizeActing({ principal }: Viewer): void {
+  if (principal !== undefined && !principal.rights.has('act-as')) throw lacksRight('act-as')
+}
+
 /** Whether the viewer's credential gives access to the conversation. An object without a conversation has null. */
 export const isWithinReach = ({ principal }: Viewer, conversationId: string | null): boolean =>
   principal === undefined
   || principal.conversations === null
   || (conversationId !== null && principal.conversations.has(conversationId))
+
+/** Returns the conversations among `ids` to which the viewer's credential gives access. */
+export const withinReach = (viewer: Viewer, ids: readonly string[]): readonly string[] =>
+  viewer.principal?.conversations ? ids.filter((id) => isWithinReach(viewer, id)) : ids
 
 /** Returns the viewer for reads inside a verb that was authorised, such as that of its result: it has every right. */
 export const trusted = ({ tenant, actor }: Viewer): Viewer => ({ tenant, actor })
@@ -129,6 +138,17 @@ export async function requireChange(
   const membership = await membershipOf(tx, actor, conversationId)
   if (membership === 'NEVER') throw new NotFound('conversation', conversationId)
   if (membership === 'LEFT') throw notParticipant(actor)
+}
+
+/**
+ * Checks that the viewer may change the conversation, without locking it: for work that locks it later, in steps.
+ * @throws NotFound and NotAllowed in the same cases as `lockConversation`
+ */
+export async function requireWriter(db: Db | Tx, viewer: Viewer, conversationId: string): Promise<void> {
+  const standing = await readStanding(db, viewer, conversationId)
+  if (!standing) throw new NotFound('conversation', conversationId)
+  const hasLeft = standing.participant !== null && standing.participant.leftAt !== null
+  if (standing.visibility === 'MEMBERS' && hasLeft) throw notParticipant(viewer.actor)
 }
 
 /** Checks that the actor is in the conversation, which the transaction has locked. @throws NotAllowed if it is not */

@@ -125,7 +125,7 @@ const RULES = {
   createConversation: { right: 'write', limited: 'NONE', conditions: ['foreignOwner', 'ownKind'] },
   getConversations: { right: 'read', limited: 'OBJECTS' },
   getConversationByKey: { right: 'read', limited: 'OBJECTS' },
-  getConversationPage: { right: 'read', limited: 'NONE' },
+  getConversationPage: { right: 'read', limited: 'OBJECTS' },
   updateConversation: { right: 'write', limited: 'ONE', permit: PRESENT, conditions: ['settings', 'owner'] },
   deleteConversation: { right: 'erase', limited: 'ONE', permit: OWNED },
   // Participants
@@ -144,7 +144,6 @@ const RULES = {
   removeParticipant: { right: 'write', limited: 'ONE', conditions: ['otherParticipant', 'administrator'] },
   markRead: { right: 'write', limited: 'ONE' },
   setPresence: { right: 'write', limited: 'ONE' },
-  getPresence: { right: 'read', limited: 'OBJECTS' },
   // Turns
   appendTurn: { right: 'write', limited: 'ONE', conditions: TURN },
   appendTurns: { right: 'write', limited: 'ONE', conditions: TURN },
@@ -198,6 +197,11 @@ const RULES = {
   getErasure: { right: 'erase', limited: 'NONE' },
   verifyErasureReceipt: { right: 'operate', limited: 'NONE' },
   setLegalHold: { right: 'operate', limited: 'NONE' },
+  getApiKeys: { right: 'operate', limited: 'NONE' },
+  getApiKey: { right: 'operate', limited: 'NONE' },
+  createApiKey: { right: 'operate', limited: 'NONE' },
+  rotateApiKey: { right: 'operate', limited: 'NONE' },
+  revokeApiKey: { right: 'operate', limited: 'NONE' },
   getAuditLog: { right: 'operate', limited: 'NONE' },
   verifyAuditLog: { right: 'operate', limited: 'NONE' },
 } as const satisfies Record<string, VerbRule>

@@ -262,6 +262,7 @@ export const DERIVATIVES: readonly Derivative[] = [
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
   erasure: 'Requests to erase, and receipts: ids, numbers and hashes.',
   held_user: 'Ids of users whose data must be kept.',
+  api_key: 'Whom each API key authenticates, what it permits, and hashes of its secrets.',
   audit_head: 'Numbers and hashes of lines of the audit log.',
   audit_line: 'Who did what when: names of actors, ids, numbers and hashes, and no text of turns.',
   embedder: 'Names and dimensions of models.',

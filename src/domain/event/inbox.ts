@@ -1,11 +1,12 @@
-// The inbox: delivers an actor's conversations with unread turns, then each change in its list of conversations, with
-// the reason. A process has one bus subscription per tenant with open inboxes, and reads the entries announced
-// within GATHER_MS once for all these inboxes.
+// The inbox: delivers an actor's conversations with unread turns, then the changes in the actor's list of
+// conversations, each with its reason. A process has one bus subscription per tenant with open inboxes, and reads the
+// entries announced within GATHER_MS once for all these inboxes.
 
 import { z } from 'zod'
 import { readParticipations } from '../../store/sql/participant/read-participations.ts'
 import type { UnreadConversation } from '../../store/sql/participant/read-unread-conversations.ts'
 import type { Platform } from '../platform.ts'
+import { authorize } from '../authorize.ts'
 import { name, parse } from '../input.ts'
 import { createPushIterator } from '../push-iterator.ts'
 import { actAs, isOpenAt, sees, type Viewer } from '../view.ts'
@@ -84,7 +85,7 @@ type TenantInboxes = {
 /** Ranges of announced journal entries to read, by conversation, in the order of their last announcements. */
 type Announced = Map<string, { first: number; last: number }>
 
-/** Reads the announced entries and notifies each actor of the changes in its list. */
+/** Reads the announced entries and notifies each actor of the changes in the actor's list of conversations. */
 async function readAnnounced(
   deps: Platform,
   tenant: string,
@@ -208,6 +209,7 @@ export async function readInbox(
   principal: Viewer,
   input: { as?: string | null },
 ): Promise<AsyncIterableIterator<InboxEvent>> {
+  authorize(principal, 'readInbox', input)
   const { as } = parse(z.object({ as: name.nullish() }), input)
   const viewer = actAs(principal, as)
   const buffer = createPushIterator<InboxEvent>(BUFFER, { whenFull: 'drop-oldest' })

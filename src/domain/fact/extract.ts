@@ -1,7 +1,6 @@
-// Extracts facts from turns, each turn exactly once: the watermark advances in the transaction that writes the facts,
-// so concurrent or repeated runs neither lose facts nor write them twice. Turns with different viewers are never in one
-// request, so no reply of a model can show a private turn to other viewers. Facts that agents and tools merely repeat
-// are dropped.
+// Extracts facts from turns, each turn exactly once: the watermark advances in the transaction that writes the facts.
+// Turns with different viewers are never in one request, so no reply of a model can show a private turn to other
+// viewers. Facts that agents and tools merely repeat are dropped.
 
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
@@ -21,7 +20,7 @@ import { readParticipants } from '../../store/sql/participant/read-participants.
 import { withTransaction } from '../../store/tx.ts'
 import type { FactDeps } from './deps.ts'
 import { askProvider } from '../ask-provider.ts'
-import { requireConversation } from '../authorize.ts'
+import { authorize, requireConversation, requirePermits, requireWriter, trusted } from '../authorize.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
 import type { Viewer, VisibilityFields } from '../view.ts'
@@ -32,18 +31,12 @@ import { isSame, toComparedFact, withSubjectOf } from './same.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { subjectFor, userOf, type Person } from './user.ts'
 import { membersOf, visibilityOf } from './visibility-set.ts'
-import {
-  lockConversations,
-  appendFactsChanged,
-  prepareFacts,
-  writeFacts,
-  type FactCandidate,
-  type WrittenFacts,
-} from './write.ts'
+import { lockConversations, appendFactsChanged, prepareFacts, writeFacts } from './write.ts'
+import type { FactCandidate, WrittenFacts } from './write.ts'
 
-/** Maximum number of turns per extractor call in `extractFacts`. */
+/** Maximum number of turns that `extractFacts` reads at a time. Newer versions of turns are read, but not counted. */
 const BATCH_TURNS = 50
-/** Maximum number of turns that one `extractFacts` reads. */
+/** Maximum number of turns that one `extractFacts` reads, counted like BATCH_TURNS. */
 export const MAX_EXTRACTED_TURNS = 1000
 /** Maximum number of existing facts, newest first, that candidates from agents and tools are compared with. */
 const COMPARED_FACTS = 1000
@@ -120,7 +113,7 @@ function toCandidate(
     observedAt: turn.createdAt,
     importedAt: turn.importedAt,
     author: turn.actor,
-    // A person's statement about a person outside the conversation is stored with the author's facts.
+    // A person's statement whose subject names no participant is stored with the author's facts.
     userId: userOf(data.subject, participants) ?? (saidBy === 'HUMAN' ? turn.actor : null),
     source: { conversationId, turn },
   }
@@ -139,7 +132,7 @@ function isVisibleTo(candidate: ComparedVisibility, fact: ComparedVisibility): b
 /**
  * Drops candidates from agents and tools that repeat a superseded fact, or an active fact in other words or for a
  * smaller audience. Otherwise agents would restate facts from their own contexts as new ones and reactivate superseded
- * facts. An agent's statement about itself is compared with the facts about all participants, whatever their subject.
+ * facts. An agent's statement about itself is compared with the facts about all participants, regardless of subjects.
  */
 async function withoutRepetitions(
   { db }: FactDeps,
@@ -249,10 +242,15 @@ export type ExtractFactsInput = z.input<typeof extractFactsInput>
  * the newest). `hasMore` is true if unread turns are left; a repeated call continues with them. The result contains
  * only facts, and counts only duplicates, of turns that the viewer sees.
  * @throws InvalidInput @throws NotFound
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
  * @throws ProviderFailed; turns extracted before the failure stay extracted
  */
-export async function extractFacts(deps: FactDeps, viewer: Viewer, input: ExtractFactsInput): Promise<FactExtraction> {
+export async function extractFacts(deps: FactDeps, caller: Viewer, input: ExtractFactsInput): Promise<FactExtraction> {
+  authorize(caller, 'extractFacts', input)
   const { conversationId, through } = parse(extractFactsInput, input)
+  await requireWriter(deps.db, caller, conversationId)
+  await requirePermits(deps.db, caller, 'extractFacts', conversationId)
+  const viewer = trusted(caller)
   let end = await requireConversation(deps, viewer, conversationId)
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)

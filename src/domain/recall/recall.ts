@@ -9,6 +9,7 @@ import { readScope } from '../../store/sql/recall/read-scope.ts'
 import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
 import { versionKey } from '../../store/vector-search.ts'
 import type { RecallDeps } from './deps.ts'
+import { authorize, requirePermits } from '../authorize.ts'
 import { between, id, name, parse, share, text, time } from '../input.ts'
 import { metadataFilter } from '../metadata-filter.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -100,19 +101,23 @@ export type Recall = {
 
 type GivenInput = z.output<typeof recallInput>
 
+/** Whether the recall searches more than one conversation. */
+const isWide = ({ scope }: RecallInput): boolean => scope != null && scope !== 'CONVERSATION'
+
 /**
  * Returns the `k` (default DEFAULT_HITS) most relevant memories, best first; `kinds` defaults to DEFAULT_KINDS.
  * Superseded, streaming and aborted turns and superseded facts are excluded.
  *
- * `after` continues behind the hits of earlier pages, at most MAX_PAGED_HITS in total. No page repeats a hit of an
- * earlier page, a newer version of a turn included, or skips one; memories written after the first page are excluded.
+ * `after` continues after the hits of earlier pages, at most MAX_PAGED_HITS in total. No page repeats a hit of an
+ * earlier page, even as a newer version of its turn, or skips one; memories written after the first page are excluded.
  *
  * `threshold`: minimum relevance; 0 excludes none. `maxTokens` limits the hits and neighbours of a page together; hits
  * that do not fit are skipped, and are on a later page if they fit there. facts.ts and summaries.ts describe how the
  * other filters apply to facts and summaries.
- * `queryTurn`: the turn that the query was taken from, if any. It is not searched, because it matches best of all, and
- * scores are relative to the best match. Pass the same turn for every page.
+ * `queryTurn`: the turn that the query was taken from; null for none. It is not searched, because it matches best of
+ * all, and scores are relative to the best match. Pass the same turn for every page.
  * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id
+ * @throws NotAllowed by rights.ts
  */
 export async function recall(
   deps: RecallDeps,
@@ -120,7 +125,9 @@ export async function recall(
   input: RecallInput,
   { queryTurn = null }: { queryTurn?: TurnPlace | null } = {},
 ): Promise<Recall> {
+  authorize(viewer, 'recall', { conversationId: isWide(input) ? null : input.conversationId })
   const given = parse(recallInput, input)
+  await requirePermits(deps.db, viewer, 'recall', null, given.scope === 'TENANT' ? ['tenantScope'] : [])
   const identity = recallIdentity([viewer.tenant, viewer.actor, selectionOf(given)])
   const position = given.after == null ? null : decodePosition(identity, given.after)
   const read = position?.read ?? []

@@ -1,6 +1,6 @@
-// Reads summaries. A summary covers the committed turns without an audience from position fromPosition to toPosition; turns with
-// an audience, aborted turns and streaming turns are never covered. A viewer may read a summary only if the viewer sees
-// every turn version it was made from; every other viewer gets the turns instead.
+// Reads summaries. A summary covers the committed turns without an audience from position fromPosition to toPosition;
+// turns with an audience, aborted turns and streaming turns are never covered. A viewer may read a summary only if the
+// viewer sees every turn version it was made from; every other viewer gets the turns instead.
 
 import {
   readCurrentSummaries,
@@ -9,6 +9,7 @@ import {
   type SummaryRow,
 } from '../../store/sql/summary/read-summaries.ts'
 import type { Platform } from '../platform.ts'
+import { authorize, isWithinReach, withinReach } from '../authorize.ts'
 import { cursorFormat } from '../cursor.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
 import { kindOf } from '../id.ts'
@@ -21,17 +22,19 @@ const toSummary = ({ windows, newestSeq, turns, ...summary }: SummaryWithWindows
 
 /**
  * Returns the current summaries that cover the oldest turns in the viewer's view, oldest first; a conversation without
- * such summaries has no key. Each committed turn without an audience that the viewer sees, up to the last toPosition, is
- * covered by exactly one of them. Hence the list ends before the first summary of which the viewer sees only a part.
+ * such summaries has no key. Each committed turn without an audience that the viewer sees, up to the last toPosition,
+ * is covered by exactly one of them. Hence the list ends before the first summary that covers both turns that the
+ * viewer sees and turns that the viewer does not see.
  */
 export async function coveringSummaries(
   { db }: Pick<Platform, 'db'>,
   viewer: Viewer,
   conversationIds: readonly string[],
 ): Promise<Map<string, Summary[]>> {
+  authorize(viewer, 'coveringSummaries')
   const covering = new Map<string, Summary[]>()
   const ended = new Set<string>()
-  for (const row of await readCurrentSummaries(db, viewer, conversationIds)) {
+  for (const row of await readCurrentSummaries(db, viewer, withinReach(viewer, conversationIds))) {
     const conversationId = row.conversationId
     if (ended.has(conversationId) || seesNoneOf(row, row)) continue
     if (!seesAllOf(row, row)) ended.add(conversationId)
@@ -69,6 +72,7 @@ export async function getCoveringSummaries(
   viewer: Viewer,
   conversationId: string,
 ): Promise<Summary[]> {
+  authorize(viewer, 'getCoveringSummaries')
   return (await coveringSummaries(deps, viewer, [conversationId])).get(conversationId) ?? []
 }
 
@@ -81,10 +85,12 @@ export async function getSummaries(
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Summary>> {
+  authorize(viewer, 'getSummaries')
   const rows = await readSummaries(
     db,
     viewer,
     ids.filter((each) => kindOf(each) === 'summary'),
   )
-  return new Map(rows.filter((row) => seesAllOf(row, row)).map((row) => [row.id, toSummary(row)]))
+  const seen = rows.filter((row) => seesAllOf(row, row) && isWithinReach(viewer, row.conversationId))
+  return new Map(seen.map((row) => [row.id, toSummary(row)]))
 }
