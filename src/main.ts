@@ -7,6 +7,7 @@ import { createDeps, DatabaseUnreachable, DataDirInUse, MigrationError } from '.
 import { startBackground } from './domain/background/start-background.ts'
 import { createLog, maskCredentials } from './log.ts'
 import { CallFailed } from './providers/ports/call-failed.ts'
+import { FirstKeyError, writeFirstKey } from './server/auth/first-key.ts'
 
 /** Time after SHUTDOWN_SECONDS at which the process exits even if something still runs, ms. */
 const FORCED_EXIT_MS = 2_000
@@ -18,6 +19,12 @@ async function run(config: Config): Promise<void> {
     createDeps(config, log),
     import('./server/http.ts'),
   ])
+  if (config.firstKeyFile) {
+    await writeFirstKey(deps, config.firstKeyFile).catch(async (error: Error) => {
+      await close()
+      throw error
+    })
+  }
   const server = createServer(deps, config, health)
   let stopBackground = async () => {}
 
@@ -51,13 +58,15 @@ async function run(config: Config): Promise<void> {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   log.info(health.durability)
   if (!config.redisUrl) log.info('REDIS_URL is not set: only this process can serve these conversations.')
-  log.warn('There is no authentication: every client that reaches this address can read and write as any actor.')
+  if (!config.authentication.isRequired) {
+    log.warn('There is no authentication: every client that reaches this address can read and write as any actor.')
+  }
   stopBackground = startBackground(deps)
   log.info({ url: `http://${host}:${port}/graphql` }, `ready on http://${host}:${port}/graphql`)
 }
 
 /** Errors that the operator can fix. Their message says how, so their stack is not printed. */
-const OPERATOR_ERRORS = [ConfigError, DatabaseUnreachable, DataDirInUse, MigrationError, CallFailed]
+const OPERATOR_ERRORS = [ConfigError, DatabaseUnreachable, DataDirInUse, MigrationError, CallFailed, FirstKeyError]
 
 /** Returns the text to print when the process cannot start. */
 function textOf(error: Error & { syscall?: string }): string {

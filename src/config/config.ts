@@ -3,6 +3,7 @@
 
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { authenticationOf, authenticationProblems, authenticationVariables } from './authentication.ts'
 import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
 import { operationLimitsOf, operationVariables } from './operation-limits.ts'
 import { directory, flag, isLoopback, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
@@ -28,7 +29,7 @@ const environment = z.object({
     .string()
     .refine((text) => isIP(text) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text), 'must be an IP address or a host name')
     .prefault('127.0.0.1')
-    .describe('Address to listen on. Addresses other than loopback require `ALLOW_UNAUTHENTICATED=1`.'),
+    .describe('Address to listen on. Addresses other than loopback require `AUTH_MODE`, or `ALLOW_UNAUTHENTICATED=1`.'),
   DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
   DATABASE_URL: url('postgres', 'postgresql').describe('URL of Postgres. Unset: the embedded database.'),
   DATABASE_POOL_SIZE: whole(6, 200, 10).describe(
@@ -55,18 +56,20 @@ const environment = z.object({
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent')
     .prefault('info')
     .describe('Minimum severity of log messages.'),
+  ...authenticationVariables,
   ALLOW_UNAUTHENTICATED: flag('false').describe(
-    'Whether the server may listen on addresses other than loopback, although it does not authenticate clients.',
+    'Whether a server that does not authenticate clients may listen on addresses other than loopback.',
   ),
   ALLOWED_ORIGINS: origins.describe(
     'Further web origins whose pages may call the server, separated by commas. Unset: only its own origin, if its name '
       + 'is `localhost`, `HOST` or an IP address.',
   ),
   CONVERSATION_VISIBILITY: oneOf('OPEN', 'MEMBERS')
-    .prefault('OPEN')
+    .optional()
     .describe(
       'Visibility of conversations that are created without `visibility`: `OPEN` (seen by every actor of the tenant) '
-        + 'or `MEMBERS` (seen only by present and former participants).',
+        + 'or `MEMBERS` (seen only by present and former participants). Unset: `OPEN` if `AUTH_MODE` is `none`, '
+        + 'otherwise `MEMBERS`.',
     ),
   MAX_TURN_BYTES: whole(1, 64 * MiB, 262144).describe('Maximum content of one turn, in bytes of UTF-8.'),
   MAX_BATCH_TURNS: whole(1, 10000, 1000).describe('Maximum number of turns appended by one call.'),
@@ -111,13 +114,21 @@ const unlessInvalid =
   ({ issues }: { issues: { path?: PropertyKey[] }[] }) =>
     !issues.some(({ path }) => names.includes(String(path?.[0])))
 
-const checked = environment.refine(({ HOST, ALLOW_UNAUTHENTICATED }) => isLoopback(HOST) || ALLOW_UNAUTHENTICATED, {
-  path: ['HOST'],
-  error: 'listening on a network without authentication requires ALLOW_UNAUTHENTICATED=1',
-  when: unlessInvalid('HOST', 'ALLOW_UNAUTHENTICATED'),
-})
+const checked = environment.refine(
+  ({ HOST, AUTH_MODE, ALLOW_UNAUTHENTICATED }) => isLoopback(HOST) || AUTH_MODE !== 'none' || ALLOW_UNAUTHENTICATED,
+  {
+    path: ['HOST'],
+    error: 'listening on a network requires AUTH_MODE, or ALLOW_UNAUTHENTICATED=1 to do without authentication',
+    when: unlessInvalid('HOST', 'AUTH_MODE', 'ALLOW_UNAUTHENTICATED'),
+  },
+)
 
-const schema = providerChecks
+const authenticationCheck = {
+  variables: ['AUTH_MODE', 'JWT_SECRET', 'JWKS_URL', 'JWT_ISSUER'],
+  problems: authenticationProblems,
+}
+
+const schema = [...providerChecks, authenticationCheck]
   .reduce(
     (checks, { variables, problems }) =>
       checks.superRefine(
@@ -139,9 +150,11 @@ const schema = providerChecks
     redactFacts: env.REDACT_FACTS,
     automatic: automaticOf(env),
     logLevel: env.LOG_LEVEL,
+    authentication: authenticationOf(env),
+    firstKeyFile: env.FIRST_KEY_FILE,
     allowUnauthenticated: env.ALLOW_UNAUTHENTICATED,
     allowedOrigins: env.ALLOWED_ORIGINS,
-    conversationVisibility: env.CONVERSATION_VISIBILITY,
+    conversationVisibility: env.CONVERSATION_VISIBILITY ?? (env.AUTH_MODE === 'none' ? 'OPEN' : 'MEMBERS'),
     databasePoolSize: env.DATABASE_POOL_SIZE,
     readTimeoutMs: env.READ_TIMEOUT_SECONDS * 1000,
     limits: {
@@ -202,7 +215,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     })
     throw new ConfigError([...new Set([...secrets.problems.values(), ...problems])])
   }
-  const { limits, allowedOrigins, embedder, summarizer, extractor, automatic } = data
-  for (const part of [limits, allowedOrigins, embedder, summarizer, extractor, automatic]) Object.freeze(part)
+  const { limits, allowedOrigins, authentication, embedder, summarizer, extractor, automatic } = data
+  const parts = [limits, allowedOrigins, authentication, embedder, summarizer, extractor, automatic]
+  for (const part of parts) Object.freeze(part)
   return Object.freeze(data)
 }

@@ -178,6 +178,11 @@ const RULES = {
   recall: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
   buildContext: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
   // Operation of the server
+  createApiKey: { right: 'operate', limited: 'NONE' },
+  getApiKeys: { right: 'operate', limited: 'NONE' },
+  getApiKey: { right: 'operate', limited: 'NONE' },
+  rotateApiKey: { right: 'operate', limited: 'NONE' },
+  revokeApiKey: { right: 'operate', limited: 'NONE' },
   getJobs: { right: 'operate', limited: 'NONE' },
   getJob: { right: 'operate', limited: 'NONE' },
   auditMemory: { right: 'operate', limited: 'NONE' },

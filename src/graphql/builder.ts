@@ -4,6 +4,7 @@
 
 import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
+import type { ApiKey } from '../domain/api-key/api-key.ts'
 import type { Conversation } from '../domain/conversation.ts'
 import type { ErasureReceipt } from '../domain/erasure/delete-conversation.ts'
 import type { InboxEvent } from '../domain/event/inbox.ts'
@@ -22,6 +23,7 @@ export const builder = new SchemaBuilder<{
   Context: RequestContext
   DefaultFieldNullability: false
   Objects: {
+    ApiKey: ApiKey
     Conversation: Conversation
     EmbeddingProgress: EmbeddingProgress
     ErasureReceipt: ErasureReceipt

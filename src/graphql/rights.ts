@@ -5,6 +5,7 @@ import { describeRule, VERBS, type Verb } from '../domain/rights.ts'
 
 /** The verbs of root fields whose name is not that of their verb. */
 const OTHER_NAMES: Readonly<Record<string, Verb>> = {
+  apiKeys: 'getApiKeys',
   conversation: 'getConversations',
   conversations: 'getConversationPage',
   conversationEvents: 'readEventsOf',

@@ -1,5 +1,6 @@
 // Imports every file that defines types, then builds the schema. None of those files imports this file.
 
+import './api-key.ts'
 import './append.ts'
 import './audit.ts'
 import './content.ts'

@@ -13,6 +13,8 @@ export type Refusal = {
   retryAfter?: number
   /** Accepted methods, for status 405. */
   allow?: string
+  /** The header WWW-Authenticate, for status 401. */
+  challenge?: string
   /** The problems of an invalid name. */
   issues?: InputIssue[]
 }
@@ -26,7 +28,7 @@ export const UNKNOWN_PATH: Refusal = {
 export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
 
 /** Returns the body, and headers that close the connection, because the request's body may be unread. */
-function responseOf({ code, message, retryAfter, allow, issues }: Refusal) {
+function responseOf({ code, message, retryAfter, allow, challenge, issues }: Refusal) {
   const body = JSON.stringify({ errors: [{ message, extensions: { code, issues } }] })
   const headers = {
     'content-type': 'application/json; charset=utf-8',
@@ -34,6 +36,7 @@ function responseOf({ code, message, retryAfter, allow, issues }: Refusal) {
     connection: 'close',
     ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
     ...(allow === undefined ? {} : { allow }),
+    ...(challenge === undefined ? {} : { 'www-authenticate': challenge }),
   }
   return { body, headers }
 }

@@ -10,7 +10,7 @@ import type { Viewer } from '../domain/view.ts'
 import { WEBSOCKET } from './frame.ts'
 import { createMessageRate, MESSAGES_PER_SECOND } from './message-rate.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
-import { createProtocol, type Handlers } from './protocol.ts'
+import { closeReason, createProtocol, type Handlers } from './protocol.ts'
 
 /** Interval of pings, and time within which the client must respond to a ping, ms. */
 const PING_INTERVAL_MS = 12_000
@@ -28,7 +28,29 @@ export type Extra = {
   leaveUnconnected(): void
   /** Stops counting the socket for its viewer. Called when the socket is closed. */
   leaveViewer(): void
+  /** Stops watching the socket's token. Called when the socket is closed, and when another token replaces it. */
+  stopWatching(): void
+  /** Closes the socket and ends its operations at once. */
+  close(code: number, reason: string): void
 }
+
+/** The state of a socket whose client has not connected. */
+const createExtra = (
+  deps: Deps,
+  socket: Duplex,
+  outbox: Outbox,
+  leaveUnconnected: () => void,
+  close: Extra['close'],
+): Extra => ({
+  outbox,
+  holder: createPresenceHolder(deps),
+  viewer: null,
+  isGone: () => socket.destroyed,
+  leaveUnconnected,
+  leaveViewer: () => {},
+  stopWatching: () => {},
+  close,
+})
 
 /**
  * Serves a WebSocket until it is closed.
@@ -51,14 +73,11 @@ export function openSocket(
     deps.log.warn({ viewer: extra.viewer, reason }, 'closed a WebSocket')
     client.close(TOO_MANY_REQUESTS, reason)
   }
-  const extra: Extra = {
-    outbox,
-    holder: createPresenceHolder(deps),
-    viewer: null,
-    isGone: () => socket.destroyed,
-    leaveUnconnected,
-    leaveViewer: () => {},
-  }
+  const extra = createExtra(deps, socket, outbox, leaveUnconnected, (code, reason) => {
+    hasFailed = true
+    protocol.closed()
+    client.close(code, closeReason(reason))
+  })
   const isWithinRate = createMessageRate()
 
   /** Stops reading from the client until its outbox is no longer full. */
@@ -112,6 +131,7 @@ export function openSocket(
     stopPinging()
     extra.leaveUnconnected()
     extra.leaveViewer()
+    extra.stopWatching()
     protocol.closed()
     void extra.holder.end()
   })

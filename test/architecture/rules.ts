@@ -81,6 +81,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'conversation-conditions',
     'conversation-visibility',
   ],
+  ['api-key'],
   ['event'],
   ['indexing'],
   ['turn'],
@@ -160,7 +161,7 @@ export function folderCycles(files: readonly SourceFile[]): string[] {
 const PACKAGE_LAYERS: [packages: RegExp, layers: string[]][] = [
   [/^(graphql|graphql-.*|@pothos\/.*|@graphql-yoga\/.*)$/, ['graphql', 'server']],
   [/^dataloader$/, ['graphql']],
-  [/^ws$/, ['server']],
+  [/^(ws|jose)$/, ['server']],
   [/^(pg|pg-boss|pgvector|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
   [/^redis$/, ['bus']],
   [/^gpt-tokenizer$/, ['text']],

@@ -6,6 +6,7 @@ import type { Deps } from '../../src/domain/deps.ts'
 import type { Condition, Relation, Verb } from '../../src/domain/rights.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import * as domain from '../../src/index.ts'
+import { createApiKey, getApiKey, getApiKeys, revokeApiKey, rotateApiKey } from '../../src/domain/api-key/api-key.ts'
 import { getJob } from '../../src/domain/job/job.ts'
 import { getEmbeddingProgress } from '../../src/domain/indexing/embedding-progress.ts'
 import { readInto } from '../../src/domain/event/reader.ts'
@@ -82,6 +83,13 @@ async function newFact(cell: Cell): Promise<string> {
     facts: [fact],
   } = await domain.recordFacts(cell.deps, trustedAs(cell, 'guest'), { conversationId: cell.room.id, facts })
   return fact!.id
+}
+
+/** Creates a key that every credential with the right `operate` may rotate. */
+async function newKey(cell: Cell) {
+  const { actor } = cell.viewer.principal!
+  const input = { name: unique(), actor, rights: ['operate' as const] }
+  return (await createApiKey(cell.deps, trustedAs(cell, actor), input)).apiKey
 }
 
 const factsAbout = (userId: string) => ({
@@ -229,7 +237,7 @@ const PARTICIPANTS: Call[] = [
     async run(cell) {
       const { deps, viewer, room } = cell
       const input = { conversationId: room.id, actor: 'quiet', historyVisibility: 'ALL' as const }
-      await reset(cell, 'quiet', { historyVisibility: 'SINCE_JOINED' })
+      await reset(cell, 'quiet', { historyVisibility: 'SINCE_JOINED', administrator: false })
       return domain.updateParticipant(deps, viewer, input)
     },
   },
@@ -582,6 +590,30 @@ const MEMORY: Call[] = [
   },
 ]
 
+const KEYS: Call[] = [
+  {
+    verb: 'createApiKey',
+    concerns: 'NONE',
+    run: ({ deps, viewer }) => createApiKey(deps, viewer, { name: unique(), actor: viewer.actor, rights: ['operate'] }),
+  },
+  { verb: 'getApiKeys', concerns: 'NONE', run: ({ deps, viewer }) => getApiKeys(deps, viewer, { first: 1 }) },
+  {
+    verb: 'getApiKey',
+    concerns: 'NONE',
+    run: async (cell) => getApiKey(cell.deps, cell.viewer, (await newKey(cell)).id),
+  },
+  {
+    verb: 'rotateApiKey',
+    concerns: 'NONE',
+    run: async (cell) => rotateApiKey(cell.deps, cell.viewer, { id: (await newKey(cell)).id, expectedVersion: 1 }),
+  },
+  {
+    verb: 'revokeApiKey',
+    concerns: 'NONE',
+    run: async (cell) => revokeApiKey(cell.deps, cell.viewer, { id: (await newKey(cell)).id }),
+  },
+]
+
 const SERVER: Call[] = [
   { verb: 'getJobs', concerns: 'NONE', run: ({ deps, viewer }) => domain.getJobs(deps, viewer, {}) },
   {
@@ -602,5 +634,6 @@ export const CALLS: readonly Call[] = [
   ...SUMMARIES,
   ...FACTS,
   ...MEMORY,
+  ...KEYS,
   ...SERVER,
 ]

@@ -85,6 +85,7 @@ describe('the GraphQL schema', () => {
   it('paginates with Relay connections only', () => {
     const connections = types.filter(({ name }) => name.endsWith('Connection')) as GraphQLObjectType[]
     expect(connections.map(({ name }) => name)).toEqual([
+      'ApiKeyConnection',
       'ConversationConnection',
       'FactConnection',
       'FactSourceConnection',

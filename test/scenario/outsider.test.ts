@@ -41,7 +41,7 @@ const FACT = 'subject predicate object confidence superseded: supersededAt'
 function actingAs(query: string, actor: string): string {
   const as = { name: { kind: Syntax.NAME, value: 'as' }, value: { kind: Syntax.STRING, value: actor } } as const
   const named = (field: FieldNode): FieldNode => {
-    if (['embedding', 'node'].includes(field.name.value)) return field
+    if (['apiKeys', 'embedding', 'node'].includes(field.name.value)) return field
     const [input] = field.arguments ?? []
     if (input?.value.kind !== Syntax.OBJECT || input.name.value !== 'input') {
       return { ...field, arguments: [...(field.arguments ?? []), { kind: Syntax.ARGUMENT, ...as }] }
@@ -103,6 +103,7 @@ const cases: Record<string, Case> = {
   ],
   'Query.userProfile': () => '{ userProfile(userId: "ann") { content tokenCount } }',
   'Query.jobs': () => '{ jobs { nodes { name state userId conversation { id } } } }',
+  'Query.apiKeys': () => '{ apiKeys { nodes { name actor } pageInfo { hasNextPage } } }',
   // This field reports the progress of all tenants together, so it has no operation here.
   'Query.embedding': () => [],
   'Mutation.appendTurn': ({ conversation }) => [
@@ -214,6 +215,14 @@ const cases: Record<string, Case> = {
       `userId: "ann"`,
       '... on RefreshUserProfilePayload { userProfile { content tokenCount } }',
     ),
+  // These depend on no conversation.
+  'Mutation.createApiKey': ({ conversation }) => [
+    mutation('createApiKey', `name: "one", actor: "eve", rights: [READ], conversationIds: [${text(conversation)}]`),
+  ],
+  'Mutation.rotateApiKey': ({ conversation }) => [
+    mutation('rotateApiKey', `id: ${text(conversation)}, expectedVersion: 1`),
+  ],
+  'Mutation.revokeApiKey': ({ conversation }) => [mutation('revokeApiKey', `id: ${text(conversation)}`)],
   'Mutation.createConversation': () => [
     mutation(
       'createConversation',
@@ -318,10 +327,11 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     expect(Object.keys(cases).sort()).toEqual(fields.sort())
     expect(Object.keys(schema.getSubscriptionType()!.getFields()).sort()).toEqual(['conversationEvents', 'inbox'])
     // `node` and `nodes` have a case for each type but Job and UserProfile, whose ids an outsider asks with jobs and
-    // userProfile, and Viewer.
+    // userProfile, ApiKey, which belongs to no conversation, and Viewer.
     const node = schema.getType('Node')
     const kinds = isInterfaceType(node) ? schema.getPossibleTypes(node).filter(isObjectType) : []
     expect(kinds.map(({ name }) => name).sort()).toEqual([
+      'ApiKey',
       'Conversation',
       'Fact',
       'Job',

@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createApiKey, revokeApiKey, rotateApiKey } from '../../src/domain/api-key/api-key.ts'
 import { createConversation, updateConversation } from '../../src/domain/conversation.ts'
 import type { Deps } from '../../src/domain/deps.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
@@ -60,7 +61,31 @@ const opened = async ({ deps, ada, conversationId }: Given, text = 'Hello') => {
 const statement = (object: string) => ({ subject: 'ada', predicate: 'lives in', object })
 const about = { userId: 'ada' }
 
+const key = { name: 'robot', actor: 'robot', rights: ['read' as const] }
+const newKey = async ({ deps, ada }: Given) => (await createApiKey(deps, ada, key)).apiKey.id
+
 const ROWS: Record<string, Row> = {
+  createApiKey: {
+    prepare:
+      ({ ada }) =>
+      (deps) =>
+        createApiKey(deps, ada, key),
+    fails: 'CONFLICT',
+  },
+  rotateApiKey: {
+    async prepare(given) {
+      const id = await newKey(given)
+      return (deps) => rotateApiKey(deps, given.ada, { id, expectedVersion: 1 })
+    },
+    fails: 'CONFLICT',
+  },
+  revokeApiKey: {
+    async prepare(given) {
+      const id = await newKey(given)
+      return (deps) => revokeApiKey(deps, given.ada, { id })
+    },
+    same: ({ name, revokedAt }) => ({ name, revokedAt }),
+  },
   createConversation: {
     prepare:
       ({ ada }) =>
@@ -269,7 +294,8 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
   async function stored({ deps: { db, presence }, ada: { tenant }, conversationId }: Given) {
     const inTenant = { conversation: { tenant } }
     const order = { createdAt: 'asc' as const }
-    const [conversations, turns, participants, facts, profiles, summaries, chunks] = await Promise.all([
+    const [keys, conversations, turns, participants, facts, profiles, summaries, chunks] = await Promise.all([
+      db.apiKey.findMany({ where: { tenant } }),
       db.conversation.findMany({ where: { tenant }, orderBy: order }),
       db.turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
       db.participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
@@ -279,6 +305,7 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
       db.chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
     ])
     return {
+      keys: keys.map(({ name, version, revokedAt }) => ({ name, version, isRevoked: revokedAt !== null })),
       conversations: conversations.map(({ key, title, metadata }) => ({ key, title, metadata })),
       turns: turns.map(({ status, text, parts, model, clientId, pinned, supersedes, supersededBy }) => ({
         ...{ status, text, model, clientId, pinned, parts: (parts as unknown[] | null)?.length },

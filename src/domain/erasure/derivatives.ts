@@ -225,6 +225,7 @@ export const DERIVATIVES: readonly Derivative[] = [
 
 /** The other tables, with their contents. A table outside the Postgres schema `public` has its schema in the name. */
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
+  api_key: 'Whom each API key authenticates, what it permits, and hashes of its secrets.',
   embedder: 'Names and dimensions of models.',
   _prisma_migrations: 'The migrations that were applied.',
   'pgboss.job': 'The tenant, and the id of the conversation or user of a job; its last error, which quotes no turn.',
