@@ -1,6 +1,6 @@
-// Checks stock clients and tools against this checkout: installs test/clients, lints the schema, generates and compiles
-// typed programs, runs them on a server, then kills servers under subscribed clients. Prints a table of all checks.
-// With TEST_DATABASE_URL, servers on Postgres are killed as well.
+// Checks stock clients and tools against this checkout: lints the schema, generates and compiles typed programs, runs
+// them on a server, then kills servers under subscribed clients. Prints a table of all checks. test/clients must be
+// installed, as `npm run check:clients` does. With TEST_DATABASE_URL, servers on Postgres are killed as well.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -38,7 +38,7 @@ async function run(
 
 const bin = (name: string) => `${directory}node_modules/.bin/${name}`
 
-/** Runs a tool. Neither an exit code nor a warning is accepted. */
+/** Runs a tool. The check fails if the exit code is not 0 or the tool prints a warning. */
 async function runTool(part: string, check: string, name: string, args: string[], cwd = directory): Promise<void> {
   const { code, lines } = await run(bin(name), args, cwd)
   const passed = code === 0 && !lines.some((line) => /\bwarn/i.test(line))

@@ -59,8 +59,8 @@ function startWriter(server: Server, conversationId: string) {
 }
 
 /**
- * Starts all clients in one process. Returns the seqs that each has received, and the lines that are none. `reached`
- * waits for an entry, and returns whether all clients have received it.
+ * Starts all clients in one process. Returns the seqs that each has received, and all other lines. `reached` waits for
+ * an entry, and returns whether all clients have received it.
  */
 function startClients(server: Server, conversationId: string, directory: string) {
   const child = spawn(`${directory}node_modules/.bin/tsx`, ['kill.ts', conversationId], {

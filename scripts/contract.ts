@@ -7,8 +7,8 @@ import { findBreakingChanges, printSchema, type GraphQLSchema } from 'graphql'
 export const CONTRACT = new URL('../test/scripts/contract.graphql', import.meta.url)
 
 /**
- * Prints the schema. Defines the directive `@oneOf`, which printSchema omits, because some clients' generators know only
- * the directives that the file defines.
+ * Prints the schema. Defines the directive `@oneOf`, which printSchema omits, because some clients' generators know
+ * only the directives that the file defines.
  */
 export const printContract = (schema: GraphQLSchema): string =>
   `"""Exactly one field of the input object must be given, and must not be null."""
@@ -17,7 +17,7 @@ directive @oneOf on INPUT_OBJECT
 ${printSchema(schema)}
 `
 
-/** Returns the text of the changelog's first version, which is the one in the making. */
+/** Returns the text of the changelog's first version, which is not yet released. */
 export const newestVersion = (changelog: string): string => /^## .*?(?=^## |$(?![\s\S]))/ms.exec(changelog)?.[0] ?? ''
 
 /** Returns the schema coordinate of a breaking change: `Type`, `Type.field` or `Enum.VALUE`. */

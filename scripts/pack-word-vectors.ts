@@ -46,7 +46,7 @@ const ENTRY = /"((?:[^"\\]|\\.)+)":\[([-+.\deE,]+)\]/g
 
 /**
  * Returns the most frequent words that src/text/words.ts can yield, by rank; the embedder never looks up other words.
- * Reads the whole source, because it lists integer keys such as "10" first. `total` is the number of words in it.
+ * Reads the whole source, because it lists integer keys such as "10" first. `total` is the number of its words.
  */
 export async function readEntries(source: AsyncIterable<string>): Promise<{ entries: Entry[]; total: number }> {
   const entries: Entry[] = []

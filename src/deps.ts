@@ -13,6 +13,8 @@ import { createRedisRateLimit } from './bus/redis-rate-limit.ts'
 import type { Config } from './config/config.ts'
 import type { Deps } from './domain/deps.ts'
 import type { Health, Platform } from './domain/platform.ts'
+import { createAuditLog } from './domain/audit/audit-log.ts'
+import { integrityKeysOf } from './domain/integrity-key.ts'
 import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
 import { createJournalNotifier } from './domain/journal-notifier.ts'
 import { createKnownActors } from './domain/known-actor.ts'
@@ -45,9 +47,12 @@ import { vectorIndexes } from './store/vector-index.ts'
 export { DatabaseUnreachable } from './store/db.ts'
 export { DataDirInUse } from './store/embedded.ts'
 export { MigrationError } from './store/migrate.ts'
+export { CallFailed } from './providers/ports/call-failed.ts'
 
 export type OpenDeps = {
   deps: Deps
+  /** The pools of connections to the database, for metrics. The embedded database has one pool for all uses. */
+  pools: Record<'writes' | 'reads' | 'appends', Pool>
   /** Health checks for /ready. */
   health: Health
   /**
@@ -87,6 +92,10 @@ export type DepsConfig = Pick<
   dataDir: string | null
   /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
   conversationVisibility?: Config['conversationVisibility']
+  /** Secret of at least 32 characters; see INTEGRITY_KEY. Defaults to none. */
+  integrityKey?: Config['integrityKey']
+  /** Days after which lines of the audit log are deleted, at least 30. Defaults to 400. */
+  auditDays?: Config['auditDays']
   /** Detectors for the redaction of facts, in addition to the built-in ones; used if redactFacts is set. */
   detectors?: readonly CustomDetector[]
 }
@@ -187,6 +196,7 @@ const settingsOf = (config: DepsConfig) => ({
   automatic: config.automatic,
   limits: config.limits,
   conversationVisibility: config.conversationVisibility ?? 'OPEN',
+  auditDays: config.auditDays ?? 400,
   streamLeaseMs: config.streamLeaseMs,
   presenceTtlMs: config.presenceTtlMs,
 })
@@ -227,6 +237,9 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
     cleanup.add(() => jobs.close())
     const { vectors, embedding, factEmbedding, recalledFacts } = createIndexing(config, store, embedder, log, cleanup)
 
+    const integrityKeys = integrityKeysOf(config.integrityKey)
+    const audit = createAuditLog({ db, key: integrityKeys?.audit ?? null, log })
+    cleanup.add(() => audit.close())
     const journalNotifier = createJournalNotifier()
     const platform: Platform = {
       ...settingsOf(config),
@@ -242,6 +255,8 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
       embedder,
       vectors,
       jobs,
+      audit,
+      integrityKeys,
       journalNotifier,
       log,
       notifyWorkers(ranges, users = []) {
@@ -256,6 +271,7 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
     factEmbedding.start()
     return {
       deps,
+      pools: { writes: pool, reads: reads.pool, appends: appendPool },
       close: cleanup.run,
       failed: embedded ? embedded.died : new Promise(() => {}),
       health: {

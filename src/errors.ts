@@ -33,8 +33,8 @@ export class NotFound extends DomainError {
 }
 
 /**
- * A request acts as an actor whom the tenant does not know. It is refused before anything is executed, so the error is a
- * member of no result union.
+ * A request acts as an actor whom the tenant does not know. It is refused before anything is executed, so the error is
+ * not a member of any result union.
  */
 export class UnknownActor extends DomainError {
   readonly code = 'UNKNOWN_ACTOR'
@@ -72,7 +72,10 @@ export class LimitReached extends DomainError {
   }
 }
 
-/** The maximum number of requests of the tenant already waits. Nothing was read or written. May occur in any field. */
+/**
+ * The tenant already has the maximum number of waiting pieces of work of one kind, so the new one was not started. The
+ * error is not a member of any result union, because any field may fail with it, even in the payload of a mutation.
+ */
 export class ServerBusy extends DomainError {
   readonly code = 'SERVER_BUSY'
   constructor(limit: number) {
@@ -80,7 +83,10 @@ export class ServerBusy extends DomainError {
   }
 }
 
-/** A database read exceeded its time limit. Nothing was written. May occur in any field. */
+/**
+ * A database read exceeded its time limit. The error is not a member of any result union, because any field may fail
+ * with it. A mutation whose payload fails with it was executed.
+ */
 export class ReadTimeout extends DomainError {
   readonly code = 'READ_TIMEOUT'
   constructor(limitMs: number) {
@@ -126,8 +132,8 @@ export class ProviderFailed extends DomainError {
 }
 
 /**
- * A service that the server needs, such as Redis, cannot be reached. Its adapter has logged the outage. The error is a
- * member of no result union, because any field may fail with it.
+ * A service that the server needs, such as Redis, cannot be reached. Its adapter has logged the outage. The error is
+ * not a member of any result union, because any field may fail with it.
  */
 export class Unavailable extends DomainError {
   readonly code = 'UNAVAILABLE'

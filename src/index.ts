@@ -3,6 +3,7 @@
 
 export { loadConfig, type Config } from './config/config.ts'
 export {
+  CallFailed,
   createDeps,
   DatabaseUnreachable,
   DataDirInUse,
@@ -21,6 +22,7 @@ export {
   type Conversation,
 } from './domain/conversation.ts'
 export { getConversationPage } from './domain/conversation-page.ts'
+export { getAuditLog, verifyAuditLog, type AuditLine, type AuditVerification } from './domain/audit-page.ts'
 export { deleteConversation, type ErasureReceipt } from './domain/erasure/delete-conversation.ts'
 export { factCursor, getFactPage, getFactPages, getFacts, type Fact } from './domain/fact/fact.ts'
 export { factSourceCursor, getFactSourcePages, type FactSource } from './domain/fact/source.ts'

@@ -2,7 +2,10 @@
 
 import { runStepsYielding } from './yield.ts'
 
-/** Approximate maximum size of a value that is serialised in one step, in UTF-16 units. A step takes about 0.5 ms. */
+/**
+ * Approximate maximum size of a value that is serialised in one step, in UTF-16 units. Such a step takes about 0.5 ms.
+ * A longer string is serialised in one step, too.
+ */
 const STEP_UNITS = 64 * 1024
 /** Approximate size of a number, a boolean or null, in UTF-16 units. */
 const LEAF_UNITS = 8

@@ -18,6 +18,7 @@ import { MAX_TOKEN_LENGTH, REMEMBERED_BYTES } from '../src/server/auth/authentic
 import { ADDRESS_BODY_BYTES, TOTAL_BODY_BYTES } from '../src/server/body-gate.ts'
 import { MAX_CONNECTIONS } from '../src/server/http.ts'
 import { MESSAGE_BURST, MESSAGES_PER_SECOND } from '../src/server/message-rate.ts'
+import { METRICS } from '../src/server/metrics.ts'
 import { TOTAL_WAITING_BYTES } from '../src/server/outbox.ts'
 import { JOURNAL_PAGE_BYTES } from '../src/store/sql/event/read-journal.ts'
 import { innerImports, readSources } from './architecture/source.ts'
@@ -135,6 +136,14 @@ describe('docs/operations.md', () => {
     expect(sizes.get('turns on one page')).toContain(`${PAGE_BYTES / 2 ** 20} MiB`)
     expect(sizes.get('turns on one page')).toContain(`${MIN_SHARE_BYTES / 1024} KiB`)
     expect(sizes.get('turns in one `history`')).toContain(`${HISTORY_BYTES / 2 ** 20} MiB`)
+  })
+
+  it('lists every metric with its meaning', () => {
+    const rows = table(document('docs/operations.md'), '| Metric |').map(([name, ...rest]) => [
+      unquoted(name!),
+      ...rest,
+    ])
+    expect(rows).toEqual(METRICS.map(({ name, type, help }) => [name, type, help]))
   })
 
   it('states the default of every threshold', () => {

@@ -8,8 +8,9 @@ export type Bus = {
    */
   publish(topic: string, message: string): void
   /**
-   * Calls `receive` for each message of the topic. Resolves with a function that unsubscribes, when the subscription is
-   * active; while the broker cannot be reached, resolves immediately and becomes active before `onRestored` calls back.
+   * Calls `receive` for each message of the topic. Resolves with a function that unsubscribes, once the subscription is
+   * active. While the broker cannot be reached, resolves immediately; the subscription then becomes active before
+   * `onRestored` calls back.
    */
   subscribe(topic: string, receive: (message: string) => void): Promise<() => Promise<void>>
   /**

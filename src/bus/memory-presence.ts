@@ -38,7 +38,7 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
       return new Map(conversationIds.map((id) => [id, new Map(unexpired(id).map(stateOf))]))
     },
     async takeExpired(limit) {
-      // Reads every mark, because one process has a few thousand at most.
+      // Reads every mark, because one process usually has at most a few thousand.
       const marks = [...conversations.values()].flatMap((conversation) => [...conversation.values()])
       const taken = marks
         .filter(isExpired)

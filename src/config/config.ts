@@ -1,13 +1,13 @@
 // The settings of the process, parsed from the environment by one schema into a frozen Config. Only files in src/config
 // read process.env.
 
-import { isIP } from 'node:net'
 import { z } from 'zod'
 import { authenticationOf, authenticationProblems, authenticationVariables } from './authentication.ts'
 import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
 import { operationLimitsOf, operationVariables } from './operation-limits.ts'
-import { directory, flag, isLoopback, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
+import { directory, flag, host, isLoopback, number, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
+import { retentionOf, retentionVariables } from './retention.ts'
 import { fileVariable, isSecret, readSecretFiles } from './secret-files.ts'
 
 /** Thrown if variables are invalid; lists all of them. */
@@ -25,11 +25,15 @@ const MiB = 1024 * 1024
 
 const environment = z.object({
   PORT: whole(0, 65535, 4000).describe('TCP port; 0 selects a free one.'),
-  HOST: z
-    .string()
-    .refine((text) => isIP(text) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text), 'must be an IP address or a host name')
+  HOST: host
     .prefault('127.0.0.1')
     .describe('Address to listen on. Addresses other than loopback require `AUTH_MODE`, or `ALLOW_UNAUTHENTICATED=1`.'),
+  METRICS_PORT: number(0, 65535)
+    .optional()
+    .describe('TCP port of `GET /metrics`, for Prometheus; 0 selects a free one. Unset: there are no metrics.'),
+  METRICS_HOST: host
+    .prefault('127.0.0.1')
+    .describe('Address of `/metrics`. There is no authentication: only the collector should reach it.'),
   DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
   DATABASE_URL: url('postgres', 'postgresql').describe('URL of Postgres. Unset: the embedded database.'),
   DATABASE_POOL_SIZE: whole(6, 200, 10).describe(
@@ -92,6 +96,7 @@ const environment = z.object({
     'Seconds without a delta or heartbeat after which a streaming turn is aborted.',
   ),
   PRESENCE_TTL_SECONDS: whole(1, 3600, 60).describe('Seconds after which presence expires unless it is renewed.'),
+  ...retentionVariables,
   GRAPHIQL: optionalFlag.describe(
     'Whether to serve GraphiQL at `/graphql`. Unset: only if `HOST` is a loopback address.',
   ),
@@ -142,6 +147,8 @@ const schema = [...providerChecks, authenticationCheck]
   .transform((env) => ({
     port: env.PORT,
     host: env.HOST,
+    metricsPort: env.METRICS_PORT,
+    metricsHost: env.METRICS_HOST,
     dataDir: env.DATA_DIR,
     databaseUrl: env.DATABASE_URL,
     redisUrl: env.REDIS_URL,
@@ -173,6 +180,7 @@ const schema = [...providerChecks, authenticationCheck]
     graphiql: env.GRAPHIQL ?? isLoopback(env.HOST),
     streamLeaseMs: env.STREAM_LEASE_SECONDS * 1000,
     presenceTtlMs: env.PRESENCE_TTL_SECONDS * 1000,
+    ...retentionOf(env),
     queryPlans: env.QUERY_PLANS,
     fastPost: env.FAST_POST,
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,

@@ -178,15 +178,17 @@ const RULES = {
   recall: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
   buildContext: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
   // Operation of the server
-  createApiKey: { right: 'operate', limited: 'NONE' },
-  getApiKeys: { right: 'operate', limited: 'NONE' },
-  getApiKey: { right: 'operate', limited: 'NONE' },
-  rotateApiKey: { right: 'operate', limited: 'NONE' },
-  revokeApiKey: { right: 'operate', limited: 'NONE' },
   getJobs: { right: 'operate', limited: 'NONE' },
   getJob: { right: 'operate', limited: 'NONE' },
   auditMemory: { right: 'operate', limited: 'NONE' },
   getEmbeddingProgress: { right: 'operate', limited: 'NONE' },
+  getApiKeys: { right: 'operate', limited: 'NONE' },
+  getApiKey: { right: 'operate', limited: 'NONE' },
+  createApiKey: { right: 'operate', limited: 'NONE' },
+  rotateApiKey: { right: 'operate', limited: 'NONE' },
+  revokeApiKey: { right: 'operate', limited: 'NONE' },
+  getAuditLog: { right: 'operate', limited: 'NONE' },
+  verifyAuditLog: { right: 'operate', limited: 'NONE' },
 } as const satisfies Record<string, VerbRule>
 export type Verb = keyof typeof RULES
 

@@ -5,6 +5,7 @@
 import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
 import type { ApiKey } from '../domain/api-key/api-key.ts'
+import type { AuditLine } from '../domain/audit-page.ts'
 import type { Conversation } from '../domain/conversation.ts'
 import type { ErasureReceipt } from '../domain/erasure/delete-conversation.ts'
 import type { InboxEvent } from '../domain/event/inbox.ts'
@@ -17,6 +18,8 @@ import type { UserProfile } from '../domain/profile/profile.ts'
 import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
+import type { DomainError } from '../errors.ts'
+import { refused } from '../counters.ts'
 import type { RequestContext } from './request.ts'
 
 export const builder = new SchemaBuilder<{
@@ -24,6 +27,7 @@ export const builder = new SchemaBuilder<{
   DefaultFieldNullability: false
   Objects: {
     ApiKey: ApiKey
+    AuditLine: AuditLine
     Conversation: Conversation
     EmbeddingProgress: EmbeddingProgress
     ErasureReceipt: ErasureReceipt
@@ -49,7 +53,7 @@ export const builder = new SchemaBuilder<{
   plugins: [ErrorsPlugin],
   // Every null has a documented meaning, so each nullable field is declared explicitly.
   defaultFieldNullability: false,
-  errors: { directResult: true },
+  errors: { directResult: true, onResolvedError: (error) => refused((error as DomainError).code) },
 })
 
 type SchemaTypes = (typeof builder)['$inferSchemaTypes']

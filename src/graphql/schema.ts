@@ -3,6 +3,7 @@
 import './api-key.ts'
 import './append.ts'
 import './audit.ts'
+import './audit-log.ts'
 import './content.ts'
 import './context.ts'
 import './conversation.ts'
@@ -34,7 +35,7 @@ import './version.ts'
 import './update-participant.ts'
 import './viewer.ts'
 import { builder } from './builder.ts'
-import { describeRights } from './rights.ts'
+import { withRights } from './rights.ts'
 
 /** The schema, with types and fields sorted by name, as in schema.graphql. */
-export const schema = describeRights(builder.toSchema({ sortSchema: true }))
+export const schema = withRights(builder.toSchema({ sortSchema: true }))

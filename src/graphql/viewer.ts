@@ -5,6 +5,7 @@ import { derivedId } from '../domain/derived-id.ts'
 import { asArg } from './as.ts'
 import { builder } from './builder.ts'
 import { Node } from './node.ts'
+import { ParticipantKindEnum } from './participant.ts'
 import { RightEnum } from './right.ts'
 import { SHAREABLE } from './sharing.ts'
 
@@ -25,6 +26,24 @@ builder.objectType('Viewer', {
       type: [RightEnum],
       description: 'Rights of the credential that sent the operation. All rights if the server does not authenticate.',
       resolve: ({ principal }) => RIGHTS.filter((right) => principal?.rights.has(right) ?? true),
+    }),
+    kind: t.field({
+      type: ParticipantKindEnum,
+      nullable: true,
+      description: 'Kind of the actor that the credential authenticates. Null if the server does not authenticate.',
+      resolve: ({ principal }) => principal?.kind,
+    }),
+    conversationIds: t.idList({
+      nullable: true,
+      description: 'Ids of the only conversations that the credential gives access to. Null for all of the tenant.',
+      resolve: ({ principal }) => principal?.conversations && [...principal.conversations],
+    }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Time from which the credential is refused. Null if it does not expire, or if the server does not authenticate.',
+      resolve: ({ principal }) => principal?.expiresAt,
     }),
   }),
 })

@@ -1,6 +1,6 @@
 // Limits the request bodies that are in memory: the size of each, the sum of all, the share of one client address, and
-// the time in which a body must arrive. A body counts, by its Content-Length, from the request's headers until the
-// response is closed; for an event stream, until the body has arrived.
+// the time within which a body must arrive. A body counts with its Content-Length, from the arrival of the headers
+// until the response is closed; if the client accepts an event stream, until the body has arrived.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { refuse, type Refusal } from './refuse.ts'
@@ -9,7 +9,7 @@ import { refuse, type Refusal } from './refuse.ts'
 export const TOTAL_BODY_BYTES = 64 * 1024 * 1024
 /** Maximum number of bytes of the bodies from one client address. */
 export const ADDRESS_BODY_BYTES = TOTAL_BODY_BYTES / 2
-/** Header that declares a batch of turns, for which the larger limit applies. */
+/** Header that declares a batch of turns or facts, for which the larger limit applies (batch-body.ts). */
 export const BATCH_HEADER = 'x-batch'
 /** Interval of the checks for late bodies, in ms. */
 const CHECK_MS = 500

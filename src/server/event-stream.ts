@@ -4,6 +4,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GraphQLError, OperationTypeNode, type ExecutionResult } from 'graphql'
+import { counters } from '../counters.ts'
 import type { ConversationEvent } from '../domain/event/event.ts'
 import type { Identity } from './auth/authenticator.ts'
 import { refusalOfStream, resultWithoutHttp, withoutHttp, type StreamRefusal } from './failures.ts'
@@ -182,7 +183,11 @@ export function createEventStreams(services: OperationServices): EventStreams {
     startStream(response)
     if (isClosing) return void interrupt(response)
     open.add(response)
-    response.once('close', () => open.delete(response))
+    counters.eventStreams += 1
+    response.once('close', () => {
+      open.delete(response)
+      counters.eventStreams -= 1
+    })
   }
 
   return {

@@ -1,7 +1,7 @@
 // Sets the code of each failure of a request and, over HTTP, the status: 4xx for mistakes of the client. The exception
-// is an invalid document from a client that accepts only application/json: the GraphQL over HTTP specification asks for
-// 200. An event stream is refused before it starts if the request is malformed or exceeds a limit; any other failure is
-// an event in the stream (event-stream.ts).
+// is an invalid document from a client that accepts only application/json: the GraphQL over HTTP specification requires
+// 200. An event stream is refused before it starts if the request is malformed, exceeds a limit or names an actor whom
+// the tenant does not know; any other failure is an event in the stream (event-stream.ts).
 
 import { getOperationAST, GraphQLError, Kind, type DocumentNode, type ExecutionResult } from 'graphql'
 import { isAsyncIterable, type GraphQLParams, type Plugin } from 'graphql-yoga'
@@ -52,7 +52,7 @@ export function withoutHttp(error: GraphQLError): GraphQLError {
 export const resultWithoutHttp = ({ errors, ...rest }: ExecutionResult): ExecutionResult =>
   errors ? { ...rest, errors: errors.map(withoutHttp) } : rest
 
-/** Returns the status and headers with which the error refuses an event stream; null if it is an event in the stream. */
+/** Returns the status and headers with which the error refuses an event stream; null if it becomes an event instead. */
 export function refusalOfStream(error: GraphQLError): StreamRefusal | null {
   if (!BEFORE_STREAM.has(codeOf(error))) return null
   const { status = STATUS[codeOf(error)] ?? 400, headers = {} } = httpOf(error) ?? {}

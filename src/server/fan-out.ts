@@ -1,6 +1,6 @@
 // Renders an event (executes the document and serialises the result) once for many readers: readers with the same
-// document, the same variables (except `afterSeq`, `types` and `as`) and the same view class get the same bytes. A document that
-// selects a field that is not shareable is rendered once for each actor.
+// document, the same variables (except those for `afterSeq`, `types` and `as`) and the same view class get the same
+// bytes. A document that selects a field that is not shareable is rendered once for each actor.
 
 import { createHash } from 'node:crypto'
 import {

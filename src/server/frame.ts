@@ -1,9 +1,9 @@
-// How the messages of an outbox are framed: as WebSocket frames, or as events of an event stream. The frame is written
-// around the payload, because many clients share the payload.
+// Frames the messages of an outbox as WebSocket frames, or as events of an event stream. The frame is written around
+// the payload, because many clients share the payload.
 
-/** A message is a header, the content, and at the end of the content the same closing bytes for every message. */
+/** A message is a header and its content. The content ends with closing bytes, which are the same for every message. */
 export type Framing = {
-  /** Returns the size in bytes of the header for `contentBytes`, closing included. */
+  /** Returns the size in bytes of the header of a content of `contentBytes` bytes, which include the closing bytes. */
   headerSize(contentBytes: number): number
   /** Writes the header at `offset`; returns the offset of the content. */
   writeHeader(into: Buffer, offset: number, contentBytes: number): number
@@ -13,8 +13,8 @@ export type Framing = {
 const FINAL_TEXT = 0x81
 
 /**
- * Frames sent by a server: each is one unmasked, uncompressed text message (RFC 6455 §5.2). The content is a JSON object
- * whose last property is the payload.
+ * Frames sent by a server: each is one unmasked, uncompressed text message (RFC 6455 §5.2). The content is a JSON
+ * object whose last property is the payload.
  */
 export const WEBSOCKET: Framing = {
   headerSize: (contentBytes) => (contentBytes < 126 ? 2 : contentBytes < 65_536 ? 4 : 10),
@@ -36,7 +36,7 @@ export const WEBSOCKET: Framing = {
   closing: Buffer.from('}'),
 }
 
-/** Events of an event stream (HTML §9.2.5). The payload is JSON, which has no line break, so it is one line of data. */
+/** Events of an event stream (HTML §9.2.5). The payload is JSON without line breaks, so it is one line of data. */
 export const EVENT_STREAM: Framing = {
   headerSize: () => 0,
   writeHeader: (_, offset) => offset,

@@ -58,10 +58,10 @@ const SIMPLE_TYPES = /^\s*(application\/x-www-form-urlencoded|multipart\/form-da
 const PREFLIGHTED = [ACTOR, TENANT, 'apollo-require-preflight']
 
 /**
- * Returns the refusal of a request that a page of another origin could have sent without a preflight, or null. A request
- * with an Origin has been accepted by `rejectionOf`. Browsers set Sec-Fetch-Site and Origin; a page cannot.
- * The header Authorization is accepted only with a bearer token, because browsers send other credentials, such as a
- * stored password, automatically.
+ * Returns the refusal of a request that a page of another origin could have sent without a preflight, or null. A
+ * request with an Origin has been accepted by `rejectionOf`. Browsers set Sec-Fetch-Site and Origin; a page cannot. The
+ * header Authorization is accepted only with a bearer token, because browsers send other credentials, such as a stored
+ * password, automatically.
  */
 export function forgeryRefusal(headers: IncomingHttpHeaders): Refusal | null {
   const type = headers['content-type']

@@ -25,6 +25,8 @@ import { attachWebSockets } from './ws.ts'
 import { createYogaServer, maskWith } from './yoga.ts'
 
 export type Server = {
+  /** Memory that the server uses for the bodies of requests, and for parsed documents, in bytes. */
+  usage(): { bodies: number; documents: number }
   /** Starts listening and resolves with the port. Rejects if the port is in use. */
   listen(): Promise<number>
   /**
@@ -181,6 +183,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   })
 
   return {
+    usage: () => ({ bodies: bodies.used, documents: documents.calculatedSize }),
     listen: () =>
       new Promise((resolve, reject) => {
         http.once('error', reject)

@@ -19,7 +19,7 @@ export type Outbox = {
   add(prefix: Buffer, payload: Payload): void
   /** Writes the ready frames immediately. */
   flush(): void
-  /** Resolves when every added frame has been written, or the socket is closed. */
+  /** Resolves when every added frame has been written to the socket, or the socket is closed. */
   emptied(): Promise<void>
   /** Number of bytes that wait in the outbox and the socket together. */
   readonly waiting: number
@@ -52,7 +52,8 @@ const MAX_OVERFLOW_BYTES = 32 * 1024 * 1024
 
 /**
  * Returns the number of waiting bytes above which the socket is closed instead of sending an answer, if `total` bytes
- * wait for all sockets.
+ * wait for all sockets: half of the unused part of TOTAL_WAITING_BYTES, at least 4 × MIN_WAITING_BYTES and at most
+ * MAX_OVERFLOW_BYTES.
  */
 export const overflowAt = (total: number): number =>
   Math.min(MAX_OVERFLOW_BYTES, Math.max(4 * MIN_WAITING_BYTES, (TOTAL_WAITING_BYTES - total) / 2))

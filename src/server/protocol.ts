@@ -27,7 +27,7 @@ export function closeReason(text: string): string {
 
 export type Operation = {
   readonly id: string
-  /** False once the last message was sent, the client has completed the operation, or the socket is closed. */
+  /** False once the last message is sent, the client has completed the operation, or the socket is closed. */
   isLive: boolean
 }
 

@@ -2,6 +2,7 @@
 
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { refused } from '../counters.ts'
 import type { InputIssue } from '../errors.ts'
 
 export type Refusal = {
@@ -15,7 +16,7 @@ export type Refusal = {
   allow?: string
   /** The header WWW-Authenticate, for status 401. */
   challenge?: string
-  /** The problems of an invalid name. */
+  /** The problems of an invalid name of a tenant or an actor. */
   issues?: InputIssue[]
 }
 
@@ -27,8 +28,9 @@ export const UNKNOWN_PATH: Refusal = {
 /** A refusal after which the client may try again. The caller adds the message. */
 export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
 
-/** Returns the body, and headers that close the connection, because the request's body may be unread. */
+/** Counts the refusal. Returns the body, and headers that close the connection, because the request's body may be unread. */
 function responseOf({ code, message, retryAfter, allow, challenge, issues }: Refusal) {
+  refused(code)
   const body = JSON.stringify({ errors: [{ message, extensions: { code, issues } }] })
   const headers = {
     'content-type': 'application/json; charset=utf-8',

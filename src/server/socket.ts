@@ -4,6 +4,7 @@
 import type { Duplex } from 'node:stream'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws'
 import type { WebSocket } from 'ws'
+import { counters, refused } from '../counters.ts'
 import type { Deps } from '../domain/deps.ts'
 import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
@@ -66,12 +67,17 @@ export function openSocket(
 ): void {
   const outbox = createOutbox(socket, WEBSOCKET)
   let hasFailed = false
+  counters.webSockets += 1
+  function closeWith(code: number, reason: string): void {
+    refused(`WS_${code}`)
+    client.close(code, reason)
+  }
   /** Closes the socket and logs the reason. Further calls do nothing. */
   function refuse(reason: string): void {
     if (hasFailed) return
     hasFailed = true
     deps.log.warn({ viewer: extra.viewer, reason }, 'closed a WebSocket')
-    client.close(TOO_MANY_REQUESTS, reason)
+    closeWith(TOO_MANY_REQUESTS, reason)
   }
   const extra = createExtra(deps, socket, outbox, leaveUnconnected, (code, reason) => {
     hasFailed = true
@@ -104,13 +110,13 @@ export function openSocket(
           pauseWhileBlocked()
         })
       },
-      close: (code, reason) => client.close(code, reason),
+      close: closeWith,
     },
     handlersOf(extra),
   )
   if (client.protocol !== GRAPHQL_TRANSPORT_WS_PROTOCOL) {
     hasFailed = true
-    client.close(CloseCode.SubprotocolNotAcceptable, `Use the subprotocol ${GRAPHQL_TRANSPORT_WS_PROTOCOL}.`)
+    closeWith(CloseCode.SubprotocolNotAcceptable, `Use the subprotocol ${GRAPHQL_TRANSPORT_WS_PROTOCOL}.`)
   }
   client.on('message', (data) => {
     if (hasFailed) return
@@ -121,13 +127,14 @@ export function openSocket(
       if (hasFailed) return
       hasFailed = true
       deps.log.error({ err: error }, 'handling a WebSocket message failed')
-      client.close(CloseCode.InternalServerError, 'Internal server error')
+      closeWith(CloseCode.InternalServerError, 'Internal server error')
     })
   })
   const stopPinging = keepAlive(client)
   // After an invalid or too large frame, ws closes the socket with the right code.
   client.on('error', (error) => deps.log.debug({ err: error }, 'a WebSocket failed'))
   client.once('close', () => {
+    counters.webSockets -= 1
     stopPinging()
     extra.leaveUnconnected()
     extra.leaveViewer()

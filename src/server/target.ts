@@ -1,4 +1,5 @@
-// The target of an HTTP request in its four forms (RFC 9112 §3.2), as a path that the server routes by.
+// Reads the target of an HTTP request (RFC 9112 §3.2) as a path by which the server routes the request. Of the four
+// forms of targets, accepts the origin form, the absolute form and `*`.
 
 export type Target = {
   /** The path without the query; '*' for a request about the whole server. */

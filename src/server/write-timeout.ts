@@ -1,5 +1,5 @@
-// Closes connections whose client accepts no data: it has not read for the time limit, although data waits for it. This
-// covers responses, Server-Sent Events and WebSockets.
+// Closes connections whose client has accepted no data for the time limit, although data waits for it. This covers
+// responses, event streams and WebSockets.
 
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'

@@ -1,5 +1,6 @@
 // The detectors of redact.ts: e-mail addresses, payment cards, bank accounts, phone numbers, IP addresses, credentials.
-// Each scans the text once. No pattern has an unbounded repetition that could be retried from another position.
+// Each scans the text once per pattern. No pattern has an unbounded repetition that could be retried from another
+// position.
 
 import { isIP } from 'node:net'
 
@@ -110,7 +111,7 @@ export function* phones(text: string): Generator<Finding> {
   }
 }
 
-/** Prefixes of well-known API keys, and the characters after them. */
+/** Well-known API keys, recognised by their prefixes, and JSON Web Tokens. */
 const KEYS = new RegExp(
   `(?<![\\p{L}\\p{N}_-])(?:${[
     'sk-(?:proj-|ant-|or-|svcacct-)?[\\w-]{16,200}',
@@ -144,9 +145,12 @@ const NAMED = new RegExp(
     + '([^\\s"\'`,;]{4,256})',
   'gdi',
 )
-/** A run of characters that is a credential if its entropy is at least RANDOM_BITS. */
+/** A run of characters that may be a credential. `credentials` checks its character classes and its entropy. */
 const TOKEN = /(?<![\w+/.-])[\w+/-]{24,128}={0,2}(?![\w+/=-])/g
-/** Shannon entropy in bits per character. Random base64 of 24 characters has at least 4.1; joined words have less. */
+/**
+ * Minimum Shannon entropy of a credential, in bits per character. About 99 % of random base64 texts of 24 characters
+ * reach it; joined words have less.
+ */
 const RANDOM_BITS = 3.9
 
 function entropy(text: string): number {

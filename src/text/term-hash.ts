@@ -10,7 +10,10 @@ export function hashTerm(term: string): number {
   return hash | 0
 }
 
-/** The salt of the terms in an owner's conversations, so that one index can be searched for a single owner. */
+/**
+ * Returns the salt of the terms in an owner's conversations, so that one index can be searched for a single owner. With
+ * the owner '', returns the salt of the terms of the tenant's facts.
+ */
 export const saltOf = (tenant: string, owner: string): number => hashTerm(`${tenant}\0${owner}`)
 
 /** Salts hashed terms for storage. Salting them again restores them. Same result as the SQL function `salted`. */

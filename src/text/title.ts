@@ -1,5 +1,6 @@
-// Makes a title from the first turns of a conversation, by rules for English: it selects the sentence with the most words
-// of the topic, and removes from it what a title does not need. Other languages get a sentence as it is. Pure.
+// Makes a title from the first turns of a conversation, by rules for English: selects an early sentence with words that
+// many sentences contain, and removes introductions, pronouns and subordinate clauses from it. In other languages, the
+// title is usually a whole sentence. Pure.
 
 import { sentencesOf } from './sentences.ts'
 import { isSmallTalk, namesOf, withoutHail } from './small-talk.ts'
@@ -9,11 +10,14 @@ import { terms } from './words.ts'
 export const TITLE_CHARACTERS = 60
 /** Maximum number of sentences that are considered. */
 const MAX_SENTENCES = 60
-/** Number of distinct content words below which a sentence is no title. */
+/** Minimum number of distinct content words in a title. */
 const MIN_WORDS = 2
-/** Maximum number of content words that a sentence is scored by, so that a long sentence has no advantage. */
+/** Maximum number of content words that count for the score of a sentence, so that a long one has no advantage. */
 const SCORED_WORDS = 4
-/** How much a sentence loses for each turn and each sentence before it: the first ones say what it is about. */
+/**
+ * Added to the divisor of a sentence's score for each turn before it, and for each candidate sentence before it in its
+ * turn, because the first sentences name the topic.
+ */
 const LATER_TURN = 0.3
 const LATER_SENTENCE = 0.05
 
@@ -25,9 +29,9 @@ const LINK = String.raw`(?:to|for|at|on|in|into|of|with|about|up|out|if|that|for
 const OBJECT = String.raw`(?:you|me|him|her|us|them|everyone)`
 const DETERMINER = String.raw`(?:a|an|the|my|our|your|his|her|their|some|this|that|these|those|any)`
 
-/** A greeting without punctuation after it, and the name that follows. */
+/** A greeting at the beginning of a sentence, with the punctuation after it, if any. */
 const GREETING = /^(?:hello|hi+|hey+|hiya|yo|greetings|(?:good )?(?:morning|afternoon|evening|day))\b[,!.]*\s*/i
-/** Sentences that are about the talk itself, or wish well. */
+/** Sentences about the conversation itself, and good wishes. */
 const FILLER = [
   /\bsince (?:we|our) last\b|\bsince then\b|\b(?:lots?|much|a lot)(?:['’]s| has| have)? (?:been going on|happened)\b/i,
   /^(?:i )?(?:really )?hop(?:e|ing) (?:that )?(?:you|u|your|youre|everything|all|things|it)\b|^happy (?:new|birthday|holidays|friday|monday)/i,
@@ -51,14 +55,14 @@ const SUBJECT = new RegExp(
   'i',
 )
 const ARTICLE = new RegExp(String.raw`^${DETERMINER}\s+`, 'i')
-/** Where a sentence may end early: the rest explains or comments. */
+/** The end of a sentence that may be cut, because it only explains or comments. */
 const CLAUSE =
   /\s*(?:[;:…]|\s[–—-]\s|,\s|\s(?:but|because|since|although|though|which|so that|and (?:i|it|we|he|she|they|that)|so (?:i|we|it))\s).*$/i
-/** Function words at the end of a text that was cut. */
+/** A function word at the end of a text that was cut. */
 const DANGLING =
   /\s+(?:and|or|but|the|a|an|of|for|to|with|in|on|at|by|from|about|my|our|your|his|her|their|its|is|are|was|were|that|which|as|so|if|when|because|some|very)$/i
 
-/** Returns the text without code, URLs and Markdown, which are no words of a title. */
+/** Returns the text without fenced code, URLs and Markdown marks, which do not belong in a title. */
 const plainText = (text: string) =>
   text
     .replace(/```[\s\S]*?(?:```|$)/g, '\n')
@@ -76,7 +80,10 @@ const withoutOpeners = (sentence: string): string => {
   return rest
 }
 
-/** Returns the text cut between words to at most `max` characters, without function words at the end. */
+/**
+ * Returns the text if it has at most `max` characters; otherwise its beginning, cut between words if possible, without
+ * function words at the end, and with an ellipsis.
+ */
 function cut(text: string, max: number): string {
   if ([...text].length <= max) return text
   const characters = [...text].slice(0, max - 1).join('')
@@ -91,7 +98,7 @@ function cut(text: string, max: number): string {
 
 const content = (text: string) => new Set(terms(text))
 
-/** Returns the title cut between words to at most TITLE_CHARACTERS. */
+/** Returns the title, cut to at most TITLE_CHARACTERS. */
 export const cutTitle = (title: string): string => cut(title, TITLE_CHARACTERS)
 
 /** Returns the phrase of a sentence that can be a title. */
@@ -107,7 +114,7 @@ function phraseOf(sentence: string): string {
   return cut(phrase.replace(/[\s.,!?;:…"'“”’()[\]–—-]+$/, '').replace(/^[\s"'“”(–—-]+/, ''), TITLE_CHARACTERS)
 }
 
-/** Returns the sentences of a turn that may be titles, without greetings. */
+/** Yields the sentences of a turn that may be titles, without greetings. */
 function* candidatesOf(text: string, names: readonly string[]): Generator<string> {
   for (const raw of sentencesOf(plainText(text))) {
     const sentence = withoutHail(raw.replace(/\s+/g, ' ').trim()).toWellFormed()
@@ -120,8 +127,8 @@ function* candidatesOf(text: string, names: readonly string[]): Generator<string
 }
 
 /**
- * Returns a title of one line and at most TITLE_CHARACTERS for a conversation that begins with these turns; null if they
- * contain nothing but small talk, or too little.
+ * Returns a title of one line and at most TITLE_CHARACTERS for a conversation that begins with these turns; null if no
+ * sentence qualifies, for example because they contain only small talk.
  */
 export function titleOf(turns: readonly { speaker: string; text: string }[]): string | null {
   const names = namesOf(turns.map(({ speaker }) => speaker))

@@ -1,6 +1,6 @@
 // Splits turns and queries into words. The lexical index stems the words; the static embedder looks up their vectors.
-// Both results are stored: after a change here, all texts must be indexed and embedded again (change NAME in
-// providers/static/embedder.ts).
+// Both results are stored. A change here therefore needs a migration that clears the index terms
+// (domain/indexing/index-entry.ts), and a new NAME in providers/static/embedder.ts.
 
 import { porter } from './porter.ts'
 

@@ -6,7 +6,7 @@ import type { Target } from './target.ts'
 export const ALLOWED_MB = 600
 
 export type Attack = {
-  /** Label of the attack in the issue or document that describes it, for example "A1". */
+  /** Label of a group of attacks, for example "A1". It is printed, and selects the attacks of the group. */
   section: string
   name: string
   /** Environment variables of the attacked server, besides those that name its services. */

@@ -1,9 +1,9 @@
 // `npm run check:attacks [-- words] [--short] [--store embedded|postgres] [--operations NAME] [--seed N]`: attacks
 // servers of this checkout, on the embedded database and, with TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and
 // Redis. Prints one line per attack. `words` selects the attacks whose section and name contain them. Fails if a server
-// exits, answers with a status of 500 or more (except 503), or uses more memory than allowed. `--short` sends a tenth
-// of the random requests, and writes a tenth of the largest data. `--operations` selects the operations whose stalls
-// are measured. `--seed` repeats the random requests of an earlier run.
+// exits, does not resist an attack, answers with a status of 500 or more (except 503), or uses more memory than
+// allowed. `--short` sends a tenth of the random requests, and writes a tenth of the largest data. `--operations`
+// selects the operations whose stalls are measured. `--seed` repeats the random requests of an earlier run.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -253,10 +253,13 @@ export function maximumMutations(target: Target, data: MaximumData): Maximum[] {
     },
     {
       name: 'refreshUserProfile: 500 facts',
-      next: () => body(mutation('refreshUserProfile', 'RefreshUserProfileInput', ''), { input: { userId: 'user 2' } }),
+      next: () =>
+        body(mutation('refreshUserProfile', 'RefreshUserProfileInput', ''), {
+          input: { userId: 'user 2', recentK: 1_000 },
+        }),
     },
     {
-      name: 'extractFacts: 20,000 turns',
+      name: 'extractFacts: 1,000 of 20,000 turns',
       next: () =>
         body(mutation('extractFacts', 'ExtractFactsInput', '... on ExtractFactsPayload { facts { id } }'), {
           input: { conversationId: data.facts },

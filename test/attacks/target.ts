@@ -57,7 +57,7 @@ export async function startTarget(env: Record<string, string>): Promise<Target> 
   let log = ''
   const server: ServerProcess = await startServer(
     'test/attacks/probed-server.ts',
-    // Automatic titles add journal entries at any time, so that two tenants would differ.
+    // Automatic titles add journal entries at any time, so two tenants would differ.
     { AUTOMATIC_TITLES: 'false', ...env, PROBE_SOCKET: socketPath },
     (line) => {
       log = `${log}${line}\n`.slice(-KEPT_BYTES)

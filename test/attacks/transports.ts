@@ -21,7 +21,7 @@ async function openSocket({ port }: Target): Promise<WebSocket> {
   return socket
 }
 
-/** Sends the head of a request and the start of its body, and nothing more. */
+/** Sends a request except the last byte of its body of `bytes` bytes. */
 function unfinished({ port }: Target, bytes: number): Socket {
   const socket = connect({ port, host: '127.0.0.1' })
   socket.on('error', () => {})

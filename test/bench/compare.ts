@@ -1,7 +1,7 @@
 // `npm run bench:compare -- DIRECTORY [rounds] [words]`: compares this checkout with another one in one run, by all
-// measures or by those whose names contain `words`. Both must have the same GraphQL contract. Each server has a database
-// of its own with equal data, on the same services, and the rounds of both alternate. The ratio of a measure is the
-// median over the rounds, above 1 if this checkout is faster.
+// measures or by those whose names contain `words`. Both must have the same GraphQL contract. Each server has a
+// database of its own with equal data, on the same services, and the rounds of both alternate. The ratio of a measure
+// is the median over the rounds, above 1 if this checkout is faster.
 
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -141,18 +141,21 @@ describe('npm run bench:recall', () => {
     60_000,
   )
 
-  it('prints its usage if the file is missing or invalid, or if options are mutually exclusive', async () => {
-    const [nothing, other, both] = await Promise.all([
-      bench(),
-      bench(file('other.json', { turns: [] })),
-      bench('--postgres', '--url', 'http://127.0.0.1:1', 'x.json'),
-    ])
-    for (const { code, out, error } of [nothing, other, both]) {
-      expect({ code, out }).toEqual({ code: 2, out: '' })
-      expect(error).toContain('Usage: npm run bench:recall -- ')
-    }
-    expect(other.error).toMatch(/other\.json is not a LoCoMo conversation/)
-  })
+  it.runIf(isLong)(
+    'prints its usage if the file is missing or invalid, or if the options exclude each other',
+    async () => {
+      const [nothing, other, both] = await Promise.all([
+        bench(),
+        bench(file('other.json', { turns: [] })),
+        bench('--postgres', '--url', 'http://127.0.0.1:1', 'x.json'),
+      ])
+      for (const { code, out, error } of [nothing, other, both]) {
+        expect({ code, out }).toEqual({ code: 2, out: '' })
+        expect(error).toContain('Usage: npm run bench:recall -- ')
+      }
+      expect(other.error).toMatch(/other\.json is not a LoCoMo conversation/)
+    },
+  )
 
   it('fails if no server answers', async () => {
     const path = file('8.json', {

@@ -112,7 +112,7 @@ export default [
       ...recommended.rules,
       ...relay.rules,
       '@graphql-eslint/strict-id-in-types': ['error', { exceptions: WITHOUT_ID }],
-      // Relay's specification does not ask for it: `nodes`, payloads and parts are lists that nothing pages.
+      // Relay's specification does not require it: lists such as `nodes`, payloads and parts have no pages.
       '@graphql-eslint/relay-edge-types': ['error', { listTypeCanWrapOnlyEdgeType: false }],
     },
   },

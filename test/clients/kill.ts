@@ -1,5 +1,5 @@
 // Follows a conversation with each stock client, as the documents say, and prints a line `<client> <seq>` for each
-// entry. scripts/check-clients.ts kills the server meanwhile, and counts.
+// entry. scripts/client-kills.ts kills the server meanwhile, and counts.
 
 import { gql } from '@apollo/client'
 import { createClient } from 'graphql-sse'

@@ -44,6 +44,7 @@ describe('a secret in a file', () => {
       'OPENAI_API_KEY_FILE',
       'JWT_SECRET_FILE',
       'JWKS_URL_FILE',
+      'INTEGRITY_KEY_FILE',
     ])
     expect(loadConfig({ PORT_FILE: file('port', '4100') }).port).toBe(4000)
   })

@@ -16,6 +16,7 @@ import {
 import { InvalidInput, NotAllowed, NotFound } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
+import { isLong } from '../support/long.ts'
 
 /** Lifetime of a presence that is not renewed, in ms. */
 const TTL = 900
@@ -117,7 +118,7 @@ describe.each(backends)('presence on $name', (backend) => {
     expect(received.filter((each) => each === 'ann OFFLINE')).toHaveLength(1)
   })
 
-  it('set over a socket lasts as long as the socket', async () => {
+  it.runIf(isLong)('set over a socket lasts as long as the socket', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ann', 'watcher')
     const received = await watch(tenant, conversationId)

@@ -7,6 +7,7 @@ import type { Condition, Relation, Verb } from '../../src/domain/rights.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import * as domain from '../../src/index.ts'
 import { createApiKey, getApiKey, getApiKeys, revokeApiKey, rotateApiKey } from '../../src/domain/api-key/api-key.ts'
+import { getAuditLog, verifyAuditLog } from '../../src/domain/audit-page.ts'
 import { getJob } from '../../src/domain/job/job.ts'
 import { getEmbeddingProgress } from '../../src/domain/indexing/embedding-progress.ts'
 import { readInto } from '../../src/domain/event/reader.ts'
@@ -615,6 +616,8 @@ const KEYS: Call[] = [
 ]
 
 const SERVER: Call[] = [
+  { verb: 'getAuditLog', concerns: 'NONE', run: ({ deps, viewer }) => getAuditLog(deps, viewer, { first: 1 }) },
+  { verb: 'verifyAuditLog', concerns: 'NONE', run: ({ deps, viewer }) => verifyAuditLog(deps, viewer, null) },
   { verb: 'getJobs', concerns: 'NONE', run: ({ deps, viewer }) => domain.getJobs(deps, viewer, {}) },
   {
     verb: 'getJob',

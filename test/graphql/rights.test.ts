@@ -47,7 +47,8 @@ describe('the description of each root field', () => {
 })
 
 describe.each(backends)('a credential, on $name', (backend) => {
-  const { answerTo, newConversation, append } = useClients(backend)
+  const clients = useClients(backend)
+  const { answerTo, newConversation, append } = clients
 
   it('is shown with its rights', async () => {
     const { data } = await answerTo(withRights('bot', 'read', 'act-as'), '{ viewer { actor rights } }')
@@ -136,6 +137,33 @@ describe.each(backends)('a credential, on $name', (backend) => {
     expect(written.data.appendTurn).toEqual({ code: 'NOT_FOUND', message: expect.not.stringContaining(outside) })
     const inbox = await answerTo(limited, 'subscription { inbox { reason } }')
     expect(inbox.errors).toMatchObject([{ extensions: { code: 'NOT_ALLOWED' } }])
+  })
+
+  it('is recorded in the audit log with what it was refused, and what it did as another actor', async () => {
+    const conversationId = await newConversation(['eve'])
+    const eve = withRights('eve', 'read', 'act-as')
+    await answerTo(
+      eve,
+      `mutation { appendTurn(input: { conversationId: "${conversationId}",
+      turn: { role: USER, content: "canary" } }) { __typename } }`,
+    )
+    await answerTo(eve, '{ jobs { nodes { id } } }')
+    await answerTo(eve, `subscription { inbox { reason } }`)
+    await answerTo(eve, '{ conversations(as: "ada") { nodes { id } } }')
+    await answerTo(withRights('eve', 'read'), '{ facts(as: "ada") { nodes { id } } }')
+    await clients.deps.audit.flush()
+    const document = '{ auditLog(filter: { actor: "eve" }) { nodes { verb actedAs outcome resources details } } }'
+    const { data } = await answerTo(withRights('op', 'operate'), document)
+    const lines = data.auditLog.nodes.toSorted((a: { verb: string }, b: { verb: string }) =>
+      a.verb.localeCompare(b.verb),
+    )
+    expect(lines).toMatchObject([
+      { verb: 'appendTurn', outcome: 'DENIED', resources: [conversationId], details: { right: 'write' } },
+      { verb: 'getConversationPage', outcome: 'DONE', actedAs: 'ada' },
+      { verb: 'getFactPage', outcome: 'DENIED', actedAs: 'ada', details: { right: 'act-as' } },
+      { verb: 'getJobs', outcome: 'DENIED', details: { right: 'operate' } },
+    ])
+    expect(JSON.stringify(lines)).not.toContain('canary')
   })
 
   it('of an agent makes it a participant of its own kind', async () => {

@@ -20,6 +20,7 @@ import {
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { type Embedder } from '../../src/providers/ports/embedder.ts'
 import { createFakeOpenAi, fails, type FakeOpenAi, type Responder } from '../support/fake-openai.ts'
+import { isLong } from '../support/long.ts'
 
 const loaded = vi.hoisted(() => [] as string[])
 vi.mock('openai', async (original) => {
@@ -103,14 +104,14 @@ describe('starting the providers', () => {
     },
   )
 
-  it('waits a limited time for a provider that hangs', async () => {
+  it.runIf(isLong)('waits a limited time for a provider that hangs', async () => {
     server.next(() => {})
     // Without a time limit, this would never resolve.
     await create(openai())
     expect(log.warn).toHaveBeenCalledOnce()
   })
 
-  it('succeeds with a warning if the model takes longer to load', async () => {
+  it.runIf(isLong)('succeeds with a warning if the model takes longer to load', async () => {
     const embedder = await create({ kind: 'transformers', model: 'hub/sleeps-4500', dimension: 384, library: FAKE })
     expect(log.warn.mock.calls).toEqual([
       [{ embedder: embedder.name, cause: 'it is not ready yet' }, expect.stringContaining('no vectors')],

@@ -41,7 +41,7 @@ const FACT = 'subject predicate object confidence superseded: supersededAt'
 function actingAs(query: string, actor: string): string {
   const as = { name: { kind: Syntax.NAME, value: 'as' }, value: { kind: Syntax.STRING, value: actor } } as const
   const named = (field: FieldNode): FieldNode => {
-    if (['apiKeys', 'embedding', 'node'].includes(field.name.value)) return field
+    if (['apiKeys', 'auditLog', 'embedding', 'node', 'verifyAuditLog'].includes(field.name.value)) return field
     const [input] = field.arguments ?? []
     if (input?.value.kind !== Syntax.OBJECT || input.name.value !== 'input') {
       return { ...field, arguments: [...(field.arguments ?? []), { kind: Syntax.ARGUMENT, ...as }] }
@@ -104,6 +104,8 @@ const cases: Record<string, Case> = {
   'Query.userProfile': () => '{ userProfile(userId: "ann") { content tokenCount } }',
   'Query.jobs': () => '{ jobs { nodes { name state userId conversation { id } } } }',
   'Query.apiKeys': () => '{ apiKeys { nodes { name actor } pageInfo { hasNextPage } } }',
+  'Query.auditLog': () => '{ auditLog { nodes { seq actor verb resources } } }',
+  'Query.verifyAuditLog': () => '{ verifyAuditLog { verifiedThrough brokenSeq isComplete } }',
   // This field reports the progress of all tenants together, so it has no operation here.
   'Query.embedding': () => [],
   'Mutation.appendTurn': ({ conversation }) => [

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { lockDataDir } from '../../src/store/data-dir.ts'
 import { startThread } from '../../src/thread.ts'
 import type { Race } from './data-dir-rival.ts'
+import { isLong } from '../support/long.ts'
 
 let directory: string
 beforeEach(() => {
@@ -64,19 +65,22 @@ it.runIf(process.platform === 'linux')(
   },
 )
 
-it('exactly one of several rivals replaces the lock of a dead process, even if an earlier replacement also died', async () => {
-  const [rivals, rounds] = [3, 300]
-  for (let round = 0; round < rounds; round++) {
-    const lock = join(directory, String(round), 'lock')
-    mkdirSync(join(directory, String(round)))
-    writeFileSync(lock, '999999999\n1\nformer\n')
-    if (round % 2) writeFileSync(`${lock}.former`, '999999999\n1\nsuccessor\n')
-  }
-  const cells = (count: number) => new Int32Array(new SharedArrayBuffer(4 * count))
-  const race: Race = { directory, rivals, rounds, arrived: cells(1), won: cells(rounds) }
-  const threads = Array.from({ length: rivals }, () =>
-    startThread(new URL('./data-dir-rival.ts', import.meta.url), { workerData: race }),
-  )
-  await Promise.all(threads.map((thread) => once(thread, 'exit')))
-  expect(new Set(race.won)).toEqual(new Set([1]))
-})
+it.runIf(isLong)(
+  'exactly one of several rivals replaces the lock of a dead process, even if an earlier replacement also died',
+  async () => {
+    const [rivals, rounds] = [3, 300]
+    for (let round = 0; round < rounds; round++) {
+      const lock = join(directory, String(round), 'lock')
+      mkdirSync(join(directory, String(round)))
+      writeFileSync(lock, '999999999\n1\nformer\n')
+      if (round % 2) writeFileSync(`${lock}.former`, '999999999\n1\nsuccessor\n')
+    }
+    const cells = (count: number) => new Int32Array(new SharedArrayBuffer(4 * count))
+    const race: Race = { directory, rivals, rounds, arrived: cells(1), won: cells(rounds) }
+    const threads = Array.from({ length: rivals }, () =>
+      startThread(new URL('./data-dir-rival.ts', import.meta.url), { workerData: race }),
+    )
+    await Promise.all(threads.map((thread) => once(thread, 'exit')))
+    expect(new Set(race.won)).toEqual(new Set([1]))
+  },
+)

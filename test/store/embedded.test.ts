@@ -69,7 +69,7 @@ describe('the data of the embedded database', () => {
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
   })
 
-  it('survives a close, which removes the lock and the socket', async () => {
+  it.runIf(isLong)('survives a close, which removes the lock and the socket', async () => {
     const dataDir = await temporaryDir()
     const first = await start(dataDir)
     await first.client.query('CREATE TABLE kept AS SELECT 7 AS n')
@@ -120,7 +120,7 @@ describe('the data of the embedded database', () => {
 })
 
 describe('the owner of a data directory', () => {
-  it('excludes another process, with an error that names the owner and the remedy', async () => {
+  it.runIf(isLong)('excludes another process, with an error that names the owner and the remedy', async () => {
     const dataDir = await temporaryDir()
     const { child, lines } = run(dataDir, SERVE)
     expect((await lines.next()).value).toBe('serving')
@@ -131,7 +131,7 @@ describe('the owner of a data directory', () => {
     expect(failure.message).toContain(`${dataDir} is in use by process ${child.pid}. Stop that process`)
   })
 
-  it('excludes a second start in the same process', async () => {
+  it.runIf(isLong)('excludes a second start in the same process', async () => {
     const dataDir = await temporaryDir()
     const { client } = await start(dataDir)
     await expect(startEmbedded(dataDir)).rejects.toMatchObject({ name: 'DataDirInUse', pid: process.pid })
@@ -194,7 +194,7 @@ describe('an expensive or broken statement', () => {
   })
 })
 
-it('the embedded database reports why it cannot start, and releases the directory', async () => {
+it.runIf(isLong)('the embedded database reports why it cannot start, and releases the directory', async () => {
   const dataDir = await temporaryDir(emptyDir)
   writeFileSync(join(dataDir, 'postgres'), 'not a directory')
   await expect(startEmbedded(dataDir)).rejects.toThrow('The embedded database ended')

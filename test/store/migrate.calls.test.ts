@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { migrate } from '../../src/store/migrate.ts'
 import { backends } from '../support/backend.ts'
+import { isLong } from '../support/long.ts'
 
 const migrations = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 const CALLS = '20261125100000_calls_and_replies'
@@ -33,7 +34,7 @@ const TURNS: [id: string, actor: string, parts: unknown, audience?: string[]][] 
   ['damaged', 'eve', { oops: 1 }],
 ]
 
-it.each(backends)('names the calls of stored results, on $name', async ({ open }) => {
+it.runIf(isLong).each(backends)('names the calls of stored results, on $name', async ({ open }) => {
   const opened = await open()
   const { pool } = opened
   const directory = mkdtempSync(join(tmpdir(), 'colloquy-test-'))

@@ -74,7 +74,7 @@ export async function newDataDir(): Promise<string> {
 const UNCHANGED = /\/base\/[14]\/./
 
 /**
- * Copies a data directory, with hard links to the files that do not change, which are more than half of about 1,000.
+ * Copies a data directory of about 1,000 files. More than half of them do not change and become hard links.
  * Synchronous, because the asynchronous copy takes twice the CPU time.
  */
 function copyTemplate(template: string, directory: string): void {

@@ -11,7 +11,7 @@ export const chromiumPath = [process.env.CHROMIUM_PATH, ...PATHS].find((path) =>
 
 /**
  * Starts Chromium without its sandbox, which needs privileges that containers lack: it opens pages of the tests only.
- * Its directory for sockets must have a short path, unlike that of the tests.
+ * Chromium puts its sockets into TMPDIR, and their paths must be short: so it is /tmp, not the tests' own directory.
  */
 export const startChromium = (): Promise<Browser> =>
   chromium.launch({ executablePath: chromiumPath!, args: ['--no-sandbox'], env: { ...process.env, TMPDIR: '/tmp' } })

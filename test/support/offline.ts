@@ -2,7 +2,7 @@
 
 import type { DepsConfig } from '../../src/deps.ts'
 
-/** No setting needs a model server or an API key; an interval of 0 turns the automatic job off. */
+/** No setting needs a model server or an API key; a threshold of 0 turns the automatic job off. */
 export const OFFLINE = {
   embedder: { kind: 'static' },
   summarizer: { kind: 'extractive' },

@@ -2,7 +2,6 @@
 // and can neither create nor rotate a key that permits more than its own credential does.
 
 import { z } from 'zod'
-import type { Bus } from '../../bus/bus.ts'
 import { Conflict, NotAllowed, NotFound } from '../../errors.ts'
 import type { Db, Tx } from '../../store/db.ts'
 import { ParticipantKind } from '../../store/generated/enums.ts'
@@ -13,13 +12,14 @@ import { pageApiKeys, type ApiKeyPosition } from '../../store/sql/api-key/page-a
 import { revokeApiKey as revoke } from '../../store/sql/api-key/revoke-api-key.ts'
 import { rotateApiKey as rotate } from '../../store/sql/api-key/rotate-api-key.ts'
 import { withTransaction } from '../../store/tx.ts'
+import { auditRecord } from '../audit/line.ts'
 import { authorize } from '../authorize.ts'
 import { cursorFormat } from '../cursor.ts'
 import { newId } from '../id.ts'
 import { between, count, id, name, parse, time } from '../input.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
 import type { Platform } from '../platform.ts'
-import { RIGHTS, type Right } from '../principal.ts'
+import { RIGHTS } from '../principal.ts'
 import type { Viewer } from '../view.ts'
 import { newToken } from './token.ts'
 
@@ -35,7 +35,7 @@ export const MAX_OVERLAP_SECONDS = 30 * 24 * 3600
 /** The topic of the bus on which every process learns the id of a key that was rotated or revoked. */
 export const API_KEY_TOPIC = 'api-keys'
 
-type Deps = { db: Db; bus: Bus }
+type Deps = Pick<Platform, 'db' | 'bus' | 'audit'>
 
 const createInput = z.object({
   name,
@@ -51,41 +51,48 @@ const createInput = z.object({
 })
 export type CreateApiKeyInput = z.input<typeof createInput>
 
-/** What a key permits, as far as it limits who may issue it. */
-type Scope = Pick<ApiKey, 'actor' | 'conversations'> & { rights: readonly string[] }
-
-/** Checks that the viewer holds what the key permits. @throws NotAllowed, with the missing right */
-function requireIssuer({ principal }: Viewer, key: Scope): void {
+/** Checks that the viewer holds what the key permits. @throws NotAllowed, with the first missing right */
+function requireHeld({ principal }: Viewer, { actor, rights }: Pick<ApiKey, 'actor'> & { rights: readonly string[] }) {
   if (!principal) return
-  const missing = key.rights.filter((right) => !principal.rights.has(right as Right))
-  if (key.actor !== principal.actor && !principal.rights.has('act-as')) missing.push('act-as')
-  if (missing.length === 0) return
-  const names = missing.map((right) => `\`${right}\``).join(', ')
-  throw new NotAllowed(`This credential cannot issue the key, because it lacks the right ${names}.`, missing[0])
+  const needed = RIGHTS.filter((right) => rights.includes(right) || (right === 'act-as' && actor !== principal.actor))
+  const missing = needed.find((right) => !principal.rights.has(right))
+  if (missing === undefined) return
+  throw new NotAllowed(
+    `A credential can only issue keys that permit no more than itself: this one lacks the right \`${missing}\`.`,
+    missing,
+  )
 }
 
-function issue(db: Db | Tx, tenant: string, input: z.output<typeof createInput>): Promise<IssuedApiKey> {
+/** Stores a new key and records it in the audit log. @throws Conflict if a key of that name is not revoked */
+async function issue(
+  { audit }: Pick<Deps, 'audit'>,
+  tx: Tx,
+  viewer: Viewer,
+  input: z.output<typeof createInput>,
+): Promise<IssuedApiKey> {
   const keyId = newId('key')
   const { token, secretHash } = newToken(keyId)
   const { conversations = null, expiresAt = null, rights } = input
-  const key = { ...input, id: keyId, tenant, rights: [...new Set(rights)], conversations, expiresAt, secretHash }
-  return insertApiKey(db, key).then((apiKey) => {
-    if (apiKey) return { apiKey, token }
+  const key = { ...input, id: keyId, tenant: viewer.tenant, rights: [...new Set(rights)], conversations, expiresAt }
+  const apiKey = await insertApiKey(tx, { ...key, secretHash })
+  if (!apiKey) {
     throw new Conflict(
       `There is an API key named ${JSON.stringify(input.name)}: rotate it, revoke it, or choose another name.`,
     )
-  })
+  }
+  await audit.append(tx, [auditRecord(viewer, 'createApiKey', [keyId], { details: { rights: rights.join(' ') } })])
+  return { apiKey, token }
 }
 
 /**
  * Creates a key of the viewer's tenant. Only this answer contains the token.
  * @throws InvalidInput, NotAllowed, or Conflict if a key of that name is not revoked
  */
-export async function createApiKey({ db }: Deps, viewer: Viewer, input: CreateApiKeyInput): Promise<IssuedApiKey> {
+export async function createApiKey(deps: Deps, viewer: Viewer, input: CreateApiKeyInput): Promise<IssuedApiKey> {
   authorize(viewer, 'createApiKey')
   const given = parse(createInput, input)
-  requireIssuer(viewer, { ...given, conversations: given.conversations ?? null })
-  return issue(db, viewer.tenant, given)
+  requireHeld(viewer, given)
+  return withTransaction(deps.db, (tx) => issue(deps, tx, viewer, given))
 }
 
 /**
@@ -93,14 +100,15 @@ export async function createApiKey({ db }: Deps, viewer: Viewer, input: CreateAp
  * `save` with the token before the key becomes valid; if `save` rejects, there is no key.
  */
 export function createFirstApiKey(
-  { db }: Pick<Deps, 'db'>,
-  { tenant, actor }: Viewer,
+  deps: Pick<Deps, 'db' | 'audit'>,
+  first: { tenant: string; actor: string },
   save: (token: string) => Promise<void>,
 ): Promise<ApiKey | null> {
-  return withTransaction(db, async (tx) => {
-    if (!(await lockFirstApiKey(tx, tenant))) return null
+  return withTransaction(deps.db, async (tx) => {
+    if (!(await lockFirstApiKey(tx, first.tenant))) return null
+    const { actor } = first
     const input = parse(createInput, { name: 'first key', actor, kind: 'HUMAN', rights: [...RIGHTS] })
-    const { apiKey, token } = await issue(tx, tenant, input)
+    const { apiKey, token } = await issue(deps, tx, first, input)
     await save(token)
     return apiKey
   })
@@ -138,14 +146,12 @@ export async function getApiKeys(
 /** Returns the key; null if the tenant has no such key. @throws NotAllowed */
 export async function getApiKey({ db }: Pick<Deps, 'db'>, viewer: Viewer, keyId: string): Promise<ApiKey | null> {
   authorize(viewer, 'getApiKey')
-  const one = { id: keyId, after: null, before: null, limit: 1, backwards: false }
-  return (await pageApiKeys(db, viewer.tenant, one))[0] ?? null
+  return findApiKey(db, viewer.tenant, keyId)
 }
 
-async function requireApiKey(deps: Pick<Deps, 'db'>, viewer: Viewer, keyId: string): Promise<ApiKey> {
-  const key = await getApiKey(deps, viewer, keyId)
-  if (!key) throw new NotFound('API key', keyId)
-  return key
+async function findApiKey(db: Db | Tx, tenant: string, keyId: string): Promise<ApiKey | null> {
+  const one = { id: keyId, after: null, before: null, limit: 1, backwards: false }
+  return (await pageApiKeys(db, tenant, one))[0] ?? null
 }
 
 const rotateInput = z.object({
@@ -163,16 +169,24 @@ export type RotateApiKeyInput = z.input<typeof rotateInput>
 export async function rotateApiKey(deps: Deps, viewer: Viewer, input: RotateApiKeyInput): Promise<IssuedApiKey> {
   authorize(viewer, 'rotateApiKey')
   const { id: keyId, expectedVersion, overlapSeconds } = parse(rotateInput, input)
-  const key = await requireApiKey(deps, viewer, keyId)
-  requireIssuer(viewer, key)
-  if (key.revokedAt) throw new Conflict('The API key is revoked: create another one.')
   const { token, secretHash } = newToken(keyId)
-  const change = { id: keyId, version: expectedVersion, secretHash, overlapSeconds }
-  const apiKey = await rotate(deps.db, viewer.tenant, change)
-  if (!apiKey) throw new Conflict(`The API key does not have version ${expectedVersion}: read its current version.`)
-  deps.bus.publish(API_KEY_TOPIC, JSON.stringify(keyId))
+  const apiKey = await withTransaction(deps.db, async (tx, afterCommit) => {
+    const key = await findApiKey(tx, viewer.tenant, keyId)
+    if (!key) throw new NotFound('API key', keyId)
+    requireHeld(viewer, key)
+    if (key.revokedAt) throw new Conflict('The API key is revoked: create another one.')
+    const change = { id: keyId, version: expectedVersion, secretHash, overlapSeconds }
+    const rotated = await rotate(tx, viewer.tenant, change)
+    if (!rotated) throw new Conflict(`The API key does not have version ${expectedVersion}: read its current version.`)
+    await deps.audit.append(tx, [auditRecord(viewer, 'rotateApiKey', [keyId], { details: { overlapSeconds } })])
+    afterCommit(() => announce(deps, keyId))
+    return rotated
+  })
   return { apiKey, token }
 }
+
+/** Tells every process that the key was changed. */
+const announce = ({ bus }: Pick<Deps, 'bus'>, keyId: string) => bus.publish(API_KEY_TOPIC, JSON.stringify(keyId))
 
 const revokeInput = z.object({ id: id('key') })
 
@@ -183,8 +197,11 @@ const revokeInput = z.object({ id: id('key') })
 export async function revokeApiKey(deps: Deps, viewer: Viewer, input: { id: string }): Promise<ApiKey> {
   authorize(viewer, 'revokeApiKey')
   const { id: keyId } = parse(revokeInput, input)
-  const revoked = await revoke(deps.db, viewer.tenant, keyId)
-  if (!revoked) throw new NotFound('API key', keyId)
-  deps.bus.publish(API_KEY_TOPIC, JSON.stringify(keyId))
-  return revoked
+  return withTransaction(deps.db, async (tx, afterCommit) => {
+    const revoked = await revoke(tx, viewer.tenant, keyId)
+    if (!revoked) throw new NotFound('API key', keyId)
+    await deps.audit.append(tx, [auditRecord(viewer, 'revokeApiKey', [keyId])])
+    afterCommit(() => announce(deps, keyId))
+    return revoked
+  })
 }

@@ -1,5 +1,5 @@
-// Selects the background jobs of a server: compaction, and the kinds of work that its automatic thresholds enable. No
-// jobs of disabled kinds are queued. Users' turns are counted only if an enabled kind needs the count.
+// Selects the background jobs of a server: compaction, and the kinds of work that its settings enable. No jobs of
+// disabled kinds are queued. Users' turns are counted only if an enabled kind needs the count.
 
 import { countUserTurns, readExtractingAmong, readUncounted } from '../../store/sql/background/count-user-turns.ts'
 import { readDueExtraction, readDueExtractionAmong } from '../../store/sql/background/read-due-extraction.ts'
@@ -42,7 +42,7 @@ function perUserWork(
   }
 }
 
-/** Returns compaction, the kinds of work that the server's thresholds enable, and the counter of users' turns. */
+/** Returns compaction, the kinds of work that the server's settings enable, and the counter of users' turns. */
 function workKindsOf(deps: BackgroundDeps, verbs: Verbs): WorkKinds {
   const { automatic, db } = deps
   const { extractNext, refreshProfileDue, reconcileDue } = verbs

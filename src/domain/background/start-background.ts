@@ -5,8 +5,9 @@ import { startJobs } from './jobs.ts'
 import { startSweeping } from './sweep.ts'
 
 /**
- * Starts the background work of this process: the tasks of sweep.ts, and the jobs that compact, extract facts, refresh
- * profiles and reconcile facts. Any number of processes may run it: concurrent runs never write a result twice.
+ * Starts the background work of this process: the tasks of sweep.ts, and the jobs that compact, write titles, extract
+ * facts, refresh profiles and reconcile facts. Any number of processes may run it: concurrent runs never write a result
+ * twice.
  *
  * Returns immediately. If the job queue cannot be created, logs the error and runs only the tasks.
  * @returns a function that stops the work and resolves when running tasks and jobs have ended

@@ -2,6 +2,7 @@
 
 import { Unavailable } from '../../errors.ts'
 import type { BackgroundDeps } from './deps.ts'
+import { pruneAuditLog } from '../audit/prune.ts'
 import { indexTurns } from '../indexing/index-turns.ts'
 import { startPeriodic } from '../job/periodic.ts'
 import { endExpiredPresence } from '../presence.ts'
@@ -21,6 +22,7 @@ const TASKS: Task[] = [
     run: abortSilentTurns,
   },
   { name: 'end expired presence', everyMs: (deps) => deps.presenceTtlMs / 12, run: endExpiredPresence },
+  { name: 'delete old lines of the audit log', everyMs: () => 60_000, run: pruneAuditLog },
   { name: 'index turns written before the index existed', everyMs: () => 10_000, run: indexTurns },
 ]
 

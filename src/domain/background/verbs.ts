@@ -1,6 +1,7 @@
-// The verbs that jobs run when a conversation or user reaches a threshold. Each call handles exactly `n` turns, and
-// advances the watermark in the transaction that writes the result, so that concurrent runs never handle a turn twice.
-// A verb returns false if fewer than `n` turns are left or another process handled them first.
+// The verbs that jobs run when a conversation or user reaches a threshold. Each call handles exactly `n` turns, or none
+// if it refreshes a profile because facts changed. It advances the watermark in the transaction that writes the
+// result, so that concurrent runs never handle a turn twice. A verb returns false if no run is due, or if another
+// process ran it first.
 
 import type { BackgroundDeps } from './deps.ts'
 import { extractNext } from '../fact/extract.ts'

@@ -10,7 +10,7 @@ type Budget = {
   /** The size of the newest turn, with the tool call and results that belong to it. */
   newest: Size
   shares: Shares
-  /** Whether to reserve a share and one message for recalled turns. */
+  /** Whether to reserve a share of the budget, and one message, for recalled turns. */
   withRecall: boolean
 }
 

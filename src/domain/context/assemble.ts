@@ -1,6 +1,6 @@
-// Assembles a context from its material, section by section; items that do not fit are listed with the reason. Reads
-// nothing itself: the caller passes the search for recalled turns, which runs last because it needs the ids of the
-// sources that are already included.
+// Assembles a context from its material, section by section; items that do not fit are listed with the reason. Does no
+// I/O: the caller passes a function that searches for turns to recall, which is called last because it needs the ids of
+// the sources that are already included.
 //
 // Invariants: the budget is never exceeded; the system prompt and the newest turn are always included; instructions are
 // included up to their share of the budget, the oldest first; a tool call and its results stay together; the same

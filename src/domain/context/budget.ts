@@ -1,7 +1,8 @@
 // Sizes of messages, the budget, and the shares of its sections.
 //
-// A message's size is the token count of its rendered JSON plus TOKENS_PER_MESSAGE. The punctuation of JSON makes it
-// larger than the count that a provider bills, so that a context stays within the budget by the provider's count too.
+// A message is rendered as one or more provider messages or blocks. Its size is the sum of the token counts of their
+// JSON, plus TOKENS_PER_MESSAGE for each. The punctuation of JSON makes the sum larger than the count that a provider
+// bills, so a context stays within the budget by the provider's count too.
 
 import type { TokenCounter } from '../../text/tokens.ts'
 import type { ContentPart } from '../turn/content.ts'
@@ -83,15 +84,15 @@ export const DEFAULT_SHARES: Shares = {
  */
 export const INSTRUCTION_SHARE = 0.5
 
-/** Minimum and usual maximum number of tokens of a message in addition to its text. */
-export const OVERHEAD = { min: 11, max: 40 }
-/** Usual maximum number of tokens of a summary's message in addition to its text: the introduction, fences and escapes. */
+/** Minimum number of tokens of a message in addition to its text. */
+export const MESSAGE_OVERHEAD = 11
+/** Usual maximum number of tokens that a summary's message adds to its text: the introduction, fences and escapes. */
 export const SUMMARY_OVERHEAD = 64
 
 /**
  * Chooses the newest summaries that fit, by stored token counts: in the summaries' share and in the space that profiles
- * and facts leave. If none fits, the caller reads the turns they cover; otherwise the turns of omitted summaries are
- * omitted too.
+ * and facts leave. If none fits, the caller reads the turns that the summaries cover; otherwise the turns of omitted
+ * summaries are omitted too.
  *
  * `before`: stored token counts of the profiles and facts that may precede the summaries.
  */

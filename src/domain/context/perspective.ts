@@ -22,7 +22,7 @@ export type ContextTurn = {
 export type Perspective = {
   /** The participant; null keeps each turn's own role. */
   as: string | null
-  /** Display names by actor; a missing display name is replaced by the actor. */
+  /** Names under which the context shows actors (names.ts), by actor; without an entry, the actor itself is shown. */
   names: ReadonlyMap<string, string>
   /** Whether several participants write to the model, so that their messages need names. */
   needsNames: boolean

@@ -226,6 +226,8 @@ export const DERIVATIVES: readonly Derivative[] = [
 /** The other tables, with their contents. A table outside the Postgres schema `public` has its schema in the name. */
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
   api_key: 'Whom each API key authenticates, what it permits, and hashes of its secrets.',
+  audit_head: 'Numbers and hashes of lines of the audit log.',
+  audit_line: 'Who did what when: names of actors, ids, numbers and hashes, and no text of turns.',
   embedder: 'Names and dimensions of models.',
   _prisma_migrations: 'The migrations that were applied.',
   'pgboss.job': 'The tenant, and the id of the conversation or user of a job; its last error, which quotes no turn.',

@@ -1,4 +1,4 @@
-// Estimates the memory that an event takes, before it is rendered. Buffers of events are bounded by this estimate.
+// Estimates the size of an event before it is rendered. Buffers of events are bounded by this estimate.
 
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import type { ConversationEvent, VisibleEvent } from './event.ts'
@@ -6,7 +6,7 @@ import type { ConversationEvent, VisibleEvent } from './event.ts'
 /** Estimate for the fields of bounded length, in bytes. */
 const BASE_BYTES = 512
 
-/** Number of characters in a JSON value, plus 8 for each value. */
+/** Returns the UTF-16 units of the texts and keys in a JSON value, plus 8 for each value. */
 function jsonSize(value: unknown): number {
   if (typeof value === 'string') return 8 + value.length
   if (typeof value !== 'object' || value === null) return 8
@@ -29,7 +29,8 @@ function turnSize(turn: TurnRow | null): number {
 }
 
 /**
- * Returns the approximate size of the event in bytes, exact to a factor of 2 for text in the Basic Multilingual Plane.
+ * Returns the approximate size of the event in bytes. Counts each UTF-16 unit of text as one byte, although it takes up
+ * to three in UTF-8.
  */
 export function sizeOfEvent(event: ConversationEvent | VisibleEvent): number {
   switch (event.type) {

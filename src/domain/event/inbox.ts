@@ -1,6 +1,6 @@
-// The inbox: delivers an actor's conversations with unread turns, then each change in its list of conversations, with
-// the reason. A process has one bus subscription per tenant with open inboxes, and reads the entries announced
-// within GATHER_MS once for all these inboxes.
+// The inbox: delivers an actor's conversations with unread turns, then the changes in the actor's list of
+// conversations, each with its reason. A process has one bus subscription per tenant with open inboxes, and reads the
+// entries announced within GATHER_MS once for all these inboxes.
 
 import { z } from 'zod'
 import { readParticipations } from '../../store/sql/participant/read-participations.ts'
@@ -84,7 +84,7 @@ type TenantInboxes = {
 /** Ranges of announced journal entries to read, by conversation, in the order of their last announcements. */
 type Announced = Map<string, { first: number; last: number }>
 
-/** Reads the announced entries and notifies each actor of the changes in its list. */
+/** Reads the announced entries and notifies each actor of the changes in the actor's list of conversations. */
 async function readAnnounced(
   deps: Platform,
   tenant: string,

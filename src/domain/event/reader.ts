@@ -23,8 +23,9 @@ const subscription = z.object({
 export type Subscription = z.input<typeof subscription>
 
 /**
- * Writes the conversation's events after `afterSeq` to the sink, then live events; without `afterSeq`, only live events.
- * `types` excludes events of other types, except ConversationDeleted and Gap. Returns a function that stops the reader.
+ * Writes the conversation's events after `afterSeq` to the sink, then live events; without `afterSeq`, only live
+ * events. `types` excludes events of other types, except ConversationDeleted and Gap. Returns a function that stops the
+ * reader.
  * @throws InvalidInput if `afterSeq` is beyond the newest entry @throws NotFound @throws LimitReached
  */
 export async function readInto(

@@ -25,18 +25,19 @@ export type MemoryAudit = {
   activeFacts: number
   supersededFacts: number
   /**
-   * Number of exact duplicates of visible facts that were not stored. Excludes sources that the viewer does not see.
+   * Number of exact duplicates of visible facts that were not stored. Excludes duplicates asserted by sources that the
+   * viewer does not see.
    */
   exactDuplicatesSkipped: number
   /** Skipped exact duplicates, divided by the sum of these and the visible facts. */
   exactDuplicateRate: number | null
   /** Share of the sampled facts that have a duplicate in the sample. */
   nearDuplicateRate: number | null
-  /** Sampled facts that a reconciliation would supersede, plus pairs that it would report as disputed. */
+  /** Number of sampled facts that a reconciliation would supersede as contradicted, plus pairs of disputed facts. */
   openContradictions: number
   /** Share of the active facts that no recall or context has returned. */
   neverRecalledRate: number | null
-  /** Background jobs of the tenant that wait in any queue. */
+  /** Number of background jobs that wait in any queue and that the viewer sees. */
   waitingJobs: number
   /** Age of the oldest waiting job; null if no job waits. */
   queueAgeSeconds: number | null

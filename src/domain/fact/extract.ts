@@ -34,9 +34,9 @@ import { membersOf, visibilityOf } from './visibility-set.ts'
 import { lockConversations, appendFactsChanged, prepareFacts, writeFacts } from './write.ts'
 import type { FactCandidate, WrittenFacts } from './write.ts'
 
-/** Maximum number of turns per extractor call in `extractFacts`. */
+/** Maximum number of turns that `extractFacts` reads at a time. Newer versions of turns are read, but not counted. */
 const BATCH_TURNS = 50
-/** Maximum number of turns that one `extractFacts` reads. */
+/** Maximum number of turns that one `extractFacts` reads, counted like BATCH_TURNS. */
 export const MAX_EXTRACTED_TURNS = 1000
 /** Maximum number of existing facts, newest first, that candidates from agents and tools are compared with. */
 const COMPARED_FACTS = 1000
@@ -113,7 +113,7 @@ function toCandidate(
     observedAt: turn.createdAt,
     importedAt: turn.importedAt,
     author: turn.actor,
-    // A person's statement about a person outside the conversation is stored with the author's facts.
+    // A person's statement whose subject names no participant is stored with the author's facts.
     userId: userOf(data.subject, participants) ?? (saidBy === 'HUMAN' ? turn.actor : null),
     source: { conversationId, turn },
   }
@@ -132,7 +132,7 @@ function isVisibleTo(candidate: ComparedVisibility, fact: ComparedVisibility): b
 /**
  * Drops candidates from agents and tools that repeat a superseded fact, or an active fact in other words or for a
  * smaller audience. Otherwise agents would restate facts from their own contexts as new ones and reactivate superseded
- * facts. An agent's statement about itself is compared with the facts about all participants, whatever their subject.
+ * facts. An agent's statement about itself is compared with the facts about all participants, regardless of subjects.
  */
 async function withoutRepetitions(
   { db }: FactDeps,

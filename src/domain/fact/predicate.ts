@@ -1,6 +1,6 @@
-// Classifies predicates: synonyms, denials, how many objects a subject has at a time, and the profile section. A
-// predicate that is neither in TABLE or DENIALS nor a favourite is a class of its own with many objects, so only its
-// denial contradicts it.
+// Classifies predicates: by synonyms, denials, the number of objects that a subject has at a time, and the profile
+// section. A predicate that is neither in TABLE or DENIALS nor a favourite is a class of its own with many objects, so
+// only its denial contradicts it.
 
 import { stem, words } from '../../text/words.ts'
 

@@ -26,7 +26,7 @@ export type ComparedFact = {
   predicate: PredicateClass
   /** Subject and predicate class: only facts with equal slots are duplicates or contradict each other by the rules. */
   slot: string
-  /** The object's words, lower case, without articles. */
+  /** The object's words, lower case, without articles and possessives, unless it has no others. */
   words: string[]
   /** `words` joined by spaces. Precomputed, like `wordSet`: comparing n facts takes about n²/2 comparisons. */
   phrase: string

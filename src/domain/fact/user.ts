@@ -1,5 +1,5 @@
 // Resolves the subject of a statement to a participant, so that facts about one user are grouped across conversations,
-// speakers and names.
+// authors and names.
 
 import { normaliseText } from './content-hash.ts'
 

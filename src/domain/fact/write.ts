@@ -57,7 +57,7 @@ export type FactCandidate = Statement & {
 /** A candidate with its token count, hash and index terms. */
 export type PreparedFact = FactCandidate & { tokenCount: number; contentHash: string; terms: number[] }
 
-/** Adds token counts, hashes and terms. Call it before locking conversations: 1,000 facts take seconds of CPU time. */
+/** Adds token counts, hashes and terms. Call it before locking conversations: 1,000 facts take up to 1 s of CPU. */
 export async function prepareFacts(
   { tokens }: Pick<Platform, 'tokens'>,
   tenant: string,

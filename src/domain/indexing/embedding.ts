@@ -1,7 +1,7 @@
-// Determines the embedders in use, and the embedder that serves searches. An embedder is complete once it has read
-// every conversation. Until the configured embedder is complete, searches use the newest complete one, and both embed
-// new turns. After that, the vectors of older embedders are deleted. Progress is stored in tables, so any process can
-// continue where another stopped.
+// Determines the embedders in use, and the embedder that serves searches. An embedder is complete once it has read all
+// journal entries that are older than its registration. Until the configured embedder is complete, searches use the
+// newest complete one, and both embed new turns. After that, the vectors of older embedders are deleted. Progress is
+// stored in tables, so any process can continue where another stopped.
 
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import { type Embedder } from '../../providers/ports/embedder.ts'

@@ -57,7 +57,7 @@ async function deleteOutdated(
 }
 
 /**
- * Creates the index and deletes outdated vectors. Does nothing until the serving embedder has read every conversation,
+ * Creates the index and deletes outdated vectors. Does nothing until the serving embedder is complete (embedding.ts),
  * because until then older vectors are needed.
  * @param onDeleted called with the name of each embedder whose vectors this process deleted
  */

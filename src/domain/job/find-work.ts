@@ -13,8 +13,8 @@ type Counter = {
   /** Returns at most `limit` ids of conversations with uncounted turns, ascending, after the given id. */
   uncounted(after: string, limit: number): Promise<string[]>
   /**
-   * Counts the turns of the conversations. Returns the users who wrote them, and in `busy` the conversations
-   * that another process is counting.
+   * Counts the turns of the conversations. Returns the users who wrote them and the users whose facts changed, and in
+   * `busy` the conversations that another transaction has locked.
    */
   count(conversationIds: readonly string[]): Promise<{ users: Subject[]; busy: string[] }>
 }
@@ -127,7 +127,7 @@ export async function startWork(deps: Platform, kinds: WorkKinds): Promise<() =>
 
   async function check(): Promise<boolean> {
     await queueDueAmong(jobs, kinds, unchecked)
-    // Another process is counting these conversations: check them again after GATHER_MS.
+    // Another transaction has locked these conversations: check them again after GATHER_MS.
     if (unchecked.hasConversations()) checking?.nudge()
     return false
   }

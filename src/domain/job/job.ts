@@ -1,5 +1,6 @@
 // Reads a tenant's background jobs for the API: their state, times and last failure.
 
+import { readQueueSizes, type QueueSize } from '../../store/sql/job/read-queue-sizes.ts'
 import { readJobs, type JobPosition, type JobRow, type JobState } from '../../store/sql/job/read-jobs.ts'
 import type { Platform } from '../platform.ts'
 import { authorize } from '../authorize.ts'
@@ -14,7 +15,15 @@ export type { JobState } from '../../store/sql/job/read-jobs.ts'
 export type Job = Omit<JobRow, 'name' | 'key'> & { name: JobName; conversationId: string | null; userId: string | null }
 
 const NAMES = new Map(Object.entries(QUEUES).map(([name, queue]) => [queue, name as JobName]))
-const ABOUT_CONVERSATIONS: ReadonlySet<JobName> = new Set(['COMPACT', 'EXTRACT_FACTS'])
+
+/** The kind of object whose id is the key of a job. */
+const SUBJECTS: Record<JobName, 'conversation' | 'user'> = {
+  COMPACT: 'conversation',
+  WRITE_TITLE: 'conversation',
+  EXTRACT_FACTS: 'conversation',
+  REFRESH_PROFILE: 'user',
+  RECONCILE_FACTS: 'user',
+}
 
 const CURSOR = cursorFormat<JobPosition>(
   ({ rank, order, id }) => `job:${rank}:${order}:${id}`,
@@ -27,16 +36,26 @@ export const jobCursor = (job: Job): string => CURSOR.encode(job)
 
 function toJob({ name: queue, key, ...row }: JobRow): Job {
   const name = NAMES.get(queue)!
-  const isAboutConversation = ABOUT_CONVERSATIONS.has(name)
-  return { ...row, name, conversationId: isAboutConversation ? key : null, userId: isAboutConversation ? null : key }
+  const ids =
+    SUBJECTS[name] === 'conversation' ? { conversationId: key, userId: null } : { conversationId: null, userId: key }
+  return { ...row, name, ...ids }
+}
+
+/**
+ * Returns the number and age of the unfinished jobs of all tenants, for each kind and state with jobs.
+ */
+export async function queueSizes({ db }: Pick<Platform, 'db'>): Promise<QueueSize[]> {
+  const sizes = await readQueueSizes(db, [...NAMES.keys()])
+  return sizes.map((size) => ({ ...size, name: NAMES.get(size.name)! }))
 }
 
 /** A null `state` selects all jobs. */
 export type JobsArgs = Paging & { state?: JobState | null }
 
 /**
- * Returns a page of the tenant's jobs: unfinished jobs, oldest first, then the jobs that ended in the last hour, newest
- * first. Excludes jobs for conversations that the viewer does not see.
+ * Returns a page of the tenant's jobs that the viewer sees: unfinished jobs, oldest first, then the jobs that ended in
+ * the last hour, newest first. The viewer sees jobs for visible conversations, for the viewer, and for other users who
+ * are or were in a visible conversation.
  * @throws InvalidInput
  */
 export async function getJobs(

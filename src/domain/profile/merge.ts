@@ -21,7 +21,7 @@ type ProfileChange = {
   previous: string | null
   /** Active facts to add. Facts already in the profile are not repeated. */
   added: readonly ProfileFact[]
-  /** Facts superseded, retracted or erased since the previous profile. */
+  /** Facts superseded or retracted since the previous profile. Erased facts are not listed: see the port. */
   removed: readonly Statement[]
 }
 

@@ -154,11 +154,11 @@ const refreshInput = z.object({ userId: name, recentK: between(1, MAX_FACTS).nul
 export type RefreshUserProfileInput = z.input<typeof refreshInput>
 
 /**
- * Reconciles the facts about the user that the viewer sees, then refreshes the profile from the newest active facts that
- * everyone sees, at most `recentK` (default DEFAULT_FACTS), and returns it.
+ * Reconciles the facts about the user that the viewer sees, then refreshes the profile from the newest active facts
+ * that everyone sees, at most `recentK` (default DEFAULT_FACTS), and returns the profile.
  * @throws InvalidInput @throws ProviderFailed
- * @throws NotFound if the user is not a participant of a conversation of the tenant, and no fact that the viewer sees is
- * about the user
+ * @throws NotFound if the user was never a participant of a conversation of the tenant, and no fact that the viewer
+ * sees is about the user
  * @throws NotAllowed if the viewer does not see all facts that the profile contains, when the refreshed profile is kept; or
  * by rights.ts
  */

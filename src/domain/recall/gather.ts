@@ -26,12 +26,12 @@ const ENTRIES_PER_TURN = 2
 const COMMON_SHARE = 0.1
 /** Maximum number of turns found per term. A term that reaches it counts as common too. */
 const MAX_POSTINGS = 10_000
-/** Number of postings merged between two checks whether to yield to the event loop. */
+/** Number of postings that are merged before the next call of `yieldIfDue`. */
 const YIELD_AFTER = 256
 /** Greater than every position. */
 const MAX_SEQ = 2 ** 31 - 1
 
-/** Identifies a turn, whatever its versions. */
+/** Identifies a turn, regardless of its versions. */
 export type TurnPlace = { conversationId: string; position: number }
 
 /** A search by words and by vectors. */

@@ -56,8 +56,8 @@ export const identityOf = (hit: RankedMemory): string =>
       : hit.summary.id
 
 /**
- * Chooses the best `k` hits that fit. Neighbours' tokens count too; a turn that is returned twice counts once. `isMore`:
- * whether another hit would fit if it were the first one.
+ * Chooses the best `k` hits that fit. Neighbours' tokens count too; a turn that is returned twice counts once.
+ * `isMore`: whether another hit would fit if it were the first one.
  */
 export function choose(
   ranked: Iterable<RankedMemory>,

@@ -1,6 +1,7 @@
-// The cursor of a recall: which recall it is of, when its first page was read, and the hits read so far. Any process can
-// read the next page. A page is searched and ranked anew, because edits, deletions and new vectors change the ranking
-// between two pages; the list of hits that were read prevents that a page repeats a hit, or skips one that moved.
+// The cursor of a recall. It contains a digest of the recall's inputs, the time before the first page was read, and the
+// keys of the hits read so far, so any process can read the next page. Each page is searched and ranked anew. Edits,
+// deletions and new vectors may change the ranking between two pages; the keys prevent a page from repeating a hit, or
+// skipping one that moved.
 
 import { createHash } from 'node:crypto'
 import { InvalidInput } from '../../errors.ts'
@@ -8,7 +9,7 @@ import { InvalidInput } from '../../errors.ts'
 /** Maximum number of hits that the pages of one recall return together. */
 export const MAX_PAGED_HITS = 1_000
 
-/** Bytes of each part of a cursor. With 6 bytes per hit, two of MAX_PAGED_HITS hits are equal once in 10⁸ recalls. */
+/** Bytes of each part of a cursor. With 6 bytes, two of MAX_PAGED_HITS keys are equal once in 5 × 10⁸ recalls. */
 const RECALL_BYTES = 8
 const TIME_BYTES = 6
 const HIT_BYTES = 6
@@ -25,7 +26,7 @@ export type RecallPosition = {
 
 const digest = (text: string) => createHash('sha256').update(text).digest()
 
-/** Returns the key of a hit: of a turn, by its first version, so that an edited turn is the same hit. */
+/** Returns the key of a hit. `id` is its `identityOf`, which all versions of a turn share. */
 export const hitKey = (id: string): number => digest(id).readUIntBE(0, HIT_BYTES)
 
 /** Returns the identity of a recall. `selection` contains the viewer and every input that selects or orders hits. */

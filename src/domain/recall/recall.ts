@@ -108,15 +108,16 @@ const isWide = ({ scope }: RecallInput): boolean => scope != null && scope !== '
  * Returns the `k` (default DEFAULT_HITS) most relevant memories, best first; `kinds` defaults to DEFAULT_KINDS.
  * Superseded, streaming and aborted turns and superseded facts are excluded.
  *
- * `after` continues behind the hits of earlier pages, at most MAX_PAGED_HITS in total. No page repeats a hit of an
- * earlier page, a newer version of a turn included, or skips one; memories written after the first page are excluded.
+ * `after` continues after the hits of earlier pages, at most MAX_PAGED_HITS in total. No page repeats a hit of an
+ * earlier page, even as a newer version of its turn, or skips one; memories written after the first page are excluded.
  *
  * `threshold`: minimum relevance; 0 excludes none. `maxTokens` limits the hits and neighbours of a page together; hits
  * that do not fit are skipped, and are on a later page if they fit there. facts.ts and summaries.ts describe how the
  * other filters apply to facts and summaries.
- * `queryTurn`: the turn that the query was taken from, if any. It is not searched, because it matches best of all, and
- * scores are relative to the best match. Pass the same turn for every page.
- * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id @throws NotAllowed by rights.ts
+ * `queryTurn`: the turn that the query was taken from; null for none. It is not searched, because it matches best of
+ * all, and scores are relative to the best match. Pass the same turn for every page.
+ * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id
+ * @throws NotAllowed by rights.ts
  */
 export async function recall(
   deps: RecallDeps,

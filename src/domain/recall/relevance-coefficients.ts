@@ -1,17 +1,17 @@
-// The coefficients of relevance.ts. `npm run bench:relevance` fits and evaluates them on the conversations of LoCoMo and
-// REALTALK, and prints this table.
+// The coefficients of relevance.ts. `npm run bench:relevance` fits and evaluates them on the conversations of LoCoMo
+// and REALTALK, and prints this table.
 
-/** Weights in a logistic function; those of the features of a candidate, and the intercept. */
+/** The intercept of a logistic function, and the weights of a candidate's features. */
 export type RelevanceCoefficients = {
   intercept: number
-  /** Of the logarithm of the candidate's share of the weight of the best candidates. */
+  /** Weight of the logarithm of the candidate's share among the best candidates (relevance.ts). */
   share: number
-  /** Of the shares of the query that the candidate itself and its sitting contain, 0 to 1. */
+  /** Weights of the shares of the query that the candidate itself and its sitting contain, 0 to 1. */
   own: number
   sitting: number
-  /** Of the candidate's score. */
+  /** Weight of the candidate's score. */
   score: number
-  /** Of 1 if the candidate is a question that contains the whole query, else 0. */
+  /** Weight of a feature that is 1 if the candidate is a question that contains the whole query, else 0. */
   echo: number
 }
 

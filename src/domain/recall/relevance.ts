@@ -10,7 +10,9 @@ const COMPARED = 20
  * Weight of a score in `share`: e to the power of SHARPNESS × score. 3 to 5 change the log loss by less than 1 %.
  */
 const SHARPNESS = 4
-/** Score of the candidates that a small scope lacks, so that a weak match is not relevant because it is the only one. */
+/**
+ * Score of the candidates that a small scope lacks, so that a weak match is not relevant only because it has no rivals.
+ */
 const ABSENT_SCORE = 1
 
 export type RelevanceFeatures = Omit<RelevanceCoefficients, 'intercept'>

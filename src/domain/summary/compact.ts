@@ -140,9 +140,9 @@ async function requireState(deps: Platform, viewer: Viewer, conversationId: stri
 }
 
 /**
- * Compacts now. With a given policy, whose fields override the conversation's policy for this call, covers the oldest half
- * again and again until the uncovered turns are within it. Without one, covers the oldest half once, within the
- * conversation's policy or not.
+ * Compacts now. With a given policy, whose fields override the conversation's policy for this call, covers the oldest
+ * half of the uncovered turns repeatedly until the rest is within the policy. Without one, covers the oldest half once,
+ * even if the uncovered turns are within the conversation's policy.
  * @throws InvalidInput @throws NotFound @throws ProviderFailed
  * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
  */
@@ -215,20 +215,20 @@ export async function summarize(deps: Platform, caller: Viewer, input: Summarize
   await requirePermits(deps.db, caller, 'summarize', conversationId)
   const viewer = trusted(caller)
   if (!(await seesAllTurns(deps, viewer, conversationId))) throw historyPartlyHidden()
-  let throughSeq = Infinity
+  let throughPosition = Infinity
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
-    throughSeq = turn.position
+    throughPosition = turn.position
   }
   await run(deps, conversationId, (state) => {
-    if (state.through >= throughSeq || state.turns === 0) return []
+    if (state.through >= throughPosition || state.turns === 0) return []
     const strategy = state.strategy === 'NEVER' ? 'ROLLING' : state.strategy
-    const measure = { min: 1, max: Infinity, limit: Infinity, through: throughSeq, tokens: PASS_TOKENS }
+    const measure = { min: 1, max: Infinity, limit: Infinity, through: throughPosition, tokens: PASS_TOKENS }
     return [{ measure, policy: { ...state, strategy } }]
   })
   const { current } = await requireState(deps, viewer, conversationId)
-  const covering = current.findLast(({ fromPosition }) => fromPosition <= throughSeq)
+  const covering = current.findLast(({ fromPosition }) => fromPosition <= throughPosition)
   if (!covering) {
     throw InvalidInput.at(
       'through',

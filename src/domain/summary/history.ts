@@ -17,10 +17,10 @@ export const isSummary = (item: Turn | Summary): item is Summary => 'fromPositio
 const positionOf = (item: Turn | Summary) => (isSummary(item) ? item.fromPosition : item.position)
 
 /**
- * Returns each conversation's newest turns and summaries, at most `limit` in all, oldest first. A summary replaces
- * the turns it covers, at the position of the first of them. `beforePosition` excludes turns with an equal or greater position,
- * and summaries with an equal or greater fromPosition; null includes all. `historyPage` defines the default and the maximum
- * of `limit`.
+ * Returns each conversation's newest turns and summaries, at most `limit` of both together, oldest first. A summary
+ * replaces the turns it covers, at the position of the first of them. `beforePosition` excludes turns with an equal or
+ * greater position, and summaries with an equal or greater fromPosition; null includes all. `historyPage` defines the
+ * default and the maximum of `limit`.
  * @throws InvalidInput, also if the turns would exceed HISTORY_BYTES, or the conversation's share of it
  */
 export async function historyWithSummaries(

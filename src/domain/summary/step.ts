@@ -27,7 +27,7 @@ import { splitIntoPasses, spanOf, unanswered, type SpanMeasure } from './span.ts
 export const PASS_TOKENS = 8_000
 /** Maximum size of a summary, as a fraction of the tokens of the turns that it covers. */
 const SUMMARY_FRACTION = 1 / 3
-/** Number of tokens of a summary that are allowed in any case, because a third of few turns is no sentence. */
+/** Number of tokens that any summary may have, because a third of a few short turns is too little for a sentence. */
 const MIN_SUMMARY_TOKENS = 16
 /** Maximum number of tokens of a rolling or folded summary. */
 export const SUMMARY_TOKENS = 1_000
@@ -122,8 +122,9 @@ const joined = (summaries: readonly SummaryRow[]) =>
 const tokensIn = (rows: readonly { tokenCount: number }[]) => rows.reduce((sum, { tokenCount }) => sum + tokenCount, 0)
 
 /**
- * Returns the maximum size of the summary of the turns and of the summaries that it replaces. As none of these exceeds its
- * fraction, neither does the new one, and compaction never increases the number of tokens.
+ * Returns the maximum size of a summary of the turns that also replaces the given summaries. As none of these exceeds
+ * its fraction, neither does the new one, and compaction does not increase the number of tokens; only a summary of
+ * MIN_SUMMARY_TOKENS may exceed its fraction.
  */
 const maxTokensFor = (replaced: readonly SummaryRow[], span: readonly UncoveredTurn[], cap: number) =>
   Math.min(cap, Math.max(MIN_SUMMARY_TOKENS, tokensIn(replaced) + Math.floor(tokensIn(span) * SUMMARY_FRACTION)))
@@ -183,8 +184,8 @@ export async function coverSpan(
 }
 
 /**
- * If a level has FOLD_AT summaries, folds the oldest FOLD_AT / 2 of them into one. Returns the id of the new summary;
- * null if no level has that many, or if the conversation changed meanwhile.
+ * If a level has FOLD_AT summaries and the oldest FOLD_AT / 2 of them are adjacent, folds these into one. Returns the
+ * id of the new summary; null if there is no such level, or if the conversation changed meanwhile.
  * @throws ProviderFailed
  */
 export async function foldLevel(

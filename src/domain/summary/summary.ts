@@ -1,6 +1,6 @@
-// Reads summaries. A summary covers the committed turns without an audience from position fromPosition to toPosition; turns with
-// an audience, aborted turns and streaming turns are never covered. A viewer may read a summary only if the viewer sees
-// every turn version it was made from; every other viewer gets the turns instead.
+// Reads summaries. A summary covers the committed turns without an audience from position fromPosition to toPosition;
+// turns with an audience, aborted turns and streaming turns are never covered. A viewer may read a summary only if the
+// viewer sees every turn version it was made from; every other viewer gets the turns instead.
 
 import {
   readCurrentSummaries,
@@ -22,8 +22,9 @@ const toSummary = ({ windows, newestSeq, turns, ...summary }: SummaryWithWindows
 
 /**
  * Returns the current summaries that cover the oldest turns in the viewer's view, oldest first; a conversation without
- * such summaries has no key. Each committed turn without an audience that the viewer sees, up to the last toPosition, is
- * covered by exactly one of them. Hence the list ends before the first summary of which the viewer sees only a part.
+ * such summaries has no key. Each committed turn without an audience that the viewer sees, up to the last toPosition,
+ * is covered by exactly one of them. Hence the list ends before the first summary that covers both turns that the
+ * viewer sees and turns that the viewer does not see.
  */
 export async function coveringSummaries(
   { db }: Pick<Platform, 'db'>,

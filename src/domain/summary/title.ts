@@ -19,7 +19,7 @@ import { summarizerFor } from '../compaction-policy.ts'
 import type { Platform } from '../platform.ts'
 import { announceEntries } from '../publisher.ts'
 
-/** Returns the turns to make a title from: the requests of users; all turns if there are none. */
+/** Returns the turns to make a title from: the turns of users that have text; if there are none, all that have text. */
 export function turnsForTitle(turns: readonly TitleTurn[]): TitleTurn[] {
   const withText = turns.filter(({ text }) => text.trim() !== '')
   const requests = withText.filter(({ role }) => role === 'USER')
@@ -37,9 +37,10 @@ const cleaned = (title: string | null): string | null =>
   (title && cutTitle(oneLine(title.replaceAll('\0', '').toWellFormed()))) || null
 
 /**
- * Writes the automatic title of a conversation, if one is due. Subscribers receive ConversationUpdated. Writes nothing if a
- * client gives a title meanwhile, or a turn that the title was made from is edited.
- * @returns the number of attempts made: 0 or 1
+ * Writes the automatic title of a conversation, if one is due. If the title changes, subscribers receive
+ * ConversationUpdated. Writes nothing if a client gives a title meanwhile, or a turn that the title was made from is
+ * edited.
+ * @returns 1 if the result of the attempt was stored, even if that is no title; otherwise 0
  * @throws ProviderFailed
  */
 export async function writeTitleDue(deps: Platform, conversationId: string, signal: AbortSignal): Promise<number> {

@@ -33,7 +33,7 @@ import { DEFAULT_PAGE_SIZE } from '../../domain/page.ts'
 
 /** Arguments that are page sizes, by precedence. */
 const PAGE_SIZES = ['first', 'last', 'limit', 'k', 'n']
-/** Input lists whose items come back in the answer. */
+/** Input lists whose items are returned in the answer. */
 const INPUT_LISTS = ['turns', 'facts', 'ids']
 /** Assumed number of items of a list without a page size. */
 export const LIST_SIZE = 10

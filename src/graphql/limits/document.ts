@@ -4,7 +4,7 @@
 import { Kind, type DocumentNode, type FragmentDefinitionNode, type GraphQLError, type SelectionSetNode } from 'graphql'
 import { introspectionDisabled, tooCostly, type OperationLimits } from './limits.ts'
 
-/** The counts of a document, one for each limit of the same name. */
+/** The counts of a document, one for each limit of the same name, and its first introspection field. */
 export type DocumentShape = {
   depth: number
   fields: number
@@ -89,7 +89,7 @@ function computeShape(document: DocumentNode): DocumentShape {
 
 const LIMITS = ['depth', 'fields', 'aliases', 'directives', 'repeats'] as const
 
-/** Returns the error of a document that exceeds a limit; null for one within all limits. */
+/** Returns the error of a document that exceeds a limit, or uses introspection that is disabled; otherwise null. */
 export function documentError(document: DocumentNode, limits: OperationLimits): GraphQLError | null {
   const shape = shapeOf(document)
   if (shape.introspection !== null && !limits.introspection) return introspectionDisabled(shape.introspection)

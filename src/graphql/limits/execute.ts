@@ -42,8 +42,8 @@ function estimate({ schema, document, operationName, variableValues }: Operation
 }
 
 /**
- * Returns the error of an operation that is too costly, or whose principal has too few points left; null for one that may
- * run. Synchronous without a rate limit.
+ * Returns the error of an operation that is too costly, or whose principal has too few points left; null for an
+ * operation that may run. Synchronous without a rate limit.
  */
 export function admit(
   { rates }: Pick<Deps, 'rates'>,
@@ -64,8 +64,8 @@ export const costError = (asked: Operation, limits: OperationLimits): GraphQLErr
   estimate(asked, limits).error
 
 /**
- * Executes a subscription's document for one event, the root value. `costError` has accepted the document, so its values
- * are not counted while it runs; graphql-js then needs less time than yoga's executor.
+ * Executes a subscription's document for one event, the root value. `costError` has accepted the document, so its
+ * values are counted only in the result; this allows graphql-js, which needs less time than yoga's executor.
  */
 export function executeEvent(
   args: ExecutionArgs & { contextValue: RequestContext },

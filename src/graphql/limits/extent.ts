@@ -1,14 +1,17 @@
 // The size of a tree of plain objects and lists: an answer, or data that was read.
 
-/** The number of values, and their length: the UTF-16 units of texts, and LEAF_BYTES for other leaves. */
+/**
+ * The number of values, and their size in bytes: a text's UTF-16 units, the bytes of binary data, and LEAF_BYTES for
+ * any other leaf.
+ */
 type Extent = { values: number; bytes: number }
 
-/** Length that is counted for a number, boolean, date or null, in bytes. */
+/** Size that is counted for a number, boolean, date or null, in bytes. */
 const LEAF_BYTES = 8
 
 /**
- * Counts the values of a tree and the UTF-16 units of its texts. Stops when a number exceeds its maximum. Does not
- * recurse, because a tree of JSON may be deep.
+ * Counts the values of a tree and their size. Stops when a number exceeds its maximum. Does not recurse, because a tree
+ * of JSON may be deep.
  */
 export function extentOf(tree: unknown, max: Extent): Extent {
   const stack: unknown[] = [tree]

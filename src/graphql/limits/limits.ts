@@ -1,5 +1,6 @@
 // The limits of one GraphQL operation, and the errors of operations that exceed them. The limits are the same for every
-// transport: queries over HTTP, the fast path of POST, operations over WebSocket, and each event of a subscription.
+// transport: requests over HTTP, the fast path of POST included, WebSockets and event streams. In a subscription, they
+// apply to each event.
 
 import { GraphQLError } from 'graphql'
 
@@ -20,7 +21,7 @@ export type OperationLimits = {
   values: number
   /** Maximum size of the values of one answer, in bytes; a UTF-16 unit of a text counts as one byte. */
   answerBytes: number
-  /** Maximum time of a query, ms. Mutations have no time limit. */
+  /** Maximum time of a query, or of rendering one event of a conversation, ms. Mutations have no time limit. */
   timeMs: number
   /** Whether documents may query the schema, and errors may suggest names of the schema. */
   introspection: boolean
@@ -53,7 +54,7 @@ export function tooCostly(limit: CountedLimit, maximum: number, actual: number |
   })
 }
 
-/** Returns the error of a query that exceeded the time limit. */
+/** Returns the error of a query, or of the rendering of an event, that exceeded the time limit. */
 export const timedOut = (timeMs: number): GraphQLError =>
   new GraphQLError(`The query exceeded the time limit of ${timeMs / 1000} seconds. Request less data.`, {
     extensions: { code: 'QUERY_TIMEOUT', limit: 'timeMs', maximum: timeMs },
@@ -69,8 +70,8 @@ export const introspectionDisabled = (field: string): GraphQLError =>
   })
 
 /**
- * Returns the error of a viewer with too few points left in the current minute. Over HTTP the response has the status
- * 429 and the header Retry-After.
+ * Returns the error of a principal with too few points left in the current minute. Over HTTP, the response has the
+ * status 429 and the header Retry-After.
  */
 export function rateLimited(points: number, retryAfterSeconds: number): GraphQLError {
   const message = `At most ${points} points per minute are allowed; try again in ${retryAfterSeconds} seconds.`

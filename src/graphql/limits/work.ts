@@ -15,7 +15,7 @@ const CONCURRENT_READS = 4
 const CHECKS_PER_VALUE = 2
 /** Number of list items after which the executor completes the next list in a new iteration of the event loop. */
 const ITEMS_PER_ITERATION = 1_000
-/** Appended to the error of a mutation, because a client that repeats it may execute its mutations twice. */
+/** Appended to the error of a mutation, because a client that repeats the operation may execute its mutations twice. */
 const EXECUTED = 'Mutations of this operation may have been executed.'
 
 /**
@@ -61,7 +61,7 @@ export class Work implements WorkSignal {
   #iteration: Promise<void> | null = null
 
   /**
-   * @param isGone whether the client has disconnected; queries then stop at the next read
+   * @param isGone whether the client has disconnected; operations other than mutations then stop at the next read
    * @param shared gates and connections of the tenant; absent in tests
    */
   constructor(limits: OperationLimits, isGone?: () => boolean, shared?: Shared) {

@@ -1,6 +1,6 @@
 // Compiles a query into a plan: the work that yoga's executor repeats for each field of each object (finding the
-// selected fields, their resolvers, arguments and types) is done once per document. Plans support objects, lists
-// and leaves; yoga's executor runs documents with directives, interfaces or unions.
+// selected fields, their resolvers, arguments and types) is done once per operation. Plans support objects, lists
+// and leaves; yoga's executor runs documents with directives, interfaces, unions, introspection or too many fields.
 //
 // With plans, the server's processor time per request falls by a factor of 1.35 to 1.7 for 50 conversations × 20 turns,
 // and of 1.2 for one conversation of 4 fields; the time of the execution alone falls by a factor of 2.6. Measured by

@@ -120,8 +120,8 @@ function propertyOf(source: unknown, property: string, step: Step, run: Run, par
 const pathTo = (prev: Path | undefined, { key, field }: Step): Path => ({ prev, key, typename: field.parent.name })
 
 /**
- * Returns the completed field, or a promise of it. Throws or rejects if a required field fails. The path of a leaf that
- * is a plain property, like most fields, is only built when the field fails.
+ * Returns the completed field, or a promise of it. Throws or rejects if a required field fails. Most fields are leaves
+ * that are plain properties; their path is built only if they fail or are promises.
  */
 function fieldOf(step: Step, source: unknown, run: Run, parent: Path | undefined): unknown {
   const { property, field, completion } = step

@@ -1,6 +1,6 @@
 // Explains failed requests to OpenAI-compatible servers: whether the failure is transient, the pause before a retry,
 // and a message with the cause and the next step. Messages reach clients, jobs and logs, so they contain neither the
-// address of the server nor text that it sent, which may quote turns or a part of the key.
+// address of the server nor sentences that it sent, which may quote turns or a part of the key.
 
 import { APIConnectionError, APIError } from 'openai'
 import { CallFailed } from '../ports/call-failed.ts'

@@ -1,6 +1,6 @@
 // Summarises with a chat model, using prompts/summarize.md and prompts/merge.md, and makes titles, using
-// prompts/title.md. The turns are sent as JSON inside a
-// fence that is longer than any fence in them, so that no turn can be read as the prompt.
+// prompts/title.md. The turns are sent as JSON inside a fence that is longer than any fence in them, so that no turn
+// can be read as the prompt.
 
 import { z } from 'zod'
 import { BadReply, createChat, fenced, type Message, type PromptedSettings } from './chat.ts'
@@ -14,7 +14,7 @@ const replySchema = z.object({ topic: z.string(), keyDecisions: list, openIssues
 type Reply = z.output<typeof replySchema>
 
 const titleSchema = z.object({ title: z.string() })
-/** Maximum number of words of a title that the model is asked for. */
+/** Maximum number of words of a title, as stated in the prompt. Longer titles are accepted. */
 const TITLE_WORDS = 8
 
 export function createOpenAiSummarizer(
@@ -95,7 +95,10 @@ function readReply(value: unknown): Reply {
   return reply
 }
 
-/** Formats the summary. Drops the last item of the longest list until the text has at most `maxTokens`. */
+/**
+ * Formats the summary. Drops the last item of the longest list until the text has at most `maxTokens`. If the topic
+ * alone has more, cuts the topic.
+ */
 async function render(
   { topic, ...lists }: Reply,
   maxTokens: number,

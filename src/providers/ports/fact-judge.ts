@@ -12,7 +12,7 @@ export type JudgedFact = {
   observedAt: string
 }
 
-/** Two facts with the same audience. */
+/** Two facts with the same viewers. */
 export type FactPair = { a: JudgedFact; b: JudgedFact }
 
 /** A verdict on two facts. `a` and `b` are their ids. */

@@ -24,8 +24,8 @@ export type Summarizer = {
    */
   summarize(request: SummaryRequest, signal?: AbortSignal): Promise<{ content: string; model: string }>
   /**
-   * Returns a title of one line for a conversation that begins with the turns; null if they contain only small talk. The
-   * caller limits its length.
+   * Returns a title of one line for a conversation that begins with the turns; null if they contain only small talk.
+   * The caller limits the length of the title.
    * @throws CallFailed, or the signal's reason after an abort
    */
   title(turns: readonly SummarizerTurn[], signal?: AbortSignal): Promise<string | null>
@@ -68,8 +68,8 @@ export async function truncateToTokens(
 const SENTENCE_END = /[.!?…]["'”’)\]]*(?=\s|$)|(?=\n)/g
 
 /**
- * Returns the text if it has at most `maxTokens`; otherwise its beginning, cut after a sentence or a line if that keeps at
- * least half of the tokens, and like `truncateToTokens` if not.
+ * Returns the text if it has at most `maxTokens`; otherwise the beginning that `truncateToTokens` returns, cut after
+ * its last whole sentence or line if at least half of its length is left.
  */
 export async function cutToTokens(
   text: string,

@@ -57,7 +57,7 @@ const action = (text: string, name: string): string | null => {
   return what === null || INCOMPLETE.test(what) || DESK_WORK.test(what) ? null : what
 }
 
-/** Moves the verb to the predicate, so that "used to play" contradicts "plays". */
+/** Returns the statement, with the verb in the predicate, so that "used to play" contradicts "plays". */
 function usedTo(what: string | null): Statement {
   const [, verb, object] = /^(\S+) (.+)$/.exec(what ?? '') ?? []
   return verb && object ? statement(`used to ${verb.toLowerCase()}`, object, 0.85) : statement('used to', what, 0.85)

@@ -115,7 +115,7 @@ const LEADS = new RegExp(
   'i',
 )
 const GREETING = /^(?:hey|hi|hello|good (?:morning|evening|afternoon)|nice to meet you)\b/i
-/** The addressee: "Mel, I …"; after a greeting was removed, also "Mel! I …". */
+/** The addressee at the beginning of a clause, followed by a comma or an exclamation mark: "Mel, I …". */
 const VOCATIVE =
   /^(?!(?:Last|Next|This|On|In|Yesterday|Today|Tomorrow)\b)\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?[,!]\s*(?=\p{L})/u
 /** Requests to remember the rest of the sentence. */

@@ -1,5 +1,5 @@
-// The built-in extractor: rules for English clauses, without a model or a network. It prefers missing a fact to
-// inventing one. A turn's facts depend only on the turn and on the names of people, not on other turns' texts.
+// The built-in extractor: rules for English clauses, without a model or a network. In doubt, it extracts no fact. A
+// turn's facts depend only on the turn and on the names of people, not on other turns' texts.
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { keepValidFacts, type ExtractedFact, type FactExtractor, type ExtractorTurn } from '../ports/fact-extractor.ts'

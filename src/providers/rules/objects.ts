@@ -78,7 +78,10 @@ const SELF = new RegExp(
 /** Two adjectives of one thing: "a warm, welcoming kitchen". */
 const PAIRED = /(\ban? [\p{L}-]+), (?=[\p{L}-]+(?:ing|ful|al|ive|ous|ic|ed|able) \p{L}+)/giu
 
-/** Reads a thing without fillers, with the speaker's name instead of "my" and "our". Null if it needs context. */
+/**
+ * Reads a thing without fillers, with the speaker's name instead of "my" and "our". Null if it needs context, is
+ * incomplete, or has more than MAX_WORDS words.
+ */
 export function thing(text: string, speaker: string): string | null {
   // In "make that happen", the words after "that" belong to the verb.
   if (/^\S+(?: \S+)? that\b/i.test(text.trim())) return null

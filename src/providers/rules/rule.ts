@@ -1,6 +1,6 @@
 // The types of extraction rules, and the beginnings of patterns that many rules share.
 
-/** A statement about the subject of a clause. Null as `object` means no statement. `confidence` is from 0 to 1. */
+/** A statement about the subject of a clause. If `object` is null, there is none. `confidence` is from 0 to 1. */
 export type Statement = { predicate: string; object: string | null; confidence: number }
 /** The name that "I" refers to, and whether the line of the clause begins with a greeting. */
 export type Speaker = { name: string; isGreeting: boolean }

@@ -1,7 +1,7 @@
-// The default summarizer. It drops small talk, and selects the sentences nearest to the centroid of the others, but ranks
-// a sentence lower if it is a question, or similar to a selected one. It returns the selected sentences in their original
-// order, each with its speaker. It is deterministic and needs neither a network nor an API key, because it uses the static
-// embedder.
+// The default summarizer. It drops small talk, and selects the sentences nearest to the centroid of the remaining ones,
+// but ranks a sentence lower if it is short, a question, or similar to a selected one. It returns the selected
+// sentences in their original order, each with its speaker. It is deterministic and needs neither a network nor an API
+// key, because it uses the static embedder.
 
 import { closedProvider } from '../ports/call-failed.ts'
 import { dot, unit, type Embedder } from '../ports/embedder.ts'
@@ -19,7 +19,7 @@ const PREVIOUS_WEIGHT = 4
 const SIMILARITY_PENALTY = 0.7
 /** Number of words below which a sentence has a lower centrality, because short sentences are less informative. */
 const FULL_WORDS = 8
-/** Factor of the centrality of a question, which says less than its answer. */
+/** Factor of the centrality of a question, which is less informative than its answer. */
 const QUESTION_FACTOR = 0.5
 /** Maximum UTF-16 units of a sentence. Longer ones are split, so that a log or a table is not selected as a whole. */
 const SENTENCE_UNITS = 400

@@ -1,12 +1,12 @@
-// Starts GraphiQL in the browser. Queries and mutations are sent by fetch. Each subscription has a WebSocket of its own,
-// whose connectionParams are the headers of its tab. It runs until it is stopped, also while another tab is selected;
-// the panel "Live" lists its events.
+// Starts GraphiQL in the browser. Queries and mutations are sent by fetch. Each subscription has its own WebSocket,
+// whose connectionParams are the headers of its tab. A subscription runs until it is stopped, also while another tab is
+// selected; the panel "Live" lists its events.
 
 const { tabs, defaultHeaders, workers, base } = JSON.parse(document.querySelector('#options').textContent)
 // Monaco reads this when graphiql.js is loaded.
 self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_, label) => base + workers[label] }
 
-/** Maximum number of events that the panel keeps of one subscription, and of their characters that it shows. */
+/** Maximum number of events per subscription in the panel, and of characters shown of each event. */
 const MAX_ROWS = 200
 const MAX_CHARACTERS = 2_000
 
@@ -45,7 +45,7 @@ async function send(params, headers) {
   return result
 }
 
-/** Adds a stream to the panel. Returns its list of events, and functions that change it. */
+/** Adds a stream to the panel. Returns functions that set its state, add an event to its list, and remove it. */
 function addToPanel(title, onButton) {
   const panel = document.querySelector('#live')
   const root = element('article')

@@ -133,7 +133,7 @@ const Live = graphql(`
   }
 `)
 
-/** Appends a turn. Returns its description, or that of the error; the default branch takes errors added later. */
+/** Appends a turn. Returns its description, or that of the error. The default branch is for errors added later. */
 async function append(input: AppendTurnInput): Promise<string> {
   const { data } = await client.mutate({ mutation: AppendTurn, variables: { input } })
   const result = data!.appendTurn

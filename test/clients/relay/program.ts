@@ -176,7 +176,7 @@ function watchTurns(conversation: program_turns$key) {
 
 type Input = programAppendTurnMutation['variables']['input']
 
-/** Appends a turn. Returns its description, or that of the error; the last line takes errors added later. */
+/** Appends a turn. Returns its description, or that of the error. The last line is also for errors added later. */
 async function append(input: Input, connections: string[] = []): Promise<string> {
   const { appendTurn: result } = await new Promise<programAppendTurnMutation['response']>((resolve, reject) =>
     commitMutation<programAppendTurnMutation>(environment, {
@@ -186,7 +186,7 @@ async function append(input: Input, connections: string[] = []): Promise<string>
       onError: reject,
     }),
   )
-  // Relay types what is selected on an interface as optional fields, so these tell the members of the union apart.
+  // Relay types the fields selected on an interface as optional, so they tell the members of the union apart.
   if (result.turnEdge) {
     const { createdAt, conversation, parts } = result.turnEdge.node
     const texts = parts.map((part) => (part.__typename === 'TextPart' ? part.text.toUpperCase() : part.__typename))

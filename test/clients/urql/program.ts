@@ -136,7 +136,7 @@ const Live = graphql(`
 
 type Input = VariablesOf<typeof AppendTurn>['input']
 
-/** Appends a turn. Returns its description, or that of the error; the default branch takes errors added later. */
+/** Appends a turn. Returns its description, or that of the error. The default branch is for errors added later. */
 async function append(input: Input): Promise<string> {
   const { data, error } = await client.mutation(AppendTurn, { input })
   if (!data) throw error

@@ -56,65 +56,69 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
       turn: { actor, role: 'USER', content: `${actor} speaks`, ...overrides },
     })
 
-  it('run once per crossed threshold while four processes append and work', async () => {
-    const processes: Deps[] = []
-    while (processes.length < 4) processes.push(await process(ALL))
-    const viewer = newViewer()
-    const conversationIds: string[] = []
-    for (let n = 0; n < 8; n++) conversationIds.push(await newConversation(processes[0]!, viewer))
-    await Promise.all(processes.map((deps) => start(deps)))
-    await Promise.all(
-      processes.map(async (deps, p) => {
-        for (let n = 0; n < 100; n++) {
-          // About 50 turns per conversation: 80 % by five people, all in every conversation, 20 % by an agent.
-          const actor = n % 5 === 0 ? 'bot' : `person-${(n + p) % 5}`
-          await append(deps, viewer, conversationIds[n % 8]!, actor, actor === 'bot' ? { role: 'ASSISTANT' } : {})
-        }
-      }),
-    )
-    const { pool } = processes[0]!
-    const turnsByUser = new Map(
-      (
-        await pool.query(
-          `SELECT actor, count(*)::integer AS turns FROM turn
+  it.runIf(isLong)(
+    'run once per crossed threshold while four processes append and work',
+    async () => {
+      const processes: Deps[] = []
+      while (processes.length < 4) processes.push(await process(ALL))
+      const viewer = newViewer()
+      const conversationIds: string[] = []
+      for (let n = 0; n < 8; n++) conversationIds.push(await newConversation(processes[0]!, viewer))
+      await Promise.all(processes.map((deps) => start(deps)))
+      await Promise.all(
+        processes.map(async (deps, p) => {
+          for (let n = 0; n < 100; n++) {
+            // About 50 turns per conversation: 80 % by five people, all in every conversation, 20 % by an agent.
+            const actor = n % 5 === 0 ? 'bot' : `person-${(n + p) % 5}`
+            await append(deps, viewer, conversationIds[n % 8]!, actor, actor === 'bot' ? { role: 'ASSISTANT' } : {})
+          }
+        }),
+      )
+      const { pool } = processes[0]!
+      const turnsByUser = new Map(
+        (
+          await pool.query(
+            `SELECT actor, count(*)::integer AS turns FROM turn
        WHERE conversation_id = ANY ($1) AND actor <> 'bot' GROUP BY 1`,
-          [conversationIds],
-        )
-      ).rows.map(({ actor, turns }) => [actor as string, turns as number]),
-    )
-    const turnsByConversation = new Map(
-      (
-        await pool.query(
-          'SELECT conversation_id AS "conversationId", turn_count AS turns FROM journal WHERE conversation_id = ANY ($1)',
-          [conversationIds],
-        )
-      ).rows.map(({ conversationId, turns }) => [conversationId as string, turns as number]),
-    )
-    expect([...turnsByUser.values(), 80].reduce((a, b) => a + b)).toBe(400)
-    const expected = {
-      conversations: Object.fromEntries(
-        [...turnsByConversation].map(([conversationId, turns]) => [
-          conversationId,
-          { summaries: summariesOf(turns, 10), extractions: runsIn(turns, 7) },
-        ]),
-      ),
-      users: Object.fromEntries(
-        [...turnsByUser].map(([user, turns]) => [
-          user,
-          { turns, profilings: runsIn(turns, 9), reconciliations: runsIn(turns, 5) },
-        ]),
-      ),
-    }
-    await vi.waitFor(async () => expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected), {
-      timeout: 60_000,
-      interval: 250,
-    })
-    // When every process checks every conversation again, nothing is due.
-    await Promise.all(stops.splice(0).map((stop) => stop()))
-    await Promise.all(processes.map((deps) => start(deps)))
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
-    expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected)
-  }, 120_000)
+            [conversationIds],
+          )
+        ).rows.map(({ actor, turns }) => [actor as string, turns as number]),
+      )
+      const turnsByConversation = new Map(
+        (
+          await pool.query(
+            'SELECT conversation_id AS "conversationId", turn_count AS turns FROM journal WHERE conversation_id = ANY ($1)',
+            [conversationIds],
+          )
+        ).rows.map(({ conversationId, turns }) => [conversationId as string, turns as number]),
+      )
+      expect([...turnsByUser.values(), 80].reduce((a, b) => a + b)).toBe(400)
+      const expected = {
+        conversations: Object.fromEntries(
+          [...turnsByConversation].map(([conversationId, turns]) => [
+            conversationId,
+            { summaries: summariesOf(turns, 10), extractions: runsIn(turns, 7) },
+          ]),
+        ),
+        users: Object.fromEntries(
+          [...turnsByUser].map(([user, turns]) => [
+            user,
+            { turns, profilings: runsIn(turns, 9), reconciliations: runsIn(turns, 5) },
+          ]),
+        ),
+      }
+      await vi.waitFor(async () => expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected), {
+        timeout: 60_000,
+        interval: 250,
+      })
+      // When every process checks every conversation again, nothing is due.
+      await Promise.all(stops.splice(0).map((stop) => stop()))
+      await Promise.all(processes.map((deps) => start(deps)))
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      expect(await readRuns(processes[0]!, viewer.tenant)).toEqual(expected)
+    },
+    120_000,
+  )
 
   it.runIf(isLong)(
     'retry a failed run, count it once, and store a safe error message',
@@ -200,36 +204,40 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     })
   }, 60_000)
 
-  it('stop completely, and resume where they stopped', async () => {
-    const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0, userSummaryEvery: 0 })
-    const viewer = newViewer()
-    const conversationId = await newConversation(deps, viewer)
-    let started = 0
-    let running = 0
-    const stop = await start(deps, {
-      ...fakeVerbs,
-      async extractNext(_, due, __, signal) {
-        // Work left by other tests is due as well.
-        if (due !== conversationId) return false
-        started++
-        running++
-        await new Promise((resolve) => signal.addEventListener('abort', resolve))
-        running--
-        signal.throwIfAborted()
-        return false
-      },
-    })
-    for (let n = 0; n < 21; n++) await append(deps, viewer, conversationId, 'ada')
-    await vi.waitFor(() => expect(started).toBe(1), { timeout: 10_000 })
-    await stop()
-    expect({ started, running }).toEqual({ started: 1, running: 0 })
-    for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
-    expect({ started, running }).toEqual({ started: 1, running: 0 })
-    await start(deps)
-    await vi.waitFor(
-      async () => expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(4),
-      { timeout: 20_000, interval: 100 },
-    )
-  }, 60_000)
+  it.runIf(isLong)(
+    'stop completely, and resume where they stopped',
+    async () => {
+      const deps = await process({ ...ALL, threadSummaryEvery: 0, dedupEvery: 0, userSummaryEvery: 0 })
+      const viewer = newViewer()
+      const conversationId = await newConversation(deps, viewer)
+      let started = 0
+      let running = 0
+      const stop = await start(deps, {
+        ...fakeVerbs,
+        async extractNext(_, due, __, signal) {
+          // Work left by other tests is due as well.
+          if (due !== conversationId) return false
+          started++
+          running++
+          await new Promise((resolve) => signal.addEventListener('abort', resolve))
+          running--
+          signal.throwIfAborted()
+          return false
+        },
+      })
+      for (let n = 0; n < 21; n++) await append(deps, viewer, conversationId, 'ada')
+      await vi.waitFor(() => expect(started).toBe(1), { timeout: 10_000 })
+      await stop()
+      expect({ started, running }).toEqual({ started: 1, running: 0 })
+      for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      expect({ started, running }).toEqual({ started: 1, running: 0 })
+      await start(deps)
+      await vi.waitFor(
+        async () => expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(4),
+        { timeout: 20_000, interval: 100 },
+      )
+    },
+    60_000,
+  )
 })

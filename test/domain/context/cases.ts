@@ -67,7 +67,7 @@ const turn = fc.record({
   pinned: fc.nat({ max: 9 }).map((n) => n === 0),
 })
 
-/** Makes each result name an earlier call with its callId, if there is one. Different turns have calls with the same id. */
+/** Makes each result name an earlier call with its callId, if one exists. Calls of different turns may share an id. */
 function nameCalls(turns: readonly ContextTurn[]): void {
   const callers = new Map<string, number[]>()
   for (const [index, { position, parts }] of turns.entries()) {

@@ -280,7 +280,7 @@ describe('a rendering', () => {
     expect(render(messages.slice(1, 2), 'AI_SDK')).toEqual({ messages: [{ role: 'user', content: 'ada: Hi.' }] })
   })
 
-  it('is a prompt of which the AI SDK does not warn', async () => {
+  it('is a prompt that the AI SDK accepts without a warning', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     onTestFinished(() => warn.mockRestore())
     const model = new MockLanguageModelV3({

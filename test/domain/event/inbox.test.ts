@@ -168,7 +168,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
           ([call]) => (call as unknown as QueryConfig).name === 'read-unread-conversations',
         )
         expect(pages).toHaveLength(1)
-        // Its entry moves it out of the pages that are still to be read.
+        // The new entry moves this conversation out of the pages that the inbox has not yet read.
         await say(conversations[0]!, 'ada')
         const lastId = (await titled('last', ['bob'])).id
         while (received.at(-1)!.conversationId !== lastId) received.push((await inbox.next()).value)
@@ -221,7 +221,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     expect(await eve.reasons()).toEqual(['ADDED', 'APPENDED', 'UPDATED', 'APPENDED', 'REMOVED'])
   })
 
-  describe('delivers TURN', () => {
+  describe('delivers APPENDED', () => {
     it('for a turn that is appended, in every process, to its author as well', async () => {
       const listeners = [await listen('bob', one), await listen('bob', other), await listen('ada')]
       await append('ada')

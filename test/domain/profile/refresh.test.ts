@@ -150,7 +150,7 @@ describe.each(backends)('profiles on $name', (backend) => {
     expect(await refresh('ada')).toMatchObject({ content: '' })
     await recordFacts(deps, tenant.as('bob'), { userId: 'carl', facts: [factOf('carl | likes | tea')] })
     expect((await refresh('carl')).content).toContain('likes tea')
-    // A fact that the viewer does not see tells nothing of its user.
+    // A fact that the viewer does not see reveals nothing about its user.
     const secret = await tenant.append(conversationId, 'ada', 'psst', { audience: ['ada'] })
     const fact = { ...factOf('eve | likes | tea'), sourceTurnId: secret.id }
     await recordFacts(deps, tenant.as('ada'), { userId: 'eve', facts: [fact] })

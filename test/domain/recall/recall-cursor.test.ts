@@ -1,4 +1,4 @@
-// Cursors of recall: they contain the hits that were read, and are accepted only for the recall that they are of.
+// Cursors of recall: they contain the hits that were read, and are accepted only for the recall that returned them.
 
 import { describe, expect, it } from 'vitest'
 import {

@@ -1,5 +1,5 @@
 // Pages of recall: together they return each hit once, however the conversation changes between two pages, and a cursor
-// continues only the recall that it is of.
+// continues only the recall that returned it.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { recordFacts } from '../../../src/domain/fact/record.ts'

@@ -20,7 +20,7 @@ import { useWorld, type Tenant } from '../../support/world.ts'
 
 const turn = (role: string, text: string) => ({ role, text }) as TitleTurn
 
-it('is made from the requests of users, or from all turns if there are none', () => {
+it('an automatic title is made from the requests of users, or from all turns if there are none', () => {
   const all = [turn('USER', 'a'), turn('ASSISTANT', 'b'), turn('USER', ' ')]
   expect(turnsForTitle(all).map(({ text }) => text)).toEqual(['a'])
   expect(turnsForTitle(all.slice(1)).map(({ text }) => text)).toEqual(['b'])
@@ -123,7 +123,7 @@ describe.each(backends)('an automatic title on $name', (backend) => {
     ])
   })
 
-  it('is made again after an edit of a turn that it was made from, and cleared if nothing is left to say', async () => {
+  it('is made again after an edit of a turn that it was made from; cleared if only small talk is left', async () => {
     const { tenant, conversationId } = await start({}, ['Hi'])
     const { id } = await tenant.append(conversationId, 'ann', 'Plan the secret party')
     await write(conversationId)

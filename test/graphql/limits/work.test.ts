@@ -90,6 +90,7 @@ describe('reads', () => {
 describe('every field of Query', () => {
   /** The arguments and selection of each field; null for a field that reads nothing. */
   const fields: Record<string, string | null> = {
+    auditLog: '{ nodes { seq } }',
     buildContext: '(input: { conversationId: "conv_x", tokenBudget: 100 }) { __typename }',
     conversation: '(id: "conv_x") { id }',
     conversations: '{ edges { cursor } }',
@@ -101,6 +102,7 @@ describe('every field of Query', () => {
     nodes: `(ids: ["${newId('turn')}"]) { id }`,
     recall: '(input: { query: "x" }) { __typename }',
     userProfile: '(userId: "ada") { content }',
+    verifyAuditLog: '{ isComplete }',
     viewer: null,
   }
 

@@ -49,7 +49,7 @@ const positionOf = (step: RenderStep) => ('message' in step ? step.message.posit
 export const callsOf = (step: RenderStep): Call[] =>
   step.role === 'assistant' ? step.parts.filter((part) => part.type === 'toolCall') : []
 
-/** Returns the result of each call: of those that name it by position and callId, one that follows it. */
+/** Returns the result of each call: a later result with the callId of the call and the position of its turn. */
 export function resultsByCall(steps: readonly RenderStep[]): Map<Call, Result> {
   const open = new Map<string, Call[]>()
   const results = new Map<Call, Result>()
