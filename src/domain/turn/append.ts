@@ -175,6 +175,8 @@ function toTurn(
     abortReason: null,
     createdAt,
     importedAt: turn.importedAt ?? null,
+    removedAt: null,
+    contentHash: null,
   }
 }
 
