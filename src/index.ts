@@ -14,6 +14,15 @@ export {
 export * from './errors.ts'
 export type { Deps } from './domain/deps.ts'
 export type { Viewer } from './domain/view.ts'
+export type { Principal, Right } from './domain/principal.ts'
+export {
+  createApiKey,
+  getApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+  type ApiKey,
+  type IssuedApiKey,
+} from './domain/api-key/api-key.ts'
 export {
   createConversation,
   getConversationByKey,

@@ -17,7 +17,7 @@ export const PAIR = 'check-faults'
 /** Number of processes on Postgres and Redis; the embedded database serves one. */
 const PROCESSES = 4
 /** Seconds after which a silent streaming turn is aborted. */
-export const LEASE_SECONDS = 6
+export const LEASE_SECONDS = 3
 /** Offsets of the clocks, ms. */
 const OFFSETS_MS = [0, 300_000, -300_000, 0]
 
@@ -63,8 +63,17 @@ async function withClient<T>(options: string | pg.ClientConfig, use: (query: Que
   }
 }
 
-export const queryDatabase = <T>({ databaseUrl }: Services, use: (query: Query) => Promise<T>) =>
-  withClient(databaseUrl, use)
+const queryDatabase = <T>({ databaseUrl }: Services, use: (query: Query) => Promise<T>) => withClient(databaseUrl, use)
+
+/** Calls `use` with the embedded database in the directory, which no process serves. */
+async function withDatabase<T>(dataDir: string, use: (query: Query) => Promise<T>): Promise<T> {
+  const embedded = await startEmbedded(dataDir)
+  try {
+    return await withClient(embedded.connection, use)
+  } finally {
+    await embedded.close()
+  }
+}
 
 async function openServices(seconds: number): Promise<Services> {
   const { server, redisUrl } = await startServices(PAIR)
@@ -77,19 +86,25 @@ async function openServices(seconds: number): Promise<Services> {
   return { server, databaseUrl, postgres: await createProxy(databaseUrl), redis: await createProxy(redisUrl), disk }
 }
 
-/**
- * @param seconds the length of the run, which determines the size of the disk
- * @param env variables of every process
- */
+export type ClusterSettings = {
+  store: string
+  /** The length of the run, which determines the size of the disk. */
+  seconds: number
+  /** Variables of every process. */
+  env?: Record<string, string>
+  /** SQL that changes the embedded database before the process starts. */
+  plant?: string
+}
+
+/** Starts the processes on an empty database. */
 export async function openCluster(
-  store: string,
-  seconds: number,
+  { store, seconds, env = {}, plant }: ClusterSettings,
   random: Random,
-  env: Record<string, string>,
 ): Promise<Cluster> {
   const services = store === 'postgres' ? await openServices(seconds) : null
   const dataDir = services ? null : await newDataDir()
   const site = services ? { databaseUrl: services.postgres.url, redisUrl: services.redis.url } : { dataDir: dataDir! }
+  if (plant) await withDatabase(dataDir!, (query) => query(plant))
   const members: Member[] = []
   const exits: string[] = []
   let closing = false
@@ -137,12 +152,7 @@ export async function openCluster(
     async finish(read) {
       await stop('SIGTERM')
       if (services) return queryDatabase(services, read)
-      const embedded = await startEmbedded(dataDir)
-      try {
-        return await withClient(embedded.connection, read)
-      } finally {
-        await embedded.close()
-      }
+      return withDatabase(dataDir!, read)
     },
     async close() {
       // A process that a fault has stopped ignores other signals.
