@@ -58,6 +58,8 @@ export const counters = {
   lag: createHistogram(),
   webSockets: 0,
   eventStreams: 0,
+  /** Values that redaction removed from turns, by the kind of the detector. */
+  redactions: new Map<string, number>(),
   /** Repeated queries, executed by a plan and without one. */
   plans: { planned: 0, fallback: 0 },
 }

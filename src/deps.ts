@@ -1,5 +1,4 @@
-// The composition root, the only file that chooses adapters: Postgres or the embedded database, Redis or the in-process
-// bus, and the providers. It also creates the domain's state in this process.
+// The composition root: the only file that chooses adapters. It also creates the domain's state in this process.
 
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
@@ -20,7 +19,7 @@ import { createJournalNotifier } from './domain/journal-notifier.ts'
 import { createKnownActors } from './domain/known-actor.ts'
 import { moveFacts } from './domain/erasure/change-visibility.ts'
 import { createTenantGates } from './domain/tenant-gate.ts'
-import { updateDerivatives } from './domain/erasure/derivatives.ts'
+import { updateDerivatives } from './domain/erasure/run-derivatives.ts'
 import { createFeeds } from './domain/event/feeds.ts'
 import { createInboxes } from './domain/event/inbox.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
@@ -43,7 +42,7 @@ import { migrate } from './store/migrate.ts'
 import { createPostgresVectors } from './store/postgres-vectors.ts'
 import { vectorIndexes } from './store/vector-index.ts'
 
-// Errors that createDeps throws, exported for users of the library.
+// Errors that createDeps throws.
 export { DatabaseUnreachable } from './store/db.ts'
 export { DataDirInUse } from './store/embedded.ts'
 export { MigrationError } from './store/migrate.ts'
@@ -79,7 +78,7 @@ export type DepsConfig = Pick<
   | 'summarizer'
   | 'extractor'
   | 'promptsDir'
-  | 'redactFacts'
+  | 'redact'
   | 'automatic'
   | 'limits'
   | 'readTimeoutMs'
@@ -96,14 +95,15 @@ export type DepsConfig = Pick<
   integrityKey?: Config['integrityKey']
   /** Days after which lines of the audit log are deleted, at least 30. Defaults to 400. */
   auditDays?: Config['auditDays']
-  /** Detectors for the redaction of facts, in addition to the built-in ones; used if redactFacts is set. */
+  /** Detectors in addition to the built-in ones; used unless `redact` is off. */
   detectors?: readonly CustomDetector[]
+  redactPatterns?: readonly CustomDetector[]
 }
 
 /** Cleanup steps, run in reverse order. */
 type Cleanup = { add(step: () => unknown): void; run(): Promise<void> }
 
-function createCleanup(): Cleanup {
+export function createCleanup(): Cleanup {
   const steps: (() => unknown)[] = []
   return {
     add: (step) => void steps.push(step),
@@ -114,7 +114,7 @@ function createCleanup(): Cleanup {
 }
 
 /** Opens the database and applies missing migrations. `embedded` is null on Postgres. */
-async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
+export async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
   const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
   if (embedded) cleanup.add(() => embedded.close())
   const onError = (err: Error) => log.warn({ err }, 'a database connection failed')
@@ -130,7 +130,7 @@ async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
 type OpenStore = Awaited<ReturnType<typeof openStore>>
 
 /** Connects to Redis, or creates the in-process bus, presence store and rate limit. */
-async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Logger, cleanup: Cleanup) {
+export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Logger, cleanup: Cleanup) {
   const connect = redisUrl ? redisConnector(redisUrl, log) : null
   // Connect concurrently: if Redis cannot be reached, each waits up to FIRST_CONNECT_MS (redis-client.ts).
   const [bus, presence, rates] = await Promise.all([
@@ -191,8 +191,8 @@ function createIndexing(
 
 /** Returns the settings that the domain reads. */
 const settingsOf = (config: DepsConfig) => ({
-  redactFacts: config.redactFacts,
-  detectors: config.detectors ?? [],
+  redact: config.redact,
+  detectors: [...(config.detectors ?? []), ...(config.redactPatterns ?? [])],
   automatic: config.automatic,
   limits: config.limits,
   conversationVisibility: config.conversationVisibility ?? 'OPEN',

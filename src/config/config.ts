@@ -8,6 +8,7 @@ import { operationLimitsOf, operationVariables } from './operation-limits.ts'
 import { directory, flag, host, isLoopback, number, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
 import { retentionOf, retentionVariables } from './retention.ts'
+import { redactPatterns } from './redact-patterns.ts'
 import { fileVariable, isSecret, readSecretFiles } from './secret-files.ts'
 
 /** Thrown if variables are invalid; lists all of them. */
@@ -52,9 +53,14 @@ const environment = z.object({
     'Directory of prompts that replace those of the same file name in `src/providers/openai/prompts`. Unset: no '
       + 'prompts are replaced.',
   ),
-  REDACT_FACTS: flag('false').describe(
-    'Whether e-mail addresses, card, account and phone numbers, IP addresses and credentials are removed from facts '
-      + 'before they are stored.',
+  REDACT: oneOf('off', 'facts', 'turns')
+    .prefault('off')
+    .describe(
+      'What e-mail addresses, card, account and phone numbers, IP addresses and credentials are removed from before it '
+        + 'is stored: nothing (`off`), facts (`facts`), or also turns, metadata, titles and display names (`turns`).',
+    ),
+  REDACT_PATTERNS_FILE: redactPatterns.describe(
+    'JSON file with further patterns for `REDACT`: an object from names to RE2 patterns. Unset: only the built-in ones.',
   ),
   ...automaticVariables,
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent')
@@ -154,7 +160,8 @@ const schema = [...providerChecks, authenticationCheck]
     redisUrl: env.REDIS_URL,
     ...providersOf(env),
     promptsDir: env.PROMPTS_DIR,
-    redactFacts: env.REDACT_FACTS,
+    redact: env.REDACT,
+    redactPatterns: env.REDACT_PATTERNS_FILE,
     automatic: automaticOf(env),
     logLevel: env.LOG_LEVEL,
     authentication: authenticationOf(env),

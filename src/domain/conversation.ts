@@ -22,6 +22,7 @@ import { changeVisibility, type VisibilityDeps } from './conversation-visibility
 import { kindOf, newId } from './id.ts'
 import { count, id, metadata, name, parse, storable, text } from './input.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
+import { redactInput } from './redaction.ts'
 import { saltOf } from '../text/term-hash.ts'
 import { policyColumns, policyInput } from './compaction-policy.ts'
 import { seesAllOf, seesAllPublic, type Viewer } from './view.ts'
@@ -103,7 +104,7 @@ export async function createConversation(
   input: CreateConversationInput,
 ): Promise<CreatedConversation> {
   authorize(caller, 'createConversation')
-  const given = parse(createConversationInput, input)
+  const given = redactInput(deps, caller, 'createConversation', parse(createConversationInput, input))
   const visibility = given.visibility ?? deps.conversationVisibility
   const participants = participantsOf(given, visibility, caller)
   const conditions = conditionsOfCreation(caller, { owner: given.owner, participants })
@@ -241,7 +242,7 @@ export async function updateConversation(
     visibility: givenVisibility,
     automaticTitle,
     ...texts
-  } = parse(updateConversationInput, input)
+  } = redactInput(deps, viewer, 'updateConversation', parse(updateConversationInput, input))
   const policy = policyColumns(deps, compaction)
   if (owner === null) throw InvalidInput.at('owner', 'must not be null')
   if (metadataPatch != null && data !== undefined)

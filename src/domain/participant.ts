@@ -28,6 +28,7 @@ import {
 import type { Platform } from './platform.ts'
 import { announceEntries, announceRead } from './publisher.ts'
 import { count, id, metadata, name, parse, text } from './input.ts'
+import { redactInput } from './redaction.ts'
 import { isSameJson } from './merge-patch.ts'
 import { conditionsOfAdding, conditionsOfRemoving, historyAfterJoining } from './participant-conditions.ts'
 import type { Viewer } from './view.ts'
@@ -164,7 +165,8 @@ export type AddParticipantInput = z.input<typeof addParticipantInput>
  */
 export async function addParticipant(deps: Platform, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
   authorize(viewer, 'addParticipant', input)
-  const { conversationId, participant: given } = parse(addParticipantInput, input)
+  const parsed = redactInput(deps, viewer, 'addParticipant', parse(addParticipantInput, input))
+  const { conversationId, participant: given } = parsed
   const key = { conversationId_actor: { conversationId, actor: given.actor } }
   await withTransaction(deps.db, async (tx, afterCommit) => {
     await lockConversation(tx, viewer, conversationId)

@@ -12,6 +12,7 @@ import type { Db } from '../store/db.ts'
 import type { ConversationVisibility } from '../store/generated/enums.ts'
 import type { JobQueue } from '../store/job-queue.ts'
 import type { VectorSearch } from '../store/vector-search.ts'
+import type { RedactMode } from './redaction.ts'
 import type { AuditLog } from './audit/audit-log.ts'
 import type { IntegrityKeys } from './integrity-key.ts'
 import type { NotifyWorkers } from './publisher.ts'
@@ -58,8 +59,8 @@ export type Platform = {
   summarizers: Summarizers
   /** The providers that extract and judge facts and write profiles. */
   factServices: FactServices
-  /** Whether facts are redacted before they are stored. */
-  redactFacts: boolean
+  /** What is redacted before it is stored. */
+  redact: RedactMode
   /** Detectors for redaction, in addition to the built-in ones. */
   detectors: readonly CustomDetector[]
   jobs: JobQueue

@@ -60,6 +60,11 @@ export const CONDITIONS = {
     when: 'about another participant than the viewer',
     reason: 'Participants read the conversation, so those who run it decide who they are.',
   },
+  otherAuthor: {
+    ...MANAGED,
+    when: 'about a turn of another author than the viewer',
+    reason: 'The content of others is lost for every participant.',
+  },
   afterRemoval: {
     right: 'manage',
     when: 'that adds the viewer again after it was removed',
@@ -90,6 +95,11 @@ export const CONDITIONS = {
     when: 'about another user than the viewer',
     right: 'manage',
     reason: 'A profile combines what a user said in all conversations.',
+  },
+  otherUserErased: {
+    when: 'that erases another user than the viewer',
+    right: 'manage',
+    reason: 'The data of the user is lost in all conversations.',
   },
   tenantScope: {
     when: 'with `scope: TENANT`, or for facts with neither a conversation nor the viewer as the user',
@@ -144,6 +154,7 @@ const RULES = {
   supersedeTurn: { right: 'write', limited: 'OBJECTS', conditions: TURN },
   pinTurn: { right: 'write', limited: 'OBJECTS', permit: MANAGED },
   unpinTurn: { right: 'write', limited: 'OBJECTS', permit: MANAGED },
+  eraseTurn: { right: 'erase', limited: 'OBJECTS', conditions: ['otherAuthor'] },
   getTurns: { right: 'read', limited: 'OBJECTS' },
   getNextVersions: { right: 'read', limited: 'OBJECTS' },
   getPreviousVersions: { right: 'read', limited: 'OBJECTS' },
@@ -182,6 +193,10 @@ const RULES = {
   getJob: { right: 'operate', limited: 'NONE' },
   auditMemory: { right: 'operate', limited: 'NONE' },
   getEmbeddingProgress: { right: 'operate', limited: 'NONE' },
+  eraseUser: { right: 'erase', limited: 'NONE', conditions: ['otherUserErased'] },
+  getErasure: { right: 'erase', limited: 'NONE' },
+  verifyErasureReceipt: { right: 'operate', limited: 'NONE' },
+  setLegalHold: { right: 'operate', limited: 'NONE' },
   getApiKeys: { right: 'operate', limited: 'NONE' },
   getApiKey: { right: 'operate', limited: 'NONE' },
   createApiKey: { right: 'operate', limited: 'NONE' },

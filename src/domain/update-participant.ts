@@ -9,6 +9,7 @@ import { writeEntry } from '../store/sql/event/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
 import { authorize, lockConversation, requirePermits } from './authorize.ts'
 import { id, metadata, name, parse, text } from './input.ts'
+import { redactInput } from './redaction.ts'
 import { isSameJson, patchMetadata } from './merge-patch.ts'
 import { conditionsOfChanging } from './participant-conditions.ts'
 import { ownerOf, participantNow, type Participant } from './participant.ts'
@@ -63,7 +64,7 @@ export async function updateParticipant(
   input: UpdateParticipantInput,
 ): Promise<Participant> {
   authorize(viewer, 'updateParticipant', input)
-  const given = parse(updateParticipantInput, input)
+  const given = redactInput(deps, viewer, 'updateParticipant', parse(updateParticipantInput, input))
   const { conversationId, actor, displayName, historyVisibility, metadataPatch } = given
   if (given.administrator === null) throw InvalidInput.at('administrator', 'must not be null')
   if (historyVisibility === null) throw InvalidInput.at('historyVisibility', 'must not be null')

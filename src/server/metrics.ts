@@ -87,6 +87,13 @@ const TRAFFIC: Definition[] = [
     read: () => one(counters.deltas),
   },
   {
+    name: 'colloquy_redactions_total',
+    type: 'counter',
+    help: 'Values that `REDACT=turns` removed from what clients wrote. `kind`: the kind of the detector, for example email.',
+    labels: ['kind'],
+    read: () => by('kind', counters.redactions),
+  },
+  {
     name: 'colloquy_deliveries_total',
     type: 'counter',
     help: 'Events of conversations that were passed to the connections of readers.',

@@ -19,7 +19,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   fields: { all: [] },
   log: { all: [] },
   text: { all: ['text', 'thread'] },
-  config: { all: ['config', 'providers', 'fields'] },
+  config: { all: ['config', 'providers', 'fields', 'text'] },
   store: { all: ['store', ...LEAVES] },
   providers: { all: ['providers', ...LEAVES] },
   bus: { all: ['bus', ...LEAVES] },
@@ -28,7 +28,8 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   server: { all: ['server', 'graphql', 'domain', 'json-steps', 'yield', 'errors', 'counters'], types: ['config'] },
   bin: { all: ['main', 'config'] },
   deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors', 'log'], types: ['config'] },
-  main: { all: ['server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
+  command: { all: ['deps', 'domain', 'errors', 'log'], types: ['config'] },
+  main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
   index: { all: ['server', 'deps', 'domain', 'store', 'text', 'config', 'errors'] },
 }
 
@@ -68,6 +69,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'ask-provider',
     'tenant-gate',
     'known-actor',
+    'redaction',
     'platform',
     'authorize',
   ],

@@ -7,6 +7,9 @@ import { createApiKey, revokeApiKey, rotateApiKey } from '../../src/domain/api-k
 import { createConversation, updateConversation } from '../../src/domain/conversation.ts'
 import type { Deps } from '../../src/domain/deps.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
+import { eraseTurn } from '../../src/domain/erasure/erase-turn.ts'
+import { eraseUser } from '../../src/domain/erasure/erase-user.ts'
+import { setLegalHold } from '../../src/domain/erasure/legal-hold.ts'
 import { extractFacts } from '../../src/domain/fact/extract.ts'
 import { reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
 import { recordFacts, retractFact } from '../../src/domain/fact/record.ts'
@@ -107,6 +110,27 @@ const ROWS: Record<string, Row> = {
       (deps) =>
         deleteConversation(deps, ada, conversationId),
     fails: 'NOT_FOUND',
+  },
+  eraseTurn: {
+    prepare:
+      ({ ada, turnIds }) =>
+      (deps) =>
+        eraseTurn(deps, ada, { turnId: turnIds[0]! }),
+    same: identical,
+  },
+  eraseUser: {
+    prepare:
+      ({ ada }) =>
+      (deps) =>
+        eraseUser(deps, ada, { userId: 'ada' }),
+    same: ({ receipt }) => receipt?.subject,
+  },
+  setLegalHold: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        setLegalHold(deps, ada, { conversationId, legalHold: true }),
+    same: () => null,
   },
   addParticipant: {
     prepare:
@@ -305,8 +329,8 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
       db.chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
     ])
     return {
+      conversations: conversations.map(({ key, title, metadata, legalHold }) => ({ key, title, metadata, legalHold })),
       keys: keys.map(({ name, version, revokedAt }) => ({ name, version, isRevoked: revokedAt !== null })),
-      conversations: conversations.map(({ key, title, metadata }) => ({ key, title, metadata })),
       turns: turns.map(({ status, text, parts, model, clientId, pinned, supersedes, supersededBy }) => ({
         ...{ status, text, model, clientId, pinned, parts: (parts as unknown[] | null)?.length },
         isEdit: supersedes !== null,

@@ -95,7 +95,7 @@ type AuthoredCandidate = FactCandidate & { author: string }
 
 /** Validates an extracted fact and, if configured, redacts it; null if it is invalid. */
 function toCandidate(
-  { redactFacts, detectors }: FactDeps,
+  { redact, detectors }: FactDeps,
   conversationId: string,
   turn: UnreadTurn,
   participants: readonly Person[],
@@ -104,7 +104,7 @@ function toCandidate(
   const { data: parsed } = extractedFact.safeParse(fact)
   if (!parsed) return null
   // Redact the normalised texts: in the original texts, invisible characters could hide a match.
-  const data = redactFacts ? redactStatement(parsed, detectors) : parsed
+  const data = redact === 'off' ? parsed : redactStatement(parsed, detectors)
   const saidBy = lessTrusted(turn.kind, kindOfRole(turn.role))!
   return {
     ...data,

@@ -20,6 +20,7 @@ import { statementShape } from './content-hash.ts'
 import { toFact, type Fact } from './fact.ts'
 import { extractionOf, type FactExtraction } from './fact-extraction.ts'
 import { redactStatement } from './redact-statement.ts'
+import { redactInput } from '../redaction.ts'
 import { isOwn, kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
 import {
@@ -118,11 +119,11 @@ async function requirePermitsOfFacts(
  */
 export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
   authorize(viewer, 'recordFacts', input)
-  const { redactFacts, detectors } = deps
+  const { redact, detectors } = deps
   const parsed = parse(recordFactsInput, input)
   const given = {
     ...parsed,
-    facts: redactFacts ? parsed.facts.map((fact) => redactStatement(fact, detectors)) : parsed.facts,
+    facts: redact === 'off' ? parsed.facts : parsed.facts.map((fact) => redactStatement(fact, detectors)),
   }
   const conversationId = given.conversationId ?? null
   if (conversationId !== null) await requireConversation(deps, viewer, conversationId)
@@ -222,7 +223,7 @@ export type RetractFactInput = z.input<typeof retractFactInput>
  */
 export async function retractFact(deps: FactDeps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {
   authorize(viewer, 'retractFact')
-  const { factId, reason } = parse(retractFactInput, input)
+  const { factId, reason } = redactInput(deps, viewer, 'retractFact', parse(retractFactInput, input))
   // Other text may contain characters that the database refuses.
   if (kindOf(factId) !== 'fact') throw new NotFound('fact', factId)
   for (;;) {

@@ -13,6 +13,7 @@ import type { StreamDeps } from './delta-queue.ts'
 import { announceEntries } from '../publisher.ts'
 import { authorize, trusted } from '../authorize.ts'
 import { count, id, metadata, name, parse, text } from '../input.ts'
+import { redactInput } from '../redaction.ts'
 import { hashOfWriter, writerToken } from '../turn/writer.ts'
 import { contentOf, digest, parts, toParts, type ContentPart } from '../turn/content.ts'
 import { resultProblem } from '../turn/tool-results.ts'
@@ -122,7 +123,7 @@ export type CommitTurnInput = z.input<typeof commitTurnInput>
  */
 export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: CommitTurnInput): Promise<Turn> {
   authorize(viewer, 'commitTurn')
-  const given = parse(commitTurnInput, input)
+  const given = redactInput(deps, viewer, 'commitTurn', parse(commitTurnInput, input))
   const more = toParts(given.parts ?? [])
   if (more.some((part) => part.type === 'text')) {
     throw InvalidInput.at('parts', 'must not contain text; send it with appendDelta')
@@ -148,7 +149,7 @@ export type AbortTurnInput = z.input<typeof abortTurnInput>
  */
 export async function abortTurn(deps: StreamDeps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
   authorize(viewer, 'abortTurn')
-  const { reason, ...given } = parse(abortTurnInput, input)
+  const { reason, ...given } = redactInput(deps, viewer, 'abortTurn', parse(abortTurnInput, input))
   return close(deps, viewer, { ...given, reason }, 'abort', (streamed) => aborted(deps, streamed, reason ?? null))
 }
 

@@ -11,6 +11,7 @@ import type { AppendDeps } from './append-queue.ts'
 import { authorize, requirePermits, trusted } from '../authorize.ts'
 import { count, id, parse, storable } from '../input.ts'
 import { newId } from '../id.ts'
+import { redactInput } from '../redaction.ts'
 import type { Condition } from '../rights.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
@@ -196,7 +197,8 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
  */
 export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Appended> {
   authorize(viewer, 'appendTurn', input)
-  const { conversationId, turn, expectedLastSeq } = parse(appendTurnInput, input)
+  const parsed = parse(appendTurnInput, input)
+  const { conversationId, turn, expectedLastSeq } = redactInput(deps, viewer, 'appendTurn', parsed)
   await requirePermitsOfTurns(deps, viewer, 'appendTurn', conversationId, [turn])
   const content = await contentGiven(deps, turn, 'turn')
   const row = toRow(viewer, turn, 'COMMITTED', content)
@@ -221,10 +223,11 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
       `has ${turns.length} turns; at most ${deps.limits.batchTurns} can be appended at once`,
     )
   }
-  const parsed = parse(z.object({ turns: z.array(turnInput) }), { turns }).turns
+  const given = parse(z.object({ turns: z.array(turnInput) }), { turns })
+  const parsed = redactInput(deps, viewer, 'appendTurns', { conversationId, ...given }).turns
   await requirePermitsOfTurns(deps, viewer, 'appendTurns', conversationId, parsed)
   const rows: AppendedTurn[] = []
-  const given: GivenTurn[] = []
+  const refs: GivenTurn[] = []
   const keys = new Set<string>()
   const yieldIfDue = createYield()
   for (const [index, turn] of parsed.entries()) {
@@ -236,10 +239,10 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
     }
     if (key !== null) keys.add(key)
     rows.push(row)
-    given.push({ actor: row.actor, audience: row.audience ?? null, calls: content.calls, results: content.results })
+    refs.push({ actor: row.actor, audience: row.audience ?? null, calls: content.calls, results: content.results })
     await yieldIfDue()
   }
-  const placed = placeResults(given, (index) => `turns.${index}.parts`)
+  const placed = placeResults(refs, (index) => `turns.${index}.parts`)
   for (const [index, results] of placed.entries()) if (results.length > 0) rows[index]!.results = [...results]
   return append(deps, viewer, conversationId, rows, { path: (index) => `turns.${index}` })
 }
@@ -262,7 +265,8 @@ export type OpenTurnInput = z.input<typeof openTurnInput>
  */
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Appended> {
   authorize(viewer, 'openTurn', input)
-  const { conversationId, turn, writerToken: token, expectedLastSeq } = parse(openTurnInput, input)
+  const given = redactInput(deps, viewer, 'openTurn', parse(openTurnInput, input))
+  const { conversationId, turn, writerToken: token, expectedLastSeq } = given
   await requirePermitsOfTurns(deps, viewer, 'openTurn', conversationId, [turn])
   const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, hashOfWriter(token))
   return single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))

@@ -12,6 +12,7 @@ import { withTransaction } from '../../store/tx.ts'
 import { announceEntries } from '../publisher.ts'
 import type { Platform } from '../platform.ts'
 import { newId } from '../id.ts'
+import { redactInput } from '../redaction.ts'
 import { authorize, requirePermits, trusted } from '../authorize.ts'
 import { id, parse } from '../input.ts'
 import { actAs, sees, viewIn, type View, type Viewer } from '../view.ts'
@@ -259,7 +260,7 @@ export async function supersedeTurn(
   input: SupersedeTurnInput,
 ): Promise<Superseded> {
   authorize(viewer, 'supersedeTurn')
-  const { turnId, turn } = parse(supersedeTurnInput, input)
+  const { turnId, turn } = redactInput(deps, viewer, 'supersedeTurn', parse(supersedeTurnInput, input))
   const actor = turn.actor ?? viewer.actor
   const content = await contentGiven(deps, turn, 'turn')
   const clientHash = turn.clientId == null ? null : digest({ ...turn, actor, supersedes: turnId })

@@ -95,6 +95,7 @@ describe('every field of Query', () => {
     conversation: '(id: "conv_x") { id }',
     conversations: '{ edges { cursor } }',
     embedding: '{ done }',
+    erasure: '(id: "x") { id }',
     facts: '{ edges { cursor } }',
     jobs: '{ nodes { id } }',
     memoryAudit: '{ activeFacts }',
@@ -103,6 +104,7 @@ describe('every field of Query', () => {
     recall: '(input: { query: "x" }) { __typename }',
     userProfile: '(userId: "ada") { content }',
     verifyAuditLog: '{ isComplete }',
+    verifyErasureReceipt: '(document: "x", signature: "y")',
     viewer: null,
   }
 
