@@ -19,7 +19,7 @@ import { createJournalNotifier } from './domain/journal-notifier.ts'
 import { createKnownActors } from './domain/known-actor.ts'
 import { moveFacts } from './domain/erasure/change-visibility.ts'
 import { createTenantGates } from './domain/tenant-gate.ts'
-import { updateDerivatives } from './domain/erasure/derivatives.ts'
+import { updateDerivatives } from './domain/erasure/run-derivatives.ts'
 import { createFeeds } from './domain/event/feeds.ts'
 import { createInboxes } from './domain/event/inbox.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
@@ -103,7 +103,7 @@ export type DepsConfig = Pick<
 /** Cleanup steps, run in reverse order. */
 type Cleanup = { add(step: () => unknown): void; run(): Promise<void> }
 
-function createCleanup(): Cleanup {
+export function createCleanup(): Cleanup {
   const steps: (() => unknown)[] = []
   return {
     add: (step) => void steps.push(step),
@@ -114,7 +114,7 @@ function createCleanup(): Cleanup {
 }
 
 /** Opens the database and applies missing migrations. `embedded` is null on Postgres. */
-async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
+export async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
   const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
   if (embedded) cleanup.add(() => embedded.close())
   const onError = (err: Error) => log.warn({ err }, 'a database connection failed')
@@ -130,7 +130,7 @@ async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
 type OpenStore = Awaited<ReturnType<typeof openStore>>
 
 /** Connects to Redis, or creates the in-process bus, presence store and rate limit. */
-async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Logger, cleanup: Cleanup) {
+export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Logger, cleanup: Cleanup) {
   const connect = redisUrl ? redisConnector(redisUrl, log) : null
   // Connect concurrently: if Redis cannot be reached, each waits up to FIRST_CONNECT_MS (redis-client.ts).
   const [bus, presence, rates] = await Promise.all([

@@ -3,9 +3,11 @@
 
 import { inspect } from 'node:util'
 import type { Logger } from 'pino'
+import { tokenCommand, USAGE, UsageError } from './command/token.ts'
 import { ConfigError, loadConfig, type Config } from './config/config.ts'
 import { createDeps, DatabaseUnreachable, DataDirInUse, MigrationError } from './deps.ts'
 import { startBackground } from './domain/background/start-background.ts'
+import { DomainError } from './errors.ts'
 import { createLog, describeError, maskCredentials } from './log.ts'
 import { CallFailed } from './providers/ports/call-failed.ts'
 import { FirstKeyError, writeFirstKey } from './server/auth/first-key.ts'
@@ -98,7 +100,15 @@ async function run(config: Config): Promise<void> {
 }
 
 /** Errors that the operator can fix. Their message says how, so their stack is not printed. */
-const OPERATOR_ERRORS = [ConfigError, DatabaseUnreachable, DataDirInUse, MigrationError, CallFailed, FirstKeyError]
+const OPERATOR_ERRORS = [
+  DomainError,
+  ConfigError,
+  DatabaseUnreachable,
+  DataDirInUse,
+  MigrationError,
+  CallFailed,
+  FirstKeyError,
+]
 
 /** Returns the text to print when the process cannot start. */
 function textOf(error: Error & { syscall?: string }): string {
@@ -107,14 +117,18 @@ function textOf(error: Error & { syscall?: string }): string {
 }
 
 /**
- * Runs the server, configured by the environment, until a signal stops it. If it cannot start, prints the reason and
- * exits with code 1.
+ * Runs the command, configured by the environment: without arguments, the server until a signal stops it; with `token`,
+ * the management of API keys. If it fails, prints the reason, and exits with code 1, or 2 for wrong arguments.
  */
-export async function main(): Promise<void> {
+export async function main(args: string[]): Promise<void> {
+  const [name, ...rest] = args
   try {
-    await run(loadConfig())
+    if (name === undefined) await run(loadConfig())
+    else if (name === 'token') console.log(await tokenCommand(rest, loadConfig()))
+    else throw new UsageError(`Unknown command: ${name}. Without a command, the server is started.`)
   } catch (error) {
-    console.error(maskCredentials(textOf(error as Error)))
-    process.exit(1)
+    const isUsage = error instanceof UsageError
+    console.error(isUsage ? `${error.message}\n\n${USAGE}` : maskCredentials(textOf(error as Error)))
+    process.exit(isUsage ? 2 : 1)
   }
 }

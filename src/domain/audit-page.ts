@@ -72,7 +72,7 @@ export type AuditVerification = {
 const POSITION = cursorFormat<Verified>(
   ({ seq, hash, keyedFrom }) => `chain:${seq}:${hash}:${keyedFrom ?? ''}`,
   /^chain:(\d{1,15}):([\da-f]{64}|):(\d{0,15})$/,
-  (seq, hash, keyedFrom) => ({ seq: Number(seq), hash: hash!, keyedFrom: keyedFrom ? Number(keyedFrom) : null }),
+  (seq, hash, keyedFrom) => ({ seq: Number(seq), hash, keyedFrom: keyedFrom ? Number(keyedFrom) : null }),
   'verifyAuditLog',
 )
 

@@ -51,7 +51,7 @@ export const CONDITIONS = {
   },
   settings: {
     ...MANAGED,
-    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction` or `automaticTitle`',
+    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction`, `automaticTitle`, `retention`, `ttlSeconds` or `expiresAt`',
     reason: 'These fields decide how every participant is answered, and who sees the conversation.',
   },
   owner: { ...OWNED, when: 'with `owner`', reason: 'Ownership is given away by its holder only.' },
@@ -59,6 +59,11 @@ export const CONDITIONS = {
     ...MANAGED,
     when: 'about another participant than the viewer',
     reason: 'Participants read the conversation, so those who run it decide who they are.',
+  },
+  otherAuthor: {
+    ...MANAGED,
+    when: 'about a turn of another author than the viewer',
+    reason: 'The content of others is lost for every participant.',
   },
   afterRemoval: {
     right: 'manage',
@@ -90,6 +95,11 @@ export const CONDITIONS = {
     when: 'about another user than the viewer',
     right: 'manage',
     reason: 'A profile combines what a user said in all conversations.',
+  },
+  otherUserErased: {
+    when: 'that erases another user than the viewer',
+    right: 'manage',
+    reason: 'The data of the user is lost in all conversations.',
   },
   tenantScope: {
     when: 'with `scope: TENANT`, or for facts with neither a conversation nor the viewer as the user',
@@ -144,6 +154,7 @@ const RULES = {
   supersedeTurn: { right: 'write', limited: 'OBJECTS', conditions: TURN },
   pinTurn: { right: 'write', limited: 'OBJECTS', permit: MANAGED },
   unpinTurn: { right: 'write', limited: 'OBJECTS', permit: MANAGED },
+  eraseTurn: { right: 'erase', limited: 'OBJECTS', conditions: ['otherAuthor'] },
   getTurns: { right: 'read', limited: 'OBJECTS' },
   getNextVersions: { right: 'read', limited: 'OBJECTS' },
   getPreviousVersions: { right: 'read', limited: 'OBJECTS' },
@@ -182,6 +193,13 @@ const RULES = {
   getJob: { right: 'operate', limited: 'NONE' },
   auditMemory: { right: 'operate', limited: 'NONE' },
   getEmbeddingProgress: { right: 'operate', limited: 'NONE' },
+  eraseUser: { right: 'erase', limited: 'NONE', conditions: ['otherUserErased'] },
+  getErasure: { right: 'erase', limited: 'NONE' },
+  verifyErasureReceipt: { right: 'operate', limited: 'NONE' },
+  pruneConversations: { right: 'operate', limited: 'NONE', permit: { right: 'erase' } },
+  getTenantSettings: { right: 'operate', limited: 'NONE' },
+  updateTenantSettings: { right: 'operate', limited: 'NONE' },
+  setLegalHold: { right: 'operate', limited: 'NONE' },
   getApiKeys: { right: 'operate', limited: 'NONE' },
   getApiKey: { right: 'operate', limited: 'NONE' },
   createApiKey: { right: 'operate', limited: 'NONE' },
@@ -215,6 +233,26 @@ export function relationOf(actor: string, { owner, visibility, participant }: St
   return participant === null ? 'STRANGER' : 'FORMER'
 }
 
+const HOLDERS = {
+  OWNER: 'the owner of the conversation',
+  ADMINISTRATOR: 'the owner or an administrator of the conversation',
+  PARTICIPANT: 'a participant of the conversation',
+} as const
+
+/** Who passes a permit, as the end of a sentence: "must come from … or needs the right …". */
+const demandOf = ({ relation, right }: Permit): string =>
+  relation ? `must come from ${HOLDERS[relation]}, or needs the right \`${right}\`` : `needs the right \`${right}\``
+
+/** Returns sentences that state what the verb needs. */
+export function describeRule({ right, permit, conditions = [] }: VerbRule): string {
+  const sentences = [
+    `Needs the right \`${right}\`.`,
+    ...(permit ? [`A call ${demandOf(permit)}.`] : []),
+    ...conditions.map((condition) => `A call ${CONDITIONS[condition].when} ${demandOf(CONDITIONS[condition])}.`),
+  ]
+  return sentences.join(' ')
+}
+
 /** Returns the error of a credential that lacks a right which the verb always needs. */
 export const lacksRight = (right: Right): NotAllowed =>
   new NotAllowed(
@@ -222,23 +260,13 @@ export const lacksRight = (right: Right): NotAllowed =>
     right,
   )
 
-const HOLDERS = {
-  OWNER: 'the owner of the conversation',
-  ADMINISTRATOR: 'the owner or an administrator of the conversation',
-  PARTICIPANT: 'a participant of the conversation',
-} as const
-
 /** Returns the error of a call without the permit. `when` completes "A call …"; without it, the permit is the verb's. */
 export function lacksPermit({ relation, right }: Permit, when?: string): NotAllowed {
   const call = when === undefined ? 'This call' : `A call ${when}`
-  const holder = relation ? `must come from ${HOLDERS[relation]}, or needs` : 'needs'
-  return new NotAllowed(
-    `${call} ${holder} the right \`${right}\`, which this credential does not have. `
-      + (relation
-        ? `Ask ${HOLDERS[relation]}, or use a credential that has the right.`
-        : 'Use a credential that has it.'),
-    right,
-  )
+  const ask = relation
+    ? `Ask ${HOLDERS[relation]}, or use a credential that has the right.`
+    : 'Use a credential that has it.'
+  return new NotAllowed(`${call} ${demandOf({ relation, right })}, which this credential does not have. ${ask}`, right)
 }
 
 /** Returns the error of a verb that concerns more than the conversations to which the credential is limited. */

@@ -28,7 +28,8 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   server: { all: ['server', 'graphql', 'domain', 'json-steps', 'yield', 'errors', 'counters'], types: ['config'] },
   bin: { all: ['main', 'config'] },
   deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors', 'log'], types: ['config'] },
-  main: { all: ['server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
+  command: { all: ['deps', 'domain', 'errors', 'log'], types: ['config'] },
+  main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
   index: { all: ['server', 'deps', 'domain', 'store', 'text', 'config', 'errors'] },
 }
 
@@ -75,6 +76,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   ['job'],
   [
     'compaction-policy',
+    'retention-policy',
     'participant',
     'participant-conditions',
     'participant-page',

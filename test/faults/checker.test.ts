@@ -26,7 +26,7 @@ function correct(): History {
   const unsent = { seq: undefined, turnId: undefined, endedAt: null }
   const appends: Append[] = [
     turn(2, 'one', 0),
-    { ...turn(3, 'for bob', 10), audience: ['ada', 'bob'] },
+    { ...turn(3, 'for bob', 10), audience: ['bob'] },
     { ...turn(8, 'refused', 40), ...unsent, outcome: 'failed' },
     { ...turn(9, 'lost', 45), ...unsent, outcome: 'unknown' },
     turn(6, 'two', 50),
@@ -116,11 +116,16 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
     'a turn is at another seq than acknowledged',
     ({ appends }) => (appends[4]!.seq = 5),
   ],
-  ['R1 journals are dense, clientIds unique', 'the journal has a hole', ({ entries }) => entries.splice(4, 1)],
+  ['R1 journals are dense, without repeats', 'the journal has a hole', ({ entries }) => entries.splice(4, 1)],
   [
-    'R1 journals are dense, clientIds unique',
+    'R1 journals are dense, without repeats',
     'a retried append is stored twice',
     ({ entries }) => entries.push({ ...entries[5]!, seq: 7, turnId: 'turn_7' }),
+  ],
+  [
+    'R1 journals are dense, without repeats',
+    'a retried append is stored twice, without its clientId',
+    ({ entries }) => entries.push({ ...entries[5]!, seq: 7, turnId: 'turn_7', clientId: null }),
   ],
   [
     'R2 what is stored was sent',
@@ -182,6 +187,14 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
         type: 'TurnAppended',
         turn: { turnId: 'turn_3', text: 'for bob', status: 'COMMITTED' },
       }),
+  ],
+  [
+    'R7 views are kept',
+    'a turn is stored without its audience',
+    ({ entries, read }) => {
+      entries[2]!.audience = null
+      read.turns = [...read.turns, { seq: 3, turnId: 'turn_3', text: 'for bob' }]
+    },
   ],
   [
     'R8 nothing seen disappears',

@@ -15,8 +15,8 @@ type Known = {
   journals: Journals
   /** Every turn at the end, by id. */
   turns: Map<string, Entry & { conversation: string }>
-  /** What was sent, by its text and by the id of the turn. */
-  sentTexts: ReadonlySet<string>
+  /** What was sent: appends by their text, and streaming turns by their id. */
+  appendOf: ReadonlyMap<string, Append>
   streamOf: Map<string, Stream>
 }
 
@@ -37,12 +37,18 @@ function index(operations: readonly Operation[], journals: Journals): Known {
     subscriptions: of('subscription'),
     journals,
     turns,
-    sentTexts: new Set(appends.map(({ text }) => text)),
+    appendOf: new Map(appends.map((append) => [append.text, append])),
     streamOf: new Map(streams.flatMap((stream) => (stream.turnId ? [[stream.turnId, stream] as const] : []))),
   }
 }
 
 type Rule = (known: Known) => string[]
+
+/** Whether the viewer may see the turn, by the audience that was sent. */
+function isInView({ appendOf }: Known, viewer: string, { text, audience }: Entry): boolean {
+  const sent = appendOf.get(text ?? '')
+  return isVisible(viewer, sent ? sent.audience && [sent.actor, ...sent.audience] : audience)
+}
 
 /** R1: an acknowledged append is stored once, with its text, at the acknowledged seq. */
 const acknowledgedIsStored: Rule = ({ appends, streams, journals }) =>
@@ -54,7 +60,7 @@ const acknowledgedIsStored: Rule = ({ appends, streams, journals }) =>
       return append.type === 'append' && entry!.text !== append.text ? [`${append.turnId} has another text`] : []
     })
 
-/** R1: the journal is dense, and an entry per turn creates it. Each clientId of an actor created at most one turn. */
+/** R1: the journal is dense, and no turn is stored twice. */
 const journalIsDense: Rule = ({ journals }) =>
   [...journals].flatMap(([conversation, entries]) => {
     const holes = entries
@@ -62,9 +68,11 @@ const journalIsDense: Rule = ({ journals }) =>
       .map(({ seq }) => `${conversation}: hole before ${seq}`)
     const created = new Set<string>()
     const repeated = entries
-      .filter(({ kind }) => CREATES.has(kind))
-      .filter(({ actor, clientId }) => clientId !== null && !added(created, `${actor} ${clientId}`))
-      .map(({ clientId }) => `${conversation}: two turns of clientId ${clientId}`)
+      .filter(({ kind, actor, clientId, text }) => {
+        const isFirst = clientId === null || added(created, `${actor} ${clientId}`)
+        return CREATES.has(kind) && (!isFirst || (kind === 'APPENDED' && !added(created, text!)))
+      })
+      .map(({ turnId }) => `${conversation}: ${turnId} is stored twice`)
     return [...holes, ...repeated]
   })
 
@@ -75,11 +83,11 @@ function added<T>(values: Set<T>, value: T): boolean {
 }
 
 /** R2: nothing is stored that no client sent; a refused append is absent. */
-const storedWasSent: Rule = ({ appends, turns, sentTexts, streamOf, streams }) => {
+const storedWasSent: Rule = ({ appends, turns, appendOf, streamOf, streams }) => {
   const refused = new Set(appends.filter(({ outcome }) => outcome === 'failed').map(({ text }) => text))
   const sentStreams = new Set(streams.map(({ clientId }) => clientId))
   return [...turns.values()].flatMap(({ turnId, kind, text, clientId }) => {
-    if (kind === 'APPENDED' && !sentTexts.has(text!)) return [`${turnId} was never sent`]
+    if (kind === 'APPENDED' && !appendOf.has(text!)) return [`${turnId} was never sent`]
     if (kind === 'APPENDED' && refused.has(text!)) return [`${turnId} was refused, but is stored`]
     const stream = streamOf.get(turnId!)
     if (kind === 'OPENED' && !stream && clientId !== null && !sentStreams.has(clientId)) return [`${turnId}: unknown`]
@@ -111,7 +119,7 @@ const readWasSent: Rule = (known) =>
   seenTurns(known, ({ viewer, turnId, text }) => {
     const stream = known.streamOf.get(turnId)
     // A streaming turn whose opening was not answered has no text.
-    const sent = stream ? stream.text.startsWith(text) : text === '' || known.sentTexts.has(text)
+    const sent = stream ? stream.text.startsWith(text) : text === '' || known.appendOf.has(text)
     return sent ? [] : [`${viewer} read ${turnId} with text that was never sent`]
   })
 
@@ -123,12 +131,12 @@ const oneTurnPerSeq: Rule = (known) =>
   })
 
 /** R4: a subscriber receives every entry in its view once and in order, over all its sessions. */
-const subscribersMissNothing: Rule = ({ subscriptions, journals, turns }) =>
-  subscriptions.flatMap(({ name, viewer, conversation, sessions }) => {
+const subscribersMissNothing: Rule = (known) =>
+  known.subscriptions.flatMap(({ name, viewer, conversation, sessions }) => {
     const received = sessions.flatMap(({ events }) => events.flatMap(({ seq }) => seq ?? []))
-    const expected = (journals.get(conversation) ?? [])
+    const expected = (known.journals.get(conversation) ?? [])
       .filter(({ seq }) => seq > (sessions[0]?.after ?? 0))
-      .filter(({ turnId }) => turnId === null || isVisible(viewer, turns.get(turnId)!.audience))
+      .filter(({ turnId }) => turnId === null || isInView(known, viewer, known.turns.get(turnId)!))
       .map(({ seq }) => seq)
     const at = expected.findIndex((seq, n) => received[n] !== seq)
     if (at >= 0) return [`${name} received ${received[at] ?? 'nothing'} instead of ${expected[at]}`]
@@ -177,7 +185,8 @@ const orderIsRealTime: Rule = ({ appends, streams }) => {
 }
 
 /** R6: a read contains every turn in view that was acknowledged before it, and has no hole. */
-const readsAreComplete: Rule = ({ reads, appends, streams, journals }) => {
+const readsAreComplete: Rule = (known) => {
+  const { reads, appends, streams, journals } = known
   const acknowledged = new Map([...appends, ...streams].map(({ turnId, endedAt }) => [turnId, endedAt ?? Infinity]))
   return reads.flatMap(({ viewer, conversation, after, turns: page, complete, invokedAt }) => {
     const got = new Set(page.map(({ turnId }) => turnId))
@@ -185,7 +194,7 @@ const readsAreComplete: Rule = ({ reads, appends, streams, journals }) => {
     return (journals.get(conversation) ?? [])
       .slice(after)
       .filter(({ kind, turnId }) => CREATES.has(kind) && !got.has(turnId!))
-      .filter(({ audience }) => isVisible(viewer, audience))
+      .filter((entry) => isInView(known, viewer, entry))
       .filter(({ seq, turnId }) => seq < last || (complete && (acknowledged.get(turnId!) ?? Infinity) < invokedAt))
       .map(({ turnId, seq }) => `a read of ${viewer} after ${after} lacks ${turnId} at seq ${seq}`)
   })
@@ -195,7 +204,7 @@ const readsAreComplete: Rule = ({ reads, appends, streams, journals }) => {
 const viewsAreKept: Rule = (known) =>
   seenTurns(known, ({ viewer, conversation, turnId }) => {
     const turn = known.turns.get(turnId)
-    const hidden = turn && (turn.conversation !== conversation || !isVisible(viewer, turn.audience))
+    const hidden = turn && (turn.conversation !== conversation || !isInView(known, viewer, turn))
     return hidden ? [`${viewer} saw ${turnId}, which is not in its view`] : []
   })
 
@@ -221,7 +230,7 @@ const streamsEnd: Rule = ({ streams, turns }) => [
 /** The rules by the numbers of notes/ecosystem-reliability.md §3.3, with what each guarantees. */
 const RULES = {
   'R1 acknowledged appends are stored': acknowledgedIsStored,
-  'R1 journals are dense, clientIds unique': journalIsDense,
+  'R1 journals are dense, without repeats': journalIsDense,
   'R2 what is stored was sent': storedWasSent,
   'R2 what is read was sent': readWasSent,
   'R3 a seq names one turn': oneTurnPerSeq,

@@ -14,6 +14,9 @@ export const ACTORS = ['ada', 'bob', 'cleo', 'dan']
 /** Time after which a client considers a request unanswered, ms. */
 const REQUEST_MS = 5_000
 
+/** A random text without digits, in which redaction finds nothing. */
+const word = () => randomUUID().replaceAll(/\d/g, (digit) => 'ghijklmnop'[Number(digit)]!)
+
 export type Conversation = { id: string; tenant: string }
 
 export type Run = {
@@ -25,6 +28,8 @@ export type Run = {
   operations: Operation[]
   /** Whether clients start no more operations. */
   isOver(): boolean
+  /** Whether clients stop repeating unanswered operations, because they do not recover. */
+  isLost(): boolean
 }
 
 /** Sends an operation with one field. Throws unless it is answered without errors. */
@@ -47,7 +52,7 @@ export async function send<T>(
 }
 
 /** Repeats `call` until it is answered. Returns null if the client gives up after a failure. */
-async function answerTo<T>(call: () => Promise<T>, givesUp: () => boolean = () => false): Promise<T | null> {
+async function answerTo<T>(call: () => Promise<T>, givesUp: () => boolean): Promise<T | null> {
   for (;;) {
     try {
       return await call()
@@ -63,22 +68,27 @@ const APPEND = `mutation ($input: AppendTurnInput!) {
 }`
 type Answer = { turn?: { id: string; seq: number }; code?: string; message?: string }
 
-/** Appends one turn and records it. `refusable`: the turn expects an older journal, so that it is refused. */
+/**
+ * Appends one turn and records it.
+ * - `refusable`: the turn expects an older journal, so that it is refused.
+ * - `twice`: a second request with the same clientId is sent at the same time.
+ */
 export async function append(
   run: Run,
   conversation: Conversation,
   {
     audience = null,
     refusable = false,
+    twice = false,
     givesUp = () => false,
-  }: Partial<{ audience: string[] | null; refusable: boolean; givesUp: () => boolean }> = {},
+  }: Partial<{ audience: string[] | null; refusable: boolean; twice: boolean; givesUp: () => boolean }> = {},
 ): Promise<Append> {
   const actor = run.random.pick(ACTORS)
   const operation: Append = {
     type: 'append',
     conversation: conversation.id,
     actor,
-    text: `${actor} says ${randomUUID()}`,
+    text: `${actor} says ${word()}`,
     clientId: randomUUID(),
     audience,
     invokedAt: performance.now(),
@@ -88,7 +98,9 @@ export async function append(
   run.operations.push(operation)
   const turn = { role: 'USER', content: operation.text, clientId: operation.clientId, ...(audience && { audience }) }
   const input = { conversationId: conversation.id, turn, ...(refusable && { expectedLastSeq: 1 }) }
-  const answer = await answerTo(() => send<Answer>(run, conversation, actor, APPEND, { input }), givesUp)
+  const request = () => send<Answer>(run, conversation, actor, APPEND, { input })
+  if (twice) void request().catch(() => {})
+  const answer = await answerTo(request, () => run.isLost() || givesUp())
   operation.endedAt = performance.now()
   if (answer?.turn) Object.assign(operation, { outcome: 'ok', turnId: answer.turn.id, seq: answer.turn.seq })
   else if (answer) operation.outcome = 'failed'
@@ -101,6 +113,7 @@ export async function write(run: Run): Promise<void> {
     await append(run, random.pick(run.conversations), {
       audience: random.chance(0.1) ? [random.pick(ACTORS)] : null,
       refusable: random.chance(0.02),
+      twice: random.chance(0.05),
       givesUp: () => random.chance(0.05),
     })
     await sleep(random.below(40))
@@ -139,17 +152,19 @@ async function stream(run: Run, conversation: Conversation): Promise<void> {
   }
   run.operations.push(operation)
   const call = (query: string, input: object) =>
-    answerTo(() =>
-      send<Answer & { end?: number }>(run, conversation, actor, query, { input: { writerToken, ...input } }),
+    answerTo(
+      () => send<Answer & { end?: number }>(run, conversation, actor, query, { input: { writerToken, ...input } }),
+      run.isLost,
     )
   const turn = { role: 'ASSISTANT', clientId: operation.clientId }
   const opened = await call(OPEN, { conversationId: conversation.id, turn })
   operation.endedAt = performance.now()
-  if (!opened?.turn) return void (operation.outcome = 'failed')
+  if (!opened) return
+  if (!opened.turn) return void (operation.outcome = 'failed')
   Object.assign(operation, { outcome: 'ok', turnId: opened.turn.id, seq: opened.turn.seq })
   const turnId = opened.turn.id
   for (let left = 5 + random.below(30); left > 0; left--) {
-    const text = `${randomUUID().slice(0, 4 + random.below(20))} `
+    const text = `${word().slice(0, 4 + random.below(20))} `
     const start = operation.text.length
     operation.text += text
     const answer = await call(DELTA, { turnId, text, start })

@@ -1,6 +1,7 @@
 // The servers under test: processes whose clocks differ, each behind a proxy for its clients, on an embedded database or
 // on a Postgres and a Redis behind proxies of their own. A supervisor starts a process again whenever it has ended.
 
+import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -12,12 +13,16 @@ import { createProxy, type Proxy } from '../support/proxy.ts'
 import { startEmbedded } from '../../src/store/embedded.ts'
 import { createSmallDisk, type SmallDisk } from './small-disk.ts'
 
-/** Name of the pair of services, which no other test uses. */
-export const PAIR = 'check-faults'
+/** Name of the pair of services, which no other test and no other checkout uses. */
+export const PAIR = `check-faults-${createHash('sha256')
+  .update(import.meta.url)
+  .digest('hex')
+  .slice(0, 8)}`
+const PREFIX = 'colloquy_faults_'
 /** Number of processes on Postgres and Redis; the embedded database serves one. */
 const PROCESSES = 4
 /** Seconds after which a silent streaming turn is aborted. */
-export const LEASE_SECONDS = 6
+export const LEASE_SECONDS = 3
 /** Offsets of the clocks, ms. */
 const OFFSETS_MS = [0, 300_000, -300_000, 0]
 
@@ -63,13 +68,29 @@ async function withClient<T>(options: string | pg.ClientConfig, use: (query: Que
   }
 }
 
-export const queryDatabase = <T>({ databaseUrl }: Services, use: (query: Query) => Promise<T>) =>
-  withClient(databaseUrl, use)
+const queryDatabase = <T>({ databaseUrl }: Services, use: (query: Query) => Promise<T>) => withClient(databaseUrl, use)
+
+/** Calls `use` with the embedded database in the directory, which no process serves. */
+async function withDatabase<T>(dataDir: string, use: (query: Query) => Promise<T>): Promise<T> {
+  const embedded = await startEmbedded(dataDir)
+  try {
+    return await withClient(embedded.connection, use)
+  } finally {
+    await embedded.close()
+  }
+}
+
+/** Drops the databases of this run, and of an earlier one that was interrupted. */
+async function dropDatabases(query: Query): Promise<void> {
+  const names = await query<{ datname: string }>(`SELECT datname FROM pg_database WHERE datname LIKE '${PREFIX}%'`)
+  for (const { datname } of names) await query(`DROP DATABASE ${datname} WITH (FORCE)`)
+}
 
 async function openServices(seconds: number): Promise<Services> {
   const { server, redisUrl } = await startServices(PAIR)
+  await withClient(server, dropDatabases)
   const disk = await createSmallDisk(server, 512 + seconds)
-  const name = `colloquy_faults_${process.pid}`
+  const name = `${PREFIX}${process.pid}`
   await withClient(server, (query) =>
     query(`CREATE DATABASE ${name} ${'tablespace' in disk ? `TABLESPACE ${disk.tablespace}` : ''}`),
   )
@@ -77,19 +98,25 @@ async function openServices(seconds: number): Promise<Services> {
   return { server, databaseUrl, postgres: await createProxy(databaseUrl), redis: await createProxy(redisUrl), disk }
 }
 
-/**
- * @param seconds the length of the run, which determines the size of the disk
- * @param env variables of every process
- */
+export type ClusterSettings = {
+  store: string
+  /** The length of the run, which determines the size of the disk. */
+  seconds: number
+  /** Variables of every process. */
+  env?: Record<string, string>
+  /** SQL that changes the embedded database before the process starts. */
+  plant?: string
+}
+
+/** Starts the processes on an empty database. */
 export async function openCluster(
-  store: string,
-  seconds: number,
+  { store, seconds, env = {}, plant }: ClusterSettings,
   random: Random,
-  env: Record<string, string>,
 ): Promise<Cluster> {
   const services = store === 'postgres' ? await openServices(seconds) : null
   const dataDir = services ? null : await newDataDir()
   const site = services ? { databaseUrl: services.postgres.url, redisUrl: services.redis.url } : { dataDir: dataDir! }
+  if (plant) await withDatabase(dataDir!, (query) => query(plant))
   const members: Member[] = []
   const exits: string[] = []
   let closing = false
@@ -137,12 +164,7 @@ export async function openCluster(
     async finish(read) {
       await stop('SIGTERM')
       if (services) return queryDatabase(services, read)
-      const embedded = await startEmbedded(dataDir)
-      try {
-        return await withClient(embedded.connection, read)
-      } finally {
-        await embedded.close()
-      }
+      return withDatabase(dataDir!, read)
     },
     async close() {
       // A process that a fault has stopped ignores other signals.
@@ -150,8 +172,7 @@ export async function openCluster(
       if (dataDir) await rm(dataDir, { recursive: true })
       if (!services) return
       await Promise.all([services.postgres.close(), services.redis.close()])
-      const name = new URL(services.databaseUrl).pathname.slice(1)
-      await withClient(services.server, (query) => query(`DROP DATABASE ${name} WITH (FORCE)`))
+      await withClient(services.server, dropDatabases)
       if ('close' in services.disk) await services.disk.close()
     },
   }

@@ -10,14 +10,14 @@ import { LEASE_SECONDS, openCluster, type Cluster, type Query } from './cluster.
 import { faultsOf, lengthOf, longOutage, type Fault } from './faults.ts'
 import type { Entry, Journals, Operation } from './history.ts'
 
-const TENANTS = ['north', 'south']
+export const TENANTS = ['north', 'south']
 const CONVERSATIONS_PER_TENANT = 2
 const WRITERS = 6
 const STREAM_WRITERS = 4
 const READERS = 2
 /** Subscribers of each conversation, half of them by WebSocket and half by Server-Sent Events. */
 const SUBSCRIBERS = 4
-/** Time within which writers and subscribers must work again after a fault, ms. */
+/** Default of `recoveryMs`. */
 const RECOVERY_MS = 60_000
 /** Length from which a run includes the long outage of Redis, s. */
 const LONG_RUN_S = 300
@@ -56,17 +56,21 @@ async function createConversations(run: Pick<Run, 'members' | 'random' | 'creden
 }
 
 /** Appends a turn to each conversation. Returns the times until all were acknowledged, and all subscribers had them. */
-async function recover(run: Run, subscribers: readonly Subscriber[]) {
+async function recover(run: Run, subscribers: readonly Subscriber[], recoveryMs: number) {
   const startedAt = performance.now()
-  const probes = await Promise.all(run.conversations.map((conversation) => append(run, conversation)))
+  const isLate = () => performance.now() - startedAt > recoveryMs
+  const probes = await Promise.all(
+    run.conversations.map((conversation) => append(run, conversation, { givesUp: isLate })),
+  )
   const acknowledgedMs = performance.now() - startedAt
   const isDelivered = () =>
-    probes.every((probe) =>
+    probes.every(({ outcome }) => outcome === 'ok')
+    && probes.every((probe) =>
       subscribers.every(
         ({ subscription, last }) => subscription.conversation !== probe.conversation || last() >= probe.seq!,
       ),
     )
-  while (!isDelivered() && performance.now() - startedAt < RECOVERY_MS) await sleep(10)
+  while (!isDelivered() && !isLate()) await sleep(10)
   return { acknowledgedMs, deliveredMs: isDelivered() ? performance.now() - startedAt : Infinity }
 }
 
@@ -78,8 +82,14 @@ function* shuffled(faults: readonly Fault[], random: Random): Generator<Fault, n
   }
 }
 
-async function injectFaults(run: Run, cluster: Cluster, subscribers: Subscriber[], seconds: number, log: Log) {
-  const { random } = run
+async function injectFaults(
+  run: Run,
+  cluster: Cluster,
+  subscribers: readonly Subscriber[],
+  { seconds, seed, log, recoveryMs = RECOVERY_MS }: Settings,
+) {
+  // Apart from the clients' random choices, whose number depends on the time that requests take.
+  const random = createRandom(seed)
   const end = performance.now() + seconds * 1_000
   const all = shuffled(faultsOf(cluster), random)
   const ofServers = shuffled(
@@ -89,7 +99,7 @@ async function injectFaults(run: Run, cluster: Cluster, subscribers: Subscriber[
   const injected: Injected[] = []
   const inject = async (name: string, faults: Fault[]) => {
     await Promise.all(faults.map((fault) => fault.run(cluster, random, lengthOf(random))))
-    const result = { name, ...(await recover(run, subscribers)) }
+    const result = { name, ...(await recover(run, subscribers, recoveryMs)) }
     log(
       `${name}: acknowledged after ${result.acknowledgedMs.toFixed(0)} ms, delivered after ${result.deliveredMs.toFixed(0)} ms`,
     )
@@ -131,31 +141,44 @@ async function readJournals(query: Query): Promise<Journals> {
 }
 
 /** Waits until every subscriber has the last entry of its view, and a moment longer for entries that come twice. */
-async function catchUp(subscribers: readonly Subscriber[], heads: () => Promise<Map<string, number>>) {
-  const expected = await heads()
-  const end = performance.now() + RECOVERY_MS
+async function catchUp(subscribers: readonly Subscriber[], expected: ReadonlyMap<string, number>, recoveryMs: number) {
+  const end = performance.now() + recoveryMs
   const isBehind = ({ subscription, last }: Subscriber) => last() < (expected.get(subscription.conversation) ?? 0)
   while (subscribers.some(isBehind) && performance.now() < end) await sleep(50)
   await sleep(500)
 }
 
-export type Log = (line: string) => void
+export type Settings = {
+  store: string
+  seconds: number
+  /** Determines the faults, and what each client chooses next. */
+  seed: number
+  log: (line: string) => void
+  /** Variables of the servers. */
+  env?: Record<string, string>
+  credentials: Run['credentials']
+  /** Time within which writers and subscribers must work again after a fault, ms. */
+  recoveryMs?: number
+  /** SQL that plants a bug in the database before the clients start. */
+  plant?: string
+}
 
-/** Runs for `seconds`, with random choices from the seed. `credentials` belong to the variables `env` of the servers. */
-export async function runFaults(
-  store: string,
-  seconds: number,
-  seed: number,
-  log: Log,
-  { env = {}, credentials }: { env?: Record<string, string>; credentials: Run['credentials'] },
-): Promise<Report> {
-  const random = createRandom(seed)
-  const cluster = await openCluster(store, seconds, random, env)
+/** Loads servers for `seconds`, injects faults, and checks the history. */
+export async function runFaults(settings: Settings): Promise<Report> {
+  const { store, seed, credentials, recoveryMs = RECOVERY_MS } = settings
+  const random = createRandom(seed + 1)
+  const cluster = await openCluster(settings, random)
   try {
-    let over = false
+    let overAt = Infinity
     const basis = { members: cluster.members, random, credentials }
     const conversations = await createConversations(basis)
-    const run: Run = { ...basis, conversations, operations: [], isOver: () => over }
+    const run: Run = {
+      ...basis,
+      conversations,
+      operations: [],
+      isOver: () => overAt < Infinity,
+      isLost: () => performance.now() - overAt > recoveryMs,
+    }
     const subscribers = conversations.flatMap((conversation) =>
       Array.from({ length: SUBSCRIBERS }, (_, n) =>
         subscribe(run, conversation, ACTORS[n % ACTORS.length]!, n % 2 ? 'socket' : 'stream', n),
@@ -168,13 +191,13 @@ export async function runFaults(
       ...times(STREAM_WRITERS, () => writeStreams(run)),
       ...times(READERS, () => read(run)),
     ]
-    const injected = await injectFaults(run, cluster, subscribers, seconds, log)
-    over = true
+    const injected = await injectFaults(run, cluster, subscribers, settings)
+    overAt = performance.now()
     await Promise.all(clients)
     await sleep((LEASE_SECONDS + 6) * 1_000) // Abandoned turns are aborted.
     // The last turn of each conversation is in every view.
     const last = await Promise.all(conversations.map((conversation) => append(run, conversation)))
-    await catchUp(subscribers, async () => new Map(last.map(({ conversation, seq }) => [conversation, seq!])))
+    await catchUp(subscribers, new Map(last.map(({ conversation, seq }) => [conversation, seq ?? 0])), recoveryMs)
     for (const subscriber of subscribers) subscriber.stop()
     const { journals, witnessed } = await cluster.finish(async (query) => ({
       journals: await readJournals(query),
@@ -192,7 +215,7 @@ export async function runFaults(
         ...exits.map((reason) => ({ rule: 'no process ends by itself', detail: `ended with ${reason}` })),
         ...injected
           .filter(({ deliveredMs }) => deliveredMs === Infinity)
-          .map(({ name }) => ({ rule: 'clients recover', detail: `not within ${RECOVERY_MS} ms after ${name}` })),
+          .map(({ name }) => ({ rule: 'clients recover', detail: `not within ${recoveryMs} ms after ${name}` })),
       ],
       notes: services && 'reason' in services.disk ? [`The disk was not filled: ${services.disk.reason}`] : [],
     }

@@ -37,11 +37,23 @@ const mutation = (field: string, input: string, result = '__typename') =>
   `mutation { ${field}(input: { ${input} }) { ${result} ${ERROR} } }`
 const FACT = 'subject predicate object confidence superseded: supersededAt'
 
+/** Fields that do not accept `as`. */
+const WITHOUT_VIEW = new Set([
+  'apiKeys',
+  'auditLog',
+  'embedding',
+  'erasure',
+  'node',
+  'tenantSettings',
+  'verifyAuditLog',
+  'verifyErasureReceipt',
+])
+
 /** Returns the operation with `as` in each root field that accepts it. */
 function actingAs(query: string, actor: string): string {
   const as = { name: { kind: Syntax.NAME, value: 'as' }, value: { kind: Syntax.STRING, value: actor } } as const
   const named = (field: FieldNode): FieldNode => {
-    if (['apiKeys', 'auditLog', 'embedding', 'node', 'verifyAuditLog'].includes(field.name.value)) return field
+    if (WITHOUT_VIEW.has(field.name.value)) return field
     const [input] = field.arguments ?? []
     if (input?.value.kind !== Syntax.OBJECT || input.name.value !== 'input') {
       return { ...field, arguments: [...(field.arguments ?? []), { kind: Syntax.ARGUMENT, ...as }] }
@@ -106,6 +118,9 @@ const cases: Record<string, Case> = {
   'Query.apiKeys': () => '{ apiKeys { nodes { name actor } pageInfo { hasNextPage } } }',
   'Query.auditLog': () => '{ auditLog { nodes { seq actor verb resources } } }',
   'Query.verifyAuditLog': () => '{ verifyAuditLog { verifiedThrough brokenSeq isComplete } }',
+  'Query.tenantSettings': () => '{ tenantSettings { retention ttlSeconds } }',
+  'Query.erasure': () => '{ erasure(id: "none") { id } }',
+  'Query.verifyErasureReceipt': () => '{ verifyErasureReceipt(document: "x", signature: "y") }',
   // This field reports the progress of all tenants together, so it has no operation here.
   'Query.embedding': () => [],
   'Mutation.appendTurn': ({ conversation }) => [
@@ -179,6 +194,7 @@ const cases: Record<string, Case> = {
   ],
   'Mutation.deleteConversation': ({ conversation }) =>
     `mutation { deleteConversation(input: { conversationId: ${text(conversation)} }) { __typename ${ERROR} } }`,
+  'Mutation.eraseTurn': ({ turn, open }) => [turn, open].map((id) => mutation('eraseTurn', `turnId: ${text(id)}`)),
   'Mutation.compact': ({ conversation }) => mutation('compact', `conversationId: ${text(conversation)}`),
   'Mutation.summarize': ({ conversation, turn }) => [
     mutation('summarize', `conversationId: ${text(conversation)}`),
@@ -217,6 +233,12 @@ const cases: Record<string, Case> = {
       `userId: "ann"`,
       '... on RefreshUserProfilePayload { userProfile { content tokenCount } }',
     ),
+  // Operators act on the whole tenant, so these fields name objects that neither tenant has.
+  'Mutation.eraseUser': () => mutation('eraseUser', 'userId: "nobody"'),
+  'Mutation.updateTenantSettings': () => mutation('updateTenantSettings', 'retention: FULL'),
+  'Mutation.pruneConversations': () =>
+    mutation('pruneConversations', 'olderThanDays: 1', '... on PruneConversationsPayload { expired }'),
+  'Mutation.setLegalHold': () => mutation('setLegalHold', 'userId: "nobody", legalHold: false'),
   // These depend on no conversation.
   'Mutation.createApiKey': ({ conversation }) => [
     mutation('createApiKey', `name: "one", actor: "eve", rights: [READ], conversationIds: [${text(conversation)}]`),

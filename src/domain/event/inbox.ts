@@ -53,6 +53,7 @@ function reasonFor(event: JournalEvent, participant: Participation): InboxReason
       return isOpenAt(participant.windows, event.seq) && sees(participant, event.turn) ? 'APPENDED' : null
     case 'TurnSuperseded':
       return sees(participant, event.by) ? 'UPDATED' : null
+    case 'TurnErased':
     case 'TurnUpdated':
       return isVisible(participant, event) ? 'UPDATED' : null
     default:

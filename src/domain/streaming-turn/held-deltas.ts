@@ -32,12 +32,16 @@ const deltaOf = ({ turnId, tenant, viewer, writer }: DeltaWrite, text: string): 
 const isWellFormed = (text: string) => text.replace(/[\ud800-\udbff]$/, '').isWellFormed()
 
 /** Returns the new part of a delta, or the reason that it is refused. Of the text sent before, only the last is known. */
-function newText({ raw, sent }: HeldText, start: number, text: string): string | 'elsewhere' | { isOther: true } {
-  if (start > sent) return 'elsewhere'
+function newText(
+  { raw, sent }: HeldText,
+  start: number,
+  text: string,
+): { text: string } | { refusal: 'elsewhere' | 'other' } {
+  if (start > sent) return { refusal: 'elsewhere' }
   const from = sent - raw.length
   const known = raw.slice(Math.max(0, start - from), Math.max(0, start + text.length - from))
   const given = text.slice(Math.max(0, from - start), Math.max(0, sent - start))
-  return known === given ? text.slice(sent - start) : { isOther: true }
+  return known === given ? { text: text.slice(sent - start) } : { refusal: 'other' }
 }
 
 /** @param onWritten called after the commit with each range of text written */
@@ -76,10 +80,10 @@ export function createHeldDeltas(deps: HeldDeps, pool: Platform['pool'], onWritt
       // An empty delta returns the reason that the turn takes no text.
       if (!held || held.writer !== delta.writer) return (await appendChunks(pool, [deltaOf(delta, '')], 0))[0]!
       const start = delta.start ?? held.sent
-      const text = newText(held, start, delta.text)
+      const added = newText(held, start, delta.text)
       const refused = { end: held.sent, status: 'STREAMING' } as const
-      if (text === 'elsewhere') return { outcome: 'elsewhere', ...refused }
-      if (typeof text !== 'string') return { outcome: 'other', ...refused }
+      if ('refusal' in added) return { outcome: added.refusal, ...refused }
+      const { text } = added
       const pending = held.raw.slice(held.published) + text
       if (!isWellFormed(pending)) return { outcome: 'half', ...refused }
       if (held.bytes + Buffer.byteLength(pending) > deps.limits.turnBytes) return { outcome: 'full', ...refused }

@@ -128,9 +128,11 @@ describe.each(backends)('a redacted streaming turn on $name', (backend) => {
   it('refuses text beyond the limit, unpaired surrogates, and other writers, as other turns do', async () => {
     const turn = await open()
     await expect(turn.append('x'.repeat(262_145))).rejects.toThrow(InvalidInput)
-    await turn.append('half \ud83d')
+    await turn.append('elsewhere', 0)
+    await expect(turn.append('other', 0)).rejects.toThrow(Conflict)
+    await turn.append(' half \ud83d')
     await expect(turn.append('x')).rejects.toThrow(InvalidInput)
-    expect(await turn.append('\ude00')).toMatchObject({ end: 7 })
+    expect(await turn.append('\ude00')).toMatchObject({ end: 17 })
     const stranger = { tenant: 'other', actor: 'ada' }
     await expect(
       appendDelta(world.deps, stranger, { writerToken: WRITER, turnId: turn.turnId, text: 'x' }),
@@ -138,6 +140,6 @@ describe.each(backends)('a redacted streaming turn on $name', (backend) => {
     await expect(
       appendDelta(world.deps, turn.viewer, { writerToken: 'y'.repeat(20), turnId: turn.turnId, text: 'x' }),
     ).rejects.toThrow('another writer')
-    expect((await turn.commit()).text).toBe('half 😀')
+    expect((await turn.commit()).text).toBe('elsewhere half 😀')
   })
 })

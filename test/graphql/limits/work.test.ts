@@ -95,14 +95,17 @@ describe('every field of Query', () => {
     conversation: '(id: "conv_x") { id }',
     conversations: '{ edges { cursor } }',
     embedding: '{ done }',
+    erasure: '(id: "x") { id }',
     facts: '{ edges { cursor } }',
     jobs: '{ nodes { id } }',
     memoryAudit: '{ activeFacts }',
     node: `(id: "${newId('turn')}") { id }`,
     nodes: `(ids: ["${newId('turn')}"]) { id }`,
     recall: '(input: { query: "x" }) { __typename }',
+    tenantSettings: '{ retention }',
     userProfile: '(userId: "ada") { content }',
     verifyAuditLog: '{ isComplete }',
+    verifyErasureReceipt: '(document: "x", signature: "y")',
     viewer: null,
   }
 
