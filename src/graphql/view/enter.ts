@@ -1,13 +1,23 @@
 // Sets the viewer of an operation before anything is executed: the actor in `as`, or otherwise the principal.
 
-import { getOperationAST, GraphQLError, type DocumentNode, type ExecutionArgs, type GraphQLSchema } from 'graphql'
+import {
+  getOperationAST,
+  GraphQLError,
+  OperationTypeNode,
+  type DocumentNode,
+  type ExecutionArgs,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from 'graphql'
 import { z } from 'zod'
 import { authorizeActing } from '../../domain/authorize.ts'
+import { auditRecord } from '../../domain/audit/line.ts'
 import { name, parse } from '../../domain/input.ts'
 import { isRemembered, requireKnownActor } from '../../domain/known-actor.ts'
-import { actAs } from '../../domain/view.ts'
+import { actAs, type Viewer } from '../../domain/view.ts'
 import { toGraphQLError } from '../errors.ts'
 import type { RequestContext } from '../request.ts'
+import { rootFields } from '../root-fields.ts'
 import { actorOf } from './named.ts'
 
 type Operation = {
@@ -16,6 +26,9 @@ type Operation = {
   operationName?: string | null
   variableValues?: ExecutionArgs['variableValues']
 }
+
+/** Maximum number of root fields that a line of the audit log names. */
+const MAX_NOTED = 10
 
 const given = z.object({ as: name })
 
@@ -33,14 +46,37 @@ export function enterView(
   try {
     const { actor, mayBeNew } = actorOf(schema, document, operation, variableValues, principal.actor)
     if (actor === principal.actor) return null
-    authorizeActing(principal)
     const viewer = actAs(principal, parse(given, { as: actor }).as)
+    noteActing(context, viewer, document, operation)
     context.viewer = viewer
     if (mayBeNew || isRemembered(reading, viewer)) return null
     return work.read(() => requireKnownActor(reading, viewer)).then(() => null, refusalOf)
   } catch (error) {
     return refusalOf(error)
   }
+}
+
+/**
+ * Checks that the credential may act as the viewer, and notes queries, subscriptions and refusals in the audit log; the
+ * journal records what mutations write. Without authentication, nobody is known who could be noted.
+ * @throws NotAllowed
+ */
+function noteActing(
+  { principal, deps: { audit } }: RequestContext,
+  viewer: Viewer,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): void {
+  if (principal.principal === undefined) return
+  const fields = [...rootFields(document, operation)].map((field) => field.name.value)
+  const details = { operation: operation.operation, fields: [...new Set(fields)].sort().slice(0, MAX_NOTED).join(' ') }
+  try {
+    authorizeActing(principal)
+  } catch (error) {
+    audit.note(auditRecord(viewer, 'actAs', [], { outcome: 'DENIED', details }))
+    throw error
+  }
+  if (operation.operation !== OperationTypeNode.MUTATION) audit.note(auditRecord(viewer, 'actAs', [], { details }))
 }
 
 /** @throws an unexpected error */
