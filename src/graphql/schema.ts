@@ -36,6 +36,7 @@ import './version.ts'
 import './update-participant.ts'
 import './viewer.ts'
 import { builder } from './builder.ts'
+import { withRights } from './rights.ts'
 
 /** The schema, with types and fields sorted by name, as in schema.graphql. */
-export const schema = builder.toSchema({ sortSchema: true })
+export const schema = withRights(builder.toSchema({ sortSchema: true }))

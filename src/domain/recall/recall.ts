@@ -127,7 +127,13 @@ export async function recall(
 ): Promise<Recall> {
   authorize(viewer, 'recall', { conversationId: isWide(input) ? null : input.conversationId })
   const given = parse(recallInput, input)
-  await requirePermits(deps.db, viewer, 'recall', null, given.scope === 'TENANT' ? ['tenantScope'] : [])
+  await requirePermits(
+    deps.db,
+    viewer,
+    'recall',
+    given.conversationId ?? null,
+    given.scope === 'TENANT' ? ['tenantScope'] : [],
+  )
   const identity = recallIdentity([viewer.tenant, viewer.actor, selectionOf(given)])
   const position = given.after == null ? null : decodePosition(identity, given.after)
   const read = position?.read ?? []

@@ -1,22 +1,14 @@
 // Sets the viewer of an operation before anything is executed: the actor in `as`, or otherwise the principal.
 
-import {
-  getOperationAST,
-  GraphQLError,
-  OperationTypeNode,
-  type DocumentNode,
-  type ExecutionArgs,
-  type GraphQLSchema,
-  type OperationDefinitionNode,
-} from 'graphql'
+import { getOperationAST, GraphQLError, type DocumentNode, type ExecutionArgs, type GraphQLSchema } from 'graphql'
 import { z } from 'zod'
 import { authorizeActing } from '../../domain/authorize.ts'
-import { auditRecord } from '../../domain/audit/line.ts'
 import { name, parse } from '../../domain/input.ts'
 import { isRemembered, requireKnownActor } from '../../domain/known-actor.ts'
-import { actAs, type Viewer } from '../../domain/view.ts'
+import { actAs } from '../../domain/view.ts'
 import { toGraphQLError } from '../errors.ts'
 import type { RequestContext } from '../request.ts'
+import { noteActing, noteRefusal } from '../rights.ts'
 import { rootFields } from '../root-fields.ts'
 import { actorOf } from './named.ts'
 
@@ -27,14 +19,12 @@ type Operation = {
   variableValues?: ExecutionArgs['variableValues']
 }
 
-/** Maximum number of root fields that a line of the audit log names. */
-const MAX_NOTED = 10
-
 const given = z.object({ as: name })
 
 /**
  * Sets `context.viewer`. Returns null, or the error that refuses the operation: its root fields name different actors,
- * the credential lacks the right to act as another actor, or the actor is unknown. Reads only for an actor that is not remembered. The document must be valid.
+ * the credential lacks the right to act as another actor, or the actor is unknown. Reads only for an actor that is not
+ * remembered. The document must be valid.
  */
 export function enterView(
   context: RequestContext,
@@ -47,36 +37,30 @@ export function enterView(
     const { actor, mayBeNew } = actorOf(schema, document, operation, variableValues, principal.actor)
     if (actor === principal.actor) return null
     const viewer = actAs(principal, parse(given, { as: actor }).as)
-    noteActing(context, viewer, document, operation)
     context.viewer = viewer
-    if (mayBeNew || isRemembered(reading, viewer)) return null
-    return work.read(() => requireKnownActor(reading, viewer)).then(() => null, refusalOf)
+    const fields = new Set([...rootFields(document, operation)].map(({ name: { value } }) => value))
+    const refusal = refusalOfActing(context, fields)
+    if (refusal) return refusal
+    const enter = () => {
+      noteActing(context, fields)
+      return null
+    }
+    if (mayBeNew || isRemembered(reading, viewer)) return enter()
+    return work.read(() => requireKnownActor(reading, viewer)).then(enter, refusalOf)
   } catch (error) {
     return refusalOf(error)
   }
 }
 
-/**
- * Checks that the credential may act as the viewer, and notes queries, subscriptions and refusals in the audit log; the
- * journal records what mutations write. Without authentication, nobody is known who could be noted.
- * @throws NotAllowed
- */
-function noteActing(
-  { principal, deps: { audit } }: RequestContext,
-  viewer: Viewer,
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
-): void {
-  if (principal.principal === undefined) return
-  const fields = [...rootFields(document, operation)].map((field) => field.name.value)
-  const details = { operation: operation.operation, fields: [...new Set(fields)].sort().slice(0, MAX_NOTED).join(' ') }
+/** Returns the error of a credential that may not act as another actor, and notes it in the audit log; null if it may. */
+function refusalOfActing(context: RequestContext, fields: ReadonlySet<string>): GraphQLError | null {
   try {
-    authorizeActing(principal)
+    authorizeActing(context.principal)
+    return null
   } catch (error) {
-    audit.note(auditRecord(viewer, 'actAs', [], { outcome: 'DENIED', details }))
-    throw error
+    for (const field of fields) noteRefusal(context, field, error)
+    return refusalOf(error)
   }
-  if (operation.operation !== OperationTypeNode.MUTATION) audit.note(auditRecord(viewer, 'actAs', [], { details }))
 }
 
 /** @throws an unexpected error */
