@@ -376,6 +376,21 @@ const TURNS: Call[] = [
     run: ({ deps, viewer, room }) => domain.unpinTurn(deps, viewer, { turnId: room.newer }),
   },
   {
+    verb: 'eraseTurn',
+    conditions: ['otherAuthor'],
+    is: 'CHANGE',
+    async run(cell) {
+      const { deps, viewer, room, relation } = cell
+      // A former participant can only try, with a turn that it saw.
+      if (relation === 'FORMER') return domain.eraseTurn(deps, viewer, { turnId: room.newer })
+      const { turn } = await domain.appendTurn(deps, trustedAs(cell, 'guest'), {
+        conversationId: room.id,
+        turn: text(),
+      })
+      return domain.eraseTurn(deps, viewer, { turnId: turn.id })
+    },
+  },
+  {
     verb: 'getTurns',
     run: async ({ deps, viewer, room }) => sizeOf(await domain.getTurns(deps, viewer, [room.newer])),
   },
@@ -682,6 +697,43 @@ const KEYS: Call[] = [
   },
 ]
 
+const DATA: Call[] = [
+  {
+    verb: 'eraseUser',
+    concerns: 'NONE',
+    conditions: ['otherUserErased'],
+    run: ({ deps, viewer }) => domain.eraseUser(deps, viewer, { userId: `nobody ${unique()}` }),
+  },
+  {
+    verb: 'getErasure',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => (await domain.getErasure(deps, viewer, 'none')) ?? true,
+  },
+  {
+    verb: 'verifyErasureReceipt',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) =>
+      domain.verifyErasureReceipt(deps, viewer, { document: 'x', signature: 'y' }) || true,
+  },
+  {
+    verb: 'setLegalHold',
+    concerns: 'NONE',
+    run: ({ deps, viewer }) => domain.setLegalHold(deps, viewer, { userId: `nobody ${unique()}`, legalHold: true }),
+  },
+  { verb: 'getTenantSettings', concerns: 'NONE', run: ({ deps, viewer }) => domain.getTenantSettings(deps, viewer) },
+  {
+    verb: 'updateTenantSettings',
+    concerns: 'NONE',
+    run: ({ deps, viewer }) => domain.updateTenantSettings(deps, viewer, { retention: 'FULL' }),
+  },
+  {
+    verb: 'pruneConversations',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) =>
+      (await domain.pruneConversations(deps, viewer, { olderThanDays: 36_500 })) === 0 || null,
+  },
+]
+
 const SERVER: Call[] = [
   { verb: 'getAuditLog', concerns: 'NONE', run: ({ deps, viewer }) => getAuditLog(deps, viewer, { first: 1 }) },
   { verb: 'verifyAuditLog', concerns: 'NONE', run: ({ deps, viewer }) => verifyAuditLog(deps, viewer, null) },
@@ -706,5 +758,6 @@ export const CALLS: readonly Call[] = [
   ...MEMORY,
   ...ERASURE,
   ...KEYS,
+  ...DATA,
   ...SERVER,
 ]
