@@ -51,7 +51,7 @@ export const CONDITIONS = {
   },
   settings: {
     ...MANAGED,
-    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction` or `automaticTitle`',
+    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction`, `automaticTitle`, `retention`, `ttlSeconds` or `expiresAt`',
     reason: 'These fields decide how every participant is answered, and who sees the conversation.',
   },
   owner: { ...OWNED, when: 'with `owner`', reason: 'Ownership is given away by its holder only.' },
@@ -196,6 +196,9 @@ const RULES = {
   eraseUser: { right: 'erase', limited: 'NONE', conditions: ['otherUserErased'] },
   getErasure: { right: 'erase', limited: 'NONE' },
   verifyErasureReceipt: { right: 'operate', limited: 'NONE' },
+  pruneConversations: { right: 'operate', limited: 'NONE', permit: { right: 'erase' } },
+  getTenantSettings: { right: 'operate', limited: 'NONE' },
+  updateTenantSettings: { right: 'operate', limited: 'NONE' },
   setLegalHold: { right: 'operate', limited: 'NONE' },
   getApiKeys: { right: 'operate', limited: 'NONE' },
   getApiKey: { right: 'operate', limited: 'NONE' },
