@@ -1,4 +1,4 @@
-// The retention settings of a tenant, and the deletion of inactive conversations.
+// The retention settings of a tenant, what retention leaves of a turn, and the deletion of inactive conversations.
 
 import { pruneConversations } from '../domain/erasure/retention.ts'
 import {
@@ -12,6 +12,22 @@ import { asField } from './as.ts'
 import { builder } from './builder.ts'
 import { orErrors, payload } from './result.ts'
 import { RetentionEnum } from './retention-enum.ts'
+
+builder.objectFields('Turn', (t) => ({
+  removedAt: t.expose('removedAt', {
+    type: 'DateTime',
+    nullable: true,
+    description:
+      'Time at which the retention of the conversation removed the content, so that `text` and `parts` are empty. Null '
+      + 'while the content is there.',
+  }),
+  contentHash: t.exposeString('contentHash', {
+    nullable: true,
+    description:
+      'HMAC-SHA-256, hexadecimal, of the content that retention AUDIT_ONLY removed: of the text of a turn with text only, '
+      + 'else of the JSON of its parts. Null otherwise.',
+  }),
+}))
 
 const TenantSettingsType = builder
   .objectRef<TenantSettings>('TenantSettings')

@@ -16,10 +16,12 @@ const OTHER_NAMES: Readonly<Record<string, Verb>> = {
   conversations: 'getConversationPage',
   conversationEvents: 'readEventsOf',
   embedding: 'getEmbeddingProgress',
+  erasure: 'getErasure',
   facts: 'getFactPage',
   inbox: 'readInbox',
   jobs: 'getJobs',
   memoryAudit: 'auditMemory',
+  tenantSettings: 'getTenantSettings',
   userProfile: 'getProfiles',
 }
 

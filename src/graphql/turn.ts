@@ -131,19 +131,6 @@ builder.objectType('Turn', {
       nullable: true,
       description: 'Application-defined name of the program that called the model. Null if not given.',
     }),
-    removedAt: t.expose('removedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description:
-        'Time at which the retention of the conversation removed the content, so that `text` and `parts` are empty. Null '
-        + 'while the content is there.',
-    }),
-    contentHash: t.exposeString('contentHash', {
-      nullable: true,
-      description:
-        'HMAC-SHA-256, hexadecimal, of the content that retention AUDIT_ONLY removed: of the text of a turn with text only, '
-        + 'else of the JSON of its parts. Null otherwise.',
-    }),
     traceId: t.exposeString('traceId', {
       nullable: true,
       description: 'Application-defined id of the trace that produced the turn. Null if not given.',

@@ -31,6 +31,9 @@ const FILL = [
    SELECT c.id, s, (CASE s WHEN 1 THEN 'JOINED' ELSE 'APPENDED' END)::entry_kind,
           CASE WHEN s > 1 THEN 'turn_' || substr(c.id, 7) || s END, CASE s WHEN 1 THEN 'bob' END
    FROM conversation c, generate_series(1, ${TURNS} + 1) s`,
+  // Embedding these turns is not measured.
+  `INSERT INTO embedding_cursor (embedder, conversation_id, through_seq)
+   SELECT e.name, c.id, ${TURNS} + 1 FROM embedder e, conversation c`,
   'ANALYZE',
 ]
 
