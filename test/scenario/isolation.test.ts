@@ -74,6 +74,8 @@ describe.each(backends)('isolation on $name', { timeout: 600_000 }, (backend) =>
 
   beforeAll(async () => {
     ids = await createObjects(server, OWNER, CANARY, WRITER_TOKEN, { visibility: 'MEMBERS' })
+    // Background work embeds the objects a moment later.
+    for (let last = ''; last !== (last = await digest());) await new Promise((resolve) => setTimeout(resolve, 2_000))
   })
 
   const overHttp: Transport = async (field, variables, headers) =>
