@@ -85,13 +85,23 @@ export async function post(
 }
 
 /** The ids of a conversation, and of objects of each kind in it. */
-export type Ids = { conversation: string; key: string; turn: string; open: string; fact: string; summary: string }
+export type Ids = {
+  conversation: string
+  key: string
+  turn: string
+  open: string
+  fact: string
+  summary: string
+  apiKey?: string
+}
 
 /** Fields that end or delete what they are about, so that each call needs objects of its own. */
 export const ENDING = new Set([
   'Mutation.abortTurn',
   'Mutation.commitTurn',
   'Mutation.deleteConversation',
+  'Mutation.eraseTurn',
+  'Mutation.eraseUser',
   'Mutation.removeParticipant',
   'Mutation.retractFact',
   'Mutation.supersedeTurn',
@@ -111,7 +121,7 @@ export function valuesOf(schema: GraphQLSchema, field: RootField, ids: Ids, text
     if (name === 'conversationKey') return ids.key
     if (name === 'turnId' && OF_OPEN_TURNS.has(field.name)) return ids.open
     if (name === 'factId') return ids.fact
-    if (type === 'ID') return ids.turn
+    if (type === 'ID') return (field.name.endsWith('ApiKey') && name !== 'conversationIds' && ids.apiKey) || ids.turn
     if (name === 'writerToken') return writerToken
     if (ACTORS.has(name)) return field.name === 'Mutation.removeParticipant' && name === 'actor' ? 'bob' : 'ann'
     if (name === 'url') return `https://files.example/${text}`
