@@ -49,7 +49,7 @@ describe.each(backends)('eraseUser on $name', (backend) => {
       parts: undefined,
     })
     const call = { callId: 'c', name: 'find', arguments: { who: CANARY } }
-    await tenant.append(conversationId, 'mallory', '', { content: undefined, parts: [{ toolCall: call }] } as never)
+    await tenant.append(conversationId, 'mallory', '', { content: undefined, parts: [{ toolCall: call }] })
     const others = await tenant.append(conversationId, 'bob', 'Bob likes tea.')
     await writeTitleDue(deps, conversationId, new AbortController().signal)
     await summarize(deps, bob, { conversationId, through: first.id })
