@@ -33,7 +33,8 @@ const FILL = [
    FROM conversation c, generate_series(1, ${TURNS} + 1) s`,
   // Embedding these turns is not measured.
   `INSERT INTO embedding_cursor (embedder, conversation_id, through_seq)
-   SELECT e.name, c.id, ${TURNS} + 1 FROM embedder e, conversation c`,
+   SELECT e.name, c.id, ${TURNS} + 1 FROM embedder e, conversation c
+   ON CONFLICT (conversation_id, embedder) DO UPDATE SET through_seq = excluded.through_seq`,
   'ANALYZE',
 ]
 
@@ -44,8 +45,11 @@ export async function retention({ services, progress }: Bench): Promise<Report> 
       progress(`writing ${CONVERSATIONS} conversations`)
       const client = await deps.pool.connect()
       await client.query('SET statement_timeout = 0')
-      for (const statement of FILL) await client.query(statement)
-      client.release(true)
+      try {
+        for (const statement of FILL) await client.query(statement)
+      } finally {
+        client.release(true)
+      }
       const { conversation } = await createConversation(deps, viewer, { participants: [{ actor: 'ada' }] })
 
       const latencies: number[] = []
