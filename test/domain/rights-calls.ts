@@ -606,6 +606,73 @@ const MEMORY: Call[] = [
   },
 ]
 
+const ERASURE: Call[] = [
+  {
+    verb: 'eraseTurn',
+    is: 'CHANGE',
+    async run(cell) {
+      const isStranger = cell.relation === 'STRANGER' && cell.room.isOpen
+      const author = trustedAs(cell, cell.viewer.actor)
+      const input = { conversationId: cell.room.id, turn: text() }
+      const turnId = isStranger ? (await domain.appendTurn(cell.deps, author, input)).turn.id : await ownTurn(cell)
+      return domain.eraseTurn(cell.deps, cell.viewer, { turnId })
+    },
+  },
+  {
+    verb: 'eraseTurn',
+    conditions: ['otherAuthor'],
+    is: 'CHANGE',
+    async run(cell) {
+      const input = { conversationId: cell.room.id, turn: text() }
+      const written = await domain.appendTurn(cell.deps, trustedAs(cell, 'guest'), input)
+      // A former participant sees only earlier turns, which it cannot erase.
+      const turnId = cell.relation === 'FORMER' ? cell.room.newer : written.turn.id
+      return domain.eraseTurn(cell.deps, cell.viewer, { turnId })
+    },
+  },
+  {
+    verb: 'eraseUser',
+    concerns: 'NONE',
+    conditions: ['otherUserErased'],
+    run: ({ deps, viewer }) => domain.eraseUser(deps, viewer, { userId: 'nobody' }),
+  },
+  {
+    verb: 'getErasure',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => (await domain.getErasure(deps, viewer, randomUUID())) ?? true,
+  },
+  {
+    verb: 'verifyErasureReceipt',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => {
+      domain.verifyErasureReceipt(deps, viewer, { document: '{}', signature: 'none' })
+      return true
+    },
+  },
+  {
+    verb: 'pruneConversations',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => {
+      await domain.pruneConversations(deps, viewer, { olderThanDays: 3_000 })
+      return true
+    },
+  },
+  { verb: 'getTenantSettings', concerns: 'NONE', run: ({ deps, viewer }) => domain.getTenantSettings(deps, viewer) },
+  {
+    verb: 'updateTenantSettings',
+    concerns: 'NONE',
+    run: ({ deps, viewer }) => domain.updateTenantSettings(deps, viewer, {}),
+  },
+  {
+    verb: 'setLegalHold',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => {
+      await domain.setLegalHold(deps, viewer, { userId: 'nobody', legalHold: false })
+      return true
+    },
+  },
+]
+
 const KEYS: Call[] = [
   {
     verb: 'createApiKey',
@@ -689,6 +756,7 @@ export const CALLS: readonly Call[] = [
   ...SUMMARIES,
   ...FACTS,
   ...MEMORY,
+  ...ERASURE,
   ...KEYS,
   ...DATA,
   ...SERVER,
