@@ -1,4 +1,4 @@
-// The retention settings of a tenant, what retention leaves of a turn, and the deletion of inactive conversations.
+// The retention settings of a tenant, the retention of conversations, what it leaves of a turn, and the deletion of inactive conversations.
 
 import { pruneConversations } from '../domain/erasure/retention.ts'
 import {
