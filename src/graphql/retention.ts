@@ -1,4 +1,4 @@
-// The retention settings of a tenant, the retention of conversations, what it leaves of a turn, and the deletion of inactive conversations.
+// Retention: the settings of a tenant and of a conversation, what is left of a turn, and the deletion of inactive conversations.
 
 import { pruneConversations } from '../domain/erasure/retention.ts'
 import {
