@@ -1,4 +1,5 @@
-// Retention: the settings of a tenant and of a conversation, what is left of a turn, and the deletion of inactive conversations.
+// Retention: the settings of a tenant and of a conversation, what is left of a turn, and the deletion of inactive
+// conversations.
 
 import { pruneConversations } from '../domain/erasure/retention.ts'
 import {
