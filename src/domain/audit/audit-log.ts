@@ -9,7 +9,7 @@ import { Coalescer, type Counted } from './coalesce.ts'
 import type { AuditRecord } from './line.ts'
 
 /** Interval at which noted records are written, in ms. A killed process loses the records noted since. */
-const FLUSH_MS = 1_000
+export const FLUSH_MS = 1_000
 
 export type AuditLog = {
   /**
