@@ -47,9 +47,11 @@ describe.each(backends)('an object on $name', (backend) => {
     for (const object of objects) {
       expect(await ada('query ($id: ID!) { node(id: $id) { __typename id } }', object)).toEqual({ node: object })
     }
-    // Profiles and jobs have tests of their own (profile.test.ts, job.test.ts).
+    // Profiles, jobs and API keys have tests of their own (profile.test.ts, job.test.ts, api-key.test.ts).
     const types = schema.getPossibleTypes(schema.getType('Node') as GraphQLInterfaceType).map(String)
-    expect(new Set([...objects.map(({ __typename }) => __typename), 'UserProfile', 'Job'])).toEqual(new Set(types))
+    expect(new Set([...objects.map(({ __typename }) => __typename), 'UserProfile', 'Job', 'ApiKey'])).toEqual(
+      new Set(types),
+    )
   })
 
   it('is null if it does not exist, in its place among others', async () => {
