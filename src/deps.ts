@@ -1,7 +1,7 @@
 // The composition root, the only file that chooses adapters: Postgres or the embedded database, Redis or the in-process
 // bus, and the providers. It also creates the domain's state in this process.
 
-import type { Pool } from 'pg'
+import type { Pool } from './store/tenant-pool.ts'
 import type { Logger } from 'pino'
 import { createMemoryBus } from './bus/memory.ts'
 import { createMemoryPresence } from './bus/memory-presence.ts'
@@ -33,9 +33,10 @@ import { createStaticEmbedder } from './providers/static/embedder.ts'
 import { createLog } from './log.ts'
 import { createTokenCounter } from './text/tokens.ts'
 import { openConnections } from './store/connections.ts'
-import { checkConnection, ping } from './store/db.ts'
+import { checkConnection, createOwnerPool, ping, type Source } from './store/db.ts'
 import { startEmbedded } from './store/embedded.ts'
 import { createEmbeddedVectors } from './store/embedded-vectors.ts'
+import { checkIsolation } from './store/isolation.ts'
 import { createJobQueue } from './store/job-queue.ts'
 import { migrate } from './store/migrate.ts'
 import { createPostgresVectors } from './store/postgres-vectors.ts'
@@ -45,6 +46,7 @@ import { vectorIndexes } from './store/vector-index.ts'
 export { DatabaseUnreachable } from './store/db.ts'
 export { DataDirInUse } from './store/embedded.ts'
 export { MigrationError } from './store/migrate.ts'
+export { NotIsolated } from './store/isolation.ts'
 
 export type OpenDeps = {
   deps: Deps
@@ -85,6 +87,8 @@ export type DepsConfig = Pick<
 > & {
   /** Directory of the embedded database; null keeps it in memory. */
   dataDir: string | null
+  /** URL of the owner of the tables, who migrates; null or omitted for the user of `databaseUrl`. */
+  migrationDatabaseUrl?: string
   /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
   conversationVisibility?: Config['conversationVisibility']
   /** Detectors for the redaction of facts, in addition to the built-in ones; used if redactFacts is set. */
@@ -104,17 +108,28 @@ function createCleanup(): Cleanup {
   }
 }
 
+/** Applies missing migrations as the owner of the tables. */
+async function migrateStore(source: Source, log: Logger, onError: (error: Error) => void): Promise<void> {
+  const owner = createOwnerPool(source, onError)
+  try {
+    if ('databaseUrl' in source) await checkConnection(owner, source.databaseUrl)
+    const migrations = await migrate(owner)
+    if (migrations.length) log.info({ migrations }, 'migrated the database')
+  } finally {
+    await owner.end()
+  }
+}
+
 /** Opens the database and applies missing migrations. `embedded` is null on Postgres. */
 async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
   const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
   if (embedded) cleanup.add(() => embedded.close())
   const onError = (err: Error) => log.warn({ err }, 'a database connection failed')
+  const ownerUrl = config.migrationDatabaseUrl ?? config.databaseUrl
+  await migrateStore(embedded ? { embedded } : { databaseUrl: ownerUrl!, poolSize: 1 }, log, onError)
   const connections = openConnections(config, embedded, onError)
   cleanup.add(() => connections.close())
-  const { pool } = connections
-  if (config.databaseUrl) await checkConnection(pool, config.databaseUrl)
-  const migrations = await migrate(pool)
-  if (migrations.length) log.info({ migrations }, 'migrated the database')
+  await checkIsolation(connections.pool)
   return { embedded, ...connections }
 }
 
@@ -169,7 +184,7 @@ function createIndexing(
     { db, pool, vectors, embedder, log },
     {
       find: (stored) => findEmbedder(stored, config.embedder, log),
-      indexes: embedded ? null : vectorIndexes(db, config.databaseUrl!),
+      indexes: embedded ? null : vectorIndexes(db, config.migrationDatabaseUrl ?? config.databaseUrl!),
     },
   )
   cleanup.add(() => embedding.stop())

@@ -106,7 +106,7 @@ export async function createConversation(
   const owner = given.owner ?? viewer.actor
   const existing = given.key == null ? null : await getConversationByKey(deps, viewer, given.key)
   if (existing) return { conversation: existing, created: false }
-  const created = await withTransaction(deps.db, async (tx, afterCommit) => {
+  const created = await withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const { count } = await tx.conversation.createMany({
       data: [
         {
@@ -268,7 +268,7 @@ export async function updateConversation(
   if (owner === null) throw InvalidInput.at('owner', 'must not be null')
   if (metadataPatch != null && data !== undefined)
     throw InvalidInput.at('metadataPatch', 'must not be given with metadata')
-  await withTransaction(deps.db, async (tx, afterCommit) => {
+  await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const before = await lockConversation(tx, viewer, conversationId)
     const stored = await tx.conversation.findUniqueOrThrow({ where: { id: conversationId } })
     if (expectedVersion != null && expectedVersion !== stored.version) throw otherVersion(stored.version)

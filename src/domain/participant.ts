@@ -145,7 +145,7 @@ export type AddParticipantInput = z.input<typeof addParticipantInput>
 export async function addParticipant(deps: Platform, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
   const { conversationId, participant: given } = parse(addParticipantInput, input)
   const key = { conversationId_actor: { conversationId, actor: given.actor } }
-  await withTransaction(deps.db, async (tx, afterCommit) => {
+  await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     await lockConversation(tx, viewer, conversationId)
     const existing = await tx.participant.findUnique({ where: key })
     if (existing === null && (await tx.participant.count({ where: { conversationId } })) >= MAX_PARTICIPANTS) {
@@ -193,7 +193,7 @@ export async function removeParticipant(
 ): Promise<Participant> {
   const { conversationId, actor } = parse(removeParticipantInput, input)
   const key = { conversationId_actor: { conversationId, actor } }
-  await withTransaction(deps.db, async (tx, afterCommit) => {
+  await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const isSelf = actor === viewer.actor
     const locked = await lockJournal(tx, viewer, conversationId)
     if (locked === null) throw new NotFound('conversation', conversationId)
@@ -240,10 +240,12 @@ export async function markRead(deps: Platform, viewer: Viewer, input: MarkReadIn
   const participant = await participantIn(deps, viewer, conversationId)
   const last = await requireConversation(deps, viewer, conversationId)
   if (seq > last) throw InvalidInput.at('seq', `is ${seq}, but the newest entry of the conversation is ${last}`)
-  const { count: moved } = await deps.db.participant.updateMany({
-    where: { conversationId, actor: viewer.actor, lastReadSeq: { lt: seq } },
-    data: { lastReadSeq: seq },
-  })
+  const { count: moved } = await deps.db
+    .of(viewer.tenant)
+    .participant.updateMany({
+      where: { conversationId, actor: viewer.actor, lastReadSeq: { lt: seq } },
+      data: { lastReadSeq: seq },
+    })
   // A concurrent call may have moved the read mark further.
   if (moved === 0) return (await getParticipant(deps, viewer, conversationId, viewer.actor)) ?? participant
   announceRead(deps, viewer.tenant, conversationId, viewer.actor)

@@ -2,7 +2,7 @@
 // cannot delay them. Another third is for other writes and background work. The rest is for the reads of requests,
 // whose statements have a short time limit. The embedded database has one connection for all statements.
 
-import type { Pool } from 'pg'
+import type { Pool } from './tenant-pool.ts'
 import { createPool, createPrisma, isStatementTimeout, type Db } from './db.ts'
 import type { Embedded } from './embedded.ts'
 

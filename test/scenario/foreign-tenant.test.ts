@@ -20,6 +20,7 @@ import { backends } from '../support/backend.ts'
 import { rowsOf } from '../support/rows.ts'
 import { useWorld, type Tenant, type TestWorld } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
+import { sql } from '../support/sql.ts'
 
 type Ids = { conversationId: string; turnId: string; openId: string; factId: string }
 type Operation = (deps: TestWorld['deps'], viewer: Viewer, ids: Ids) => Promise<unknown>
@@ -92,12 +93,16 @@ describe.each(backends)('ids on $name', (backend) => {
   it('of participants in the audience of a rejected call are not marked as addressed', async () => {
     const tenant = world.tenant()
     const { conversationId } = await converse(tenant)
-    const before = await world.deps.pool.query('SELECT * FROM participant WHERE conversation_id = $1', [conversationId])
+    const before = await sql(world.deps.pool).query('SELECT * FROM participant WHERE conversation_id = $1', [
+      conversationId,
+    ])
     const turn = { role: 'USER' as const, content: 'hello', audience: ['bob'] }
     await expect(
       appendTurn(world.deps, tenant.as('ann'), { conversationId, turn, expectedLastSeq: 1 }),
     ).rejects.toThrow('expectedLastSeq')
-    const after = await world.deps.pool.query('SELECT * FROM participant WHERE conversation_id = $1', [conversationId])
+    const after = await sql(world.deps.pool).query('SELECT * FROM participant WHERE conversation_id = $1', [
+      conversationId,
+    ])
     expect(after.rows).toEqual(before.rows)
   })
 

@@ -24,6 +24,7 @@ import { schema } from '../../src/graphql/schema.ts'
 import { backends } from '../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../support/process.ts'
 import { WRITER } from '../support/writer.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 const mutations = Object.keys(schema.getMutationType()!.getFields()).sort()
 
@@ -270,13 +271,13 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
     const inTenant = { conversation: { tenant } }
     const order = { createdAt: 'asc' as const }
     const [conversations, turns, participants, facts, profiles, summaries, chunks] = await Promise.all([
-      db.conversation.findMany({ where: { tenant }, orderBy: order }),
-      db.turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
-      db.participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
-      db.fact.findMany({ where: { tenant }, orderBy: [{ object: 'asc' }] }),
-      db.userProfile.findMany({ where: { tenant } }),
-      db.summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
-      db.chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
+      db.of(SYSTEM).conversation.findMany({ where: { tenant }, orderBy: order }),
+      db.of(SYSTEM).turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
+      db.of(SYSTEM).participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
+      db.of(SYSTEM).fact.findMany({ where: { tenant }, orderBy: [{ object: 'asc' }] }),
+      db.of(SYSTEM).userProfile.findMany({ where: { tenant } }),
+      db.of(SYSTEM).summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
+      db.of(SYSTEM).chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
     ])
     return {
       conversations: conversations.map(({ key, title, metadata }) => ({ key, title, metadata })),
@@ -297,7 +298,9 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
     }
   }
   const lastSeqs = ({ deps, ada }: Given) =>
-    deps.db.journal.findMany({ where: { tenant: ada.tenant }, select: { lastSeq: true }, orderBy: { lastSeq: 'asc' } })
+    deps.db
+      .of(SYSTEM)
+      .journal.findMany({ where: { tenant: ada.tenant }, select: { lastSeq: true }, orderBy: { lastSeq: 'asc' } })
 
   /** Checks the answers of the calls, of which the first to succeed did the work. */
   function check({ same, fails }: Row, answers: readonly PromiseSettledResult<unknown>[]): void {

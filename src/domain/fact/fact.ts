@@ -27,7 +27,7 @@ export async function getFacts(
   ids: readonly string[],
 ): Promise<Map<string, Fact>> {
   const rows = await readFacts(
-    db,
+    db.of(viewer.tenant),
     viewer,
     ids.filter((each) => kindOf(each) === 'fact'),
   )

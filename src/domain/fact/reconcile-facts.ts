@@ -173,7 +173,7 @@ async function reconcileScope(
   for (let attempt = 1; ; attempt++) {
     const planned = await planSets(deps, scope, n, signal)
     const changing = planned.filter(hasChanges)
-    const result = await withTransaction(deps.db, async (tx, afterCommit) => {
+    const result = await withTransaction(deps.db, scope.tenant, async (tx, afterCommit) => {
       const facts = changing.flatMap((set) => set.facts)
       await lockConversations(
         tx,

@@ -87,10 +87,12 @@ async function findSourceTurns(
 
 /** Returns AGENT or TOOL if the viewer is or was one in any conversation of the tenant; null otherwise. */
 async function nonHumanKindOf({ db }: FactDeps, { tenant, actor }: Viewer): Promise<ParticipantKind | null> {
-  const participant = await db.participant.findFirst({
-    where: { actor, kind: { not: 'HUMAN' }, conversation: { tenant } },
-    select: { kind: true },
-  })
+  const participant = await db
+    .of(tenant)
+    .participant.findFirst({
+      where: { actor, kind: { not: 'HUMAN' }, conversation: { tenant } },
+      select: { kind: true },
+    })
   return participant?.kind ?? null
 }
 
@@ -169,7 +171,7 @@ async function writeCandidates(
 ): Promise<FactExtraction> {
   const { tenant } = viewer
   const prepared = await prepareFacts(deps, tenant, candidates)
-  const { assertions, seenBefore } = await withTransaction(deps.db, async (tx, afterCommit) => {
+  const { assertions, seenBefore } = await withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, conversationIds)
     for (const each of conversationIds) {
       const head = heads.get(each)
@@ -205,13 +207,13 @@ export async function retractFact(deps: FactDeps, viewer: Viewer, input: Retract
   // Other text may contain characters that the database refuses.
   if (kindOf(factId) !== 'fact') throw new NotFound('fact', factId)
   for (;;) {
-    const [fact] = await readFacts(deps.db, viewer, [factId])
+    const [fact] = await readFacts(deps.db.of(viewer.tenant), viewer, [factId])
     if (!fact) throw new NotFound('fact', factId)
     if (isOwn(fact) && viewer.actor !== fact.userId) {
       throw new NotAllowed('Only the person who stated this fact about themselves may retract it.')
     }
     if (fact.supersededAt) return toFact(fact)
-    await withTransaction(deps.db, async (tx, afterCommit) => {
+    await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
       const heads = await lockConversations(
         tx,
         viewer.tenant,

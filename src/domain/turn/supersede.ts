@@ -251,7 +251,7 @@ export async function supersedeTurn(
   const edit: Edit = { turnId, actor, turn, content, clientHash }
   const author = actAs(viewer, actor)
 
-  const written = await withTransaction(deps.db, async (tx, afterCommit) => {
+  const written = await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const locked = await lockConversationOf(tx, author, turnId)
     const existing = await findByClientId(tx, locked, edit)
     if (existing !== null) return { id: existing, last: null }

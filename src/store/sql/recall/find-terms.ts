@@ -1,8 +1,9 @@
-// Finds the turns that contain a term, for scopes that are too large to read completely. Uses the index turn_terms,
-// whose terms are salted by conversation. Uses pg instead of Prisma, because the packed values are large
+// Finds the turns that contain a term, for scopes that are too large to read completely. The database function
+// find_turns_with_terms finds their keys in the index turn_terms, whose terms are salted by conversation; the statement
+// reads the turns by the index turn_place. Uses pg instead of Prisma, because the packed values are large
 // (`npm run bench -- recall`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import { createYield } from '../../../yield.ts'
 import type { SearchFilter } from '../../vector-search.ts'
 import { raw, sql } from '../sql.ts'
@@ -30,21 +31,21 @@ const STATEMENT = sql`
     SELECT v.*, j.salt, array_position($3::text[], v.id) AS ordinal
     FROM (${views(VIEWER, raw('c.id = ANY ($3::text[])'))}) v
     JOIN journal j ON j.conversation_id = v.id)
-  SELECT q.ordinal::integer AS ordinal, p.packed
-  FROM unnest($4::integer[]) WITH ORDINALITY AS q(term, ordinal)
+  SELECT h.term::integer AS ordinal,
+         string_agg(int4send(v.ordinal) || int4send(t.root_seq) || int4send(t.seq) || int2send(t.count)
+                    || int2send(t.length), '') AS packed
+  FROM find_turns_with_terms($2::text, ARRAY(SELECT v.id FROM v), $4::integer[], $5::integer) h
+  JOIN v ON v.id = h.conversation_id
+  -- The LIMIT keeps the planner from joining in another order than by the keys that the function returns.
   CROSS JOIN LATERAL (
-    SELECT string_agg(int4send(h.ordinal) || int4send(h.root_seq) || int4send(h.seq) || int2send(h.count)
-                      || int2send(h.length), '') AS packed
-    FROM (
-      SELECT v.ordinal, t.root_seq, t.seq,
-             (least(cardinality(array_positions(t.terms, q.term # v.salt)), 16383)
-              * CASE WHEN ${matches(filterParameters(6))} THEN 1 ELSE -1 END)::smallint AS count,
-             least(cardinality(t.terms), 32767)::smallint AS length
-      FROM turn t
-      JOIN v ON v.id = t.conversation_id
-      WHERE t.terms && ARRAY(SELECT DISTINCT q.term # s.salt FROM v s)
-        AND t.status = 'COMMITTED' AND ${visible()} AND ${newest()}
-      LIMIT $5::integer) h) p`.text
+    SELECT t.root_seq, t.seq, least(cardinality(t.terms), 32767)::smallint AS length,
+           (least(cardinality(array_positions(t.terms, ($4::integer[])[h.term] # v.salt)), 16383)
+            * CASE WHEN ${matches(filterParameters(6))} THEN 1 ELSE -1 END)::smallint AS count
+    FROM turn t
+    WHERE t.conversation_id = h.conversation_id AND t.root_seq = h.root_seq AND t.seq = h.seq
+      AND t.status = 'COMMITTED' AND ${visible()} AND ${newest()}
+    LIMIT 1) t
+  GROUP BY h.term`.text
 
 /**
  * For each term, returns the turns visible to the viewer that contain it, unordered. Reads at most `limit`
@@ -60,6 +61,7 @@ export async function findTerms(
 ): Promise<Posting[][]> {
   // Uses an unnamed statement, so that Postgres plans it for these values; a generic plan takes six times as long.
   const { rows } = await pool.query<{ ordinal: number; packed: Buffer | null }>({
+    scope: viewer.tenant,
     text: STATEMENT,
     values: [viewer.tenant, viewer.actor, conversationIds, terms, limit, ...filterValues(filter)],
   })
