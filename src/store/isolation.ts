@@ -14,7 +14,7 @@ export const SHARED_TABLES: Readonly<Record<string, string>> = {
 }
 
 /** @throws NotIsolated */
-export async function checkIsolation(pool: Pool): Promise<void> {
+export async function checkIsolation(pool: Pick<Pool, 'connect'>): Promise<void> {
   const client = await pool.connect()
   try {
     const { rows: roles } = await client.query<{ name: string; bypasses: boolean }>(

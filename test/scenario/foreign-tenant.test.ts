@@ -2,7 +2,7 @@
 // must neither write nor lock a row: Postgres records a row's last locker in xmax, on both databases.
 
 import pg from 'pg'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { updateConversation } from '../../src/domain/conversation.ts'
 import { buildContext } from '../../src/domain/context/build.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
@@ -62,8 +62,18 @@ const operations: Record<string, Operation> = {
   retractFact: (deps, viewer, { factId }) => retractFact(deps, viewer, { factId }),
 }
 
-describe.each(backends)('ids on $name', (backend) => {
+/** Row-level security, or only the explicit conditions of the statements: each must keep tenants apart. */
+const variants = backends.flatMap((backend) =>
+  ['with policies', 'without policies'].map((policies) => ({ backend, policies, name: backend.name })),
+)
+
+describe.each(variants)('ids on $name, $policies,', ({ backend, policies }) => {
   const world = useWorld(backend)
+  if (policies === 'without policies')
+    beforeAll(async () => {
+      const { rows } = await sql(world.deps.pool).query('SELECT polrelid::regclass AS name FROM pg_policy GROUP BY 1')
+      for (const { name } of rows) await sql(world.deps.pool).query(`ALTER TABLE ${name} DISABLE ROW LEVEL SECURITY`)
+    })
 
   /** Creates a conversation in which "bob" was never addressed, with an open turn and a fact. */
   async function converse(tenant: Tenant): Promise<Ids> {
