@@ -17,7 +17,8 @@ WORKDIR /app
 COPY --from=build /package /package
 RUN npm install --omit=dev --no-audit --no-fund /package/*.tgz && npm cache clean --force && rm -r /package
 
-RUN mkdir /data && chown node:node /data
+# An empty volume that is mounted at /keys, for FIRST_KEY_FILE, gets the owner of the directory.
+RUN mkdir /data /keys && chown node:node /data /keys && chmod 700 /keys
 VOLUME /data
 USER node
 EXPOSE 4000
@@ -25,6 +26,5 @@ EXPOSE 4000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/health').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
-# There is no authentication yet, so an address other than loopback needs ALLOW_UNAUTHENTICATED=1: set it where the port
-# is published, as docker-compose.yml does. Node itself receives SIGTERM, and drains.
+# An address other than loopback needs AUTH_MODE: set it where the port is published, as docker-compose.yml does. Node itself receives SIGTERM, and drains.
 CMD ["node", "--max-semi-space-size=64", "node_modules/colloquy/dist/bin.js"]

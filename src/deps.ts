@@ -1,5 +1,4 @@
-// The composition root, the only file that chooses adapters: Postgres or the embedded database, Redis or the in-process
-// bus, and the providers. It also creates the domain's state in this process.
+// The composition root: the only file that chooses adapters. It also creates the domain's state in this process.
 
 import type { Pool } from './store/tenant-pool.ts'
 import type { Logger } from 'pino'
@@ -13,12 +12,14 @@ import { createRedisRateLimit } from './bus/redis-rate-limit.ts'
 import type { Config } from './config/config.ts'
 import type { Deps } from './domain/deps.ts'
 import type { Health, Platform } from './domain/platform.ts'
+import { createAuditLog } from './domain/audit/audit-log.ts'
+import { integrityKeysOf } from './domain/integrity-key.ts'
 import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
 import { createJournalNotifier } from './domain/journal-notifier.ts'
 import { createKnownActors } from './domain/known-actor.ts'
 import { moveFacts } from './domain/erasure/change-visibility.ts'
 import { createTenantGates } from './domain/tenant-gate.ts'
-import { updateDerivatives } from './domain/erasure/derivatives.ts'
+import { updateDerivatives } from './domain/erasure/run-derivatives.ts'
 import { createFeeds } from './domain/event/feeds.ts'
 import { createInboxes } from './domain/event/inbox.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
@@ -42,14 +43,17 @@ import { migrate } from './store/migrate.ts'
 import { createPostgresVectors } from './store/postgres-vectors.ts'
 import { vectorIndexes } from './store/vector-index.ts'
 
-// Errors that createDeps throws, exported for users of the library.
+// Errors that createDeps throws.
 export { DatabaseUnreachable } from './store/db.ts'
 export { DataDirInUse } from './store/embedded.ts'
 export { MigrationError } from './store/migrate.ts'
 export { NotIsolated } from './store/isolation.ts'
+export { CallFailed } from './providers/ports/call-failed.ts'
 
 export type OpenDeps = {
   deps: Deps
+  /** The pools of connections to the database, for metrics. The embedded database has one pool for all uses. */
+  pools: Record<'writes' | 'reads' | 'appends', Pool>
   /** Health checks for /ready. */
   health: Health
   /**
@@ -76,7 +80,7 @@ export type DepsConfig = Pick<
   | 'summarizer'
   | 'extractor'
   | 'promptsDir'
-  | 'redactFacts'
+  | 'redact'
   | 'automatic'
   | 'limits'
   | 'readTimeoutMs'
@@ -91,14 +95,19 @@ export type DepsConfig = Pick<
   migrationDatabaseUrl?: string
   /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
   conversationVisibility?: Config['conversationVisibility']
-  /** Detectors for the redaction of facts, in addition to the built-in ones; used if redactFacts is set. */
+  /** Secret of at least 32 characters; see INTEGRITY_KEY. Defaults to none. */
+  integrityKey?: Config['integrityKey']
+  /** Days after which lines of the audit log are deleted, at least 30. Defaults to 400. */
+  auditDays?: Config['auditDays']
+  /** Detectors in addition to the built-in ones; used unless `redact` is off. */
   detectors?: readonly CustomDetector[]
+  redactPatterns?: readonly CustomDetector[]
 }
 
 /** Cleanup steps, run in reverse order. */
 type Cleanup = { add(step: () => unknown): void; run(): Promise<void> }
 
-function createCleanup(): Cleanup {
+export function createCleanup(): Cleanup {
   const steps: (() => unknown)[] = []
   return {
     add: (step) => void steps.push(step),
@@ -121,7 +130,7 @@ async function migrateStore(source: Source, log: Logger, onError: (error: Error)
 }
 
 /** Opens the database and applies missing migrations. `embedded` is null on Postgres. */
-async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
+export async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
   const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
   if (embedded) cleanup.add(() => embedded.close())
   const onError = (err: Error) => log.warn({ err }, 'a database connection failed')
@@ -136,7 +145,7 @@ async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
 type OpenStore = Awaited<ReturnType<typeof openStore>>
 
 /** Connects to Redis, or creates the in-process bus, presence store and rate limit. */
-async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Logger, cleanup: Cleanup) {
+export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Logger, cleanup: Cleanup) {
   const connect = redisUrl ? redisConnector(redisUrl, log) : null
   // Connect concurrently: if Redis cannot be reached, each waits up to FIRST_CONNECT_MS (redis-client.ts).
   const [bus, presence, rates] = await Promise.all([
@@ -197,11 +206,12 @@ function createIndexing(
 
 /** Returns the settings that the domain reads. */
 const settingsOf = (config: DepsConfig) => ({
-  redactFacts: config.redactFacts,
-  detectors: config.detectors ?? [],
+  redact: config.redact,
+  detectors: [...(config.detectors ?? []), ...(config.redactPatterns ?? [])],
   automatic: config.automatic,
   limits: config.limits,
   conversationVisibility: config.conversationVisibility ?? 'OPEN',
+  auditDays: config.auditDays ?? 400,
   streamLeaseMs: config.streamLeaseMs,
   presenceTtlMs: config.presenceTtlMs,
 })
@@ -242,6 +252,9 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
     cleanup.add(() => jobs.close())
     const { vectors, embedding, factEmbedding, recalledFacts } = createIndexing(config, store, embedder, log, cleanup)
 
+    const integrityKeys = integrityKeysOf(config.integrityKey)
+    const audit = createAuditLog({ db, key: integrityKeys?.audit ?? null, log })
+    cleanup.add(() => audit.close())
     const journalNotifier = createJournalNotifier()
     const platform: Platform = {
       ...settingsOf(config),
@@ -257,6 +270,8 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
       embedder,
       vectors,
       jobs,
+      audit,
+      integrityKeys,
       journalNotifier,
       log,
       notifyWorkers(ranges, users = []) {
@@ -271,6 +286,7 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
     factEmbedding.start()
     return {
       deps,
+      pools: { writes: pool, reads: reads.pool, appends: appendPool },
       close: cleanup.run,
       failed: embedded ? embedded.died : new Promise(() => {}),
       health: {

@@ -49,6 +49,12 @@ export class UnknownActor extends DomainError {
 /** The viewer may see the object but may not perform the operation. */
 export class NotAllowed extends DomainError {
   readonly code = 'NOT_ALLOWED'
+  /** The right that the viewer's credential lacks; null if no right of a credential would allow the operation. */
+  readonly right: string | null
+  constructor(message: string, right: string | null = null) {
+    super(message)
+    this.right = right
+  }
 }
 
 /** The state changed concurrently, or an idempotency key was already used with different content. */

@@ -12,6 +12,11 @@ loopback.addAddress('::1', 'ipv6')
 export const isLoopback = (host: string) =>
   host.toLowerCase() === 'localhost' || (isIP(host) > 0 && loopback.check(host, isIPv6(host) ? 'ipv6' : 'ipv4'))
 
+/** An IP address or a host name. */
+export const host = z
+  .string()
+  .refine((text) => isIP(text) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text), 'must be an IP address or a host name')
+
 /** A decimal whole number from `min` to `max`, both included; 1e3, 0x10 and 4000.5 are rejected. */
 export const number = (min: number, max: number) => {
   const range = `must be a whole number from ${min} to ${max}`

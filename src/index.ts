@@ -3,6 +3,7 @@
 
 export { loadConfig, type Config } from './config/config.ts'
 export {
+  CallFailed,
   createDeps,
   DatabaseUnreachable,
   DataDirInUse,
@@ -13,6 +14,15 @@ export {
 export * from './errors.ts'
 export type { Deps } from './domain/deps.ts'
 export type { Viewer } from './domain/view.ts'
+export type { Principal, Right } from './domain/principal.ts'
+export {
+  createApiKey,
+  getApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+  type ApiKey,
+  type IssuedApiKey,
+} from './domain/api-key/api-key.ts'
 export {
   createConversation,
   getConversationByKey,
@@ -21,7 +31,12 @@ export {
   type Conversation,
 } from './domain/conversation.ts'
 export { getConversationPage } from './domain/conversation-page.ts'
-export { deleteConversation, type ErasureReceipt } from './domain/erasure/delete-conversation.ts'
+export { getAuditLog, verifyAuditLog, type AuditLine, type AuditVerification } from './domain/audit-page.ts'
+export { deleteConversation } from './domain/erasure/delete-conversation.ts'
+export { eraseTurn, type ErasedTurn } from './domain/erasure/erase-turn.ts'
+export { eraseUser, getErasure, type Erasure } from './domain/erasure/erase-user.ts'
+export { setLegalHold } from './domain/erasure/legal-hold.ts'
+export { verifyErasureReceipt, type ErasureReceipt } from './domain/erasure/receipt.ts'
 export { factCursor, getFactPage, getFactPages, getFacts, type Fact } from './domain/fact/fact.ts'
 export { factSourceCursor, getFactSourcePages, type FactSource } from './domain/fact/source.ts'
 export { extractFacts } from './domain/fact/extract.ts'

@@ -2,23 +2,57 @@
 // background work, then the dependencies that both use.
 
 import { inspect } from 'node:util'
+import type { Logger } from 'pino'
+import { tokenCommand, USAGE, UsageError } from './command/token.ts'
 import { ConfigError, loadConfig, type Config } from './config/config.ts'
 import { createDeps, DatabaseUnreachable, DataDirInUse, MigrationError } from './deps.ts'
 import { startBackground } from './domain/background/start-background.ts'
-import { createLog, maskCredentials } from './log.ts'
+import { DomainError } from './errors.ts'
+import { createLog, describeError, maskCredentials } from './log.ts'
 import { CallFailed } from './providers/ports/call-failed.ts'
+import { FirstKeyError, writeFirstKey } from './server/auth/first-key.ts'
+import type { MetricsServer } from './server/metrics-server.ts'
+import type { Measured } from './server/metrics.ts'
 
 /** Time after SHUTDOWN_SECONDS at which the process exits even if something still runs, ms. */
 const FORCED_EXIT_MS = 2_000
 
+/** Starts the server of /metrics. Returns null if METRICS_PORT is not set. */
+async function openMetrics(
+  { metricsPort, metricsHost }: Config,
+  measured: Measured,
+  log: Logger,
+): Promise<MetricsServer | null> {
+  if (metricsPort === undefined) return null
+  // Imported only here, because most processes do without.
+  const { createMetricsServer } = await import('./server/metrics-server.ts')
+  const server = createMetricsServer(measured, { metricsPort, metricsHost })
+  const port = await server.listen()
+  log.info({ url: urlOf(metricsHost, port, '/metrics') }, 'metrics are served')
+  return server
+}
+
+const urlOf = (host: string, port: number, path: string) =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}${path}`
+
 async function run(config: Config): Promise<void> {
   const log = createLog(config.logLevel)
   // The embedded database starts in its own thread while this thread loads the rest of the code.
-  const [{ deps, health, failed, close }, { createServer }] = await Promise.all([
+  const [{ deps, health, pools, failed, close }, { createServer }] = await Promise.all([
     createDeps(config, log),
     import('./server/http.ts'),
   ])
+  if (config.firstKeyFile) {
+    await writeFirstKey(deps, config.firstKeyFile).catch(async (error: Error) => {
+      await close()
+      throw error
+    })
+  }
   const server = createServer(deps, config, health)
+  const metrics = await openMetrics(config, { deps, pools, usage: server.usage }, log).catch(async (error: Error) => {
+    await close()
+    throw error
+  })
   let stopBackground = async () => {}
 
   let stopping = false
@@ -30,6 +64,7 @@ async function run(config: Config): Promise<void> {
     try {
       await server.close()
       await stopBackground()
+      await metrics?.close()
       await close()
       log.info('stopped')
     } catch (err) {
@@ -38,6 +73,11 @@ async function run(config: Config): Promise<void> {
     }
     process.exit(code)
   }
+  process.on('uncaughtException', (err) => {
+    // Node would print the message, which may quote content.
+    log.fatal({ err }, 'unexpected error; the process ends')
+    process.exit(1)
+  })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(signal, 0))
   void failed.then((err) => {
     log.fatal({ err }, 'the database failed')
@@ -45,35 +85,50 @@ async function run(config: Config): Promise<void> {
   })
 
   const port = await server.listen().catch(async (error: Error) => {
+    await metrics?.close()
     await close()
     throw error
   })
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host
   log.info(health.durability)
   if (!config.redisUrl) log.info('REDIS_URL is not set: only this process can serve these conversations.')
-  log.warn('There is no authentication: every client that reaches this address can read and write as any actor.')
+  if (!config.authentication.isRequired) {
+    log.warn('There is no authentication: every client that reaches this address can read and write as any actor.')
+  }
   stopBackground = startBackground(deps)
-  log.info({ url: `http://${host}:${port}/graphql` }, `ready on http://${host}:${port}/graphql`)
+  const url = urlOf(config.host, port, '/graphql')
+  log.info({ url }, `ready on ${url}`)
 }
 
 /** Errors that the operator can fix. Their message says how, so their stack is not printed. */
-const OPERATOR_ERRORS = [ConfigError, DatabaseUnreachable, DataDirInUse, MigrationError, CallFailed]
+const OPERATOR_ERRORS = [
+  DomainError,
+  ConfigError,
+  DatabaseUnreachable,
+  DataDirInUse,
+  MigrationError,
+  CallFailed,
+  FirstKeyError,
+]
 
 /** Returns the text to print when the process cannot start. */
 function textOf(error: Error & { syscall?: string }): string {
-  if (error.syscall === 'listen') return `${error.message}: set HOST and PORT.`
-  return OPERATOR_ERRORS.some((kind) => error instanceof kind) ? error.message : inspect(error)
+  if (error.syscall === 'listen') return `${error.message}: set HOST and PORT, or METRICS_HOST and METRICS_PORT.`
+  return OPERATOR_ERRORS.some((kind) => error instanceof kind) ? error.message : inspect(describeError(error))
 }
 
 /**
- * Runs the server, configured by the environment, until a signal stops it. If it cannot start, prints the reason and
- * exits with code 1.
+ * Runs the command, configured by the environment: without arguments, the server until a signal stops it; with `token`,
+ * the management of API keys. If it fails, prints the reason, and exits with code 1, or 2 for wrong arguments.
  */
-export async function main(): Promise<void> {
+export async function main(args: string[]): Promise<void> {
+  const [name, ...rest] = args
   try {
-    await run(loadConfig())
+    if (name === undefined) await run(loadConfig())
+    else if (name === 'token') console.log(await tokenCommand(rest, loadConfig()))
+    else throw new UsageError(`Unknown command: ${name}. Without a command, the server is started.`)
   } catch (error) {
-    console.error(maskCredentials(textOf(error as Error)))
-    process.exit(1)
+    const isUsage = error instanceof UsageError
+    console.error(isUsage ? `${error.message}\n\n${USAGE}` : maskCredentials(textOf(error as Error)))
+    process.exit(isUsage ? 2 : 1)
   }
 }

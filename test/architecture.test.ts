@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { VERBS } from '../src/domain/rights.ts'
 import {
   meaninglessNames,
   fileCycles,
@@ -15,6 +16,8 @@ import {
   misplacedPackages,
   misplacedSql,
   misplacedTests,
+  unauthorizedVerbs,
+  verbsOf,
   withoutHeader,
   wrongDomainOrder,
   wrongLayer,
@@ -127,6 +130,25 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
     ],
   ],
   [
+    'a verb of the domain calls authorize with its name first',
+    unauthorizedVerbs,
+    [
+      [
+        {
+          'src/index.ts': `export { getTurns, pinTurn, type Turn } from './domain/turn/turn.ts'`,
+          'src/domain/turn/turn.ts':
+            `export async function getTurns({ db }: Deps, viewer: Viewer): Promise<X> {\n  authorize(viewer, 'getTurn')\n}\n`
+            + `export const pinTurn = (deps: Deps, viewer: Viewer) => pin(deps)\n`
+            + `export function inner(deps: Deps, viewer: Viewer) {\n  return pin(deps)\n}\n`,
+        },
+        [
+          'src/domain/turn/turn.ts: getTurns does not call authorize first',
+          'src/domain/turn/turn.ts: pinTurn does not call authorize first',
+        ],
+      ],
+    ],
+  ],
+  [
     'a file has at most 300 lines',
     longFiles,
     [[{ 'src/bus/bus.ts': 'x\n'.repeat(301) }, ['src/bus/bus.ts has 301 lines; at most 300 are allowed']]],
@@ -171,6 +193,11 @@ describe('the source tree', () => {
 
   it.each(RULES)('follows the rule: %s', (_, rule) => {
     expect(rule(files)).toEqual([])
+  })
+
+  it('declares each verb of the table of rights, and no other', () => {
+    const names = verbsOf(files).map(({ name }) => name)
+    expect(names.toSorted()).toEqual(Object.keys(VERBS).toSorted())
   })
 
   it('has tests with meaningful file names', () => {

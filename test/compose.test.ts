@@ -149,10 +149,16 @@ describe('docker-compose.yml', () => {
     })
   })
 
+  it('gives the first API key a directory that the user of the server may write', () => {
+    expect(server.environment!.FIRST_KEY_FILE).toMatch(/^\/keys\//)
+    expect(read('Dockerfile')).toMatch(/mkdir .*\/keys\b.* && chown node:node .*\/keys\b/)
+    expect(text).toContain('docker compose exec server cat /keys/first')
+  })
+
   it('stores data in declared volumes', () => {
     const mounted = each.flatMap(([, service]) => service.volumes ?? []).filter((volume) => !volume.startsWith('./'))
-    expect(mounted).toEqual(['postgres:/var/lib/postgresql/data'])
-    expect(Object.keys(volumes)).toEqual(['postgres'])
+    expect(mounted).toEqual(['postgres:/var/lib/postgresql/data', 'keys:/keys'])
+    expect(Object.keys(volumes)).toEqual(['postgres', 'keys'])
   })
 })
 
@@ -204,7 +210,10 @@ describe('the secrets of docker-compose.yml', () => {
     expect(config).toMatchObject({
       host: '0.0.0.0',
       port: 4000,
-      allowUnauthenticated: true,
+      allowUnauthenticated: false,
+      authentication: { isRequired: true, jwt: null },
+      conversationVisibility: 'MEMBERS',
+      firstKeyFile: '/keys/first',
       databaseUrl: secret('database_url'),
       redisUrl: secret('redis_url'),
       graphiql: false,

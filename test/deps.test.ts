@@ -12,22 +12,18 @@ const open = (settings: Partial<DepsConfig>) =>
 describe('createDeps', () => {
   it('uses the rules, no redaction and the default thresholds', async () => {
     const {
-      deps: { factServices, redactFacts, detectors, automatic },
+      deps: { factServices, redact, detectors, automatic },
       close,
     } = await open({})
-    expect({
-      extractor: factServices.extractor.name,
-      judge: factServices.judge,
-      redactFacts,
-      detectors,
-      automatic,
-    }).toEqual({
-      extractor: 'rules-2',
-      judge: null,
-      redactFacts: false,
-      detectors: [],
-      automatic: { titles: true, threadSummaryEvery: 0, factExtractionEvery: 1, userSummaryEvery: 0, dedupEvery: 5 },
-    })
+    expect({ extractor: factServices.extractor.name, judge: factServices.judge, redact, detectors, automatic }).toEqual(
+      {
+        extractor: 'rules-2',
+        judge: null,
+        redact: 'off',
+        detectors: [],
+        automatic: { titles: true, threadSummaryEvery: 0, factExtractionEvery: 1, userSummaryEvery: 0, dedupEvery: 5 },
+      },
+    )
     await close()
     await expect(factServices.extractor.extract([])).rejects.toThrow('closed')
   })
@@ -44,7 +40,7 @@ describe('createDeps', () => {
     const { deps, close } = await open({
       ...OFFLINE,
       automatic,
-      redactFacts: true,
+      redact: 'facts',
       detectors,
       extractor: { kind: 'openai', baseUrl: 'http://127.0.0.1:9/v1', apiKey: undefined, model: 'far-away' },
     })
@@ -52,7 +48,7 @@ describe('createDeps', () => {
       factServices: { extractor, judge, profileWriter },
     } = deps
     expect([extractor, judge!, profileWriter!].map(({ name }) => name)).toEqual(Array(3).fill('openai:far-away'))
-    expect(deps).toMatchObject({ redactFacts: true, detectors, automatic })
+    expect(deps).toMatchObject({ redact: 'facts', detectors, automatic })
     await close()
     await expect(judge!.judge([])).rejects.toThrow('closed')
   })

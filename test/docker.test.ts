@@ -63,7 +63,7 @@ describe('Dockerfile', () => {
   it('runs as an unprivileged user, who owns the data directory', () => {
     expect(all('USER')).toEqual(['node'])
     expect(indexOf('USER', 'node')).toBeLessThan(indexOf('CMD', ''))
-    expect(indexOf('RUN', 'chown node:node /data')).toBeLessThan(indexOf('USER', 'node'))
+    expect(indexOf('RUN', 'chown node:node /data /keys')).toBeLessThan(indexOf('USER', 'node'))
     expect(all('VOLUME')).toEqual([env.DATA_DIR])
   })
 

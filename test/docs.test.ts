@@ -6,6 +6,7 @@ import { dirname, join, normalize } from 'node:path'
 import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { secretFileVariables, variables } from '../src/config/config.ts'
+import { MAX_WAITING_LOOKUPS } from '../src/domain/api-key/look-up.ts'
 import { CATCH_UP_BYTES, VIEWER_SUBSCRIPTIONS } from '../src/domain/event/feeds.ts'
 import { MAX_RECENT_TURNS } from '../src/domain/context/build.ts'
 import { MAX_EXTRACTED_TURNS } from '../src/domain/fact/extract.ts'
@@ -13,9 +14,11 @@ import { MAX_UNREAD } from '../src/domain/participant.ts'
 import { MAX_WAITING } from '../src/domain/tenant-gate.ts'
 import { HISTORY_BYTES, MIN_SHARE_BYTES, PAGE_BYTES } from '../src/domain/turn/history.ts'
 import * as errors from '../src/errors.ts'
+import { MAX_TOKEN_LENGTH, REMEMBERED_BYTES } from '../src/server/auth/authenticator.ts'
 import { ADDRESS_BODY_BYTES, TOTAL_BODY_BYTES } from '../src/server/body-gate.ts'
 import { MAX_CONNECTIONS } from '../src/server/http.ts'
 import { MESSAGE_BURST, MESSAGES_PER_SECOND } from '../src/server/message-rate.ts'
+import { METRICS } from '../src/server/metrics.ts'
 import { TOTAL_WAITING_BYTES } from '../src/server/outbox.ts'
 import { JOURNAL_PAGE_BYTES } from '../src/store/sql/event/read-journal.ts'
 import { innerImports, readSources } from './architecture/source.ts'
@@ -106,6 +109,10 @@ describe('docs/operations.md', () => {
     expect(rows.get('bodies of requests in progress')).toBe(
       `${MiB(TOTAL_BODY_BYTES)} in total, ${MiB(ADDRESS_BODY_BYTES)} from one address`,
     )
+    expect(rows.get('length of a token')).toBe(`${whole(MAX_TOKEN_LENGTH)} characters`)
+    expect(rows.get('API keys that wait to be looked up')).toBe(whole(MAX_WAITING_LOOKUPS))
+    const remembered = rows.get('tokens that are remembered by their hashes')
+    for (const bytes of Object.values(REMEMBERED_BYTES)) expect(remembered).toContain(MiB(bytes))
     expect(rows.get('open connections')).toBe(whole(MAX_CONNECTIONS))
     expect(rows.get('messages from one WebSocket')).toBe(
       `${whole(MESSAGES_PER_SECOND)} per second, ${whole(MESSAGE_BURST)} at once`,
@@ -129,6 +136,14 @@ describe('docs/operations.md', () => {
     expect(sizes.get('turns on one page')).toContain(`${PAGE_BYTES / 2 ** 20} MiB`)
     expect(sizes.get('turns on one page')).toContain(`${MIN_SHARE_BYTES / 1024} KiB`)
     expect(sizes.get('turns in one `history`')).toContain(`${HISTORY_BYTES / 2 ** 20} MiB`)
+  })
+
+  it('lists every metric with its meaning', () => {
+    const rows = table(document('docs/operations.md'), '| Metric |').map(([name, ...rest]) => [
+      unquoted(name!),
+      ...rest,
+    ])
+    expect(rows).toEqual(METRICS.map(({ name, type, help }) => [name, type, help]))
   })
 
   it('states the default of every threshold', () => {

@@ -1,7 +1,7 @@
 // Masking of credentials in the log, and the reason that the log gives for an error.
 
 import { describe, expect, test } from 'vitest'
-import { maskCredentials, reasonOf } from '../src/log.ts'
+import { describeError, maskCredentials, reasonOf } from '../src/log.ts'
 
 describe('maskCredentials', () => {
   test.each([
@@ -25,3 +25,60 @@ test.each([
   [new AggregateError([new Error('connect ::1'), new Error('connect 127.0.0.1')]), 'connect ::1; connect 127.0.0.1'],
   [Object.assign(new Error(''), { code: 'ECONNRESET' }), 'ECONNRESET'],
 ])('the reason of %s is %s', (error, reason) => expect(reasonOf(error)).toBe(reason))
+
+describe('describeError', () => {
+  const CANARY = 'canary-9c1'
+  test.each([
+    ['JSON.parse', () => JSON.parse(`{"${CANARY}" ${CANARY}`) as unknown],
+    ['a type error', () => Reflect.apply(Object.defineProperty, null, [Object.freeze({}), CANARY, { value: 1 }])],
+    [
+      'Postgres',
+      () => {
+        throw Object.assign(new Error(`invalid input syntax for type integer: "${CANARY}"`), {
+          code: '22P02',
+          detail: `Failing row contains (${CANARY}).`,
+          where: CANARY,
+          internalQuery: CANARY,
+          table: 'turn',
+        })
+      },
+    ],
+    [
+      'a cause, and an aggregate',
+      () => {
+        throw new AggregateError([new Error(`'${CANARY}'`)], 'several', { cause: new Error(`"${CANARY}"`) })
+      },
+    ],
+    [
+      'a value that is no error',
+      () => {
+        // oxlint-disable-next-line no-throw-literal
+        throw CANARY
+      },
+    ],
+  ])('logs no content from %s', (_, fail) => {
+    let thrown: unknown
+    try {
+      fail()
+    } catch (error) {
+      thrown = error
+    }
+    expect(thrown).toBeDefined()
+    expect(JSON.stringify(describeError(thrown))).not.toContain(CANARY)
+  })
+
+  test('keeps the type, the codes, the cause with its message, and the places', () => {
+    const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED', port: 1 })
+    expect(describeError(new TypeError('fetch failed', { cause }))).toEqual({
+      type: 'TypeError',
+      stack: expect.stringMatching(/^ +at .*log\.test\.ts/),
+      cause: {
+        type: 'Error',
+        message: 'connect ECONNREFUSED 127.0.0.1:1',
+        code: 'ECONNREFUSED',
+        port: 1,
+        stack: expect.stringContaining('log.test.ts'),
+      },
+    })
+  })
+})

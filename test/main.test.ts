@@ -56,7 +56,7 @@ describe('a starting process', { timeout: 60_000 }, () => {
   test.runIf(isLong)('prints one line if HOST is not an address of this machine', async () => {
     const { code, stderr } = await run({ HOST: '203.0.113.1', ALLOW_UNAUTHENTICATED: '1', DATA_DIR: directory })
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^listen EADDRNOTAVAIL.*: set HOST and PORT\.\n$/)
+    expect(stderr).toMatch(/^listen EADDRNOTAVAIL.*: set HOST and PORT, or METRICS_HOST and METRICS_PORT\.\n$/)
   })
 
   test.runIf(isLong)(

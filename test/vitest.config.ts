@@ -12,7 +12,7 @@ const OWN_PROCESS = [
   'test/providers/openai/embedder.test.ts',
   'test/providers/registry.test.ts',
   'test/providers/transformers/*.test.ts',
-  'test/scenario/{attacks,automatic,demo,faults}.test.ts',
+  'test/scenario/{attacks,automatic,check-faults,demo,faults}.test.ts',
   'test/server/{fan-out,graphiql,http,post,ws}.test.ts',
   'test/store/{boss,data-dir,db,embedded,job-queue,migrate}*.test.ts',
 ]

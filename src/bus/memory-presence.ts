@@ -31,6 +31,12 @@ export function createMemoryPresence(now: () => number = Date.now): PresenceStor
       deleteMark(mark)
       return true
     },
+    async removeActor(conversationId, actor) {
+      const marks = [...(conversations.get(conversationId)?.values() ?? [])].map(({ mark }) => mark)
+      const removed = marks.filter((mark) => mark.actor === actor)
+      removed.forEach(deleteMark)
+      return removed.length > 0
+    },
     async states(conversationIds) {
       const stateOf = ({ mark, state }: StoredMark): [string, string] => [mark.actor, state]
       const unexpired = (id: string) =>

@@ -12,6 +12,8 @@ export type PresenceStore = {
   set(mark: PresenceMark, state: string, ttlMs: number): Promise<void>
   /** Removes the mark; false if there is none or it has expired. */
   remove(mark: PresenceMark): Promise<boolean>
+  /** Removes all marks of the actor in the conversation; false if there is none. */
+  removeActor(conversationId: string, actor: string): Promise<boolean>
   /** For each conversation, the states of its actors. Actors without an unexpired mark are omitted. */
   states(conversationIds: readonly string[]): Promise<Map<string, Map<string, string>>>
   /** Removes and returns up to `limit` expired marks. Each mark is returned to one caller only, across processes. */

@@ -42,6 +42,18 @@ const REMOVE = `${NOW}
   redis.call('HDEL', KEYS[1], ARGV[1])
   return redis.call('ZREM', KEYS[2], ARGV[2])`
 
+/** KEYS: conversation, expiries. ARGV: id of the conversation, actor. Removes all marks of the actor; returns their number. */
+const REMOVE_ACTOR = `
+  local removed = 0
+  for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+    if field:match('^(.-)%z') == ARGV[2] then
+      redis.call('HDEL', KEYS[1], field)
+      redis.call('ZREM', KEYS[2], ARGV[1] .. string.char(0) .. field)
+      removed = removed + 1
+    end
+  end
+  return removed`
+
 /** KEYS: expiries. ARGV: limit, prefix of a conversation's key. Removes and returns expired members, oldest first. */
 const TAKE = `${NOW}
   local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
@@ -68,6 +80,9 @@ export async function createRedisPresence(connect: RedisConnect): Promise<Presen
     },
     async remove(mark) {
       return (await run(REMOVE, [CONVERSATION + mark.conversationId, EXPIRIES], fieldOf(mark), memberOf(mark))) === 1
+    },
+    async removeActor(conversationId, actor) {
+      return ((await run(REMOVE_ACTOR, [CONVERSATION + conversationId, EXPIRIES], conversationId, actor)) as number) > 0
     },
     async states(conversationIds) {
       const hashes = conversationIds.map((conversationId) => client.hGetAll(CONVERSATION + conversationId))

@@ -1,12 +1,14 @@
 // The settings of the process, parsed from the environment by one schema into a frozen Config. Only files in src/config
 // read process.env.
 
-import { isIP } from 'node:net'
 import { z } from 'zod'
+import { authenticationOf, authenticationProblems, authenticationVariables } from './authentication.ts'
 import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
 import { operationLimitsOf, operationVariables } from './operation-limits.ts'
-import { directory, flag, isLoopback, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
+import { directory, flag, host, isLoopback, number, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
+import { retentionOf, retentionVariables } from './retention.ts'
+import { redactPatterns } from './redact-patterns.ts'
 import { fileVariable, isSecret, readSecretFiles } from './secret-files.ts'
 
 /** Thrown if variables are invalid; lists all of them. */
@@ -24,11 +26,15 @@ const MiB = 1024 * 1024
 
 const environment = z.object({
   PORT: whole(0, 65535, 4000).describe('TCP port; 0 selects a free one.'),
-  HOST: z
-    .string()
-    .refine((text) => isIP(text) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text), 'must be an IP address or a host name')
+  HOST: host
     .prefault('127.0.0.1')
-    .describe('Address to listen on. Addresses other than loopback require `ALLOW_UNAUTHENTICATED=1`.'),
+    .describe('Address to listen on. Addresses other than loopback require `AUTH_MODE`, or `ALLOW_UNAUTHENTICATED=1`.'),
+  METRICS_PORT: number(0, 65535)
+    .optional()
+    .describe('TCP port of `GET /metrics`, for Prometheus; 0 selects a free one. Unset: there are no metrics.'),
+  METRICS_HOST: host
+    .prefault('127.0.0.1')
+    .describe('Address of `/metrics`. There is no authentication: only the collector should reach it.'),
   DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
   DATABASE_URL: url('postgres', 'postgresql').describe('URL of Postgres. Unset: the embedded database.'),
   DATABASE_POOL_SIZE: whole(6, 200, 10).describe(
@@ -47,26 +53,33 @@ const environment = z.object({
     'Directory of prompts that replace those of the same file name in `src/providers/openai/prompts`. Unset: no '
       + 'prompts are replaced.',
   ),
-  REDACT_FACTS: flag('false').describe(
-    'Whether e-mail addresses, card, account and phone numbers, IP addresses and credentials are removed from facts '
-      + 'before they are stored.',
+  REDACT: oneOf('off', 'facts', 'turns')
+    .prefault('off')
+    .describe(
+      'What e-mail addresses, card, account and phone numbers, IP addresses and credentials are removed from before it '
+        + 'is stored: nothing (`off`), facts (`facts`), or also turns, metadata, titles and display names (`turns`).',
+    ),
+  REDACT_PATTERNS_FILE: redactPatterns.describe(
+    'JSON file with further patterns for `REDACT`: an object from names to RE2 patterns. Unset: only the built-in ones.',
   ),
   ...automaticVariables,
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent')
     .prefault('info')
     .describe('Minimum severity of log messages.'),
+  ...authenticationVariables,
   ALLOW_UNAUTHENTICATED: flag('false').describe(
-    'Whether the server may listen on addresses other than loopback, although it does not authenticate clients.',
+    'Whether a server that does not authenticate clients may listen on addresses other than loopback.',
   ),
   ALLOWED_ORIGINS: origins.describe(
     'Further web origins whose pages may call the server, separated by commas. Unset: only its own origin, if its name '
       + 'is `localhost`, `HOST` or an IP address.',
   ),
   CONVERSATION_VISIBILITY: oneOf('OPEN', 'MEMBERS')
-    .prefault('OPEN')
+    .optional()
     .describe(
       'Visibility of conversations that are created without `visibility`: `OPEN` (seen by every actor of the tenant) '
-        + 'or `MEMBERS` (seen only by present and former participants).',
+        + 'or `MEMBERS` (seen only by present and former participants). Unset: `OPEN` if `AUTH_MODE` is `none`, '
+        + 'otherwise `MEMBERS`.',
     ),
   MAX_TURN_BYTES: whole(1, 64 * MiB, 262144).describe('Maximum content of one turn, in bytes of UTF-8.'),
   MAX_BATCH_TURNS: whole(1, 10000, 1000).describe('Maximum number of turns appended by one call.'),
@@ -89,6 +102,7 @@ const environment = z.object({
     'Seconds without a delta or heartbeat after which a streaming turn is aborted.',
   ),
   PRESENCE_TTL_SECONDS: whole(1, 3600, 60).describe('Seconds after which presence expires unless it is renewed.'),
+  ...retentionVariables,
   GRAPHIQL: optionalFlag.describe(
     'Whether to serve GraphiQL at `/graphql`. Unset: only if `HOST` is a loopback address.',
   ),
@@ -111,13 +125,21 @@ const unlessInvalid =
   ({ issues }: { issues: { path?: PropertyKey[] }[] }) =>
     !issues.some(({ path }) => names.includes(String(path?.[0])))
 
-const checked = environment.refine(({ HOST, ALLOW_UNAUTHENTICATED }) => isLoopback(HOST) || ALLOW_UNAUTHENTICATED, {
-  path: ['HOST'],
-  error: 'listening on a network without authentication requires ALLOW_UNAUTHENTICATED=1',
-  when: unlessInvalid('HOST', 'ALLOW_UNAUTHENTICATED'),
-})
+const checked = environment.refine(
+  ({ HOST, AUTH_MODE, ALLOW_UNAUTHENTICATED }) => isLoopback(HOST) || AUTH_MODE !== 'none' || ALLOW_UNAUTHENTICATED,
+  {
+    path: ['HOST'],
+    error: 'listening on a network requires AUTH_MODE, or ALLOW_UNAUTHENTICATED=1 to do without authentication',
+    when: unlessInvalid('HOST', 'AUTH_MODE', 'ALLOW_UNAUTHENTICATED'),
+  },
+)
 
-const schema = providerChecks
+const authenticationCheck = {
+  variables: ['AUTH_MODE', 'JWT_SECRET', 'JWKS_URL', 'JWT_ISSUER'],
+  problems: authenticationProblems,
+}
+
+const schema = [...providerChecks, authenticationCheck]
   .reduce(
     (checks, { variables, problems }) =>
       checks.superRefine(
@@ -131,17 +153,22 @@ const schema = providerChecks
   .transform((env) => ({
     port: env.PORT,
     host: env.HOST,
+    metricsPort: env.METRICS_PORT,
+    metricsHost: env.METRICS_HOST,
     dataDir: env.DATA_DIR,
     databaseUrl: env.DATABASE_URL,
     redisUrl: env.REDIS_URL,
     ...providersOf(env),
     promptsDir: env.PROMPTS_DIR,
-    redactFacts: env.REDACT_FACTS,
+    redact: env.REDACT,
+    redactPatterns: env.REDACT_PATTERNS_FILE,
     automatic: automaticOf(env),
     logLevel: env.LOG_LEVEL,
+    authentication: authenticationOf(env),
+    firstKeyFile: env.FIRST_KEY_FILE,
     allowUnauthenticated: env.ALLOW_UNAUTHENTICATED,
     allowedOrigins: env.ALLOWED_ORIGINS,
-    conversationVisibility: env.CONVERSATION_VISIBILITY,
+    conversationVisibility: env.CONVERSATION_VISIBILITY ?? (env.AUTH_MODE === 'none' ? 'OPEN' : 'MEMBERS'),
     databasePoolSize: env.DATABASE_POOL_SIZE,
     readTimeoutMs: env.READ_TIMEOUT_SECONDS * 1000,
     limits: {
@@ -160,6 +187,7 @@ const schema = providerChecks
     graphiql: env.GRAPHIQL ?? isLoopback(env.HOST),
     streamLeaseMs: env.STREAM_LEASE_SECONDS * 1000,
     presenceTtlMs: env.PRESENCE_TTL_SECONDS * 1000,
+    ...retentionOf(env),
     queryPlans: env.QUERY_PLANS,
     fastPost: env.FAST_POST,
     shutdownMs: env.SHUTDOWN_SECONDS * 1000,
@@ -202,7 +230,8 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     })
     throw new ConfigError([...new Set([...secrets.problems.values(), ...problems])])
   }
-  const { limits, allowedOrigins, embedder, summarizer, extractor, automatic } = data
-  for (const part of [limits, allowedOrigins, embedder, summarizer, extractor, automatic]) Object.freeze(part)
+  const { limits, allowedOrigins, authentication, embedder, summarizer, extractor, automatic } = data
+  const parts = [limits, allowedOrigins, authentication, embedder, summarizer, extractor, automatic]
+  for (const part of parts) Object.freeze(part)
   return Object.freeze(data)
 }

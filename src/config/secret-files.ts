@@ -4,10 +4,10 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Whether the variable may contain a secret: a key, or a URL with a password. Errors do not quote the value of such a
+ * Whether the variable may contain a secret: a key, a secret, or a URL with a password. Errors do not quote the value of such a
  * variable, and the value may be read from a file.
  */
-export const isSecret = (name: string): boolean => /_(URL|KEY)$/.test(name)
+export const isSecret = (name: string): boolean => /_(URL|KEY|SECRET)$/.test(name)
 
 /** Returns the name of the variable that contains the path of a secret's file. */
 export const fileVariable = (name: string): string => `${name}_FILE`

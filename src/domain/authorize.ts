@@ -1,13 +1,105 @@
-// Decides whether the viewer may read or change a conversation. Only present and former participants see a MEMBERS
-// conversation, and only present participants may change it. The statements in store/sql enforce the first rule
-// (visible.ts).
+// Decides whether the viewer may perform a verb, by the table in rights.ts, and whether it may read or change a
+// conversation. Every verb calls `authorize` first. Only present and former participants see a MEMBERS conversation, and
+// only present participants may change it. The statements in store/sql enforce the first rule (visible.ts).
 
 import { NotAllowed, NotFound } from '../errors.ts'
 import type { Tx } from '../store/db.ts'
 import { readLastSeq } from '../store/sql/event/read-journal.ts'
 import { lockJournal, type LockedJournal } from '../store/sql/event/write-entry.ts'
 import type { Platform } from './platform.ts'
+import {
+  beyondConversations,
+  CONDITIONS,
+  lacksPermit,
+  lacksRight,
+  reaches,
+  relationOf,
+  VERBS,
+  type Condition,
+  type Permit,
+  type Verb,
+} from './rights.ts'
 import type { Viewer } from './view.ts'
+
+/** What a call concerns. `as` names the acting actor if that is not yet the viewer's. */
+type Concern = { conversationId?: string | null; as?: string | null }
+
+/**
+ * Checks what the viewer's credential permits, before anything is read; so the answer reveals nothing. A viewer without
+ * a principal has every right. `permit` and `requirePermits` check the rest under the conversation's lock.
+ * @throws NotAllowed if the credential lacks the right of the verb or the right to act as another actor, or if it is
+ * limited to some conversations and the verb concerns others
+ * @throws NotFound if it is limited to conversations other than `conversationId`
+ */
+export function authorize({ tenant, actor, principal }: Viewer, verb: Verb, concern: Concern = {}): void {
+  if (principal === undefined) return
+  const { right, limited } = VERBS[verb]
+  if (tenant !== principal.tenant) throw new NotAllowed('This credential belongs to another tenant.')
+  if (!principal.rights.has(right)) throw lacksRight(right)
+  if ((concern.as ?? actor) !== principal.actor && !principal.rights.has('act-as')) throw lacksRight('act-as')
+  if (principal.conversations === null || limited === 'OBJECTS') return
+  const { conversationId } = concern
+  if (limited === 'NONE' || conversationId == null) throw beyondConversations()
+  if (!principal.conversations.has(conversationId)) throw new NotFound('conversation', conversationId)
+}
+
+/** Checks that the credential may act as another actor than its own. @throws NotAllowed */
+export function authorizeActing({ principal }: Viewer): void {
+  if (principal !== undefined && !principal.rights.has('act-as')) throw lacksRight('act-as')
+}
+
+/** Whether the viewer's credential gives access to the conversation. An object without a conversation has null. */
+export const isWithinReach = ({ principal }: Viewer, conversationId: string | null): boolean =>
+  principal === undefined
+  || principal.conversations === null
+  || (conversationId !== null && principal.conversations.has(conversationId))
+
+/** Returns the conversations among `ids` to which the viewer's credential gives access. */
+export const withinReach = (viewer: Viewer, ids: readonly string[]): readonly string[] =>
+  viewer.principal?.conversations ? ids.filter((id) => isWithinReach(viewer, id)) : ids
+
+/** Returns the viewer for reads inside a verb that was authorised, such as that of its result: it has every right. */
+export const trusted = ({ tenant, actor }: Viewer): Viewer => ({ tenant, actor })
+
+/**
+ * Checks the permit of the verb and those of the conditions that its input meets. Reads the actor's relation to the
+ * conversation only if the credential lacks a right that could replace it.
+ * @param db the transaction that has locked the conversation, if there is one
+ * @param conversationId null for a call that concerns no conversation: then only the rights count
+ * @throws NotFound if the viewer does not see the conversation @throws NotAllowed
+ */
+export async function requirePermits(
+  db: Tx,
+  viewer: Viewer,
+  verb: Verb,
+  conversationId: string | null,
+  conditions: readonly Condition[] = [],
+): Promise<void> {
+  const { principal, actor, tenant } = viewer
+  if (principal === undefined) return
+  const needed: (Permit & { when?: string })[] = conditions.map((condition) => CONDITIONS[condition])
+  const { permit } = VERBS[verb]
+  if (permit) needed.unshift(permit)
+  const lacking = needed.filter(({ right }) => !principal.rights.has(right))
+  if (lacking.length === 0) return
+  const conversation = conversationId === null ? null : await readStanding(db, { tenant, actor }, conversationId)
+  if (conversationId !== null && !conversation) throw new NotFound('conversation', conversationId)
+  const relation = conversation ? relationOf(actor, conversation) : 'STRANGER'
+  const refused = lacking.find((each) => !each.relation || !reaches(relation, each.relation))
+  if (refused) throw lacksPermit(refused, refused.when)
+}
+
+/** Reads what determines the actor's relation; null if the actor does not see the conversation. */
+async function readStanding(db: Tx, { tenant, actor }: Viewer, conversationId: string) {
+  const found = await db.conversation.findFirst({
+    where: { id: conversationId, tenant },
+    select: { owner: true, visibility: true, participants: { where: { actor }, take: 1 } },
+  })
+  if (!found) return null
+  const [participant = null] = found.participants
+  if (found.visibility === 'MEMBERS' && participant === null) return null
+  return { ...found, participant }
+}
 
 /** Returns the seq of the newest entry. @throws NotFound if the viewer sees no such conversation */
 export async function requireConversation(
@@ -46,6 +138,17 @@ export async function requireChange(
   const membership = await membershipOf(tx, actor, conversationId)
   if (membership === 'NEVER') throw new NotFound('conversation', conversationId)
   if (membership === 'LEFT') throw notParticipant(actor)
+}
+
+/**
+ * Checks that the viewer may change the conversation, without locking it: for work that locks it later, in steps.
+ * @throws NotFound and NotAllowed in the same cases as `lockConversation`
+ */
+export async function requireWriter(db: Tx, viewer: Viewer, conversationId: string): Promise<void> {
+  const standing = await readStanding(db, viewer, conversationId)
+  if (!standing) throw new NotFound('conversation', conversationId)
+  const hasLeft = standing.participant !== null && standing.participant.leftAt !== null
+  if (standing.visibility === 'MEMBERS' && hasLeft) throw notParticipant(viewer.actor)
 }
 
 /** Checks that the actor is in the conversation, which the transaction has locked. @throws NotAllowed if it is not */

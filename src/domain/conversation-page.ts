@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { listConversations, type ConversationOrder } from '../store/sql/conversation/read-conversations.ts'
+import { authorize } from './authorize.ts'
 import { cursorFormat, type CursorFormat } from './cursor.ts'
 import type { Platform } from './platform.ts'
 import { name, parse, text, time } from './input.ts'
@@ -57,11 +58,13 @@ export async function getConversationPage(
   viewer: Viewer,
   args: ConversationsArgs,
 ): Promise<Page<Conversation>> {
+  authorize(viewer, 'getConversationPage')
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(conversationFilter, args.filter ?? {})
   const order = args.orderBy ?? 'CREATED_AT'
   const rows = await listConversations(deps.pool, viewer, {
     ...filter,
+    ids: viewer.principal?.conversations ? [...viewer.principal.conversations] : null,
     order,
     limit: page.size + 1,
     from: page.backwards ? 'oldest' : 'newest',

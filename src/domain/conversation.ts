@@ -11,16 +11,18 @@ import {
 } from '../store/sql/conversation/read-conversations.ts'
 import type { TurnCount } from '../store/sql/turn/count-turns.ts'
 import { writeEntry } from '../store/sql/event/write-entry.ts'
-import type { Tx } from '../store/db.ts'
 import { writeFirstParticipants } from '../store/sql/participant/write-first-participants.ts'
 import { withTransaction } from '../store/tx.ts'
 import type { Platform } from './platform.ts'
 import { patchMetadata } from './merge-patch.ts'
 import { announceEntries } from './publisher.ts'
-import { lockConversation, requireMembership } from './authorize.ts'
+import { authorize, isWithinReach, lockConversation, requirePermits, trusted } from './authorize.ts'
+import { conditionsOfCreation, conditionsOfUpdate } from './conversation-conditions.ts'
+import { changeVisibility, type VisibilityDeps } from './conversation-visibility.ts'
 import { kindOf, newId } from './id.ts'
 import { count, id, metadata, name, parse, storable, text } from './input.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
+import { redactInput } from './redaction.ts'
 import { saltOf } from '../text/term-hash.ts'
 import { policyColumns, policyInput } from './compaction-policy.ts'
 import { seesAllOf, seesAllPublic, type Viewer } from './view.ts'
@@ -73,13 +75,18 @@ export type CreateConversationInput = z.input<typeof createConversationInput>
 function participantsOf(
   { participants }: z.output<typeof createConversationInput>,
   visibility: ConversationVisibility,
-  creator: string,
+  { actor: creator, principal }: Viewer,
 ): z.output<typeof participantInput>[] {
-  const given = participants ?? []
+  const kind = principal?.actor === creator ? principal.kind : undefined
+  const given = (participants ?? []).map((each) =>
+    each.actor === creator ? { ...each, kind: each.kind ?? kind } : each,
+  )
   if (new Set(given.map(({ actor }) => actor)).size < given.length) {
     throw InvalidInput.at('participants', 'must name each actor only once')
   }
-  return visibility === 'OPEN' || given.some(({ actor }) => actor === creator) ? given : [{ actor: creator }, ...given]
+  return visibility === 'OPEN' || given.some(({ actor }) => actor === creator)
+    ? given
+    : [{ actor: creator, kind }, ...given]
 }
 
 /** The new conversation, or the one that the viewer already sees under the key. */
@@ -88,17 +95,21 @@ export type CreatedConversation = { conversation: Conversation; created: boolean
 /**
  * Creates a conversation. If the viewer sees a conversation with the given key, returns that one, unchanged. The
  * creator of a MEMBERS conversation is one of its participants.
- * @throws InvalidInput
+ * @throws InvalidInput @throws NotAllowed by rights.ts
  * @throws Conflict if the existing conversation is changed or deleted concurrently
  */
 export async function createConversation(
   deps: Platform,
-  viewer: Viewer,
+  caller: Viewer,
   input: CreateConversationInput,
 ): Promise<CreatedConversation> {
-  const given = parse(createConversationInput, input)
+  authorize(caller, 'createConversation')
+  const given = redactInput(deps, caller, 'createConversation', parse(createConversationInput, input))
   const visibility = given.visibility ?? deps.conversationVisibility
-  const participants = participantsOf(given, visibility, viewer.actor)
+  const participants = participantsOf(given, visibility, caller)
+  const conditions = conditionsOfCreation(caller, { owner: given.owner, participants })
+  await requirePermits(deps.db.of(caller.tenant), caller, 'createConversation', null, conditions)
+  const viewer = trusted(caller)
   const policy = policyColumns(deps, given.compaction)
   const conversationId = newId('conversation')
   const createdAt = new Date()
@@ -136,11 +147,12 @@ export async function createConversation(
     await writeFirstParticipants(
       tx,
       conversationId,
-      participants.map(({ actor, kind, displayName, historyVisibility, metadata: data }, index) => ({
+      participants.map(({ actor, kind, displayName, historyVisibility, administrator, metadata: data }, index) => ({
         actor,
         kind: kind ?? 'HUMAN',
         displayName: displayName ?? null,
         historyVisibility: historyVisibility ?? 'ALL',
+        administrator: administrator ?? false,
         metadata: data ?? {},
         windowStart: windowsAfterJoining([], historyVisibility ?? 'ALL', index + 1)[0]!,
       })),
@@ -161,10 +173,11 @@ export async function getConversations(
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Conversation>> {
+  authorize(viewer, 'getConversations')
   const rows = await readConversations(
     deps.pool,
     viewer,
-    ids.filter((each) => kindOf(each) === 'conversation'),
+    ids.filter((each) => kindOf(each) === 'conversation' && isWithinReach(viewer, each)),
   )
   return new Map(rows.map((row) => [row.id, toConversation(row)]))
 }
@@ -175,45 +188,9 @@ export async function getConversationByKey(
   viewer: Viewer,
   key: string,
 ): Promise<Conversation | null> {
+  authorize(viewer, 'getConversationByKey')
   const conversationId = storable(key) ? null : await findConversation(deps.pool, viewer, key)
   return (conversationId && (await getConversations(deps, viewer, [conversationId])).get(conversationId)) || null
-}
-
-/** Moves a conversation's facts when its visibility changes. Injected: this file must not import domain/erasure. */
-export type MoveFacts = (
-  tx: Tx,
-  change: { tenant: string; conversationId: string; visibility: ConversationVisibility },
-) => Promise<void>
-
-export type UpdateDeps = Platform & { moveFacts: MoveFacts }
-
-/**
- * Changes the visibility of the conversation, which the transaction has locked. A conversation that becomes MEMBERS
- * frees its key for other conversations, because a taken key would reveal that it exists.
- * @throws NotAllowed if the viewer is not in the conversation
- * @throws Conflict if the conversation would become OPEN and another OPEN conversation has its key
- */
-async function changeVisibility(
-  deps: UpdateDeps,
-  tx: Tx,
-  viewer: Viewer,
-  conversationId: string,
-  visibility: ConversationVisibility,
-): Promise<void> {
-  await requireMembership(tx, viewer.actor, conversationId)
-  const keyScope = visibility === 'OPEN' ? '' : conversationId
-  if (visibility === 'OPEN' && (await isKeyTaken(tx, conversationId))) {
-    throw new Conflict('Another OPEN conversation has the same key, so this one must stay MEMBERS.')
-  }
-  await tx.conversation.update({ where: { id: conversationId }, data: { visibility, keyScope } })
-  await tx.journal.update({ where: { conversationId }, data: { visibility } })
-  await deps.moveFacts(tx, { tenant: viewer.tenant, conversationId, visibility })
-}
-
-/** Whether an OPEN conversation has the key of this one. */
-async function isKeyTaken(tx: Tx, conversationId: string): Promise<boolean> {
-  const { tenant, key } = await tx.conversation.findUniqueOrThrow({ where: { id: conversationId } })
-  return key !== null && (await tx.conversation.findFirst({ where: { tenant, key, keyScope: '' } })) !== null
 }
 
 const updateConversationInput = z.object({
@@ -243,15 +220,17 @@ const otherVersion = (version: number) =>
  * rejected, and a null `metadataPatch` or `expectedVersion` is ignored. `metadata` replaces the metadata as a whole;
  * `metadataPatch` is merged into it (RFC 7396). Subscriptions of viewers who no longer see the conversation end.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed if the viewer has left a MEMBERS conversation, or changes visibility without being a participant
+ * @throws NotAllowed if the viewer has left a MEMBERS conversation, or changes visibility without being a participant, or
+ * by rights.ts
  * @throws Conflict if its version is not expectedVersion, or if it would become OPEN and another OPEN conversation has
  * its key
  */
 export async function updateConversation(
-  deps: UpdateDeps,
+  deps: VisibilityDeps,
   viewer: Viewer,
   input: UpdateConversationInput,
 ): Promise<Conversation> {
+  authorize(viewer, 'updateConversation', input)
   const {
     conversationId,
     expectedVersion,
@@ -263,13 +242,14 @@ export async function updateConversation(
     visibility: givenVisibility,
     automaticTitle,
     ...texts
-  } = parse(updateConversationInput, input)
+  } = redactInput(deps, viewer, 'updateConversation', parse(updateConversationInput, input))
   const policy = policyColumns(deps, compaction)
   if (owner === null) throw InvalidInput.at('owner', 'must not be null')
   if (metadataPatch != null && data !== undefined)
     throw InvalidInput.at('metadataPatch', 'must not be given with metadata')
   await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const before = await lockConversation(tx, viewer, conversationId)
+    await requirePermits(tx, viewer, 'updateConversation', conversationId, conditionsOfUpdate(input))
     const stored = await tx.conversation.findUniqueOrThrow({ where: { id: conversationId } })
     if (expectedVersion != null && expectedVersion !== stored.version) throw otherVersion(stored.version)
     const visibility = givenVisibility === null ? deps.conversationVisibility : (givenVisibility ?? before.visibility)
@@ -292,7 +272,7 @@ export async function updateConversation(
     const seq = await writeEntry(tx, conversationId, 'UPDATED', {})
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
-  const conversation = (await getConversations(deps, viewer, [conversationId])).get(conversationId)
+  const conversation = (await getConversations(deps, trusted(viewer), [conversationId])).get(conversationId)
   if (!conversation) throw new NotFound('conversation', conversationId)
   return conversation
 }

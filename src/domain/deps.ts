@@ -1,7 +1,7 @@
 // All dependencies of the domain functions: the platform, and the domain's state in this process. Only code outside the
 // domain imports this type: each domain function declares a smaller type.
 
-import type { MoveFacts } from './conversation.ts'
+import type { MoveFacts } from './conversation-visibility.ts'
 import type { Feeds } from './event/feeds.ts'
 import type { Inboxes } from './event/inbox.ts'
 import type { FactEmbedding } from './fact/embed.ts'

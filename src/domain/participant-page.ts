@@ -5,6 +5,7 @@ import {
   pageParticipants,
   type ParticipantPosition,
 } from '../store/sql/participant/page-participants.ts'
+import { authorize, withinReach } from './authorize.ts'
 import { cursorFormat } from './cursor.ts'
 import { paging, slice, type Page, type Paging } from './page.ts'
 import { toParticipant, type Participant } from './participant.ts'
@@ -31,8 +32,9 @@ export async function pageOfParticipants(
   conversationIds: readonly string[],
   args: Paging,
 ): Promise<Map<string, Page<Participant>>> {
+  authorize(viewer, 'pageOfParticipants')
   const page = paging(args, deps.limits.pageSize)
-  const rows = await pageParticipants(deps.pool, viewer, conversationIds, {
+  const rows = await pageParticipants(deps.pool, viewer, withinReach(viewer, conversationIds), {
     after: page.after === null ? null : CURSOR.decode(page.after, 'after'),
     before: page.before === null ? null : CURSOR.decode(page.before, 'before'),
     limit: page.size + 1,
@@ -44,8 +46,11 @@ export async function pageOfParticipants(
 }
 
 /** Returns the number of present and former participants of each conversation that the viewer sees. */
-export const countOfParticipants = (
+export async function countOfParticipants(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   conversationIds: readonly string[],
-): Promise<Map<string, number>> => countParticipants(pool, viewer, conversationIds)
+): Promise<Map<string, number>> {
+  authorize(viewer, 'countOfParticipants')
+  return countParticipants(pool, viewer, withinReach(viewer, conversationIds))
+}

@@ -13,12 +13,24 @@ import {
   type ParticipantRow,
 } from '../store/sql/participant/read-participants.ts'
 import { lockJournal, writeEntry } from '../store/sql/event/write-entry.ts'
+import type { Tx } from '../store/db.ts'
 import { withTransaction } from '../store/tx.ts'
-import { lockConversation, notParticipant, requireChange, requireConversation } from './authorize.ts'
+import {
+  authorize,
+  isWithinReach,
+  lockConversation,
+  notParticipant,
+  requireChange,
+  requireConversation,
+  requirePermits,
+  withinReach,
+} from './authorize.ts'
 import type { Platform } from './platform.ts'
 import { announceEntries, announceRead } from './publisher.ts'
 import { count, id, metadata, name, parse, text } from './input.ts'
+import { redactInput } from './redaction.ts'
 import { isSameJson } from './merge-patch.ts'
+import { conditionsOfAdding, conditionsOfRemoving, historyAfterJoining } from './participant-conditions.ts'
 import type { Viewer } from './view.ts'
 
 /** A participant without the columns that determine its view, which other viewers must not read. */
@@ -40,6 +52,7 @@ export const participantInput = z.object({
   kind: z.enum(ParticipantKind).nullish(),
   displayName: text(200).nullish(),
   historyVisibility: z.enum(HistoryVisibility).nullish(),
+  administrator: z.boolean().nullish(),
   metadata: metadata.nullish(),
 })
 
@@ -52,12 +65,16 @@ export async function getParticipants(
   viewer: Viewer,
   conversationIds: readonly string[],
 ): Promise<Map<string, Participant[]>> {
+  authorize(viewer, 'getParticipants')
   const byConversation = new Map<string, Participant[]>(conversationIds.map((conversationId) => [conversationId, []]))
-  for (const row of await readParticipants(deps.pool, viewer, conversationIds)) {
+  for (const row of await readParticipants(deps.pool, viewer, withinReach(viewer, conversationIds))) {
     byConversation.get(row.conversationId)?.push(toParticipant(row))
   }
   return byConversation
 }
+
+const keysWithinReach = <K extends ParticipantKey>(viewer: Viewer, keys: readonly K[]): K[] =>
+  keys.filter(({ conversationId }) => isWithinReach(viewer, conversationId))
 
 /** Returns the present or former participant of each key, in order; null for an actor who never joined. */
 export async function getParticipantsByKey(
@@ -65,7 +82,8 @@ export async function getParticipantsByKey(
   viewer: Viewer,
   keys: readonly ParticipantKey[],
 ): Promise<(Participant | null)[]> {
-  const rows = await readParticipantsByKey(pool, viewer, keys)
+  authorize(viewer, 'getParticipantsByKey')
+  const rows = await readParticipantsByKey(pool, viewer, keysWithinReach(viewer, keys))
   const byKey = new Map(rows.map((row) => [participantKey(row.conversationId, row.actor), toParticipant(row)]))
   return keys.map(({ conversationId, actor }) => byKey.get(participantKey(conversationId, actor)) ?? null)
 }
@@ -76,7 +94,8 @@ export async function getParticipantMetadata(
   viewer: Viewer,
   keys: readonly ParticipantKey[],
 ): Promise<Record<string, unknown>[]> {
-  const byKey = await readParticipantMetadata(pool, viewer, keys)
+  authorize(viewer, 'getParticipantMetadata')
+  const byKey = await readParticipantMetadata(pool, viewer, keysWithinReach(viewer, keys))
   return keys.map(({ conversationId, actor }) => byKey.get(participantKey(conversationId, actor)) ?? {})
 }
 
@@ -117,9 +136,11 @@ export async function getUnreadCounts(
   viewer: Viewer,
   participants: readonly { conversationId: string; actor: string }[],
 ): Promise<number[]> {
+  authorize(viewer, 'getUnreadCounts')
   const counts = new Map<string, number>()
-  for (let at = 0; at < participants.length; at += COUNTED_AT_ONCE) {
-    const counted = await countUnread(pool, viewer, participants.slice(at, at + COUNTED_AT_ONCE), MAX_UNREAD)
+  const counting = keysWithinReach(viewer, participants)
+  for (let at = 0; at < counting.length; at += COUNTED_AT_ONCE) {
+    const counted = await countUnread(pool, viewer, counting.slice(at, at + COUNTED_AT_ONCE), MAX_UNREAD)
     for (const [key, count] of counted) counts.set(key, count)
   }
   return participants.map((p) => counts.get(participantKey(p.conversationId, p.actor)) ?? 0)
@@ -138,28 +159,35 @@ export type AddParticipantInput = z.input<typeof addParticipantInput>
 
 /**
  * Adds the actor to the conversation and returns the participant. For an actor who is already a participant, only
- * displayName and metadata are updated, if given.
+ * displayName, metadata and administrator are updated, if given.
  * @throws InvalidInput @throws NotFound @throws LimitReached if the conversation has MAX_PARTICIPANTS
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
  */
 export async function addParticipant(deps: Platform, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
-  const { conversationId, participant: given } = parse(addParticipantInput, input)
+  authorize(viewer, 'addParticipant', input)
+  const parsed = redactInput(deps, viewer, 'addParticipant', parse(addParticipantInput, input))
+  const { conversationId, participant: given } = parsed
   const key = { conversationId_actor: { conversationId, actor: given.actor } }
   await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     await lockConversation(tx, viewer, conversationId)
     const existing = await tx.participant.findUnique({ where: key })
+    await requirePermits(tx, viewer, 'addParticipant', conversationId, conditionsOfAdding(viewer, given, existing))
     if (existing === null && (await tx.participant.count({ where: { conversationId } })) >= MAX_PARTICIPANTS) {
       throw tooManyParticipants()
     }
     const isPresent = existing !== null && existing.leftAt === null
     const displayName = given.displayName ?? existing?.displayName
     const data = (given.metadata ?? existing?.metadata ?? {}) as Prisma.InputJsonObject
-    const isSame = existing?.displayName === (displayName ?? null) && isSameJson(data, existing.metadata)
+    const administrator = given.administrator ?? (isPresent ? existing.administrator : false)
+    const isSame =
+      existing?.displayName === (displayName ?? null)
+      && existing.administrator === administrator
+      && isSameJson(data, existing.metadata)
     if (isPresent && isSame) return
     const seq = await writeEntry(tx, conversationId, isPresent ? 'UPDATED' : 'JOINED', { actor: given.actor })
-    const historyVisibility = given.historyVisibility ?? 'ALL'
+    const historyVisibility = historyAfterJoining(viewer, given, existing)
     const joined = {
-      kind: given.kind ?? 'HUMAN',
+      kind: given.kind ?? (viewer.principal?.actor === given.actor ? viewer.principal.kind : 'HUMAN'),
       historyVisibility,
       leftAt: null,
       removed: false,
@@ -168,12 +196,18 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
     }
     await tx.participant.upsert({
       where: key,
-      create: { conversationId, actor: given.actor, displayName, metadata: data, ...joined },
-      update: { displayName, metadata: data, ...(!isPresent && joined) },
+      create: { conversationId, actor: given.actor, displayName, administrator, metadata: data, ...joined },
+      update: { displayName, administrator, metadata: data, ...(!isPresent && joined) },
     })
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
   return participantNow(deps, viewer.tenant, conversationId, given.actor)
+}
+
+/** Returns the owner of the conversation; '' without a principal, when no condition depends on it. */
+export async function ownerOf(tx: Tx, { principal }: Viewer, conversationId: string): Promise<string> {
+  if (principal === undefined) return ''
+  return (await tx.conversation.findUniqueOrThrow({ where: { id: conversationId }, select: { owner: true } })).owner
 }
 
 const removeParticipantInput = z.object({ conversationId: id('conversation'), actor: name })
@@ -184,13 +218,15 @@ export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
  * again by appending a turn; one removed by another actor must be added again. Returns a participant who has already left
  * as it is, so that the call can be repeated.
  * @throws InvalidInput @throws NotFound for an actor who was never a participant
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, unless the viewer removes itself again
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, unless the viewer removes itself again; or
+ * by rights.ts
  */
 export async function removeParticipant(
   deps: Platform,
   viewer: Viewer,
   input: RemoveParticipantInput,
 ): Promise<Participant> {
+  authorize(viewer, 'removeParticipant', input)
   const { conversationId, actor } = parse(removeParticipantInput, input)
   const key = { conversationId_actor: { conversationId, actor } }
   await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
@@ -201,6 +237,8 @@ export async function removeParticipant(
     const hasLeft = existing !== null && existing.leftAt !== null
     if (hasLeft && isSelf) return
     await requireChange(tx, viewer, conversationId, locked)
+    const conditions = conditionsOfRemoving(viewer, actor, existing, await ownerOf(tx, viewer, conversationId))
+    await requirePermits(tx, viewer, 'removeParticipant', conversationId, conditions)
     if (!existing) throw new NotFound('participant', actor)
     if (hasLeft) {
       // An actor that has left by itself must be added again, too, once another actor has removed it.
@@ -210,7 +248,12 @@ export async function removeParticipant(
     const seq = await writeEntry(tx, conversationId, 'LEFT', { actor })
     await tx.participant.update({
       where: key,
-      data: { leftAt: new Date(), removed: !isSelf, windows: windowsAfterLeaving(existing.windows, seq) },
+      data: {
+        leftAt: new Date(),
+        removed: !isSelf,
+        administrator: false,
+        windows: windowsAfterLeaving(existing.windows, seq),
+      },
     })
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
@@ -236,6 +279,7 @@ export type MarkReadInput = z.input<typeof markReadInput>
  * @throws InvalidInput if `seq` is greater than the journal's last seq @throws NotFound @throws NotAllowed
  */
 export async function markRead(deps: Platform, viewer: Viewer, input: MarkReadInput): Promise<Participant> {
+  authorize(viewer, 'markRead', input)
   const { conversationId, seq } = parse(markReadInput, input)
   const participant = await participantIn(deps, viewer, conversationId)
   const last = await requireConversation(deps, viewer, conversationId)

@@ -12,6 +12,9 @@ import type { Db } from '../store/db.ts'
 import type { ConversationVisibility } from '../store/generated/enums.ts'
 import type { JobQueue } from '../store/job-queue.ts'
 import type { VectorSearch } from '../store/vector-search.ts'
+import type { RedactMode } from './redaction.ts'
+import type { AuditLog } from './audit/audit-log.ts'
+import type { IntegrityKeys } from './integrity-key.ts'
 import type { NotifyWorkers } from './publisher.ts'
 import type { JournalNotifier } from './journal-notifier.ts'
 import type { KnownActors } from './known-actor.ts'
@@ -56,11 +59,16 @@ export type Platform = {
   summarizers: Summarizers
   /** The providers that extract and judge facts and write profiles. */
   factServices: FactServices
-  /** Whether facts are redacted before they are stored. */
-  redactFacts: boolean
+  /** What is redacted before it is stored. */
+  redact: RedactMode
   /** Detectors for redaction, in addition to the built-in ones. */
   detectors: readonly CustomDetector[]
   jobs: JobQueue
+  audit: AuditLog
+  /** Keys for receipts, the audit log and content hashes; null if the operator sets none. */
+  integrityKeys: IntegrityKeys | null
+  /** Days after which lines of the audit log are deleted. */
+  auditDays: number
   automatic: AutomaticThresholds
   vectors: VectorSearch
   /** Wakes this process's workers. Call it after each commit with the journal ranges that the commit wrote. */

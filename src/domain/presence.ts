@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { PresenceMark } from '../bus/presence.ts'
 import { Unavailable } from '../errors.ts'
 import type { Platform } from './platform.ts'
+import { authorize } from './authorize.ts'
 import { announcePresence } from './publisher.ts'
 import { PRESENCE_STATES, type PresenceState } from './presence-state.ts'
 import { id, parse } from './input.ts'
@@ -38,6 +39,7 @@ export async function setPresence(
   input: SetPresenceInput,
   holder: PresenceHolder | null,
 ): Promise<Participant> {
+  authorize(viewer, 'setPresence', input)
   const { conversationId, state } = parse(setPresenceInput, input)
   const participant = await participantIn(deps, viewer, conversationId)
   const mark = { conversationId, actor: viewer.actor, holder: holder?.id ?? HTTP_HOLDER }

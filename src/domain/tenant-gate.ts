@@ -13,6 +13,8 @@ export const MAX_WAITING = 10_000
 type TenantWork = { running: number; waiting: (() => void)[] }
 
 export type TenantGate = {
+  /** Number of waiting pieces of work of all tenants. */
+  readonly waiting: number
   /** Runs the work as soon as the tenant's limit allows. @throws ServerBusy if MAX_WAITING pieces of work wait */
   run<T>(tenant: string, work: () => Promise<T> | T): Promise<T>
 }
@@ -59,6 +61,9 @@ export function createTenantGate(limit: number): TenantGate {
   }
 
   return {
+    get waiting() {
+      return [...workByTenant.values()].reduce((sum, { waiting }) => sum + waiting.length, 0)
+    },
     async run(tenant, work) {
       let current = workByTenant.get(tenant)
       if (!current) workByTenant.set(tenant, (current = { running: 0, waiting: [] }))

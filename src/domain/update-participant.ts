@@ -7,10 +7,12 @@ import type { Prisma } from '../store/generated/client.ts'
 import { HistoryVisibility } from '../store/generated/enums.ts'
 import { writeEntry } from '../store/sql/event/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
-import { lockConversation } from './authorize.ts'
+import { authorize, lockConversation, requirePermits } from './authorize.ts'
 import { id, metadata, name, parse, text } from './input.ts'
+import { redactInput } from './redaction.ts'
 import { isSameJson, patchMetadata } from './merge-patch.ts'
-import { participantNow, type Participant } from './participant.ts'
+import { conditionsOfChanging } from './participant-conditions.ts'
+import { ownerOf, participantNow, type Participant } from './participant.ts'
 import type { Platform } from './platform.ts'
 import { announceEntries } from './publisher.ts'
 import type { Viewer } from './view.ts'
@@ -20,6 +22,7 @@ const updateParticipantInput = z.object({
   actor: name,
   displayName: text(200).nullish(),
   historyVisibility: z.enum(HistoryVisibility).nullish(),
+  administrator: z.boolean().nullish(),
   metadata: metadata.nullish(),
   metadataPatch: metadata.nullish(),
 })
@@ -51,17 +54,19 @@ async function readMemberships(tx: Tx, conversationId: string, actor: string): P
 /**
  * Updates the given fields of a present or former participant and returns it. A null displayName or metadata clears it;
  * `metadataPatch` is merged into the metadata (RFC 7396). A new history visibility changes the view at once, for live
- * subscriptions too. Any actor that may change the conversation may do this. Writes nothing if nothing changes.
+ * subscriptions too. Without a principal, any actor that may change the conversation may do this. Writes nothing if nothing changes.
  * @throws InvalidInput @throws NotFound for an actor who was never a participant
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
  */
 export async function updateParticipant(
   deps: Platform,
   viewer: Viewer,
   input: UpdateParticipantInput,
 ): Promise<Participant> {
-  const given = parse(updateParticipantInput, input)
+  authorize(viewer, 'updateParticipant', input)
+  const given = redactInput(deps, viewer, 'updateParticipant', parse(updateParticipantInput, input))
   const { conversationId, actor, displayName, historyVisibility, metadataPatch } = given
+  if (given.administrator === null) throw InvalidInput.at('administrator', 'must not be null')
   if (historyVisibility === null) throw InvalidInput.at('historyVisibility', 'must not be null')
   if (metadataPatch != null && given.metadata !== undefined) {
     throw InvalidInput.at('metadataPatch', 'must not be given with metadata')
@@ -70,18 +75,24 @@ export async function updateParticipant(
   await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     await lockConversation(tx, viewer, conversationId)
     const before = await tx.participant.findUnique({ where: key })
+    const conditions = conditionsOfChanging(viewer, given, before, await ownerOf(tx, viewer, conversationId))
+    await requirePermits(tx, viewer, 'updateParticipant', conversationId, conditions)
     if (!before) throw new NotFound('participant', actor)
+    if (given.administrator && before.leftAt !== null) {
+      throw InvalidInput.at('administrator', 'must not be true for a participant who has left')
+    }
     const after = {
       displayName: displayName === undefined ? before.displayName : displayName,
       historyVisibility: historyVisibility ?? before.historyVisibility,
+      administrator: given.administrator ?? before.administrator,
       metadata: (metadataPatch
         ? patchMetadata(before.metadata, metadataPatch)
         : given.metadata === undefined
           ? before.metadata
           : (given.metadata ?? {})) as Prisma.InputJsonObject,
     }
-    const { displayName: name, historyVisibility: visibility, metadata: data } = before
-    if (isSameJson(after, { displayName: name, historyVisibility: visibility, metadata: data })) return
+    const { displayName: name, historyVisibility: visibility, administrator, metadata: data } = before
+    if (isSameJson(after, { displayName: name, historyVisibility: visibility, administrator, metadata: data })) return
     const windows =
       after.historyVisibility === visibility
         ? before.windows

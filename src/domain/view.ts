@@ -96,8 +96,8 @@ export function viewClass(view: View): string {
 }
 
 /**
- * Returns the viewer with `as` as its actor; null and undefined keep the actor. Without authentication, any client may
- * act as any actor of its tenant.
+ * Returns the viewer with `as` as its actor; null and undefined keep the actor. authorize.ts decides whether the
+ * credential permits it; without authentication, any client may act as any actor of its tenant.
  */
 export function actAs(viewer: Viewer, as: string | null | undefined): Viewer {
   return as == null || as === viewer.actor ? viewer : { ...viewer, actor: as }

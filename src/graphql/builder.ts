@@ -4,8 +4,10 @@
 
 import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
+import type { ApiKey } from '../domain/api-key/api-key.ts'
+import type { AuditLine } from '../domain/audit-page.ts'
 import type { Conversation } from '../domain/conversation.ts'
-import type { ErasureReceipt } from '../domain/erasure/delete-conversation.ts'
+import type { ErasureReceipt } from '../domain/erasure/receipt.ts'
 import type { InboxEvent } from '../domain/event/inbox.ts'
 import type { Fact } from '../domain/fact/fact.ts'
 import type { FactSource } from '../domain/fact/source.ts'
@@ -16,12 +18,16 @@ import type { UserProfile } from '../domain/profile/profile.ts'
 import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
+import type { DomainError } from '../errors.ts'
+import { refused } from '../counters.ts'
 import type { RequestContext } from './request.ts'
 
 export const builder = new SchemaBuilder<{
   Context: RequestContext
   DefaultFieldNullability: false
   Objects: {
+    ApiKey: ApiKey
+    AuditLine: AuditLine
     Conversation: Conversation
     EmbeddingProgress: EmbeddingProgress
     ErasureReceipt: ErasureReceipt
@@ -47,7 +53,7 @@ export const builder = new SchemaBuilder<{
   plugins: [ErrorsPlugin],
   // Every null has a documented meaning, so each nullable field is declared explicitly.
   defaultFieldNullability: false,
-  errors: { directResult: true },
+  errors: { directResult: true, onResolvedError: (error) => refused((error as DomainError).code) },
 })
 
 type SchemaTypes = (typeof builder)['$inferSchemaTypes']

@@ -1,5 +1,6 @@
 // The reference of an input to its conversation: by id, or by the key that the client chose.
 
+import { isWithinReach, trusted } from '../domain/authorize.ts'
 import { getConversationByKey } from '../domain/conversation.ts'
 import { InvalidInput, NotFound } from '../errors.ts'
 import type { InputFieldBuilder } from './builder.ts'
@@ -42,7 +43,8 @@ export async function atConversationIfGiven<Input extends ConversationRef>(
   if (conversationId != null) {
     throw InvalidInput.at('conversationKey', 'must not be given together with conversationId')
   }
-  const found = await work.read(() => getConversationByKey(reading, viewer, conversationKey))
-  if (!found) throw new NotFound('conversation', conversationKey)
+  // The verb checks the rights of the call, which may not include reading.
+  const found = await work.read(() => getConversationByKey(reading, trusted(viewer), conversationKey))
+  if (!found || !isWithinReach(viewer, found.id)) throw new NotFound('conversation', conversationKey)
   return { ...rest, conversationId: found.id }
 }

@@ -1,6 +1,6 @@
 // The progress of embedding: whether vector searches cover all turns, for example after a change of the embedder.
 
-import { WINDOW_MS } from '../domain/indexing/embedding-progress.ts'
+import { getEmbeddingProgress, WINDOW_MS } from '../domain/indexing/embedding-progress.ts'
 import { builder } from './builder.ts'
 
 builder.objectType('EmbeddingProgress', {
@@ -40,6 +40,6 @@ builder.queryField('embedding', (t) =>
   t.field({
     type: 'EmbeddingProgress',
     description: 'Returns the progress of embedding over all conversations of the server.',
-    resolve: (_, __, { reading, work }) => work.read(() => reading.embedding.progress()),
+    resolve: (_, __, { reading, viewer, work }) => work.read(() => getEmbeddingProgress(reading, viewer)),
   }),
 )

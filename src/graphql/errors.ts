@@ -71,6 +71,14 @@ builder.objectType(NotAllowed, {
   name: 'NotAllowed',
   description: 'The viewer may see the object, but may not perform the operation.',
   interfaces,
+  fields: (t) => ({
+    right: t.exposeString('right', {
+      nullable: true,
+      description:
+        'Right that the credential lacks, as the API documents name it, for example `act-as`. Null if the operation is '
+        + 'refused for another reason.',
+    }),
+  }),
 })
 
 builder.objectType(Conflict, {

@@ -1,6 +1,7 @@
 // Objects that can be read by id alone: the interface, and the queries that read one or several of them. The prefix of
 // an id names the type (domain/id.ts, domain/derived-id.ts), so ids are not encoded otherwise.
 
+import { getApiKey } from '../domain/api-key/api-key.ts'
 import { derivedKey } from '../domain/derived-id.ts'
 import { kindOf } from '../domain/id.ts'
 import { getJob } from '../domain/job/job.ts'
@@ -33,7 +34,7 @@ export const Node = builder.interfaceRef<object>('Node').implement({
     const kind = 'id' in object ? kindOf(String(object.id)) : null
     return kind === null
       ? 'Viewer'
-      : { turn: 'Turn', summary: 'Summary', fact: 'Fact', conversation: 'Conversation' }[kind]
+      : { turn: 'Turn', summary: 'Summary', fact: 'Fact', conversation: 'Conversation', key: 'ApiKey' }[kind]
   },
 })
 
@@ -48,6 +49,8 @@ async function loadNode(context: RequestContext, id: string): Promise<object | n
       return loadSummary(context, id)
     case 'fact':
       return loadFact(context, id)
+    case 'key':
+      return context.work.read(() => getApiKey(context.reading, context.viewer, id))
     case null:
       return loadDerived(context, id)
   }

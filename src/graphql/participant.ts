@@ -57,8 +57,8 @@ builder.objectType('Participant', {
     kind: t.expose('kind', {
       type: ParticipantKindEnum,
       description:
-        'Kind of actor. For an actor that joined automatically, the role of its first turn determines it: HUMAN for '
-        + 'USER, TOOL for TOOL, AGENT for ASSISTANT and SYSTEM.',
+        'Kind of actor. An actor that joined automatically has the kind of its credential. Without one, the role of its '
+        + 'first turn determines the kind: HUMAN for USER, TOOL for TOOL, AGENT for ASSISTANT and SYSTEM.',
     }),
     displayName: t.exposeString('displayName', {
       nullable: true,
@@ -69,6 +69,9 @@ builder.objectType('Participant', {
       description:
         'Part of the earlier history that the participant sees, as chosen when it joined last, or by '
         + 'updateParticipant.',
+    }),
+    administrator: t.exposeBoolean('administrator', {
+      description: 'Whether the participant may manage the conversation as its owner does. False after it has left.',
     }),
     joinedAt: t.expose('joinedAt', { type: 'DateTime', description: 'Time at which the participant joined last.' }),
     leftAt: t.expose('leftAt', {
@@ -159,18 +162,23 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
     }),
     kind: t.field({
       type: ParticipantKindEnum,
-      defaultValue: 'HUMAN',
-      description: 'Kind of actor. Defaults to HUMAN. Takes effect on joining; ignored for a present participant.',
+      description:
+        'Kind of actor. Defaults to the kind of the credential for its own actor, and otherwise to HUMAN. Takes effect on '
+        + 'joining; ignored for a present participant.',
     }),
     displayName: t.string({
       description: 'Name for display, at most 200 characters. Omit to keep the name of an existing participant.',
     }),
     historyVisibility: t.field({
       type: HistoryVisibilityEnum,
-      defaultValue: 'ALL',
       description:
-        'Part of the earlier history that the participant sees. Defaults to ALL. Takes effect on joining; ignored '
-        + 'for a present participant.',
+        'Part of the earlier history that the participant sees. Defaults to ALL; for a viewer that adds itself again with '
+        + 'a credential, to its previous value. Takes effect on joining; ignored for a present participant.',
+    }),
+    administrator: t.boolean({
+      description:
+        'Whether the participant may manage the conversation as its owner does. Defaults to false; omit to keep the value '
+        + 'of a present participant.',
     }),
     metadata: t.field({
       type: 'JSON',
@@ -206,7 +214,7 @@ builder.mutationField('addParticipant', (t) =>
     type: participantPayload('AddParticipant'),
     description:
       'Adds an actor to a conversation, or adds a former participant again. For a present participant, only '
-      + `\`displayName\` and \`metadata\` are updated, if given. A conversation has at most ${MAX_PARTICIPANTS.toLocaleString('en-US')} `
+      + `\`displayName\`, \`metadata\` and \`administrator\` are updated, if given. A conversation has at most ${MAX_PARTICIPANTS.toLocaleString('en-US')} `
       + 'participants, including former ones.',
     errors: orErrors('AddParticipant', [InvalidInput, NotFound, NotAllowed, LimitReached]),
     args: { input: t.arg({ type: AddParticipantInput, required: true, description: 'Conversation and actor.' }) },

@@ -1,7 +1,9 @@
 // Imports every file that defines types, then builds the schema. None of those files imports this file.
 
+import './api-key.ts'
 import './append.ts'
 import './audit.ts'
+import './audit-log.ts'
 import './content.ts'
 import './context.ts'
 import './conversation.ts'

@@ -15,6 +15,11 @@ const TURN_EVENTS: Record<TurnEvent['type'], [description: string, turn: string]
   ],
   TurnCommitted: ['A streaming turn was committed.', 'The committed turn, with its whole content.'],
   TurnAborted: ['A streaming turn was aborted.', 'The aborted turn, with the text received until then and the reason.'],
+  TurnErased: [
+    'The content of a version of a turn was erased, one event for each version. Remove all copies of its content. The '
+      + 'facts, summaries and profiles made from it are deleted or made again.',
+    'The version, without content: its status is ERASED.',
+  ],
 }
 
 for (const [name, [description, turn]] of Object.entries(TURN_EVENTS)) {

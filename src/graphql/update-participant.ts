@@ -32,6 +32,11 @@ const UpdateParticipantInput = builder.inputType('UpdateParticipantInput', {
         'New part of the earlier history that the participant sees. It changes the view at once, live subscriptions '
         + 'included. SINCE_JOINED shows only the turns written while the actor was a participant. Must not be null.',
     }),
+    administrator: t.boolean({
+      description:
+        'Whether the participant may manage the conversation as its owner does. True only for a present participant. '
+        + 'Must not be null.',
+    }),
     metadata: t.field({
       type: 'JSON',
       description:
@@ -52,9 +57,7 @@ const UpdateParticipantInput = builder.inputType('UpdateParticipantInput', {
 builder.mutationField('updateParticipant', (t) =>
   t.field({
     type: participantPayload('UpdateParticipant'),
-    description:
-      'Updates a participant. Any actor that may change the conversation may do this. Its subscribers receive '
-      + 'ParticipantUpdated, unless nothing changed.',
+    description: 'Updates a participant. Its subscribers receive ' + 'ParticipantUpdated, unless nothing changed.',
     errors: orErrors('UpdateParticipant', [InvalidInput, NotFound, NotAllowed]),
     args: {
       input: t.arg({ type: UpdateParticipantInput, required: true, description: 'Participant and new values.' }),

@@ -1,9 +1,12 @@
 // The viewer of an operation: the principal, which the transport determines, or the actor in `as` (view/).
 
+import { RIGHTS } from '../domain/principal.ts'
 import { derivedId } from '../domain/derived-id.ts'
 import { asArg } from './as.ts'
 import { builder } from './builder.ts'
 import { Node } from './node.ts'
+import { ParticipantKindEnum } from './participant.ts'
+import { RightEnum } from './right.ts'
 import { SHAREABLE } from './sharing.ts'
 
 builder.objectType('Viewer', {
@@ -18,6 +21,29 @@ builder.objectType('Viewer', {
     tenant: t.exposeString('tenant', { description: 'Isolation boundary: the viewer sees no data of other tenants.' }),
     actor: t.exposeString('actor', {
       description: 'Name of the user, agent or tool. Default author of the turns that the operation writes.',
+    }),
+    rights: t.field({
+      type: [RightEnum],
+      description: 'Rights of the credential that sent the operation. All rights if the server does not authenticate.',
+      resolve: ({ principal }) => RIGHTS.filter((right) => principal?.rights.has(right) ?? true),
+    }),
+    kind: t.field({
+      type: ParticipantKindEnum,
+      nullable: true,
+      description: 'Kind of the actor that the credential authenticates. Null if the server does not authenticate.',
+      resolve: ({ principal }) => principal?.kind,
+    }),
+    conversationIds: t.idList({
+      nullable: true,
+      description: 'Ids of the only conversations that the credential gives access to. Null for all of the tenant.',
+      resolve: ({ principal }) => principal?.conversations && [...principal.conversations],
+    }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Time from which the credential is refused. Null if it does not expire, or if the server does not authenticate.',
+      resolve: ({ principal }) => principal?.expiresAt,
     }),
   }),
 })

@@ -3,9 +3,10 @@
 // each event is its seq, so that an EventSource resumes after the last event that it received.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { OperationTypeNode, type ExecutionResult, type GraphQLError } from 'graphql'
+import { GraphQLError, OperationTypeNode, type ExecutionResult } from 'graphql'
+import { counters } from '../counters.ts'
 import type { ConversationEvent } from '../domain/event/event.ts'
-import type { Viewer } from '../domain/view.ts'
+import type { Identity } from './auth/authenticator.ts'
 import { refusalOfStream, resultWithoutHttp, withoutHttp, type StreamRefusal } from './failures.ts'
 import { EVENT_STREAM } from './frame.ts'
 import { isJson, isStreamOnly } from './media-types.ts'
@@ -31,6 +32,8 @@ const HEADERS = {
 }
 const COMMENT = ':\n\n'
 const LAST_EVENT = `event: complete\nid: ${COMPLETED}\ndata:\n\n`
+/** Time in which a client must read the error that ends its stream, ms. The connection is then closed. */
+const ENDING_MS = 1_000
 const WITHOUT_ID = Buffer.from('event: next\ndata: ')
 
 const MUTATION_BY_GET: Refusal = {
@@ -46,7 +49,7 @@ export type EventStreams = {
    * with false, without an answer, if the client accepts other answers as well and the operation is no subscription.
    * @param body null for a GET request
    */
-  answer(viewer: Viewer, request: IncomingMessage, response: ServerResponse, body: Buffer | null): Promise<boolean>
+  answer(identity: Identity, request: IncomingMessage, response: ServerResponse, body: Buffer | null): Promise<boolean>
   /** Ends all streams without the event `complete`, so that their clients connect again. */
   close(): void
 }
@@ -102,33 +105,71 @@ function startStream(response: ServerResponse): void {
   response.once('close', () => clearInterval(heartbeat))
 }
 
-/** Adds each result to the outbox, and ends the stream. Stops when the client disconnects. */
+/** One stream. `isRefused` is true once its token has expired or was revoked. */
+type Stream = {
+  identity: Identity
+  response: ServerResponse
+  outbox: Outbox
+  isRefused: boolean
+  /** Whether events may be added to the outbox. */
+  readonly isLive: boolean
+}
+
+const createStream = (identity: Identity, response: ServerResponse): Stream => ({
+  identity,
+  response,
+  outbox: createOutbox(response, EVENT_STREAM),
+  isRefused: false,
+  get isLive() {
+    return !this.isRefused && !response.destroyed
+  },
+})
+
+function send({ outbox }: Stream, result: ExecutionResult): void {
+  const bytes = Buffer.from(JSON.stringify(resultWithoutHttp(result)))
+  outbox.add(WITHOUT_ID, { bytes, ready: null, estimate: bytes.length })
+}
+
+/**
+ * When the token expires or is revoked, adds an error to the outbox and calls `stop`. The stream then ends without the
+ * event `complete`, so that the client connects again with a new token and resumes.
+ */
+function endWithToken(stream: Stream, stop: () => void): void {
+  const { identity, response } = stream
+  const stopWatching = identity.watch(({ code, message }) => {
+    if (!stream.isLive) return
+    send(stream, { errors: [new GraphQLError(message, { extensions: { code } })] })
+    stream.isRefused = true
+    setTimeout(() => response.destroy(), ENDING_MS).unref()
+    stop()
+  })
+  response.once('close', stopWatching)
+}
+
+/** Adds each result to the outbox, and ends the stream. Stops when the client disconnects, or its token ends. */
 async function sendResults(
-  response: ServerResponse,
-  outbox: Outbox,
+  stream: Stream,
   outcome: ExecutionResult | AsyncIterable<ExecutionResult>,
   mask: OperationServices['mask'],
 ): Promise<void> {
-  const send = (result: ExecutionResult) => {
-    const bytes = Buffer.from(JSON.stringify(resultWithoutHttp(result)))
-    outbox.add(WITHOUT_ID, { bytes, ready: null, estimate: bytes.length })
-  }
+  const { response, outbox } = stream
   try {
     if (isIterable(outcome)) {
       const iterator = outcome[Symbol.asyncIterator]()
       const stop = () => void iterator.return?.().catch(mask)
       response.once('close', stop)
+      endWithToken(stream, stop)
       if (response.destroyed) stop()
-      for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
-        send(next.value)
+      for (let next = await iterator.next(); !next.done && !stream.isRefused; next = await iterator.next()) {
+        send(stream, next.value)
         if (outbox.isFull()) await outbox.drained()
       }
-    } else send(outcome)
+    } else send(stream, outcome)
   } catch (error) {
-    send({ errors: [mask(error)] })
+    send(stream, { errors: [mask(error)] })
   }
   await outbox.emptied()
-  if (!response.destroyed && !response.writableEnded) response.end(LAST_EVENT)
+  if (!response.destroyed && !response.writableEnded) response.end(stream.isRefused ? undefined : LAST_EVENT)
 }
 
 export function createEventStreams(services: OperationServices): EventStreams {
@@ -142,11 +183,15 @@ export function createEventStreams(services: OperationServices): EventStreams {
     startStream(response)
     if (isClosing) return void interrupt(response)
     open.add(response)
-    response.once('close', () => open.delete(response))
+    counters.eventStreams += 1
+    response.once('close', () => {
+      open.delete(response)
+      counters.eventStreams -= 1
+    })
   }
 
   return {
-    async answer(viewer, request, response, body) {
+    async answer(identity, request, response, body) {
       const isOnly = isStreamOnly(request.headers.accept)
       const asked = readRequest(request, body)
       if (request.headers['last-event-id'] === COMPLETED) {
@@ -160,14 +205,10 @@ export function createEventStreams(services: OperationServices): EventStreams {
       const { params, resumeAfter } = asked
       // Clients such as urql accept event streams for every operation. Their queries are not parsed here.
       if (!isOnly && !params.query.includes('subscription')) return false
-      const outbox = createOutbox(response, EVENT_STREAM)
+      const stream = createStream(identity, response)
       const isGone = () => response.destroyed
-      const operation = {
-        get isLive() {
-          return !response.destroyed
-        },
-      }
-      const client = { viewer, response, operation, isGone, outbox, prefixOf, resumeAfter }
+      const { viewer } = identity
+      const client = { viewer, response, operation: stream, isGone, outbox: stream.outbox, prefixOf, resumeAfter }
       const { kind, run } = prepareOperation(services, client, params)
       if (kind !== OperationTypeNode.SUBSCRIPTION && !isOnly) return false
       if (kind === OperationTypeNode.MUTATION && !body) {
@@ -181,7 +222,7 @@ export function createEventStreams(services: OperationServices): EventStreams {
       if (refusal) refuseWith(response, errors, refusal)
       else {
         if (!response.destroyed) start(response)
-        void sendResults(response, outbox, result, mask)
+        void sendResults(stream, result, mask)
       }
       return true
     },

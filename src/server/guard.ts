@@ -4,7 +4,7 @@
 
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
-import { ACTOR, TENANT } from './auth.ts'
+import { ACTOR, TENANT } from './auth/names.ts'
 import type { Refusal } from './refuse.ts'
 
 type GuardConfig = { host: string; allowedOrigins: readonly string[] }

@@ -7,8 +7,9 @@ import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { Health } from '../domain/platform.ts'
 import { InvalidInput } from '../errors.ts'
-import type { Viewer } from '../domain/view.ts'
-import { viewerOfRequest } from './auth.ts'
+import { createAuthenticator, type Authenticator, type Identity } from './auth/authenticator.ts'
+import { tokenOfHeaders } from './auth/bearer.ts'
+import { namesOfRequest } from './auth/names.ts'
 import { createBodyGate, type BodyGate } from './body-gate.ts'
 import { createEventStreams } from './event-stream.ts'
 import { answerGraphiQL, answerRoot, asksForGraphiQL, GRAPHIQL_PATH } from './graphiql-page.ts'
@@ -24,6 +25,8 @@ import { attachWebSockets } from './ws.ts'
 import { createYogaServer, maskWith } from './yoga.ts'
 
 export type Server = {
+  /** Memory that the server uses for the bodies of requests, and for parsed documents, in bytes. */
+  usage(): { bodies: number; documents: number }
   /** Starts listening and resolves with the port. Rejects if the port is in use. */
   listen(): Promise<number>
   /**
@@ -37,6 +40,8 @@ export type Server = {
 export const MAX_CONNECTIONS = 10_000
 /** Time within which the headers of a request must arrive, ms. */
 const HEADERS_TIMEOUT_MS = 15_000
+/** The viewer of a preflight, which executes nothing. */
+const PREFLIGHT = { tenant: '', actor: '' }
 /** Interval at which Node checks the time limits of requests, ms. */
 const CHECK_MS = 5_000
 
@@ -44,22 +49,27 @@ type Services = {
   config: ServerConfig
   health: HealthReport
   bodies: BodyGate
+  authenticator: Authenticator
   /** Passes a request for /graphql to GraphQL. */
-  answer(request: IncomingMessage, response: ServerResponse, viewer: Viewer): void
+  answer(request: IncomingMessage, response: ServerResponse, identity: Identity): void
+  /** Passes a preflight to GraphQL, which answers it. A preflight never authenticates. */
+  answerPreflight(request: IncomingMessage, response: ServerResponse): void
   /** Logs a rejected request. */
   logRejection(rejection: Rejection): void
   isDraining(): boolean
 }
 
-/** Returns the viewer of a request for GraphQL, or the refusal of the request by its method or headers. */
-function identify({ method, headers, url }: IncomingMessage): Viewer | Refusal {
-  // A preflight has neither a media type nor the names of the viewer. Yoga answers it.
-  if (method === 'OPTIONS') return viewerOfRequest({})
+/** Returns the identity of a request for GraphQL, or the refusal of the request by its method or headers. */
+function identify(
+  authenticator: Authenticator,
+  { method, headers, url }: IncomingMessage,
+): Identity | Refusal | Promise<Identity | Refusal> {
   const refusal = mediaRefusal(method, headers) ?? forgeryRefusal(headers)
   if (refusal) return refusal
   try {
     // An EventSource cannot set headers.
-    return viewerOfRequest(headers, method === 'GET' && asksForStream(headers.accept) ? searchOf(url) : null)
+    const names = namesOfRequest(headers, method === 'GET' && asksForStream(headers.accept) ? searchOf(url) : null)
+    return authenticator.identify(tokenOfHeaders(headers), names)
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error
     const { code, message, issues } = error
@@ -99,11 +109,15 @@ async function handle(services: Services, request: IncomingMessage, response: Se
     return answerRoot(request, response, config.graphiql)
   }
   if (path !== '/graphql') return refuse(response, UNKNOWN_PATH)
-  const viewer = identify(request)
-  if ('status' in viewer) return refuse(response, viewer)
+  if (request.method === 'OPTIONS') return services.answerPreflight(request, response)
+  const found = identify(services.authenticator, request)
+  const identity = found instanceof Promise ? await found : found
+  if ('status' in identity) return refuse(response, identity)
+  // A body that is counted after the response was closed would be counted for ever.
+  if (response.destroyed) return
   if (request.method === 'POST' && !bodies.admit(request, response)) return
   if (services.isDraining()) response.setHeader('connection', 'close')
-  services.answer(request, response, viewer)
+  services.answer(request, response, identity)
 }
 
 /**
@@ -118,6 +132,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const yoga = createYogaServer(deps, config, mask, documents)
   const streams = createEventStreams({ deps, config, yoga, mask })
   const posts = { yoga, documents, mask, gates: deps.gates, streams, isFast: config.fastPost }
+  const authenticator = createAuthenticator(deps, config.authentication)
   const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes })
   let draining = false
   const fail = (response: ServerResponse) => (error: unknown) =>
@@ -126,13 +141,16 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     config,
     health: createHealthReport(health, deps.log),
     bodies,
+    authenticator,
     isDraining: () => draining,
-    answer(request, response, viewer) {
-      if (request.method === 'POST') return answerPost(posts, viewer, request, response)
+    answerPreflight: (request, response) => void yoga(request, response, { viewer: PREFLIGHT }),
+    answer(request, response, identity) {
+      if (request.method === 'POST') return answerPost(posts, identity, request, response)
+      const { viewer } = identity
       if (request.method !== 'GET' || !asksForStream(request.headers.accept)) {
         return void yoga(request, response, { viewer })
       }
-      const answered = streams.answer(viewer, request, response, null)
+      const answered = streams.answer(identity, request, response, null)
       answered
         .then((isAnswered) => (isAnswered ? undefined : yoga(request, response, { viewer })))
         .catch(fail(response))
@@ -155,9 +173,17 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     const reason = `The client accepted no data for ${config.writeTimeoutMs / 1000} s.`
     deps.log.warn({ remoteAddress, reason }, 'closed a connection')
   })
-  const sockets = attachWebSockets(http, { deps, config, yoga, mask, logRejection: services.logRejection })
+  const sockets = attachWebSockets(http, {
+    deps,
+    config,
+    yoga,
+    mask,
+    authenticator,
+    logRejection: services.logRejection,
+  })
 
   return {
+    usage: () => ({ bodies: bodies.used, documents: documents.calculatedSize }),
     listen: () =>
       new Promise((resolve, reject) => {
         http.once('error', reject)
@@ -172,6 +198,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
       await closed
       clearTimeout(forceClose)
       bodies.close()
+      await authenticator.close()
     },
   }
 }

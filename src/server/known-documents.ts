@@ -1,8 +1,9 @@
 // Keeps documents that yoga has parsed and validated, so that post.ts can execute them without repeating this.
 
-import type { DocumentNode, ExecutionResult } from 'graphql'
+import { BREAK, Kind, OperationTypeNode, visit, type DocumentNode, type ExecutionResult } from 'graphql'
 import type { GraphQLParams, Plugin } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
+import { kindOf } from '../domain/id.ts'
 import { shapeOf } from '../graphql/limits/document.ts'
 
 /** Maximum weight of the documents in one cache, in bytes. */
@@ -16,8 +17,36 @@ export type KnownDocuments = LRUCache<string, DocumentNode>
 /** Context with a finished result, which yoga formats and sends instead of executing the operation. */
 export type WithResult = { result?: ExecutionResult }
 
-/** Returns the estimated memory of a cached document, with everything that is computed from it, in bytes. */
+/** Maximum length of a string literal, in UTF-16 units, in a document that is kept: enough for ids and keys. */
+const MAX_LITERAL = 64
+
+/**
+ * Whether the document contains a text that may be content, which a cache would keep after it was erased: in a mutation,
+ * a string literal other than an id; otherwise one that is long, or contains white space or an `@`. Clients send content
+ * as variables if they want the document to be kept.
+ */
+export function containsText(document: DocumentNode): boolean {
+  const isMutation = document.definitions.some(
+    (each) => each.kind === Kind.OPERATION_DEFINITION && each.operation === OperationTypeNode.MUTATION,
+  )
+  let found = false
+  visit(document, {
+    StringValue({ value }) {
+      const isId = value === '' || kindOf(value) !== null
+      if (isId || (!isMutation && value.length <= MAX_LITERAL && !/[\s@]/.test(value))) return
+      found = true
+      return BREAK
+    },
+  })
+  return found
+}
+
+/**
+ * Returns the estimated memory of a cached document, with everything that is computed from it, in bytes. A document that
+ * contains text gets more than the cache holds, so that it is not kept.
+ */
 function weightOf(document: DocumentNode, text: string): number {
+  if (containsText(document)) return MAX_CACHE_BYTES + 1
   return text.length * 2 + (document.tokenCount ?? 0) * TOKEN_BYTES + shapeOf(document).fields * FIELD_BYTES
 }
 

@@ -13,6 +13,7 @@ import {
   type ExecutionResult,
   type GraphQLError,
 } from 'graphql'
+import { counters } from '../counters.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { ConversationEvent } from '../domain/event/event.ts'
 import type { Sink } from '../domain/event/follow.ts'
@@ -25,6 +26,7 @@ import { admit } from '../graphql/limits/execute.ts'
 import { enterView } from '../graphql/view/enter.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { payloadOf, rendering, sharedDocument, type Rendering } from './fan-out.ts'
+import { measured } from './measure.ts'
 import type { Outbox } from './outbox.ts'
 import type { ServerConfig } from './server-config.ts'
 import type { Yoga } from './yoga.ts'
@@ -104,10 +106,12 @@ export function prepareOperation(
       const contextValue = await contextFactory()
       const args: ExecutionArgs = { schema, document, operationName, variableValues, contextValue }
       if (kind !== OperationTypeNode.SUBSCRIPTION) return enveloped.execute(args) as Promise<ExecutionResult>
-      return (
+      const started = performance.now()
+      const outcome =
         (await followConversation(services, client, args))
-        ?? (enveloped.subscribe(args) as Promise<AsyncIterable<ExecutionResult> | ExecutionResult>)
-      )
+        ?? ((await enveloped.subscribe(args)) as AsyncIterable<ExecutionResult> | ExecutionResult)
+      measured(kind, started, isIterable(outcome) ? [] : outcome.errors)
+      return outcome
     },
   }
 }
@@ -155,7 +159,9 @@ async function deliver(
   const stop = await readInto(deps, viewer, input, (reader): Sink => ({
     push(event, view) {
       // The client may have completed the operation while its subscription was starting.
-      if (operation.isLive) outbox.add(prefixOf(event), payloadOf(event, view, reader, renderer))
+      if (!operation.isLive) return
+      counters.deliveries += 1
+      outbox.add(prefixOf(event), payloadOf(event, view, reader, renderer))
     },
     isFull: () => outbox.isFull(),
     drained: () => outbox.drained(),

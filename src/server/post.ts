@@ -10,6 +10,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { getOperationAST, OperationTypeNode, type ExecutionResult, type GraphQLError } from 'graphql'
 import type { Viewer } from '../domain/view.ts'
+import type { Identity } from './auth/authenticator.ts'
 import type { TenantGates } from '../domain/tenant-gate.ts'
 import { ServerBusy } from '../errors.ts'
 import type { RequestContext } from '../graphql/request.ts'
@@ -104,10 +105,11 @@ export type PostServices = {
 /** Responds to a POST whose Content-Length is within the limit. Node never reads more than Content-Length. */
 export function answerPost(
   { yoga, documents, mask, gates, streams, isFast }: PostServices,
-  viewer: Viewer,
+  identity: Identity,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
+  const { viewer } = identity
   const type = isFast ? mediaTypeOf(request) : undefined
   const mayStream = asksForStream(request.headers.accept)
   const length = Number(request.headers['content-length'])
@@ -125,7 +127,7 @@ export function answerPost(
   const answer = async (): Promise<void> => {
     if (response.destroyed) return
     const body = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
-    if (mayStream && (await streams.answer(viewer, request, response, body))) return
+    if (mayStream && (await streams.answer(identity, request, response, body))) return
     if (!type) return passToYoga({})
     let execute: ReturnType<typeof prepare> = null
     try {

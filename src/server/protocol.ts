@@ -10,7 +10,7 @@ import { isIterable, isRefused, type Outcome } from './operation.ts'
 /** Maximum number of concurrent operations per socket, subscriptions included. */
 const MAX_OPERATIONS = 100
 /** Time within which a client must send `connection_init`, ms. */
-const INIT_TIMEOUT_MS = 5_000
+const INIT_TIMEOUT_MS = 3_000
 /** Maximum size of the reason of a close frame (RFC 6455 §5.5), in bytes. */
 const REASON_BYTES = 123
 
@@ -31,9 +31,14 @@ export type Operation = {
   isLive: boolean
 }
 
+/** The payload of the answer to a client that is accepted, if any; or the close code and reason. */
+export type Acceptance = { payload?: Record<string, unknown> } | { code: number; reason: string }
+
 export type Handlers = {
-  /** Returns null to accept the connection, or the close code and reason to refuse it. */
-  connect(parameters: Record<string, unknown>): { code: number; reason: string } | null
+  /** Accepts or refuses the connection; at once if nothing must be read, for clients that do not await the answer. */
+  connect(parameters: Record<string, unknown>): Acceptance | Promise<Acceptance>
+  /** Accepts or refuses the new token in the payload of a ping; null if the payload contains none. */
+  renew(payload: Record<string, unknown>): Promise<Acceptance> | null
   run(operation: Operation, payload: SubscribePayload): Promise<Outcome>
   /** Returns the error to send for an unexpected error. */
   mask(error: unknown): GraphQLError
@@ -141,10 +146,20 @@ export function createProtocol(wire: Wire, handlers: Handlers): Protocol {
     if (isInitialised) return close(CloseCode.TooManyInitialisationRequests, 'Send connection_init once.')
     isInitialised = true
     clearTimeout(timer)
-    const refused = handlers.connect(parameters)
-    if (refused) return close(refused.code, refused.reason)
+    const decided = handlers.connect(parameters)
+    const accepted = decided instanceof Promise ? await decided : decided
+    if (isClosed) return
+    if ('code' in accepted) return close(accepted.code, accepted.reason)
     isConnected = true
-    await wire.send(JSON.stringify({ type: MessageType.ConnectionAck }))
+    await wire.send(JSON.stringify({ type: MessageType.ConnectionAck, ...accepted }))
+  }
+
+  /** Answers a ping. A ping with a new token is answered when the token is accepted; otherwise the socket is closed. */
+  async function pong(payload: Record<string, unknown> | undefined): Promise<void> {
+    const renewed = isConnected && payload ? handlers.renew(payload) : null
+    const accepted = renewed ? await renewed : { payload }
+    if ('code' in accepted) return close(accepted.code, accepted.reason)
+    await wire.send(JSON.stringify({ type: MessageType.Pong, ...accepted }))
   }
 
   async function subscribe(id: string, payload: SubscribePayload): Promise<void> {
@@ -166,7 +181,7 @@ export function createProtocol(wire: Wire, handlers: Handlers): Protocol {
         case MessageType.ConnectionInit:
           return initialise(message.payload ?? {})
         case MessageType.Ping:
-          return wire.send(JSON.stringify({ type: MessageType.Pong, payload: message.payload }))
+          return pong(message.payload)
         case MessageType.Pong:
           return
         case MessageType.Subscribe:

@@ -2,6 +2,7 @@
 
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { refused } from '../counters.ts'
 import type { InputIssue } from '../errors.ts'
 
 export type Refusal = {
@@ -13,6 +14,8 @@ export type Refusal = {
   retryAfter?: number
   /** Accepted methods, for status 405. */
   allow?: string
+  /** The header WWW-Authenticate, for status 401. */
+  challenge?: string
   /** The problems of an invalid name of a tenant or an actor. */
   issues?: InputIssue[]
 }
@@ -25,8 +28,9 @@ export const UNKNOWN_PATH: Refusal = {
 /** A refusal after which the client may try again. The caller adds the message. */
 export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
 
-/** Returns the body, and headers that close the connection, because the request's body may be unread. */
-function responseOf({ code, message, retryAfter, allow, issues }: Refusal) {
+/** Counts the refusal. Returns the body, and headers that close the connection, because the request's body may be unread. */
+function responseOf({ code, message, retryAfter, allow, challenge, issues }: Refusal) {
+  refused(code)
   const body = JSON.stringify({ errors: [{ message, extensions: { code, issues } }] })
   const headers = {
     'content-type': 'application/json; charset=utf-8',
@@ -34,6 +38,7 @@ function responseOf({ code, message, retryAfter, allow, issues }: Refusal) {
     connection: 'close',
     ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
     ...(allow === undefined ? {} : { allow }),
+    ...(challenge === undefined ? {} : { 'www-authenticate': challenge }),
   }
   return { body, headers }
 }

@@ -7,6 +7,7 @@ export type ServerConfig = Pick<
   | 'host'
   | 'port'
   | 'allowedOrigins'
+  | 'authentication'
   | 'limits'
   | 'operationLimits'
   | 'batchBodyBytes'

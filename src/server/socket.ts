@@ -4,13 +4,14 @@
 import type { Duplex } from 'node:stream'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws'
 import type { WebSocket } from 'ws'
+import { counters, refused } from '../counters.ts'
 import type { Deps } from '../domain/deps.ts'
 import { createPresenceHolder, type PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
 import { WEBSOCKET } from './frame.ts'
 import { createMessageRate, MESSAGES_PER_SECOND } from './message-rate.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
-import { createProtocol, type Handlers } from './protocol.ts'
+import { closeReason, createProtocol, type Handlers } from './protocol.ts'
 
 /** Interval of pings, and time within which the client must respond to a ping, ms. */
 const PING_INTERVAL_MS = 12_000
@@ -28,7 +29,29 @@ export type Extra = {
   leaveUnconnected(): void
   /** Stops counting the socket for its viewer. Called when the socket is closed. */
   leaveViewer(): void
+  /** Stops watching the socket's token. Called when the socket is closed, and when another token replaces it. */
+  stopWatching(): void
+  /** Closes the socket and ends its operations at once. */
+  close(code: number, reason: string): void
 }
+
+/** The state of a socket whose client has not connected. */
+const createExtra = (
+  deps: Deps,
+  socket: Duplex,
+  outbox: Outbox,
+  leaveUnconnected: () => void,
+  close: Extra['close'],
+): Extra => ({
+  outbox,
+  holder: createPresenceHolder(deps),
+  viewer: null,
+  isGone: () => socket.destroyed,
+  leaveUnconnected,
+  leaveViewer: () => {},
+  stopWatching: () => {},
+  close,
+})
 
 /**
  * Serves a WebSocket until it is closed.
@@ -44,21 +67,23 @@ export function openSocket(
 ): void {
   const outbox = createOutbox(socket, WEBSOCKET)
   let hasFailed = false
+  counters.webSockets += 1
+  function closeWith(code: number, reason: string): void {
+    refused(`WS_${code}`)
+    client.close(code, reason)
+  }
   /** Closes the socket and logs the reason. Further calls do nothing. */
   function refuse(reason: string): void {
     if (hasFailed) return
     hasFailed = true
     deps.log.warn({ viewer: extra.viewer, reason }, 'closed a WebSocket')
-    client.close(TOO_MANY_REQUESTS, reason)
+    closeWith(TOO_MANY_REQUESTS, reason)
   }
-  const extra: Extra = {
-    outbox,
-    holder: createPresenceHolder(deps),
-    viewer: null,
-    isGone: () => socket.destroyed,
-    leaveUnconnected,
-    leaveViewer: () => {},
-  }
+  const extra = createExtra(deps, socket, outbox, leaveUnconnected, (code, reason) => {
+    hasFailed = true
+    protocol.closed()
+    client.close(code, closeReason(reason))
+  })
   const isWithinRate = createMessageRate()
 
   /** Stops reading from the client until its outbox is no longer full. */
@@ -85,13 +110,13 @@ export function openSocket(
           pauseWhileBlocked()
         })
       },
-      close: (code, reason) => client.close(code, reason),
+      close: closeWith,
     },
     handlersOf(extra),
   )
   if (client.protocol !== GRAPHQL_TRANSPORT_WS_PROTOCOL) {
     hasFailed = true
-    client.close(CloseCode.SubprotocolNotAcceptable, `Use the subprotocol ${GRAPHQL_TRANSPORT_WS_PROTOCOL}.`)
+    closeWith(CloseCode.SubprotocolNotAcceptable, `Use the subprotocol ${GRAPHQL_TRANSPORT_WS_PROTOCOL}.`)
   }
   client.on('message', (data) => {
     if (hasFailed) return
@@ -102,16 +127,18 @@ export function openSocket(
       if (hasFailed) return
       hasFailed = true
       deps.log.error({ err: error }, 'handling a WebSocket message failed')
-      client.close(CloseCode.InternalServerError, 'Internal server error')
+      closeWith(CloseCode.InternalServerError, 'Internal server error')
     })
   })
   const stopPinging = keepAlive(client)
   // After an invalid or too large frame, ws closes the socket with the right code.
   client.on('error', (error) => deps.log.debug({ err: error }, 'a WebSocket failed'))
   client.once('close', () => {
+    counters.webSockets -= 1
     stopPinging()
     extra.leaveUnconnected()
     extra.leaveViewer()
+    extra.stopWatching()
     protocol.closed()
     void extra.holder.end()
   })

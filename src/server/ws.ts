@@ -5,10 +5,15 @@ import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { CloseCode, handleProtocols, type SubscribePayload } from 'graphql-ws'
 import { WebSocketServer } from 'ws'
-import { viewerOfConnection } from './auth.ts'
+import type { Principal } from '../domain/principal.ts'
+import { InvalidInput } from '../errors.ts'
+import type { Authenticator, Identity } from './auth/authenticator.ts'
+import { tokenOfHeaders, tokenOfParameters } from './auth/bearer.ts'
+import { lowerCaseKeys, namesOfConnection } from './auth/names.ts'
+import { OTHER_PRINCIPAL } from './auth/refusals.ts'
 import { rejectionOf, type Rejection } from './guard.ts'
 import { prepareOperation, type OperationServices, type Outcome } from './operation.ts'
-import type { Operation } from './protocol.ts'
+import type { Acceptance, Operation } from './protocol.ts'
 import { BUSY, refuseUpgrade, UNKNOWN_PATH, type Refusal } from './refuse.ts'
 import { openSocket, TOO_MANY_REQUESTS, type Extra } from './socket.ts'
 import { createTally, type Tally } from '../domain/event/tally.ts'
@@ -18,6 +23,7 @@ import { targetOf } from './target.ts'
 const UNCONNECTED = { perKey: 1_000, total: 2_000 }
 
 type Services = OperationServices & {
+  authenticator: Authenticator
   /** Logs a rejected upgrade. */
   logRejection(rejection: Rejection): void
 }
@@ -56,7 +62,12 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
     socket.once('close', leave!)
     sockets.handleUpgrade(request, socket, head, (client) =>
       openSocket(deps, client, socket, leave!, (extra) => ({
-        connect: (parameters) => connect(services, extra, perViewer, parameters, request.headers),
+        connect(parameters) {
+          const found = identify(services, parameters, request.headers)
+          const open = (identity: Identity | Refusal) => connect(services, extra, perViewer, identity)
+          return found instanceof Promise ? found.then(open) : open(found)
+        },
+        renew: (payload) => renew(services, extra, payload),
         run: (operation, payload) => run(services, extra, operation, payload),
         mask: services.mask,
       })),
@@ -76,28 +87,99 @@ export function attachWebSockets(http: Server, services: Services): { close(): P
   }
 }
 
-/** Determines the viewer of the socket. Returns null, or the close code and reason if the socket is refused. */
+/** Close code of a socket that may connect again later (RFC 6455 §7.4.2 and its registry). */
+const TRY_AGAIN_LATER = 1013
+
+/** Returns the close code and reason with which a refusal closes a socket. */
+const closingOf = ({ status, message: reason }: Refusal) => ({
+  code: status === 400 ? CloseCode.BadRequest : status === 503 ? TRY_AGAIN_LATER : CloseCode.Forbidden,
+  reason,
+})
+
+/** Returns the payload that tells the client when its token expires. */
+const acceptanceOf = ({ viewer: { principal } }: Identity): Acceptance =>
+  principal ? { payload: { expiresAt: principal.expiresAt?.toISOString() ?? null } } : {}
+
+/** Closes the socket when the token of the identity expires or is revoked; a former token no longer does. */
+function closeWithToken(extra: Extra, identity: Identity): void {
+  extra.stopWatching()
+  extra.viewer = identity.viewer
+  extra.stopWatching = identity.watch((refusal) => {
+    const { code, reason } = closingOf(refusal)
+    extra.close(code, reason)
+  })
+}
+
+/** Returns the identity of a client that sends connection_init. Its token may also be in the headers of the upgrade. */
+function identify(
+  { authenticator }: Services,
+  parameters: Record<string, unknown>,
+  headers: IncomingHttpHeaders,
+): ReturnType<Authenticator['identify']> {
+  const given = lowerCaseKeys(parameters)
+  try {
+    const names = namesOfConnection(given, headers)
+    return authenticator.identify(tokenOfParameters(given) ?? tokenOfHeaders(headers), names)
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error
+    return { status: 400, code: error.code, message: error.message }
+  }
+}
+
+/** Opens the socket for its viewer, or returns the close code and reason if the socket is refused. */
 function connect(
   { deps, config: { socketsPerViewer } }: Services,
   extra: Extra,
   perViewer: Tally,
-  parameters: Record<string, unknown>,
-  headers: IncomingHttpHeaders,
-) {
-  try {
-    extra.viewer = viewerOfConnection(parameters, headers)
-  } catch (error) {
-    return { code: CloseCode.BadRequest, reason: (error as Error).message }
-  }
+  identity: Identity | Refusal,
+): Acceptance {
+  if ('status' in identity) return closingOf(identity)
+  if (extra.isGone()) return {}
+  const { viewer } = identity
+  extra.viewer = viewer
   extra.leaveUnconnected()
-  const leave = perViewer.enter(JSON.stringify([extra.viewer.tenant, extra.viewer.actor]))
+  const leave = perViewer.enter(JSON.stringify([viewer.tenant, viewer.actor]))
   if (!leave) {
     const reason = `Too many sockets: at most ${socketsPerViewer} per viewer.`
-    deps.log.warn({ viewer: extra.viewer, reason }, 'closed a WebSocket')
+    deps.log.warn({ viewer, reason }, 'closed a WebSocket')
     return { code: TOO_MANY_REQUESTS, reason }
   }
   extra.leaveViewer = leave
-  return null
+  closeWithToken(extra, identity)
+  return acceptanceOf(identity)
+}
+
+/** Whether a token with the second principal may replace one with the first on an open socket. */
+function mayReplace(first: Principal, second: Principal): boolean {
+  const allowed = second.conversations
+  return (
+    first.tenant === second.tenant
+    && first.actor === second.actor
+    && first.kind === second.kind
+    && [...first.rights].every((right) => second.rights.has(right))
+    && (allowed === null || (first.conversations !== null && [...first.conversations].every((id) => allowed.has(id))))
+  )
+}
+
+/**
+ * Replaces the token of the socket by the one in the payload of a ping; null if there is none, or nothing authenticates.
+ * A running operation continues with the principal with which it started, so the new one must permit as much.
+ */
+function renew(
+  { authenticator }: Services,
+  extra: Extra,
+  payload: Record<string, unknown>,
+): Promise<Acceptance> | null {
+  const first = extra.viewer?.principal
+  const token = tokenOfParameters(lowerCaseKeys(payload))
+  if (!first || token === null) return null
+  return (async () => {
+    const identity = await authenticator.identify(token, { tenant: null, actor: null })
+    if ('status' in identity) return closingOf(identity)
+    if (!mayReplace(first, identity.viewer.principal!)) return closingOf(OTHER_PRINCIPAL)
+    if (!extra.isGone()) closeWithToken(extra, identity)
+    return acceptanceOf(identity)
+  })()
 }
 
 /** Runs one operation; its events are added to the socket's outbox. */

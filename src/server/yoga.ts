@@ -15,6 +15,7 @@ import { schema } from '../graphql/schema.ts'
 import { useView } from '../graphql/view/plugin.ts'
 import { useBatchBodies } from './batch-body.ts'
 import { useFailures, withCode } from './failures.ts'
+import { useDocumentCounts, useMeasures } from './measure.ts'
 import { createDocumentCache, useKnownDocuments, type WithResult, type KnownDocuments } from './known-documents.ts'
 
 /** The context of an operation over a WebSocket: the socket's presence holder, and whether the operation has ended. */
@@ -61,12 +62,14 @@ export function createYogaServer(
     graphiql: false,
     parserAndValidationCache: { documentCache: createDocumentCache(), errorCache: NO_CACHE },
     plugins: [
+      useMeasures(),
       useFailures(),
       useKnownDocuments(documents),
       ...(config.queryPlans ? [usePlans(deps.log)] : []),
       useBatchBodies(config.limits.bodyBytes),
       useLimits(deps, config.operationLimits),
       useView(),
+      useDocumentCounts(),
     ],
     context: ({ res, viewer, holder, isGone = () => res?.destroyed === true && !res.writableFinished }) =>
       createRequestContext(deps, viewer, holder ?? null, config.operationLimits, isGone),

@@ -15,6 +15,8 @@ const PIECE_TURNS = 5_000
 const MAX_ROOT_SEQ = 2_147_483_647
 
 export type CachedVectors = {
+  /** Size of the cache, in bytes. */
+  readonly bytes: number
   /**
    * Yields all vectors of the conversations: first those of cached conversations, then those read from the database.
    */
@@ -70,6 +72,9 @@ export function createCachedVectors(db: Db, cacheBytes: number): CachedVectors {
   }
 
   return {
+    get bytes() {
+      return cache.bytes
+    },
     async *parts(embedder, scope, conversationIds, dimension) {
       const missing: string[] = []
       for (const conversationId of new Set(conversationIds)) {

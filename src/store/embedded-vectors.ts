@@ -100,6 +100,7 @@ export function createEmbeddedVectors(db: Db, { cacheBytes = CACHE_BYTES } = {})
       }
     },
     forget: cache.forget,
+    cacheBytes: () => cache.bytes,
   }
 }
 

@@ -71,5 +71,6 @@ export function createPostgresVectors(db: Db, { reads = db, exactTurns = EXACT_T
       if (vectors.length > 0) await writeVectors(db, embedder, vectors)
     },
     forget() {},
+    cacheBytes: () => 0,
   }
 }

@@ -5,6 +5,8 @@ import type { ConversationVectors } from './sql/recall/read-vectors.ts'
 import type { TurnVersionId } from './vector-search.ts'
 
 type VectorCache = {
+  /** Size of the cached vectors, in bytes. */
+  readonly bytes: number
   /** Returns the conversation's vectors, if cached, and marks the conversation as recently used. */
   get(embedder: string, conversationId: string): ConversationVectors | undefined
   /** Caches a conversation's vectors, unless they alone exceed the limit. `add` then changes the given object. */
@@ -52,6 +54,9 @@ export function createVectorCache(limit: number): VectorCache {
   }
 
   return {
+    get bytes() {
+      return bytes
+    },
     forget,
     get(embedder, conversationId) {
       const entries = conversations.get(conversationId)

@@ -68,6 +68,8 @@ export type VectorSearch = {
   write(embedder: string, vectors: readonly (TurnVersionId & { vector: Float32Array })[]): Promise<void>
   /** Removes the vectors of a deleted conversation from this process's memory. */
   forget(conversationId: string): void
+  /** Size of the vectors that this process keeps in memory, in bytes. */
+  cacheBytes(): number
 }
 
 /** Map key of a turn version. */

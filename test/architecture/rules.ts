@@ -12,22 +12,24 @@ const LEAVES = ['errors', 'thread', 'yield', 'json-steps', 'fields', 'log', 'tex
 /** The layers that each layer may import; those of `types` only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   errors: { all: [] },
+  counters: { all: [] },
   thread: { all: [] },
   yield: { all: [] },
   'json-steps': { all: ['yield'] },
   fields: { all: [] },
   log: { all: [] },
   text: { all: ['text', 'thread'] },
-  config: { all: ['config', 'providers', 'fields'] },
+  config: { all: ['config', 'providers', 'fields', 'text'] },
   store: { all: ['store', ...LEAVES] },
   providers: { all: ['providers', ...LEAVES] },
   bus: { all: ['bus', ...LEAVES] },
-  domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'yield', 'errors'] },
-  graphql: { all: ['graphql', 'domain', 'yield', 'errors'], types: ['store'] },
-  server: { all: ['server', 'graphql', 'domain', 'json-steps', 'yield', 'errors'], types: ['config'] },
+  domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'yield', 'errors', 'counters'] },
+  graphql: { all: ['graphql', 'domain', 'yield', 'errors', 'counters'], types: ['store'] },
+  server: { all: ['server', 'graphql', 'domain', 'json-steps', 'yield', 'errors', 'counters'], types: ['config'] },
   bin: { all: ['main', 'config'] },
   deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors', 'log'], types: ['config'] },
-  main: { all: ['server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
+  command: { all: ['deps', 'domain', 'errors', 'log'], types: ['config'] },
+  main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
   index: { all: ['server', 'deps', 'domain', 'store', 'text', 'config', 'errors'] },
 }
 
@@ -55,7 +57,10 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'page',
     'cursor',
     'principal',
+    'rights',
     'view',
+    'integrity-key',
+    'audit',
     'presence-state',
     'publisher',
     'push-iterator',
@@ -64,6 +69,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'ask-provider',
     'tenant-gate',
     'known-actor',
+    'redaction',
     'platform',
     'authorize',
   ],
@@ -71,12 +77,17 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   [
     'compaction-policy',
     'participant',
+    'participant-conditions',
     'participant-page',
     'update-participant',
     'presence',
     'conversation',
     'conversation-page',
+    'conversation-conditions',
+    'conversation-visibility',
+    'audit-page',
   ],
+  ['api-key'],
   ['event'],
   ['indexing'],
   ['turn'],
@@ -156,7 +167,7 @@ export function folderCycles(files: readonly SourceFile[]): string[] {
 const PACKAGE_LAYERS: [packages: RegExp, layers: string[]][] = [
   [/^(graphql|graphql-.*|@pothos\/.*|@graphql-yoga\/.*)$/, ['graphql', 'server']],
   [/^dataloader$/, ['graphql']],
-  [/^ws$/, ['server']],
+  [/^(ws|jose)$/, ['server']],
   [/^(pg|pg-boss|pgvector|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
   [/^redis$/, ['bus']],
   [/^gpt-tokenizer$/, ['text']],
@@ -207,7 +218,7 @@ export const longFiles = (files: readonly SourceFile[]): string[] =>
     .map(({ path, lines }) => `${path} has ${lines} lines; at most ${MAX_LINES} are allowed`)
 
 /** Tests that cover several files of src, or files outside src; misplacedTests ignores them. */
-const UNMIRRORED = /^test\/(contract|scenario|bench|scripts|architecture)\/|^test\/[\w-]+\.test\.ts$/
+const UNMIRRORED = /^test\/(contract|scenario|bench|faults|trust|scripts|architecture)\/|^test\/[\w-]+\.test\.ts$/
 
 /** Tests without a file in src: test/a/b.test.ts and test/a/b.aspect.test.ts must test src/a/b.ts or src/a/b/. */
 export const misplacedTests = (tests: readonly SourceFile[], files: readonly SourceFile[]): string[] =>
@@ -236,3 +247,37 @@ export const importsOutsideSource = (files: readonly SourceFile[]): string[] =>
       .filter(({ to }) => !to.startsWith('src/'))
       .map(({ to }) => `${file.path} imports ${to}`),
   )
+
+/** The functions that determine a viewer before a verb runs, or that verbs call to check rights. */
+const BELOW_VERBS = /^src\/domain\/(authorize|known-actor)\.ts$/
+
+/** The names that files outside the domain import from it, or export. */
+function namesUsedOutside(files: readonly SourceFile[]): Set<string> {
+  const outside = files.filter(({ path }) => ['graphql', 'server', 'index', 'bin'].includes(layerOf(path)))
+  const lists = outside.flatMap(({ code }) => [
+    ...code.matchAll(/(?:import|export) \{([^}]*)\} from '[^']*\/domain\//g),
+  ])
+  return new Set(lists.flatMap(([, names]) => names!.split(',').map((each) => each.trim())))
+}
+
+export type DeclaredVerb = { path: string; name: string; first: string }
+
+/** The verbs of the domain: functions used outside it whose second parameter is the viewer; with their first statement. */
+export function verbsOf(files: readonly SourceFile[]): DeclaredVerb[] {
+  const used = namesUsedOutside(files)
+  const head =
+    /export (?:async )?(?:function|const) (\w+)(?: = (?:async )?)?\(\s*(?:\{[^}]*\}|\w+): [^()]*?\b\w+: Viewer\b/g
+  return files
+    .filter(({ path }) => domainFolderOf(path) !== null && !BELOW_VERBS.test(path))
+    .flatMap(({ path, code }) =>
+      [...code.matchAll(head)]
+        .filter(([, name]) => used.has(name!))
+        .map((match) => ({ path, name: match[1]!, first: /\{\n\s*(.*)/.exec(code.slice(match.index))?.[1] ?? '' })),
+    )
+}
+
+/** Verbs whose first statement does not call `authorize` with their name. */
+export const unauthorizedVerbs = (files: readonly SourceFile[]): string[] =>
+  verbsOf(files)
+    .filter(({ name, first }) => !new RegExp(`^authorize\\(\\w+, '${name}'`).test(first))
+    .map(({ path, name }) => `${path}: ${name} does not call authorize first`)

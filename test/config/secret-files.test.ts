@@ -36,12 +36,15 @@ describe('a secret in a file', () => {
     expect(loadConfig({ DATABASE_URL_FILE: '', REDIS_URL_FILE: '' })).toEqual(loadConfig({}))
   })
 
-  it('may set each URL and key, and no other setting', () => {
+  it('may set each URL, key and secret, and no other setting', () => {
     expect(secretFileVariables).toEqual([
       'DATABASE_URL_FILE',
       'REDIS_URL_FILE',
       'OPENAI_BASE_URL_FILE',
       'OPENAI_API_KEY_FILE',
+      'JWT_SECRET_FILE',
+      'JWKS_URL_FILE',
+      'INTEGRITY_KEY_FILE',
     ])
     expect(loadConfig({ PORT_FILE: file('port', '4100') }).port).toBe(4000)
   })

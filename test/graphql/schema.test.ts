@@ -85,6 +85,8 @@ describe('the GraphQL schema', () => {
   it('paginates with Relay connections only', () => {
     const connections = types.filter(({ name }) => name.endsWith('Connection')) as GraphQLObjectType[]
     expect(connections.map(({ name }) => name)).toEqual([
+      'ApiKeyConnection',
+      'AuditLineConnection',
       'ConversationConnection',
       'FactConnection',
       'FactSourceConnection',
@@ -100,8 +102,8 @@ describe('the GraphQL schema', () => {
       expect(String(edges!.type)).toBe(`[${edge.name}!]!`)
       expect(String(edge.getFields().cursor!.type)).toBe('String!')
       const node = getNamedType(edge.getFields().node!.type) as GraphQLObjectType
-      // A source belongs to its fact and has no id of its own.
-      if (node.name !== 'FactSource') expect(node.getInterfaces().map(String)).toContain('Node')
+      // A source belongs to its fact, and a line to the audit log of its tenant: they have no ids of their own.
+      if (!['AuditLine', 'FactSource'].includes(node.name)) expect(node.getInterfaces().map(String)).toContain('Node')
     }
   })
 })

@@ -38,11 +38,22 @@ const mutation = (field: string, input: string, result = '__typename') =>
   `mutation { ${field}(input: { ${input} }) { ${result} ${ERROR} } }`
 const FACT = 'subject predicate object confidence superseded: supersededAt'
 
+/** Fields that do not accept `as`. */
+const WITHOUT_VIEW = new Set([
+  'apiKeys',
+  'auditLog',
+  'embedding',
+  'erasure',
+  'node',
+  'verifyAuditLog',
+  'verifyErasureReceipt',
+])
+
 /** Returns the operation with `as` in each root field that accepts it. */
 function actingAs(query: string, actor: string): string {
   const as = { name: { kind: Syntax.NAME, value: 'as' }, value: { kind: Syntax.STRING, value: actor } } as const
   const named = (field: FieldNode): FieldNode => {
-    if (['embedding', 'node'].includes(field.name.value)) return field
+    if (WITHOUT_VIEW.has(field.name.value)) return field
     const [input] = field.arguments ?? []
     if (input?.value.kind !== Syntax.OBJECT || input.name.value !== 'input') {
       return { ...field, arguments: [...(field.arguments ?? []), { kind: Syntax.ARGUMENT, ...as }] }
@@ -104,6 +115,11 @@ const cases: Record<string, Case> = {
   ],
   'Query.userProfile': () => '{ userProfile(userId: "ann") { content tokenCount } }',
   'Query.jobs': () => '{ jobs { nodes { name state userId conversation { id } } } }',
+  'Query.apiKeys': () => '{ apiKeys { nodes { name actor } pageInfo { hasNextPage } } }',
+  'Query.auditLog': () => '{ auditLog { nodes { seq actor verb resources } } }',
+  'Query.verifyAuditLog': () => '{ verifyAuditLog { verifiedThrough brokenSeq isComplete } }',
+  'Query.erasure': () => '{ erasure(id: "none") { id } }',
+  'Query.verifyErasureReceipt': () => '{ verifyErasureReceipt(document: "x", signature: "y") }',
   // This field reports the progress of all tenants together, so it has no operation here.
   'Query.embedding': () => [],
   'Mutation.appendTurn': ({ conversation }) => [
@@ -177,6 +193,7 @@ const cases: Record<string, Case> = {
   ],
   'Mutation.deleteConversation': ({ conversation }) =>
     `mutation { deleteConversation(input: { conversationId: ${text(conversation)} }) { __typename ${ERROR} } }`,
+  'Mutation.eraseTurn': ({ turn, open }) => [turn, open].map((id) => mutation('eraseTurn', `turnId: ${text(id)}`)),
   'Mutation.compact': ({ conversation }) => mutation('compact', `conversationId: ${text(conversation)}`),
   'Mutation.summarize': ({ conversation, turn }) => [
     mutation('summarize', `conversationId: ${text(conversation)}`),
@@ -215,6 +232,17 @@ const cases: Record<string, Case> = {
       `userId: "ann"`,
       '... on RefreshUserProfilePayload { userProfile { content tokenCount } }',
     ),
+  // Operators act on the whole tenant, so these fields name objects that neither tenant has.
+  'Mutation.eraseUser': () => mutation('eraseUser', 'userId: "nobody"'),
+  'Mutation.setLegalHold': () => mutation('setLegalHold', 'userId: "nobody", legalHold: false'),
+  // These depend on no conversation.
+  'Mutation.createApiKey': ({ conversation }) => [
+    mutation('createApiKey', `name: "one", actor: "eve", rights: [READ], conversationIds: [${text(conversation)}]`),
+  ],
+  'Mutation.rotateApiKey': ({ conversation }) => [
+    mutation('rotateApiKey', `id: ${text(conversation)}, expectedVersion: 1`),
+  ],
+  'Mutation.revokeApiKey': ({ conversation }) => [mutation('revokeApiKey', `id: ${text(conversation)}`)],
   'Mutation.createConversation': () => [
     mutation(
       'createConversation',
@@ -319,10 +347,11 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     expect(Object.keys(cases).sort()).toEqual(fields.sort())
     expect(Object.keys(schema.getSubscriptionType()!.getFields()).sort()).toEqual(['conversationEvents', 'inbox'])
     // `node` and `nodes` have a case for each type but Job and UserProfile, whose ids an outsider asks with jobs and
-    // userProfile, and Viewer.
+    // userProfile, ApiKey, which belongs to no conversation, and Viewer.
     const node = schema.getType('Node')
     const kinds = isInterfaceType(node) ? schema.getPossibleTypes(node).filter(isObjectType) : []
     expect(kinds.map(({ name }) => name).sort()).toEqual([
+      'ApiKey',
       'Conversation',
       'Fact',
       'Job',

@@ -31,10 +31,11 @@ const environmentOf = (site: Site | EmbeddedSite) =>
  * Runs the script named by the SERVICES environment variable, which starts or restarts a Postgres and a Redis that the
  * test may kill. Repeats the script until Postgres replies, because the script considers a killed Postgres alive until
  * its process is reaped.
+ * @param pair the name of the pair of services
  */
-export async function startServices(): Promise<{ server: string; redisUrl: string }> {
+export async function startServices(pair = 'faults'): Promise<{ server: string; redisUrl: string }> {
   for (;;) {
-    const { stdout } = await promisify(execFile)(process.env.SERVICES!, ['up', 'faults'])
+    const { stdout } = await promisify(execFile)(process.env.SERVICES!, ['up', pair])
     const value = (name: string) => new RegExp(`${name}=(\\S+)`).exec(stdout)![1]!
     const server = value('TEST_DATABASE_URL')
     const client = new pg.Client(server)
@@ -50,8 +51,8 @@ export async function startServices(): Promise<{ server: string; redisUrl: strin
 }
 
 /** Sends a signal to a service that startServices started. */
-export const signal = (service: 'postgres' | 'redis', name: string) =>
-  promisify(execFile)(process.env.SERVICES!, ['signal', 'faults', service, name])
+export const signal = (service: 'postgres' | 'redis', name: string, pair = 'faults') =>
+  promisify(execFile)(process.env.SERVICES!, ['signal', pair, service, name])
 
 /** Creates an empty database on the server. */
 export async function createSite(server: string, redisUrl: string): Promise<Site> {
@@ -68,6 +69,10 @@ export type Server = {
   start(): Promise<void>
   /** Ends the process, by SIGKILL unless another signal is given. */
   kill(signal?: NodeJS.Signals): Promise<void>
+  /** Sends a signal that does not end the process. */
+  signal(name: NodeJS.Signals): void
+  /** Calls `report` with the exit code or signal whenever the process ends, except by `kill`. */
+  onExit(report: (reason: string) => void): void
 }
 
 async function freePort(): Promise<number> {
@@ -78,15 +83,24 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A server process, not yet started, that keeps its port over restarts. */
-export async function createServerProcess(site: Site | EmbeddedSite): Promise<Server> {
+/**
+ * A server process, not yet started, that keeps its port over restarts.
+ * @param env variables of each start, besides those that name its services
+ * @param preload a module that the process imports first
+ */
+export async function createServerProcess(
+  site: Site | EmbeddedSite,
+  { env = () => ({}), preload }: { env?: () => Record<string, string>; preload?: string } = {},
+): Promise<Server> {
   const port = await freePort()
   let child: ChildProcess | null = null
+  let report: (reason: string) => void = () => {}
   process.once('exit', () => child?.kill('SIGKILL'))
+  const imports = ['tsx', ...(preload ? [preload] : [])].flatMap((each) => ['--import', each])
   return {
     url: `127.0.0.1:${port}`,
     async start() {
-      const started = spawn(process.execPath, ['--import', 'tsx', 'src/bin.ts'], {
+      const started = spawn(process.execPath, [...imports, 'src/bin.ts'], {
         cwd: root,
         stdio: ['ignore', 'pipe', 'inherit'],
         // The tests count journal entries, and an automatic title adds one at any time.
@@ -96,18 +110,29 @@ export async function createServerProcess(site: Site | EmbeddedSite): Promise<Se
           PORT: String(port),
           LOG_LEVEL: 'info',
           ...environmentOf(site),
+          ...env(),
         },
       })
       child = started
+      let isReady = false
+      started.once('exit', (code, name) => {
+        if (isReady && child === started) report(`${code ?? name}`)
+      })
       for await (const line of createInterface(started.stdout)) {
-        if ('url' in (JSON.parse(line) as object)) break
+        isReady = 'url' in (JSON.parse(line) as object)
+        if (isReady) break
       }
+      if (!isReady) throw new Error('The server ended before it was ready.')
       started.stdout.resume()
+    },
+    signal: (name) => void child?.kill(name),
+    onExit(callback) {
+      report = callback
     },
     async kill(name = 'SIGKILL') {
       const killed = child
       child = null
-      if (!killed || killed.exitCode !== null) return
+      if (!killed || killed.exitCode !== null || killed.signalCode !== null) return
       killed.kill(name)
       await once(killed, 'exit')
     },

@@ -3,9 +3,13 @@
 
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createApiKey, revokeApiKey, rotateApiKey } from '../../src/domain/api-key/api-key.ts'
 import { createConversation, updateConversation } from '../../src/domain/conversation.ts'
 import type { Deps } from '../../src/domain/deps.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
+import { eraseTurn } from '../../src/domain/erasure/erase-turn.ts'
+import { eraseUser } from '../../src/domain/erasure/erase-user.ts'
+import { setLegalHold } from '../../src/domain/erasure/legal-hold.ts'
 import { extractFacts } from '../../src/domain/fact/extract.ts'
 import { reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
 import { recordFacts, retractFact } from '../../src/domain/fact/record.ts'
@@ -61,7 +65,31 @@ const opened = async ({ deps, ada, conversationId }: Given, text = 'Hello') => {
 const statement = (object: string) => ({ subject: 'ada', predicate: 'lives in', object })
 const about = { userId: 'ada' }
 
+const key = { name: 'robot', actor: 'robot', rights: ['read' as const] }
+const newKey = async ({ deps, ada }: Given) => (await createApiKey(deps, ada, key)).apiKey.id
+
 const ROWS: Record<string, Row> = {
+  createApiKey: {
+    prepare:
+      ({ ada }) =>
+      (deps) =>
+        createApiKey(deps, ada, key),
+    fails: 'CONFLICT',
+  },
+  rotateApiKey: {
+    async prepare(given) {
+      const id = await newKey(given)
+      return (deps) => rotateApiKey(deps, given.ada, { id, expectedVersion: 1 })
+    },
+    fails: 'CONFLICT',
+  },
+  revokeApiKey: {
+    async prepare(given) {
+      const id = await newKey(given)
+      return (deps) => revokeApiKey(deps, given.ada, { id })
+    },
+    same: ({ name, revokedAt }) => ({ name, revokedAt }),
+  },
   createConversation: {
     prepare:
       ({ ada }) =>
@@ -83,6 +111,27 @@ const ROWS: Record<string, Row> = {
       (deps) =>
         deleteConversation(deps, ada, conversationId),
     fails: 'NOT_FOUND',
+  },
+  eraseTurn: {
+    prepare:
+      ({ ada, turnIds }) =>
+      (deps) =>
+        eraseTurn(deps, ada, { turnId: turnIds[0]! }),
+    same: identical,
+  },
+  eraseUser: {
+    prepare:
+      ({ ada }) =>
+      (deps) =>
+        eraseUser(deps, ada, { userId: 'ada' }),
+    same: ({ receipt }) => receipt?.subject,
+  },
+  setLegalHold: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        setLegalHold(deps, ada, { conversationId, legalHold: true }),
+    same: () => null,
   },
   addParticipant: {
     prepare:
@@ -270,7 +319,8 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
   async function stored({ deps: { db, presence }, ada: { tenant }, conversationId }: Given) {
     const inTenant = { conversation: { tenant } }
     const order = { createdAt: 'asc' as const }
-    const [conversations, turns, participants, facts, profiles, summaries, chunks] = await Promise.all([
+    const [keys, conversations, turns, participants, facts, profiles, summaries, chunks] = await Promise.all([
+      db.of(SYSTEM).apiKey.findMany({ where: { tenant } }),
       db.of(SYSTEM).conversation.findMany({ where: { tenant }, orderBy: order }),
       db.of(SYSTEM).turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
       db.of(SYSTEM).participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
@@ -280,7 +330,8 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
       db.of(SYSTEM).chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
     ])
     return {
-      conversations: conversations.map(({ key, title, metadata }) => ({ key, title, metadata })),
+      conversations: conversations.map(({ key, title, metadata, legalHold }) => ({ key, title, metadata, legalHold })),
+      keys: keys.map(({ name, version, revokedAt }) => ({ name, version, isRevoked: revokedAt !== null })),
       turns: turns.map(({ status, text, parts, model, clientId, pinned, supersedes, supersededBy }) => ({
         ...{ status, text, model, clientId, pinned, parts: (parts as unknown[] | null)?.length },
         isEdit: supersedes !== null,

@@ -3,6 +3,7 @@
 
 import { serverAudits } from 'graphql-http'
 import { describe, expect, test } from 'vitest'
+import { failedAudits, NEED_INTROSPECTION, PRODUCTION } from '../trust/audits.ts'
 import { backends } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
 
@@ -21,5 +22,13 @@ describe.each(backends)('a server on $name', (backend) => {
   test.each(audits.map((audit) => [audit.id, audit.name, audit] as const))('%s: %s', async (_, name, audit) => {
     const result = await audit.fn()
     expect(result, 'reason' in result ? result.reason : undefined).toMatchObject({ name, status: 'ok' })
+  })
+})
+
+describe.each(backends)('a server on $name with the variables for production', (backend) => {
+  const server = useServer(backend, PRODUCTION)
+
+  test('fails only the audits that query the schema', async () => {
+    expect(await failedAudits(`${server.url}/graphql`)).toEqual(NEED_INTROSPECTION)
   })
 })

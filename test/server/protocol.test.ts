@@ -4,18 +4,23 @@ import { GraphQLError, type ExecutionResult } from 'graphql'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createPushIterator } from '../../src/domain/push-iterator.ts'
 import type { Outcome } from '../../src/server/operation.ts'
-import { closeReason, createProtocol, type Operation } from '../../src/server/protocol.ts'
+import { closeReason, createProtocol, type Acceptance, type Operation } from '../../src/server/protocol.ts'
 
 afterEach(() => void vi.useRealTimers())
 
 /** A protocol whose operations are started by `run`, by default with the result `{ data: null }`. */
-function open(run: (operation: Operation) => Promise<Outcome> | Outcome = () => ({ data: null })) {
+function open(
+  run: (operation: Operation) => Promise<Outcome> | Outcome = () => ({ data: null }),
+  renew: (token: string) => Promise<Acceptance> = async () => ({ payload: {} }),
+) {
   const sent: { id?: string; type: string; payload?: unknown }[] = []
   const closed: [number, string][] = []
   const protocol = createProtocol(
     { send: async (data) => void sent.push(JSON.parse(data)), close: (...reason) => void closed.push(reason) },
     {
-      connect: ({ name }) => (name === 'nobody' ? { code: 4403, reason: 'Name somebody.' } : null),
+      connect: async ({ name }): Promise<Acceptance> =>
+        name === 'nobody' ? { code: 4403, reason: 'Name somebody.' } : {},
+      renew: ({ token }) => (token ? renew(String(token)) : null),
       run: async (operation) => run(operation),
       mask: () => new GraphQLError('masked', { extensions: { code: 'INTERNAL_SERVER_ERROR' } }),
     },
@@ -77,11 +82,36 @@ describe('the protocol closes the socket for', () => {
     expect(closed).toEqual([[4403, 'Name somebody.']])
   })
 
-  test('a client that does not send connection_init within 5 s, with 4408', async () => {
+  test('a client that does not send connection_init within 3 s, with 4408', async () => {
     vi.useFakeTimers()
     const { closed } = open()
-    await vi.advanceTimersByTimeAsync(5_000)
+    await vi.advanceTimersByTimeAsync(3_000)
     expect(closed).toEqual([[4408, expect.stringContaining('connection_init')]])
+  })
+})
+
+describe('a ping', () => {
+  const renewed = (token: string): Promise<Acceptance> =>
+    Promise.resolve(token === 'bad' ? { code: 4403, reason: 'No.' } : { payload: { expiresAt: null } })
+
+  test('with a new token is answered when the token is accepted, without the token', async () => {
+    const { receive, sent, connected } = open(undefined, renewed)
+    await connected()
+    await receive({ type: 'ping', payload: { token: 'good' } })
+    expect(sent).toEqual([{ type: 'pong', payload: { expiresAt: null } }])
+  })
+
+  test('with a token that is refused closes the socket', async () => {
+    const { receive, sent, closed, connected } = open(undefined, renewed)
+    await connected()
+    await receive({ type: 'ping', payload: { token: 'bad' } })
+    expect([sent, closed]).toEqual([[], [[4403, 'No.']]])
+  })
+
+  test('renews nothing before the connection is accepted', async () => {
+    const { receive, sent } = open(undefined, renewed)
+    await receive({ type: 'ping', payload: { token: 'bad' } })
+    expect(sent).toEqual([{ type: 'pong', payload: { token: 'bad' } }])
   })
 })
 

@@ -8,17 +8,24 @@ import { checkIsolation, NotIsolated, SHARED_TABLES } from '../../src/store/isol
 import { backends, type Opened } from '../support/backend.ts'
 import { sql } from '../support/sql.ts'
 
-/** Files that run statements over all tenants: background work, which knows ids only, and the job queue. */
+/**
+ * Files that run statements over all tenants: background work, which knows ids only, the job queue, and the look-up of
+ * API keys, which tells the tenant.
+ */
 const SYSTEM_FILES = [
+  'domain/erasure/erase-user.ts',
   'domain/fact/embed.ts',
   'domain/fact/extract.ts',
   'domain/summary/step.ts',
   'domain/summary/title.ts',
   'store/boss.ts',
   'store/db.ts',
+  'store/sql/api-key/find-api-keys.ts',
+  'store/sql/audit/audit-lines.ts',
   'store/sql/background/count-user-turns.ts',
   'store/sql/background/read-due-extraction.ts',
   'store/sql/background/read-due-users.ts',
+  'store/sql/erasure/erasures.ts',
   'store/sql/fact/fact-vectors.ts',
   'store/sql/fact/mark-recalled.ts',
   'store/sql/indexing/embedders.ts',
@@ -27,6 +34,7 @@ const SYSTEM_FILES = [
   'store/sql/indexing/read-unembedded.ts',
   'store/sql/indexing/write-vectors.ts',
   'store/sql/job/read-jobs.ts',
+  'store/sql/job/read-queue-sizes.ts',
   'store/sql/job/read-retrying.ts',
   'store/sql/streaming-turn/read-silent-streams.ts',
   'store/sql/summary/read-compaction.ts',

@@ -43,6 +43,7 @@ export const participantRow = (actor: string, more: Partial<ParticipantRow> = {}
   kind: 'HUMAN',
   displayName: null,
   historyVisibility: 'ALL',
+  administrator: false,
   joinedAt: AT,
   leftAt: null,
   lastReadSeq: 0,

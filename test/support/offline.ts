@@ -8,6 +8,6 @@ export const OFFLINE = {
   summarizer: { kind: 'extractive' },
   extractor: { kind: 'rules' },
   promptsDir: undefined,
-  redactFacts: false,
+  redact: 'off',
   automatic: { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 0 },
 } satisfies Partial<DepsConfig>

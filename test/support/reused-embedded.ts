@@ -27,13 +27,16 @@ const SCHEMA = `
     UNION ALL SELECT p.proname || p.prosrc FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace
     UNION ALL SELECT t.tgname::text FROM pg_trigger t) objects`
 
+/** The role of a replica does not fire the trigger that protects the audit log. */
 const EMPTY = `
+  SET session_replication_role = replica;
   DROP SCHEMA IF EXISTS pgboss CASCADE;
   DO $$ BEGIN EXECUTE (
     SELECT 'TRUNCATE ' || string_agg(c.oid::regclass::text, ', ') || ' RESTART IDENTITY' FROM pg_class c
     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> '_prisma_migrations');
   END $$;
-  DELETE FROM pg_statistic`
+  DELETE FROM pg_statistic;
+  RESET session_replication_role`
 
 async function withClient<T>({ connection }: Embedded, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client(connection)

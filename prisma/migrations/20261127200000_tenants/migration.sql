@@ -97,16 +97,16 @@ CREATE INDEX journal_activity_open ON journal (tenant, updated_at DESC, conversa
 CREATE INDEX journal_activity_members ON journal (tenant, updated_at DESC, conversation_id DESC)
   WHERE visibility = 'MEMBERS';
 
--- The policies bind the owner of the tables too. current_setting is null or empty while no tenant is set, so no row
+-- Every table with a tenant has the same policies. They bind the owner of the tables too. current_setting is null or empty while no tenant is set, so no row
 -- matches.
 GRANT USAGE ON SCHEMA public TO colloquy_app, colloquy_system;
 DO $$
 DECLARE
   t text;
 BEGIN
-  FOREACH t IN ARRAY ARRAY['conversation', 'journal', 'entry', 'participant', 'turn', 'tool_call', 'tool_result', 'stream',
-                           'chunk', 'embedding_cursor', 'turn_vector', 'summary', 'conversation_progress', 'fact',
-                           'fact_source', 'fact_vector', 'user_profile', 'user_progress'] LOOP
+  FOR t IN SELECT c.relname FROM pg_class c
+           JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped
+           WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' LOOP
     EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I TO colloquy_app, colloquy_system', t);
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', t);
     EXECUTE format('CREATE POLICY tenant ON %I TO colloquy_app USING (tenant = current_setting(''colloquy.tenant'', true))',

@@ -2,6 +2,8 @@
 
 import { Unavailable } from '../../errors.ts'
 import type { BackgroundDeps } from './deps.ts'
+import { continueErasures } from '../erasure/erase-user.ts'
+import { pruneAuditLog } from '../audit/prune.ts'
 import { indexTurns } from '../indexing/index-turns.ts'
 import { startPeriodic } from '../job/periodic.ts'
 import { endExpiredPresence } from '../presence.ts'
@@ -21,6 +23,8 @@ const TASKS: Task[] = [
     run: abortSilentTurns,
   },
   { name: 'end expired presence', everyMs: (deps) => deps.presenceTtlMs / 12, run: endExpiredPresence },
+  { name: 'continue erasures of users', everyMs: () => 1_000, run: continueErasures },
+  { name: 'delete old lines of the audit log', everyMs: () => 60_000, run: pruneAuditLog },
   { name: 'index turns written before the index existed', everyMs: () => 10_000, run: indexTurns },
 ]
 

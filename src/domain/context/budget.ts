@@ -84,8 +84,8 @@ export const DEFAULT_SHARES: Shares = {
  */
 export const INSTRUCTION_SHARE = 0.5
 
-/** Minimum and usual maximum number of tokens of a message in addition to its text. */
-export const OVERHEAD = { min: 11, max: 40 }
+/** Minimum number of tokens of a message in addition to its text. */
+export const MESSAGE_OVERHEAD = 11
 /** Usual maximum number of tokens that a summary's message adds to its text: the introduction, fences and escapes. */
 export const SUMMARY_OVERHEAD = 64
 

@@ -3,8 +3,10 @@
 import { z } from 'zod'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import type { RecallDeps } from '../recall/deps.ts'
+import { authorize, requirePermits } from '../authorize.ts'
 import { between, count, id, name, parse, share, text } from '../input.ts'
 import { MAX_QUERY, recall } from '../recall/recall.ts'
+import { beyondConversations } from '../rights.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { assemble, type AddressedTurn } from './assemble.ts'
 import { DEFAULT_SHARES } from './budget.ts'
@@ -68,12 +70,22 @@ export type BuildContextInput = z.input<typeof buildContextInput>
  * same conversation and input give the same context.
  *
  * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts.
- * @throws InvalidInput @throws NotFound
+ * @throws InvalidInput @throws NotFound @throws NotAllowed by rights.ts
  * @throws BudgetTooSmall if the system prompt and the newest turn exceed the budget
  */
 export async function buildContext(deps: RecallDeps, principal: Viewer, input: BuildContextInput): Promise<Context> {
+  authorize(principal, 'buildContext', input)
   const given = parse(buildContextInput, input)
   const viewer = actAs(principal, given.as)
+  const scope = given.semanticRecall?.scope
+  if (principal.principal?.conversations && given.includeProfile) throw beyondConversations()
+  await requirePermits(
+    deps.db.of(viewer.tenant),
+    viewer,
+    'buildContext',
+    null,
+    scope === 'TENANT' ? ['tenantScope'] : [],
+  )
   const strategy = given.strategy ?? 'HYBRID'
   const inSteps = strategy !== 'SIMPLE'
   const recentTurns = given.recentTurns ?? MAX_RECENT_TURNS

@@ -11,7 +11,7 @@ import { isDamaged, partsOf } from '../turn/content.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import type { ContextMaterial } from './assemble.ts'
-import { DEFAULT_SHARES, OVERHEAD, summariesThatFit } from './budget.ts'
+import { DEFAULT_SHARES, MESSAGE_OVERHEAD, summariesThatFit } from './budget.ts'
 import { distinctNames } from './names.ts'
 import { readProfilesAndFacts } from './profiles-and-facts.ts'
 import { hasContent, matchCalls } from './perspective.ts'
@@ -70,7 +70,7 @@ async function readAfter(
   { tokenBudget, windowTurns, actors }: MaterialRequest,
 ): Promise<TurnsRead> {
   const average = conversation.publicTurnCount > 0 ? conversation.publicTokenCount / conversation.publicTurnCount : 0
-  const estimate = Math.min(windowTurns + 1, Math.ceil(tokenBudget / (average + OVERHEAD.min)) + 1)
+  const estimate = Math.min(windowTurns + 1, Math.ceil(tokenBudget / (average + MESSAGE_OVERHEAD)) + 1)
   let limit = Math.max(MIN_TURNS, Math.min(MAX_TURNS, estimate))
   const maxTokens = Math.max(MIN_TOKENS, tokenBudget)
   const read: Turn[] = []
@@ -84,7 +84,7 @@ async function readAfter(
       tokens: maxTokens,
     })
     read.push(...page)
-    tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + OVERHEAD.min, 0)
+    tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + MESSAGE_OVERHEAD, 0)
     const pageTokens = page.reduce((sum, { tokenCount }) => sum + tokenCount, 0)
     const complete = page.length < limit && pageTokens <= maxTokens
     const recent = ofActors(read.filter(hasContent).toReversed(), actors)
@@ -166,7 +166,7 @@ function ofActors(turns: Turn[], actors: readonly string[] | null): Turn[] {
 const mayFit = (
   { publicTokenCount, publicTurnCount }: ConversationRow,
   { tokenBudget, windowTurns }: Pick<MaterialRequest, 'tokenBudget' | 'windowTurns'>,
-) => publicTurnCount < windowTurns && publicTokenCount + publicTurnCount * OVERHEAD.min <= tokenBudget
+) => publicTurnCount < windowTurns && publicTokenCount + publicTurnCount * MESSAGE_OVERHEAD <= tokenBudget
 
 /** Whether the newest turn answers a call of a turn before those read, and fewer than CALL_REACH turns were read. */
 function lacksCall(recent: readonly Turn[], read: readonly Turn[]): boolean {

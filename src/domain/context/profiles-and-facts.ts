@@ -4,6 +4,7 @@
 
 import { readContextFacts } from '../../store/sql/context/read-context-facts.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
+import { isWithinReach, trusted } from '../authorize.ts'
 import type { RecallDeps } from '../recall/deps.ts'
 import { sentenceOf } from '../fact/write.ts'
 import { getProfiles } from '../profile/profile.ts'
@@ -48,7 +49,7 @@ export async function readProfilesAndFacts(
     withProfiles
       ? getProfiles(
           deps,
-          viewer,
+          trusted(viewer),
           otherPeople.map(({ actor }) => actor),
         )
       : null,
@@ -62,7 +63,7 @@ export async function readProfilesAndFacts(
         )
       : [],
   ])
-  const facts = rows.slice(0, MAX_FACTS)
+  const facts = rows.slice(0, MAX_FACTS).filter((fact) => isWithinReach(viewer, fact.conversationId))
   const quoted = otherPeople
     .flatMap(({ actor, displayName }) => {
       const profile = profiles?.get(actor)

@@ -17,7 +17,7 @@ import { lockFactsOfConversation, reactivateFacts } from '../../store/sql/erasur
 import { updateSourceColumns, readSupersededBy, removeSources } from '../../store/sql/fact/fact-sources.ts'
 import { copyFactVectors, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import type { Tx } from '../../store/db.ts'
-import type { MoveFacts } from '../conversation.ts'
+import type { MoveFacts } from '../conversation-visibility.ts'
 import { newId } from '../id.ts'
 
 /** Moves the facts of the conversation, whose journal the transaction has locked. */

@@ -5,35 +5,29 @@ import { NotFound } from '../../errors.ts'
 import { readConversationsSupersededBy } from '../../store/sql/erasure/erase-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { lockConversations, appendFactsChanged } from '../fact/write.ts'
-import { requireChange, requireConversation } from '../authorize.ts'
+import { authorize, requireChange, requireConversation, requirePermits } from '../authorize.ts'
 import { kindOf } from '../id.ts'
 import type { Platform } from '../platform.ts'
 import { announceDeleted } from '../publisher.ts'
 import type { Viewer } from '../view.ts'
-import { deleteWithDerivatives, releaseDerivatives } from './derivatives.ts'
-
-/** The number of deleted rows of each type. */
-export type ErasureReceipt = {
-  conversations: number
-  /** Number of deleted turn versions. */
-  turns: number
-  facts: number
-  summaries: number
-  profiles: number
-  completedAt: Date
-}
+import { requireNoHold } from './legal-hold.ts'
+import { writeReceipt, type ErasureReceipt } from './receipt.ts'
+import { deleteWithDerivatives, releaseDerivatives } from './run-derivatives.ts'
 
 /**
  * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations become
  * active again if facts of this conversation superseded them. Each affected conversation gets a FactsChanged event,
  * unless it became affected after the affected conversations were read. Subscriptions to the deleted conversation end.
- * @throws NotFound @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
+ * @throws NotFound
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, by rights.ts, or if the
+ * conversation or a participant is under legal hold
  */
 export async function deleteConversation(
   deps: Platform,
   viewer: Viewer,
   conversationId: string,
 ): Promise<ErasureReceipt> {
+  authorize(viewer, 'deleteConversation', { conversationId })
   const { tenant } = viewer
   if (kindOf(conversationId) !== 'conversation') throw new NotFound('conversation', conversationId)
   await requireConversation(deps, viewer, conversationId)
@@ -43,7 +37,10 @@ export async function deleteConversation(
     const head = heads.get(conversationId)
     if (!head) throw new NotFound('conversation', conversationId)
     await requireChange(tx, viewer, conversationId, head)
+    await requirePermits(tx, viewer, 'deleteConversation', conversationId)
     const participants = await tx.participant.findMany({ where: { conversationId }, select: { actor: true } })
+    const actors = participants.map(({ actor }) => actor)
+    await requireNoHold(tx, tenant, conversationId, actors)
     const { rows, changed, users } = await deleteWithDerivatives(tx, { tenant, conversationId })
     // A conversation that became affected after `affectedIds` was read is not locked, so it gets no entry.
     const lockedChanges = changed.filter((fact) => fact.conversationId !== null && heads.has(fact.conversationId))
@@ -51,21 +48,13 @@ export async function deleteConversation(
     afterCommit(() => {
       releaseDerivatives(deps, conversationId)
       deps.notifyWorkers([], users)
-      announceDeleted(
-        deps,
-        tenant,
-        conversationId,
-        participants.map(({ actor }) => actor),
-      )
+      announceDeleted(deps, tenant, conversationId, actors)
     })
-    const count = (table: string) => rows.get(table) ?? 0
-    return {
-      conversations: 1,
-      turns: count('turn'),
-      facts: count('fact'),
-      summaries: count('summary'),
-      profiles: count('user_profile'),
-      completedAt: new Date(),
-    }
+    return writeReceipt(deps, tx, viewer, {
+      verb: 'deleteConversation',
+      kind: 'CONVERSATION',
+      subject: conversationId,
+      rows,
+    })
   })
 }

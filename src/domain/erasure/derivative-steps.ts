@@ -70,7 +70,7 @@ export const revokeCoverage: UpdateDerivatives = async (tx, { conversationId, is
  * too, extraction writes them again.
  */
 export const supersedeFactsOfTurn: UpdateDerivatives = async (tx, { older }) => {
-  const source = { turnId: older.id }
+  const source = { turnIds: [older.id] }
   const facts = await lockFactsOfTurn(tx, older.id)
   await removeSources(tx, facts, source)
   const ended = await readFactsFrom(tx, facts, source)

@@ -1,10 +1,8 @@
 // Register of every table with data derived from a turn, and how that data is corrected or deleted when a
-// turn is edited, erased, or deleted with its conversation. supersedeTurn and deleteConversation run the steps in the
+// turn is edited, erased, or deleted with its conversation. run-derivatives.ts runs the steps in the
 // order of DERIVATIVES, which is the lock order: journals, facts, profiles. A test fails for a table that is neither in
 // DERIVATIVES nor in NOT_DERIVED.
 
-import type { Subject } from '../../store/job-queue.ts'
-import type { Tx } from '../../store/db.ts'
 import type { VectorSearch } from '../../store/vector-search.ts'
 import type { UpdateDerivatives } from '../turn/supersede.ts'
 import {
@@ -16,10 +14,21 @@ import {
   removeConversationSources,
   supersedeFactsOfTurn,
   revokeCoverage,
-  type ChangedFact,
-  type DeletedConversation,
   type PrepareDelete,
 } from './derivative-steps.ts'
+import {
+  clearTitle,
+  endStreams,
+  eraseFacts,
+  eraseProfiles,
+  eraseSummaries,
+  eraseToolCalls,
+  eraseToolResults,
+  eraseTurnContent,
+  eraseVectors,
+  uncount,
+  type PrepareErase,
+} from './erase-steps.ts'
 
 export type Derivative = {
   table: string
@@ -27,7 +36,7 @@ export type Derivative = {
   data: string
   onEdit: { how: string; update?: UpdateDerivatives }
   /** How the data is corrected or deleted when the content of all versions of a turn is erased. */
-  onErase: string
+  onErase: { how: string; erase?: PrepareErase }
   onDelete: OnDelete
 }
 
@@ -51,7 +60,10 @@ export const DERIVATIVES: readonly Derivative[] = [
     table: 'journal',
     data: 'Totals over the turns: turn_count, token_count and the summarized_ columns.',
     onEdit: { how: 'The newer version is counted instead of the older one.', update: recount },
-    onErase: 'turn_count and token_count are reduced by the turn; count_summarized() recomputes the other totals.',
+    onErase: {
+      how: 'turn_count and token_count are reduced by the turn; count_summarized() recomputes the other totals.',
+      erase: uncount,
+    },
     onDelete: CASCADE,
   },
   {
@@ -61,7 +73,10 @@ export const DERIVATIVES: readonly Derivative[] = [
       how: 'An automatic title that may quote the older version is made again by the background work.',
       update: renewTitle,
     },
-    onErase: 'An automatic title that may quote the turn is set to null, and made again from the remaining turns.',
+    onErase: {
+      how: 'An automatic title that may quote the turn is set to null, and made again from the remaining turns.',
+      erase: clearTitle,
+    },
     onDelete: {
       how: 'deleteWithDerivatives deletes the row itself.',
       by: 'STATEMENT',
@@ -74,14 +89,14 @@ export const DERIVATIVES: readonly Derivative[] = [
     onEdit: {
       how: 'Kept: the journal is append-only, and readers get the current state of the objects that an entry names.',
     },
-    onErase: 'Kept: the entry then names a turn without content.',
+    onErase: { how: 'Kept: the entry then names a turn without content. An entry ERASED is added for each version.' },
     onDelete: CASCADE,
   },
   {
     table: 'participant',
     data: 'Participants added by an append, last_read_seq, and whether any audience ever included the participant.',
     onEdit: { how: 'Kept: an edit changes neither author nor audience.' },
-    onErase: 'Kept: nothing in it depends on the content.',
+    onErase: { how: 'Kept: nothing in it depends on the content.' },
     onDelete: CASCADE,
   },
   {
@@ -90,54 +105,64 @@ export const DERIVATIVES: readonly Derivative[] = [
     onEdit: {
       how: 'Kept for viewers whose history window closes before the edit; other viewers see the newer version.',
     },
-    onErase:
-      'In every version, text, parts, sources, metadata, abort_reason, client_hash, end_hash and token_count are emptied, terms '
-      + 'and cues are set to null, and status to ERASED. Only COMMITTED turns are indexed, so terms and cues stay '
-      + 'null. Replies keep reply_to_id, which is a mere id; the API shows no turn for it.',
+    onErase: {
+      how:
+        'In every version, text, parts, sources, metadata, abort_reason, trace_id, client_hash, end_hash and token_count are '
+        + 'emptied, terms and cues are set to null, and status to ERASED. Only COMMITTED turns are indexed, so terms and cues '
+        + 'stay null. Replies keep reply_to_id, which is a mere id; the API shows no turn for it. client_id is kept, so that '
+        + 'a retry of the append does not write the content again.',
+      erase: eraseTurnContent,
+    },
     onDelete: { ...CASCADE, prepare: countTurns },
   },
   {
     table: 'tool_call',
     data: 'Ids and tools of the tool calls among the parts.',
     onEdit: { how: 'Kept, so that turns with results of these calls still refer to existing calls.' },
-    onErase: 'Rows of every version are deleted by turn_id.',
+    onErase: { how: 'Rows of every version are deleted by turn_id.', erase: eraseToolCalls },
     onDelete: CASCADE,
   },
   {
     table: 'tool_result',
     data: 'Ids of the tool calls that the results among the parts answer.',
     onEdit: { how: 'Kept: only results in the newest versions of turns are counted as answers.' },
-    onErase: 'Rows of every version are deleted by turn_id.',
+    onErase: { how: 'Rows of every version are deleted by turn_id.', erase: eraseToolResults },
     onDelete: CASCADE,
   },
   {
     table: 'stream',
     data: "The lease of an open turn's writer.",
     onEdit: { how: 'Nothing to do: an open turn cannot be superseded.' },
-    onErase: 'An open turn is aborted first, which deletes the row.',
+    onErase: {
+      how: 'The row of an open turn is deleted, so that its writer can neither append nor commit.',
+      erase: endStreams,
+    },
     onDelete: CASCADE,
   },
   {
     table: 'chunk',
     data: 'The text of an open turn.',
     onEdit: { how: 'Nothing to do: an open turn cannot be superseded.' },
-    onErase: 'An open turn is aborted first, which deletes the rows.',
+    onErase: { how: 'Deleted with the stream, by ON DELETE CASCADE.' },
     onDelete: CASCADE,
   },
   {
     table: 'embedding_cursor',
     data: 'The seq up to which an embedder has read the journal.',
     onEdit: { how: 'Kept: the SUPERSEDED entry comes after it, so the newer version is embedded next.' },
-    onErase: 'Kept: it is a seq.',
+    onErase: { how: 'Kept: it is a seq.' },
     onDelete: CASCADE,
   },
   {
     table: 'turn_vector',
     data: 'The vector of the text, by each embedder.',
     onEdit: { how: 'Kept, like the turn, for viewers whose history window closes before the edit.' },
-    onErase:
-      'Vectors of every version are deleted by position, and the conversation is released as on delete. Only COMMITTED '
-      + 'turns are embedded, so none is written again.',
+    onErase: {
+      how:
+        'Vectors of every version are deleted by position, and the conversation is released as on delete. Only COMMITTED '
+        + 'turns are embedded, so none is written again.',
+      erase: eraseVectors,
+    },
     onDelete: {
       how: 'Deleted with the conversation; the embedded database also keeps vectors in memory.',
       by: 'CASCADE',
@@ -153,15 +178,17 @@ export const DERIVATIVES: readonly Derivative[] = [
         + 'if they end before the turn.',
       update: revokeCoverage,
     },
-    onErase:
-      'As on edit; then all summaries that cover the turn, even stale ones, are deleted, since they may quote it.',
+    onErase: {
+      how: 'As on edit; then all summaries that cover the turn, even stale ones, are deleted, since they may quote it.',
+      erase: eraseSummaries,
+    },
     onDelete: { ...CASCADE, prepare: countSummaries },
   },
   {
     table: 'conversation_progress',
     data: 'The seqs up to which the journal was read for facts, and up to which turns were counted.',
     onEdit: { how: 'Kept: the SUPERSEDED entry comes after them, so facts are extracted from the newer version.' },
-    onErase: 'Kept: they are seqs.',
+    onErase: { how: 'Kept: they are seqs.' },
     onDelete: CASCADE,
   },
   {
@@ -173,9 +200,12 @@ export const DERIVATIVES: readonly Derivative[] = [
         + 'other turns become active again.',
       update: supersedeFactsOfTurn,
     },
-    onErase:
-      'Facts whose only sources are versions of the turn are deleted, even superseded ones, and the facts that they '
-      + 'superseded become active again, as on delete.',
+    onErase: {
+      how:
+        'Facts whose only sources are versions of the turn are deleted, even superseded ones, and the facts that they '
+        + 'superseded become active again, as on delete.',
+      erase: eraseFacts,
+    },
     onDelete: {
       how:
         'Facts without a source in another conversation are deleted with the conversation; facts of other '
@@ -188,21 +218,26 @@ export const DERIVATIVES: readonly Derivative[] = [
     table: 'fact_source',
     data: 'The turns and conversations that assert a fact, with the audience, author, time and number of assertions.',
     onEdit: { how: 'The older version is removed from the sources of facts that have others.' },
-    onErase: 'Every version is removed from the sources of facts that have others; the other facts are deleted.',
+    onErase: {
+      how: 'Every version is removed from the sources of facts that have others; the other facts are deleted.',
+    },
     onDelete: CASCADE,
   },
   {
     table: 'fact_vector',
     data: 'Vectors of the facts.',
     onEdit: { how: 'Kept with the fact: recall searches active facts only.' },
-    onErase: 'Deleted with the facts, by ON DELETE CASCADE.',
+    onErase: { how: 'Deleted with the facts, by ON DELETE CASCADE.' },
     onDelete: { how: 'Deleted with the facts.', by: 'CASCADE' },
   },
   {
     table: 'user_profile',
     data: 'A text written from facts without an audience, and the ids of these facts.',
     onEdit: { how: 'Kept until the next refresh, which writes it again without the superseded facts.' },
-    onErase: 'Profiles made from a deleted fact are deleted; the next refresh writes them again.',
+    onErase: {
+      how: 'Profiles made from a deleted fact are deleted; the next refresh writes them again.',
+      erase: eraseProfiles,
+    },
     onDelete: {
       how: 'Profiles made from any fact of the conversation are deleted; the next refresh writes them again.',
       by: 'STATEMENT',
@@ -215,7 +250,7 @@ export const DERIVATIVES: readonly Derivative[] = [
       "The number of a user's turns in all conversations, the number of changes of the facts about the user, and the "
       + 'numbers of these that background work has handled.',
     onEdit: { how: 'Kept: a newer version is not counted as a turn. A change of its facts is counted.' },
-    onErase: 'Kept: the numbers name no turn.',
+    onErase: { how: 'Kept: the numbers name no turn.' },
     onDelete: {
       how: 'Kept: the numbers determine when background work runs next, and name no conversation.',
       by: 'KEPT',
@@ -225,6 +260,11 @@ export const DERIVATIVES: readonly Derivative[] = [
 
 /** The other tables, with their contents. A table outside the Postgres schema `public` has its schema in the name. */
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
+  erasure: 'Requests to erase, and receipts: ids, numbers and hashes.',
+  held_user: 'Ids of users whose data must be kept.',
+  api_key: 'Whom each API key authenticates, what it permits, and hashes of its secrets.',
+  audit_head: 'Numbers and hashes of lines of the audit log.',
+  audit_line: 'Who did what when: names of actors, ids, numbers and hashes, and no text of turns.',
   embedder: 'Names and dimensions of models.',
   _prisma_migrations: 'The migrations that were applied.',
   'pgboss.job': 'The tenant, and the id of the conversation or user of a job; its last error, which quotes no turn.',
@@ -233,40 +273,4 @@ export const NOT_DERIVED: Readonly<Record<string, string>> = {
   'pgboss.schedule': 'Not used.',
   'pgboss.subscription': 'Not used.',
   'pgboss.version': "The version of pg-boss's schema.",
-}
-
-/** Updates every derivative of an edited turn. Returns the ids of the facts that became superseded. */
-export const updateDerivatives: UpdateDerivatives = async (tx, edit) => {
-  const factIds: string[] = []
-  for (const { onEdit } of DERIVATIVES) factIds.push(...((await onEdit.update?.(tx, edit)) ?? []))
-  return factIds
-}
-
-/**
- * Deletes the conversation's row and every derivative of its turns. Returns the number of rows by table, for tables
- * whose rows are counted, the facts of other conversations that became active again, and the users about whom facts
- * changed.
- */
-export async function deleteWithDerivatives(
-  tx: Tx,
-  deleted: DeletedConversation,
-): Promise<{ rows: ReadonlyMap<string, number>; changed: ChangedFact[]; users: Subject[] }> {
-  const rows = new Map<string, number>()
-  const finishes: ((tx: Tx) => Promise<ChangedFact[]>)[] = []
-  const users: Subject[] = []
-  for (const { table, onDelete } of DERIVATIVES) {
-    const prepared = await onDelete.prepare?.(tx, deleted)
-    if (prepared) rows.set(table, prepared.rows)
-    if (prepared?.finish) finishes.push(prepared.finish)
-    users.push(...(prepared?.users ?? []))
-  }
-  await tx.conversation.delete({ where: { id: deleted.conversationId } })
-  const changed: ChangedFact[] = []
-  for (const finish of finishes) changed.push(...(await finish(tx)))
-  return { rows, changed, users }
-}
-
-/** Releases the data of a deleted conversation that this process has in memory. Call it after the commit. */
-export function releaseDerivatives(deps: { vectors: VectorSearch }, conversationId: string): void {
-  for (const { onDelete } of DERIVATIVES) onDelete.release?.(deps, conversationId)
 }

@@ -39,6 +39,7 @@ export function sizeOfEvent(event: ConversationEvent | VisibleEvent): number {
     case 'TurnCommitted':
     case 'TurnAborted':
     case 'TurnUpdated':
+    case 'TurnErased':
       return turnSize(event.turn)
     case 'TurnSuperseded':
       return turnSize(event.turn) + turnSize(event.by)

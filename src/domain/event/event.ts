@@ -19,7 +19,7 @@ import { isOpenAt, sees, seesAllOf, seesConversation, type VisibilityFields, typ
 type Common = { conversationId: string; at: Date }
 
 export type TurnEvent = Common & {
-  type: 'TurnAppended' | 'TurnOpened' | 'TurnCommitted' | 'TurnAborted'
+  type: 'TurnAppended' | 'TurnOpened' | 'TurnCommitted' | 'TurnAborted' | 'TurnErased'
   seq: number
   turn: TurnRow
 }
@@ -80,6 +80,7 @@ export const EVENT_TYPES = [
   'TurnAborted',
   'TurnSuperseded',
   'TurnUpdated',
+  'TurnErased',
   'ParticipantJoined',
   'ParticipantLeft',
   'ParticipantUpdated',
@@ -139,6 +140,9 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
       return isOpenAt(view.windows, event.seq) && sees(view, event.turn)
     case 'TurnSuperseded':
       return sees(view, event.by)
+    case 'TurnErased':
+      // Former participants who saw the turn must remove it too, so its window may be closed at the event.
+      return sees(view, event.turn)
     case 'TurnUpdated':
       // A viewer that sees any version of a turn sees the first one.
       return isOpenAt(view.windows, event.seq) && sees(view, { ...event.turn, seq: event.turn.position })
@@ -195,6 +199,7 @@ const TURN_EVENTS = {
   OPENED: 'TurnOpened',
   COMMITTED: 'TurnCommitted',
   ABORTED: 'TurnAborted',
+  ERASED: 'TurnErased',
 } as const
 
 const PARTICIPANT_EVENTS = {
@@ -211,6 +216,7 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
     case 'OPENED':
     case 'COMMITTED':
     case 'ABORTED':
+    case 'ERASED':
       return row.turn && { ...common, type: TURN_EVENTS[row.kind], turn: row.turn }
     case 'SUPERSEDED':
       return row.turn && { ...common, type: 'TurnSuperseded', turn: row.replaced ?? row.turn, by: row.turn }

@@ -114,6 +114,7 @@ function addEntry(state: FeedState, event: JournalEvent, at: Date): FeedStep {
   if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') {
     return { state: { ...advanced, open: withTurn(state.open, { turn: event.turn, text: '' }) }, events: [event] }
   }
+  if (event.type === 'TurnErased') return { state: withoutTurn(advanced, event.turn.id), events: [event] }
   if (event.type !== 'TurnCommitted' && event.type !== 'TurnAborted') return { state: advanced, events: [event] }
   return closeTurn(advanced, event, at)
 }
@@ -123,9 +124,14 @@ function closeTurn(state: FeedState, event: TurnEvent, at: Date): FeedStep {
   const current = state.open.get(event.turn.id)
   if (!current) return { state, events: [event] }
   const { events } = extendText(state, current, event.turn.text, at)
+  return { state: withoutTurn(state, event.turn.id), events: [...events, event] }
+}
+
+function withoutTurn(state: FeedState, turnId: string): FeedState {
+  if (!state.open.has(turnId)) return state
   const open = new Map(state.open)
-  open.delete(event.turn.id)
-  return { state: { ...state, open }, events: [...events, event] }
+  open.delete(turnId)
+  return { ...state, open }
 }
 
 /** Emits the part of a turn's text that was not emitted before; `text` is the text from the start of the turn. */

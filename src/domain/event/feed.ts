@@ -3,6 +3,7 @@
 // the last announced entries, and when the bus is restored. Readers that are behind read the journal (follow.ts) until
 // they reach the feed's head.
 
+import { counters, observe } from '../../counters.ts'
 import { NotFound } from '../../errors.ts'
 import { SMALL_PAGE, readJournalHead } from '../../store/sql/event/read-journal.ts'
 import { readOpenTurns } from '../../store/sql/streaming-turn/read-open-turns.ts'
@@ -99,7 +100,10 @@ async function readEntries(run: FeedRun): Promise<void> {
     const { events, last, complete } = await readEvents(deps, tenant, conversationId, run.state.head, limit)
     if (events.some((event) => changesViews(run.state, event))) await loadParticipants(run)
     const at = new Date()
-    for (const event of events) apply(run, { type: 'entry', event, at })
+    for (const event of events) {
+      apply(run, { type: 'entry', event, at })
+      observe(counters.lag, Math.max(0, Date.now() - event.at.getTime()) / 1000)
+    }
     apply(run, { type: 'pageEnd', seq: last })
     if (complete) return
   }

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { readParticipations } from '../../store/sql/participant/read-participations.ts'
 import type { UnreadConversation } from '../../store/sql/participant/read-unread-conversations.ts'
 import type { Platform } from '../platform.ts'
+import { authorize } from '../authorize.ts'
 import { name, parse } from '../input.ts'
 import { createPushIterator } from '../push-iterator.ts'
 import { actAs, isOpenAt, sees, type Viewer } from '../view.ts'
@@ -52,6 +53,7 @@ function reasonFor(event: JournalEvent, participant: Participation): InboxReason
       return isOpenAt(participant.windows, event.seq) && sees(participant, event.turn) ? 'APPENDED' : null
     case 'TurnSuperseded':
       return sees(participant, event.by) ? 'UPDATED' : null
+    case 'TurnErased':
     case 'TurnUpdated':
       return isVisible(participant, event) ? 'UPDATED' : null
     default:
@@ -207,6 +209,7 @@ export async function readInbox(
   principal: Viewer,
   input: { as?: string | null },
 ): Promise<AsyncIterableIterator<InboxEvent>> {
+  authorize(principal, 'readInbox', input)
   const { as } = parse(z.object({ as: name.nullish() }), input)
   const viewer = actAs(principal, as)
   const buffer = createPushIterator<InboxEvent>(BUFFER, { whenFull: 'drop-oldest' })

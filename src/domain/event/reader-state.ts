@@ -87,6 +87,7 @@ export function changeView(state: ReaderState, view: View, open: Iterable<OpenTu
  */
 export function replay(state: ReaderState, event: JournalEvent): TurnDelta | null {
   if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') state.received.set(event.turn.id, 0)
+  if (event.type === 'TurnErased') state.received.delete(event.turn.id)
   if (event.type !== 'TurnCommitted' && event.type !== 'TurnAborted') return null
   const { turn } = event
   const start = state.received.get(turn.id)

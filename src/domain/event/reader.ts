@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
 import { JOURNAL_PAGE_BYTES, readLastSeq } from '../../store/sql/event/read-journal.ts'
 import type { EventDeps } from './deps.ts'
+import { authorize } from '../authorize.ts'
 import { count, id, name, parse } from '../input.ts'
 import { createPushIterator } from '../push-iterator.ts'
 import { actAs, type Viewer } from '../view.ts'
@@ -33,6 +34,7 @@ export async function readInto(
   input: Subscription,
   makeSink: (viewer: Viewer) => Sink,
 ): Promise<() => void> {
+  authorize(principal, 'readInto', input)
   const { conversationId, afterSeq, types, as } = parse(subscription, input)
   const viewer = actAs(principal, as)
   const leave = deps.feeds.enter(principal)
@@ -83,6 +85,7 @@ export async function readEventsOf(
   principal: Viewer,
   input: Subscription,
 ): Promise<AsyncIterableIterator<VisibleEvent>> {
+  authorize(principal, 'readEventsOf', input)
   const buffer = createPushIterator<VisibleEvent>(BUFFER, { maxBytes: BUFFER_BYTES, sizeOf: sizeOfEvent })
   const stop = await readInto(deps, principal, input, () => ({
     push: (event, view) => buffer.push(projectEvent(view, event)),

@@ -5,6 +5,7 @@ import { countFacts, readFactsToAudit, readUsersWithFacts } from '../../store/sq
 import { readObjectVectors } from '../../store/sql/fact/fact-vectors.ts'
 import { readQueue } from '../../store/sql/job/read-jobs.ts'
 import { runStepsYielding } from '../../yield.ts'
+import { authorize } from '../authorize.ts'
 import type { FactDeps } from './deps.ts'
 import { QUEUES } from '../job/worker.ts'
 import type { Viewer } from '../view.ts'
@@ -71,6 +72,7 @@ export async function auditMemory(
   { db, embedding }: Pick<FactDeps, 'db' | 'embedding'>,
   viewer: Viewer,
 ): Promise<MemoryAudit> {
+  authorize(viewer, 'auditMemory')
   const counts = await countFacts(db, viewer)
   const { waiting, ageSeconds } = await readQueue(db, viewer, Object.values(QUEUES))
   const sum: Comparison = { facts: 0, nearDuplicates: 0, contradictions: 0 }

@@ -12,7 +12,7 @@ export type Statement = { subject: string; predicate: string; object: string }
 export const MAX_LENGTHS: Readonly<Record<keyof Statement, number>> = { subject: 200, predicate: 200, object: 2_000 }
 
 /** Maximum length before normalising, in code points, so that a megabyte of spaces is rejected cheaply. */
-const READ_UNITS = 16 * 1024
+const MAX_READ = 16 * 1024
 
 /** Number of hex digits of the SHA-256 that are kept. */
 const HASH_DIGITS = 32
@@ -36,7 +36,7 @@ export function normaliseText(text: string): string {
 const statementText = (part: keyof Statement) =>
   z
     .string()
-    .max(READ_UNITS, `must be at most ${MAX_LENGTHS[part]} characters`)
+    .max(MAX_READ, `must be at most ${MAX_LENGTHS[part]} characters`)
     .transform((given, context) => {
       const fail = (message: string) => {
         context.addIssue({ code: 'custom', message })

@@ -1,7 +1,6 @@
-// Extracts facts from turns, each turn exactly once: the watermark advances in the transaction that writes the facts,
-// so concurrent or repeated runs neither lose facts nor write them twice. Turns with different viewers are never in one
-// request, so no reply of a model can show a private turn to other viewers. Facts that agents and tools merely repeat
-// are dropped.
+// Extracts facts from turns, each turn exactly once: the watermark advances in the transaction that writes the facts.
+// Turns with different viewers are never in one request, so no reply of a model can show a private turn to other
+// viewers. Facts that agents and tools merely repeat are dropped.
 
 import { SYSTEM } from '../../store/scope.ts'
 import { z } from 'zod'
@@ -22,7 +21,7 @@ import { readParticipants } from '../../store/sql/participant/read-participants.
 import { withTransaction } from '../../store/tx.ts'
 import type { FactDeps } from './deps.ts'
 import { askProvider } from '../ask-provider.ts'
-import { requireConversation } from '../authorize.ts'
+import { authorize, requireConversation, requirePermits, requireWriter, trusted } from '../authorize.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
 import type { Viewer, VisibilityFields } from '../view.ts'
@@ -33,14 +32,8 @@ import { isSame, toComparedFact, withSubjectOf } from './same.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { subjectFor, userOf, type Person } from './user.ts'
 import { membersOf, visibilityOf } from './visibility-set.ts'
-import {
-  lockConversations,
-  appendFactsChanged,
-  prepareFacts,
-  writeFacts,
-  type FactCandidate,
-  type WrittenFacts,
-} from './write.ts'
+import { lockConversations, appendFactsChanged, prepareFacts, writeFacts } from './write.ts'
+import type { FactCandidate, WrittenFacts } from './write.ts'
 
 /** Maximum number of turns that `extractFacts` reads at a time. Newer versions of turns are read, but not counted. */
 const BATCH_TURNS = 50
@@ -103,7 +96,7 @@ type AuthoredCandidate = FactCandidate & { author: string }
 
 /** Validates an extracted fact and, if configured, redacts it; null if it is invalid. */
 function toCandidate(
-  { redactFacts, detectors }: FactDeps,
+  { redact, detectors }: FactDeps,
   conversationId: string,
   turn: UnreadTurn,
   participants: readonly Person[],
@@ -112,7 +105,7 @@ function toCandidate(
   const { data: parsed } = extractedFact.safeParse(fact)
   if (!parsed) return null
   // Redact the normalised texts: in the original texts, invisible characters could hide a match.
-  const data = redactFacts ? redactStatement(parsed, detectors) : parsed
+  const data = redact === 'off' ? parsed : redactStatement(parsed, detectors)
   const saidBy = lessTrusted(turn.kind, kindOfRole(turn.role))!
   return {
     ...data,
@@ -250,10 +243,15 @@ export type ExtractFactsInput = z.input<typeof extractFactsInput>
  * the newest). `hasMore` is true if unread turns are left; a repeated call continues with them. The result contains
  * only facts, and counts only duplicates, of turns that the viewer sees.
  * @throws InvalidInput @throws NotFound
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
  * @throws ProviderFailed; turns extracted before the failure stay extracted
  */
-export async function extractFacts(deps: FactDeps, viewer: Viewer, input: ExtractFactsInput): Promise<FactExtraction> {
+export async function extractFacts(deps: FactDeps, caller: Viewer, input: ExtractFactsInput): Promise<FactExtraction> {
+  authorize(caller, 'extractFacts', input)
   const { conversationId, through } = parse(extractFactsInput, input)
+  await requireWriter(deps.db.of(caller.tenant), caller, conversationId)
+  await requirePermits(deps.db.of(caller.tenant), caller, 'extractFacts', conversationId)
+  const viewer = trusted(caller)
   let end = await requireConversation(deps, viewer, conversationId)
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { ParticipantKind } from '../../store/generated/enums.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
 import { listFacts, listFactsOfConversations, readFacts, type FactPosition } from '../../store/sql/fact/read-facts.ts'
+import { authorize, isWithinReach, requirePermits, withinReach } from '../authorize.ts'
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
@@ -26,12 +27,14 @@ export async function getFacts(
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Fact>> {
+  authorize(viewer, 'getFacts')
   const rows = await readFacts(
     db.of(viewer.tenant),
     viewer,
     ids.filter((each) => kindOf(each) === 'fact'),
   )
-  return new Map(rows.map((row) => [row.id, toFact(row)]))
+  const within = rows.filter(({ conversationId }) => isWithinReach(viewer, conversationId))
+  return new Map(within.map((row) => [row.id, toFact(row)]))
 }
 
 /** Parses a text to filter by and normalises it like the stored texts. */
@@ -79,8 +82,11 @@ export async function getFactPage(
   viewer: Viewer,
   { filter, ...args }: FactsArgs,
 ): Promise<Page<Fact>> {
+  authorize(viewer, 'getFactPage', { conversationId: filter?.conversationId })
   const page = paging(args, limits.pageSize)
   const { includeSuperseded, ...given } = parse(factFilter, filter ?? {})
+  const isOfTenant = given.conversationId == null && given.userId !== viewer.actor
+  await requirePermits(db.of(viewer.tenant), viewer, 'getFactPage', null, isOfTenant ? ['tenantScope'] : [])
   const rows = await listFacts(db, viewer, {
     ...given,
     includeSuperseded: includeSuperseded ?? false,
@@ -102,8 +108,9 @@ export async function getFactPages(
   conversationIds: readonly string[],
   args: FactsOfConversationArgs,
 ): Promise<Map<string, Page<Fact>>> {
+  authorize(viewer, 'getFactPages')
   const page = paging(args, limits.pageSize)
-  const rows = await listFactsOfConversations(db, viewer, conversationIds, {
+  const rows = await listFactsOfConversations(db, viewer, withinReach(viewer, conversationIds), {
     includeSuperseded: args.includeSuperseded ?? false,
     ...boundsOf(page),
   })

@@ -3,7 +3,6 @@
 // It changes only facts that have not changed since they were read.
 
 import { z } from 'zod'
-import { NotFound } from '../../errors.ts'
 import { MAX_PAIRS, type JudgedFact, type Verdict } from '../../providers/ports/fact-judge.ts'
 import type { Tx } from '../../store/db.ts'
 import type { FactRow } from '../../store/sql/fact/fact-columns.ts'
@@ -13,7 +12,7 @@ import { copySources } from '../../store/sql/fact/fact-sources.ts'
 import { copyFactVectors, insertFacts, lockFacts, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { runStepsYielding } from '../../yield.ts'
-import { getConversations } from '../conversation.ts'
+import { authorize, requirePermits, requireWriter } from '../authorize.ts'
 import type { FactDeps } from './deps.ts'
 import { askProvider } from '../ask-provider.ts'
 import { runsDue } from '../automatic-thresholds.ts'
@@ -228,17 +227,23 @@ export type ReconcileFactsInput = z.input<typeof reconcileFactsInput>
  * Reconciles the newest active facts that the viewer sees: about a user, of a conversation, or both. Only facts with
  * equal visibility are compared; `n` (default DEFAULT_FACTS) limits the facts of each such set.
  * @throws InvalidInput @throws NotFound if the viewer sees no such conversation @throws ProviderFailed
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
  */
 export async function reconcileFacts(
   deps: FactDeps,
   viewer: Viewer,
   input: ReconcileFactsInput,
 ): Promise<Reconciliation> {
+  authorize(viewer, 'reconcileFacts', input)
   const { userId, conversationId, n } = parse(reconcileFactsInput, input)
-  if (conversationId != null && !(await getConversations(deps, viewer, [conversationId])).has(conversationId)) {
-    throw new NotFound('conversation', conversationId)
-  }
-  const scope = { ...viewer, userId: userId ?? null, conversationId: conversationId ?? null }
+  if (conversationId != null) await requireWriter(deps.db.of(viewer.tenant), viewer, conversationId)
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'reconcileFacts', conversationId ?? null, [
+    ...(userId === viewer.actor
+      ? []
+      : [conversationId == null ? ('factsOfTenant' as const) : ('factsAboutOthers' as const)]),
+  ])
+  const { tenant, actor } = viewer
+  const scope = { tenant, actor, userId: userId ?? null, conversationId: conversationId ?? null }
   return (await reconcileScope(deps, scope, n ?? DEFAULT_FACTS, async () => true))!
 }
 

@@ -12,7 +12,7 @@ import { readFacts } from '../../store/sql/fact/read-facts.ts'
 import { lockFacts, supersedeFacts } from '../../store/sql/fact/write-facts.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { FactDeps } from './deps.ts'
-import { requireChange, requireConversation } from '../authorize.ts'
+import { authorize, isWithinReach, requireChange, requireConversation, requirePermits, trusted } from '../authorize.ts'
 import { kindOf } from '../id.ts'
 import { id, name, parse, pastTime, share, text } from '../input.ts'
 import type { Viewer } from '../view.ts'
@@ -20,6 +20,7 @@ import { statementShape } from './content-hash.ts'
 import { toFact, type Fact } from './fact.ts'
 import { extractionOf, type FactExtraction } from './fact-extraction.ts'
 import { redactStatement } from './redact-statement.ts'
+import { redactInput } from '../redaction.ts'
 import { isOwn, kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
 import {
@@ -85,8 +86,12 @@ async function findSourceTurns(
   )
 }
 
-/** Returns AGENT or TOOL if the viewer is or was one in any conversation of the tenant; null otherwise. */
-async function nonHumanKindOf({ db }: FactDeps, { tenant, actor }: Viewer): Promise<ParticipantKind | null> {
+/**
+ * Returns the kind of the viewer's credential. Without one, returns AGENT or TOOL if the viewer is or was one in any
+ * conversation of the tenant, and null otherwise.
+ */
+async function kindOfViewer({ db }: FactDeps, { tenant, actor, principal }: Viewer): Promise<ParticipantKind | null> {
+  if (principal?.actor === actor) return principal.kind
   const participant = await db
     .of(tenant)
     .participant.findFirst({
@@ -96,19 +101,33 @@ async function nonHumanKindOf({ db }: FactDeps, { tenant, actor }: Viewer): Prom
   return participant?.kind ?? null
 }
 
+/** Checks the permits for facts about others; null stands for no conversation. @throws NotFound @throws NotAllowed */
+async function requirePermitsOfFacts(
+  { db }: FactDeps,
+  viewer: Viewer,
+  conversationIds: readonly (string | null)[],
+): Promise<void> {
+  for (const each of conversationIds) {
+    await requirePermits(db.of(viewer.tenant), viewer, 'recordFacts', each, [
+      each === null ? 'factsOfTenant' : 'factsAboutOthers',
+    ])
+  }
+}
+
 /**
  * Writes all of the facts or none; exact duplicates are counted, not written. A viewer outside the conversation counts
  * as an agent or a tool if it is one in any other conversation, and as a person otherwise. `confidence` defaults to 1;
  * `observedAt` to the time of the source turn, or to now without one.
  * @throws InvalidInput @throws NotFound for the conversation or a source turn
- * @throws NotAllowed for a MEMBERS conversation that the viewer has left
+ * @throws NotAllowed for a MEMBERS conversation that the viewer has left, or by rights.ts
  */
 export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
-  const { redactFacts, detectors } = deps
+  authorize(viewer, 'recordFacts', input)
+  const { redact, detectors } = deps
   const parsed = parse(recordFactsInput, input)
   const given = {
     ...parsed,
-    facts: redactFacts ? parsed.facts.map((fact) => redactStatement(fact, detectors)) : parsed.facts,
+    facts: redact === 'off' ? parsed.facts : parsed.facts.map((fact) => redactStatement(fact, detectors)),
   }
   const conversationId = given.conversationId ?? null
   if (conversationId !== null) await requireConversation(deps, viewer, conversationId)
@@ -116,8 +135,12 @@ export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordF
   const conversationIds = [
     ...new Set([...sourceTurns.values()].map(({ conversationId }) => conversationId).concat(conversationId ?? [])),
   ]
+  if (given.userId !== viewer.actor) {
+    const isOfTenant = conversationId === null && given.facts.some(({ sourceTurnId }) => sourceTurnId == null)
+    await requirePermitsOfFacts(deps, viewer, isOfTenant ? [null, ...conversationIds] : conversationIds)
+  }
   const allParticipants = await readParticipants(deps.pool, viewer, conversationIds)
-  const kindElsewhere = await nonHumanKindOf(deps, viewer)
+  const kindElsewhere = await kindOfViewer(deps, viewer)
   const now = new Date()
 
   const candidates = given.facts.map((fact): FactCandidate => {
@@ -186,7 +209,7 @@ async function writeCandidates(
   })
   return extractionOf(
     deps,
-    viewer,
+    trusted(viewer),
     assertions.map(({ factId }) => factId),
     seenBefore,
     false,
@@ -200,17 +223,23 @@ export type RetractFactInput = z.input<typeof retractFactInput>
  * Retracts a fact: supersedes it and stores the reason. A fact that is already superseded does not change.
  * @throws NotFound
  * @throws NotAllowed if a person stated the fact about themselves and the viewer is not that person, or if the fact
- * belongs to a MEMBERS conversation that the viewer has left
+ * belongs to a MEMBERS conversation that the viewer has left, or by rights.ts
  */
 export async function retractFact(deps: FactDeps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {
-  const { factId, reason } = parse(retractFactInput, input)
+  authorize(viewer, 'retractFact')
+  const { factId, reason } = redactInput(deps, viewer, 'retractFact', parse(retractFactInput, input))
   // Other text may contain characters that the database refuses.
   if (kindOf(factId) !== 'fact') throw new NotFound('fact', factId)
   for (;;) {
     const [fact] = await readFacts(deps.db.of(viewer.tenant), viewer, [factId])
-    if (!fact) throw new NotFound('fact', factId)
+    if (!fact || !isWithinReach(viewer, fact.conversationId)) throw new NotFound('fact', factId)
     if (isOwn(fact) && viewer.actor !== fact.userId) {
       throw new NotAllowed('Only the person who stated this fact about themselves may retract it.')
+    }
+    if (fact.userId !== viewer.actor && fact.assertedBy !== viewer.actor) {
+      const { conversationId } = fact
+      const condition = conversationId === null ? 'factsOfTenant' : 'factsAboutOthers'
+      await requirePermits(deps.db.of(viewer.tenant), viewer, 'retractFact', conversationId, [condition])
     }
     if (fact.supersededAt) return toFact(fact)
     await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {

@@ -4,6 +4,7 @@
 
 import { MAX_SOURCES } from '../../store/sql/fact/fact-sources.ts'
 import { listSources, type FactSourceRow, type SourcePosition } from '../../store/sql/fact/read-sources.ts'
+import { authorize, isWithinReach } from '../authorize.ts'
 import { cursorFormat } from '../cursor.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
 import type { Platform } from '../platform.ts'
@@ -33,6 +34,7 @@ export async function getFactSourcePages(
   factIds: readonly string[],
   args: Paging,
 ): Promise<Map<string, Page<FactSource>>> {
+  authorize(viewer, 'getFactSourcePages')
   const page = paging(args, limits.pageSize)
   const rows = await listSources(db, viewer, factIds, {
     after: page.after === null ? null : CURSOR.decode(page.after, 'after'),
@@ -42,5 +44,9 @@ export async function getFactSourcePages(
   })
   const sourcesOf = new Map<string, FactSource[]>(factIds.map((id) => [id, []]))
   for (const row of rows) sourcesOf.get(row.factId)!.push(row)
-  return new Map([...sourcesOf].map(([id, sources]) => [id, slice(sources, page)]))
+  const pageOf = (sources: FactSource[]): Page<FactSource> => {
+    const { items, ...rest } = slice(sources, page)
+    return { items: items.filter(({ conversationId }) => isWithinReach(viewer, conversationId)), ...rest }
+  }
+  return new Map([...sourcesOf].map(([id, sources]) => [id, pageOf(sources)]))
 }

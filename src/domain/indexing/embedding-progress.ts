@@ -1,7 +1,9 @@
 // The progress of embedding over all processes, estimated from samples of the cursors.
 
 import type { EmbedderProgress } from '../../store/sql/indexing/embedders.ts'
+import { authorize } from '../authorize.ts'
 import type { Log } from '../platform.ts'
+import type { Viewer } from '../view.ts'
 
 type Pace = {
   /** Number of entries of all journals that the embedder has read. */
@@ -19,6 +21,14 @@ export type EmbeddingProgress = Pace & {
   embedder: string
   /** Name of the embedder whose vectors searches use. */
   serving: string
+}
+
+type ProgressDeps = { embedding: { progress(): Promise<EmbeddingProgress> } }
+
+/** Returns the progress of the configured embedder over all conversations of the server. @throws NotAllowed */
+export async function getEmbeddingProgress({ embedding }: ProgressDeps, viewer: Viewer): Promise<EmbeddingProgress> {
+  authorize(viewer, 'getEmbeddingProgress')
+  return embedding.progress()
 }
 
 type Sample = { at: number; done: number }

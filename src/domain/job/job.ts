@@ -1,7 +1,9 @@
 // Reads a tenant's background jobs for the API: their state, times and last failure.
 
+import { readQueueSizes, type QueueSize } from '../../store/sql/job/read-queue-sizes.ts'
 import { readJobs, type JobPosition, type JobRow, type JobState } from '../../store/sql/job/read-jobs.ts'
 import type { Platform } from '../platform.ts'
+import { authorize } from '../authorize.ts'
 import { cursorFormat } from '../cursor.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
@@ -39,6 +41,14 @@ function toJob({ name: queue, key, ...row }: JobRow): Job {
   return { ...row, name, ...ids }
 }
 
+/**
+ * Returns the number and age of the unfinished jobs of all tenants, for each kind and state with jobs.
+ */
+export async function queueSizes({ db }: Pick<Platform, 'db'>): Promise<QueueSize[]> {
+  const sizes = await readQueueSizes(db, [...NAMES.keys()])
+  return sizes.map((size) => ({ ...size, name: NAMES.get(size.name)! }))
+}
+
 /** A null `state` selects all jobs. */
 export type JobsArgs = Paging & { state?: JobState | null }
 
@@ -53,6 +63,7 @@ export async function getJobs(
   viewer: Viewer,
   { state, ...args }: JobsArgs,
 ): Promise<Page<Job>> {
+  authorize(viewer, 'getJobs')
   const page = paging(args, limits.pageSize)
   const rows = await readJobs(db, viewer, [...NAMES.keys()], {
     state: state ?? null,
@@ -67,6 +78,7 @@ export async function getJobs(
 
 /** Returns the job; null if it does not exist, or the viewer does not see it. `id` is a UUID. */
 export async function getJob({ db }: Pick<Platform, 'db'>, viewer: Viewer, id: string): Promise<Job | null> {
+  authorize(viewer, 'getJob')
   const one = { state: null, id, after: null, before: null, limit: 1, backwards: false }
   const [row] = await readJobs(db, viewer, [...NAMES.keys()], one)
   return row ? toJob(row) : null

@@ -1,6 +1,7 @@
 // Reads user profiles. A viewer may read a profile only if the viewer sees all facts that it was made from.
 
 import { readProfiles, type UserProfileRow } from '../../store/sql/profile/read-profiles.ts'
+import { authorize, requirePermits } from '../authorize.ts'
 import type { Platform } from '../platform.ts'
 import { storable } from '../input.ts'
 import type { Viewer } from '../view.ts'
@@ -13,6 +14,14 @@ export async function getProfiles(
   viewer: Viewer,
   users: readonly string[],
 ): Promise<Map<string, UserProfile>> {
+  authorize(viewer, 'getProfiles')
+  await requirePermits(
+    db.of(viewer.tenant),
+    viewer,
+    'getProfiles',
+    null,
+    users.some((user) => user !== viewer.actor) ? ['otherUser'] : [],
+  )
   const rows = await readProfiles(
     db,
     viewer,

@@ -21,6 +21,7 @@ import type { Platform } from '../platform.ts'
 import { isStated, trustOf, type Assertion } from '../fact/trust.ts'
 import type { FactDeps } from '../fact/deps.ts'
 import { reconcileFactsAbout } from '../fact/reconcile-facts.ts'
+import { authorize, requirePermits, trusted } from '../authorize.ts'
 import { askProvider } from '../ask-provider.ts'
 import { between, name, parse } from '../input.ts'
 import { runsDue } from '../automatic-thresholds.ts'
@@ -158,18 +159,27 @@ export type RefreshUserProfileInput = z.input<typeof refreshInput>
  * @throws InvalidInput @throws ProviderFailed
  * @throws NotFound if the user was never a participant of a conversation of the tenant, and no fact that the viewer
  * sees is about the user
- * @throws NotAllowed if the viewer does not see all facts that the profile contains; the refreshed profile is kept
+ * @throws NotAllowed if the viewer does not see all facts that the profile contains, when the refreshed profile is kept; or
+ * by rights.ts
  */
 export async function refreshUserProfile(
   deps: FactDeps,
   viewer: Viewer,
   input: RefreshUserProfileInput,
 ): Promise<UserProfile> {
+  authorize(viewer, 'refreshUserProfile')
   const { userId, recentK } = parse(refreshInput, input)
+  await requirePermits(
+    deps.db.of(viewer.tenant),
+    viewer,
+    'refreshUserProfile',
+    null,
+    userId === viewer.actor ? [] : ['otherUser'],
+  )
   if (!(await isKnownUser(deps.db, viewer, userId))) throw new NotFound('user', userId)
-  await reconcileFactsAbout(deps, { ...viewer, userId })
+  await reconcileFactsAbout(deps, { ...trusted(viewer), userId })
   await refresh(deps, viewer.tenant, userId, recentK ?? DEFAULT_FACTS, async () => true)
-  const profile = (await getProfiles(deps, viewer, [userId])).get(userId)
+  const profile = (await getProfiles(deps, trusted(viewer), [userId])).get(userId)
   if (!profile) {
     throw new NotAllowed(
       'The profile was refreshed, but it contains facts that you do not see. Read it as an actor who sees them all.',

@@ -9,6 +9,7 @@ import { readScope } from '../../store/sql/recall/read-scope.ts'
 import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
 import { versionKey } from '../../store/vector-search.ts'
 import type { RecallDeps } from './deps.ts'
+import { authorize, requirePermits } from '../authorize.ts'
 import { between, id, name, parse, share, text, time } from '../input.ts'
 import { metadataFilter } from '../metadata-filter.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -100,6 +101,9 @@ export type Recall = {
 
 type GivenInput = z.output<typeof recallInput>
 
+/** Whether the recall searches more than one conversation. */
+const isWide = ({ scope }: RecallInput): boolean => scope != null && scope !== 'CONVERSATION'
+
 /**
  * Returns the `k` (default DEFAULT_HITS) most relevant memories, best first; `kinds` defaults to DEFAULT_KINDS.
  * Superseded, streaming and aborted turns and superseded facts are excluded.
@@ -113,6 +117,7 @@ type GivenInput = z.output<typeof recallInput>
  * `queryTurn`: the turn that the query was taken from; null for none. It is not searched, because it matches best of
  * all, and scores are relative to the best match. Pass the same turn for every page.
  * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id
+ * @throws NotAllowed by rights.ts
  */
 export async function recall(
   deps: RecallDeps,
@@ -120,7 +125,15 @@ export async function recall(
   input: RecallInput,
   { queryTurn = null }: { queryTurn?: TurnPlace | null } = {},
 ): Promise<Recall> {
+  authorize(viewer, 'recall', { conversationId: isWide(input) ? null : input.conversationId })
   const given = parse(recallInput, input)
+  await requirePermits(
+    deps.db.of(viewer.tenant),
+    viewer,
+    'recall',
+    null,
+    given.scope === 'TENANT' ? ['tenantScope'] : [],
+  )
   const identity = recallIdentity([viewer.tenant, viewer.actor, selectionOf(given)])
   const position = given.after == null ? null : decodePosition(identity, given.after)
   const read = position?.read ?? []

@@ -3,6 +3,7 @@
 // again without that text, before later deltas of its turn.
 
 import type { Platform } from '../platform.ts'
+import { counters } from '../../counters.ts'
 import type { Pool } from '../../store/tenant-pool.ts'
 import { appendChunks, type ChunkRow, type Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
 import { readTextSoFar } from '../../store/sql/streaming-turn/read-text.ts'
@@ -107,6 +108,7 @@ async function settle(
   row: ChunkRow,
 ): Promise<void> {
   if (row.outcome === 'written' || row.outcome === 'renewed') {
+    counters.deltas += deltas.length
     if (row.text) onWritten(row.conversationId!, chunk.turn, row.start!, row.text, row.isPrivate)
     const ends = endsOf(deltas, row.end!)
     for (let index = deltas.length - 1; index >= 0; index--) deltas[index]!.resolve({ ...row, end: ends[index]! })

@@ -11,11 +11,13 @@ import { readOpenTurn } from '../../store/sql/streaming-turn/read-text.ts'
 import { readSilentStreams } from '../../store/sql/streaming-turn/read-silent-streams.ts'
 import type { StreamDeps } from './delta-queue.ts'
 import { announceEntries } from '../publisher.ts'
+import { authorize, trusted } from '../authorize.ts'
 import { count, id, metadata, name, parse, text } from '../input.ts'
+import { redactInput } from '../redaction.ts'
 import { hashOfWriter, writerToken } from '../turn/writer.ts'
 import { contentOf, digest, parts, toParts, type ContentPart } from '../turn/content.ts'
 import { resultProblem } from '../turn/tool-results.ts'
-import { getTurns, type Turn } from '../turn/turn.ts'
+import { getTurns, requireTurnWithinReach, type Turn } from '../turn/turn.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import type { TurnStatus } from '../../store/generated/enums.ts'
 import { actAs, type Viewer } from '../view.ts'
@@ -41,10 +43,12 @@ export type DeltaReceipt = { turnId: string; end: number }
  * @throws Conflict if `start` is beyond the turn's end, or different text is stored there
  */
 export async function appendDelta(deps: StreamDeps, viewer: Viewer, input: AppendDeltaInput): Promise<DeltaReceipt> {
+  authorize(viewer, 'appendDelta')
   const { turnId, writerToken: token, start, text: content } = parse(appendDeltaInput, input)
   // Other deltas may complete surrogate halves at the ends of the text, but not halves within it.
   const whole = content.slice(startsWithSecondHalf(content) ? 1 : 0).replace(/[\ud800-\udbff]$/, '')
   if (!whole.isWellFormed()) throw unpairedHalf()
+  if (viewer.principal?.conversations) await requireTurnWithinReach(deps, viewer, turnId)
   const { tenant, actor } = viewer
   const writer = hashOfWriter(token)
   const delta = { tenant, viewer: actor, turnId, writer, start: start ?? null, text: content }
@@ -66,7 +70,7 @@ async function refusalOf(
   refusal: Refusal,
   status: TurnStatus | null,
 ): Promise<DomainError> {
-  const isSeen = refusal !== 'missing' && (await getTurns(deps, viewer, [turnId])).has(turnId)
+  const isSeen = refusal !== 'missing' && (await getTurns(deps, trusted(viewer), [turnId])).has(turnId)
   if (!isSeen) return new NotFound('turn', turnId)
   if (refusal === 'closed') return new StreamClosed(turnId, status!)
   return new NotAllowed(
@@ -118,7 +122,8 @@ export type CommitTurnInput = z.input<typeof commitTurnInput>
  * @throws NotAllowed for another writerToken, or an author who has left
  */
 export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: CommitTurnInput): Promise<Turn> {
-  const given = parse(commitTurnInput, input)
+  authorize(viewer, 'commitTurn')
+  const given = redactInput(deps, viewer, 'commitTurn', parse(commitTurnInput, input))
   const more = toParts(given.parts ?? [])
   if (more.some((part) => part.type === 'text')) {
     throw InvalidInput.at('parts', 'must not contain text; send it with appendDelta')
@@ -143,7 +148,8 @@ export type AbortTurnInput = z.input<typeof abortTurnInput>
  * @throws NotAllowed for another writerToken, or an author who has left
  */
 export async function abortTurn(deps: StreamDeps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
-  const { reason, ...given } = parse(abortTurnInput, input)
+  authorize(viewer, 'abortTurn')
+  const { reason, ...given } = redactInput(deps, viewer, 'abortTurn', parse(abortTurnInput, input))
   return close(deps, viewer, { ...given, reason }, 'abort', (streamed) => aborted(deps, streamed, reason ?? null))
 }
 
@@ -203,6 +209,7 @@ async function close(
   end: (streamed: ContentPart[]) => Promise<Ending>,
 ): Promise<Turn> {
   const { turnId } = request
+  await requireTurnWithinReach(deps, viewer, turnId)
   const writer = hashOfWriter(token)
   const by = { viewer: viewer.actor, writer, hash: digest({ ...request, how, writer }), silentMs: null }
   const row = await closeStream(deps, viewer.tenant, turnId, by, end)
@@ -210,7 +217,7 @@ async function close(
   if (row.outcome === 'no_call' || row.outcome === 'other_name' || row.outcome === 'ambiguous') {
     throw InvalidInput.at('parts', resultProblem(row.outcome, JSON.parse(row.detail!) as ResultFault))
   }
-  const turn = (await getTurns(deps, actAs(viewer, row.actor), [turnId])).get(turnId)
+  const turn = (await getTurns(deps, actAs(trusted(viewer), row.actor), [turnId])).get(turnId)
   if (!turn) throw new NotFound('turn', turnId)
   return turn
 }

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
 import type { Halt } from '../job/worker.ts'
 import type { Platform } from '../platform.ts'
-import { requireConversation } from '../authorize.ts'
+import { authorize, requireConversation, requirePermits, requireWriter, trusted } from '../authorize.ts'
 import { id, parse } from '../input.ts'
 import { getTurns } from '../turn/turn.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
@@ -144,10 +144,14 @@ async function requireState(deps: Platform, viewer: Viewer, conversationId: stri
  * half of the uncovered turns repeatedly until the rest is within the policy. Without one, covers the oldest half once,
  * even if the uncovered turns are within the conversation's policy.
  * @throws InvalidInput @throws NotFound @throws ProviderFailed
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
  */
 export async function compact(deps: Platform, viewer: Viewer, input: CompactInput): Promise<Compaction> {
+  authorize(viewer, 'compact', input)
   const { conversationId, policy: given } = parse(compactInput, input)
   policyColumns(deps, given, 'policy')
+  await requireWriter(deps.db.of(viewer.tenant), viewer, conversationId)
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'compact', conversationId)
   const before = await requireState(deps, viewer, conversationId)
   const policy: StoredPolicy = {
     triggerTurns: given?.triggerTurns ?? before.triggerTurns,
@@ -167,7 +171,9 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
   })
   const after = await requireState(deps, viewer, conversationId)
   const writtenIds = new Set(written)
-  const summaries = (await getCoveringSummaries(deps, viewer, conversationId)).filter((each) => writtenIds.has(each.id))
+  const summaries = (await getCoveringSummaries(deps, trusted(viewer), conversationId)).filter((each) =>
+    writtenIds.has(each.id),
+  )
   const covered = (state: CompactionState) => state.current.reduce((sum, each) => sum + each.turns, 0)
   if (!(await seesAllTurns(deps, viewer, conversationId))) {
     return { summaries, turnsCovered: null, tokensBefore: null, tokensAfter: null }
@@ -199,26 +205,30 @@ export type SummarizeInput = z.input<typeof summarizeInput>
  * Covers all turns up to and including `through` (default: the newest); fewer if that would separate a tool call from
  * its result or include a streaming turn. Returns the summary, new or existing, that covers the last of these turns.
  * @throws InvalidInput if there is nothing to summarise @throws NotFound @throws ProviderFailed
- * @throws NotAllowed if the viewer does not see all turns without an audience; the error reveals nothing else of them
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts; or if the viewer does not
+ * see all turns without an audience: the error reveals nothing else of them
  */
-export async function summarize(deps: Platform, viewer: Viewer, input: SummarizeInput): Promise<Summary> {
+export async function summarize(deps: Platform, caller: Viewer, input: SummarizeInput): Promise<Summary> {
+  authorize(caller, 'summarize', input)
   const { conversationId, through } = parse(summarizeInput, input)
-  await requireConversation(deps, viewer, conversationId)
+  await requireWriter(deps.db.of(caller.tenant), caller, conversationId)
+  await requirePermits(deps.db.of(caller.tenant), caller, 'summarize', conversationId)
+  const viewer = trusted(caller)
   if (!(await seesAllTurns(deps, viewer, conversationId))) throw historyPartlyHidden()
-  let throughSeq = Infinity
+  let throughPosition = Infinity
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
-    throughSeq = turn.position
+    throughPosition = turn.position
   }
   await run(deps, conversationId, (state) => {
-    if (state.through >= throughSeq || state.turns === 0) return []
+    if (state.through >= throughPosition || state.turns === 0) return []
     const strategy = state.strategy === 'NEVER' ? 'ROLLING' : state.strategy
-    const measure = { min: 1, max: Infinity, limit: Infinity, through: throughSeq, tokens: PASS_TOKENS }
+    const measure = { min: 1, max: Infinity, limit: Infinity, through: throughPosition, tokens: PASS_TOKENS }
     return [{ measure, policy: { ...state, strategy } }]
   })
   const { current } = await requireState(deps, viewer, conversationId)
-  const covering = current.findLast(({ fromPosition }) => fromPosition <= throughSeq)
+  const covering = current.findLast(({ fromPosition }) => fromPosition <= throughPosition)
   if (!covering) {
     throw InvalidInput.at(
       'through',

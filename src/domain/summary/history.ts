@@ -3,6 +3,7 @@
 
 import { pageTurns } from '../../store/sql/turn/page-turns.ts'
 import { readNeverCoveredTurns } from '../../store/sql/summary/read-never-covered-turns.ts'
+import { authorize, withinReach } from '../authorize.ts'
 import type { Platform } from '../platform.ts'
 import { HISTORY_BYTES, historyPage, shareOf, wholeHistory, type HistoryArgs } from '../turn/history.ts'
 import { withTextSoFar, type Turn } from '../turn/turn.ts'
@@ -28,12 +29,13 @@ export async function historyWithSummaries(
   conversationIds: readonly string[],
   args: HistoryArgs,
 ): Promise<Map<string, (Turn | Summary)[]>> {
+  authorize(viewer, 'historyWithSummaries')
   const { size, before } = historyPage(deps, args)
   const end = before ?? MAX_SEQ
   const maxBytes = shareOf(HISTORY_BYTES, conversationIds.length)
   const covering = await coveringSummaries(deps, viewer, conversationIds)
   const histories = new Map<string, (Turn | Summary)[]>()
-  for (const conversationId of conversationIds) {
+  for (const conversationId of withinReach(viewer, conversationIds)) {
     const summaries = (covering.get(conversationId) ?? []).filter(({ fromPosition }) => fromPosition < end)
     const through = covering.get(conversationId)?.at(-1)?.toPosition ?? 0
     const newer = await pageTurns(deps.pool, viewer, [conversationId], {
@@ -60,6 +62,7 @@ export async function summarizedThrough(
   viewer: Viewer,
   conversationIds: readonly string[],
 ): Promise<Map<string, Turn>> {
+  authorize(viewer, 'summarizedThrough')
   const lastTurns = new Map<string, Turn>()
   for (const [conversationId, summaries] of await coveringSummaries(deps, viewer, conversationIds)) {
     const toPosition = summaries.at(-1)!.toPosition

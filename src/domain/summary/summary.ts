@@ -9,6 +9,7 @@ import {
   type SummaryRow,
 } from '../../store/sql/summary/read-summaries.ts'
 import type { Platform } from '../platform.ts'
+import { authorize, isWithinReach, withinReach } from '../authorize.ts'
 import { cursorFormat } from '../cursor.ts'
 import { paging, slice, type Page, type Paging } from '../page.ts'
 import { kindOf } from '../id.ts'
@@ -30,9 +31,10 @@ export async function coveringSummaries(
   viewer: Viewer,
   conversationIds: readonly string[],
 ): Promise<Map<string, Summary[]>> {
+  authorize(viewer, 'coveringSummaries')
   const covering = new Map<string, Summary[]>()
   const ended = new Set<string>()
-  for (const row of await readCurrentSummaries(db, viewer, conversationIds)) {
+  for (const row of await readCurrentSummaries(db, viewer, withinReach(viewer, conversationIds))) {
     const conversationId = row.conversationId
     if (ended.has(conversationId) || seesNoneOf(row, row)) continue
     if (!seesAllOf(row, row)) ended.add(conversationId)
@@ -70,6 +72,7 @@ export async function getCoveringSummaries(
   viewer: Viewer,
   conversationId: string,
 ): Promise<Summary[]> {
+  authorize(viewer, 'getCoveringSummaries')
   return (await coveringSummaries(deps, viewer, [conversationId])).get(conversationId) ?? []
 }
 
@@ -82,10 +85,12 @@ export async function getSummaries(
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Summary>> {
+  authorize(viewer, 'getSummaries')
   const rows = await readSummaries(
     db,
     viewer,
     ids.filter((each) => kindOf(each) === 'summary'),
   )
-  return new Map(rows.filter((row) => seesAllOf(row, row)).map((row) => [row.id, toSummary(row)]))
+  const seen = rows.filter((row) => seesAllOf(row, row) && isWithinReach(viewer, row.conversationId))
+  return new Map(seen.map((row) => [row.id, toSummary(row)]))
 }

@@ -4,6 +4,7 @@
 // they fail, and must not delay the conversation's calls.
 
 import type { Platform } from '../platform.ts'
+import { counters } from '../../counters.ts'
 import type { Pool } from '../../store/tenant-pool.ts'
 import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/turn/append-turns.ts'
 import { chooseBatch, isLarge, queueKeyOf, rowsByCall, type WaitingAppend } from './append-batch.ts'
@@ -141,6 +142,7 @@ async function execute(
     }
     return []
   }
+  for (const { outcome } of rows) if (outcome === 'written') counters.turns += 1
   const byCall = rowsByCall(rows)
   const answered = batch.flatMap((append, index) => {
     const ofCall = byCall.get(index)

@@ -8,8 +8,11 @@ import type { Role } from '../../store/generated/enums.ts'
 import { createYield } from '../../yield.ts'
 import type { Platform } from '../platform.ts'
 import type { AppendDeps } from './append-queue.ts'
+import { authorize, requirePermits, trusted } from '../authorize.ts'
 import { count, id, parse, storable } from '../input.ts'
 import { newId } from '../id.ts'
+import { redactInput } from '../redaction.ts'
+import type { Condition } from '../rights.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { APPEND_LIMITS, refusalOf } from './append-refusal.ts'
@@ -20,7 +23,6 @@ import { placeResults, type GivenTurn } from './tool-results.ts'
 import { getTurns, type Turn } from './turn.ts'
 import { streamingTurnInput, turnInput, type ParsedTurn, type TurnInput } from './turn-input.ts'
 
-/** The kind of a participant that joins automatically, by the role of its first turn. */
 const KINDS: Record<Role, string> = { SYSTEM: 'AGENT', ASSISTANT: 'AGENT', TOOL: 'TOOL', USER: 'HUMAN' }
 
 /** Returns the content of a turn's input; `path` is the path of the turn in errors. @throws InvalidInput */
@@ -40,6 +42,33 @@ export const importTime = (createdAt: Date | null | undefined): Date | null => (
 
 const NO_CONTENT: Content = { text: '', parts: null, tokens: 0, calls: [], results: [] }
 
+/** Returns the conditions that writing the turn meets. */
+export function conditionsOfTurn(viewer: Viewer, turn: Pick<ParsedTurn, 'actor' | 'role' | 'createdAt'>): Condition[] {
+  const conditions: Condition[] = []
+  if (turn.actor != null && turn.actor !== viewer.actor) conditions.push('foreignActor')
+  if (turn.role === 'SYSTEM') conditions.push('systemRole')
+  if (turn.createdAt != null) conditions.push('createdAt')
+  return conditions
+}
+
+/** Checks the permits that the turns need. @throws NotFound @throws NotAllowed */
+async function requirePermitsOfTurns(
+  deps: Platform,
+  viewer: Viewer,
+  verb: 'appendTurn' | 'appendTurns' | 'openTurn',
+  conversationId: string,
+  turns: readonly ParsedTurn[],
+): Promise<void> {
+  if (viewer.principal === undefined) return
+  const conditions = new Set(turns.flatMap((turn) => conditionsOfTurn(viewer, turn)))
+  if (turns.some(({ pinned }) => pinned)) conditions.add('pinned')
+  await requirePermits(deps.db.of(viewer.tenant), viewer, verb, conversationId, [...conditions])
+}
+
+/** The kind of a participant that joins automatically: that of its credential, or by the role of its first turn. */
+const kindOfAuthor = ({ principal }: Viewer, actor: string, role: Role): string =>
+  principal?.actor === actor ? principal.kind : KINDS[role]
+
 function toRow(
   viewer: Viewer,
   input: ParsedTurn,
@@ -51,7 +80,7 @@ function toRow(
   return {
     id: newId('turn'),
     actor,
-    kind: KINDS[input.role],
+    kind: kindOfAuthor(viewer, actor, input.role),
     role: input.role,
     status,
     ...content,
@@ -86,7 +115,8 @@ async function append(
   const rows = await deps.appends.append({
     conversationId,
     tenant: viewer.tenant,
-    viewer: viewer.actor,
+    // The number of open turns is limited for the principal, so that it does not grow with the actors it acts as.
+    viewer: viewer.principal?.actor ?? viewer.actor,
     expected,
     limits: APPEND_LIMITS,
     turns,
@@ -99,7 +129,7 @@ async function append(
   const repeated = rows.filter(({ outcome }) => outcome === 'repeated')
   const earlier = new Map<string, Turn>()
   for (const { id, index } of repeated) {
-    const [turn] = (await getTurns(deps, actAs(viewer, turns[index]!.actor), [id])).values()
+    const [turn] = (await getTurns(deps, actAs(trusted(viewer), turns[index]!.actor), [id])).values()
     if (turn) earlier.set(id, turn)
   }
   return {
@@ -161,12 +191,15 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
  * An actor who is not a participant joins an OPEN conversation in the same transaction, unless another actor has
  * removed it.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation
+ * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation, or by rights.ts
  * @throws Conflict if the newest entry is not expectedLastSeq, or the clientId was already used for different content
  * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS
  */
 export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Appended> {
-  const { conversationId, turn, expectedLastSeq } = parse(appendTurnInput, input)
+  authorize(viewer, 'appendTurn', input)
+  const parsed = parse(appendTurnInput, input)
+  const { conversationId, turn, expectedLastSeq } = redactInput(deps, viewer, 'appendTurn', parsed)
+  await requirePermitsOfTurns(deps, viewer, 'appendTurn', conversationId, [turn])
   const content = await contentGiven(deps, turn, 'turn')
   const row = toRow(viewer, turn, 'COMMITTED', content)
   return single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
@@ -181,6 +214,7 @@ export type AppendTurnsInput = { conversationId: string; turns: TurnInput[] }
  * @throws LimitReached
  */
 export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: AppendTurnsInput): Promise<AppendedTurns> {
+  authorize(viewer, 'appendTurns', input)
   const { conversationId, turns } = parse(appendTurnsInput, input)
   if (turns.length === 0) throw InvalidInput.at('turns', 'must not be empty')
   if (turns.length > deps.limits.batchTurns) {
@@ -189,9 +223,11 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
       `has ${turns.length} turns; at most ${deps.limits.batchTurns} can be appended at once`,
     )
   }
-  const parsed = parse(z.object({ turns: z.array(turnInput) }), { turns }).turns
+  const given = parse(z.object({ turns: z.array(turnInput) }), { turns })
+  const parsed = redactInput(deps, viewer, 'appendTurns', { conversationId, ...given }).turns
+  await requirePermitsOfTurns(deps, viewer, 'appendTurns', conversationId, parsed)
   const rows: AppendedTurn[] = []
-  const given: GivenTurn[] = []
+  const refs: GivenTurn[] = []
   const keys = new Set<string>()
   const yieldIfDue = createYield()
   for (const [index, turn] of parsed.entries()) {
@@ -203,10 +239,10 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
     }
     if (key !== null) keys.add(key)
     rows.push(row)
-    given.push({ actor: row.actor, audience: row.audience ?? null, calls: content.calls, results: content.results })
+    refs.push({ actor: row.actor, audience: row.audience ?? null, calls: content.calls, results: content.results })
     await yieldIfDue()
   }
-  const placed = placeResults(given, (index) => `turns.${index}.parts`)
+  const placed = placeResults(refs, (index) => `turns.${index}.parts`)
   for (const [index, results] of placed.entries()) if (results.length > 0) rows[index]!.results = [...results]
   return append(deps, viewer, conversationId, rows, { path: (index) => `turns.${index}` })
 }
@@ -228,7 +264,10 @@ export type OpenTurnInput = z.input<typeof openTurnInput>
  * writerToken; it names the actor who is writing
  */
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Appended> {
-  const { conversationId, turn, writerToken: token, expectedLastSeq } = parse(openTurnInput, input)
+  authorize(viewer, 'openTurn', input)
+  const given = redactInput(deps, viewer, 'openTurn', parse(openTurnInput, input))
+  const { conversationId, turn, writerToken: token, expectedLastSeq } = given
+  await requirePermitsOfTurns(deps, viewer, 'openTurn', conversationId, [turn])
   const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, hashOfWriter(token))
   return single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
 }

@@ -6,6 +6,7 @@ import { Role } from '../../store/generated/enums.ts'
 import { countTurns, type TurnCount } from '../../store/sql/turn/count-turns.ts'
 import { pageTurns, type TurnPosition, type TurnsRead } from '../../store/sql/turn/page-turns.ts'
 import { readChangesSince } from '../../store/sql/turn/read-changes-since.ts'
+import { authorize, withinReach } from '../authorize.ts'
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { count, name, parse, time } from '../input.ts'
@@ -92,17 +93,19 @@ export async function pageOfTurns(
   conversationIds: readonly string[],
   args: TurnsArgs,
 ): Promise<Map<string, Page<Turn>>> {
+  authorize(viewer, 'pageOfTurns')
+  const readIds = withinReach(viewer, conversationIds)
   const page = paging(args, deps.limits.pageSize)
   const filter = parse(turnFilter, args.filter ?? {})
   const includeSuperseded = args.includeSuperseded ?? false
   // If superseded versions are not listed, a cursor is before or after all versions of its turn.
   const edge = (version: TurnPosition, seq: number) => (includeSuperseded ? version : { ...version, seq })
   const after = page.after == null ? null : edge(CURSOR.decode(page.after, 'after'), MAX_SEQ)
-  const turns = await pageTurns(deps.pool, viewer, conversationIds, {
+  const turns = await pageTurns(deps.pool, viewer, readIds, {
     limit: page.size + 1,
     maxBytes: shareOf(PAGE_BYTES, conversationIds.length),
     from: page.backwards ? 'newest' : 'oldest',
-    ...(await changedSince(deps, viewer, conversationIds, filter.sinceSeq, after)),
+    ...(await changedSince(deps, viewer, readIds, filter.sinceSeq, after)),
     before: page.before == null ? null : edge(CURSOR.decode(page.before, 'before'), 0),
     includeSuperseded,
     actors: filter.actors,
@@ -154,9 +157,10 @@ export async function history(
   conversationIds: readonly string[],
   args: HistoryArgs,
 ): Promise<Map<string, Turn[]>> {
+  authorize(viewer, 'history')
   const { size, before } = historyPage(deps, args)
   const maxBytes = shareOf(HISTORY_BYTES, conversationIds.length)
-  const read = await pageTurns(deps.pool, viewer, conversationIds, {
+  const read = await pageTurns(deps.pool, viewer, withinReach(viewer, conversationIds), {
     limit: size,
     maxBytes,
     from: 'newest',
@@ -176,8 +180,11 @@ export async function history(
  * Returns the number of committed turns and their tokens in the viewer's view of each conversation; newest versions
  * only.
  */
-export const countOfTurns = (
+export async function countOfTurns(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   conversationIds: readonly string[],
-): Promise<Map<string, TurnCount>> => countTurns(pool, viewer, conversationIds)
+): Promise<Map<string, TurnCount>> {
+  authorize(viewer, 'countOfTurns')
+  return countTurns(pool, viewer, withinReach(viewer, conversationIds))
+}

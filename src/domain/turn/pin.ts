@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { Conflict, NotFound } from '../../errors.ts'
 import { writeEntry } from '../../store/sql/event/write-entry.ts'
 import { withTransaction } from '../../store/tx.ts'
-import { requireMembership } from '../authorize.ts'
+import { authorize, requireMembership, requirePermits, trusted } from '../authorize.ts'
 import { id, parse } from '../input.ts'
 import type { Platform } from '../platform.ts'
 import { announceEntries } from '../publisher.ts'
@@ -25,18 +25,22 @@ export type Pinned = {
 }
 
 /**
- * Pins a turn, given by the id of any version. A turn that is pinned already is returned as it is. Any present participant
- * that sees the turn may pin it.
+ * Pins a turn, given by the id of any version. A turn that is pinned already is returned as it is. The owner or an
+ * administrator who sees the turn may pin it; without a principal, any present participant.
  * @throws InvalidInput @throws NotFound if the viewer does not see the version
- * @throws NotAllowed if the viewer is not in the conversation
+ * @throws NotAllowed if the viewer is not in the conversation, or by rights.ts
  * @throws Conflict if the turn was erased
  */
-export const pinTurn = (deps: Platform, viewer: Viewer, input: PinTurnInput): Promise<Pinned> =>
-  setPinned(deps, viewer, input, true)
+export async function pinTurn(deps: Platform, viewer: Viewer, input: PinTurnInput): Promise<Pinned> {
+  authorize(viewer, 'pinTurn')
+  return setPinned(deps, viewer, input, true)
+}
 
 /** Unpins a turn. Throws in the same cases as pinTurn. */
-export const unpinTurn = (deps: Platform, viewer: Viewer, input: PinTurnInput): Promise<Pinned> =>
-  setPinned(deps, viewer, input, false)
+export async function unpinTurn(deps: Platform, viewer: Viewer, input: PinTurnInput): Promise<Pinned> {
+  authorize(viewer, 'unpinTurn')
+  return setPinned(deps, viewer, input, false)
+}
 
 async function setPinned(deps: Platform, viewer: Viewer, input: PinTurnInput, pinned: boolean): Promise<Pinned> {
   const { turnId } = parse(pinTurnInput, input)
@@ -49,6 +53,7 @@ async function setPinned(deps: Platform, viewer: Viewer, input: PinTurnInput, pi
     const isVisible = sees(view, { position, seq, audience: audience.length > 0 ? audience : null })
     if (!isVisible) throw new NotFound('turn', turnId)
     await requireMembership(tx, viewer.actor, conversationId)
+    await requirePermits(tx, viewer, pinned ? 'pinTurn' : 'unpinTurn', conversationId)
     if (status === 'ERASED') throw new Conflict(`Turn ${turnId} was erased. Append a new turn.`)
     const newest = await tx.turn.findFirstOrThrow({ where: { conversationId, position }, orderBy: { seq: 'desc' } })
     const { count } = await tx.turn.updateMany({
@@ -63,8 +68,8 @@ async function setPinned(deps: Platform, viewer: Viewer, input: PinTurnInput, pi
     return { newestId: newest.id, changed: count > 0 }
   })
   const turn =
-    (await getTurns(deps, viewer, [newestId])).get(newestId)
-    ?? (await getPreviousVersions(deps, viewer, [newestId])).get(newestId)
+    (await getTurns(deps, trusted(viewer), [newestId])).get(newestId)
+    ?? (await getPreviousVersions(deps, trusted(viewer), [newestId])).get(newestId)
   // The conversation may have been deleted after the commit.
   if (!turn) throw new NotFound('turn', turnId)
   return { turn, changed }

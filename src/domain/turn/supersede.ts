@@ -12,12 +12,14 @@ import { withTransaction } from '../../store/tx.ts'
 import { announceEntries } from '../publisher.ts'
 import type { Platform } from '../platform.ts'
 import { newId } from '../id.ts'
+import { redactInput } from '../redaction.ts'
+import { authorize, requirePermits, trusted } from '../authorize.ts'
 import { id, parse } from '../input.ts'
 import { actAs, sees, viewIn, type View, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
 import { salted } from '../../text/term-hash.ts'
 import { clientIdInUse, notInView } from './append-refusal.ts'
-import { contentGiven, importTime } from './append.ts'
+import { conditionsOfTurn, contentGiven, importTime } from './append.ts'
 import { turnVersionInput } from './turn-input.ts'
 import { lockConversationOf, type LockedConversation } from './lock-turn.ts'
 import { digest, linkResults, partsOf, type Content } from './content.ts'
@@ -101,6 +103,19 @@ async function checkEdit(tx: Tx, locked: LockedConversation, older: Older, edit:
   if (refusal) throw refusal
   await checkReply(tx, conversationId, view, edit.turn.replyToId)
   return view
+}
+
+/** Checks the permits that the newer version needs. @throws NotFound @throws NotAllowed */
+async function requirePermitsOfEdit(
+  tx: Tx,
+  viewer: Viewer,
+  { conversationId }: LockedConversation,
+  older: Older,
+  { turn }: Edit,
+): Promise<void> {
+  const conditions = conditionsOfTurn(viewer, turn)
+  if (turn.pinned !== undefined && (turn.pinned ?? false) !== older.pinned) conditions.push('pinned')
+  await requirePermits(tx, viewer, 'supersedeTurn', conversationId, conditions)
 }
 
 /** Checks that the view contains the turn to reply to. @throws InvalidInput */
@@ -236,7 +251,7 @@ export type Superseded = {
  * Keeps the older version's `replyToId`, `pinned`, `model` and `metadata` if omitted; null clears them. Other fields are
  * not kept.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed for an actor who is not the turn's author, or has left
+ * @throws NotAllowed for an actor who is not the turn's author, or has left, or by rights.ts
  * @throws Conflict if the turn is open, erased or already superseded, or the clientId was used for different content
  */
 export async function supersedeTurn(
@@ -244,19 +259,21 @@ export async function supersedeTurn(
   viewer: Viewer,
   input: SupersedeTurnInput,
 ): Promise<Superseded> {
-  const { turnId, turn } = parse(supersedeTurnInput, input)
+  authorize(viewer, 'supersedeTurn')
+  const { turnId, turn } = redactInput(deps, viewer, 'supersedeTurn', parse(supersedeTurnInput, input))
   const actor = turn.actor ?? viewer.actor
   const content = await contentGiven(deps, turn, 'turn')
   const clientHash = turn.clientId == null ? null : digest({ ...turn, actor, supersedes: turnId })
   const edit: Edit = { turnId, actor, turn, content, clientHash }
-  const author = actAs(viewer, actor)
+  const author = actAs(trusted(viewer), actor)
 
   const written = await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
-    const locked = await lockConversationOf(tx, author, turnId)
+    const locked = await lockConversationOf(tx, { ...viewer, actor }, turnId)
     const existing = await findByClientId(tx, locked, edit)
     if (existing !== null) return { id: existing, last: null }
     const older = await readOlder(tx, turnId)
     const view = await checkEdit(tx, locked, older, edit)
+    await requirePermitsOfEdit(tx, viewer, locked, older, edit)
     const calls = await findCallsOf(tx, locked.conversationId, edit, older, view)
     const { id: newer, seq } = await writeVersion(tx, locked, older, edit, calls)
     const last = (await updateDerivativesOf(deps, tx, locked, older, content.tokens)) ?? seq

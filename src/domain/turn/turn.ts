@@ -3,6 +3,8 @@
 import { readTextSoFar } from '../../store/sql/streaming-turn/read-text.ts'
 import { readTurns, readVersionNumbers, readVersions } from '../../store/sql/turn/read-turns.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
+import { NotFound } from '../../errors.ts'
+import { authorize, isWithinReach } from '../authorize.ts'
 import type { Platform } from '../platform.ts'
 import { kindOf } from '../id.ts'
 import type { Viewer } from '../view.ts'
@@ -29,24 +31,47 @@ export async function withTextSoFar(
 
 /** Returns the turns that the viewer sees, by id. Ids of other turns and unknown ids have no key. */
 export async function getTurns(deps: Platform, viewer: Viewer, ids: readonly string[]): Promise<Map<string, Turn>> {
+  authorize(viewer, 'getTurns')
   const turnIds = ids.filter((id) => kindOf(id) === 'turn')
-  const rows = await withTextSoFar(deps, viewer.tenant, await readTurns(deps.pool, viewer, turnIds))
-  return new Map(rows.map((row) => [row.id, row]))
+  const read = await readTurns(deps.pool, viewer, turnIds)
+  const rows = read.filter(({ conversationId }) => isWithinReach(viewer, conversationId))
+  return new Map((await withTextSoFar(deps, viewer.tenant, rows)).map((row) => [row.id, row]))
 }
 
+/** Checks that the viewer's credential gives access to the conversation of the turn. Reads only if it is limited. @throws NotFound */
+export async function requireTurnWithinReach(
+  { pool }: Pick<Platform, 'pool'>,
+  viewer: Viewer,
+  turnId: string,
+): Promise<void> {
+  if (!viewer.principal?.conversations) return
+  const [turn] = await readTurns(pool, viewer, [turnId])
+  if (!turn || !isWithinReach(viewer, turn.conversationId)) throw new NotFound('turn', turnId)
+}
+
+/** Returns the versions in conversations to which the viewer's credential gives access. */
+const versionsWithinReach = (viewer: Viewer, versions: ReadonlyMap<string, Turn>): Map<string, Turn> =>
+  new Map([...versions].filter(([, { conversationId }]) => isWithinReach(viewer, conversationId)))
+
 /** Returns the next version of each turn in the viewer's view, by turn id. A turn without one has no key. */
-export const getNextVersions = (
+export async function getNextVersions(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   ids: readonly string[],
-): Promise<Map<string, Turn>> => readVersions(pool, viewer, ids, 'next')
+): Promise<Map<string, Turn>> {
+  authorize(viewer, 'getNextVersions')
+  return versionsWithinReach(viewer, await readVersions(pool, viewer, ids, 'next'))
+}
 
 /** Returns the previous version of each turn in the viewer's view, by turn id. A turn without one has no key. */
-export const getPreviousVersions = (
+export async function getPreviousVersions(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   ids: readonly string[],
-): Promise<Map<string, Turn>> => readVersions(pool, viewer, ids, 'previous')
+): Promise<Map<string, Turn>> {
+  authorize(viewer, 'getPreviousVersions')
+  return versionsWithinReach(viewer, await readVersions(pool, viewer, ids, 'previous'))
+}
 
 /** Whether this version superseded another one. Every viewer of the version sees the first one, too. */
 export const isEdited = ({ seq, position }: Pick<Turn, 'seq' | 'position'>): boolean => seq !== position
@@ -55,8 +80,18 @@ export const isEdited = ({ seq, position }: Pick<Turn, 'seq' | 'position'>): boo
  * Returns the number of each version in the viewer's view, by turn id: the first version has number 1. Versions that
  * the viewer does not see are not counted, so the number does not tell that they exist.
  */
-export const getVersionNumbers = (
+export async function getVersionNumbers(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   ids: readonly string[],
-): Promise<Map<string, number>> => readVersionNumbers(pool, viewer, ids)
+): Promise<Map<string, number>> {
+  authorize(viewer, 'getVersionNumbers')
+  if (!viewer.principal?.conversations) return readVersionNumbers(pool, viewer, ids)
+  const turns = await readTurns(pool, viewer, ids)
+  const within = turns.filter(({ conversationId }) => isWithinReach(viewer, conversationId))
+  return readVersionNumbers(
+    pool,
+    viewer,
+    within.map(({ id }) => id),
+  )
+}

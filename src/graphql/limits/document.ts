@@ -1,8 +1,15 @@
 // The limits of a document that need no schema, checked after parsing and before validation, because the validation of
 // many repeated fields takes quadratic time. Pure; the result is cached per document.
 
-import { Kind, type DocumentNode, type FragmentDefinitionNode, type GraphQLError, type SelectionSetNode } from 'graphql'
-import { introspectionDisabled, tooCostly, type OperationLimits } from './limits.ts'
+import {
+  Kind,
+  type DirectiveNode,
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  type GraphQLError,
+  type SelectionSetNode,
+} from 'graphql'
+import { directiveRepeated, introspectionDisabled, tooCostly, type OperationLimits } from './limits.ts'
 
 /** The counts of a document, one for each limit of the same name, and its first introspection field. */
 export type DocumentShape = {
@@ -13,6 +20,8 @@ export type DocumentShape = {
   repeats: number
   /** The first field that queries the schema; null if there is none. */
   introspection: string | null
+  /** The first directive that repeats another one at its place; null if there is none. */
+  repeatedDirective: string | null
 }
 
 type Extent = { depth: number; fields: number }
@@ -27,7 +36,20 @@ export function shapeOf(document: DocumentNode): DocumentShape {
 }
 
 function computeShape(document: DocumentNode): DocumentShape {
-  const shape: DocumentShape = { depth: 0, fields: 0, aliases: 0, directives: 0, repeats: 0, introspection: null }
+  const shape: DocumentShape = {
+    depth: 0,
+    fields: 0,
+    aliases: 0,
+    directives: 0,
+    repeats: 0,
+    introspection: null,
+    repeatedDirective: null,
+  }
+  const countDirectives = (directives: readonly DirectiveNode[] = []) => {
+    shape.directives += directives.length
+    const names = directives.map(({ name }) => name.value)
+    shape.repeatedDirective ??= names.find((name, at) => names.indexOf(name) < at) ?? null
+  }
   const fragments = new Map<string, FragmentDefinitionNode>()
   for (const each of document.definitions) {
     if (each.kind === Kind.FRAGMENT_DEFINITION) fragments.set(each.name.value, each)
@@ -56,7 +78,7 @@ function computeShape(document: DocumentNode): DocumentShape {
       else keys.add(key)
     }
     for (const selection of selections) {
-      shape.directives += selection.directives?.length ?? 0
+      countDirectives(selection.directives)
       if (selection.kind === Kind.FIELD) {
         const { name, alias, selectionSet } = selection
         if (alias) shape.aliases += 1
@@ -79,7 +101,7 @@ function computeShape(document: DocumentNode): DocumentShape {
   for (const each of document.definitions) {
     if (each.kind === Kind.FRAGMENT_DEFINITION) extentOfFragment(each.name.value)
     if (each.kind !== Kind.OPERATION_DEFINITION) continue
-    shape.directives += each.directives?.length ?? 0
+    countDirectives(each.directives)
     const { depth, fields } = extentOf(each.selectionSet, new Set())
     shape.depth = Math.max(shape.depth, depth)
     shape.fields += fields
@@ -96,5 +118,6 @@ export function documentError(document: DocumentNode, limits: OperationLimits): 
   for (const limit of LIMITS) {
     if (shape[limit] > limits[limit]) return tooCostly(limit, limits[limit], shape[limit])
   }
+  if (shape.repeatedDirective !== null) return directiveRepeated(shape.repeatedDirective)
   return null
 }

@@ -64,6 +64,15 @@ export const timedOut = (timeMs: number): GraphQLError =>
 export const clientGone = (): GraphQLError =>
   new GraphQLError('The client has disconnected.', { extensions: { code: 'CLIENT_GONE' } })
 
+/**
+ * Returns the error of a directive that occurs twice at one place. Validation would report one error for each, which
+ * lets a small request cause a large answer; no directive of the schema is repeatable.
+ */
+export const directiveRepeated = (name: string): GraphQLError =>
+  new GraphQLError(`The directive "@${name}" can only be used once at this location.`, {
+    extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+  })
+
 export const introspectionDisabled = (field: string): GraphQLError =>
   new GraphQLError(`${field} is not available: introspection is disabled on this server.`, {
     extensions: { code: 'INTROSPECTION_DISABLED' },

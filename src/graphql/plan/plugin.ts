@@ -10,6 +10,7 @@ import {
   type OperationDefinitionNode,
 } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
+import { counters } from '../../counters.ts'
 import type { Log } from '../../domain/platform.ts'
 import { compileQuery, NotPlannable, type Plan } from './compile.ts'
 
@@ -29,6 +30,7 @@ export function usePlans(log: Pick<Log, 'debug'>): PlanPlugin {
 
   const fallBack = (operation: OperationDefinitionNode, reason: string) => {
     executions.fallback += 1
+    counters.plans.fallback += 1
     const details = { operation: operation.name?.value, reason, fallbacks: executions.fallback }
     log.debug(details, 'executing a query without a plan')
   }
@@ -47,6 +49,7 @@ export function usePlans(log: Pick<Log, 'debug'>): PlanPlugin {
         const result = run(args)
         if (result) {
           executions.planned += 1
+          counters.plans.planned += 1
           return result
         }
         fallBack(operation, 'invalid variables')

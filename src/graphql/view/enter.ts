@@ -2,6 +2,7 @@
 
 import { getOperationAST, GraphQLError, type DocumentNode, type ExecutionArgs, type GraphQLSchema } from 'graphql'
 import { z } from 'zod'
+import { authorizeActing } from '../../domain/authorize.ts'
 import { name, parse } from '../../domain/input.ts'
 import { isRemembered, requireKnownActor } from '../../domain/known-actor.ts'
 import { actAs } from '../../domain/view.ts'
@@ -20,7 +21,7 @@ const given = z.object({ as: name })
 
 /**
  * Sets `context.viewer`. Returns null, or the error that refuses the operation: its root fields name different actors,
- * or the actor is unknown. Reads only for an actor that is not remembered. The document must be valid.
+ * the credential lacks the right to act as another actor, or the actor is unknown. Reads only for an actor that is not remembered. The document must be valid.
  */
 export function enterView(
   context: RequestContext,
@@ -32,6 +33,7 @@ export function enterView(
   try {
     const { actor, mayBeNew } = actorOf(schema, document, operation, variableValues, principal.actor)
     if (actor === principal.actor) return null
+    authorizeActing(principal)
     const viewer = actAs(principal, parse(given, { as: actor }).as)
     context.viewer = viewer
     if (mayBeNew || isRemembered(reading, viewer)) return null

@@ -84,4 +84,10 @@ describe('documentError', () => {
     expect(errorOf('{ __type(name: "Turn") { name } }', { introspection: true })).toBeUndefined()
     expect(errorOf('{ __typename }', { introspection: false })).toBeUndefined()
   })
+
+  it('rejects a directive that is repeated at one place, with one error', () => {
+    expect(errorOf('{ a @x @y @x @x }')).toEqual({ code: 'GRAPHQL_VALIDATION_FAILED' })
+    expect(errorOf('query @x @x { a }')).toEqual({ code: 'GRAPHQL_VALIDATION_FAILED' })
+    expect(errorOf('{ a @x @y b @x }')).toBeUndefined()
+  })
 })

@@ -90,10 +90,12 @@ describe('reads', () => {
 describe('every field of Query', () => {
   /** The arguments and selection of each field; null for a field that reads nothing. */
   const fields: Record<string, string | null> = {
+    auditLog: '{ nodes { seq } }',
     buildContext: '(input: { conversationId: "conv_x", tokenBudget: 100 }) { __typename }',
     conversation: '(id: "conv_x") { id }',
     conversations: '{ edges { cursor } }',
     embedding: '{ done }',
+    erasure: '(id: "x") { id }',
     facts: '{ edges { cursor } }',
     jobs: '{ nodes { id } }',
     memoryAudit: '{ activeFacts }',
@@ -101,6 +103,8 @@ describe('every field of Query', () => {
     nodes: `(ids: ["${newId('turn')}"]) { id }`,
     recall: '(input: { query: "x" }) { __typename }',
     userProfile: '(userId: "ada") { content }',
+    verifyAuditLog: '{ isComplete }',
+    verifyErasureReceipt: '(document: "x", signature: "y")',
     viewer: null,
   }
 

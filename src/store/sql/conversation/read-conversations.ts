@@ -117,6 +117,8 @@ type ConversationList = {
   /** Only conversations older than `after` and newer than `before`. */
   after?: ConversationPosition | null
   before?: ConversationPosition | null
+  /** Only these conversations; null for all. */
+  ids?: readonly string[] | null
   owner?: string | null
   agentName?: string | null
   /** Only conversations with this current participant. */
@@ -163,6 +165,7 @@ export async function listConversations(
   }
   filterBy(list.after, ({ at, id }) => sql`(${position}) < (${at}::timestamptz, ${id}::text)`)
   filterBy(list.before, ({ at, id }) => sql`(${position}) > (${at}::timestamptz, ${id}::text)`)
+  filterBy(list.ids, (ids) => sql`c.id = ANY (${ids}::text[])`)
   filterBy(list.owner, (owner) => sql`c.owner = ${owner}::text`)
   filterBy(list.agentName, (agentName) => sql`c.agent_name = ${agentName}::text`)
   filterBy(

@@ -1,8 +1,10 @@
-// Statements for the facts of a conversation, in the transaction that deletes it: lock the facts, reactivate facts that
-// they superseded, and delete profiles that were made from them. The caller has locked the conversation's journal.
+// Statements for the facts of a conversation, of turns or of a user, in the transaction that deletes or erases these:
+// lock the facts, reactivate facts that they superseded, and delete profiles that were made from them. The caller has
+// locked the journals of the conversations.
 
 import type { Db, Tx } from '../../db.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
+import { sql, type Sql } from '../sql.ts'
 
 /**
  * Ids of other conversations with facts that facts of this conversation superseded. Uses the indexes
@@ -21,15 +23,36 @@ export async function readConversationsSupersededBy(db: Db, tenant: string, conv
  * Locks the facts with a source in a conversation, superseded or not, and the facts that they superseded, in the lock
  * order of write-facts.ts. Returns the ids of the facts with a source in the conversation.
  */
-export async function lockFactsOfConversation(tx: Tx, conversationId: string): Promise<string[]> {
-  const rows = await tx.$queryRaw<{ id: string; isOfConversation: boolean }[]>`
-    WITH mine AS MATERIALIZED (
-      SELECT s.fact_id AS id FROM fact_source s WHERE s.conversation_id = ${conversationId}::text)
-    SELECT f.id, f.id IN (SELECT id FROM mine) AS "isOfConversation" FROM fact f
+export const lockFactsOfConversation = (tx: Tx, conversationId: string): Promise<string[]> =>
+  lockFacts(tx, sql`SELECT s.fact_id AS id FROM fact_source s WHERE s.conversation_id = ${conversationId}::text`)
+
+/** Like lockFactsOfConversation, for the facts with a source in one of the turn versions. */
+export const lockFactsOfTurns = (tx: Tx, turnIds: readonly string[]): Promise<string[]> =>
+  lockFacts(tx, sql`SELECT s.fact_id AS id FROM fact_source s WHERE s.turn_id = ANY (${turnIds}::text[])`)
+
+/** Like lockFactsOfConversation, for the given facts that still exist. */
+export const lockFactsById = (tx: Tx, ids: readonly string[]): Promise<string[]> =>
+  lockFacts(tx, sql`SELECT a.id FROM unnest(${ids}::text[]) AS a(id)`)
+
+async function lockFacts(tx: Tx, mine: Sql): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ id: string; isMine: boolean }[]>`
+    WITH mine AS MATERIALIZED (${mine})
+    SELECT f.id, f.id IN (SELECT id FROM mine) AS "isMine" FROM fact f
     WHERE f.id IN (SELECT id FROM mine UNION SELECT g.id FROM mine JOIN fact g ON g.superseded_by = mine.id)
     ORDER BY f.content_hash, f.id FOR UPDATE OF f`
-  return rows.filter(({ isOfConversation }) => isOfConversation).map(({ id }) => id)
+  return rows.filter(({ isMine }) => isMine).map(({ id }) => id)
 }
+
+/** Deletes facts with their sources and vectors. */
+export const deleteFacts = (tx: Tx, ids: readonly string[]): Promise<number> =>
+  tx.$executeRaw`DELETE FROM fact WHERE id = ANY (${ids}::text[])`
+
+/** Deletes the tenant's profiles that were made from one of the facts. Reads all profiles of the tenant. */
+export const deleteProfilesOfFacts = async (tx: Tx, tenant: string, factIds: readonly string[]): Promise<number> =>
+  factIds.length === 0
+    ? 0
+    : tx.$executeRaw`
+        DELETE FROM user_profile WHERE tenant = ${tenant}::text AND made_of && ${factIds}::text[]`
 
 /**
  * Reactivates facts after the facts that superseded them were deleted. Returns the reactivated facts. Of exact

@@ -82,13 +82,15 @@ export async function copySources(tx: Tx, copies: readonly { from: string; to: s
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact_source s ON s.fact_id = c.from_id`
 }
 
-/** The sources to remove: all sources in a conversation, or all sources in a turn version. */
-export type RemovedSources = { conversationId: string } | { turnId: string }
+/** The sources to remove: all in a conversation, all in some turn versions, or all assertions of an actor. */
+export type RemovedSources = { conversationId: string } | { turnIds: readonly string[] } | { assertedBy: string }
 
 const isRemoved = (removed: RemovedSources, s: Sql): Sql =>
-  'turnId' in removed
-    ? sql`${s}.turn_id IS NOT DISTINCT FROM ${removed.turnId}::text`
-    : sql`${s}.conversation_id IS NOT DISTINCT FROM ${removed.conversationId}::text`
+  'turnIds' in removed
+    ? sql`coalesce(${s}.turn_id = ANY (${removed.turnIds}::text[]), false)`
+    : 'assertedBy' in removed
+      ? sql`${s}.asserted_by IS NOT DISTINCT FROM ${removed.assertedBy}::text`
+      : sql`${s}.conversation_id IS NOT DISTINCT FROM ${removed.conversationId}::text`
 
 /**
  * Removes the sources from the facts that have other sources. Such a fact's row then contains its first remaining

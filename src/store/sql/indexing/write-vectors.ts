@@ -1,5 +1,5 @@
-// Writes vectors of turns. First locks the embedder and the conversations against deletion. Skips deleted
-// conversations, removed embedders and erased turns instead of failing the batch.
+// Writes vectors of turns. First locks the embedder and the conversations against deletion, and each turn against
+// erasure. Skips deleted conversations, removed embedders and erased turns instead of failing the batch.
 
 import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
@@ -33,7 +33,7 @@ export async function writeVectors(
     CROSS JOIN LATERAL (
       SELECT true FROM turn t
       WHERE t.conversation_id = a.conversation_id AND t.root_seq = a.root_seq AND t.seq = a.seq AND t.status = 'COMMITTED'
-      LIMIT 1) t
+      LIMIT 1 FOR SHARE) t
     ORDER BY a.conversation_id, a.root_seq, a.seq
     ON CONFLICT DO NOTHING
     RETURNING conversation_id AS "conversationId", root_seq AS "position", seq`

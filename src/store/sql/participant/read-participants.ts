@@ -13,6 +13,7 @@ export type ParticipantRow = {
   kind: ParticipantKind
   displayName: string | null
   historyVisibility: HistoryVisibility
+  administrator: boolean
   joinedAt: Date
   leftAt: Date | null
   lastReadSeq: number
@@ -24,7 +25,7 @@ export type ParticipantRow = {
 
 export const PARTICIPANT_COLUMNS = raw(`
   p.conversation_id AS "conversationId", p.actor, p.kind, p.display_name AS "displayName",
-  p.history AS "historyVisibility", p.joined_at AS "joinedAt", p.left_at AS "leftAt", p.last_read_seq AS "lastReadSeq",
+  p.history AS "historyVisibility", p.administrator, p.joined_at AS "joinedAt", p.left_at AS "leftAt", p.last_read_seq AS "lastReadSeq",
   p.windows, p.addressed`)
 
 /** Selects the participants of the conversations `c (id)`, ordered by conversation, time of joining, and actor. */

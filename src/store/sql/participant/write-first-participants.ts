@@ -10,6 +10,7 @@ type FirstParticipant = {
   kind: ParticipantKind
   displayName: string | null
   historyVisibility: HistoryVisibility
+  administrator: boolean
   metadata: object
   windowStart: number
 }
@@ -27,13 +28,14 @@ export async function writeFirstParticipants(
         ${participants.map(({ kind }) => kind)}::participant_kind[],
         ${participants.map(({ displayName }) => displayName)}::text[],
         ${participants.map(({ historyVisibility }) => historyVisibility)}::history_visibility[],
+        ${participants.map(({ administrator }) => administrator)}::boolean[],
         ${participants.map(({ metadata }) => JSON.stringify(metadata))}::jsonb[],
         ${participants.map(({ windowStart }) => windowStart)}::integer[])
-      WITH ORDINALITY AS p(actor, kind, display_name, history, metadata, window_start, seq)
+      WITH ORDINALITY AS p(actor, kind, display_name, history, administrator, metadata, window_start, seq)
     ), entries AS (
       INSERT INTO entry (conversation_id, seq, kind, actor)
       SELECT ${conversationId}, seq, 'JOINED', actor FROM p
     )
-    INSERT INTO participant (conversation_id, actor, kind, display_name, history, metadata, windows)
-    SELECT ${conversationId}, actor, kind, display_name, history, metadata, ARRAY[window_start] FROM p`
+    INSERT INTO participant (conversation_id, actor, kind, display_name, history, administrator, metadata, windows)
+    SELECT ${conversationId}, actor, kind, display_name, history, administrator, metadata, ARRAY[window_start] FROM p`
 }

@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { backends } from '../support/backend.ts'
-import { useServer } from '../support/server.ts'
+import { backends } from '../../support/backend.ts'
+import { useServer } from '../../support/server.ts'
 
 const VIEWER = '{ viewer { tenant actor } }'
 

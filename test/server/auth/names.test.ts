@@ -1,29 +1,31 @@
-// The viewer of a request and of a WebSocket, from the tenant and actor names that the client sends.
+// The tenant and actor names that the client of a request or a WebSocket sends.
 
 import { describe, expect, test } from 'vitest'
-import { InvalidInput } from '../../src/errors.ts'
-import { viewerOfConnection, viewerOfRequest } from '../../src/server/auth.ts'
+import { InvalidInput } from '../../../src/errors.ts'
+import { lowerCaseKeys, namesOfConnection, namesOfRequest } from '../../../src/server/auth/names.ts'
 
-const header = (actor: string) => viewerOfRequest({ 'x-actor': actor }).actor
-const parameter = (actor: unknown) => viewerOfConnection({ 'x-actor': actor }, {}).actor
+const ofConnection = (parameters: Record<string, unknown>, headers: Record<string, string>) =>
+  namesOfConnection(lowerCaseKeys(parameters), headers)
+const header = (actor: string) => namesOfRequest({ 'x-actor': actor }).actor
+const parameter = (actor: unknown) => ofConnection({ 'x-actor': actor }, {}).actor
 
-describe('the viewer', () => {
-  test('is anonymous in the default tenant if the client sends no names', () => {
-    const nobody = { tenant: 'default', actor: 'anonymous' }
-    expect(viewerOfRequest({})).toEqual(nobody)
-    expect(viewerOfRequest({ 'x-actor': '' })).toEqual(nobody)
-    expect(viewerOfConnection({ 'x-actor': '', 'x-tenant': null }, {})).toEqual(nobody)
+describe('a name', () => {
+  test('is null if the client does not send it', () => {
+    const nobody = { tenant: null, actor: null }
+    expect(namesOfRequest({})).toEqual(nobody)
+    expect(namesOfRequest({ 'x-actor': '' })).toEqual(nobody)
+    expect(ofConnection({ 'x-actor': '', 'x-tenant': null }, {})).toEqual(nobody)
   })
 
   test('is read from the headers', () => {
-    expect(viewerOfRequest({ 'x-tenant': 'acme', 'x-actor': 'ada' })).toEqual({ tenant: 'acme', actor: 'ada' })
+    expect(namesOfRequest({ 'x-tenant': 'acme', 'x-actor': 'ada' })).toEqual({ tenant: 'acme', actor: 'ada' })
   })
 
   test('of a WebSocket is read from connectionParams, or else from the headers, each name separately', () => {
     const headers = { 'x-tenant': 'acme', 'x-actor': 'Zo\xeb' }
-    expect(viewerOfConnection({ 'X-Actor': 'ada' }, headers)).toEqual({ tenant: 'acme', actor: 'ada' })
-    expect(viewerOfConnection({}, { 'x-actor': 'Zo%C3%AB' })).toEqual({ tenant: 'default', actor: 'Zoë' })
-    expect(() => viewerOfConnection({}, headers)).toThrow(/^x-actor: .*percent-encode/)
+    expect(ofConnection({ 'X-Actor': 'ada' }, headers)).toEqual({ tenant: 'acme', actor: 'ada' })
+    expect(ofConnection({}, { 'x-actor': 'Zo%C3%AB' })).toEqual({ tenant: null, actor: 'Zoë' })
+    expect(() => ofConnection({}, headers)).toThrow(/^x-actor: .*percent-encode/)
   })
 
   test.each([

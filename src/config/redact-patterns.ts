@@ -1,0 +1,44 @@
+// Reads REDACT_PATTERNS_FILE: a JSON object from names to patterns of RE2.
+
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { linearPattern, MAX_PATTERN_LENGTH, MAX_PATTERNS } from '../text/linear-pattern.ts'
+
+const file = z
+  .record(
+    z.string().regex(/^[a-z][a-z _-]{0,39}$/i, 'must be a name of 1 to 40 letters, spaces, - and _'),
+    z.string().min(1).max(MAX_PATTERN_LENGTH),
+  )
+  .refine((patterns) => Object.keys(patterns).length <= MAX_PATTERNS, `must have at most ${MAX_PATTERNS} patterns`)
+
+/** Returns the detectors that the file describes. @throws Error with the first mistake */
+function readPatterns(path: string) {
+  const { data, error } = file.safeParse(JSON.parse(readFileSync(path, 'utf8')))
+  if (error) {
+    const [issue] = error.issues
+    const { message } = issue?.code === 'invalid_key' ? issue.issues[0]! : issue!
+    throw new Error(`${issue!.path.join('.')} ${message}`.trim())
+  }
+  return Object.entries(data).map(([kind, pattern]) => {
+    try {
+      return linearPattern(kind, pattern)
+    } catch (error) {
+      throw new Error(`the pattern ${JSON.stringify(kind)}: ${(error as Error).message}`, { cause: error })
+    }
+  })
+}
+
+/** The path of the file, as the detectors that it describes. Defaults to none. */
+export const redactPatterns = z
+  .string()
+  .transform((path, context) => {
+    try {
+      return readPatterns(path)
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      context.addIssue({ code: 'custom', message: code ? `cannot be read (${code})` : message })
+      return z.NEVER
+    }
+  })
+  .optional()
+  .transform((detectors) => detectors ?? [])

@@ -1,0 +1,75 @@
+// Counts what the process does, for /metrics (server/metrics.ts). Plain numbers, because they change on hot paths. They
+// belong to the process: several Deps in one process count together. No name chosen by a client is kept here.
+
+/** Numbers of observations up to each bound, in seconds. */
+export type Histogram = {
+  /** Upper bounds of the buckets, ascending; a last bucket without a bound follows. */
+  readonly bounds: readonly number[]
+  /** Number of observations in each bucket alone. */
+  readonly counts: number[]
+  /** Sum of all observations. */
+  sum: number
+}
+
+/** Upper bounds of the buckets of all histograms, in seconds. */
+const BOUNDS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+const createHistogram = (): Histogram => ({
+  bounds: BOUNDS,
+  counts: Array.from({ length: BOUNDS.length + 1 }, () => 0),
+  sum: 0,
+})
+
+export function observe(histogram: Histogram, seconds: number): void {
+  let bucket = 0
+  while (bucket < BOUNDS.length && seconds > BOUNDS[bucket]!) bucket += 1
+  histogram.counts[bucket]! += 1
+  histogram.sum += seconds
+}
+
+const KINDS = ['query', 'mutation', 'subscription'] as const
+/**
+ * `ok`: an answer without errors; an expected error in a result union is part of such an answer. `refused`: an error
+ * that the client can avoid. `failed`: an error of the server.
+ */
+const OUTCOMES = ['ok', 'refused', 'failed'] as const
+
+export type OperationKind = (typeof KINDS)[number]
+export type OperationOutcome = (typeof OUTCOMES)[number]
+
+const histogramByOutcome = () =>
+  Object.fromEntries(OUTCOMES.map((outcome) => [outcome, createHistogram()])) as Record<OperationOutcome, Histogram>
+
+export const counters = {
+  /** Time from the start of an operation's execution to its result; of a subscription, until it is open. */
+  operations: Object.fromEntries(KINDS.map((kind) => [kind, histogramByOutcome()])) as Record<
+    OperationKind,
+    Record<OperationOutcome, Histogram>
+  >,
+  /** Refused requests and expected errors, by code. `refused` adds to them. */
+  refusals: new Map<string, number>(),
+  /** Turns that appendTurn, appendTurns and openTurn wrote. */
+  turns: 0,
+  /** Deltas of streaming turns that were written, heartbeats included. */
+  deltas: 0,
+  /** Events of conversations that were added to the outboxes of clients. */
+  deliveries: 0,
+  /** Time from the creation of a journal entry to its delivery to the readers in this process. */
+  lag: createHistogram(),
+  webSockets: 0,
+  eventStreams: 0,
+  /** Values that redaction removed from turns, by the kind of the detector. */
+  redactions: new Map<string, number>(),
+  /** Repeated queries, executed by a plan and without one. */
+  plans: { planned: 0, fallback: 0 },
+}
+
+/** Maximum number of codes that are counted; further ones count as OTHER. The server defines all codes. */
+const MAX_CODES = 100
+
+/** Counts a refused request or an expected error by its stable code. */
+export function refused(code: string): void {
+  const { refusals } = counters
+  const key = refusals.has(code) || refusals.size < MAX_CODES ? code : 'OTHER'
+  refusals.set(key, (refusals.get(key) ?? 0) + 1)
+}

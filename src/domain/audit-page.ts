@@ -1,0 +1,121 @@
+// Reads and verifies the audit log of a tenant. Both need the right `operate`.
+
+import { z } from 'zod'
+import { readAuditChain, readAuditEnds, readAuditLines, type AuditLineRow } from '../store/sql/audit/audit-lines.ts'
+import { AuditOutcome } from '../store/generated/enums.ts'
+import { verify, type Break, type Verified } from './audit/chain.ts'
+import { authorize } from './authorize.ts'
+import { cursorFormat } from './cursor.ts'
+import { name, parse, text, time } from './input.ts'
+import { paging, slice, type Page, type Paging } from './page.ts'
+import type { Platform } from './platform.ts'
+import type { Viewer } from './view.ts'
+
+const auditFilter = z.object({
+  actor: name.nullish(),
+  verb: name.nullish(),
+  resource: text(400).nullish(),
+  outcome: z.enum(AuditOutcome).nullish(),
+  from: time.nullish(),
+  to: time.nullish(),
+})
+export type AuditLogArgs = Paging & { filter?: z.input<typeof auditFilter> | null }
+
+export type AuditLine = AuditLineRow
+
+const CURSOR = cursorFormat<number>(
+  (seq) => `audit:${seq}`,
+  /^audit:(\d{1,15})$/,
+  (seq) => Number(seq),
+  'the audit log',
+)
+export const auditCursor = ({ seq }: AuditLine): string => CURSOR.encode(seq)
+
+/** Returns a page of the lines that match the filter, newest first. @throws NotAllowed @throws InvalidInput */
+export async function getAuditLog(deps: Platform, viewer: Viewer, args: AuditLogArgs): Promise<Page<AuditLine>> {
+  authorize(viewer, 'getAuditLog')
+  const page = paging(args, deps.limits.pageSize)
+  const { actor, verb, resource, outcome, from, to } = parse(auditFilter, args.filter ?? {})
+  await deps.audit.flush()
+  const filter = {
+    actor: actor ?? null,
+    verb: verb ?? null,
+    resource: resource ?? null,
+    outcome: outcome ?? null,
+    from: from ?? null,
+    to: to ?? null,
+  }
+  const rows = await readAuditLines(deps.db, viewer.tenant, filter, {
+    after: page.after === null ? null : CURSOR.decode(page.after, 'after'),
+    before: page.before === null ? null : CURSOR.decode(page.before, 'before'),
+    limit: page.size + 1,
+    backwards: page.backwards,
+  })
+  return slice(rows, page)
+}
+
+/** Maximum number of lines that one call verifies. */
+export const VERIFY_LINES = 10_000
+/** Number of lines read at once. */
+const BATCH = 1_000
+
+/** `verifiedThrough` and `hash` are the last line that was verified; `broken` is the first line that breaks the chain. */
+export type AuditVerification = {
+  verifiedThrough: number
+  hash: string
+  keyedFrom: number | null
+  broken: Break | null
+  /** Whether the end of the log was reached. */
+  isComplete: boolean
+}
+
+const POSITION = cursorFormat<Verified>(
+  ({ seq, hash, keyedFrom }) => `chain:${seq}:${hash}:${keyedFrom ?? ''}`,
+  /^chain:(\d{1,15}):([\da-f]{64}|):(\d{0,15})$/,
+  (seq, hash, keyedFrom) => ({ seq: Number(seq), hash, keyedFrom: keyedFrom ? Number(keyedFrom) : null }),
+  'verifyAuditLog',
+)
+
+/** Returns the cursor from which the next call continues. */
+export const verificationCursor = ({ verifiedThrough: seq, hash, keyedFrom }: AuditVerification): string =>
+  POSITION.encode({ seq, hash, keyedFrom })
+
+/**
+ * Verifies up to VERIFY_LINES lines of the tenant's audit log after the cursor; null for the oldest line that was kept.
+ * @throws NotAllowed @throws InvalidInput
+ */
+export async function verifyAuditLog(
+  { db, audit, integrityKeys, gates, log }: Pick<Platform, 'db' | 'audit' | 'integrityKeys' | 'gates' | 'log'>,
+  viewer: Viewer,
+  after: string | null,
+): Promise<AuditVerification> {
+  authorize(viewer, 'verifyAuditLog')
+  const position = after === null ? null : POSITION.decode(after, 'after')
+  await audit.flush()
+  return gates.memory.run(viewer.tenant, () => walk({ db, integrityKeys, log }, viewer.tenant, position))
+}
+
+async function walk(
+  { db, integrityKeys, log }: Pick<Platform, 'db' | 'integrityKeys' | 'log'>,
+  tenant: string,
+  after: Verified | null,
+): Promise<AuditVerification> {
+  const ends = await readAuditEnds(db, tenant)
+  let end: Verified = after ?? { seq: ends?.prunedThrough ?? 0, hash: ends?.prunedHash ?? '', keyedFrom: null }
+  let broken: Break | null = null
+  let isComplete = false
+  for (let read = 0; read < VERIFY_LINES && !broken && !isComplete; read += BATCH) {
+    const lines = await readAuditChain(db, tenant, end.seq, BATCH)
+    const next = verify(integrityKeys?.audit ?? null, end, lines)
+    if ('reason' in next) broken = next
+    else end = next
+    isComplete = lines.length < BATCH
+  }
+  // The head was read first, so lines appended since then are beyond it.
+  if (!broken && isComplete && ends) {
+    if (end.seq < ends.seq) broken = { seq: end.seq + 1, reason: 'MISSING' }
+    else if (end.seq === ends.seq && end.hash !== ends.hash) broken = { seq: end.seq, reason: 'CHANGED' }
+  }
+  if (broken) log.error({ tenant, ...broken }, 'the audit log is broken')
+  return { verifiedThrough: end.seq, hash: end.hash, keyedFrom: end.keyedFrom, broken, isComplete }
+}

@@ -1,0 +1,87 @@
+// Writes the audit log. An operation that changes data appends its line in its own transaction; refusals and reads are
+// noted, and written together every FLUSH_MS.
+
+import { insertAuditLines, lockAuditHead } from '../../store/sql/audit/audit-lines.ts'
+import type { Db, Tx } from '../../store/db.ts'
+import { withTransaction } from '../../store/tx.ts'
+import { chain } from './chain.ts'
+import { Coalescer, type Counted } from './coalesce.ts'
+import type { AuditRecord } from './line.ts'
+
+/** Interval at which noted records are written, in ms. A killed process loses the records noted since. */
+export const FLUSH_MS = 1_000
+
+export type AuditLog = {
+  /**
+   * Appends lines in the transaction, in order. Call it last: it locks the tenant's audit log until the transaction ends.
+   * All records must be of one tenant.
+   */
+  append(tx: Tx, records: readonly AuditRecord[]): Promise<void>
+  /** Notes a record, to be written within FLUSH_MS. Equal records become one line with a count. Never throws. */
+  note(record: AuditRecord): void
+  /** Writes the noted records. */
+  flush(): Promise<void>
+  /** Writes the noted records, and stops the timer. */
+  close(): Promise<void>
+}
+
+type AuditDeps = {
+  db: Db
+  /** Key of the hashes; null for plain hashes. */
+  key: Buffer | null
+  log: Record<'warn' | 'error', (details: object, message: string) => void>
+}
+
+/** Returns the details with sorted keys, so that equal details have equal text. */
+const canonicalDetails = (details: AuditRecord['details']): string | null =>
+  details === null
+    ? null
+    : JSON.stringify(Object.fromEntries(Object.entries(details).sort(([a], [b]) => (a < b ? -1 : 1))))
+
+async function appendCounted(tx: Tx, key: Buffer | null, counted: readonly Counted[]): Promise<void> {
+  const tenant = counted[0]?.tenant
+  if (tenant === undefined) return
+  const end = await lockAuditHead(tx, tenant)
+  const lines = counted.map((each) => ({ ...each, details: canonicalDetails(each.details) }))
+  await insertAuditLines(tx, chain(key, end, lines))
+}
+
+export function createAuditLog({ db, key, log }: AuditDeps): AuditLog {
+  const noted = new Coalescer()
+  let writing = Promise.resolve()
+  let timer: NodeJS.Timeout | null = null
+
+  async function write(): Promise<void> {
+    const { lines, dropped } = noted.take(performance.now())
+    if (dropped > 0) log.error({ dropped }, 'dropped records of the audit log: too many tenants at once')
+    for (const counted of lines.values()) {
+      try {
+        await withTransaction(db, counted[0]!.tenant, (tx) => appendCounted(tx, key, counted))
+      } catch (err) {
+        log.error({ err, lines: counted.length }, 'could not write the audit log')
+      }
+    }
+  }
+
+  const flush = () => {
+    if (timer) clearTimeout(timer)
+    timer = null
+    writing = writing.then(write)
+    return writing
+  }
+
+  return {
+    append: (tx, records) =>
+      appendCounted(
+        tx,
+        key,
+        records.map((record) => ({ ...record, at: new Date(), count: 1 })),
+      ),
+    note(record) {
+      noted.add(record, performance.now())
+      timer ??= setTimeout(() => void flush(), FLUSH_MS).unref()
+    },
+    flush,
+    close: flush,
+  }
+}

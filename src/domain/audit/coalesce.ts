@@ -1,0 +1,82 @@
+// Collects records of the audit log between two writes. Equal records become one line with a count. Each tenant may
+// cause only a limited number of lines per second; further records become one line per outcome that only counts them.
+// So a flood of refused requests fills neither the memory nor the disk.
+
+import type { AuditRecord } from './line.ts'
+
+/** Number of lines that a tenant may cause at once, in one process. */
+export const BURST_LINES = 100
+/** Number of lines per second that a tenant may cause in the long run, in one process. */
+export const LINES_PER_SECOND = 1
+/** Maximum number of tenants with waiting records; records of further tenants are dropped, and counted. */
+export const MAX_TENANTS = 1_000
+/** The verb of a line that stands for records beyond the limit, and its actor. */
+export const OVERFLOW = 'overflow'
+
+/** A line to write: the record, the time of its first occurrence, and the number of occurrences. */
+export type Counted = AuditRecord & { at: Date; count: number }
+
+type TenantRecords = { credit: number; since: number; lines: Map<string, Counted> }
+
+const keyOf = ({ actor, actedAs, credential, verb, resources, outcome, details }: AuditRecord) =>
+  JSON.stringify([actor, actedAs, credential, verb, resources, outcome, details])
+
+const overflowOf = ({ tenant, outcome }: AuditRecord): AuditRecord => ({
+  tenant,
+  actor: OVERFLOW,
+  actedAs: null,
+  credential: null,
+  verb: OVERFLOW,
+  resources: [],
+  outcome,
+  details: null,
+})
+
+export class Coalescer {
+  #tenants = new Map<string, TenantRecords>()
+  /** Number of records dropped since the last `take`. */
+  #dropped = 0
+
+  /** @param now ms of a clock that does not go back */
+  add(record: AuditRecord, now: number, at = new Date()): void {
+    const tenant = this.#tenantOf(record.tenant, now)
+    if (!tenant) return void (this.#dropped += 1)
+    const { lines } = tenant
+    const key = keyOf(record)
+    const existing = lines.get(key)
+    if (existing) existing.count += 1
+    else if (tenant.credit >= 1) {
+      tenant.credit -= 1
+      lines.set(key, { ...record, at, count: 1 })
+    } else if (record.verb === OVERFLOW) lines.set(key, { ...record, at, count: 1 })
+    else this.add(overflowOf(record), now, at)
+  }
+
+  #tenantOf(name: string, now: number): TenantRecords | null {
+    const tenant = this.#tenants.get(name)
+    if (tenant) {
+      tenant.credit = Math.min(BURST_LINES, tenant.credit + ((now - tenant.since) / 1000) * LINES_PER_SECOND)
+      tenant.since = now
+      return tenant
+    }
+    if (this.#tenants.size >= MAX_TENANTS) return null
+    const created = { credit: BURST_LINES, since: now, lines: new Map<string, Counted>() }
+    this.#tenants.set(name, created)
+    return created
+  }
+
+  /** Takes the waiting lines by tenant, oldest first, and the number of records dropped since the last call. */
+  take(now: number): { lines: Map<string, Counted[]>; dropped: number } {
+    const lines = new Map<string, Counted[]>()
+    for (const [name, tenant] of this.#tenants) {
+      if (tenant.lines.size > 0) lines.set(name, [...tenant.lines.values()])
+      tenant.lines = new Map()
+      const { credit } = this.#tenantOf(name, now)!
+      // A tenant with its full credit needs no entry.
+      if (credit >= BURST_LINES) this.#tenants.delete(name)
+    }
+    const dropped = this.#dropped
+    this.#dropped = 0
+    return { lines, dropped }
+  }
+}

@@ -1,0 +1,16 @@
+// Deletes the lines of the audit log that are older than the configured age.
+
+import { findPrunableTenant, pruneAuditLines } from '../../store/sql/audit/audit-lines.ts'
+import type { Db } from '../../store/db.ts'
+import { withTransaction } from '../../store/tx.ts'
+
+/** Maximum number of lines that one statement deletes. */
+const BATCH = 1_000
+const DAY_MS = 86_400_000
+
+/** Deletes a batch of old lines of one tenant. Returns their number; 0 if no tenant has any. */
+export async function pruneAuditLog({ db, auditDays }: { db: Db; auditDays: number }): Promise<number> {
+  const before = new Date(Date.now() - auditDays * DAY_MS)
+  const tenant = await findPrunableTenant(db, before)
+  return tenant === null ? 0 : withTransaction(db, tenant, (tx) => pruneAuditLines(tx, tenant, before, BATCH))
+}

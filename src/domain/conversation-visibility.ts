@@ -1,0 +1,45 @@
+// Changes whether a conversation is OPEN or MEMBERS.
+
+import { Conflict } from '../errors.ts'
+import type { Tx } from '../store/db.ts'
+import type { ConversationVisibility } from '../store/generated/enums.ts'
+import { requireMembership } from './authorize.ts'
+import type { Platform } from './platform.ts'
+import type { Viewer } from './view.ts'
+
+/** Moves a conversation's facts when its visibility changes. Injected: this file must not import domain/erasure. */
+export type MoveFacts = (
+  tx: Tx,
+  change: { tenant: string; conversationId: string; visibility: ConversationVisibility },
+) => Promise<void>
+
+export type VisibilityDeps = Platform & { moveFacts: MoveFacts }
+
+/**
+ * Changes the visibility of the conversation, which the transaction has locked. A conversation that becomes MEMBERS
+ * frees its key for other conversations, because a taken key would reveal that it exists.
+ * @throws NotAllowed if the viewer is not in the conversation
+ * @throws Conflict if the conversation would become OPEN and another OPEN conversation has its key
+ */
+export async function changeVisibility(
+  deps: VisibilityDeps,
+  tx: Tx,
+  viewer: Viewer,
+  conversationId: string,
+  visibility: ConversationVisibility,
+): Promise<void> {
+  await requireMembership(tx, viewer.actor, conversationId)
+  const keyScope = visibility === 'OPEN' ? '' : conversationId
+  if (visibility === 'OPEN' && (await isKeyTaken(tx, conversationId))) {
+    throw new Conflict('Another OPEN conversation has the same key, so this one must stay MEMBERS.')
+  }
+  await tx.conversation.update({ where: { id: conversationId }, data: { visibility, keyScope } })
+  await tx.journal.update({ where: { conversationId }, data: { visibility } })
+  await deps.moveFacts(tx, { tenant: viewer.tenant, conversationId, visibility })
+}
+
+/** Whether an OPEN conversation has the key of this one. */
+async function isKeyTaken(tx: Tx, conversationId: string): Promise<boolean> {
+  const { tenant, key } = await tx.conversation.findUniqueOrThrow({ where: { id: conversationId } })
+  return key !== null && (await tx.conversation.findFirst({ where: { tenant, key, keyScope: '' } })) !== null
+}

@@ -1,0 +1,255 @@
+// Erases everything that a user wrote, and everything known about the user, in the whole tenant. The work is done in
+// batches, each in a transaction of its own, and continues after a crash: the row in `erasure` says how far it came.
+
+import { SYSTEM as ALL_TENANTS } from '../../store/scope.ts'
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { Conflict } from '../../errors.ts'
+import {
+  addErasureCounts,
+  ALL_POSITIONS,
+  deleteJobsOfUser,
+  findConversationOfUser,
+  findUnfinishedErasure,
+  moveErasure,
+  readFactsAboutUser,
+  readFactsOfUser,
+  readPositionsOfUser,
+  type ErasureRow,
+} from '../../store/sql/erasure/erasures.ts'
+import { deleteProfilesOfFacts, lockFactsById } from '../../store/sql/erasure/erase-facts.ts'
+import { writeEntry } from '../../store/sql/event/write-entry.ts'
+import { readFactsFrom, removeSources } from '../../store/sql/fact/fact-sources.ts'
+import { withTransaction } from '../../store/tx.ts'
+import type { Tx } from '../../store/db.ts'
+import { auditRecord } from '../audit/line.ts'
+import { authorize, requirePermits } from '../authorize.ts'
+import { appendFactsChanged, lockConversations } from '../fact/write.ts'
+import { name, parse } from '../input.ts'
+import type { Platform } from '../platform.ts'
+import { announceEntries, announcePresence } from '../publisher.ts'
+import type { Viewer } from '../view.ts'
+import { finishFacts } from './erase-steps.ts'
+import { erasePositions } from './erase-turn.ts'
+import { requireNoHold } from './legal-hold.ts'
+import { HELD, hashOfUser, receiptOf, receiptRecord, toReceipt, type ErasureReceipt } from './receipt.ts'
+
+/** Maximum number of turns that one transaction erases. */
+const BATCH_TURNS = 100
+/** Maximum number of facts that one transaction erases. */
+const BATCH_FACTS = 100
+/** Milliseconds for which eraseUser itself works; a background task does the rest. */
+export const INLINE_MS = 2_000
+/** The actor of the lines that the background task writes to the audit log. */
+const SYSTEM = 'colloquy'
+
+/** An erasure; `receipt` is null until it is complete. */
+export type Erasure = { id: string; createdAt: Date; receipt: ErasureReceipt | null }
+
+const toErasure = ({
+  id,
+  kind,
+  subject,
+  counts,
+  createdAt,
+  completedAt,
+  document,
+  signature,
+}: ErasureRow): Erasure => ({
+  id,
+  createdAt,
+  receipt:
+    completedAt === null || document === null
+      ? null
+      : toReceipt({ id, kind, subject, counts, completedAt, document, signature }),
+})
+
+const eraseUserInput = z.object({ userId: name })
+export type EraseUserInput = z.input<typeof eraseUserInput>
+
+/**
+ * Erases the turns that the user wrote, its display names and metadata, the facts about the user or asserted by it, its
+ * profile and its presence; in conversations that the user owns, title and metadata. Skips conversations under legal
+ * hold. Works for up to INLINE_MS; a background task continues. An unfinished erasure of the user is continued.
+ * @throws InvalidInput @throws NotAllowed by rights.ts, or if the user is under legal hold
+ */
+export async function eraseUser(deps: Platform, viewer: Viewer, input: EraseUserInput): Promise<Erasure> {
+  authorize(viewer, 'eraseUser')
+  const { userId } = parse(eraseUserInput, input)
+  const { tenant } = viewer
+  await requirePermits(
+    deps.db.of(viewer.tenant),
+    viewer,
+    'eraseUser',
+    null,
+    userId === viewer.actor ? [] : ['otherUserErased'],
+  )
+  const id = await withTransaction(deps.db, tenant, async (tx) => {
+    await requireNoHold(tx, tenant, null, [userId])
+    const where = { tenant, kind: 'USER' as const, subject: userId, completedAt: null }
+    const unfinished = await tx.erasure.findFirst({ where, select: { id: true } })
+    if (unfinished) return unfinished.id
+    const created = await tx.erasure.create({ data: { id: randomUUID(), tenant, kind: 'USER', subject: userId } })
+    const subject = hashOfUser(deps.integrityKeys, tenant, userId)
+    await deps.audit.append(tx, [auditRecord(viewer, 'eraseUser', [subject, created.id])])
+    return created.id
+  })
+  const until = performance.now() + INLINE_MS
+  while (performance.now() < until && (await eraseNext(deps, id)));
+  return (await readErasure(deps, tenant, id))!
+}
+
+async function readErasure({ db }: Pick<Platform, 'db'>, tenant: string, id: string): Promise<Erasure | null> {
+  const found = await db.of(tenant).erasure.findFirst({ where: { id, tenant } })
+  return found && toErasure(found as ErasureRow)
+}
+
+/** Returns the erasure; null if the tenant has none with that id. @throws NotAllowed */
+export async function getErasure(deps: Pick<Platform, 'db'>, viewer: Viewer, id: string): Promise<Erasure | null> {
+  authorize(viewer, 'getErasure')
+  return readErasure(deps, viewer.tenant, id)
+}
+
+/** Continues unfinished erasures, oldest first, for up to INLINE_MS. Returns the number of steps. */
+export async function continueErasures(deps: Platform): Promise<number> {
+  const until = performance.now() + INLINE_MS
+  let steps = 0
+  for (; performance.now() < until; steps++) {
+    const unfinished = await findUnfinishedErasure(deps.db)
+    if (!unfinished) break
+    await eraseNext(deps, unfinished.id)
+  }
+  return steps
+}
+
+/** Another process has done the step; its transaction was rolled back here. */
+class AlreadyDone extends Conflict {}
+
+/** Does the next step of an erasure. Returns false if it is complete. */
+async function eraseNext(deps: Platform, id: string): Promise<boolean> {
+  const erasure = (await deps.db.of(ALL_TENANTS).erasure.findFirst({ where: { id } })) as ErasureRow | null
+  if (!erasure || erasure.completedAt !== null) return false
+  try {
+    return (
+      (await eraseNextTurns(deps, erasure)) || (await eraseNextFacts(deps, erasure)) || (await complete(deps, erasure))
+    )
+  } catch (error) {
+    if (error instanceof AlreadyDone) return true
+    throw error
+  }
+}
+
+async function move(tx: Tx, erasure: ErasureRow, conversationId: string, position: number): Promise<void> {
+  if (!(await moveErasure(tx, erasure, { conversationId, position }))) {
+    throw new AlreadyDone('Another process continues this erasure.')
+  }
+}
+
+/** Erases a batch of turns, or what a conversation says about the user. Returns false after the last conversation. */
+async function eraseNextTurns(deps: Platform, erasure: ErasureRow): Promise<boolean> {
+  const { id, tenant, subject: user, throughConversation: conversationId, throughPosition } = erasure
+  if (conversationId === '' || throughPosition === ALL_POSITIONS) {
+    const next = await findConversationOfUser(deps.db, tenant, user, conversationId)
+    if (!next) return false
+    await withTransaction(deps.db, tenant, async (tx) => {
+      await move(tx, erasure, next.id, next.isHeld ? ALL_POSITIONS : 0)
+      if (next.isHeld) await addErasureCounts(tx, id, { [HELD]: 1 })
+    })
+    return true
+  }
+  const positions = await readPositionsOfUser(deps.db, tenant, conversationId, user, throughPosition, BATCH_TURNS)
+  const last = positions.at(-1)
+  if (last === undefined) {
+    await eraseMembership(deps, erasure)
+    return true
+  }
+  const erased = await erasePositions(
+    deps,
+    { tenant, conversationId, positions },
+    async () => {},
+    async (tx, rows) => {
+      await move(tx, erasure, conversationId, last)
+      await addErasureCounts(tx, id, Object.fromEntries([...rows].filter(([, count]) => count > 0)))
+      return true
+    },
+  )
+  // The conversation was deleted.
+  if (!erased) await withTransaction(deps.db, tenant, (tx) => move(tx, erasure, conversationId, ALL_POSITIONS))
+  return true
+}
+
+/** Clears the participant's display name and metadata, its presence, and title and metadata of an owned conversation. */
+async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<void> {
+  const { id, tenant, subject: user, throughConversation: conversationId } = erasure
+  await withTransaction(deps.db, tenant, async (tx, afterCommit) => {
+    const heads = await lockConversations(tx, tenant, [conversationId])
+    const seqs: number[] = []
+    if (heads.size > 0) {
+      const { count: participants } = await tx.participant.updateMany({
+        where: { conversationId, actor: user, OR: [{ displayName: { not: null } }, { metadata: { not: {} } }] },
+        data: { displayName: null, metadata: {} },
+      })
+      if (participants > 0) seqs.push(await writeEntry(tx, conversationId, 'UPDATED', { actor: user }))
+      const { count: titles } = await tx.conversation.updateMany({
+        where: { id: conversationId, owner: user, OR: [{ title: { not: null } }, { metadata: { not: {} } }] },
+        data: { title: null, titleFrom: null, titleSeq: null, titleTried: 0, metadata: {}, version: { increment: 1 } },
+      })
+      if (titles > 0) seqs.push(await writeEntry(tx, conversationId, 'UPDATED', {}))
+      await addErasureCounts(tx, id, { participant: participants, title: titles })
+    }
+    await move(tx, erasure, conversationId, ALL_POSITIONS)
+    const [first, last] = [seqs[0], seqs.at(-1)]
+    if (first !== undefined && last !== undefined) {
+      afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first, last }]))
+    }
+  })
+  // Presence expires anyway, so an unreachable Redis does not stop the erasure.
+  if (await deps.presence.removeActor(conversationId, user).catch(() => false)) {
+    announcePresence(deps, conversationId, user, 'OFFLINE')
+  }
+}
+
+/**
+ * Deletes a batch of the facts about the user, and removes the user's assertions from other facts, which are deleted
+ * unless somebody else asserts them too. Returns false if there are none.
+ */
+async function eraseNextFacts(deps: Platform, { id, tenant, subject: user }: ErasureRow): Promise<boolean> {
+  const { ids, conversationIds } = await readFactsOfUser(deps.db, tenant, user, BATCH_FACTS)
+  if (ids.length === 0) return false
+  await withTransaction(deps.db, tenant, async (tx, afterCommit) => {
+    const heads = await lockConversations(tx, tenant, conversationIds)
+    const facts = await lockFactsById(tx, ids)
+    const source = { assertedBy: user }
+    await removeSources(tx, facts, source)
+    const ended = new Set([...(await readFactsAboutUser(tx, facts, user)), ...(await readFactsFrom(tx, facts, source))])
+    const { rows, users = [], finish } = await finishFacts(tx, facts, [...ended])
+    const profiles = await deleteProfilesOfFacts(tx, tenant, [...ended])
+    const changed = (await finish?.(tx)) ?? []
+    const lockedChanges = changed.filter((fact) => fact.conversationId !== null && heads.has(fact.conversationId))
+    await appendFactsChanged(deps, tx, afterCommit, tenant, lockedChanges)
+    await addErasureCounts(tx, id, { fact: rows, user_profile: profiles })
+    afterCommit(() => deps.notifyWorkers([], users))
+  })
+  return true
+}
+
+/** Deletes the profile, and writes the receipt. Always returns false: nothing is left to do. */
+async function complete(deps: Platform, { id, tenant, subject: user }: ErasureRow): Promise<boolean> {
+  await deleteJobsOfUser(deps.db, tenant, user)
+  await withTransaction(deps.db, tenant, async (tx) => {
+    const { count: profiles } = await tx.userProfile.deleteMany({ where: { tenant, userId: user } })
+    await tx.userProgress.deleteMany({ where: { tenant, userId: user } })
+    await addErasureCounts(tx, id, { user_profile: profiles })
+    const subject = hashOfUser(deps.integrityKeys, tenant, user)
+    const { counts } = (await tx.erasure.findUniqueOrThrow({ where: { id } })) as ErasureRow
+    const completedAt = new Date()
+    const receipt = receiptOf(deps.integrityKeys, { id, tenant, kind: 'USER', subject, counts, completedAt })
+    const { document, signature } = receipt
+    const { count } = await tx.erasure.updateMany({
+      where: { id, completedAt: null },
+      data: { subject, completedAt, document, signature },
+    })
+    if (count > 0) await deps.audit.append(tx, [receiptRecord({ tenant, actor: SYSTEM }, 'completeErasure', receipt)])
+  })
+  return false
+}

@@ -1,0 +1,82 @@
+// Decides which conditions of rights.ts a change of participants meets. Pure.
+
+import type { HistoryVisibility, ParticipantKind } from '../store/generated/enums.ts'
+import type { Principal } from './principal.ts'
+import type { Condition } from './rights.ts'
+import type { Viewer } from './view.ts'
+
+/** The stored fields of a participant that decide. */
+type StoredParticipant = {
+  leftAt: Date | null
+  removed: boolean
+  historyVisibility: HistoryVisibility
+  administrator: boolean
+}
+
+/** The given fields of a participant that decide. */
+type GivenParticipant = {
+  actor: string
+  kind?: ParticipantKind | null
+  historyVisibility?: HistoryVisibility | null
+  administrator?: boolean | null
+}
+
+/** Whether the actor is that of the credential, and the given kind is not the credential's. */
+export const isOtherKind = (
+  principal: Principal | undefined,
+  actor: string,
+  kind: ParticipantKind | null | undefined,
+): boolean => principal?.actor === actor && kind != null && kind !== principal.kind
+
+/** A viewer that adds itself again keeps its history visibility. Without a principal, the default is ALL. */
+export const historyAfterJoining = (
+  { actor, principal }: Viewer,
+  given: GivenParticipant,
+  existing: StoredParticipant | null,
+): HistoryVisibility =>
+  given.historyVisibility ?? (principal && given.actor === actor ? existing?.historyVisibility : null) ?? 'ALL'
+
+/** Returns the conditions of addParticipant. A present participant keeps its kind and its history. */
+export function conditionsOfAdding(
+  viewer: Viewer,
+  given: GivenParticipant,
+  existing: StoredParticipant | null,
+): Condition[] {
+  const conditions: Condition[] = []
+  const isPresent = existing !== null && existing.leftAt === null
+  if (given.administrator != null && given.administrator !== (isPresent && existing.administrator)) {
+    conditions.push('administrator')
+  }
+  if (given.actor !== viewer.actor) return [...conditions, 'otherParticipant']
+  if (isPresent) return conditions
+  if (existing?.removed) conditions.push('afterRemoval')
+  const history = historyAfterJoining(viewer, given, existing)
+  if (existing?.historyVisibility === 'SINCE_JOINED' && history === 'ALL') conditions.push('history')
+  if (isOtherKind(viewer.principal, given.actor, given.kind)) conditions.push('ownKind')
+  return conditions
+}
+
+/** Returns the conditions of removeParticipant. `owner` is that of the conversation. */
+export function conditionsOfRemoving(
+  viewer: Viewer,
+  actor: string,
+  existing: StoredParticipant | null,
+  owner: string,
+): Condition[] {
+  if (actor === viewer.actor) return []
+  return existing?.administrator || actor === owner ? ['otherParticipant', 'administrator'] : ['otherParticipant']
+}
+
+/** Returns the conditions of updateParticipant. A viewer may change its own display name and metadata, and step down. */
+export function conditionsOfChanging(
+  viewer: Viewer,
+  { actor, historyVisibility, administrator }: GivenParticipant,
+  existing: StoredParticipant | null,
+  owner: string,
+): Condition[] {
+  const conditions = conditionsOfRemoving(viewer, actor, existing, owner)
+  if (historyVisibility != null && historyVisibility !== existing?.historyVisibility) conditions.push('history')
+  const stepsDown = actor === viewer.actor && administrator === false
+  if (administrator != null && administrator !== existing?.administrator && !stepsDown) conditions.push('administrator')
+  return conditions
+}

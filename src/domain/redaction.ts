@@ -1,0 +1,97 @@
+// Removes personal data and secrets from what clients write, before anything is computed from it or stored. A repeated
+// call is recognised by the redacted input, so no hash of a removed value is kept, which could be guessed.
+
+import { counters } from '../counters.ts'
+import { redact, type CustomDetector } from '../text/redact.ts'
+import { auditRecord } from './audit/line.ts'
+import type { AuditLog } from './audit/audit-log.ts'
+import type { Viewer } from './view.ts'
+
+/** What is redacted. `turns`: everything that clients write into conversations, and facts. */
+export type RedactMode = 'off' | 'facts' | 'turns'
+
+export type RedactionDeps = {
+  redact: RedactMode
+  /** Detectors in addition to the built-in ones. */
+  detectors: readonly CustomDetector[]
+  audit: Pick<AuditLog, 'note'>
+}
+
+/** Numbers of removed values, by kind. */
+export type Removed = Record<string, number>
+
+/**
+ * The names of input fields with texts of people and models. Not redacted: identifiers, names of actors, tools and models,
+ * URLs and signatures, which must stay as they are to be of use, and system prompts, which operators write.
+ */
+const TEXTS: ReadonlySet<string> = new Set([
+  'content',
+  'text',
+  'reasoning',
+  'fileName',
+  'chunk',
+  'documentName',
+  'title',
+  'displayName',
+  'reason',
+])
+/** The names of input fields with JSON, all texts of which are redacted. */
+const DOCUMENTS: ReadonlySet<string> = new Set(['metadata', 'metadataPatch', 'arguments', 'result', 'data'])
+
+/** Counts the removed values for /metrics. */
+function count(removed: Removed): void {
+  for (const [kind, number] of Object.entries(removed)) {
+    counters.redactions.set(kind, (counters.redactions.get(kind) ?? 0) + number)
+  }
+}
+
+/** Returns the text without sensitive values, and adds their numbers to `removed`. */
+export function redactText(text: string, detectors: readonly CustomDetector[], removed: Removed): string {
+  const { text: redacted, found } = redact(text, detectors)
+  for (const { kind } of found) removed[kind] = (removed[kind] ?? 0) + 1
+  return redacted
+}
+
+/** Returns a copy of the value of a field with its texts redacted. `isDocument`: whether the field is within DOCUMENTS. */
+function redactValue(
+  value: unknown,
+  name: string,
+  isDocument: boolean,
+  detectors: readonly CustomDetector[],
+  removed: Removed,
+): unknown {
+  if (typeof value === 'string') return isDocument || TEXTS.has(name) ? redactText(value, detectors, removed) : value
+  if (Array.isArray(value)) return value.map((each) => redactValue(each, name, isDocument, detectors, removed))
+  if (value === null || typeof value !== 'object' || value instanceof Date) return value
+  const entries = Object.entries(value).map(([key, each]) => [
+    key,
+    redactValue(each, key, isDocument || DOCUMENTS.has(key), detectors, removed),
+  ])
+  return Object.fromEntries(entries)
+}
+
+/** Counts the removed values of one call for /metrics, and notes them in the audit log. */
+export function noteRemoved(
+  { audit }: Pick<RedactionDeps, 'audit'>,
+  viewer: Viewer,
+  verb: string,
+  resources: readonly string[],
+  removed: Removed,
+): void {
+  if (Object.keys(removed).length === 0) return
+  count(removed)
+  audit.note(auditRecord(viewer, 'redact', resources, { details: { verb, ...removed } }))
+}
+
+/**
+ * Returns the parsed input of a verb as it may be stored: with redaction of turns, without sensitive values in the fields
+ * TEXTS and DOCUMENTS. Names of fields in JSON are kept. The numbers of removed values are noted in the audit log.
+ */
+export function redactInput<T extends object>(deps: RedactionDeps, viewer: Viewer, verb: string, input: T): T {
+  if (deps.redact !== 'turns') return input
+  const removed: Removed = {}
+  const redacted = redactValue(input, '', false, deps.detectors, removed) as T
+  const { conversationId, turnId } = input as { conversationId?: string; turnId?: string }
+  noteRemoved(deps, viewer, verb, [turnId ?? conversationId ?? []].flat(), removed)
+  return redacted
+}

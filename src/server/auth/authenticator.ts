@@ -1,0 +1,199 @@
+// The verifier of all transports: determines the principal of a token, and ends what runs with a token that expires or
+// is revoked. An accepted API key is read again after KEY_LIFE_MS, so a message that the bus loses delays a revocation
+// by no more than that. Hashes of tokens are remembered, never the tokens themselves.
+
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Authentication } from '../../config/authentication.ts'
+import { API_KEY_TOPIC } from '../../domain/api-key/api-key.ts'
+import { looksLikeToken, readToken, type Token } from '../../domain/api-key/token.ts'
+import { createVerifier } from '../../domain/api-key/verify.ts'
+import type { Deps } from '../../domain/deps.ts'
+import type { Principal } from '../../domain/principal.ts'
+import type { Viewer } from '../../domain/view.ts'
+import { Unavailable } from '../../errors.ts'
+import type { Refusal } from '../refuse.ts'
+import { createJwtVerifier, InvalidToken } from './jwt.ts'
+import type { Names } from './names.ts'
+import {
+  EXPIRED,
+  INVALID_TOKEN,
+  NO_TOKEN,
+  OF_PROBLEM,
+  OTHER_ACTOR,
+  OTHER_TENANT,
+  unauthenticated,
+  unavailable,
+} from './refusals.ts'
+import { createSessions, type Credential, type OnEnd } from './sessions.ts'
+
+/** Maximum length of a token, in characters. */
+export const MAX_TOKEN_LENGTH = 8 * 1024
+/** Time for which an accepted API key is not read again, ms. */
+const KEY_LIFE_MS = 3_000
+/** Time for which an accepted JSON Web Token is not verified again, ms. */
+const JWT_LIFE_MS = 60_000
+/** Time for which a refused token is not verified again, ms. */
+const REFUSAL_LIFE_MS = 5_000
+/** Maximum memory of the remembered tokens, in bytes. */
+export const REMEMBERED_BYTES = { accepted: 8 * 1024 * 1024, refused: 1024 * 1024 }
+/** Approximate memory of a remembered token without its names, and of a remembered refusal, in bytes. */
+const ENTRY_BYTES = { accepted: 1_000, refused: 300 }
+
+/** Whom a request or a socket authenticates. */
+export type Identity = {
+  viewer: Viewer
+  /** Calls `onEnd` once, when the token expires or is revoked. Returns a function that stops watching. */
+  watch(onEnd: OnEnd): () => void
+}
+
+export type Authenticator = {
+  /** Whether clients must authenticate. */
+  readonly isRequired: boolean
+  /**
+   * Returns the identity, or the refusal of the request. At once if the token was verified recently.
+   * @param token null if the client sent none; empty if it sent other credentials
+   * @param names the names that the client sent, which must agree with the token
+   */
+  identify(token: string | null, names: Names): Identity | Refusal | Promise<Identity | Refusal>
+  close(): Promise<void>
+}
+
+type Accepted = Credential & { viewer: Viewer }
+
+const neverEnds = () => () => {}
+
+/** The authenticator that trusts the names of the request. */
+const TRUSTING: Authenticator = {
+  isRequired: false,
+  identify: (_, { tenant, actor }) => ({
+    viewer: { tenant: tenant ?? 'default', actor: actor ?? 'anonymous' },
+    watch: neverEnds,
+  }),
+  close: async () => {},
+}
+
+const isExpired = ({ expiresAt }: Principal, now: number) => expiresAt !== null && expiresAt.getTime() <= now
+
+const sizeOf = ({ principal }: Accepted) =>
+  ENTRY_BYTES.accepted
+  + 2 * (principal.tenant.length + principal.actor.length + principal.credential.length)
+  + 100 * (principal.conversations?.size ?? 0)
+
+/** Remembers the tokens that were accepted and refused recently, by their hashes. */
+function createMemory() {
+  const accepted = new LRUCache<string, Accepted>({ maxSize: REMEMBERED_BYTES.accepted, sizeCalculation: sizeOf })
+  const refused = new LRUCache<string, Refusal>({
+    maxSize: REMEMBERED_BYTES.refused,
+    sizeCalculation: () => ENTRY_BYTES.refused,
+    ttl: REFUSAL_LIFE_MS,
+  })
+  return {
+    recall(digest: string): Accepted | Refusal | undefined {
+      const found = accepted.get(digest)
+      return found && !isExpired(found.principal, Date.now()) ? found : refused.get(digest)
+    },
+    remember(digest: string, outcome: Accepted | Refusal): void {
+      if ('viewer' in outcome) accepted.set(digest, outcome, { ttl: outcome.key ? KEY_LIFE_MS : JWT_LIFE_MS })
+      else if (outcome.status === 401) refused.set(digest, outcome)
+    },
+    /** Forgets an API key; all keys if the id is null. */
+    forget(keyId: string | null): void {
+      for (const [digest, { key }] of accepted.entries()) {
+        if (key && (keyId === null || key.keyId === keyId)) accepted.delete(digest)
+      }
+    },
+  }
+}
+
+/** Returns a function that verifies a token without remembering the result. It does not reject. */
+function createVerification(deps: Deps, { jwt }: Authentication) {
+  const verifyKey = createVerifier(deps)
+  const verifyJwt = jwt && createJwtVerifier(jwt)
+
+  async function ofKey(key: Token): Promise<Principal | Refusal> {
+    const found = await verifyKey(key)
+    return typeof found === 'string' ? OF_PROBLEM[found] : found
+  }
+
+  async function of(token: string, key: Token | null): Promise<Principal | Refusal> {
+    try {
+      if (key) return await ofKey(key)
+      return verifyJwt && !looksLikeToken(token) ? await verifyJwt(token) : INVALID_TOKEN
+    } catch (error) {
+      if (error instanceof InvalidToken) return unauthenticated(error.message)
+      if (error instanceof Unavailable) return unavailable(error.message)
+      deps.log.error({ err: error }, 'a token could not be verified')
+      return unavailable('Your token cannot be verified at present. Try again later.')
+    }
+  }
+  return { ofKey, of }
+}
+
+/** Creates the authenticator. It watches the bus until it is closed. */
+export function createAuthenticator(deps: Deps, settings: Authentication): Authenticator {
+  if (!settings.isRequired) return TRUSTING
+  const memory = createMemory()
+  const verification = createVerification(deps, settings)
+  const sessions = createSessions(verification.ofKey, EXPIRED)
+  /** Verifications that run, by the hash of the token, so that simultaneous requests share one. */
+  const running = new Map<string, Promise<Accepted | Refusal>>()
+
+  function changed(keyId: string | null): void {
+    memory.forget(keyId)
+    void sessions.recheck(keyId)
+  }
+  const receive = (message: string) => changed(JSON.parse(message) as string)
+  const subscribed = deps.bus.subscribe(API_KEY_TOPIC, receive).catch((err: unknown) => {
+    deps.log.error({ err }, 'changes of API keys are not received, and take effect some seconds later')
+    return async () => {}
+  })
+  const stopListening = deps.bus.onRestored(() => changed(null))
+
+  async function verify(token: string, digest: string): Promise<Accepted | Refusal> {
+    const key = readToken(token)
+    const found = await verification.of(token, key)
+    running.delete(digest)
+    if ('status' in found) {
+      memory.remember(digest, found)
+      return found
+    }
+    const { tenant, actor } = found
+    const accepted = { digest, key, principal: found, viewer: { tenant, actor, principal: found } }
+    memory.remember(digest, accepted)
+    return accepted
+  }
+
+  function authenticate(token: string | null): Accepted | Refusal | Promise<Accepted | Refusal> {
+    if (token === null) return NO_TOKEN
+    if (token === '' || token.length > MAX_TOKEN_LENGTH) return INVALID_TOKEN
+    const digest = createHash('sha256').update(token).digest('base64')
+    const known = memory.recall(digest) ?? running.get(digest)
+    if (known) return known
+    const verified = verify(token, digest)
+    running.set(digest, verified)
+    return verified
+  }
+
+  function enter(found: Accepted | Refusal, { tenant, actor }: Names): Identity | Refusal {
+    if (!('viewer' in found)) return found
+    if (tenant !== null && tenant !== found.viewer.tenant) return OTHER_TENANT
+    if (actor !== null && actor !== found.viewer.actor) return OTHER_ACTOR
+    return { viewer: found.viewer, watch: (onEnd) => sessions.watch(found, onEnd) }
+  }
+
+  return {
+    isRequired: true,
+    identify(token, names) {
+      const found = authenticate(token)
+      return found instanceof Promise ? found.then((outcome) => enter(outcome, names)) : enter(found, names)
+    },
+    async close() {
+      stopListening()
+      sessions.close()
+      await (
+        await subscribed
+      )()
+    },
+  }
+}

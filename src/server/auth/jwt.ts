@@ -1,0 +1,136 @@
+// Verifies JSON Web Tokens, and maps their claims to a principal. The algorithms are fixed by the kind of the key, so a
+// token can neither select `none` nor use a public key as the secret of HS256.
+
+import { createHash } from 'node:crypto'
+import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
+import { z } from 'zod'
+import type { Authentication } from '../../config/authentication.ts'
+import { name } from '../../domain/input.ts'
+import { RIGHTS, type Principal, type Right } from '../../domain/principal.ts'
+import { Unavailable } from '../../errors.ts'
+
+export type JwtSettings = NonNullable<Authentication['jwt']>
+
+const SYMMETRIC = ['HS256']
+const ASYMMETRIC = ['RS256', 'ES256', 'EdDSA']
+
+/** Time after which the key set is fetched again, ms. A key that the issuer has withdrawn is accepted until then. */
+const KEYS_LIFE_MS = 10 * 60_000
+/** Minimum time between fetches because of tokens with an unknown key, ms. */
+const UNKNOWN_KEY_MS = 30_000
+/** Time limit of a fetch, ms. */
+const FETCH_MS = 5_000
+/** Time after a failed fetch in which tokens are refused without another fetch, ms. */
+const RETRY_MS = 2_000
+
+/** Rights of a token without the claim. */
+const DEFAULT_RIGHTS: readonly Right[] = ['read', 'write']
+
+const kinds = z.enum(['HUMAN', 'AGENT', 'TOOL'])
+
+/** A token that authenticates nobody; the message says why. */
+export class InvalidToken extends Error {}
+
+const UNREACHABLE = 'The keys of the issuer of tokens cannot be fetched. Try again later.'
+
+/** Returns a function that fetches the key set, and fails at once for RETRY_MS after a failure. */
+function fetchWithPause(now: () => number): typeof fetch {
+  let failedAt = -Infinity
+  return async (...args) => {
+    if (now() - failedAt < RETRY_MS) throw new Unavailable(UNREACHABLE)
+    try {
+      const response = await fetch(...args)
+      if (response.status !== 200) failedAt = now()
+      return response
+    } catch (error) {
+      failedAt = now()
+      throw error
+    }
+  }
+}
+
+/** Returns the function that finds the key of a token. @throws Unavailable if the key set cannot be fetched */
+function remoteKeys(jwksUrl: string): JWTVerifyGetKey {
+  const keys = createRemoteJWKSet(new URL(jwksUrl), {
+    timeoutDuration: FETCH_MS,
+    cooldownDuration: UNKNOWN_KEY_MS,
+    cacheMaxAge: KEYS_LIFE_MS,
+    [customFetch]: fetchWithPause(() => performance.now()),
+  })
+  const isAboutToken = (error: unknown) =>
+    error instanceof errors.JWKSNoMatchingKey
+    || error instanceof errors.JWKSMultipleMatchingKeys
+    || error instanceof errors.JOSENotSupported
+  return async (header, token) => {
+    try {
+      return await keys(header, token)
+    } catch (error) {
+      throw isAboutToken(error) ? error : new Unavailable(UNREACHABLE)
+    }
+  }
+}
+
+/** Returns the reason to refuse a token, for the client. It quotes nothing from the token. */
+function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return 'The token has expired.'
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return `The claim ${JSON.stringify(error.claim)} of the token is missing or not accepted.`
+  }
+  return 'The token is not valid.'
+}
+
+const claimOf = (payload: JWTPayload, claim: string): unknown =>
+  Object.hasOwn(payload, claim) ? payload[claim] : undefined
+
+const refused = (claim: string) =>
+  new InvalidToken(`The claim ${JSON.stringify(claim)} of the token is missing or not accepted.`)
+
+function parsed<T>(schema: z.ZodType<T>, value: unknown, claim: string): T {
+  const result = schema.safeParse(value)
+  if (!result.success) throw refused(claim)
+  return result.data
+}
+
+/** Returns the rights among the words of the claim, which may be a list or a text separated by spaces. */
+function rightsIn(value: unknown): ReadonlySet<Right> {
+  if (value == null) return new Set(DEFAULT_RIGHTS)
+  const words: unknown[] = typeof value === 'string' ? value.split(/\s+/) : Array.isArray(value) ? value : []
+  return new Set(RIGHTS.filter((right) => words.includes(right)))
+}
+
+/** Returns the principal that the claims name. @throws InvalidToken */
+function principalOfClaims(payload: JWTPayload, settings: JwtSettings, token: string): Principal {
+  const { claims, tenant, clockToleranceSeconds } = settings
+  const kind = claimOf(payload, claims.kind)
+  const id = typeof payload.jti === 'string' && payload.jti.length <= 200 ? payload.jti : digest(token).slice(0, 16)
+  return {
+    tenant: parsed(name, claimOf(payload, claims.tenant) ?? tenant, claims.tenant),
+    actor: parsed(name, claimOf(payload, claims.actor), claims.actor),
+    kind: kind == null ? 'HUMAN' : parsed(kinds, typeof kind === 'string' ? kind.toUpperCase() : kind, claims.kind),
+    rights: rightsIn(claimOf(payload, claims.rights)),
+    conversations: null,
+    credential: `jwt:${id}`,
+    expiresAt: new Date((payload.exp! + clockToleranceSeconds) * 1000),
+  }
+}
+
+const digest = (token: string) => createHash('sha256').update(token).digest('hex')
+
+/** Returns a function that verifies a token. It throws InvalidToken, and Unavailable if it cannot fetch the keys. */
+export function createJwtVerifier(settings: JwtSettings): (token: string) => Promise<Principal> {
+  const { key, issuer, audience, clockToleranceSeconds: clockTolerance } = settings
+  const options = { issuer, audience, clockTolerance, requiredClaims: ['exp'] }
+  const secret = 'secret' in key ? Buffer.from(key.secret) : null
+  const keys = 'secret' in key ? null : remoteKeys(key.jwksUrl)
+  return async (token) => {
+    try {
+      const { payload } = keys
+        ? await jwtVerify(token, keys, { ...options, algorithms: ASYMMETRIC })
+        : await jwtVerify(token, secret!, { ...options, algorithms: SYMMETRIC })
+      return principalOfClaims(payload, settings, token)
+    } catch (error) {
+      if (error instanceof Unavailable || error instanceof InvalidToken) throw error
+      throw new InvalidToken(reasonOf(error))
+    }
+  }
+}

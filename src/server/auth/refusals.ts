@@ -1,0 +1,39 @@
+// The refusals of requests that do not authenticate, or that contradict what they authenticate.
+
+import type { TokenProblem } from '../../domain/api-key/token.ts'
+import type { Refusal } from '../refuse.ts'
+
+/** Schemes and errors as RFC 6750 §3 defines them. */
+const CHALLENGE = 'Bearer realm="colloquy"'
+
+export const unauthenticated = (message: string): Refusal => ({
+  status: 401,
+  code: 'UNAUTHENTICATED',
+  message,
+  challenge: `${CHALLENGE}, error="invalid_token"`,
+})
+
+export const NO_TOKEN: Refusal = {
+  ...unauthenticated('Authenticate with an API key or a token: send "Authorization: Bearer TOKEN".'),
+  challenge: CHALLENGE,
+}
+export const INVALID_TOKEN = unauthenticated('The token is not valid.')
+export const EXPIRED = unauthenticated('The token has expired. Authenticate with a new one.')
+
+export const OF_PROBLEM: Record<TokenProblem, Refusal> = {
+  UNKNOWN: unauthenticated('The API key is not valid.'),
+  REVOKED: unauthenticated('The API key was revoked.'),
+  EXPIRED: unauthenticated('The API key has expired.'),
+}
+
+export const unavailable = (message: string): Refusal => ({ status: 503, code: 'UNAVAILABLE', message, retryAfter: 1 })
+
+const forbidden = (message: string): Refusal => ({ status: 403, code: 'FORBIDDEN', message })
+
+export const OTHER_TENANT = forbidden('x-tenant names another tenant than the one of your token. Leave it out.')
+export const OTHER_ACTOR = forbidden(
+  'x-actor names another actor than the one of your token. Leave it out; to act as another actor, pass `as`.',
+)
+export const OTHER_PRINCIPAL = forbidden(
+  'The new token is of another tenant, actor or kind, or permits less than the first one. Open another socket.',
+)

@@ -1,0 +1,113 @@
+// What runs with a token: sockets and event streams. Ends them when their token expires or is revoked. They are grouped
+// by token, so that each check reads a key once.
+
+import type { Token } from '../../domain/api-key/token.ts'
+import type { Principal } from '../../domain/principal.ts'
+import type { Refusal } from '../refuse.ts'
+
+/** A token that was accepted. */
+export type Credential = {
+  /** Hash of the token. */
+  digest: string
+  principal: Principal
+  /** Null for a JSON Web Token, which cannot be revoked. */
+  key: Token | null
+}
+
+/** Called once, when the token is no longer accepted. */
+export type OnEnd = (refusal: Refusal) => void
+
+export type Sessions = {
+  /** Returns a function that stops watching. */
+  watch(credential: Credential, onEnd: OnEnd): () => void
+  /** Checks the sessions of an API key; of all keys if the id is null. */
+  recheck(keyId: string | null): Promise<void>
+  close(): void
+}
+
+/** Maximum delay of a timer of Node, ms. */
+const MAX_DELAY_MS = 2 ** 31 - 1
+/** Interval of the checks of all API keys that are in use, ms. */
+export const RECHECK_MS = 2_000
+
+type Group = { credential: Credential; expiresAt: Date | null; timer: NodeJS.Timeout | undefined; watchers: Set<OnEnd> }
+
+/**
+ * @param verify reads a key again; rejects if that is not possible, and its sessions then continue
+ * @param expired the refusal of an expired token
+ */
+export function createSessions(verify: (key: Token) => Promise<Principal | Refusal>, expired: Refusal): Sessions {
+  const groups = new Map<string, Group>()
+
+  let keyGroups = 0
+
+  function add(credential: Credential): Group {
+    const { digest, key, principal } = credential
+    const group = { credential, expiresAt: principal.expiresAt, timer: undefined, watchers: new Set<OnEnd>() }
+    groups.set(digest, group)
+    if (key && ++keyGroups === 1) rechecks = setInterval(checkAll, RECHECK_MS).unref()
+    return group
+  }
+
+  function remove({ timer, credential: { digest, key } }: Group): void {
+    clearTimeout(timer)
+    groups.delete(digest)
+    if (key && --keyGroups === 0) clearInterval(rechecks)
+  }
+
+  function end(group: Group, refusal: Refusal): void {
+    remove(group)
+    for (const onEnd of group.watchers) onEnd(refusal)
+  }
+
+  /** Ends the sessions when the token expires, or checks again at the end of the longest delay. */
+  function arm(group: Group): void {
+    clearTimeout(group.timer)
+    if (group.expiresAt === null) return
+    const left = group.expiresAt.getTime() - Date.now()
+    if (left <= 0) return end(group, expired)
+    group.timer = setTimeout(arm, Math.min(left, MAX_DELAY_MS), group)
+    group.timer.unref()
+  }
+
+  async function check(group: Group, key: Token): Promise<void> {
+    const found = await verify(key).catch(() => null)
+    if (found === null || groups.get(group.credential.digest) !== group) return
+    if ('status' in found) return end(group, found)
+    group.expiresAt = found.expiresAt
+    arm(group)
+  }
+
+  let isChecking = false
+  /** Runs while there are groups of API keys. */
+  let rechecks: NodeJS.Timeout | undefined
+  function checkAll(): void {
+    if (isChecking) return
+    isChecking = true
+    void recheck(null).finally(() => (isChecking = false))
+  }
+
+  async function recheck(keyId: string | null): Promise<void> {
+    const checks = [...groups.values()].flatMap((group) => {
+      const { key } = group.credential
+      return key && (keyId === null || key.keyId === keyId) ? [check(group, key)] : []
+    })
+    await Promise.all(checks)
+  }
+
+  return {
+    watch(credential, onEnd) {
+      const group = groups.get(credential.digest) ?? add(credential)
+      group.watchers.add(onEnd)
+      arm(group)
+      return () => {
+        group.watchers.delete(onEnd)
+        if (group.watchers.size === 0 && groups.get(credential.digest) === group) remove(group)
+      }
+    },
+    recheck,
+    close() {
+      for (const group of [...groups.values()]) remove(group)
+    },
+  }
+}

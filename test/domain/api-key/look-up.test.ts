@@ -1,0 +1,53 @@
+// Look-ups of API keys wait for one another, so that a flood of them takes one connection and few statements.
+
+import type { Pool } from '../../../src/store/tenant-pool.ts'
+import { expect, it, vi } from 'vitest'
+import { createLookUp, MAX_WAITING_LOOKUPS } from '../../../src/domain/api-key/look-up.ts'
+import { Unavailable } from '../../../src/errors.ts'
+import type { StoredApiKey } from '../../../src/store/sql/api-key/find-api-keys.ts'
+
+/** A look-up whose statements finish when the test calls `answer`. Each finds the keys whose id is even. */
+function open() {
+  const statements: string[][] = []
+  const answers: ((failure?: Error) => void)[] = []
+  const find = vi.fn(
+    (_: Pool, ids: readonly string[]) =>
+      new Promise<StoredApiKey[]>((resolve, reject) => {
+        statements.push([...ids])
+        answers.push((failure) => {
+          if (failure) return reject(failure)
+          resolve(ids.filter((id) => Number(id) % 2 === 0).map((id) => ({ id }) as StoredApiKey))
+        })
+      }),
+  )
+  const answer = (failure?: Error) => answers.shift()!(failure)
+  return { lookUp: createLookUp({} as Pool, find), statements, answer }
+}
+
+it('sends the ids that wait during a statement in the next one, each once', async () => {
+  const { lookUp, statements, answer } = open()
+  const first = lookUp('0')
+  const waiting = ['1', '2', '2', '3'].map(lookUp)
+  answer()
+  expect((await first)?.id).toBe('0')
+  await vi.waitFor(() => expect(statements).toEqual([['0'], ['1', '2', '3']]))
+  answer()
+  expect((await Promise.all(waiting)).map((key) => key?.id)).toEqual([undefined, '2', '2', undefined])
+})
+
+it('rejects the look-ups of a statement that fails, and continues', async () => {
+  const { lookUp, answer } = open()
+  const failed = lookUp('0')
+  const next = lookUp('2')
+  answer(new Error('no database'))
+  await expect(failed).rejects.toThrow('no database')
+  await vi.waitFor(() => answer())
+  expect((await next)?.id).toBe('2')
+})
+
+it('refuses at once what exceeds the number that may wait', async () => {
+  const { lookUp } = open()
+  void lookUp('0')
+  for (let n = 0; n < MAX_WAITING_LOOKUPS; n++) void lookUp(String(n))
+  await expect(lookUp('1')).rejects.toThrow(Unavailable)
+})

@@ -1,0 +1,168 @@
+// The servers under test: processes whose clocks differ, each behind a proxy for its clients, on an embedded database or
+// on a Postgres and a Redis behind proxies of their own. A supervisor starts a process again whenever it has ended.
+
+import { rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import type { Random } from '../attacks/random.ts'
+import { createServerProcess, startServices, type Server } from '../scenario/processes.ts'
+import { newDataDir } from '../support/backend.ts'
+import { createProxy, type Proxy } from '../support/proxy.ts'
+import { startEmbedded } from '../../src/store/embedded.ts'
+import { createSmallDisk, type SmallDisk } from './small-disk.ts'
+
+/** Name of the pair of services, which no other test uses. */
+export const PAIR = 'check-faults'
+/** Number of processes on Postgres and Redis; the embedded database serves one. */
+const PROCESSES = 4
+/** Seconds after which a silent streaming turn is aborted. */
+export const LEASE_SECONDS = 3
+/** Offsets of the clocks, ms. */
+const OFFSETS_MS = [0, 300_000, -300_000, 0]
+
+export type Query = <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>
+
+/** A server process, and the proxy that its clients use. */
+export type Member = { server: Server; proxy: Proxy; url: string }
+
+export type Services = {
+  /** URLs without a proxy. */
+  server: string
+  databaseUrl: string
+  postgres: Proxy
+  redis: Proxy
+  disk: SmallDisk | { reason: string }
+}
+
+export type Cluster = {
+  store: string
+  members: Member[]
+  /** Null on the embedded database. */
+  services: Services | null
+  /** What processes ended for, unless a fault ended them. */
+  exits: string[]
+  /** Starts the process, and repeats until it is ready. */
+  start(member: Member): Promise<void>
+  /** Ends all processes, and calls `read` with the database. */
+  finish<T>(read: (query: Query) => Promise<T>): Promise<T>
+  /** Ends all processes, and drops the database. */
+  close(): Promise<void>
+}
+
+const PRELOAD = fileURLToPath(new URL('./skewed-clock.ts', import.meta.url))
+
+async function withClient<T>(options: string | pg.ClientConfig, use: (query: Query) => Promise<T>): Promise<T> {
+  const client = new pg.Client(options)
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await use(async (sql, values) => (await client.query(sql, values)).rows)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+const queryDatabase = <T>({ databaseUrl }: Services, use: (query: Query) => Promise<T>) => withClient(databaseUrl, use)
+
+/** Calls `use` with the embedded database in the directory, which no process serves. */
+async function withDatabase<T>(dataDir: string, use: (query: Query) => Promise<T>): Promise<T> {
+  const embedded = await startEmbedded(dataDir)
+  try {
+    return await withClient(embedded.connection, use)
+  } finally {
+    await embedded.close()
+  }
+}
+
+async function openServices(seconds: number): Promise<Services> {
+  const { server, redisUrl } = await startServices(PAIR)
+  const disk = await createSmallDisk(server, 512 + seconds)
+  const name = `colloquy_faults_${process.pid}`
+  await withClient(server, (query) =>
+    query(`CREATE DATABASE ${name} ${'tablespace' in disk ? `TABLESPACE ${disk.tablespace}` : ''}`),
+  )
+  const databaseUrl = Object.assign(new URL(server), { pathname: `/${name}` }).href
+  return { server, databaseUrl, postgres: await createProxy(databaseUrl), redis: await createProxy(redisUrl), disk }
+}
+
+export type ClusterSettings = {
+  store: string
+  /** The length of the run, which determines the size of the disk. */
+  seconds: number
+  /** Variables of every process. */
+  env?: Record<string, string>
+  /** SQL that changes the embedded database before the process starts. */
+  plant?: string
+}
+
+/** Starts the processes on an empty database. */
+export async function openCluster(
+  { store, seconds, env = {}, plant }: ClusterSettings,
+  random: Random,
+): Promise<Cluster> {
+  const services = store === 'postgres' ? await openServices(seconds) : null
+  const dataDir = services ? null : await newDataDir()
+  const site = services ? { databaseUrl: services.postgres.url, redisUrl: services.redis.url } : { dataDir: dataDir! }
+  if (plant) await withDatabase(dataDir!, (query) => query(plant))
+  const members: Member[] = []
+  const exits: string[] = []
+  let closing = false
+
+  async function start(member: Member): Promise<void> {
+    while (!closing) {
+      try {
+        return await member.server.start()
+      } catch {
+        await sleep(500) // Its services may be down.
+      }
+    }
+  }
+  for (let n = 0; n < (services ? PROCESSES : 1); n++) {
+    const server = await createServerProcess(site, {
+      preload: PRELOAD,
+      env: () => ({
+        STREAM_LEASE_SECONDS: String(LEASE_SECONDS),
+        ...env,
+        CLOCK_OFFSET_MS: String(random.pick(OFFSETS_MS)),
+      }),
+    })
+    const proxy = await createProxy(`http://${server.url}`)
+    const member = { server, proxy, url: new URL(proxy.url).host }
+    server.onExit((reason) => {
+      if (closing) return
+      exits.push(reason)
+      void start(member)
+    })
+    members.push(member)
+  }
+  await Promise.all(members.map(start))
+
+  const stop = async (name: NodeJS.Signals) => {
+    closing = true
+    await Promise.all(members.map(({ server }) => server.kill(name)))
+    await Promise.all(members.map(({ proxy }) => proxy.close()))
+  }
+  return {
+    store,
+    members,
+    services,
+    exits,
+    start,
+    async finish(read) {
+      await stop('SIGTERM')
+      if (services) return queryDatabase(services, read)
+      return withDatabase(dataDir!, read)
+    },
+    async close() {
+      // A process that a fault has stopped ignores other signals.
+      await stop('SIGKILL')
+      if (dataDir) await rm(dataDir, { recursive: true })
+      if (!services) return
+      await Promise.all([services.postgres.close(), services.redis.close()])
+      const name = new URL(services.databaseUrl).pathname.slice(1)
+      await withClient(services.server, (query) => query(`DROP DATABASE ${name} WITH (FORCE)`))
+      if ('close' in services.disk) await services.disk.close()
+    },
+  }
+}

@@ -1,0 +1,225 @@
+// A run: clients load the servers while faults are injected, then everything is healed, and the checker and a second
+// check in SQL judge the history.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createRandom, type Random } from '../attacks/random.ts'
+import { checkHistory } from './checker.ts'
+import { ACTORS, append, read, send, subscribe, write, writeStreams } from './clients.ts'
+import type { Conversation, Run, Subscriber } from './clients.ts'
+import { LEASE_SECONDS, openCluster, type Cluster, type Query } from './cluster.ts'
+import { faultsOf, lengthOf, longOutage, type Fault } from './faults.ts'
+import type { Entry, Journals, Operation } from './history.ts'
+
+export const TENANTS = ['north', 'south']
+const CONVERSATIONS_PER_TENANT = 2
+const WRITERS = 6
+const STREAM_WRITERS = 4
+const READERS = 2
+/** Subscribers of each conversation, half of them by WebSocket and half by Server-Sent Events. */
+const SUBSCRIBERS = 4
+/** Default of `recoveryMs`. */
+const RECOVERY_MS = 60_000
+/** Length from which a run includes the long outage of Redis, s. */
+const LONG_RUN_S = 300
+
+/** A fault, or two at once, and the times after its end until a turn was acknowledged and every subscriber had it. */
+export type Injected = { name: string; acknowledgedMs: number; deliveredMs: number }
+
+export type Report = {
+  store: string
+  injected: Injected[]
+  operations: readonly Operation[]
+  entries: number
+  /** What contradicts a guarantee, with the rule. */
+  violations: { rule: string; detail: string }[]
+  /** Why a fault could not be injected. */
+  notes: string[]
+}
+
+const CREATE = `mutation ($input: CreateConversationInput!) {
+  r: createConversation(input: $input) { ... on CreateConversationPayload { conversation { id } } }
+}`
+
+async function createConversations(run: Pick<Run, 'members' | 'random' | 'credentials'>): Promise<Conversation[]> {
+  const conversations: Conversation[] = []
+  for (const tenant of TENANTS) {
+    for (let n = 0; n < CONVERSATIONS_PER_TENANT; n++) {
+      // Without compaction, which would take processor time from the clients.
+      const input = { participants: ACTORS.map((actor) => ({ actor })), compaction: { strategy: 'NEVER' } }
+      const { conversation } = await send<{ conversation: { id: string } }>(run, { tenant }, ACTORS[0]!, CREATE, {
+        input,
+      })
+      conversations.push({ id: conversation.id, tenant })
+    }
+  }
+  return conversations
+}
+
+/** Appends a turn to each conversation. Returns the times until all were acknowledged, and all subscribers had them. */
+async function recover(run: Run, subscribers: readonly Subscriber[], recoveryMs: number) {
+  const startedAt = performance.now()
+  const isLate = () => performance.now() - startedAt > recoveryMs
+  const probes = await Promise.all(
+    run.conversations.map((conversation) => append(run, conversation, { givesUp: isLate })),
+  )
+  const acknowledgedMs = performance.now() - startedAt
+  const isDelivered = () =>
+    probes.every(({ outcome }) => outcome === 'ok')
+    && probes.every((probe) =>
+      subscribers.every(
+        ({ subscription, last }) => subscription.conversation !== probe.conversation || last() >= probe.seq!,
+      ),
+    )
+  while (!isDelivered() && !isLate()) await sleep(10)
+  return { acknowledgedMs, deliveredMs: isDelivered() ? performance.now() - startedAt : Infinity }
+}
+
+/** The faults in random order, each as often as every other, endlessly. */
+function* shuffled(faults: readonly Fault[], random: Random): Generator<Fault, never> {
+  for (;;) {
+    const left = [...faults]
+    while (left.length > 0) yield left.splice(random.below(left.length), 1)[0]!
+  }
+}
+
+async function injectFaults(
+  run: Run,
+  cluster: Cluster,
+  subscribers: readonly Subscriber[],
+  { seconds, seed, log, recoveryMs = RECOVERY_MS }: Settings,
+) {
+  // Apart from the clients' random choices, whose number depends on the time that requests take.
+  const random = createRandom(seed)
+  const end = performance.now() + seconds * 1_000
+  const all = shuffled(faultsOf(cluster), random)
+  const ofServers = shuffled(
+    faultsOf(cluster).filter(({ target }) => target === 'server'),
+    random,
+  )
+  const injected: Injected[] = []
+  const inject = async (name: string, faults: Fault[]) => {
+    await Promise.all(faults.map((fault) => fault.run(cluster, random, lengthOf(random))))
+    const result = { name, ...(await recover(run, subscribers, recoveryMs)) }
+    log(
+      `${name}: acknowledged after ${result.acknowledgedMs.toFixed(0)} ms, delivered after ${result.deliveredMs.toFixed(0)} ms`,
+    )
+    injected.push(result)
+  }
+  if (cluster.services && seconds >= LONG_RUN_S) await inject(longOutage.name, [longOutage])
+  while (performance.now() < end) {
+    const fault = all.next().value
+    if (fault.target === 'services' && random.chance(0.3)) {
+      const other = ofServers.next().value
+      await inject(`two at once`, [fault, other])
+    } else await inject(fault.name, [fault])
+    await sleep(random.below(1_000))
+  }
+  return injected
+}
+
+const JOURNALS = `SELECT e.conversation_id AS conversation, e.seq, e.kind::text, e.turn_id AS "turnId", t.text,
+    t.status::text, t.actor, t.audience, t.client_id AS "clientId"
+  FROM entry e LEFT JOIN turn t ON t.id = e.turn_id ORDER BY 1, 2`
+/** The second check, which shares nothing with the first. */
+const WITNESS = `SELECT conversation_id || ': ' || count(*) || ' entries, last seq ' || max(seq) AS detail
+    FROM entry GROUP BY conversation_id HAVING count(*) <> max(seq)
+  UNION ALL SELECT j.conversation_id || ': the journal ends at ' || last_seq FROM journal j
+    WHERE last_seq <> (SELECT count(*) FROM entry e WHERE e.conversation_id = j.conversation_id)
+  UNION ALL SELECT conversation_id || ': ' || count(*) || ' turns of clientId ' || client_id
+    FROM turn WHERE client_id IS NOT NULL GROUP BY conversation_id, actor, client_id HAVING count(*) > 1
+  UNION ALL SELECT conversation_id || ': ' || count(*) || ' turns with one text'
+    FROM turn WHERE length(text) > 36 AND role = 'USER' GROUP BY conversation_id, text HAVING count(*) > 1`
+
+async function readJournals(query: Query): Promise<Journals> {
+  const journals = new Map<string, Entry[]>()
+  for (const { conversation, ...entry } of await query<Entry & { conversation: string }>(JOURNALS)) {
+    const entries = journals.get(conversation) ?? []
+    entries.push(entry)
+    journals.set(conversation, entries)
+  }
+  return journals
+}
+
+/** Waits until every subscriber has the last entry of its view, and a moment longer for entries that come twice. */
+async function catchUp(subscribers: readonly Subscriber[], expected: ReadonlyMap<string, number>, recoveryMs: number) {
+  const end = performance.now() + recoveryMs
+  const isBehind = ({ subscription, last }: Subscriber) => last() < (expected.get(subscription.conversation) ?? 0)
+  while (subscribers.some(isBehind) && performance.now() < end) await sleep(50)
+  await sleep(500)
+}
+
+export type Settings = {
+  store: string
+  seconds: number
+  /** Determines the faults, and what each client chooses next. */
+  seed: number
+  log: (line: string) => void
+  /** Variables of the servers. */
+  env?: Record<string, string>
+  credentials: Run['credentials']
+  /** Time within which writers and subscribers must work again after a fault, ms. */
+  recoveryMs?: number
+  /** SQL that plants a bug in the database before the clients start. */
+  plant?: string
+}
+
+/** Loads servers for `seconds`, injects faults, and checks the history. */
+export async function runFaults(settings: Settings): Promise<Report> {
+  const { store, seed, credentials, recoveryMs = RECOVERY_MS } = settings
+  const random = createRandom(seed + 1)
+  const cluster = await openCluster(settings, random)
+  try {
+    let overAt = Infinity
+    const basis = { members: cluster.members, random, credentials }
+    const conversations = await createConversations(basis)
+    const run: Run = {
+      ...basis,
+      conversations,
+      operations: [],
+      isOver: () => overAt < Infinity,
+      isLost: () => performance.now() - overAt > recoveryMs,
+    }
+    const subscribers = conversations.flatMap((conversation) =>
+      Array.from({ length: SUBSCRIBERS }, (_, n) =>
+        subscribe(run, conversation, ACTORS[n % ACTORS.length]!, n % 2 ? 'socket' : 'stream', n),
+      ),
+    )
+    run.operations.push(...subscribers.map(({ subscription }) => subscription))
+    const times = <T>(count: number, start: () => T) => Array.from({ length: count }, start)
+    const clients = [
+      ...times(WRITERS, () => write(run)),
+      ...times(STREAM_WRITERS, () => writeStreams(run)),
+      ...times(READERS, () => read(run)),
+    ]
+    const injected = await injectFaults(run, cluster, subscribers, settings)
+    overAt = performance.now()
+    await Promise.all(clients)
+    await sleep((LEASE_SECONDS + 6) * 1_000) // Abandoned turns are aborted.
+    // The last turn of each conversation is in every view.
+    const last = await Promise.all(conversations.map((conversation) => append(run, conversation)))
+    await catchUp(subscribers, new Map(last.map(({ conversation, seq }) => [conversation, seq ?? 0])), recoveryMs)
+    for (const subscriber of subscribers) subscriber.stop()
+    const { journals, witnessed } = await cluster.finish(async (query) => ({
+      journals: await readJournals(query),
+      witnessed: await query<{ detail: string }>(WITNESS),
+    }))
+    const { exits, services } = cluster
+    return {
+      store,
+      injected,
+      operations: run.operations,
+      entries: [...journals.values()].reduce((sum, { length }) => sum + length, 0),
+      violations: [
+        ...checkHistory(run.operations, journals),
+        ...witnessed.map(({ detail }) => ({ rule: 'SQL counts agree', detail })),
+        ...exits.map((reason) => ({ rule: 'no process ends by itself', detail: `ended with ${reason}` })),
+        ...injected
+          .filter(({ deliveredMs }) => deliveredMs === Infinity)
+          .map(({ name }) => ({ rule: 'clients recover', detail: `not within ${recoveryMs} ms after ${name}` })),
+      ],
+      notes: services && 'reason' in services.disk ? [`The disk was not filled: ${services.disk.reason}`] : [],
+    }
+  } finally {
+    await cluster.close()
+  }
+}

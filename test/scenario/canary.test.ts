@@ -1,0 +1,243 @@
+// Markers in every text argument of every operation, in tokens and in what providers answer must not appear in the log,
+// in metrics, in jobs, or on Redis other than in the deltas of turns without an audience. The operations are generated
+// from the schema, and run on real server processes at LOG_LEVEL=trace: once with working providers, once with
+// providers that fail and quote the request.
+
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createClient as createWsClient } from 'graphql-ws'
+import pg from 'pg'
+import { createClient as createRedisClient } from 'redis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { schema } from '../../src/graphql/schema.ts'
+import { backends, newDataDir, type Opened } from '../support/backend.ts'
+import { rootFieldsOf, type RootField } from '../support/generated-operations.ts'
+import { isLong } from '../support/long.ts'
+import {
+  choicesOf,
+  createObjects,
+  ENDING,
+  isSuccess,
+  post,
+  startDrivenServer,
+  valuesOf,
+  type DrivenServer,
+} from './driven-server.ts'
+
+const mark = (name: string) => `canary${name}${Math.random().toString(36).slice(2)}`
+/** Markers: of texts, of private turns, and of the tokens and keys of clients and providers. */
+const TEXT = mark('text')
+const PRIVATE = mark('private')
+const TOKEN = mark('token')
+const ALL = [TEXT, PRIVATE, TOKEN]
+const WRITER_TOKEN = `${TOKEN}-writer-token`
+const API_KEY = `sk-${TOKEN}`
+const HEADERS = {
+  'x-tenant': 'watched',
+  'x-actor': 'ann',
+  authorization: `Bearer ${TOKEN}`,
+  cookie: `session=${TOKEN}`,
+}
+
+/** A vector in a line of text: six decimal fractions in a row. */
+const VECTOR = /(?:-?0\.\d{3,}(?:e-?\d+)?,\s*){6}/
+
+const fields = rootFieldsOf(schema, isLong ? 4 : 3)
+
+/** A provider whose answers quote the request: errors of each kind, replies of a wrong shape, and broken connections. */
+async function startQuotingProvider(): Promise<{ url: string; server: Server; requests: () => number }> {
+  let count = 0
+  const server = createServer((request, response) => {
+    let body = ''
+    request.setEncoding('utf8').on('data', (part: string) => (body += part))
+    request.on('end', () => {
+      const quoted = `${request.headers.authorization} sent ${body}`
+      // At first only transient errors, because the process does not start with an embedder that refuses a test.
+      const statuses = count < 5 ? [503] : [400, 401, 422, 500, 200, 200, 0]
+      const status = statuses[count++ % statuses.length]!
+      if (status === 0) return void request.socket.destroy()
+      response.writeHead(status, { 'content-type': 'application/json', 'retry-after-ms': '1' })
+      const error = { message: quoted, code: quoted, param: quoted, type: quoted }
+      response.end(status === 200 && count % 2 ? `not JSON: ${quoted}` : JSON.stringify({ error, quoted }))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/v1`, server, requests: () => count }
+}
+
+/** Sends every operation, and returns the names of the fields that succeeded at least once. */
+async function drive(server: DrivenServer): Promise<Set<string>> {
+  const succeeded = new Set<string>()
+  const create = (text: string, audience?: string[]) => createObjects(server, HEADERS, text, WRITER_TOKEN, { audience })
+  await create(PRIVATE, ['ann'])
+  let ids = await create(TEXT)
+  let isEnded = false
+  const last: RootField[] = []
+  for (const field of fields) {
+    if (field.kind === 'subscription') {
+      last.push(field)
+      continue
+    }
+    const choices = choicesOf(field)
+    // The short run sends only a plain call of the operations that need new objects each time.
+    for (const chosen of ENDING.has(field.name) && !isLong ? choices.slice(0, 1) : choices) {
+      if (isEnded || ENDING.has(field.name)) ids = await create(TEXT)
+      isEnded = ENDING.has(field.name)
+      const variables = field.variables(chosen, valuesOf(schema, field, ids, TEXT, WRITER_TOKEN))
+      const { body } = await post(server, field.query, variables, HEADERS)
+      if (isSuccess(schema, field, body)) succeeded.add(field.name)
+    }
+  }
+  ids = await create(TEXT)
+  const client = createWsClient({
+    url: `${server.url.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: { 'x-tenant': 'watched', 'x-actor': 'ann', authorization: `Bearer ${TOKEN}`, apiKey: TOKEN },
+  })
+  for (const field of last) {
+    for (const chosen of choicesOf(field)) {
+      const values = valuesOf(schema, field, ids, TEXT, WRITER_TOKEN)
+      const variables = { ...field.variables(chosen, values), afterSeq: 0 }
+      const events = client.iterate({ query: field.query, variables })
+      const next = events.next()
+      // An inbox delivers what others write.
+      await createObjects(server, { ...HEADERS, 'x-actor': 'bob' }, TEXT, WRITER_TOKEN)
+      const first = await Promise.race([next, new Promise((resolve) => setTimeout(resolve, 300, null))])
+      if (first && !(first as { value?: { errors?: unknown } }).value?.errors) succeeded.add(field.name)
+      void events.return?.()
+    }
+  }
+  await client.dispose()
+  return succeeded
+}
+
+/** Sends requests that no handler understands. */
+async function sendGarbage({ url }: DrivenServer): Promise<void> {
+  const requests: [string, RequestInit][] = [
+    [`/${TEXT}?token=${TOKEN}`, {}],
+    [`/graphql?query={${TEXT}}&token=${TOKEN}`, {}],
+    ['/graphql', { method: 'POST', body: `{"query": "${TEXT}` }],
+    ['/graphql', { method: 'POST', body: JSON.stringify({ query: `{ ${TEXT}(id: "${TEXT}") }` }) }],
+    ['/graphql', { method: 'POST', body: JSON.stringify({ query: `query ${TEXT}($a: ${TEXT}) { x }` }) }],
+    ['/graphql', { method: 'POST', body: JSON.stringify({ query: '{ viewer { actor } }', variables: TEXT }) }],
+    ['/graphql', { headers: { accept: 'text/event-stream', 'last-event-id': TEXT } }],
+  ]
+  for (const [path, init] of requests) {
+    await (
+      await fetch(`${url}${path}`, {
+        ...init,
+        headers: { 'content-type': 'application/json', ...HEADERS, ...init.headers },
+      })
+    ).text()
+  }
+  for (const message of [
+    `{"type":"${TEXT}`,
+    JSON.stringify({ type: 'subscribe', id: TEXT, payload: { query: TEXT } }),
+  ]) {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+    await once(socket, 'open')
+    socket.send(JSON.stringify({ type: 'connection_init', payload: { [TOKEN]: TOKEN } }))
+    socket.send(message)
+    setTimeout(() => socket.close(), 300)
+    await once(socket, 'close')
+  }
+}
+
+/** The lines that contain a marker. */
+const linesWith = (text: string, markers: readonly string[]) =>
+  text.split('\n').filter((line) => markers.some((each) => line.includes(each)))
+
+describe.each(backends)('no output contains what clients sent, $name', { timeout: 300_000 }, (backend) => {
+  let opened: Opened | null = null
+  let storage: Record<string, string>
+  const redisLines: string[] = []
+  const undo: (() => Promise<unknown>)[] = []
+
+  beforeAll(async () => {
+    if (backend.name === 'embedded') return
+    opened = await backend.open()
+    storage = { DATABASE_URL: opened.url!, REDIS_URL: opened.redisUrl! }
+    const redis = createRedisClient({ url: opened.redisUrl! })
+    await redis.connect()
+    await redis.monitor((line) => {
+      if (ALL.some((each) => String(line).includes(each))) redisLines.push(String(line))
+    })
+    undo.push(() => Promise.resolve(redis.destroy()))
+  })
+  afterAll(async () => {
+    for (const step of undo.splice(0).reverse()) await step()
+    await opened?.close()
+  })
+
+  async function check(server: DrivenServer): Promise<void> {
+    const metrics = await (await fetch(`${server.metricsUrl}/metrics`)).text()
+    await server.stop()
+    expect(linesWith(metrics, ALL)).toEqual([])
+    expect(metrics).toContain('colloquy_turns_total')
+    expect(linesWith(server.output(), ALL)).toEqual([])
+    expect(server.output()).not.toMatch(VECTOR)
+  }
+  const settings = async (): Promise<Record<string, string>> => ({
+    LOG_LEVEL: 'trace',
+    FACT_EXTRACTION_EVERY_N: '1',
+    THREAD_SUMMARY_EVERY_N: '1',
+    USER_SUMMARY_EVERY_N: '1',
+    DEDUP_EVERY_N: '1',
+    ...(backend.name === 'embedded' ? { DATA_DIR: await newDataDir() } : storage),
+  })
+
+  it('with working providers, although every operation succeeds once', async () => {
+    const server = await startDrivenServer(await settings())
+    undo.push(() => server.stop())
+    const succeeded = await drive(server)
+    await sendGarbage(server)
+    expect(fields.map(({ name }) => name).filter((name) => !succeeded.has(name))).toEqual([])
+    await check(server)
+  })
+
+  it('with providers that fail and quote the request', async () => {
+    const provider = await startQuotingProvider()
+    undo.push(() => Promise.resolve(provider.server.close()))
+    const server = await startDrivenServer({
+      ...(await settings()),
+      EMBEDDER: 'openai',
+      SUMMARIZER: 'openai',
+      EXTRACTOR: 'openai',
+      OPENAI_BASE_URL: provider.url,
+      OPENAI_API_KEY: API_KEY,
+    })
+    undo.push(() => server.stop())
+    await drive(server)
+    expect(provider.requests()).toBeGreaterThan(20)
+    // Without this, the log would be clean because nothing was logged.
+    expect(server.output()).toContain('could not')
+    await check(server)
+  })
+
+  if (backend.name !== 'embedded') {
+    it('in jobs', async () => {
+      const client = new pg.Client(opened!.url)
+      await client.connect()
+      const { rows: tables } = await client.query<{ name: string }>(
+        `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'pgboss'`,
+      )
+      expect(tables.length).toBeGreaterThan(3)
+      for (const { name } of tables) {
+        const { rows } = await client.query<{ row: string }>(`SELECT t::text AS row FROM pgboss.${name} t`)
+        expect(linesWith(rows.map(({ row }) => row).join('\n'), ALL), name).toEqual([])
+      }
+      await client.end()
+    })
+
+    it('on Redis, except in deltas of turns without an audience', () => {
+      expect(redisLines.length).toBeGreaterThan(0)
+      const others = redisLines.filter((line) => !line.includes(String.raw`\"type\":\"delta\"`))
+      expect(others).toEqual([])
+      expect(redisLines.filter((line) => [PRIVATE, TOKEN].some((each) => line.includes(each)))).toEqual([])
+    })
+  }
+})

@@ -1,0 +1,41 @@
+// The short form of `npm run check:faults`, on each store, and one of its planted bugs.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { isLong } from '../support/long.ts'
+
+const root = new URL('../..', import.meta.url)
+
+/** Runs the command. Returns what it printed, and expects that it found no violation. */
+async function check(...args: string[]): Promise<string> {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'test/faults/main.ts', ...args], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let out = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  const [code] = await once(child, 'close')
+  expect(code, out).toBe(0)
+  return out
+}
+
+describe.runIf(isLong)('npm run check:faults', () => {
+  it('finds no violation in an embedded server', async () => {
+    expect(await check('--seconds', '10', '--store', 'embedded')).toMatch(/embedded +server: SIG/)
+  }, 240_000)
+
+  it.skipIf(!process.env.SERVICES)(
+    'finds no violation in four servers (needs SERVICES)',
+    async () => {
+      expect(await check('--seconds', '40', '--store', 'postgres')).toMatch(
+        /postgres +(Postgres|Redis|server|clients|two)/,
+      )
+    },
+    300_000,
+  )
+
+  it('finds a planted bug', async () => {
+    expect(await check('--planted', 'audience')).toContain('1 of 1 planted bugs found')
+  }, 240_000)
+})

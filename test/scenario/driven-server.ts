@@ -1,0 +1,185 @@
+// A server process whose whole output is kept, and the generated operations that canary.test.ts and isolation.test.ts
+// send to it.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { isObjectType, type GraphQLSchema } from 'graphql'
+import { plainValue, type Leaf, type RootField } from '../support/generated-operations.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read results untyped
+export type Body = any
+
+export type DrivenServer = {
+  /** Base URL. */
+  url: string
+  /** Base URL of /metrics. */
+  metricsUrl: string
+  /** Everything that the process has written to stdout and stderr. */
+  output(): string
+  stop(): Promise<void>
+}
+
+/** Starts a process with these settings, and with limits that admit the generated operations. */
+export async function startDrivenServer(env: Record<string, string>): Promise<DrivenServer> {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/bin.ts'], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH,
+      PORT: '0',
+      METRICS_PORT: '0',
+      MAX_QUERY_TOKENS: '100000',
+      MAX_QUERY_FIELDS: '100000',
+      MAX_QUERY_ALIASES: '10000',
+      MAX_QUERY_REPEATS: '10000',
+      MAX_QUERY_VALUES: '100000000',
+      SHUTDOWN_SECONDS: '2',
+      ...env,
+    },
+  })
+  process.once('exit', () => child.kill('SIGKILL'))
+  let output = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text))
+  const urls: string[] = []
+  const lines = createInterface(child.stdout)
+  await new Promise<void>((resolve, reject) => {
+    lines.on('line', (line) => {
+      output += `${line}\n`
+      const [, url] = /"url":"([^"]+)"/.exec(line) ?? []
+      if (url) urls.push(new URL(url).origin)
+      if (urls.length === 2) resolve()
+    })
+    child.once('exit', () => reject(new Error(output)))
+  })
+  return {
+    metricsUrl: urls[0]!,
+    url: urls[1]!,
+    output: () => output,
+    async stop() {
+      if (child.exitCode !== null) return
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
+
+export type Headers = Record<string, string>
+
+/** POSTs an operation and returns the status and the body. */
+export async function post(
+  { url }: Pick<DrivenServer, 'url'>,
+  query: string,
+  variables: object,
+  headers: Headers,
+): Promise<{ status: number; body: Body; text: string }> {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ query, variables }),
+  })
+  const text = await response.text()
+  return { status: response.status, body: JSON.parse(text), text }
+}
+
+/** The ids of a conversation, and of objects of each kind in it. */
+export type Ids = { conversation: string; key: string; turn: string; open: string; fact: string; summary: string }
+
+/** Fields that end or delete what they are about, so that each call needs objects of its own. */
+export const ENDING = new Set([
+  'Mutation.abortTurn',
+  'Mutation.commitTurn',
+  'Mutation.deleteConversation',
+  'Mutation.removeParticipant',
+  'Mutation.retractFact',
+  'Mutation.supersedeTurn',
+])
+const OF_OPEN_TURNS = new Set(['Mutation.abortTurn', 'Mutation.appendDelta', 'Mutation.commitTurn'])
+
+/** Names of leaves that contain the name of an actor or user. */
+const ACTORS = new Set(['actor', 'actors', 'as', 'audience', 'userId', 'owner', 'participant', 'filterParticipants'])
+/** Values of numbers for which 1 is of no use. */
+const NUMBERS: Record<string, number> = { tokenBudget: 4_000, first: 5, last: 5, limit: 5, k: 5, seq: 1 }
+
+/** Returns a value for each leaf: the ids of the objects, names of actors, and the text for all other texts. */
+export function valuesOf(schema: GraphQLSchema, field: RootField, ids: Ids, text: string, writerToken: string) {
+  return (leaf: Leaf): unknown => {
+    const { name, type } = leaf
+    if (name === 'conversationId' || (name === 'id' && field.name === 'Query.conversation')) return ids.conversation
+    if (name === 'conversationKey') return ids.key
+    if (name === 'turnId' && OF_OPEN_TURNS.has(field.name)) return ids.open
+    if (name === 'factId') return ids.fact
+    if (type === 'ID') return ids.turn
+    if (name === 'writerToken') return writerToken
+    if (ACTORS.has(name)) return field.name === 'Mutation.removeParticipant' && name === 'actor' ? 'bob' : 'ann'
+    if (name === 'url') return `https://files.example/${text}`
+    if (name === 'mediaType') return 'text/plain'
+    if (name === 'role') return 'USER'
+    if (name in NUMBERS) return NUMBERS[name]
+    return plainValue(schema, leaf, text)
+  }
+}
+
+/**
+ * Returns the leaves to send besides the required ones, for each operation of a field: first those of a plain call, then
+ * these with each further leaf.
+ */
+export function choicesOf({ leaves }: RootField): string[][] {
+  const plain = leaves
+    .filter(({ path, name }) => name === 'conversationId' || name === 'content' || path === 'id')
+    .map(({ path }) => path)
+  const others = leaves.filter(({ path, isRequired, within }) => !plain.includes(path) && !(isRequired && !within))
+  return [
+    plain,
+    ...others.map(({ path, name }) => {
+      const excluded = path.includes('.parts.') ? 'content' : name === 'conversationKey' || name === 'key' ? 'Id' : ' '
+      return [...plain.filter((each) => !each.endsWith(excluded) && !(name === 'key' && each === 'id')), path]
+    }),
+  ]
+}
+
+/** Whether the operation succeeded: without errors, and without an expected error in the union of its result. */
+export function isSuccess(schema: GraphQLSchema, field: RootField, body: Body): boolean {
+  if (body.errors) return false
+  const type = schema.getType(body.data?.[field.name.split('.')[1]!]?.__typename ?? '')
+  return !(isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'UserError'))
+}
+
+/** Creates a conversation of ann and bob with an object of each kind, in the headers' tenant. */
+export async function createObjects(
+  server: Pick<DrivenServer, 'url'>,
+  headers: Headers,
+  text: string,
+  writerToken: string,
+  settings: { visibility?: 'OPEN' | 'MEMBERS'; audience?: string[] } = {},
+): Promise<Ids> {
+  const { visibility = 'OPEN', audience } = settings
+  const run = async (field: string, input: object, selection: string): Promise<Body> => {
+    const type = `${field[0]!.toUpperCase()}${field.slice(1)}`
+    const query = `mutation ($input: ${type}Input!) { ${field}(input: $input) { ... on ${type}Payload { ${selection} } ... on UserError { code message } } }`
+    const { body } = await post(server, query, { input }, headers)
+    const result = body.data?.[field]
+    if (!result || result.code) throw new Error(JSON.stringify(body))
+    return result
+  }
+  const key = `key-${Math.random()}`
+  const participants = [{ actor: 'ann' }, { actor: 'bob', displayName: text, metadata: { of: text } }]
+  const created = { key, title: text, metadata: { of: text }, systemPrompt: text, visibility, participants }
+  const { conversation } = await run('createConversation', created, 'conversation { id }')
+  const conversationId = conversation.id as string
+  const content = `${text} I live in Oslo.`
+  const { turn } = await run('appendTurn', { conversationId, turn: { role: 'USER', content, audience } }, 'turn { id }')
+  await run('appendTurn', { conversationId, turn: { role: 'USER', content: `${text} again` } }, 'turn { id }')
+  // An equal fact would be a duplicate.
+  const facts = [{ subject: 'ann', predicate: 'knows', object: `${text} ${key}`, sourceTurnId: turn.id as string }]
+  const recorded = await run('recordFacts', { conversationId, userId: 'ann', facts }, 'facts { id }')
+  const { turn: open } = await run(
+    'openTurn',
+    { conversationId, writerToken, turn: { role: 'ASSISTANT', audience } },
+    'turn { id }',
+  )
+  await run('appendDelta', { turnId: open.id, writerToken, text }, 'turn { id }')
+  return { conversation: conversationId, key, turn: turn.id, open: open.id, fact: recorded.facts[0].id, summary: '' }
+}

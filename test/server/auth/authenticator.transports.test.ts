@@ -1,0 +1,195 @@
+// Every transport refuses the same forged, expired and foreign tokens, and accepts the same valid ones.
+
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createApiKey, revokeApiKey, rotateApiKey } from '../../../src/domain/api-key/api-key.ts'
+import { newId } from '../../../src/domain/id.ts'
+import { backends } from '../../support/backend.ts'
+import { TRANSPORTS, type Outcome } from '../../support/credentials.ts'
+import { useServer } from '../../support/server.ts'
+import {
+  AUDIENCE,
+  claimsOf,
+  ISSUER,
+  SECRET,
+  signWithSecret,
+  startIssuer,
+  unsigned,
+  type Issuer,
+} from '../../support/tokens.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
+
+const now = () => Math.floor(Date.now() / 1000)
+const transports = Object.entries(TRANSPORTS)
+const REFUSED = { status: 401, code: 'UNAUTHENTICATED' }
+
+/** How a transport reports a refusal that is this one over HTTP. */
+const over = (transport: string, { status, code }: Outcome): Outcome =>
+  transport.includes('WebSocket') ? { status: status === 503 ? 1013 : 4403 } : { status, code }
+
+describe.each(backends)('a server with AUTH_MODE=jwt and a secret on $name', (backend) => {
+  const server = useServer(backend, {
+    AUTH_MODE: 'jwt',
+    JWT_SECRET: SECRET,
+    JWT_ISSUER: ISSUER,
+    JWT_AUDIENCE: AUDIENCE,
+    ALLOWED_ORIGINS: 'https://app.example',
+  })
+  const admin = () => ({ tenant: 'acme', actor: 'admin' })
+  let names = 0
+  const newKey = (more: object = {}) =>
+    createApiKey(server.deps, admin(), { name: `key ${++names}`, actor: 'ada', rights: ['read'], ...more })
+
+  const attacks: Record<string, () => Promise<string | null> | string | null> = {
+    'no token': () => null,
+    garbage: () => 'garbage',
+    'a token of three random parts': () => [1, 2, 3].map(() => randomBytes(20).toString('base64url')).join('.'),
+    'an expired token': () => signWithSecret(claimsOf('acme', { exp: now() - 60 })),
+    'a token that is not yet valid': () => signWithSecret(claimsOf('acme', { nbf: now() + 600 })),
+    'a token without expiry': () => signWithSecret(claimsOf('acme', { exp: undefined })),
+    'a token for another audience': () => signWithSecret(claimsOf('acme', { aud: 'other' })),
+    'a token without audience': () => signWithSecret(claimsOf('acme', { aud: undefined })),
+    'a token of another issuer': () => signWithSecret(claimsOf('acme', { iss: 'https://other.example' })),
+    'a token with another secret': () => signWithSecret(claimsOf('acme'), 'x'.repeat(32)),
+    'a token without signature': () => unsigned(claimsOf('acme')),
+    'a token with another hash': () => signWithSecret(claimsOf('acme'), SECRET.repeat(3), 'HS512'),
+    'a token without tenant': () => signWithSecret(claimsOf('acme', { tenant: undefined })),
+    'a token without actor': () => signWithSecret(claimsOf('acme', { sub: undefined })),
+    'a token with an actor that is too long': () => signWithSecret(claimsOf('acme', { sub: 'x'.repeat(201) })),
+    'a token with a tenant that is no text': () => signWithSecret(claimsOf('acme', { tenant: { $ne: '' } })),
+    'a token with an unknown kind': () => signWithSecret(claimsOf('acme', { kind: 'GOD' })),
+    'an API key that does not exist': () =>
+      `colloquy_${newId('key').slice(4)}_${randomBytes(32).toString('base64url')}`,
+    'an API key with another secret': async () => {
+      const { token } = await newKey()
+      return token.slice(0, -43) + randomBytes(32).toString('base64url')
+    },
+    'an API key with the secret of another one': async () => {
+      const [one, other] = [await newKey(), await newKey()]
+      return one.token.slice(0, -43) + other.token.slice(-43)
+    },
+    'an API key that is cut': async () => (await newKey()).token.slice(0, -1),
+    'a revoked API key': async () => {
+      const { apiKey, token } = await newKey()
+      await revokeApiKey(server.deps, admin(), { id: apiKey.id })
+      return token
+    },
+    'an expired API key': async () => {
+      const { apiKey, token } = await newKey({ expiresAt: new Date(Date.now() + 60_000) })
+      await server.deps.db
+        .of(SYSTEM)
+        .apiKey.update({ where: { id: apiKey.id }, data: { expiresAt: new Date(Date.now() - 1) } })
+      return token
+    },
+    'the secret of an API key before its rotation': async () => {
+      const { apiKey, token } = await newKey()
+      await rotateApiKey(server.deps, admin(), { id: apiKey.id, expectedVersion: 1 })
+      return token
+    },
+    'a token that is too long': () => 'x'.repeat(9_000),
+  }
+
+  describe.each(Object.entries(attacks))('refuses %s', (_, make) => {
+    it('over each transport', async () => {
+      const token = await make()
+      for (const [name, send] of transports) {
+        if (token !== null && token.length > 8_192 && name !== 'connectionParams of a WebSocket') continue
+        expect(await send(server.url, token), name).toEqual(over(name, REFUSED))
+      }
+    })
+  })
+
+  it.each(transports)('accepts a token and an API key over %s', async (_, send) => {
+    const viewer = { status: 200, tenant: 'acme', actor: 'ada' }
+    const { token } = await newKey()
+    expect(await send(server.url, await signWithSecret(claimsOf('acme')))).toEqual(viewer)
+    expect(await send(server.url, token)).toEqual(viewer)
+    expect(await send(server.url, token, { 'x-tenant': 'acme', 'x-actor': 'ada' })).toEqual(viewer)
+  })
+
+  it.each(transports)('refuses names that differ from the token over %s', async (name, send) => {
+    const { token } = await newKey()
+    const others: Record<string, string>[] = [{ 'x-tenant': 'other' }, { 'x-actor': 'bob' }]
+    for (const names of others) {
+      expect(await send(server.url, token, names)).toEqual(over(name, { status: 403, code: 'FORBIDDEN' }))
+    }
+  })
+
+  it('reads no token from a URL', async () => {
+    const { token } = await newKey()
+    const search = new URLSearchParams({ query: '{ viewer { actor } }', token, authorization: `Bearer ${token}` })
+    const response = await fetch(`${server.url}/graphql?${search}`, { headers: { 'apollo-require-preflight': '1' } })
+    expect(response.status).toBe(401)
+  })
+
+  it('accepts the previous secret of a rotated key during the overlap, and the new one', async () => {
+    const { apiKey, token } = await newKey()
+    const rotation = { id: apiKey.id, expectedVersion: 1, overlapSeconds: 60 }
+    const rotated = await rotateApiKey(server.deps, admin(), rotation)
+    for (const each of [token, rotated.token]) {
+      expect(await TRANSPORTS.GET!(server.url, each)).toMatchObject({ status: 200 })
+    }
+  })
+
+  it('answers the preflight of a page that will send a token, and lets it read a refusal', async () => {
+    const origin = 'https://app.example'
+    const preflight = await fetch(`${server.url}/graphql`, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
+    })
+    expect(preflight.status).toBe(204)
+    expect(preflight.headers.get('access-control-allow-origin')).toBe(origin)
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('authorization')
+    const refused = await fetch(`${server.url}/graphql?query={__typename}`, { headers: { origin } })
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([401, origin])
+  })
+})
+
+describe.each(backends.slice(0, 1))('a server with the key set of an issuer', (backend) => {
+  let issuer: Issuer
+  const env = { AUTH_MODE: 'jwt', JWKS_URL: '', JWT_ISSUER: ISSUER, JWT_TENANT: 'acme', JWT_CLAIM_RIGHTS: 'scope' }
+  beforeAll(async () => {
+    issuer = await startIssuer()
+    env.JWKS_URL = issuer.url
+  })
+  afterAll(() => issuer.close())
+  const server = useServer(backend, env)
+  const claims = (more: object = {}) => claimsOf('acme', { tenant: undefined, ...more })
+
+  it.each(['ES256', 'RS256', 'EdDSA'])('accepts %s', async (alg) => {
+    // The cooldown of the key set lasts longer than this test, so each algorithm has a server of its own below.
+    const own = await startIssuer()
+    await own.rotate(alg)
+    const { createJwtVerifier } = await import('../../../src/server/auth/jwt.ts')
+    const { loadConfig } = await import('../../../src/config/config.ts')
+    const verify = createJwtVerifier(loadConfig({ ...env, JWKS_URL: own.url }).authentication.jwt!)
+    const token = await own.sign(claims({ scope: 'openid read act-as', kind: 'agent', jti: 'one' }))
+    expect(await verify(token)).toMatchObject({
+      tenant: 'acme',
+      actor: 'ada',
+      kind: 'AGENT',
+      rights: new Set(['read', 'act-as']),
+      conversations: null,
+      credential: 'jwt:one',
+    })
+    own.close()
+  })
+
+  const attacks: Record<string, () => Promise<string> | string> = {
+    'HS256 with the public key as the secret': () => issuer.confuse(claims()),
+    'an unknown key id': () => issuer.sign(claims(), { kid: 'key-99' }),
+    'a key id that is a path': () => issuer.sign(claims(), { kid: '../../../../dev/null' }),
+    'no signature': () => unsigned(claims()),
+    'a signature of another key': async () => {
+      const other = await startIssuer()
+      other.close()
+      return other.sign(claims())
+    },
+  }
+  it.each(Object.entries(attacks))('refuses a token with %s over each transport', async (_, make) => {
+    expect(await TRANSPORTS.GET!(server.url, await issuer.sign(claims()))).toMatchObject({ status: 200 })
+    const token = await make()
+    for (const [name, send] of transports) expect(await send(server.url, token), name).toEqual(over(name, REFUSED))
+    expect(issuer.fetches).toBe(1)
+  })
+})
