@@ -33,13 +33,12 @@ import { createEmbedder, createFactServices, createSummarizers, findEmbedder } f
 import { createStaticEmbedder } from './providers/static/embedder.ts'
 import { createLog } from './log.ts'
 import { createTokenCounter } from './text/tokens.ts'
-import { openConnections } from './store/connections.ts'
-import { checkConnection, createOwnerPool, ping, type Source } from './store/db.ts'
+import { migrateAsOwner, openConnections } from './store/connections.ts'
+import { ping } from './store/db.ts'
 import { startEmbedded } from './store/embedded.ts'
 import { createEmbeddedVectors } from './store/embedded-vectors.ts'
 import { checkIsolation } from './store/isolation.ts'
 import { createJobQueue } from './store/job-queue.ts'
-import { migrate } from './store/migrate.ts'
 import { createPostgresVectors } from './store/postgres-vectors.ts'
 import { vectorIndexes } from './store/vector-index.ts'
 
@@ -47,7 +46,6 @@ import { vectorIndexes } from './store/vector-index.ts'
 export { DatabaseUnreachable } from './store/db.ts'
 export { DataDirInUse } from './store/embedded.ts'
 export { MigrationError } from './store/migrate.ts'
-export { NotIsolated } from './store/isolation.ts'
 export { CallFailed } from './providers/ports/call-failed.ts'
 
 export type OpenDeps = {
@@ -91,7 +89,7 @@ export type DepsConfig = Pick<
 > & {
   /** Directory of the embedded database; null keeps it in memory. */
   dataDir: string | null
-  /** URL of the owner of the tables, who migrates; null or omitted for the user of `databaseUrl`. */
+  /** URL of the owner of the tables, who migrates. Defaults to `databaseUrl`. */
   migrationDatabaseUrl?: string
   /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
   conversationVisibility?: Config['conversationVisibility']
@@ -117,25 +115,12 @@ export function createCleanup(): Cleanup {
   }
 }
 
-/** Applies missing migrations as the owner of the tables. */
-async function migrateStore(source: Source, log: Logger, onError: (error: Error) => void): Promise<void> {
-  const owner = createOwnerPool(source, onError)
-  try {
-    if ('databaseUrl' in source) await checkConnection(owner, source.databaseUrl)
-    const migrations = await migrate(owner)
-    if (migrations.length) log.info({ migrations }, 'migrated the database')
-  } finally {
-    await owner.end()
-  }
-}
-
 /** Opens the database and applies missing migrations. `embedded` is null on Postgres. */
 export async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
   const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
   if (embedded) cleanup.add(() => embedded.close())
   const onError = (err: Error) => log.warn({ err }, 'a database connection failed')
-  const ownerUrl = config.migrationDatabaseUrl ?? config.databaseUrl
-  await migrateStore(embedded ? { embedded } : { databaseUrl: ownerUrl!, poolSize: 1 }, log, onError)
+  await migrateAsOwner(config, embedded, log)
   const connections = openConnections(config, embedded, onError)
   cleanup.add(() => connections.close())
   await checkIsolation(connections.pool)

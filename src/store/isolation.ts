@@ -15,7 +15,11 @@ export const SHARED_TABLES: Readonly<Record<string, string>> = {
 
 /** @throws NotIsolated */
 export async function checkIsolation(pool: Pick<Pool, 'connect'>): Promise<void> {
-  const client = await pool.connect()
+  const client = await pool.connect().catch((cause: Error) => {
+    throw new NotIsolated(`The database refused a role of the server: ${cause.message}. See docs/security.md.`, {
+      cause,
+    })
+  })
   try {
     const { rows: roles } = await client.query<{ name: string; bypasses: boolean }>(
       'SELECT rolname AS name, rolsuper OR rolbypassrls AS bypasses FROM pg_roles WHERE rolname = current_user',
