@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { table } from '../test/bench/figures.ts'
 import { findServices, withDatabase } from '../test/bench/services.ts'
 import { audits, scans } from '../test/trust/audits.ts'
+import { refusals } from '../test/trust/refusals.ts'
 import type { Row, Section, Store } from '../test/trust/section.ts'
 import { subscribers } from '../test/trust/subscribers.ts'
 import { testSection } from '../test/trust/tests.ts'
@@ -19,7 +20,7 @@ const SECTIONS: readonly Section[] = [
   audits,
   scans,
   testSection('rights, cell by cell', ['test/domain/rights.test.ts']),
-  testSection('refusals', ['test/server/auth/refusals.test.ts']),
+  refusals,
   testSection('canaries', ['test/scenario/canary.test.ts', 'test/domain/view.canary.test.ts']),
   testSection('checker of histories', ['test/faults/checker.test.ts']),
   subscribers,

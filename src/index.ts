@@ -35,6 +35,8 @@ export { getAuditLog, verifyAuditLog, type AuditLine, type AuditVerification } f
 export { deleteConversation } from './domain/erasure/delete-conversation.ts'
 export { eraseTurn, type ErasedTurn } from './domain/erasure/erase-turn.ts'
 export { eraseUser, getErasure, type Erasure } from './domain/erasure/erase-user.ts'
+export { pruneConversations } from './domain/erasure/retention.ts'
+export { getTenantSettings, updateTenantSettings, type TenantSettings } from './domain/retention-policy.ts'
 export { setLegalHold } from './domain/erasure/legal-hold.ts'
 export { verifyErasureReceipt, type ErasureReceipt } from './domain/erasure/receipt.ts'
 export { factCursor, getFactPage, getFactPages, getFacts, type Fact } from './domain/fact/fact.ts'

@@ -1,7 +1,8 @@
-// The exit code and output of a process that cannot start, or that starts without Redis.
+// The exit code and output of a process that cannot start, that starts without Redis or with authentication, or that runs
+// a subcommand.
 
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -13,8 +14,8 @@ import { isLong } from './support/long.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Starts the process, and stops it 1 s after its output contains `until`. Returns its exit code and output. */
-async function run(env: Record<string, string>, until?: string) {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/bin.ts'], {
+async function run(env: Record<string, string>, until?: string, args: string[] = []) {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/bin.ts', ...args], {
     cwd: root,
     env: { PATH: process.env.PATH, PORT: '0', SHUTDOWN_SECONDS: '1', ...env },
   })
@@ -57,6 +58,30 @@ describe('a starting process', { timeout: 60_000 }, () => {
     const { code, stderr } = await run({ HOST: '203.0.113.1', ALLOW_UNAUTHENTICATED: '1', DATA_DIR: directory })
     expect(code).toBe(1)
     expect(stderr).toMatch(/^listen EADDRNOTAVAIL.*: set HOST and PORT, or METRICS_HOST and METRICS_PORT\.\n$/)
+  })
+
+  test.runIf(isLong)('writes the first API key to its file, and logs neither the key nor a warning', async () => {
+    const path = join(directory, 'first')
+    const env = { HOST: '0.0.0.0', AUTH_MODE: 'keys', FIRST_KEY_FILE: path, DATA_DIR: join(directory, 'keys') }
+    const { code, stdout } = await run(env, '"ready on ')
+    expect(code).toBe(0)
+    const token = (await readFile(path, 'utf8')).trim()
+    expect(token).toMatch(/^colloquy_\w{26}_[\w-]{43}$/)
+    expect(stdout).toContain('created the first API key')
+    expect(stdout).not.toContain(token.slice(-43))
+    expect(stdout).not.toContain('There is no authentication')
+  })
+
+  test.runIf(isLong)('manages API keys instead, and explains wrong arguments', async () => {
+    const env = { DATA_DIR: join(directory, 'keys'), LOG_LEVEL: 'silent' }
+    expect(await run(env, undefined, ['token', 'list'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^key_/),
+    })
+    expect(await run(env, undefined, ['tokens'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^Unknown command: tokens.*\n\nUsage: /),
+    })
   })
 
   test.runIf(isLong)(

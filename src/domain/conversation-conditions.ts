@@ -19,7 +19,17 @@ export function conditionsOfCreation({ actor, principal }: Viewer, { owner, part
 }
 
 /** The fields that need the condition `settings`. */
-const SETTINGS = ['systemPrompt', 'agentName', 'visibility', 'compaction', 'factExtraction', 'automaticTitle'] as const
+const SETTINGS = [
+  'systemPrompt',
+  'agentName',
+  'visibility',
+  'compaction',
+  'factExtraction',
+  'automaticTitle',
+  'retention',
+  'ttlSeconds',
+  'expiresAt',
+] as const
 
 /** A field that is given as null clears the setting, so it counts; a null owner is rejected elsewhere. */
 export function conditionsOfUpdate(input: { [field in (typeof SETTINGS)[number] | 'owner']?: unknown }): Condition[] {

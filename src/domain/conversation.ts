@@ -24,6 +24,7 @@ import { count, id, metadata, name, parse, storable, text } from './input.ts'
 import { participantInput, windowsAfterJoining } from './participant.ts'
 import { redactInput } from './redaction.ts'
 import { saltOf } from '../text/term-hash.ts'
+import { retentionColumns, retentionInput, retentionOfNew } from './retention-policy.ts'
 import { policyColumns, policyInput } from './compaction-policy.ts'
 import { seesAllOf, seesAllPublic, type Viewer } from './view.ts'
 
@@ -64,6 +65,7 @@ const createConversationInput = z.object({
   factExtraction: z.boolean().nullish(),
   compaction: policyInput.nullish(),
   visibility: z.enum(ConversationVisibility).nullish(),
+  ...retentionInput,
   participants: z.array(participantInput).max(MAX_FIRST_PARTICIPANTS).nullish(),
 })
 export type CreateConversationInput = z.input<typeof createConversationInput>
@@ -117,6 +119,7 @@ export async function createConversation(
   const owner = given.owner ?? viewer.actor
   const existing = given.key == null ? null : await getConversationByKey(deps, viewer, given.key)
   if (existing) return { conversation: existing, created: false }
+  const retained = await retentionOfNew(deps, tenant, given, createdAt)
   const created = await withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const { count } = await tx.conversation.createMany({
       data: [
@@ -132,6 +135,7 @@ export async function createConversation(
           metadata: (given.metadata ?? {}) as Prisma.InputJsonObject,
           factExtraction: given.factExtraction ?? false,
           ...policy,
+          ...retained,
           visibility,
           keyScope: visibility === 'OPEN' ? '' : viewer.actor,
           createdAt,
@@ -206,6 +210,7 @@ const updateConversationInput = z.object({
   factExtraction: z.boolean().nullish(),
   compaction: policyInput.nullish(),
   visibility: z.enum(ConversationVisibility).nullish(),
+  ...retentionInput,
 })
 export type UpdateConversationInput = z.input<typeof updateConversationInput>
 
@@ -241,6 +246,9 @@ export async function updateConversation(
     compaction,
     visibility: givenVisibility,
     automaticTitle,
+    retention,
+    ttlSeconds,
+    expiresAt,
     ...texts
   } = redactInput(deps, viewer, 'updateConversation', parse(updateConversationInput, input))
   const policy = policyColumns(deps, compaction)
@@ -267,6 +275,7 @@ export async function updateConversation(
         factExtraction: factExtraction === null ? false : factExtraction,
         version: { increment: 1 },
         ...policy,
+        ...retentionColumns(deps, { retention, ttlSeconds, expiresAt }, stored.createdAt),
       },
     })
     const seq = await writeEntry(tx, conversationId, 'UPDATED', {})

@@ -51,7 +51,7 @@ export const CONDITIONS = {
   },
   settings: {
     ...MANAGED,
-    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction` or `automaticTitle`',
+    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction`, `automaticTitle`, `retention`, `ttlSeconds` or `expiresAt`',
     reason: 'These fields decide how every participant is answered, and who sees the conversation.',
   },
   owner: { ...OWNED, when: 'with `owner`', reason: 'Ownership is given away by its holder only.' },
@@ -196,6 +196,9 @@ const RULES = {
   eraseUser: { right: 'erase', limited: 'NONE', conditions: ['otherUserErased'] },
   getErasure: { right: 'erase', limited: 'NONE' },
   verifyErasureReceipt: { right: 'operate', limited: 'NONE' },
+  pruneConversations: { right: 'operate', limited: 'NONE', permit: { right: 'erase' } },
+  getTenantSettings: { right: 'operate', limited: 'NONE' },
+  updateTenantSettings: { right: 'operate', limited: 'NONE' },
   setLegalHold: { right: 'operate', limited: 'NONE' },
   getApiKeys: { right: 'operate', limited: 'NONE' },
   getApiKey: { right: 'operate', limited: 'NONE' },
@@ -230,6 +233,26 @@ export function relationOf(actor: string, { owner, visibility, participant }: St
   return participant === null ? 'STRANGER' : 'FORMER'
 }
 
+const HOLDERS = {
+  OWNER: 'the owner of the conversation',
+  ADMINISTRATOR: 'the owner or an administrator of the conversation',
+  PARTICIPANT: 'a participant of the conversation',
+} as const
+
+/** Who passes a permit, as the end of a sentence: "must come from … or needs the right …". */
+const demandOf = ({ relation, right }: Permit): string =>
+  relation ? `must come from ${HOLDERS[relation]}, or needs the right \`${right}\`` : `needs the right \`${right}\``
+
+/** Returns sentences that state what the verb needs. */
+export function describeRule({ right, permit, conditions = [] }: VerbRule): string {
+  const sentences = [
+    `Needs the right \`${right}\`.`,
+    ...(permit ? [`A call ${demandOf(permit)}.`] : []),
+    ...conditions.map((condition) => `A call ${CONDITIONS[condition].when} ${demandOf(CONDITIONS[condition])}.`),
+  ]
+  return sentences.join(' ')
+}
+
 /** Returns the error of a credential that lacks a right which the verb always needs. */
 export const lacksRight = (right: Right): NotAllowed =>
   new NotAllowed(
@@ -237,23 +260,13 @@ export const lacksRight = (right: Right): NotAllowed =>
     right,
   )
 
-const HOLDERS = {
-  OWNER: 'the owner of the conversation',
-  ADMINISTRATOR: 'the owner or an administrator of the conversation',
-  PARTICIPANT: 'a participant of the conversation',
-} as const
-
 /** Returns the error of a call without the permit. `when` completes "A call …"; without it, the permit is the verb's. */
 export function lacksPermit({ relation, right }: Permit, when?: string): NotAllowed {
   const call = when === undefined ? 'This call' : `A call ${when}`
-  const holder = relation ? `must come from ${HOLDERS[relation]}, or needs` : 'needs'
-  return new NotAllowed(
-    `${call} ${holder} the right \`${right}\`, which this credential does not have. `
-      + (relation
-        ? `Ask ${HOLDERS[relation]}, or use a credential that has the right.`
-        : 'Use a credential that has it.'),
-    right,
-  )
+  const ask = relation
+    ? `Ask ${HOLDERS[relation]}, or use a credential that has the right.`
+    : 'Use a credential that has it.'
+  return new NotAllowed(`${call} ${demandOf({ relation, right })}, which this credential does not have. ${ask}`, right)
 }
 
 /** Returns the error of a verb that concerns more than the conversations to which the credential is limited. */

@@ -68,7 +68,7 @@ builder.queryField('apiKeys', (t) =>
   t.field({
     type: ApiKeyConnection,
     description:
-      'Lists the API keys of the tenant, newest first, revoked and expired ones included. Requires the right OPERATE. '
+      'Lists the API keys of the tenant, newest first, revoked and expired ones included. '
       + `Defaults to the first ${DEFAULT_PAGE_SIZE}.`,
     args: pagingArgs(t, 'API keys'),
     resolve: (_, args, { reading, viewer, work }) => work.read(() => getApiKeys(reading, viewer, args)),
@@ -127,8 +127,8 @@ builder.mutationField('createApiKey', (t) =>
   t.field({
     type: CreateApiKeyPayload,
     description:
-      'Creates an API key of the tenant. Requires the right OPERATE, every right that the key gets and, for a key of '
-      + 'another actor, ACT_AS. Fails with CONFLICT if a key of that name is not revoked.',
+      'Creates an API key of the tenant. Requires also every right that the key gets and, for a key of another actor, '
+      + '`act-as`. Fails with CONFLICT if a key of that name is not revoked.',
     errors: orErrors('CreateApiKey', [InvalidInput, NotAllowed, Conflict]),
     args: { input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The key to create.' }) },
     resolve: (_, { input: { conversationIds, kind, as: _as, ...input } }, { deps, viewer }) =>
@@ -186,7 +186,7 @@ builder.mutationField('revokeApiKey', (t) =>
     type: RevokeApiKeyPayload,
     description:
       'Revokes an API key permanently. Every process refuses it, and closes its sockets and event streams, within '
-      + '5 seconds. Requires the right OPERATE. Revoking a revoked key changes nothing.',
+      + '5 seconds. Revoking a revoked key changes nothing.',
     errors: orErrors('RevokeApiKey', [InvalidInput, NotFound, NotAllowed]),
     args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key to revoke.' }) },
     async resolve(_, { input: { id } }, { deps, viewer }) {

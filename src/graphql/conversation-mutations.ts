@@ -17,6 +17,8 @@ import { ConversationEdge } from './conversation.ts'
 import { ConversationVisibilityEnum } from './conversation-visibility.ts'
 import { ParticipantInput } from './participant.ts'
 import { orErrors, payload } from './result.ts'
+import { MAX_TTL_SECONDS } from '../domain/retention-policy.ts'
+import { RetentionEnum } from './retention-enum.ts'
 import { CompactionPolicyInput } from './summary.ts'
 
 const CreateConversationInput = builder.inputType('CreateConversationInput', {
@@ -49,6 +51,19 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
       description:
         `Application-defined metadata: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most `
         + `${JSON_DEPTH} deep. Defaults to an empty object.`,
+    }),
+    retention: t.field({
+      type: RetentionEnum,
+      description:
+        'What happens to the content of turns once summaries cover them. Defaults to the setting of the tenant, which defaults to FULL.',
+    }),
+    ttlSeconds: t.int({
+      description: `Seconds after its creation at which the conversation is deleted; 1 to ${MAX_TTL_SECONDS}. Exclusive with \`expiresAt\`. Defaults to the setting of the tenant, which defaults to never.`,
+    }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      description:
+        'Time after which the conversation is deleted. Null for never. Defaults to `ttlSeconds` after its creation.',
     }),
     factExtraction: t.boolean({
       description: 'Whether facts are extracted from the turns automatically. Defaults to false.',
@@ -147,6 +162,18 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
       description:
         `Replaces the metadata as a whole: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most `
         + `${JSON_DEPTH} deep.`,
+    }),
+    retention: t.field({
+      type: RetentionEnum,
+      description:
+        'What happens to the content of turns once summaries cover them. Null restores FULL. Removed content does not come back.',
+    }),
+    ttlSeconds: t.int({
+      description: `Seconds after its creation at which the conversation is deleted; 1 to ${MAX_TTL_SECONDS}. Exclusive with \`expiresAt\`. Null for never. Omit to keep the expiry.`,
+    }),
+    expiresAt: t.field({
+      type: 'DateTime',
+      description: 'Time after which the conversation is deleted. Null for never. Omit to keep the expiry.',
     }),
     factExtraction: t.boolean({
       description: 'Whether facts are extracted from the turns automatically. Null restores the default, false.',

@@ -26,6 +26,7 @@ import './presence.ts'
 import './profile.ts'
 import './recall.ts'
 import './reply.ts'
+import './retention.ts'
 import './scalars.ts'
 import './streaming-turn.ts'
 import './summary.ts'
@@ -35,6 +36,7 @@ import './version.ts'
 import './update-participant.ts'
 import './viewer.ts'
 import { builder } from './builder.ts'
+import { withRights } from './rights.ts'
 
 /** The schema, with types and fields sorted by name, as in schema.graphql. */
-export const schema = builder.toSchema({ sortSchema: true })
+export const schema = withRights(builder.toSchema({ sortSchema: true }))

@@ -25,6 +25,7 @@ import { atConversation } from '../graphql/conversation-ref.ts'
 import { admit } from '../graphql/limits/execute.ts'
 import { enterView } from '../graphql/view/enter.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
+import { noteRefusal } from '../graphql/rights.ts'
 import { payloadOf, rendering, sharedDocument, type Rendering } from './fan-out.ts'
 import { measured } from './measure.ts'
 import type { Outbox } from './outbox.ts'
@@ -140,6 +141,7 @@ async function followConversation(
     const contextOf = (viewer: Viewer) => createRequestContext(deps, viewer, null, operationLimits)
     return await deliver(deps, client, input, rendering(shared, args, contextOf, mask, operationLimits))
   } catch (error) {
+    noteRefusal(context, field.name.value, error)
     return { errors: [mask(error)] }
   }
 }

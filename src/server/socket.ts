@@ -82,7 +82,9 @@ export function openSocket(
   const extra = createExtra(deps, socket, outbox, leaveUnconnected, (code, reason) => {
     hasFailed = true
     protocol.closed()
-    client.close(code, closeReason(reason))
+    // What was added before the end of the token is sent before the socket is closed.
+    outbox.flush()
+    closeWith(code, closeReason(reason))
   })
   const isWithinRate = createMessageRate()
 

@@ -76,6 +76,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   ['job'],
   [
     'compaction-policy',
+    'retention-policy',
     'participant',
     'participant-conditions',
     'participant-page',

@@ -10,6 +10,7 @@ import { fastPost, plans } from './fast-paths.ts'
 import { formatReport, type Report } from './figures.ts'
 import { http } from './http.ts'
 import { endProcesses } from './process.ts'
+import { retention } from './retention.ts'
 import { recallLatency } from './recall-latency.ts'
 import { dropDatabases, findServices, type Bench } from './services.ts'
 import { vectors } from './vectors.ts'
@@ -24,6 +25,7 @@ const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = {
   vectors,
   compact,
   context,
+  retention,
 }
 
 const requested = process.argv.slice(2)

@@ -14,6 +14,9 @@ export const ACTORS = ['ada', 'bob', 'cleo', 'dan']
 /** Time after which a client considers a request unanswered, ms. */
 const REQUEST_MS = 5_000
 
+/** A random text without digits, in which redaction finds nothing. */
+const word = () => randomUUID().replaceAll(/\d/g, (digit) => 'ghijklmnop'[Number(digit)]!)
+
 export type Conversation = { id: string; tenant: string }
 
 export type Run = {
@@ -85,7 +88,7 @@ export async function append(
     type: 'append',
     conversation: conversation.id,
     actor,
-    text: `${actor} says ${randomUUID()}`,
+    text: `${actor} says ${word()}`,
     clientId: randomUUID(),
     audience,
     invokedAt: performance.now(),
@@ -161,7 +164,7 @@ async function stream(run: Run, conversation: Conversation): Promise<void> {
   Object.assign(operation, { outcome: 'ok', turnId: opened.turn.id, seq: opened.turn.seq })
   const turnId = opened.turn.id
   for (let left = 5 + random.below(30); left > 0; left--) {
-    const text = `${randomUUID().slice(0, 4 + random.below(20))} `
+    const text = `${word().slice(0, 4 + random.below(20))} `
     const start = operation.text.length
     operation.text += text
     const answer = await call(DELTA, { turnId, text, start })

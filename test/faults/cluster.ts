@@ -1,6 +1,7 @@
 // The servers under test: processes whose clocks differ, each behind a proxy for its clients, on an embedded database or
 // on a Postgres and a Redis behind proxies of their own. A supervisor starts a process again whenever it has ended.
 
+import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -12,8 +13,12 @@ import { createProxy, type Proxy } from '../support/proxy.ts'
 import { startEmbedded } from '../../src/store/embedded.ts'
 import { createSmallDisk, type SmallDisk } from './small-disk.ts'
 
-/** Name of the pair of services, which no other test uses. */
-export const PAIR = 'check-faults'
+/** Name of the pair of services, which no other test and no other checkout uses. */
+export const PAIR = `check-faults-${createHash('sha256')
+  .update(import.meta.url)
+  .digest('hex')
+  .slice(0, 8)}`
+const PREFIX = 'colloquy_faults_'
 /** Number of processes on Postgres and Redis; the embedded database serves one. */
 const PROCESSES = 4
 /** Seconds after which a silent streaming turn is aborted. */
@@ -75,10 +80,17 @@ async function withDatabase<T>(dataDir: string, use: (query: Query) => Promise<T
   }
 }
 
+/** Drops the databases of this run, and of an earlier one that was interrupted. */
+async function dropDatabases(query: Query): Promise<void> {
+  const names = await query<{ datname: string }>(`SELECT datname FROM pg_database WHERE datname LIKE '${PREFIX}%'`)
+  for (const { datname } of names) await query(`DROP DATABASE ${datname} WITH (FORCE)`)
+}
+
 async function openServices(seconds: number): Promise<Services> {
   const { server, redisUrl } = await startServices(PAIR)
+  await withClient(server, dropDatabases)
   const disk = await createSmallDisk(server, 512 + seconds)
-  const name = `colloquy_faults_${process.pid}`
+  const name = `${PREFIX}${process.pid}`
   await withClient(server, (query) =>
     query(`CREATE DATABASE ${name} ${'tablespace' in disk ? `TABLESPACE ${disk.tablespace}` : ''}`),
   )
@@ -160,8 +172,7 @@ export async function openCluster(
       if (dataDir) await rm(dataDir, { recursive: true })
       if (!services) return
       await Promise.all([services.postgres.close(), services.redis.close()])
-      const name = new URL(services.databaseUrl).pathname.slice(1)
-      await withClient(services.server, (query) => query(`DROP DATABASE ${name} WITH (FORCE)`))
+      await withClient(services.server, dropDatabases)
       if ('close' in services.disk) await services.disk.close()
     },
   }

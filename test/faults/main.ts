@@ -82,8 +82,15 @@ for (const tenant of TENANTS) {
   }
 }
 
-/** The servers authenticate their clients, and serve metrics. */
-const env = { AUTH_MODE: 'jwt', JWT_SECRET: SECRET, JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, METRICS_PORT: '0' }
+/** The servers authenticate their clients, remove sensitive values, and serve metrics. */
+const env = {
+  AUTH_MODE: 'jwt',
+  JWT_SECRET: SECRET,
+  JWT_ISSUER: ISSUER,
+  JWT_AUDIENCE: AUDIENCE,
+  REDACT: 'turns',
+  METRICS_PORT: '0',
+}
 const credentials = (tenant: string, actor: string) => ({ authorization: `Bearer ${tokens.get(`${tenant} ${actor}`)}` })
 
 /** Seconds for which a planted bug is looked for. */

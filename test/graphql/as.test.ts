@@ -15,7 +15,15 @@ const fieldsOf = (type: 'Query' | 'Mutation' | 'Subscription') =>
   Object.values((schema.getType(type) as Answer).getFields()) as Answer[]
 
 /** Fields whose answers do not depend on the viewer. */
-const WITHOUT_VIEW = new Set(['apiKeys', 'auditLog', 'embedding', 'erasure', 'verifyAuditLog', 'verifyErasureReceipt'])
+const WITHOUT_VIEW = new Set([
+  'apiKeys',
+  'auditLog',
+  'embedding',
+  'erasure',
+  'tenantSettings',
+  'verifyAuditLog',
+  'verifyErasureReceipt',
+])
 /** Relay requires `id` to be the only argument of `node`, which is answered in the view that other fields name. */
 const ONLY_ID = 'node'
 /** Mutations by which a new actor may become known. */

@@ -7,6 +7,7 @@ import { toGraphQLError } from '../../src/graphql/errors.ts'
 import { createRequestContext } from '../../src/graphql/request.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { enterView } from '../../src/graphql/view/enter.ts'
+import type { Viewer } from '../../src/domain/view.ts'
 import type { Backend } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -22,11 +23,12 @@ export const TENANT = 'acme'
 export function useClients(backend: Backend, settings: Parameters<typeof useWorld>[1] = {}) {
   const world = useWorld(backend, settings)
 
-  async function prepare(actor: string, text: string, variableValues?: object) {
+  async function prepare(requester: string | Viewer, text: string, variableValues?: object) {
+    const viewer = typeof requester === 'string' ? { tenant: TENANT, actor: requester } : requester
     const document = parse(text)
     const errors = validate(schema, document)
     if (errors.length) throw errors[0]
-    const contextValue = createRequestContext(world.deps, { tenant: TENANT, actor }, null, LIMITS)
+    const contextValue = createRequestContext(world.deps, viewer, null, LIMITS)
     const args = { schema, document, contextValue, variableValues: variableValues as Record<string, unknown> }
     return { args, refused: await enterView(contextValue, args) }
   }
@@ -52,6 +54,14 @@ export function useClients(backend: Backend, settings: Parameters<typeof useWorl
     as,
     get deps() {
       return world.deps
+    },
+    /** Runs an operation for a viewer with a principal, and returns its data and errors. */
+    async answerTo(viewer: Viewer, document: string, variables?: object): Promise<Answer> {
+      const operation = document.startsWith('subscription') ? subscribe : execute
+      const result = (await run<unknown>(operation, viewer, document, variables)) as ExecutionResult
+      return JSON.parse(
+        JSON.stringify({ data: result.data, errors: result.errors?.map((each) => toGraphQLError(each) ?? each) }),
+      )
     },
     /** Runs an operation that fails, and returns its errors. */
     async failure(document: string, variables?: object): Promise<Answer[]> {

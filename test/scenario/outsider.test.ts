@@ -45,6 +45,7 @@ const WITHOUT_VIEW = new Set([
   'embedding',
   'erasure',
   'node',
+  'tenantSettings',
   'verifyAuditLog',
   'verifyErasureReceipt',
 ])
@@ -118,6 +119,7 @@ const cases: Record<string, Case> = {
   'Query.apiKeys': () => '{ apiKeys { nodes { name actor } pageInfo { hasNextPage } } }',
   'Query.auditLog': () => '{ auditLog { nodes { seq actor verb resources } } }',
   'Query.verifyAuditLog': () => '{ verifyAuditLog { verifiedThrough brokenSeq isComplete } }',
+  'Query.tenantSettings': () => '{ tenantSettings { retention ttlSeconds } }',
   'Query.erasure': () => '{ erasure(id: "none") { id } }',
   'Query.verifyErasureReceipt': () => '{ verifyErasureReceipt(document: "x", signature: "y") }',
   // This field reports the progress of all tenants together, so it has no operation here.
@@ -234,6 +236,9 @@ const cases: Record<string, Case> = {
     ),
   // Operators act on the whole tenant, so these fields name objects that neither tenant has.
   'Mutation.eraseUser': () => mutation('eraseUser', 'userId: "nobody"'),
+  'Mutation.updateTenantSettings': () => mutation('updateTenantSettings', 'retention: FULL'),
+  'Mutation.pruneConversations': () =>
+    mutation('pruneConversations', 'olderThanDays: 1', '... on PruneConversationsPayload { expired }'),
   'Mutation.setLegalHold': () => mutation('setLegalHold', 'userId: "nobody", legalHold: false'),
   // These depend on no conversation.
   'Mutation.createApiKey': ({ conversation }) => [

@@ -9,6 +9,8 @@ import type { Deps } from '../../src/domain/deps.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { eraseTurn } from '../../src/domain/erasure/erase-turn.ts'
 import { eraseUser } from '../../src/domain/erasure/erase-user.ts'
+import { pruneConversations } from '../../src/domain/erasure/retention.ts'
+import { updateTenantSettings } from '../../src/domain/retention-policy.ts'
 import { setLegalHold } from '../../src/domain/erasure/legal-hold.ts'
 import { extractFacts } from '../../src/domain/fact/extract.ts'
 import { reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
@@ -125,6 +127,20 @@ const ROWS: Record<string, Row> = {
       (deps) =>
         eraseUser(deps, ada, { userId: 'ada' }),
     same: ({ receipt }) => receipt?.subject,
+  },
+  updateTenantSettings: {
+    prepare:
+      ({ ada }) =>
+      (deps) =>
+        updateTenantSettings(deps, ada, { retention: 'EPHEMERAL', ttlSeconds: 60 }),
+    same: identical,
+  },
+  pruneConversations: {
+    async prepare({ deps, ada, conversationId }) {
+      await deps.db.of(SYSTEM).journal.updateMany({ where: { conversationId }, data: { updatedAt: new Date(0) } })
+      return (other) => pruneConversations(other, ada, { olderThanDays: 1 })
+    },
+    same: () => null,
   },
   setLegalHold: {
     prepare:
@@ -319,7 +335,8 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
   async function stored({ deps: { db, presence }, ada: { tenant }, conversationId }: Given) {
     const inTenant = { conversation: { tenant } }
     const order = { createdAt: 'asc' as const }
-    const [keys, conversations, turns, participants, facts, profiles, summaries, chunks] = await Promise.all([
+    const [settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks] = await Promise.all([
+      db.of(SYSTEM).tenantSettings.findMany({ where: { tenant } }),
       db.of(SYSTEM).apiKey.findMany({ where: { tenant } }),
       db.of(SYSTEM).conversation.findMany({ where: { tenant }, orderBy: order }),
       db.of(SYSTEM).turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
@@ -330,7 +347,11 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
       db.of(SYSTEM).chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
     ])
     return {
-      conversations: conversations.map(({ key, title, metadata, legalHold }) => ({ key, title, metadata, legalHold })),
+      conversations: conversations.map(({ key, title, metadata, legalHold, expiresAt }) => ({
+        ...{ key, title, metadata, legalHold },
+        expires: expiresAt !== null,
+      })),
+      settings: settings.map(({ retention, ttlSeconds }) => ({ retention, ttlSeconds })),
       keys: keys.map(({ name, version, revokedAt }) => ({ name, version, isRevoked: revokedAt !== null })),
       turns: turns.map(({ status, text, parts, model, clientId, pinned, supersedes, supersededBy }) => ({
         ...{ status, text, model, clientId, pinned, parts: (parts as unknown[] | null)?.length },

@@ -47,7 +47,7 @@ describe.runIf(server)('a server whose user is no superuser', () => {
         ...{ databaseUrl, migrationDatabaseUrl, dataDir: null, databasePoolSize: 6, readTimeoutMs: 10_000 },
         ...OFFLINE,
         limits: { ...LIMITS, bodyBytes: 2 ** 20, frameBytes: 2 ** 20 },
-        ...{ streamLeaseMs: 30_000, presenceTtlMs: 60_000, rateLimitPoints: 0, logLevel: 'fatal' },
+        ...{ streamLeaseMs: 30_000, presenceTtlMs: 60_000, rateLimitPoints: 0, logLevel: 'fatal', redisUrl: undefined },
       },
       pino({ level: 'fatal' }),
     )

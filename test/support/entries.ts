@@ -25,6 +25,8 @@ export const turnRow = (id: string, seq: number, more: Partial<TurnRow> = {}): T
   model: null,
   adapter: null,
   traceId: null,
+  removedAt: null,
+  contentHash: null,
   citations: null,
   pinned: false,
   metadata: null,

@@ -2,6 +2,7 @@
 
 import { Unavailable } from '../../errors.ts'
 import type { BackgroundDeps } from './deps.ts'
+import { deleteExpiredConversations, removeSummarizedContent } from '../erasure/retention.ts'
 import { continueErasures } from '../erasure/erase-user.ts'
 import { pruneAuditLog } from '../audit/prune.ts'
 import { indexTurns } from '../indexing/index-turns.ts'
@@ -24,6 +25,8 @@ const TASKS: Task[] = [
   },
   { name: 'end expired presence', everyMs: (deps) => deps.presenceTtlMs / 12, run: endExpiredPresence },
   { name: 'continue erasures of users', everyMs: () => 1_000, run: continueErasures },
+  { name: 'delete expired conversations', everyMs: () => 10_000, run: deleteExpiredConversations },
+  { name: 'remove summarised content by retention', everyMs: () => 10_000, run: removeSummarizedContent },
   { name: 'delete old lines of the audit log', everyMs: () => 60_000, run: pruneAuditLog },
   { name: 'index turns written before the index existed', everyMs: () => 10_000, run: indexTurns },
 ]

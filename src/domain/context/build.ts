@@ -83,7 +83,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
     deps.db.of(viewer.tenant),
     viewer,
     'buildContext',
-    null,
+    given.conversationId,
     scope === 'TENANT' ? ['tenantScope'] : [],
   )
   const strategy = given.strategy ?? 'HYBRID'

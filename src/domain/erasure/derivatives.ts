@@ -260,6 +260,7 @@ export const DERIVATIVES: readonly Derivative[] = [
 
 /** The other tables, with their contents. A table outside the Postgres schema `public` has its schema in the name. */
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
+  tenant_settings: 'Defaults of new conversations.',
   erasure: 'Requests to erase, and receipts: ids, numbers and hashes.',
   held_user: 'Ids of users whose data must be kept.',
   api_key: 'Whom each API key authenticates, what it permits, and hashes of its secrets.',

@@ -178,6 +178,10 @@ export const changesViews = ({ participants }: FeedState, event: JournalEvent): 
 export const viewOf = ({ participants, visibility }: FeedState, actor: string): View =>
   viewIn(visibility, participants.get(actor))
 
+/** Whether the actor has left a MEMBERS conversation, so that it receives nothing more unless it is added again. */
+export const hasLeft = ({ participants, visibility }: FeedState, actor: string): boolean =>
+  visibility === 'MEMBERS' && (participants.get(actor)?.leftAt ?? null) !== null
+
 /** Returns the actor's view after a change of participants or visibility; null if it did not change. */
 export function changedView(before: FeedState, after: FeedState, actor: string): View | null {
   const [old, current] = [viewOf(before, actor), viewOf(after, actor)]

@@ -18,6 +18,7 @@ import { readEvents, type ConversationEvent } from './event.ts'
 import {
   changedView,
   changesViews,
+  hasLeft,
   missingFor,
   reduceFeed,
   startFeedState,
@@ -54,6 +55,8 @@ export type Feed = {
   readonly open: ReadonlyMap<string, OpenTurn>
   readonly deleted: boolean
   viewOf(actor: string): View
+  /** Whether the actor has left the conversation, and it is MEMBERS. */
+  hasLeft(actor: string): boolean
   /** Resolves once the feed has emitted entry `seq`, or has ended. */
   reach(seq: number): Promise<void>
   follow(follower: Follower): void
@@ -219,6 +222,7 @@ const feedOf = (run: FeedRun): Feed => ({
     return run.state.deleted
   },
   viewOf: (actor) => viewOf(run.state, actor),
+  hasLeft: (actor) => hasLeft(run.state, actor),
   reach: (seq) =>
     new Promise((resolve) => {
       if (seq <= run.state.head || run.tasks.stopped) resolve()

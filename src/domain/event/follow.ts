@@ -29,8 +29,8 @@ export type Sink = {
   /** Resolves when the sink accepts events again, or its client has disconnected. */
   drained(): Promise<void>
   /**
-   * Called after the last event: the conversation was deleted or is no longer visible to the reader, the reader was
-   * stopped, or it failed with `error`.
+   * Called after the last event: the conversation was deleted or is no longer visible to the reader, the reader has
+   * left a MEMBERS conversation or was stopped, or it failed with `error`.
    */
   end(error?: unknown): void
 }
@@ -48,7 +48,10 @@ export type ReaderSource = {
 }
 
 /** The part of the feed that a reader uses. */
-export type FollowedFeed = Pick<Feed, 'conversationId' | 'head' | 'open' | 'deleted' | 'viewOf' | 'follow' | 'unfollow'>
+export type FollowedFeed = Pick<
+  Feed,
+  'conversationId' | 'head' | 'open' | 'deleted' | 'viewOf' | 'hasLeft' | 'follow' | 'unfollow'
+>
 
 /** Entries per read while a reader catches up. */
 const PAGE = 200
@@ -105,12 +108,16 @@ function push({ state, sink }: ReaderRun, event: ConversationEvent): void {
   if (accept(state, event)) sink.push(event, state.view)
 }
 
+/** The entries after which a reader may have left a MEMBERS conversation. It receives the entry, and nothing more. */
+const ENDING: ReadonlySet<ConversationEvent['type']> = new Set(['ParticipantLeft', 'ConversationUpdated'])
+
 function receive(run: ReaderRun, event: ConversationEvent): void {
   // If this or another reader has filled the sink, the reader gets a journal event from the journal later, and the text
   // of a delta from the open turn or the closing entry. Other ephemeral events are not delivered. Push a deletion at
   // once, because the reader ends after it.
   if (run.sink.isFull() && event.type !== 'ConversationDeleted') return leave(run, event)
   if (moveTo(run.state, event)) push(run, event)
+  if (ENDING.has(event.type) && run.feed.hasLeft(run.follower.actor)) stop(run)
 }
 
 /** Leaves the feed; the reader catches up once the sink accepts events. `skipped` is the undelivered event, or null. */
@@ -208,7 +215,7 @@ async function readUntilStopped(run: ReaderRun): Promise<void> {
     if (isTooFarBehind(state, feed.head)) push(run, skipTo(state, feed.head))
     while (state.cursor < feed.head && !run.stopped) if (!(await pushPage(run))) break
     if (run.stopped) return
-    if (!seesConversation(feed.viewOf(follower.actor))) return stop(run)
+    if (!seesConversation(feed.viewOf(follower.actor)) || feed.hasLeft(follower.actor)) return stop(run)
     // No await between the comparison with the head and `follow`: the feed must not advance in between.
     if (!feed.deleted && !pushTexts(run)) continue
     joinFeed(state, feed.viewOf(follower.actor))

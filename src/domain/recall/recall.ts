@@ -131,7 +131,7 @@ export async function recall(
     deps.db.of(viewer.tenant),
     viewer,
     'recall',
-    null,
+    given.conversationId ?? null,
     given.scope === 'TENANT' ? ['tenantScope'] : [],
   )
   const identity = recallIdentity([viewer.tenant, viewer.actor, selectionOf(given)])

@@ -176,6 +176,8 @@ function toTurn(
     abortReason: null,
     createdAt,
     importedAt: turn.importedAt ?? null,
+    removedAt: null,
+    contentHash: null,
   }
 }
 

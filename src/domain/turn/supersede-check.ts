@@ -12,6 +12,8 @@ export type OlderVersion = {
   audience: readonly string[] | null
   /** Id of the next version; null for the newest version. */
   supersededBy: string | null
+  /** When retention removed the content; null while it is there. */
+  removedAt: Date | null
 }
 
 /** The requested edit. */
@@ -26,7 +28,7 @@ export type RequestedEdit = {
  * anything else is checked, so that no other error reveals a private turn.
  */
 export function refusalOf(older: OlderVersion, edit: RequestedEdit): DomainError | null {
-  const { id, actor: author, audience, status, supersededBy } = older
+  const { id, actor: author, audience, status, supersededBy, removedAt } = older
   if (audience && !audience.includes(edit.actor)) return new NotFound('turn', id)
   if (author !== edit.actor) {
     return new NotAllowed(
@@ -38,6 +40,7 @@ export function refusalOf(older: OlderVersion, edit: RequestedEdit): DomainError
     return new NotAllowed(`${JSON.stringify(author)} has left the conversation. Add the participant again first.`)
   }
   if (status === 'STREAMING') return new Conflict(`Turn ${id} is still open. Commit or abort it first.`)
+  if (removedAt !== null) return new Conflict(`Retention removed the content of turn ${id}. Append a new turn.`)
   if (status === 'ERASED') return new Conflict(`Turn ${id} was erased. Append a new turn.`)
   if (supersededBy !== null) {
     return new Conflict(`Turn ${id} was already superseded by ${supersededBy}. Supersede the newest version.`)

@@ -8,6 +8,8 @@ import { isRemembered, requireKnownActor } from '../../domain/known-actor.ts'
 import { actAs } from '../../domain/view.ts'
 import { toGraphQLError } from '../errors.ts'
 import type { RequestContext } from '../request.ts'
+import { noteActing, noteRefusal } from '../rights.ts'
+import { rootFields } from '../root-fields.ts'
 import { actorOf } from './named.ts'
 
 type Operation = {
@@ -21,7 +23,8 @@ const given = z.object({ as: name })
 
 /**
  * Sets `context.viewer`. Returns null, or the error that refuses the operation: its root fields name different actors,
- * the credential lacks the right to act as another actor, or the actor is unknown. Reads only for an actor that is not remembered. The document must be valid.
+ * the credential lacks the right to act as another actor, or the actor is unknown. Reads only for an actor that is not
+ * remembered. The document must be valid.
  */
 export function enterView(
   context: RequestContext,
@@ -33,12 +36,29 @@ export function enterView(
   try {
     const { actor, mayBeNew } = actorOf(schema, document, operation, variableValues, principal.actor)
     if (actor === principal.actor) return null
-    authorizeActing(principal)
     const viewer = actAs(principal, parse(given, { as: actor }).as)
     context.viewer = viewer
-    if (mayBeNew || isRemembered(reading, viewer)) return null
-    return work.read(() => requireKnownActor(reading, viewer)).then(() => null, refusalOf)
+    const fields = new Set([...rootFields(document, operation)].map(({ name: { value } }) => value))
+    const refusal = refusalOfActing(context, fields)
+    if (refusal) return refusal
+    const enter = () => {
+      noteActing(context, fields)
+      return null
+    }
+    if (mayBeNew || isRemembered(reading, viewer)) return enter()
+    return work.read(() => requireKnownActor(reading, viewer)).then(enter, refusalOf)
   } catch (error) {
+    return refusalOf(error)
+  }
+}
+
+/** Returns the error of a credential that may not act as another actor, and notes it in the audit log; null if it may. */
+function refusalOfActing(context: RequestContext, fields: ReadonlySet<string>): GraphQLError | null {
+  try {
+    authorizeActing(context.principal)
+    return null
+  } catch (error) {
+    for (const field of fields) noteRefusal(context, field, error)
     return refusalOf(error)
   }
 }

@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache'
 import type { Authentication } from '../../config/authentication.ts'
 import { API_KEY_TOPIC } from '../../domain/api-key/api-key.ts'
 import { looksLikeToken, readToken, type Token } from '../../domain/api-key/token.ts'
+import { auditRecord } from '../../domain/audit/line.ts'
 import { createVerifier } from '../../domain/api-key/verify.ts'
 import type { Deps } from '../../domain/deps.ts'
 import type { Principal } from '../../domain/principal.ts'
@@ -177,8 +178,16 @@ export function createAuthenticator(deps: Deps, settings: Authentication): Authe
 
   function enter(found: Accepted | Refusal, { tenant, actor }: Names): Identity | Refusal {
     if (!('viewer' in found)) return found
-    if (tenant !== null && tenant !== found.viewer.tenant) return OTHER_TENANT
-    if (actor !== null && actor !== found.viewer.actor) return OTHER_ACTOR
+    const refusal =
+      tenant !== null && tenant !== found.viewer.tenant
+        ? OTHER_TENANT
+        : actor !== null && actor !== found.viewer.actor
+          ? OTHER_ACTOR
+          : null
+    if (refusal) {
+      deps.audit.note(auditRecord(found.viewer, 'authenticate', [], { outcome: 'DENIED' }))
+      return refusal
+    }
     return { viewer: found.viewer, watch: (onEnd) => sessions.watch(found, onEnd) }
   }
 

@@ -1,6 +1,6 @@
-// Starts GraphiQL in the browser. Queries and mutations are sent by fetch. Each subscription has its own WebSocket,
-// whose connectionParams are the headers of its tab. A subscription runs until it is stopped, also while another tab is
-// selected; the panel "Live" lists its events.
+// Starts GraphiQL in the browser. If the server requires a token, asks for one. Queries and mutations are sent by fetch.
+// Each subscription has its own WebSocket, whose connectionParams are the headers of its tab. A subscription runs until it
+// is stopped, also while another tab is selected; the panel "Live" lists its events.
 
 const { tabs, defaultHeaders, workers, base } = JSON.parse(document.querySelector('#options').textContent)
 // Monaco reads this when graphiql.js is loaded.
@@ -9,6 +9,8 @@ self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_, label) => base + 
 /** Maximum number of events per subscription in the panel, and of characters shown of each event. */
 const MAX_ROWS = 200
 const MAX_CHARACTERS = 2_000
+/** Time between the loss of a connection and the next attempt, ms. */
+const RETRY_MS = 500
 
 /** Streams in the panel, by their operation and headers: a subscription that is run again replaces its stream. */
 const streams = new Map()
@@ -23,6 +25,66 @@ let openedTurn = null
 const element = (name, text = '', className = '') =>
   Object.assign(document.createElement(name), { textContent: text, className })
 
+/** Key of the token in the storage of this tab, which the browser deletes with the tab. */
+const TOKEN = 'colloquy-token'
+/** Close code of a WebSocket whose token is refused, or is no longer valid. */
+const FORBIDDEN = 4403
+
+/** Returns the headers with the token, if there is one, in place of the names that the token determines. */
+function withToken(headers) {
+  const token = sessionStorage.getItem(TOKEN)
+  const names = Object.keys(headers).map((name) => name.toLowerCase())
+  if (token === null || names.includes('authorization')) return headers
+  const kept = Object.entries(headers).filter(([name]) => !/^x-(actor|tenant)$/i.test(name))
+  return { ...Object.fromEntries(kept), authorization: `Bearer ${token}` }
+}
+
+/** The dialog that is open; requests that are refused meanwhile wait for it. */
+let asking = null
+
+/** Asks for a token. Resolves with whether the user entered one. */
+function askForToken(reason) {
+  asking ??= new Promise((resolve) => {
+    const dialog = element('dialog', '', 'graphiql-container')
+    const label = element('label', 'API key or token, kept until this tab is closed')
+    const input = Object.assign(element('input'), { type: 'password', autocomplete: 'off', spellcheck: false })
+    const buttons = element('footer')
+    const cancel = Object.assign(element('button', 'Cancel'), { type: 'button' })
+    const accept = Object.assign(element('button', 'Use token'), { type: 'button' })
+    const enter = () => {
+      const token = input.value.trim()
+      if (token === '') return
+      sessionStorage.setItem(TOKEN, token)
+      dialog.close('entered')
+    }
+    dialog.id = 'token'
+    accept.onclick = enter
+    cancel.onclick = () => dialog.close()
+    input.onkeydown = ({ key }) => key === 'Enter' && enter()
+    dialog.onclose = () => {
+      dialog.remove()
+      asking = null
+      resolve(dialog.returnValue === 'entered')
+    }
+    label.append(input)
+    buttons.append(cancel, accept)
+    dialog.append(element('h2', 'Authenticate'), element('p', reason), label, buttons)
+    document.body.append(dialog)
+    dialog.showModal()
+  })
+  return asking
+}
+
+/** Sends the request with the token. While the server refuses it, asks for another token, until the user cancels. */
+async function fetchWithToken(url, { headers, ...options }) {
+  for (;;) {
+    const response = await fetch(url, { ...options, headers: withToken(headers) })
+    if (response.status !== 401) return response
+    const { errors } = await response.clone().json()
+    if (!(await askForToken(errors[0].message))) return response
+  }
+}
+
 function operationOf({ operationName }, documentAST) {
   const operations = (documentAST?.definitions ?? []).filter(({ kind }) => kind === 'OperationDefinition')
   return operations.find(({ name }) => name?.value === operationName) ?? operations[0]
@@ -31,7 +93,7 @@ function operationOf({ operationName }, documentAST) {
 async function send(params, headers) {
   const { variables } = params
   const filled = variables?.turnId === '' ? { ...variables, turnId: openedTurn } : variables
-  const response = await fetch('/graphql', {
+  const response = await fetchWithToken('/graphql', {
     method: 'POST',
     headers: {
       accept: 'application/graphql-response+json, application/json',
@@ -94,11 +156,15 @@ function startStream(title, params, headers, observer) {
   let isOver = false
   let hasFailed = false
   let client = null
+  let unsubscribe = () => {}
+  /** Why the server refused the token of the last connection; null if it did not. */
+  let refusal = null
   const end = (state) => {
     if (isOver) return
     isOver = true
     panel.setState(state, true)
     observer?.complete()
+    unsubscribe()
     void client.dispose()
   }
   const remove = () => {
@@ -119,10 +185,20 @@ function startStream(title, params, headers, observer) {
   streams.set(key, stream)
   client = graphqlWs.createClient({
     url: `${location.origin.replace(/^http/, 'ws')}/graphql`,
-    connectionParams: headers,
+    connectionParams: () => withToken(headers),
     retryAttempts: Infinity,
-    shouldRetry: (error) => !(error instanceof CloseEvent) || error.code < 4400,
-    on: { connected: () => panel.setState('live'), closed: () => isOver || panel.setState('connecting') },
+    shouldRetry: (error) => !(error instanceof CloseEvent) || error.code < 4400 || error.code === FORBIDDEN,
+    async retryWait() {
+      if (refusal !== null && !(await askForToken(refusal))) return end('failed')
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    },
+    on: {
+      connected: () => panel.setState('live'),
+      closed({ code, reason }) {
+        refusal = code === FORBIDDEN ? reason : null
+        if (!isOver) panel.setState('connecting')
+      },
+    },
   })
   const next = (result) => {
     const [event] = Object.values(result.data ?? {})
@@ -138,13 +214,14 @@ function startStream(title, params, headers, observer) {
   }
   const complete = () => end(hasFailed ? 'failed' : 'completed')
   const variables = resumable(params.variables, () => last)
-  client.subscribe({ ...params, variables }, { next, error, complete })
+  unsubscribe = client.subscribe({ ...params, variables }, { next, error, complete })
   return stream
 }
 
 const subscribe = (operation, params, headers) => ({
   subscribe(observer) {
-    const title = `${operation.name?.value ?? 'Subscription'} as ${headers['x-actor'] ?? 'anonymous'}`
+    const actor = sessionStorage.getItem(TOKEN) === null ? (headers['x-actor'] ?? 'anonymous') : 'the token'
+    const title = `${operation.name?.value ?? 'Subscription'} as ${actor}`
     const stream = startStream(title, params, headers, observer)
     shown = stream
     return {

@@ -90,7 +90,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
       profiles: 1,
       completedAt: expect.any(Date),
     })
-    expect(await tablesWith(ids)).toEqual([])
+    expect(await tablesWith(ids)).toEqual(['audit_line', 'erasure'])
     expect(await tablesWith(other.ids)).toEqual(tables)
     const page = await pageOfTurns(world.deps, tenant.as('bob'), [other.conversationId], {})
     expect(page.get(other.conversationId)!.items).toHaveLength(3)

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createByteBudget } from '../../../src/domain/event/byte-budget.ts'
 import type { ConversationEvent, JournalEvent, TurnEvent } from '../../../src/domain/event/event.ts'
 import type { Follower } from '../../../src/domain/event/feed.ts'
-import { reduceFeed, startFeedState, viewOf, type FeedInput } from '../../../src/domain/event/feed-state.ts'
+import { hasLeft, reduceFeed, startFeedState, viewOf, type FeedInput } from '../../../src/domain/event/feed-state.ts'
 import { follow, type FollowedFeed, type ReaderSource } from '../../../src/domain/event/follow.ts'
 import { lines, range } from '../../support/reading.ts'
 import { AT, CONVERSATION, entry, turnRow } from '../../support/entries.ts'
@@ -43,6 +43,7 @@ function createModel() {
       return state.deleted
     },
     viewOf: (actor) => viewOf(state, actor),
+    hasLeft: (actor) => hasLeft(state, actor),
     follow: (follower) => void followers.add(follower),
     unfollow: (follower) => void followers.delete(follower),
   }

@@ -4,7 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { refusalOf, type OlderVersion, type RequestedEdit } from '../../../src/domain/turn/supersede-check.ts'
 import { Conflict, NotAllowed, NotFound } from '../../../src/errors.ts'
 
-const older: OlderVersion = { id: 'turn_1', actor: 'ann', status: 'COMMITTED', audience: null, supersededBy: null }
+const older: OlderVersion = {
+  id: 'turn_1',
+  actor: 'ann',
+  status: 'COMMITTED',
+  audience: null,
+  supersededBy: null,
+  removedAt: null,
+}
 const edit: RequestedEdit = { actor: 'ann', isPresent: true }
 const PRIVATE = ['ann', 'bob']
 

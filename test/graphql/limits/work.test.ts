@@ -90,6 +90,7 @@ describe('reads', () => {
 describe('every field of Query', () => {
   /** The arguments and selection of each field; null for a field that reads nothing. */
   const fields: Record<string, string | null> = {
+    apiKeys: '{ nodes { id } }',
     auditLog: '{ nodes { seq } }',
     buildContext: '(input: { conversationId: "conv_x", tokenBudget: 100 }) { __typename }',
     conversation: '(id: "conv_x") { id }',
@@ -102,6 +103,7 @@ describe('every field of Query', () => {
     node: `(id: "${newId('turn')}") { id }`,
     nodes: `(ids: ["${newId('turn')}"]) { id }`,
     recall: '(input: { query: "x" }) { __typename }',
+    tenantSettings: '{ retention }',
     userProfile: '(userId: "ada") { content }',
     verifyAuditLog: '{ isComplete }',
     verifyErasureReceipt: '(document: "x", signature: "y")',

@@ -3,7 +3,7 @@
 // (`npm run bench -- http`).
 
 import type { Pool } from '../../tenant-pool.ts'
-import type { CompactionStrategy, ConversationVisibility } from '../../generated/enums.ts'
+import type { CompactionStrategy, ConversationVisibility, Retention } from '../../generated/enums.ts'
 import { metadataMatches, printConditions, type MetadataConditions } from '../metadata.ts'
 import { findCandidates } from './find-candidates.ts'
 import { containing, empty, join, parameter, raw, sql, type Sql } from '../sql.ts'
@@ -41,6 +41,12 @@ export type ConversationRow = {
   strategy: CompactionStrategy
   /** Whether the server extracts facts from the conversation's turns automatically. */
   factExtraction: boolean
+  /** What happens to the content of summarised turns. */
+  retention: Retention
+  /** When the conversation is deleted; null for never. */
+  expiresAt: Date | null
+  /** Whether nothing may be deleted from the conversation. */
+  legalHold: boolean
   /** 1 when created, one more after each update of the fields above. */
   version: number
   /** Who sees that the conversation exists. */
@@ -62,7 +68,7 @@ const COLUMNS = raw(`
   c.title_seq AS "titleSeq", c.automatic_title AS "automaticTitle", c.system_prompt AS "systemPrompt",
   c.metadata, c.trigger_turns AS "triggerTurns", c.trigger_tokens AS "triggerTokens",
   c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy, c.fact_extraction AS "factExtraction",
-  c.version, c.visibility, c.created_at AS "createdAt", j.updated_at AS "updatedAt", j.last_seq AS "lastSeq",
+  c.retention, c.expires_at AS "expiresAt", c.legal_hold AS "legalHold", c.version, c.visibility, c.created_at AS "createdAt", j.updated_at AS "updatedAt", j.last_seq AS "lastSeq",
   j.turn_count AS "publicTurnCount", j.token_count::double precision AS "publicTokenCount"`)
 
 const byId = (name: string, conversationIds: HowMany) => ({

@@ -39,7 +39,7 @@ export const eraseContent = (tx: Tx, ids: readonly string[]): Promise<number> =>
   tx.$executeRaw`
     UPDATE turn
     SET status = 'ERASED', text = '', parts = NULL, sources = NULL, metadata = NULL, abort_reason = NULL, trace_id = NULL,
-        client_hash = NULL, end_hash = NULL, token_count = 0, terms = NULL, cues = NULL, pinned = false
+        client_hash = NULL, end_hash = NULL, content_hash = NULL, token_count = 0, terms = NULL, cues = NULL, pinned = false
     WHERE id = ANY (${ids}::text[])`
 
 export const deleteToolCalls = (tx: Tx, conversationId: string, turnIds: readonly string[]): Promise<number> =>

@@ -32,6 +32,8 @@ const COLUMNS = {
   abortReason: column<string | null>('abort_reason'),
   createdAt: column<Date>('created_at'),
   importedAt: column<Date | null>('imported_at'),
+  removedAt: column<Date | null>('removed_at'),
+  contentHash: column<string | null>('content_hash'),
 }
 
 type Columns = typeof COLUMNS

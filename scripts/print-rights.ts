@@ -1,0 +1,7 @@
+// `npm run docs:rights` writes the table of rights into docs/security.md.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { withRights } from './rights-table.ts'
+
+const page = new URL('../docs/security.md', import.meta.url)
+writeFileSync(page, withRights(readFileSync(page, 'utf8')))

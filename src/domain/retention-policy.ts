@@ -1,0 +1,119 @@
+// The retention of a conversation: what happens to the content of its turns, and when it is deleted. Tenants have
+// defaults for new conversations.
+
+import { z } from 'zod'
+import { InvalidInput } from '../errors.ts'
+import { Retention } from '../store/generated/enums.ts'
+import type { Tx } from '../store/db.ts'
+import { withTransaction } from '../store/tx.ts'
+import { auditRecord } from './audit/line.ts'
+import { authorize } from './authorize.ts'
+import { parse, time } from './input.ts'
+import type { Platform } from './platform.ts'
+import type { Viewer } from './view.ts'
+
+/** Maximum life of a conversation, in seconds: about 68 years. */
+export const MAX_TTL_SECONDS = 2_147_483_647
+
+const ttl = z.int().min(1, 'must be at least 1').max(MAX_TTL_SECONDS, `must be at most ${MAX_TTL_SECONDS}`)
+
+/** Fields of the inputs that create and update a conversation. */
+export const retentionInput = {
+  retention: z.enum(Retention).nullish(),
+  ttlSeconds: ttl.nullish(),
+  expiresAt: time.nullish(),
+}
+type Given = z.output<z.ZodObject<typeof retentionInput>>
+
+/**
+ * Returns the columns to write; omitted fields are not changed. Null restores retention FULL, or removes the expiry.
+ * @throws InvalidInput for both ttlSeconds and expiresAt, and for AUDIT_ONLY without INTEGRITY_KEY
+ */
+export function retentionColumns(
+  deps: Pick<Platform, 'integrityKeys'>,
+  { retention, ttlSeconds, expiresAt }: Given,
+  createdAt: Date,
+): { retention?: Retention; expiresAt?: Date | null } {
+  if (ttlSeconds != null && expiresAt != null) {
+    throw InvalidInput.at('expiresAt', 'must not be given together with ttlSeconds')
+  }
+  requireKey(deps, retention)
+  const expiry = ttlSeconds == null ? (expiresAt ?? ttlSeconds) : new Date(createdAt.getTime() + ttlSeconds * 1000)
+  return {
+    ...(retention !== undefined && { retention: retention ?? 'FULL' }),
+    ...((ttlSeconds !== undefined || expiresAt !== undefined) && { expiresAt: expiry ?? null }),
+  }
+}
+
+/** @throws InvalidInput for AUDIT_ONLY without a key: a plain hash of a short text can be guessed */
+function requireKey({ integrityKeys }: Pick<Platform, 'integrityKeys'>, retention: Retention | null | undefined): void {
+  if (retention === 'AUDIT_ONLY' && !integrityKeys) {
+    throw InvalidInput.at('retention', 'AUDIT_ONLY needs the server setting INTEGRITY_KEY')
+  }
+}
+
+export type TenantSettings = { retention: Retention; ttlSeconds: number | null }
+
+const readSettings = async (db: Tx, tenant: string): Promise<TenantSettings> =>
+  (await db.tenantSettings.findFirst({ where: { tenant }, select: { retention: true, ttlSeconds: true } })) ?? {
+    retention: 'FULL',
+    ttlSeconds: null,
+  }
+
+/** Returns the columns of a new conversation: the given ones, and the tenant's defaults for the others. */
+export async function retentionOfNew(
+  deps: Platform,
+  tenant: string,
+  given: Given,
+  createdAt: Date,
+): Promise<{ retention?: Retention; expiresAt?: Date | null }> {
+  const isExpiryGiven = given.ttlSeconds !== undefined || given.expiresAt !== undefined
+  if (given.retention !== undefined && isExpiryGiven) return retentionColumns(deps, given, createdAt)
+  const defaults = await readSettings(deps.db.of(tenant), tenant)
+  return retentionColumns(
+    deps,
+    {
+      retention: given.retention === undefined ? defaults.retention : given.retention,
+      ...(isExpiryGiven ? given : { ttlSeconds: defaults.ttlSeconds }),
+    },
+    createdAt,
+  )
+}
+
+/** Returns the settings of the viewer's tenant. @throws NotAllowed */
+export async function getTenantSettings(deps: Pick<Platform, 'db'>, viewer: Viewer): Promise<TenantSettings> {
+  authorize(viewer, 'getTenantSettings')
+  return readSettings(deps.db.of(viewer.tenant), viewer.tenant)
+}
+
+const updateTenantSettingsInput = z.object({
+  retention: retentionInput.retention,
+  ttlSeconds: retentionInput.ttlSeconds,
+})
+export type UpdateTenantSettingsInput = z.input<typeof updateTenantSettingsInput>
+
+/**
+ * Updates the given defaults for conversations that are created later; null restores FULL, or no expiry.
+ * @throws InvalidInput @throws NotAllowed
+ */
+export async function updateTenantSettings(
+  deps: Platform,
+  viewer: Viewer,
+  input: UpdateTenantSettingsInput,
+): Promise<TenantSettings> {
+  authorize(viewer, 'updateTenantSettings')
+  const { retention, ttlSeconds } = parse(updateTenantSettingsInput, input)
+  requireKey(deps, retention)
+  const { tenant } = viewer
+  const given = {
+    ...(retention !== undefined && { retention: retention ?? 'FULL' }),
+    ...(ttlSeconds !== undefined && { ttlSeconds }),
+  }
+  return withTransaction(deps.db, tenant, async (tx) => {
+    await tx.tenantSettings.upsert({ where: { tenant }, create: { tenant, ...given }, update: given })
+    const settings = await readSettings(tx, tenant)
+    const details = { retention: settings.retention, ttlSeconds: settings.ttlSeconds ?? 'none' }
+    await deps.audit.append(tx, [auditRecord(viewer, 'updateTenantSettings', [], { details })])
+    return settings
+  })
+}

@@ -1,0 +1,121 @@
+// The retention settings of a tenant, what retention leaves of a turn, and the deletion of inactive conversations.
+
+import { pruneConversations } from '../domain/erasure/retention.ts'
+import {
+  getTenantSettings,
+  MAX_TTL_SECONDS,
+  updateTenantSettings,
+  type TenantSettings,
+} from '../domain/retention-policy.ts'
+import { InvalidInput, NotAllowed } from '../errors.ts'
+import { asField } from './as.ts'
+import { builder } from './builder.ts'
+import { orErrors, payload } from './result.ts'
+import { RetentionEnum } from './retention-enum.ts'
+
+builder.objectFields('Turn', (t) => ({
+  removedAt: t.expose('removedAt', {
+    type: 'DateTime',
+    nullable: true,
+    description:
+      'Time at which the retention of the conversation removed the content, so that `text` and `parts` are empty. Null '
+      + 'while the content is there.',
+  }),
+  contentHash: t.exposeString('contentHash', {
+    nullable: true,
+    description:
+      'HMAC-SHA-256, hexadecimal, of the content that retention AUDIT_ONLY removed: of the text of a turn with text only, '
+      + 'else of the JSON of its parts. Null otherwise.',
+  }),
+}))
+
+const TenantSettingsType = builder
+  .objectRef<TenantSettings>('TenantSettings')
+  .implement({
+    description: 'Defaults for new conversations of a tenant.',
+    fields: (t) => ({
+      retention: t.field({
+        type: RetentionEnum,
+        description: 'What new conversations do with the content of summarised turns.',
+        resolve: ({ retention }) => retention,
+      }),
+      ttlSeconds: t.exposeInt('ttlSeconds', {
+        nullable: true,
+        description: 'Seconds after its creation at which a new conversation is deleted. Null for never.',
+      }),
+    }),
+  })
+
+builder.queryField('tenantSettings', (t) =>
+  t.field({
+    type: TenantSettingsType,
+    description: "Returns the settings of the viewer's tenant. Needs the right `operate`.",
+    resolve: (_, __, { reading, viewer, work }) => work.read(() => getTenantSettings(reading, viewer)),
+  }),
+)
+
+const UpdateTenantSettingsPayload = payload<TenantSettings>('UpdateTenantSettings').implement({
+  description: 'Result of updateTenantSettings.',
+  fields: (t) => ({
+    tenantSettings: t.field({
+      type: TenantSettingsType,
+      description: 'All settings after the update.',
+      resolve: (settings) => settings,
+    }),
+  }),
+})
+
+const UpdateTenantSettingsInput = builder.inputType('UpdateTenantSettingsInput', {
+  description: 'Input of updateTenantSettings. Omitted fields keep their values.',
+  fields: (t) => ({
+    retention: t.field({ type: RetentionEnum, description: 'Retention of new conversations. Null restores FULL.' }),
+    ttlSeconds: t.int({
+      description: `Seconds after its creation at which a new conversation is deleted; 1 to ${MAX_TTL_SECONDS}. Null for never.`,
+    }),
+    ...asField(t, 'Actor that updates the settings.'),
+  }),
+})
+
+builder.mutationField('updateTenantSettings', (t) =>
+  t.field({
+    type: UpdateTenantSettingsPayload,
+    description:
+      "Updates the defaults for conversations of the viewer's tenant that are created later. Needs the right `operate`.",
+    errors: orErrors('UpdateTenantSettings', [InvalidInput, NotAllowed]),
+    args: { input: t.arg({ type: UpdateTenantSettingsInput, required: true, description: 'The settings to change.' }) },
+    resolve: (_, { input: { as: _as, ...input } }, { deps, viewer }) => updateTenantSettings(deps, viewer, input),
+  }),
+)
+
+const PruneConversationsPayload = payload<{ expired: number }>('PruneConversations').implement({
+  description: 'Result of pruneConversations.',
+  fields: (t) => ({
+    expired: t.exposeInt('expired', { description: 'Number of conversations that the call made expire.' }),
+  }),
+})
+
+const PruneConversationsInput = builder.inputType('PruneConversationsInput', {
+  description: 'Input of pruneConversations: the minimum time without activity.',
+  fields: (t) => ({
+    olderThanDays: t.int({
+      required: true,
+      description: 'Days since the newest journal entry of a conversation, 1 to 36,500.',
+    }),
+    ...asField(t, 'Actor that deletes the conversations.'),
+  }),
+})
+
+builder.mutationField('pruneConversations', (t) =>
+  t.field({
+    type: PruneConversationsPayload,
+    description:
+      'Makes all conversations of the tenant expire that have had no journal entry for some days, whether or not the viewer '
+      + 'sees them. A background task deletes them within seconds to minutes. Conversations under legal hold, or with a '
+      + 'participant who is, are kept. Needs the rights `operate` and `erase`.',
+    errors: orErrors('PruneConversations', [InvalidInput, NotAllowed]),
+    args: { input: t.arg({ type: PruneConversationsInput, required: true, description: 'What to delete.' }) },
+    resolve: async (_, { input: { olderThanDays } }, { deps, viewer }) => ({
+      expired: await pruneConversations(deps, viewer, { olderThanDays }),
+    }),
+  }),
+)

@@ -1,0 +1,764 @@
+// Calls of every verb of the table of rights, which rights.test.ts makes with every right in every relation. A call
+// leaves the prepared conversations as they were, apart from new turns and facts.
+
+import { randomUUID } from 'node:crypto'
+import type { Deps } from '../../src/domain/deps.ts'
+import type { Condition, Relation, Verb } from '../../src/domain/rights.ts'
+import type { Viewer } from '../../src/domain/view.ts'
+import * as domain from '../../src/index.ts'
+import { createApiKey, getApiKey, getApiKeys, revokeApiKey, rotateApiKey } from '../../src/domain/api-key/api-key.ts'
+import { getAuditLog, verifyAuditLog } from '../../src/domain/audit-page.ts'
+import { getJob } from '../../src/domain/job/job.ts'
+import { getEmbeddingProgress } from '../../src/domain/indexing/embedding-progress.ts'
+import { readInto } from '../../src/domain/event/reader.ts'
+import { countOfParticipants, pageOfParticipants } from '../../src/domain/participant-page.ts'
+import { getParticipantMetadata, getParticipantsByKey, getUnreadCounts } from '../../src/domain/participant.ts'
+import { historyWithSummaries, summarizedThrough } from '../../src/domain/summary/history.ts'
+import { coveringSummaries } from '../../src/domain/summary/summary.ts'
+import { countOfTurns } from '../../src/domain/turn/history.ts'
+import { getNextVersions, getPreviousVersions, getVersionNumbers } from '../../src/domain/turn/turn.ts'
+import { pageOfTurns } from '../../src/domain/turn/history.ts'
+import { WRITER } from '../support/writer.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
+
+/** A prepared conversation. "owner", "admin" and "member" are in it, and "former" has left it. "guest" is in it, too. */
+export type Room = {
+  id: string
+  key: string
+  isOpen: boolean
+  /** Ids of two versions of a turn by "guest", and of turns and open turns by "former" before it left. */
+  older: string
+  newer: string
+  formerTurn: string
+  formerOpen: string
+  summary: string
+  fact: string
+}
+
+export type Cell = { deps: Deps; viewer: Viewer; relation: Relation; room: Room }
+
+export type Call = {
+  verb: Verb
+  conditions?: readonly Condition[]
+  /** NONE: the call concerns no conversation, so the relation does not count. */
+  concerns?: 'NONE'
+  /** CHANGE: refused to a former participant. PRESENT: also refused to an actor who never joined. */
+  is?: 'CHANGE' | 'PRESENT'
+  /** Returns an empty value if nothing was found. */
+  run(cell: Cell): Promise<unknown>
+}
+
+let count = 0
+const unique = () => `${++count}`
+const trustedAs = ({ viewer: { tenant } }: Cell, actor: string): Viewer => ({ tenant, actor })
+const isPresent = ({ relation }: Cell) => !['FORMER', 'STRANGER'].includes(relation)
+const text = (content = unique()) => ({ role: 'USER' as const, content })
+
+/** Returns a turn of the viewer, or one that it can only try to change. */
+async function ownTurn(cell: Cell): Promise<string> {
+  if (cell.relation === 'STRANGER') return cell.room.newer
+  if (cell.relation === 'FORMER') return cell.room.formerTurn
+  const viewer = trustedAs(cell, cell.viewer.actor)
+  return (await domain.appendTurn(cell.deps, viewer, { conversationId: cell.room.id, turn: text() })).turn.id
+}
+
+/** Returns an open turn of the viewer; of "guest" for a viewer who never joined. */
+async function openTurn(cell: Cell): Promise<string> {
+  if (cell.relation === 'FORMER') return cell.room.formerOpen
+  const viewer = trustedAs(cell, isPresent(cell) ? cell.viewer.actor : 'guest')
+  const input = { conversationId: cell.room.id, turn: { role: 'USER' as const }, writerToken: WRITER }
+  return (await domain.openTurn(cell.deps, viewer, input)).turn.id
+}
+
+const abort = (cell: Cell, turnId: string) =>
+  domain.abortTurn(cell.deps, trustedAs(cell, 'guest'), { turnId, writerToken: WRITER }).catch(() => {})
+
+/** Sets stored fields of a participant, so that the call changes them again. */
+const reset = ({ deps, room }: Cell, actor: string, data: object) =>
+  deps.db.of(SYSTEM).participant.update({ where: { conversationId_actor: { conversationId: room.id, actor } }, data })
+
+/** Returns a fact that the viewer sees, unless it never joined. A former participant can only try to retract it. */
+async function newFact(cell: Cell): Promise<string> {
+  if (cell.relation === 'FORMER') return cell.room.fact
+  const facts = [{ subject: 'the harbour', predicate: 'has number', object: unique() }]
+  const {
+    facts: [fact],
+  } = await domain.recordFacts(cell.deps, trustedAs(cell, 'guest'), { conversationId: cell.room.id, facts })
+  return fact!.id
+}
+
+/** Creates a key that every credential with the right `operate` may rotate. */
+async function newKey(cell: Cell) {
+  const { actor } = cell.viewer.principal!
+  const input = { name: unique(), actor, rights: ['operate' as const] }
+  return (await createApiKey(cell.deps, trustedAs(cell, actor), input)).apiKey
+}
+
+const factsAbout = (userId: string) => ({
+  userId,
+  facts: [{ subject: userId, predicate: 'owns', object: `boat ${unique()}` }],
+})
+
+async function closed(events: AsyncIterableIterator<unknown>): Promise<true> {
+  await events.return!()
+  return true
+}
+
+const sizeOf = (map: ReadonlyMap<string, unknown>) => map.size
+
+const CONVERSATIONS: Call[] = [
+  {
+    verb: 'createConversation',
+    concerns: 'NONE',
+    run: ({ deps, viewer }) => domain.createConversation(deps, viewer, {}),
+  },
+  {
+    verb: 'createConversation',
+    concerns: 'NONE',
+    conditions: ['foreignOwner'],
+    run: ({ deps, viewer }) => domain.createConversation(deps, viewer, { owner: 'guest' }),
+  },
+  {
+    verb: 'createConversation',
+    concerns: 'NONE',
+    conditions: ['ownKind'],
+    run: ({ deps, viewer }) =>
+      domain.createConversation(deps, viewer, { participants: [{ actor: viewer.actor, kind: 'AGENT' }] }),
+  },
+  {
+    verb: 'getConversations',
+    run: async ({ deps, viewer, room }) => sizeOf(await domain.getConversations(deps, viewer, [room.id])),
+  },
+  {
+    verb: 'getConversationByKey',
+    run: ({ deps, viewer, room }) => domain.getConversationByKey(deps, viewer, room.key),
+  },
+  {
+    verb: 'getConversationPage',
+    run: async ({ deps, viewer, room }) =>
+      (await domain.getConversationPage(deps, viewer, { first: 200, filter: { search: room.key } })).items.length,
+  },
+  {
+    verb: 'updateConversation',
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) =>
+      domain.updateConversation(deps, viewer, { conversationId: room.id, metadata: { at: unique() } }),
+  },
+  {
+    verb: 'updateConversation',
+    conditions: ['settings'],
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) =>
+      domain.updateConversation(deps, viewer, { conversationId: room.id, systemPrompt: unique() }),
+  },
+  {
+    verb: 'updateConversation',
+    conditions: ['owner'],
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) =>
+      domain.updateConversation(deps, viewer, { conversationId: room.id, owner: 'owner' }),
+  },
+]
+
+const PARTICIPANTS: Call[] = [
+  {
+    verb: 'getParticipants',
+    run: async ({ deps, viewer, room }) => (await domain.getParticipants(deps, viewer, [room.id])).get(room.id)!.length,
+  },
+  {
+    verb: 'getParticipantsByKey',
+    run: async ({ deps, viewer, room }) =>
+      (await getParticipantsByKey(deps, viewer, [{ conversationId: room.id, actor: 'guest' }]))[0],
+  },
+  {
+    verb: 'getParticipantMetadata',
+    run: async ({ deps, viewer, room }) =>
+      (await getParticipantMetadata(deps, viewer, [{ conversationId: room.id, actor: 'guest' }]))[0]!['is'],
+  },
+  {
+    verb: 'getUnreadCounts',
+    run: async ({ deps, viewer, room }) =>
+      (await getUnreadCounts(deps, viewer, [{ conversationId: room.id, actor: 'guest' }]))[0],
+  },
+  {
+    verb: 'pageOfParticipants',
+    run: async ({ deps, viewer, room }) =>
+      (await pageOfParticipants(deps, viewer, [room.id], {})).get(room.id)!.items.length,
+  },
+  {
+    verb: 'countOfParticipants',
+    run: async ({ deps, viewer, room }) => (await countOfParticipants(deps, viewer, [room.id])).get(room.id),
+  },
+  {
+    verb: 'addParticipant',
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) =>
+      domain.addParticipant(deps, viewer, { conversationId: room.id, participant: { actor: viewer.actor } }),
+  },
+  {
+    verb: 'addParticipant',
+    conditions: ['otherParticipant'],
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) =>
+      domain.addParticipant(deps, viewer, { conversationId: room.id, participant: { actor: 'guest' } }),
+  },
+  {
+    verb: 'addParticipant',
+    conditions: ['otherParticipant', 'administrator'],
+    is: 'CHANGE',
+    async run(cell) {
+      const { deps, viewer, room } = cell
+      await reset(cell, 'guest', { administrator: false })
+      const participant = { actor: 'guest', administrator: true }
+      return domain
+        .addParticipant(deps, viewer, { conversationId: room.id, participant })
+        .finally(() => reset(cell, 'guest', { administrator: false }))
+    },
+  },
+  {
+    verb: 'updateParticipant',
+    is: 'PRESENT',
+    async run({ deps, viewer, room, relation }) {
+      const input = { conversationId: room.id, actor: viewer.actor, displayName: unique() }
+      // An actor who never joined has no participant of its own.
+      if (relation === 'STRANGER' && room.isOpen) throw new domain.NotAllowed('no such participant')
+      return domain.updateParticipant(deps, viewer, input)
+    },
+  },
+  {
+    verb: 'updateParticipant',
+    conditions: ['otherParticipant'],
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) =>
+      domain.updateParticipant(deps, viewer, { conversationId: room.id, actor: 'guest', displayName: unique() }),
+  },
+  {
+    verb: 'updateParticipant',
+    conditions: ['otherParticipant', 'history'],
+    is: 'CHANGE',
+    async run(cell) {
+      const { deps, viewer, room } = cell
+      const input = { conversationId: room.id, actor: 'quiet', historyVisibility: 'ALL' as const }
+      await reset(cell, 'quiet', { historyVisibility: 'SINCE_JOINED', administrator: false })
+      return domain.updateParticipant(deps, viewer, input)
+    },
+  },
+  {
+    verb: 'updateParticipant',
+    conditions: ['otherParticipant', 'administrator'],
+    is: 'CHANGE',
+    async run(cell) {
+      const { deps, viewer, room } = cell
+      await reset(cell, 'quiet', { administrator: false })
+      const input = { conversationId: room.id, actor: 'quiet', administrator: true }
+      return domain.updateParticipant(deps, viewer, input)
+    },
+  },
+  {
+    verb: 'removeParticipant',
+    conditions: ['otherParticipant'],
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) => domain.removeParticipant(deps, viewer, { conversationId: room.id, actor: 'gone' }),
+  },
+  {
+    verb: 'removeParticipant',
+    conditions: ['otherParticipant', 'administrator'],
+    is: 'CHANGE',
+    async run(cell) {
+      const { deps, viewer, room } = cell
+      await reset(cell, 'deputy', { leftAt: null, removed: false, administrator: true })
+      return domain.removeParticipant(deps, viewer, { conversationId: room.id, actor: 'deputy' })
+    },
+  },
+  {
+    verb: 'markRead',
+    is: 'PRESENT',
+    run: ({ deps, viewer, room }) => domain.markRead(deps, viewer, { conversationId: room.id, seq: 1 }),
+  },
+  {
+    verb: 'setPresence',
+    is: 'PRESENT',
+    run: ({ deps, viewer, room }) =>
+      domain.setPresence(deps, viewer, { conversationId: room.id, state: 'OFFLINE' }, null),
+  },
+]
+
+const TURN_PARTS = [
+  [[], {}],
+  [['foreignActor'], { actor: 'guest' }],
+  [['systemRole'], { role: 'SYSTEM' }],
+  [['pinned'], { pinned: true }],
+  [['createdAt'], { createdAt: new Date('2020-01-01T00:00:00Z') }],
+] as const
+
+const APPENDS: Call[] = TURN_PARTS.flatMap(([conditions, part]): Call[] => [
+  {
+    verb: 'appendTurn',
+    conditions,
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) =>
+      domain.appendTurn(deps, viewer, { conversationId: room.id, turn: { ...text(), ...part } }),
+  },
+  {
+    verb: 'appendTurns',
+    conditions,
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) =>
+      domain.appendTurns(deps, viewer, {
+        conversationId: room.id,
+        turns: [text(), { ...text(), ...part }].slice('actor' in part ? 1 : 0),
+      }),
+  },
+  {
+    verb: 'openTurn',
+    conditions,
+    is: 'CHANGE',
+    async run(cell) {
+      const turn = { role: 'USER' as const, ...part }
+      const input = { conversationId: cell.room.id, turn, writerToken: WRITER }
+      const opened = await domain.openTurn(cell.deps, cell.viewer, input)
+      await abort(cell, opened.turn.id)
+      return opened
+    },
+  },
+])
+
+const EDITS: Call[] = TURN_PARTS.filter(([, part]) => !('actor' in part)).map(([conditions, part]) => ({
+  verb: 'supersedeTurn',
+  conditions,
+  is: 'PRESENT',
+  run: async (cell) =>
+    domain.supersedeTurn(cell.deps, cell.viewer, { turnId: await ownTurn(cell), turn: { ...text(), ...part } }),
+}))
+
+const TURNS: Call[] = [
+  ...APPENDS,
+  ...EDITS,
+  {
+    verb: 'appendDelta',
+    is: 'CHANGE',
+    async run(cell) {
+      const turnId = await openTurn(cell)
+      const input = { turnId, writerToken: WRITER, text: 'more' }
+      return domain.appendDelta(cell.deps, cell.viewer, input).finally(() => abort(cell, turnId))
+    },
+  },
+  {
+    verb: 'commitTurn',
+    is: 'CHANGE',
+    async run(cell) {
+      const turnId = await openTurn(cell)
+      if (cell.relation !== 'FORMER') {
+        await domain.appendDelta(cell.deps, trustedAs(cell, 'guest'), { turnId, writerToken: WRITER, text: 'more' })
+      }
+      return domain
+        .commitTurn(cell.deps, cell.viewer, { turnId, writerToken: WRITER })
+        .finally(() => abort(cell, turnId))
+    },
+  },
+  {
+    verb: 'abortTurn',
+    is: 'CHANGE',
+    async run(cell) {
+      const turnId = await openTurn(cell)
+      return domain
+        .abortTurn(cell.deps, cell.viewer, { turnId, writerToken: WRITER })
+        .finally(() => abort(cell, turnId))
+    },
+  },
+  {
+    verb: 'pinTurn',
+    is: 'PRESENT',
+    run: ({ deps, viewer, room }) => domain.pinTurn(deps, viewer, { turnId: room.newer }),
+  },
+  {
+    verb: 'unpinTurn',
+    is: 'PRESENT',
+    run: ({ deps, viewer, room }) => domain.unpinTurn(deps, viewer, { turnId: room.newer }),
+  },
+  {
+    verb: 'eraseTurn',
+    conditions: ['otherAuthor'],
+    is: 'CHANGE',
+    async run(cell) {
+      const { deps, viewer, room, relation } = cell
+      // A former participant can only try, with a turn that it saw.
+      if (relation === 'FORMER') return domain.eraseTurn(deps, viewer, { turnId: room.newer })
+      const { turn } = await domain.appendTurn(deps, trustedAs(cell, 'guest'), {
+        conversationId: room.id,
+        turn: text(),
+      })
+      return domain.eraseTurn(deps, viewer, { turnId: turn.id })
+    },
+  },
+  {
+    verb: 'getTurns',
+    run: async ({ deps, viewer, room }) => sizeOf(await domain.getTurns(deps, viewer, [room.newer])),
+  },
+  {
+    verb: 'getNextVersions',
+    run: async ({ deps, viewer, room }) => sizeOf(await getNextVersions(deps, viewer, [room.older])),
+  },
+  {
+    verb: 'getPreviousVersions',
+    run: async ({ deps, viewer, room }) => sizeOf(await getPreviousVersions(deps, viewer, [room.newer])),
+  },
+  {
+    verb: 'getVersionNumbers',
+    run: async ({ deps, viewer, room }) => sizeOf(await getVersionNumbers(deps, viewer, [room.newer])),
+  },
+  {
+    verb: 'pageOfTurns',
+    run: async ({ deps, viewer, room }) =>
+      (await pageOfTurns(deps, viewer, [room.id], { first: 2 })).get(room.id)!.items.length,
+  },
+  {
+    verb: 'history',
+    run: async ({ deps, viewer, room }) =>
+      (await domain.history(deps, viewer, [room.id], { limit: 2 })).get(room.id)!.length,
+  },
+  {
+    verb: 'historyWithSummaries',
+    run: async ({ deps, viewer, room }) =>
+      (await historyWithSummaries(deps, viewer, [room.id], { limit: 2 })).get(room.id)?.length,
+  },
+  {
+    verb: 'countOfTurns',
+    run: async ({ deps, viewer, room }) => (await countOfTurns(deps, viewer, [room.id])).get(room.id)?.turnCount,
+  },
+]
+
+const EVENTS: Call[] = [
+  {
+    verb: 'readEventsOf',
+    run: async ({ deps, viewer, room }) => closed(await domain.readEventsOf(deps, viewer, { conversationId: room.id })),
+  },
+  {
+    verb: 'readInto',
+    async run({ deps, viewer, room }) {
+      const sink = { push: () => {}, isFull: () => false, drained: () => Promise.resolve(), end: () => {} }
+      const stop = await readInto(deps, viewer, { conversationId: room.id }, () => sink)
+      stop()
+      return true
+    },
+  },
+  {
+    verb: 'readInbox',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => closed(await domain.readInbox(deps, viewer, {})),
+  },
+]
+
+const SUMMARIES: Call[] = [
+  {
+    verb: 'compact',
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) =>
+      domain.compact(deps, viewer, {
+        conversationId: room.id,
+        policy: { triggerTurns: 10_000, triggerTokens: 1_000_000 },
+      }),
+  },
+  {
+    verb: 'summarize',
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) => domain.summarize(deps, viewer, { conversationId: room.id, through: room.older }),
+  },
+  {
+    verb: 'getSummaries',
+    run: async ({ deps, viewer, room }) => sizeOf(await domain.getSummaries(deps, viewer, [room.summary])),
+  },
+  {
+    verb: 'coveringSummaries',
+    run: async ({ deps, viewer, room }) => sizeOf(await coveringSummaries(deps, viewer, [room.id])),
+  },
+  {
+    verb: 'getCoveringSummaries',
+    run: async ({ deps, viewer, room }) => (await domain.getCoveringSummaries(deps, viewer, room.id)).length,
+  },
+  {
+    verb: 'summarizedThrough',
+    run: async ({ deps, viewer, room }) => sizeOf(await summarizedThrough(deps, viewer, [room.id])),
+  },
+]
+
+const FACTS: Call[] = [
+  {
+    verb: 'recordFacts',
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) =>
+      domain.recordFacts(deps, viewer, { conversationId: room.id, ...factsAbout(viewer.actor) }),
+  },
+  {
+    verb: 'recordFacts',
+    conditions: ['factsAboutOthers'],
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) =>
+      domain.recordFacts(deps, viewer, { conversationId: room.id, ...factsAbout('guest') }),
+  },
+  {
+    verb: 'recordFacts',
+    concerns: 'NONE',
+    conditions: ['factsOfTenant'],
+    run: ({ deps, viewer }) => domain.recordFacts(deps, viewer, factsAbout('guest')),
+  },
+  {
+    verb: 'retractFact',
+    conditions: ['factsAboutOthers'],
+    is: 'CHANGE',
+    run: async (cell) => domain.retractFact(cell.deps, cell.viewer, { factId: await newFact(cell) }),
+  },
+  {
+    verb: 'extractFacts',
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) =>
+      domain.extractFacts(deps, viewer, { conversationId: room.id, through: room.older }),
+  },
+  {
+    verb: 'reconcileFacts',
+    conditions: ['factsAboutOthers'],
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) => domain.reconcileFacts(deps, viewer, { conversationId: room.id, n: 1 }),
+  },
+  {
+    verb: 'reconcileFacts',
+    concerns: 'NONE',
+    conditions: ['factsOfTenant'],
+    run: ({ deps, viewer }) => domain.reconcileFacts(deps, viewer, { userId: 'guest', n: 1 }),
+  },
+  { verb: 'getFacts', run: async ({ deps, viewer, room }) => sizeOf(await domain.getFacts(deps, viewer, [room.fact])) },
+  {
+    verb: 'getFactPage',
+    run: async ({ deps, viewer, room }) =>
+      (await domain.getFactPage(deps, viewer, { first: 1, filter: { conversationId: room.id } })).items.length,
+  },
+  {
+    verb: 'getFactPage',
+    concerns: 'NONE',
+    run: ({ deps, viewer }) => domain.getFactPage(deps, viewer, { first: 1, filter: { userId: viewer.actor } }),
+  },
+  {
+    verb: 'getFactPage',
+    concerns: 'NONE',
+    conditions: ['tenantScope'],
+    run: ({ deps, viewer }) => domain.getFactPage(deps, viewer, { first: 1 }),
+  },
+  {
+    verb: 'getFactPages',
+    run: async ({ deps, viewer, room }) =>
+      (await domain.getFactPages(deps, viewer, [room.id], {})).get(room.id)!.items.length,
+  },
+  {
+    verb: 'getFactSourcePages',
+    run: async ({ deps, viewer, room }) =>
+      (await domain.getFactSourcePages(deps, viewer, [room.fact], {})).get(room.fact)!.items.length,
+  },
+  {
+    verb: 'getProfiles',
+    concerns: 'NONE',
+    run: ({ deps, viewer }) => domain.getProfiles(deps, viewer, [viewer.actor]),
+  },
+  {
+    verb: 'getProfiles',
+    concerns: 'NONE',
+    conditions: ['otherUser'],
+    run: ({ deps, viewer }) => domain.getProfiles(deps, viewer, ['guest']),
+  },
+  {
+    verb: 'refreshUserProfile',
+    concerns: 'NONE',
+    conditions: ['otherUser'],
+    run: ({ deps, viewer }) => domain.refreshUserProfile(deps, viewer, { userId: 'elder', recentK: 1 }),
+  },
+]
+
+const MEMORY: Call[] = [
+  {
+    verb: 'recall',
+    run: ({ deps, viewer, room }) => domain.recall(deps, viewer, { query: 'harbour', conversationId: room.id }),
+  },
+  {
+    verb: 'recall',
+    concerns: 'NONE',
+    conditions: ['tenantScope'],
+    run: ({ deps, viewer }) => domain.recall(deps, viewer, { query: 'harbour', scope: 'TENANT' }),
+  },
+  {
+    verb: 'recall',
+    concerns: 'NONE',
+    run: ({ deps, viewer }) => domain.recall(deps, viewer, { query: 'harbour', scope: 'OWNER' }),
+  },
+  {
+    verb: 'buildContext',
+    run: ({ deps, viewer, room }) =>
+      domain.buildContext(deps, viewer, { conversationId: room.id, tokenBudget: 500, recentTurns: 3 }),
+  },
+  {
+    verb: 'buildContext',
+    conditions: ['tenantScope'],
+    run: ({ deps, viewer, room }) =>
+      domain.buildContext(deps, viewer, {
+        conversationId: room.id,
+        tokenBudget: 500,
+        recentTurns: 3,
+        semanticRecall: { scope: 'TENANT' },
+        query: 'harbour',
+      }),
+  },
+]
+
+const ERASURE: Call[] = [
+  {
+    verb: 'eraseTurn',
+    is: 'CHANGE',
+    async run(cell) {
+      const isStranger = cell.relation === 'STRANGER' && cell.room.isOpen
+      const author = trustedAs(cell, cell.viewer.actor)
+      const input = { conversationId: cell.room.id, turn: text() }
+      const turnId = isStranger ? (await domain.appendTurn(cell.deps, author, input)).turn.id : await ownTurn(cell)
+      return domain.eraseTurn(cell.deps, cell.viewer, { turnId })
+    },
+  },
+  {
+    verb: 'eraseTurn',
+    conditions: ['otherAuthor'],
+    is: 'CHANGE',
+    async run(cell) {
+      const input = { conversationId: cell.room.id, turn: text() }
+      const written = await domain.appendTurn(cell.deps, trustedAs(cell, 'guest'), input)
+      // A former participant sees only earlier turns, which it cannot erase.
+      const turnId = cell.relation === 'FORMER' ? cell.room.newer : written.turn.id
+      return domain.eraseTurn(cell.deps, cell.viewer, { turnId })
+    },
+  },
+  {
+    verb: 'eraseUser',
+    concerns: 'NONE',
+    conditions: ['otherUserErased'],
+    run: ({ deps, viewer }) => domain.eraseUser(deps, viewer, { userId: 'nobody' }),
+  },
+  {
+    verb: 'getErasure',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => (await domain.getErasure(deps, viewer, randomUUID())) ?? true,
+  },
+  {
+    verb: 'verifyErasureReceipt',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => {
+      domain.verifyErasureReceipt(deps, viewer, { document: '{}', signature: 'none' })
+      return true
+    },
+  },
+  {
+    verb: 'pruneConversations',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => {
+      await domain.pruneConversations(deps, viewer, { olderThanDays: 3_000 })
+      return true
+    },
+  },
+  { verb: 'getTenantSettings', concerns: 'NONE', run: ({ deps, viewer }) => domain.getTenantSettings(deps, viewer) },
+  {
+    verb: 'updateTenantSettings',
+    concerns: 'NONE',
+    run: ({ deps, viewer }) => domain.updateTenantSettings(deps, viewer, {}),
+  },
+  {
+    verb: 'setLegalHold',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => {
+      await domain.setLegalHold(deps, viewer, { userId: 'nobody', legalHold: false })
+      return true
+    },
+  },
+]
+
+const KEYS: Call[] = [
+  {
+    verb: 'createApiKey',
+    concerns: 'NONE',
+    run: ({ deps, viewer }) => createApiKey(deps, viewer, { name: unique(), actor: viewer.actor, rights: ['operate'] }),
+  },
+  { verb: 'getApiKeys', concerns: 'NONE', run: ({ deps, viewer }) => getApiKeys(deps, viewer, { first: 1 }) },
+  {
+    verb: 'getApiKey',
+    concerns: 'NONE',
+    run: async (cell) => getApiKey(cell.deps, cell.viewer, (await newKey(cell)).id),
+  },
+  {
+    verb: 'rotateApiKey',
+    concerns: 'NONE',
+    run: async (cell) => rotateApiKey(cell.deps, cell.viewer, { id: (await newKey(cell)).id, expectedVersion: 1 }),
+  },
+  {
+    verb: 'revokeApiKey',
+    concerns: 'NONE',
+    run: async (cell) => revokeApiKey(cell.deps, cell.viewer, { id: (await newKey(cell)).id }),
+  },
+]
+
+const DATA: Call[] = [
+  {
+    verb: 'eraseUser',
+    concerns: 'NONE',
+    conditions: ['otherUserErased'],
+    run: ({ deps, viewer }) => domain.eraseUser(deps, viewer, { userId: `nobody ${unique()}` }),
+  },
+  {
+    verb: 'getErasure',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => (await domain.getErasure(deps, viewer, 'none')) ?? true,
+  },
+  {
+    verb: 'verifyErasureReceipt',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) =>
+      domain.verifyErasureReceipt(deps, viewer, { document: 'x', signature: 'y' }) || true,
+  },
+  {
+    verb: 'setLegalHold',
+    concerns: 'NONE',
+    run: ({ deps, viewer }) => domain.setLegalHold(deps, viewer, { userId: `nobody ${unique()}`, legalHold: true }),
+  },
+  { verb: 'getTenantSettings', concerns: 'NONE', run: ({ deps, viewer }) => domain.getTenantSettings(deps, viewer) },
+  {
+    verb: 'updateTenantSettings',
+    concerns: 'NONE',
+    run: ({ deps, viewer }) => domain.updateTenantSettings(deps, viewer, { retention: 'FULL' }),
+  },
+  {
+    verb: 'pruneConversations',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) =>
+      (await domain.pruneConversations(deps, viewer, { olderThanDays: 36_500 })) === 0 || null,
+  },
+]
+
+const SERVER: Call[] = [
+  { verb: 'getAuditLog', concerns: 'NONE', run: ({ deps, viewer }) => getAuditLog(deps, viewer, { first: 1 }) },
+  { verb: 'verifyAuditLog', concerns: 'NONE', run: ({ deps, viewer }) => verifyAuditLog(deps, viewer, null) },
+  { verb: 'getJobs', concerns: 'NONE', run: ({ deps, viewer }) => domain.getJobs(deps, viewer, {}) },
+  {
+    verb: 'getJob',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => (await getJob(deps, viewer, randomUUID())) ?? true,
+  },
+  { verb: 'auditMemory', concerns: 'NONE', run: ({ deps, viewer }) => domain.auditMemory(deps, viewer) },
+  { verb: 'getEmbeddingProgress', concerns: 'NONE', run: ({ deps, viewer }) => getEmbeddingProgress(deps, viewer) },
+]
+
+/** The calls. deleteConversation is not among them, because it ends the conversation. */
+export const CALLS: readonly Call[] = [
+  ...CONVERSATIONS,
+  ...PARTICIPANTS,
+  ...TURNS,
+  ...EVENTS,
+  ...SUMMARIES,
+  ...FACTS,
+  ...MEMORY,
+  ...ERASURE,
+  ...KEYS,
+  ...DATA,
+  ...SERVER,
+]
