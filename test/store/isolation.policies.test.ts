@@ -34,7 +34,7 @@ const statements: Record<string, (pool: Pool, viewer: Viewer, ids: Ids) => Promi
   'its participants': async (pool, viewer, { conversationId }) =>
     (await readParticipants(pool, viewer, [conversationId])).length,
   'a page of its turns': async (pool, viewer, { conversationId }) =>
-    (await pageTurns(pool, viewer, [conversationId], PAGE as never)).get(conversationId)?.turns.length ?? 0,
+    (await pageTurns(pool, viewer, [conversationId], PAGE)).get(conversationId)?.turns.length ?? 0,
   'its number of turns': async (pool, viewer, { conversationId }) =>
     (await countTurns(pool, viewer, [conversationId])).get(conversationId)?.turnCount ?? 0,
   'a turn by id': async (pool, viewer, { turnId }) => (await readTurns(pool, viewer, [turnId])).length,
