@@ -14,7 +14,7 @@ import type { Deps } from './domain/deps.ts'
 import type { Health, Platform } from './domain/platform.ts'
 import { createAuditLog } from './domain/audit/audit-log.ts'
 import { integrityKeysOf } from './domain/integrity-key.ts'
-import { announceDelta, announceEntries, type JournalRange } from './domain/publisher.ts'
+import { announceEntries, type JournalRange } from './domain/publisher.ts'
 import { createJournalNotifier } from './domain/journal-notifier.ts'
 import { createKnownActors } from './domain/known-actor.ts'
 import { moveFacts } from './domain/erasure/change-visibility.ts'
@@ -26,7 +26,7 @@ import { createFactEmbedding } from './domain/fact/embed.ts'
 import { createRecalledFacts } from './domain/fact/recalled.ts'
 import type { CustomDetector } from './text/redact.ts'
 import { createEmbedding } from './domain/indexing/embedding.ts'
-import { createDeltaQueue } from './domain/streaming-turn/delta-queue.ts'
+import { createDeltas } from './domain/streaming-turn/deltas.ts'
 import { createAppendQueue } from './domain/turn/append-queue.ts'
 import type { Embedder } from './providers/ports/embedder.ts'
 import { createEmbedder, createFactServices, createSummarizers, findEmbedder } from './providers/registry.ts'
@@ -213,9 +213,7 @@ function createDomainState(platform: Platform, appendPool: Pool, appendConcurren
     appends: createAppendQueue(appendPool, appendConcurrency, (calls) =>
       announceEntries(platform, calls.flatMap(journalRangesOf)),
     ),
-    deltas: createDeltaQueue(appendPool, platform.limits.turnBytes, (...written) =>
-      announceDelta(platform, ...written),
-    ),
+    deltas: createDeltas(platform, appendPool),
   }
 }
 

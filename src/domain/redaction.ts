@@ -46,7 +46,7 @@ function count(removed: Removed): void {
 }
 
 /** Returns the text without sensitive values, and adds their numbers to `removed`. */
-export function redactText(text: string, detectors: readonly CustomDetector[], removed: Removed): string {
+function redactText(text: string, detectors: readonly CustomDetector[], removed: Removed): string {
   const { text: redacted, found } = redact(text, detectors)
   for (const { kind } of found) removed[kind] = (removed[kind] ?? 0) + 1
   return redacted

@@ -9,6 +9,7 @@ import {
   type AuditLine,
   type AuditVerification,
 } from '../domain/audit-page.ts'
+import { FLUSH_MS } from '../domain/audit/audit-log.ts'
 import { BURST_LINES, LINES_PER_SECOND } from '../domain/audit/coalesce.ts'
 import { MAX_RESOURCES } from '../domain/audit/line.ts'
 import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
@@ -58,7 +59,7 @@ builder.objectType('AuditLine', {
     }),
     count: t.exposeInt('count', {
       description:
-        'Number of equal operations that the line stands for. Refusals and reads within one second are counted in one '
+        `Number of equal operations that the line stands for. Refusals and reads within ${FLUSH_MS / 1000} s are counted in one `
         + `line; a tenant causes at most ${BURST_LINES} such lines at once and ${LINES_PER_SECOND} per second in each `
         + 'process, and one line counts the others.',
     }),

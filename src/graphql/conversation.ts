@@ -12,8 +12,7 @@ import { loadConversation, loadTurnCount } from './loaders.ts'
 import { MetadataFilter, METADATA_FILTER_LIMITS } from './metadata-filter.ts'
 import { Node } from './node.ts'
 import type { RequestContext } from './request.ts'
-import { RetentionEnum } from './retention-enum.ts'
-import { PER_VIEWER, SHAREABLE } from './sharing.ts'
+import { PER_VIEWER } from './sharing.ts'
 
 /** Counts the turns in the viewer's view of a conversation that was loaded without counts. */
 const countTurnsOf = (conversation: Conversation, context: RequestContext) => loadTurnCount(context, conversation.id)
@@ -73,21 +72,6 @@ builder.objectType('Conversation', {
     lastSeq: t.exposeInt('lastSeq', {
       description:
         'Sequence number of the newest journal entry, including entries outside the view. 0 if the journal is empty.',
-    }),
-    retention: t.field({
-      type: RetentionEnum,
-      description: 'What happens to the content of turns once summaries cover them.',
-      extensions: SHAREABLE,
-      resolve: ({ retention }) => retention,
-    }),
-    expiresAt: t.expose('expiresAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'Time after which the conversation is deleted, with all its content. Null for never.',
-    }),
-    legalHold: t.exposeBoolean('legalHold', {
-      description:
-        'Whether the conversation is under legal hold: nothing of it is deleted or erased; see `setLegalHold`.',
     }),
     factExtraction: t.exposeBoolean('factExtraction', {
       description:

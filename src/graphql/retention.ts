@@ -1,4 +1,5 @@
-// The retention settings of a tenant, what retention leaves of a turn, and the deletion of inactive conversations.
+// Retention: the settings of a tenant and of a conversation, what is left of a turn, and the deletion of inactive
+// conversations.
 
 import { pruneConversations } from '../domain/erasure/retention.ts'
 import {
@@ -12,6 +13,25 @@ import { asField } from './as.ts'
 import { builder } from './builder.ts'
 import { orErrors, payload } from './result.ts'
 import { RetentionEnum } from './retention-enum.ts'
+import { SHAREABLE } from './sharing.ts'
+
+builder.objectFields('Conversation', (t) => ({
+  retention: t.field({
+    type: RetentionEnum,
+    description: 'What happens to the content of turns once summaries cover them.',
+    extensions: SHAREABLE,
+    resolve: ({ retention }) => retention,
+  }),
+  expiresAt: t.expose('expiresAt', {
+    type: 'DateTime',
+    nullable: true,
+    description: 'Time after which the conversation is deleted, with all its content. Null for never.',
+  }),
+  legalHold: t.exposeBoolean('legalHold', {
+    description:
+      'Whether the conversation is under legal hold: nothing of it is deleted or erased; see `setLegalHold`.',
+  }),
+}))
 
 builder.objectFields('Turn', (t) => ({
   removedAt: t.expose('removedAt', {

@@ -66,7 +66,9 @@ const AppendDeltaPayload = payload<DeltaReceipt>('AppendDelta').implement({
       resolve: ({ turnId }, _, context) => loadTurnOf(context, turnId),
     }),
     end: t.exposeInt('end', {
-      description: 'Length of the text after the delta, in UTF-16 code units. Pass it as `start` of the next delta.',
+      description:
+        'Length of the text after the delta, in UTF-16 code units, as the writer sent it, before redaction. Pass it as '
+        + '`start` of the next delta.',
     }),
   }),
 })
@@ -89,7 +91,8 @@ const AppendDeltaInput = builder.inputType('AppendDeltaInput', {
     }),
     start: t.int({
       description:
-        'Offset of the text in the turn, in UTF-16 code units. Defaults to the end of the turn. With it, the call '
+        'Offset of the text in the turn, in UTF-16 code units, as the writer sent it, before redaction. Defaults to '
+        + 'the end of the turn. With it, the call '
         + 'can be retried: text that is already stored is dropped. A gap or different text fails with Conflict.',
     }),
     ...asField(t),

@@ -147,6 +147,13 @@ export const DERIVATIVES: readonly Derivative[] = [
     onDelete: CASCADE,
   },
   {
+    table: 'held_text',
+    data: 'The last text of an open turn, which redaction holds back.',
+    onEdit: { how: 'Nothing to do: an open turn cannot be superseded.' },
+    onErase: { how: 'An open turn is aborted first, which deletes the row.' },
+    onDelete: CASCADE,
+  },
+  {
     table: 'embedding_cursor',
     data: 'The seq up to which an embedder has read the journal.',
     onEdit: { how: 'Kept: the SUPERSEDED entry comes after it, so the newer version is embedded next.' },

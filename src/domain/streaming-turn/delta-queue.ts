@@ -26,6 +26,11 @@ export type Written = { outcome: ChunkRow['outcome'] | 'other'; end: number | nu
 export type DeltaQueue = {
   /** Resolves after the commit, or when nothing was written. Rejects if the outcome is unknown. */
   write(delta: DeltaWrite): Promise<Written>
+  /**
+   * Publishes all text of a turn that is about to end. Does nothing unless redaction holds text back, and for another
+   * writer; null for the sweep.
+   */
+  seal(tenant: string, turnId: string, by: { writer: string } | null): Promise<void>
 }
 
 type QueuedDelta = WaitingDelta & { resolve(written: Written): void; reject(error: unknown): void }
@@ -34,7 +39,13 @@ type WaitingDeltas = Map<string, QueuedDelta[]>
 type DeltaBatch = { writer: string; chunk: Delta; deltas: QueuedDelta[] }
 
 /** Called after the commit with each range of text written. `isPrivate` is true if the turn has an audience. */
-type OnWritten = (conversationId: string, turnId: string, start: number, text: string, isPrivate: boolean) => void
+export type OnWritten = (
+  conversationId: string,
+  turnId: string,
+  start: number,
+  text: string,
+  isPrivate: boolean,
+) => void
 
 /**
  * @param limit maximum UTF-8 bytes of one turn's text
@@ -61,6 +72,7 @@ export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten
   }
 
   return {
+    seal: () => Promise.resolve(),
     write(delta) {
       return new Promise((resolve, reject) => {
         const queued = { delta, isUnmergeable: false, resolve, reject }

@@ -180,6 +180,7 @@ async function closeStream(
     | { viewer: null; writer: null; hash: null; silentMs: number },
   end: (streamed: ContentPart[]) => Promise<Ending>,
 ): Promise<CloseRow> {
+  await deps.deltas.seal(tenant, turnId, by.writer === null ? null : by)
   for (;;) {
     const open = await readOpenTurn(deps.pool, tenant, turnId, by.writer)
     // For a turn that is not open, closeTurn returns the reason and ignores the ending.

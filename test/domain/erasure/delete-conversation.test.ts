@@ -8,6 +8,7 @@ import { recordFacts } from '../../../src/domain/fact/record.ts'
 import { newId } from '../../../src/domain/id.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { refreshUserProfile } from '../../../src/domain/profile/refresh.ts'
+import { createHeldDeltas } from '../../../src/domain/streaming-turn/held-deltas.ts'
 import { appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
 import { summarize } from '../../../src/domain/summary/compact.ts'
 import { openTurn } from '../../../src/domain/turn/append.ts'
@@ -66,6 +67,9 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
       turn: { role: 'ASSISTANT' },
     })
     await appendDelta(deps, bob, { writerToken: WRITER, turnId: open.id, text: 'canary' })
+    // With redaction, the newest text is held back.
+    const redacting = { ...deps, deltas: createHeldDeltas(deps, deps.pool, () => {}) }
+    await appendDelta(redacting, bob, { writerToken: WRITER, turnId: open.id, text: 'canary' })
     return {
       conversationId,
       ids: [conversationId, summary.id, ...[publicTurn, privateTurn, edited, open, ...facts].map(({ id }) => id)],

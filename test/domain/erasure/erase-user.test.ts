@@ -48,10 +48,9 @@ describe.each(backends)('eraseUser on $name', (backend) => {
     const first = await tenant.append(conversationId, 'mallory', `Remember ${CANARY}.`, {
       clientId: 'k',
       metadata: { a: CANARY },
-      parts: undefined,
     })
     const call = { callId: 'c', name: 'find', arguments: { who: CANARY } }
-    await tenant.append(conversationId, 'mallory', '', { content: undefined, parts: [{ toolCall: call }] } as never)
+    await appendTurns(deps, user, { conversationId, turns: [{ role: 'ASSISTANT', parts: [{ toolCall: call }] }] })
     const others = await tenant.append(conversationId, 'bob', 'Bob likes tea.')
     await writeTitleDue(deps, conversationId, new AbortController().signal)
     await summarize(deps, bob, { conversationId, through: first.id })

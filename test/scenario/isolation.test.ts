@@ -1,0 +1,226 @@
+// Every operation of the schema, with every id argument, sent by an actor of another tenant and by an outsider of a
+// MEMBERS conversation, over HTTP, WebSocket and Server-Sent Events: the answer contains nothing of the objects, equals
+// the answer for ids that do not exist, and changes no row of the tenant. The operations are generated from the schema;
+// outsider.test.ts and foreign-tenant.test.ts have cases for what cannot be generated.
+//
+// `npx vitest run --config test/vitest.config.ts test/scenario/isolation.test.ts` prints the number of operations and the
+// median times.
+
+import { createClient } from 'graphql-ws'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { newId } from '../../src/domain/id.ts'
+import { schema } from '../../src/graphql/schema.ts'
+import { backends } from '../support/backend.ts'
+import { rootFieldsOf, type Leaf, type RootField } from '../support/generated-operations.ts'
+import { isLong } from '../support/long.ts'
+import { useServer } from '../support/server.ts'
+import { choicesOf, createObjects, post, valuesOf, type Body, type Ids } from './driven-server.ts'
+
+const CANARY = `canary${Math.random().toString(36).slice(2)}`
+const WRITER_TOKEN = `${CANARY}-writer-token`
+const LIMITS = {
+  MAX_QUERY_TOKENS: '100000',
+  MAX_QUERY_FIELDS: '100000',
+  MAX_QUERY_ALIASES: '10000',
+  MAX_QUERY_REPEATS: '10000',
+  MAX_QUERY_VALUES: '100000000',
+}
+
+const fields = rootFieldsOf(schema, 3)
+/** Arguments that name an object of a conversation, or a conversation. */
+const isId = ({ type, name }: Leaf) => type === 'ID' || name === 'conversationKey'
+/** Fields of the three root types without such an argument; the canary in lists shows whether they leak. */
+const namesNothing = (field: RootField) => !field.leaves.some(isId)
+
+/** Verbs of operators, which reach every conversation of their own tenant, whether or not the actor sees it. */
+const OF_OPERATORS = new Set(['Mutation.eraseUser', 'Mutation.pruneConversations', 'Mutation.setLegalHold'])
+
+const unknownIds = (): Ids => ({
+  conversation: newId('conversation'),
+  key: `key-${newId('turn')}`,
+  turn: newId('turn'),
+  open: newId('turn'),
+  fact: newId('fact'),
+  summary: newId('summary'),
+})
+
+/** Replaces the ids, cursors and times of a body, which differ anyway. */
+const normalized = (text: string, ids: Ids) =>
+  Object.entries(ids)
+    .filter(([, id]) => id !== '')
+    .reduce((all, [name, id]) => all.replaceAll(id, name), text)
+    .replace(/\b(conv|turn|sum|fact)_[0-9A-Z]{26}\b/g, '$1')
+    .replace(/"[A-Za-z0-9+/=_-]{24,}"/g, '"CURSOR"')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+    .replace(/key-[\w.]+/g, 'KEY')
+    .replace(/plain\d+/g, 'plain')
+
+/** Time for which an accepted subscription is read, ms. A refusal ends it at once. */
+const OPEN_MS = 1_500
+
+const median = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
+
+type Transport = (field: RootField, variables: object, headers: Record<string, string>) => Promise<string>
+
+describe.each(backends)('isolation on $name', { timeout: 600_000 }, (backend) => {
+  const server = useServer(backend, LIMITS, {
+    settings: {
+      automatic: { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 0 },
+    },
+  })
+  const OWNER = { 'x-tenant': 'owner', 'x-actor': 'ann' }
+  let ids: Ids
+
+  beforeAll(async () => {
+    ids = await createObjects(server, OWNER, CANARY, WRITER_TOKEN, { visibility: 'MEMBERS' })
+    // Background work embeds the objects a moment later.
+    for (let last = ''; last !== (last = await digest());) await new Promise((resolve) => setTimeout(resolve, 2_000))
+  })
+
+  const overHttp: Transport = async (field, variables, headers) =>
+    (await post(server, field.query, variables, headers)).text
+
+  const overEvents: Transport = async (field, variables, headers) => {
+    const stop = new AbortController()
+    const response = await fetch(`${server.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
+      body: JSON.stringify({ query: field.query, variables }),
+      signal: stop.signal,
+    })
+    // A subscription that was accepted has no end, so only its beginning is read.
+    const timer = setTimeout(() => stop.abort(), OPEN_MS)
+    let text = ''
+    try {
+      for await (const part of response.body!) text += Buffer.from(part).toString()
+    } catch {
+      // Aborted.
+    }
+    clearTimeout(timer)
+    return text
+  }
+
+  const clients = new Map<string, ReturnType<typeof createClient>>()
+  afterAll(async () => {
+    for (const client of clients.values()) await client.dispose()
+  })
+  const overWebSocket: Transport = async (field, variables, headers) => {
+    const key = JSON.stringify(headers)
+    let client = clients.get(key)
+    if (!client) {
+      const url = `${server.url.replace('http', 'ws')}/graphql`
+      clients.set(key, (client = createClient({ url, webSocketImpl: WebSocket, connectionParams: headers })))
+    }
+    const results: Body[] = []
+    const ended = new Promise<void>((resolve) => {
+      const stop = client.subscribe(
+        { query: field.query, variables: variables as Record<string, unknown> },
+        {
+          next: (value) => void results.push(value),
+          error: (error) => {
+            results.push(error)
+            resolve()
+          },
+          complete: resolve,
+        },
+      )
+      if (field.kind === 'subscription') setTimeout(() => (stop(), resolve()), OPEN_MS)
+    })
+    await ended
+    return JSON.stringify(results)
+  }
+
+  /** A digest of every row of the owner's conversation, and of everything that names it. */
+  async function digest(): Promise<string> {
+    const { rows: tables } = await server.deps.pool.query<{ name: string }>(
+      `SELECT table_name AS name FROM information_schema.tables
+       WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1`,
+    )
+    const parts: string[] = []
+    for (const { name } of tables) {
+      const { rows } = await server.deps.pool.query<{ digest: string | null }>(
+        `SELECT md5(string_agg(row, '|' ORDER BY row)) AS digest
+         FROM (SELECT (to_jsonb(t) - 'embedded_by' - 'recalled_at')::text AS row FROM "${name}" t) r WHERE row LIKE ANY ($1::text[])`,
+        [
+          Object.values(ids)
+            .filter(Boolean)
+            .map((id) => `%${id}%`),
+        ],
+      )
+      parts.push(`${name} ${rows[0]!.digest}`)
+    }
+    return parts.join('\n')
+  }
+
+  /** The ids that the request itself contains are no leak. */
+  const leaks = (answer: string) => answer.includes(CANARY)
+
+  const strangers = {
+    'an actor of another tenant': { 'x-tenant': 'stranger', 'x-actor': 'ann' },
+    'an outsider of the tenant': { 'x-tenant': 'owner', 'x-actor': 'eve' },
+  }
+  const transports: Record<string, Transport> = {
+    HTTP: overHttp,
+    WebSocket: overWebSocket,
+    'Server-Sent Events': overEvents,
+  }
+
+  const covered = new Set<string>()
+  /** Makes the texts unique, because some must be, such as the names of keys. */
+  let calls = 0
+  const cases = Object.keys(strangers).flatMap((stranger) =>
+    Object.keys(transports).map((transport) => [stranger, transport] as const),
+  )
+  it.each(cases)('answers %s over %s as if the objects did not exist', async (stranger, transport) => {
+    const headers = strangers[stranger as keyof typeof strangers]
+    const send = transports[transport]!
+    const before = await digest()
+    const times = { foreign: [] as number[], unknown: [] as number[] }
+    let count = 0
+    for (const field of fields) {
+      // HTTP answers no subscription.
+      if (transport === 'HTTP' && field.kind === 'subscription') continue
+      if (headers['x-tenant'] === OWNER['x-tenant'] && OF_OPERATORS.has(field.name)) continue
+      const all = choicesOf(field)
+      const isInteresting = (chosen: string[]) => field.leaves.some((leaf) => isId(leaf) && chosen.at(-1) === leaf.path)
+      // The first choice is the plain call; the others add one argument each.
+      const choices = isLong ? all : [all[0]!, ...(transport === 'HTTP' ? all.slice(1).filter(isInteresting) : [])]
+      for (const chosen of choices) {
+        const run = async (of: Ids) => {
+          const variables = field.variables(chosen, valuesOf(schema, field, of, `plain${++calls}`, WRITER_TOKEN))
+          const start = performance.now()
+          const answer = await send(field, variables, headers)
+          return { answer, ms: performance.now() - start }
+        }
+        const missing = unknownIds()
+        const unknown = await run(missing)
+        const foreign = await run(ids)
+        count += 1
+        covered.add(field.name)
+        const name = `${field.name} ${chosen.at(-1) ?? ''}`
+        expect(leaks(foreign.answer), `${name}: ${foreign.answer}`).toBe(false)
+        if (!namesNothing(field)) {
+          expect(normalized(foreign.answer, ids), name).toBe(normalized(unknown.answer, missing))
+        }
+        if (field.kind !== 'subscription') {
+          times.foreign.push(foreign.ms)
+          times.unknown.push(unknown.ms)
+        }
+      }
+    }
+    expect(await digest()).toBe(before)
+    const figures = `${count} operations; median ${median(times.foreign).toFixed(2)} ms for hidden objects, ${median(times.unknown).toFixed(2)} ms for unknown ids`
+    console.info(`isolation, ${backend.name}, ${stranger}, ${transport}: 0 leaks in ${figures}`)
+  })
+
+  it('has sent every operation of the schema', () => {
+    expect(fields.map(({ name }) => name).filter((name) => !covered.has(name))).toEqual([])
+  })
+
+  it('would notice a leak: a participant gets the canary', async () => {
+    const field = fields.find(({ name }) => name === 'Query.conversation')!
+    const variables = field.variables(['id'], valuesOf(schema, field, ids, 'plain', WRITER_TOKEN))
+    expect(leaks(await overHttp(field, variables, OWNER))).toBe(true)
+  })
+})
