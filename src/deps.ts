@@ -1,6 +1,6 @@
 // The composition root: the only file that chooses adapters. It also creates the domain's state in this process.
 
-import type { Pool } from 'pg'
+import type { Pool } from './store/tenant-pool.ts'
 import type { Logger } from 'pino'
 import { createMemoryBus } from './bus/memory.ts'
 import { createMemoryPresence } from './bus/memory-presence.ts'
@@ -33,12 +33,12 @@ import { createEmbedder, createFactServices, createSummarizers, findEmbedder } f
 import { createStaticEmbedder } from './providers/static/embedder.ts'
 import { createLog } from './log.ts'
 import { createTokenCounter } from './text/tokens.ts'
-import { openConnections } from './store/connections.ts'
-import { checkConnection, ping } from './store/db.ts'
+import { migrateAsOwner, openConnections } from './store/connections.ts'
+import { ping } from './store/db.ts'
 import { startEmbedded } from './store/embedded.ts'
 import { createEmbeddedVectors } from './store/embedded-vectors.ts'
+import { checkIsolation } from './store/isolation.ts'
 import { createJobQueue } from './store/job-queue.ts'
-import { migrate } from './store/migrate.ts'
 import { createPostgresVectors } from './store/postgres-vectors.ts'
 import { vectorIndexes } from './store/vector-index.ts'
 
@@ -89,6 +89,8 @@ export type DepsConfig = Pick<
 > & {
   /** Directory of the embedded database; null keeps it in memory. */
   dataDir: string | null
+  /** URL of the owner of the tables, who migrates. Defaults to `databaseUrl`. */
+  migrationDatabaseUrl?: string
   /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
   conversationVisibility?: Config['conversationVisibility']
   /** Secret of at least 32 characters; see INTEGRITY_KEY. Defaults to none. */
@@ -118,12 +120,10 @@ export async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanu
   const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
   if (embedded) cleanup.add(() => embedded.close())
   const onError = (err: Error) => log.warn({ err }, 'a database connection failed')
+  await migrateAsOwner(config, embedded, log)
   const connections = openConnections(config, embedded, onError)
   cleanup.add(() => connections.close())
-  const { pool } = connections
-  if (config.databaseUrl) await checkConnection(pool, config.databaseUrl)
-  const migrations = await migrate(pool)
-  if (migrations.length) log.info({ migrations }, 'migrated the database')
+  await checkIsolation(connections.pool)
   return { embedded, ...connections }
 }
 
@@ -178,7 +178,7 @@ function createIndexing(
     { db, pool, vectors, embedder, log },
     {
       find: (stored) => findEmbedder(stored, config.embedder, log),
-      indexes: embedded ? null : vectorIndexes(db, config.databaseUrl!),
+      indexes: embedded ? null : vectorIndexes(db, config.migrationDatabaseUrl ?? config.databaseUrl!),
     },
   )
   cleanup.add(() => embedding.stop())

@@ -5,6 +5,7 @@ import { inspect } from 'node:util'
 import type { Logger } from 'pino'
 import { tokenCommand, USAGE, UsageError } from './command/token.ts'
 import { ConfigError, loadConfig, type Config } from './config/config.ts'
+import { NotIsolated } from './store/isolation.ts'
 import { createDeps, DatabaseUnreachable, DataDirInUse, MigrationError } from './deps.ts'
 import { startBackground } from './domain/background/start-background.ts'
 import { DomainError } from './errors.ts'
@@ -101,6 +102,7 @@ async function run(config: Config): Promise<void> {
 
 /** Errors that the operator can fix. Their message says how, so their stack is not printed. */
 const OPERATOR_ERRORS = [
+  NotIsolated,
   DomainError,
   ConfigError,
   DatabaseUnreachable,

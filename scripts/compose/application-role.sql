@@ -5,6 +5,12 @@
 \set password `cat /run/secrets/database_password`
 
 CREATE ROLE colloquy LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS PASSWORD :'password';
+-- The roles of row-level security, which the server takes for its statements: colloquy_app for requests, which sees one
+-- tenant, and colloquy_system for background work. The server's role must be a member, and inherits nothing from them.
+CREATE ROLE colloquy_app NOLOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPLICATION;
+CREATE ROLE colloquy_system NOLOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPLICATION;
+GRANT colloquy_app, colloquy_system TO colloquy;
+
 CREATE DATABASE colloquy OWNER colloquy;
 
 -- Of the roles that are not superusers, only this role may connect to its database, and it may connect to no other.

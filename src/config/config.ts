@@ -37,6 +37,9 @@ const environment = z.object({
     .describe('Address of `/metrics`. There is no authentication: only the collector should reach it.'),
   DATA_DIR: z.string().prefault('.colloquy').describe('Directory of the embedded database.'),
   DATABASE_URL: url('postgres', 'postgresql').describe('URL of Postgres. Unset: the embedded database.'),
+  MIGRATION_DATABASE_URL: url('postgres', 'postgresql').describe(
+    'URL of Postgres for the owner of the tables, who applies migrations. Unset: `DATABASE_URL`.',
+  ),
   DATABASE_POOL_SIZE: whole(6, 200, 10).describe(
     'Maximum number of connections to Postgres from this process. A third is reserved for appends and deltas, and a '
       + 'third for other writes and background work.',
@@ -157,6 +160,7 @@ const schema = [...providerChecks, authenticationCheck]
     metricsHost: env.METRICS_HOST,
     dataDir: env.DATA_DIR,
     databaseUrl: env.DATABASE_URL,
+    migrationDatabaseUrl: env.MIGRATION_DATABASE_URL,
     redisUrl: env.REDIS_URL,
     ...providersOf(env),
     promptsDir: env.PROMPTS_DIR,

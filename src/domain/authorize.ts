@@ -3,7 +3,7 @@
 // only present participants may change it. The statements in store/sql enforce the first rule (visible.ts).
 
 import { NotAllowed, NotFound } from '../errors.ts'
-import type { Db, Tx } from '../store/db.ts'
+import type { Tx } from '../store/db.ts'
 import { readLastSeq } from '../store/sql/event/read-journal.ts'
 import { lockJournal, type LockedJournal } from '../store/sql/event/write-entry.ts'
 import type { Platform } from './platform.ts'
@@ -69,7 +69,7 @@ export const trusted = ({ tenant, actor }: Viewer): Viewer => ({ tenant, actor }
  * @throws NotFound if the viewer does not see the conversation @throws NotAllowed
  */
 export async function requirePermits(
-  db: Db | Tx,
+  db: Tx,
   viewer: Viewer,
   verb: Verb,
   conversationId: string | null,
@@ -90,7 +90,7 @@ export async function requirePermits(
 }
 
 /** Reads what determines the actor's relation; null if the actor does not see the conversation. */
-async function readStanding(db: Db | Tx, { tenant, actor }: Viewer, conversationId: string) {
+async function readStanding(db: Tx, { tenant, actor }: Viewer, conversationId: string) {
   const found = await db.conversation.findFirst({
     where: { id: conversationId, tenant },
     select: { owner: true, visibility: true, participants: { where: { actor }, take: 1 } },
@@ -144,7 +144,7 @@ export async function requireChange(
  * Checks that the viewer may change the conversation, without locking it: for work that locks it later, in steps.
  * @throws NotFound and NotAllowed in the same cases as `lockConversation`
  */
-export async function requireWriter(db: Db | Tx, viewer: Viewer, conversationId: string): Promise<void> {
+export async function requireWriter(db: Tx, viewer: Viewer, conversationId: string): Promise<void> {
   const standing = await readStanding(db, viewer, conversationId)
   if (!standing) throw new NotFound('conversation', conversationId)
   const hasLeft = standing.participant !== null && standing.participant.leftAt !== null

@@ -110,7 +110,7 @@ export async function createConversation(
   const visibility = given.visibility ?? deps.conversationVisibility
   const participants = participantsOf(given, visibility, caller)
   const conditions = conditionsOfCreation(caller, { owner: given.owner, participants })
-  await requirePermits(deps.db, caller, 'createConversation', null, conditions)
+  await requirePermits(deps.db.of(caller.tenant), caller, 'createConversation', null, conditions)
   const viewer = trusted(caller)
   const policy = policyColumns(deps, given.compaction)
   const conversationId = newId('conversation')
@@ -120,7 +120,7 @@ export async function createConversation(
   const existing = given.key == null ? null : await getConversationByKey(deps, viewer, given.key)
   if (existing) return { conversation: existing, created: false }
   const retained = await retentionOfNew(deps, tenant, given, createdAt)
-  const created = await withTransaction(deps.db, async (tx, afterCommit) => {
+  const created = await withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const { count } = await tx.conversation.createMany({
       data: [
         {
@@ -255,7 +255,7 @@ export async function updateConversation(
   if (owner === null) throw InvalidInput.at('owner', 'must not be null')
   if (metadataPatch != null && data !== undefined)
     throw InvalidInput.at('metadataPatch', 'must not be given with metadata')
-  await withTransaction(deps.db, async (tx, afterCommit) => {
+  await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const before = await lockConversation(tx, viewer, conversationId)
     await requirePermits(tx, viewer, 'updateConversation', conversationId, conditionsOfUpdate(input))
     const stored = await tx.conversation.findUniqueOrThrow({ where: { id: conversationId } })

@@ -2,7 +2,7 @@
 // silently read the view of an actor who does not exist. The principal itself needs no check.
 
 import { LRUCache } from 'lru-cache'
-import type { Pool } from 'pg'
+import type { Pool } from '../store/tenant-pool.ts'
 import { UnknownActor } from '../errors.ts'
 import { isKnownActor } from '../store/sql/participant/is-known-actor.ts'
 import type { Viewer } from './view.ts'

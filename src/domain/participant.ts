@@ -168,7 +168,7 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
   const parsed = redactInput(deps, viewer, 'addParticipant', parse(addParticipantInput, input))
   const { conversationId, participant: given } = parsed
   const key = { conversationId_actor: { conversationId, actor: given.actor } }
-  await withTransaction(deps.db, async (tx, afterCommit) => {
+  await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     await lockConversation(tx, viewer, conversationId)
     const existing = await tx.participant.findUnique({ where: key })
     await requirePermits(tx, viewer, 'addParticipant', conversationId, conditionsOfAdding(viewer, given, existing))
@@ -229,7 +229,7 @@ export async function removeParticipant(
   authorize(viewer, 'removeParticipant', input)
   const { conversationId, actor } = parse(removeParticipantInput, input)
   const key = { conversationId_actor: { conversationId, actor } }
-  await withTransaction(deps.db, async (tx, afterCommit) => {
+  await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const isSelf = actor === viewer.actor
     const locked = await lockJournal(tx, viewer, conversationId)
     if (locked === null) throw new NotFound('conversation', conversationId)
@@ -284,10 +284,12 @@ export async function markRead(deps: Platform, viewer: Viewer, input: MarkReadIn
   const participant = await participantIn(deps, viewer, conversationId)
   const last = await requireConversation(deps, viewer, conversationId)
   if (seq > last) throw InvalidInput.at('seq', `is ${seq}, but the newest entry of the conversation is ${last}`)
-  const { count: moved } = await deps.db.participant.updateMany({
-    where: { conversationId, actor: viewer.actor, lastReadSeq: { lt: seq } },
-    data: { lastReadSeq: seq },
-  })
+  const { count: moved } = await deps.db
+    .of(viewer.tenant)
+    .participant.updateMany({
+      where: { conversationId, actor: viewer.actor, lastReadSeq: { lt: seq } },
+      data: { lastReadSeq: seq },
+    })
   // A concurrent call may have moved the read mark further.
   if (moved === 0) return (await getParticipant(deps, viewer, conversationId, viewer.actor)) ?? participant
   announceRead(deps, viewer.tenant, conversationId, viewer.actor)

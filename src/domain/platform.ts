@@ -1,6 +1,6 @@
 // The dependencies of the domain: ports, stores and settings. The composition root (src/deps.ts) chooses the adapters.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../store/tenant-pool.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { PresenceStore } from '../bus/presence.ts'
 import type { RateLimit } from '../bus/rate-limit.ts'

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
 import { Retention } from '../store/generated/enums.ts'
-import type { Db, Tx } from '../store/db.ts'
+import type { Tx } from '../store/db.ts'
 import { withTransaction } from '../store/tx.ts'
 import { auditRecord } from './audit/line.ts'
 import { authorize } from './authorize.ts'
@@ -54,8 +54,8 @@ function requireKey({ integrityKeys }: Pick<Platform, 'integrityKeys'>, retentio
 
 export type TenantSettings = { retention: Retention; ttlSeconds: number | null }
 
-const readSettings = async (db: Db | Tx, tenant: string): Promise<TenantSettings> =>
-  (await db.tenantSettings.findUnique({ where: { tenant }, select: { retention: true, ttlSeconds: true } })) ?? {
+const readSettings = async (db: Tx, tenant: string): Promise<TenantSettings> =>
+  (await db.tenantSettings.findFirst({ where: { tenant }, select: { retention: true, ttlSeconds: true } })) ?? {
     retention: 'FULL',
     ttlSeconds: null,
   }
@@ -69,7 +69,7 @@ export async function retentionOfNew(
 ): Promise<{ retention?: Retention; expiresAt?: Date | null }> {
   const isExpiryGiven = given.ttlSeconds !== undefined || given.expiresAt !== undefined
   if (given.retention !== undefined && isExpiryGiven) return retentionColumns(deps, given, createdAt)
-  const defaults = await readSettings(deps.db, tenant)
+  const defaults = await readSettings(deps.db.of(tenant), tenant)
   return retentionColumns(
     deps,
     {
@@ -83,7 +83,7 @@ export async function retentionOfNew(
 /** Returns the settings of the viewer's tenant. @throws NotAllowed */
 export async function getTenantSettings(deps: Pick<Platform, 'db'>, viewer: Viewer): Promise<TenantSettings> {
   authorize(viewer, 'getTenantSettings')
-  return readSettings(deps.db, viewer.tenant)
+  return readSettings(deps.db.of(viewer.tenant), viewer.tenant)
 }
 
 const updateTenantSettingsInput = z.object({
@@ -109,7 +109,7 @@ export async function updateTenantSettings(
     ...(retention !== undefined && { retention: retention ?? 'FULL' }),
     ...(ttlSeconds !== undefined && { ttlSeconds }),
   }
-  return withTransaction(deps.db, async (tx) => {
+  return withTransaction(deps.db, tenant, async (tx) => {
     await tx.tenantSettings.upsert({ where: { tenant }, create: { tenant, ...given }, update: given })
     const settings = await readSettings(tx, tenant)
     const details = { retention: settings.retention, ttlSeconds: settings.ttlSeconds ?? 'none' }

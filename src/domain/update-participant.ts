@@ -72,7 +72,7 @@ export async function updateParticipant(
     throw InvalidInput.at('metadataPatch', 'must not be given with metadata')
   }
   const key = { conversationId_actor: { conversationId, actor } }
-  await withTransaction(deps.db, async (tx, afterCommit) => {
+  await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     await lockConversation(tx, viewer, conversationId)
     const before = await tx.participant.findUnique({ where: key })
     const conditions = conditionsOfChanging(viewer, given, before, await ownerOf(tx, viewer, conversationId))

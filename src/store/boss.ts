@@ -1,13 +1,14 @@
 // Runs pg-boss on the server's pool. Starts it on first use, and keeps a failed statement from ending the process.
 
-import type { Pool } from 'pg'
+import type { Pool } from './tenant-pool.ts'
 import type PgBoss from 'pg-boss'
+import { SYSTEM } from './scope.ts'
 
 export type Boss = {
   /** Returns pg-boss. Starts it on the first call, and again if the last start failed. */
   get(): Promise<PgBoss>
   /** Runs a statement for pg-boss. The caller must handle a rejection; `stop` waits for the statement. */
-  execute: Pool['query']
+  execute: Execute
   /** Stops pg-boss. Waits for running jobs up to `timeoutMs` milliseconds, then for statements in progress. */
   stop(timeoutMs: number): Promise<void>
 }
@@ -25,7 +26,7 @@ export function createBoss(pool: Pool, onError: (error: Error) => void): Boss {
   }
 
   function execute(text: string, values?: unknown[]) {
-    const result = pool.query(text, values)
+    const result = text.includes(';') ? runScript(pool, text) : pool.query<object>({ text, values, scope: SYSTEM })
     const settled = result.catch(() => {}).finally(() => pending.delete(settled))
     pending.add(settled)
     return result
@@ -39,13 +40,27 @@ export function createBoss(pool: Pool, onError: (error: Error) => void): Boss {
       })
       return current
     },
-    execute: execute as Pool['query'],
+    execute,
     async stop(timeoutMs) {
       isStopped = true
       const boss = await starting?.catch(() => null)
       await boss?.stop({ graceful: true, timeout: timeoutMs }).catch(onError)
       await Promise.all(pending)
     },
+  }
+}
+
+/**
+ * Runs several statements as colloquy_system, on a connection that is closed afterwards: the statements may begin and
+ * commit a transaction, so the role is that of the connection.
+ */
+async function runScript(pool: Pool, text: string): Promise<{ rows: unknown[] }> {
+  const client = await pool.connect()
+  try {
+    await client.query('SET ROLE colloquy_system')
+    return await client.query(text)
+  } finally {
+    client.release(true)
   }
 }
 

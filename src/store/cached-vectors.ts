@@ -1,6 +1,7 @@
 // Reads the vectors of conversations from the embedded database and caches them in memory. The cache is correct because
 // one process uses the database and reports every write and deletion here.
 
+import type { Scope } from './scope.ts'
 import type { Db } from './db.ts'
 import { readLastSeqs, readVectors, type ConversationVectors } from './sql/recall/read-vectors.ts'
 import { createVectorCache } from './vector-cache.ts'
@@ -19,7 +20,12 @@ export type CachedVectors = {
   /**
    * Yields all vectors of the conversations: first those of cached conversations, then those read from the database.
    */
-  parts(embedder: string, conversationIds: readonly string[], dimension: number): AsyncGenerator<ConversationVectors>
+  parts(
+    embedder: string,
+    scope: Scope,
+    conversationIds: readonly string[],
+    dimension: number,
+  ): AsyncGenerator<ConversationVectors>
   /**
    * Must be called before and after each write to the conversation's vectors, so that reads in progress do not
    * cache outdated vectors.
@@ -41,13 +47,18 @@ export function createCachedVectors(db: Db, cacheBytes: number): CachedVectors {
     for (const read of reads) if (!embedder || embedder === read.embedder) read.touched.add(conversationId)
   }
 
-  async function* readPiece(embedder: string, piece: Piece, isCached: boolean): AsyncGenerator<ConversationVectors> {
+  async function* readPiece(
+    embedder: string,
+    scope: Scope,
+    piece: Piece,
+    isCached: boolean,
+  ): AsyncGenerator<ConversationVectors> {
     const read = { embedder, touched: new Set<string>() }
     reads.add(read)
     try {
       const found: ConversationVectors[] = []
       for (const [after, through] of piece.slices) {
-        const slice = await readVectors(db, embedder, piece.conversationIds, after, through)
+        const slice = await readVectors(db, scope, embedder, piece.conversationIds, after, through)
         if (isCached) found.push(...slice)
         else yield* slice
       }
@@ -64,7 +75,7 @@ export function createCachedVectors(db: Db, cacheBytes: number): CachedVectors {
     get bytes() {
       return cache.bytes
     },
-    async *parts(embedder, conversationIds, dimension) {
+    async *parts(embedder, scope, conversationIds, dimension) {
       const missing: string[] = []
       for (const conversationId of new Set(conversationIds)) {
         const cached = cache.get(embedder, conversationId)
@@ -72,11 +83,11 @@ export function createCachedVectors(db: Db, cacheBytes: number): CachedVectors {
         else missing.push(conversationId)
       }
       if (missing.length === 0) return
-      const lastSeqs = await readLastSeqs(db, missing)
+      const lastSeqs = await readLastSeqs(db, scope, missing)
       const turns = [...lastSeqs.values()].reduce((sum, lastSeq) => sum + lastSeq, 0)
       // The vectors are cached only if all of them fit; otherwise they would evict each other.
       const isCached = turns * (4 * dimension + 8) <= cacheBytes
-      for (const piece of pieces(lastSeqs)) yield* readPiece(embedder, piece, isCached)
+      for (const piece of pieces(lastSeqs)) yield* readPiece(embedder, scope, piece, isCached)
     },
     changing: touch,
     add: cache.add,

@@ -2,11 +2,13 @@
 // cannot delay them. Another third is for other writes and background work. The rest is for the reads of requests,
 // whose statements have a short time limit. The embedded database has one connection for all statements.
 
-import type { Pool } from 'pg'
-import { createPool, createPrisma, isStatementTimeout, type Db } from './db.ts'
+import type { Pool } from './tenant-pool.ts'
+import type { Logger } from 'pino'
+import { checkConnection, createOwnerPool, createPool, createPrisma, isStatementTimeout, type Db } from './db.ts'
 import type { Embedded } from './embedded.ts'
+import { migrate } from './migrate.ts'
 
-type Settings = { databaseUrl?: string; databasePoolSize: number; readTimeoutMs: number }
+type Settings = { databaseUrl?: string; migrationDatabaseUrl?: string; databasePoolSize: number; readTimeoutMs: number }
 
 export type Connections = {
   pool: Pool
@@ -41,6 +43,23 @@ function openPools(settings: Settings, embedded: Embedded | null, onError: (erro
     readPool: createPool({ databaseUrl, poolSize: reads, statementMs: settings.readTimeoutMs }, onError),
     appendPool: createPool({ databaseUrl, poolSize: appends }, onError),
     readConnections: reads,
+  }
+}
+
+/** Applies missing migrations as the owner of the tables. @throws DatabaseUnreachable, MigrationError */
+export async function migrateAsOwner(
+  { databaseUrl, migrationDatabaseUrl = databaseUrl }: Pick<Settings, 'databaseUrl' | 'migrationDatabaseUrl'>,
+  embedded: Embedded | null,
+  log: Pick<Logger, 'info' | 'warn'>,
+): Promise<void> {
+  const source = embedded ? { embedded } : { databaseUrl: migrationDatabaseUrl!, poolSize: 1 }
+  const owner = createOwnerPool(source, (err) => log.warn({ err }, 'a database connection failed'))
+  try {
+    if (!embedded) await checkConnection(owner, migrationDatabaseUrl!)
+    const migrations = await migrate(owner)
+    if (migrations.length > 0) log.info({ migrations }, 'migrated the database')
+  } finally {
+    await owner.end()
   }
 }
 

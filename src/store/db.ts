@@ -8,9 +8,21 @@ import type { Embedded } from './embedded.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { nameOf } from './sql/sql.ts'
 import { runMaintenance } from './maintenance.ts'
+import { scopeOfPrisma, SYSTEM, type Scope } from './scope.ts'
+import { PREPARE_SCOPES } from './scoped-query.ts'
+import { TenantPool, type Pool } from './tenant-pool.ts'
 
 /** Prisma outside a transaction. */
-export type Db = PrismaClient
+export type Db = {
+  /**
+   * Prisma for statements of this scope. Do not call findUnique: Prisma merges those of one tick into one statement,
+   * which would have the scope of the first.
+   */
+  of(scope: Scope): Tx
+  /** Prisma without a scope, for `withTransaction`. */
+  readonly prisma: PrismaClient
+  $disconnect(): Promise<void>
+}
 /** Prisma inside a transaction. */
 export type Tx = Prisma.TransactionClient
 
@@ -54,64 +66,93 @@ const common = {
   },
 } satisfies pg.PoolConfig
 
+/** Makes a connection run as colloquy_app, and prepares the statements that set the scope. */
+const AS_APP = `SET ROLE colloquy_app; ${PREPARE_SCOPES}`
+
 /**
- * Creates the pool. Errors of idle connections are passed to `onError`; the connections are replaced when next needed.
- * Close in this order: Prisma, the pool, the embedded database.
+ * Creates the pool of the server, which runs as colloquy_app. Errors of idle connections are passed to `onError`; the
+ * connections are replaced when next needed. Close in this order: Prisma, the pool, the embedded database.
  */
-export function createPool(source: Source, onError: (error: Error) => void): pg.Pool {
-  const pool = 'embedded' in source ? embeddedPool(source.embedded, onError) : serverPool(source)
+export function createPool(source: Source, onError: (error: Error) => void): Pool {
+  const pool = new TenantPool(configOf(source, `${SETTINGS}; ${AS_APP}`)) as unknown as Pool & pg.Pool
+  reportErrors(pool, onError)
+  if ('embedded' in source) maintain(pool, onError)
+  return pool
+}
+
+/** Creates a pool that runs as the user of the URL, for migrations. On the embedded database, the only one open. */
+export function createOwnerPool(source: Source, onError: (error: Error) => void): pg.Pool {
+  const pool = new pg.Pool(configOf(source, SETTINGS))
+  reportErrors(pool, onError)
+  return pool
+}
+
+function reportErrors(pool: pg.Pool, onError: (error: Error) => void): void {
   pool.on('error', (error: Error & { client?: unknown }) => {
     // pg attaches the whole client, which must not be logged.
     delete error.client
     if (!pool.ending) onError(error)
   })
-  return pool
 }
 
-type ServerSource = Exclude<Source, { embedded: Embedded }>
-
-function serverPool({ databaseUrl, poolSize, statementMs = TIMEOUT_MS }: ServerSource): pg.Pool {
-  return new pg.Pool({
+/** @param settings statements that each connection runs when it opens */
+function configOf(source: Source, settings: string): pg.PoolConfig {
+  if ('embedded' in source)
+    return {
+      ...common,
+      ...source.embedded.connection,
+      max: 1,
+      idleTimeoutMillis: 0,
+      // All connections share one backend, which keeps the prepared statements and settings of the previous connection.
+      // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
+      onConnect: async (client) => {
+        await client.query('DISCARD ALL')
+        await client.query(settings)
+      },
+    }
+  return {
     ...common,
-    connectionString: databaseUrl,
+    connectionString: source.databaseUrl,
     application_name: 'colloquy',
-    max: poolSize,
+    max: source.poolSize,
     keepAlive: true,
     // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
-    onConnect: async (client) => void (await client.query(SETTINGS)),
-    statement_timeout: statementMs,
+    onConnect: async (client) => void (await client.query(settings)),
+    statement_timeout: source.statementMs ?? TIMEOUT_MS,
     // A process that hangs in a transaction must not keep its conversations locked.
     idle_in_transaction_session_timeout: TIMEOUT_MS,
-  })
+  }
 }
 
-function embeddedPool({ connection }: Embedded, onError: (error: Error) => void): pg.Pool {
-  const pool = new pg.Pool({
-    ...common,
-    ...connection,
-    max: 1,
-    idleTimeoutMillis: 0,
-    // All connections share one backend, which keeps the prepared statements and settings of the previous connection.
-    // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
-    onConnect: async (client) => {
-      await client.query('DISCARD ALL')
-      await client.query(SETTINGS)
-    },
-  })
+/** Runs the embedded database's maintenance until the pool ends. */
+function maintain(pool: Pool, onError: (error: Error) => void): void {
   const maintenance = setInterval(() => {
     if (pool.ending) clearInterval(maintenance)
     else runMaintenance(pool).catch(onError)
   }, MAINTENANCE_MS)
   maintenance.unref()
-  return pool
 }
 
 /**
  * Creates Prisma on the pool. The caller ends the pool after `$disconnect`. Raw statements that start with a name in a
  * comment are prepared under that name: see `named` in ./sql/sql.ts.
  */
-export function createPrisma(pool: pg.Pool): Db {
-  return new PrismaClient({ adapter: new PrismaPg(pool, { statementNameGenerator: (query) => nameOf(query.sql) }) })
+export function createPrisma(pool: Pool): Db {
+  const adapter = new PrismaPg(pool as unknown as pg.Pool, { statementNameGenerator: (query) => nameOf(query.sql) })
+  const prisma = new PrismaClient({ adapter })
+  return { prisma, of: (scope) => scoped(prisma, scope), $disconnect: () => prisma.$disconnect() }
+}
+
+/** Returns an object whose methods, and those of its objects, run with the scope. */
+function scoped<T extends object>(target: T, scope: Scope): T {
+  return new Proxy(target, {
+    get(_, key) {
+      const value: unknown = Reflect.get(target, key)
+      if (typeof value === 'function')
+        return (...args: unknown[]) => scopeOfPrisma.run(scope, async () => await value.apply(target, args))
+      return typeof value === 'object' && value !== null ? scoped(value, scope) : value
+    },
+  })
 }
 
 /** Postgres accepted no connection when the process started. The message contains no credentials. */
@@ -133,7 +174,7 @@ export async function checkConnection(pool: pg.Pool, databaseUrl: string): Promi
 }
 
 /** Rejects if the database does not respond within TIMEOUT_MS. */
-export const ping = (pool: pg.Pool): Promise<unknown> => pool.query('SELECT 1')
+export const ping = (pool: Pool): Promise<unknown> => pool.query({ text: 'SELECT 1', scope: SYSTEM })
 
 /** Postgres' code of a statement that was cancelled, by its time limit or on request. */
 const QUERY_CANCELED = '57014'

@@ -1,6 +1,7 @@
 // Vector search for the embedded database. Compares all vectors in memory, in JavaScript, because the database itself
 // compares them too slowly. The results are always exact. No other process may use the database.
 
+import type { Scope } from './scope.ts'
 import type { Db } from './db.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { createCachedVectors, type CachedVectors } from './cached-vectors.ts'
@@ -28,12 +29,13 @@ type Compared = {
 async function compareAll(
   cache: CachedVectors,
   embedder: string,
+  scope: Scope,
   conversationIds: readonly string[],
   query: Float32Array,
 ): Promise<Compared[]> {
   const compared: Compared[] = []
   let work = 0
-  for await (const { count, vectors, ...turns } of cache.parts(embedder, conversationIds, query.length)) {
+  for await (const { count, vectors, ...turns } of cache.parts(embedder, scope, conversationIds, query.length)) {
     const similarities = new Float32Array(count)
     for (let i = 0, at = 0; i < count; i++, at += query.length) {
       similarities[i] = dotAt(query, vectors, at)
@@ -73,18 +75,18 @@ async function bestFindable(
 export function createEmbeddedVectors(db: Db, { cacheBytes = CACHE_BYTES } = {}): VectorSearch {
   const cache = createCachedVectors(db, cacheBytes)
   return {
-    async scan(embedder, conversationIds, query) {
+    async scan(embedder, scope, conversationIds, query) {
       const found = new Map<string, Map<number, number>>()
-      for (const { turns, similarities } of await compareAll(cache, embedder, conversationIds, query)) {
+      for (const { turns, similarities } of await compareAll(cache, embedder, scope, conversationIds, query)) {
         const bySeq = found.get(turns.conversationId) ?? new Map<number, number>()
         for (let i = 0; i < similarities.length; i++) bySeq.set(turns.seqs[i]!, similarities[i]!)
         found.set(turns.conversationId, bySeq)
       }
       return found
     },
-    compare: (embedder, versions, query) => compareVectors(db, embedder, versions, query),
+    compare: (embedder, scope, versions, query) => compareVectors(db, scope, embedder, versions, query),
     async nearest(embedder, viewer, conversationIds, query, limit, filter) {
-      const compared = await compareAll(cache, embedder, conversationIds, query)
+      const compared = await compareAll(cache, embedder, viewer.tenant, conversationIds, query)
       const found = await bestFindable(compared, limit, (candidates) => findableTurns(db, viewer, candidates, filter))
       return { method: 'EXACT', found }
     },

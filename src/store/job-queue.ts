@@ -3,7 +3,7 @@
 // first worker starts.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Pool } from 'pg'
+import type { Pool } from './tenant-pool.ts'
 import type PgBoss from 'pg-boss'
 import { ProviderFailed } from '../errors.ts'
 import { createBoss } from './boss.ts'

@@ -36,21 +36,34 @@ type Migration = { name: string; sql: string; checksum: string }
  * statement fails; earlier migrations remain applied
  */
 export async function migrate(
-  pool: Pool,
+  pool: Pick<Pool, 'connect'>,
   directory = fileURLToPath(new URL('../../prisma/migrations', import.meta.url)),
 ): Promise<string[]> {
   const migrations = await readMigrations(directory)
   const client = await pool.connect()
   try {
     // Waiting for other processes, or rewriting a large table, may exceed the usual statement timeout.
-    await client.query('SET statement_timeout = 0')
+    await client.query('SET statement_timeout = 0; RESET ROLE')
     await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK])
-    return await applyMissing(client, migrations)
+    const applied = await applyMissing(client, migrations)
+    await grantCreation(client)
+    return applied
   } finally {
     // Closes the connection instead of returning it: this releases the lock, resets the setting and rolls back a failed
     // transaction.
     client.release(true)
   }
+}
+
+/**
+ * Lets colloquy_system create the schema of the job queue. Not a migration, because a copy of the database, as from a
+ * template or a dump, does not have the grants on the original.
+ */
+async function grantCreation(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ grant: string }>(`
+    SELECT format('GRANT CREATE ON DATABASE %I TO colloquy_system', current_database()) AS grant
+    FROM pg_roles WHERE rolname = 'colloquy_system' AND NOT has_database_privilege(oid, current_database(), 'CREATE')`)
+  for (const { grant } of rows) await client.query(grant)
 }
 
 async function readMigrations(directory: string): Promise<Migration[]> {

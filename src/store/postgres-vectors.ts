@@ -42,21 +42,26 @@ export function createPostgresVectors(db: Db, { reads = db, exactTurns = EXACT_T
    * Whether the index is faster than an exact comparison. Assumes that the share of the scope in the visited entries
    * equals its share in all vectors.
    */
-  async function isIndexFaster(embedder: string, conversationIds: readonly string[], limit: number): Promise<boolean> {
+  async function isIndexFaster(
+    embedder: string,
+    tenant: string,
+    conversationIds: readonly string[],
+    limit: number,
+  ): Promise<boolean> {
     const total = await indexed(embedder)
     if (total === null) return false
-    const scope = await countScope(reads, conversationIds)
+    const scope = await countScope(reads, tenant, conversationIds)
     if (scope <= exactTurns) return false
     const visits = Math.max(MIN_VISITS, ((2 * limit + 20) * Math.max(total, scope)) / scope)
     return visits * VISIT_COST < scope || exactTurns === 0
   }
 
   return {
-    scan: (embedder, conversationIds, query) => scanVectors(reads, embedder, conversationIds, query),
-    compare: (embedder, versions, query) => compareVectors(reads, embedder, versions, query),
+    scan: (embedder, scope, conversationIds, query) => scanVectors(reads, scope, embedder, conversationIds, query),
+    compare: (embedder, scope, versions, query) => compareVectors(reads, scope, embedder, versions, query),
     async nearest(embedder, viewer, conversationIds, query, limit, filter) {
       const search = { embedder, viewer, conversationIds, query, limit, filter }
-      if (await isIndexFaster(embedder, conversationIds, limit)) {
+      if (await isIndexFaster(embedder, viewer.tenant, conversationIds, limit)) {
         const found = await nearestByIndex(reads, search)
         if (found.length >= limit) return { method: 'APPROXIMATE', found }
       }

@@ -3,6 +3,7 @@
 // timeout.
 
 import type { Db, Tx } from './db.ts'
+import { scopeOfPrisma, type Scope } from './scope.ts'
 
 /** Time limit of a transaction, and of the wait for its connection, in ms. */
 const TIMEOUT_MS = 15_000
@@ -13,16 +14,22 @@ const TIMEOUT_MS = 15_000
 export type AfterCommit = (task: () => void) => void
 
 /**
- * Runs `work` in one READ COMMITTED transaction and returns its result. Rolls back if `work` throws or takes longer
- * than TIMEOUT_MS. Rejects if no connection becomes free within TIMEOUT_MS. Does not retry.
+ * Runs `work` in one READ COMMITTED transaction of the scope and returns its result. Rolls back if `work` throws or
+ * takes longer than TIMEOUT_MS. Rejects if no connection becomes free within TIMEOUT_MS. Does not retry.
  */
-export async function withTransaction<T>(db: Db, work: (tx: Tx, afterCommit: AfterCommit) => Promise<T>): Promise<T> {
+export async function withTransaction<T>(
+  db: Db,
+  scope: Scope,
+  work: (tx: Tx, afterCommit: AfterCommit) => Promise<T>,
+): Promise<T> {
   const tasks: (() => void)[] = []
-  const result = await db.$transaction((tx) => work(tx, (task) => tasks.push(task)), {
-    isolationLevel: 'ReadCommitted',
-    maxWait: TIMEOUT_MS,
-    timeout: TIMEOUT_MS,
-  })
+  const result = await scopeOfPrisma.run(scope, () =>
+    db.prisma.$transaction(
+      // Only the beginning of the transaction takes the scope from here.
+      (tx) => scopeOfPrisma.run(undefined, () => work(tx, (task) => tasks.push(task))),
+      { maxWait: TIMEOUT_MS, timeout: TIMEOUT_MS },
+    ),
+  )
   for (const task of tasks) {
     try {
       task()

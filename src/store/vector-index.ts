@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Db } from './db.ts'
+import { SYSTEM } from './scope.ts'
 
 /** Hashes the embedder's name, because Postgres truncates identifiers to 63 bytes. */
 const indexName = (embedder: string) =>
@@ -26,7 +27,7 @@ type VectorIndex = {
 
 /** The embedder's index; null if there is none. */
 export async function readVectorIndex(db: Db, embedder: string): Promise<VectorIndex | null> {
-  const rows = await db.$queryRaw<VectorIndex[]>`
+  const rows = await db.of(SYSTEM).$queryRaw<VectorIndex[]>`
     SELECT i.indisvalid AS valid, greatest(c.reltuples, 0)::integer AS rows
     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indexrelid = to_regclass(${indexName(embedder)}::text)`
   return rows[0] ?? null

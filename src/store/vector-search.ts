@@ -2,6 +2,7 @@
 // postgres-vectors.ts and embedded-vectors.ts; test/contract/vector-search.ts tests both. Vectors have length 1.
 // Vectors of different embedders are never compared.
 
+import type { Scope } from './scope.ts'
 import type { Role } from './generated/enums.ts'
 import type { MetadataConditions } from './sql/metadata.ts'
 import type { Viewer } from './viewer.ts'
@@ -31,12 +32,13 @@ export type FoundTurn = TurnVersionId & { similarity: number }
 
 export type VectorSearch = {
   /**
-   * Compares every vector of the conversations with the unit vector `query`, exactly. Returns cosine similarities by
+   * Compares every vector of the conversations in `scope` with the unit vector `query`, exactly. Returns cosine similarities by
    * conversation, then seq; a conversation without vectors may have no key. Not narrowed to a view: callers use only
    * the similarities of turns that the viewer sees. For scopes of a few thousand turns.
    */
   scan(
     embedder: string,
+    scope: Scope,
     conversationIds: readonly string[],
     query: Float32Array,
   ): Promise<Map<string, Map<number, number>>>
@@ -44,7 +46,12 @@ export type VectorSearch = {
    * Compares the vectors of the given turns with `query`, exactly. Returns cosine similarities by `versionKey`; a turn
    * without a vector has no key. Not narrowed to a view.
    */
-  compare(embedder: string, versions: readonly TurnVersionId[], query: Float32Array): Promise<Map<string, number>>
+  compare(
+    embedder: string,
+    scope: Scope,
+    versions: readonly TurnVersionId[],
+    query: Float32Array,
+  ): Promise<Map<string, number>>
   /**
    * Returns the `limit` turns of the conversations that are most similar to `query`, best first. Considers committed
    * turns that match the filter, each in the newest version that the viewer sees. Returns fewer only if fewer match.

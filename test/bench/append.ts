@@ -1,7 +1,9 @@
 // Appends per second in one process on Postgres: the domain's appendTurn against one call of the same SQL function per
 // append on raw `pg`. Both use the same number of connections; only the domain batches concurrent appends.
 
-import pg from 'pg'
+import { sql } from '../support/sql.ts'
+import type { Pool } from '../../src/store/tenant-pool.ts'
+import { createPool } from '../../src/store/db.ts'
 import type { Deps } from '../../src/domain/deps.ts'
 import { createConversation } from '../../src/domain/conversation.ts'
 import { appendTurn } from '../../src/domain/turn/append.ts'
@@ -49,10 +51,10 @@ async function makeConversations(deps: Deps, count: number): Promise<string[]> {
 }
 
 /** Throws unless every acknowledged turn is stored, and the journals have no gaps. */
-async function check(pool: pg.Pool, conversationIds: readonly string[], acknowledged: number): Promise<void> {
+async function check(pool: Pool, conversationIds: readonly string[], acknowledged: number): Promise<void> {
   const {
     rows: [counts],
-  } = await pool.query<{ turns: number; gaps: number }>(
+  } = await sql(pool).query<{ turns: number; gaps: number }>(
     `SELECT (SELECT count(*)::int FROM turn WHERE conversation_id = ANY ($1)) AS turns,
             (SELECT count(*)::int FROM journal j WHERE conversation_id = ANY ($1)
                AND last_seq <> (SELECT count(*) FROM entry e WHERE e.conversation_id = j.conversation_id)) AS gaps`,
@@ -68,8 +70,8 @@ async function check(pool: pg.Pool, conversationIds: readonly string[], acknowle
 export async function append({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
     const { deps, close } = await openDeps(url, services.redisUrl)
-    const pool = new pg.Pool({ connectionString: url, max: POOL })
-    pool.on('error', (error) => progress(`a database connection failed: ${error.message}`))
+    const onError = (error: Error) => progress(`a database connection failed: ${error.message}`)
+    const pool = createPool({ databaseUrl: url, poolSize: POOL }, onError)
     try {
       const figures: Figure[] = []
       for (const { count, where, target } of [

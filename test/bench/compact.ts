@@ -10,6 +10,7 @@ import { appendTurns } from '../../src/domain/turn/append.ts'
 import type { Summarizer } from '../../src/providers/ports/summarizer.ts'
 import type { Report } from './figures.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 /** Number of imported turns. Defaults to 100,000; override with COMPACT_TURNS. */
 const TURNS = Number(process.env.COMPACT_TURNS ?? 100_000)
@@ -64,7 +65,7 @@ async function run({ deps }: OpenDeps, conversationId: string, summarizer: Summa
   const begin = performance.now()
   const summary = await summarize(measured, viewer, { conversationId })
   const ms = performance.now() - begin
-  const { turns } = await deps.db.summary.findUniqueOrThrow({ where: { id: summary.id } })
+  const { turns } = await deps.db.of(SYSTEM).summary.findUniqueOrThrow({ where: { id: summary.id } })
   if (longest > PASS_TOKENS || summary.tokenCount > SUMMARY_TOKENS || turns !== TURNS) {
     throw new Error(
       `the longest pass has ${longest} tokens (limit ${PASS_TOKENS}); the summary has ${summary.tokenCount} tokens `

@@ -41,7 +41,7 @@ const JOIN = `mutation ($id: ID!) {
     ... on AddParticipantPayload { participant { actor } } ${ERROR}
   }
 }`
-const APPEND_ALL = `mutation ($id: ID!, $turns: [TurnInput!]!) {
+const APPEND_ALL = `mutation ($id: ID!, $turns: [AuthoredTurnInput!]!) {
   appendTurns(input: { conversationId: $id, turns: $turns }) { ... on AppendTurnsPayload { turns { seq } } ${ERROR} }
 }`
 const APPEND = `mutation ($id: ID!) {

@@ -9,6 +9,7 @@ import { recall } from '../../src/domain/recall/recall.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
 import { format, interleave, median, type Figure, type Report } from './figures.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'
+import { sql } from '../support/sql.ts'
 
 const viewer = { tenant: 'default', actor: 'ada' }
 const SMALL = 1_000
@@ -143,7 +144,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
       // measurement.
       await deps.embedding.stop()
       const large = await makeConversation(deps, LARGE, progress)
-      await pool.query('VACUUM ANALYZE')
+      await sql(pool).query('VACUUM ANALYZE')
 
       const build = (conversationId: string, more: Partial<BuildContextInput>) =>
         buildContext(deps, viewer, { conversationId, tokenBudget: 4_000, ...more })
@@ -155,7 +156,7 @@ export async function context({ services, progress }: Bench): Promise<Report> {
       const contestants = {
         'same reads': () =>
           timed(async () => {
-            for (const statement of statements) await deps.pool.query(statement as pg.QueryConfig)
+            for (const statement of statements) await sql(deps.pool).query(statement as pg.QueryConfig)
           }),
         '100,000 turns': () => timed(() => build(large, {})),
         '1,000 turns': () => timed(() => build(small, {})),

@@ -11,6 +11,7 @@ import { openConnection, type Connection } from './http-client.ts'
 import { startServer, startWorker, type ServerProcess, type Worker } from './process.ts'
 import { TEXT } from './raw-append.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'
+import { sql } from '../support/sql.ts'
 
 export const SUBSCRIBERS = 1_000
 const ROUNDS = 5
@@ -227,7 +228,7 @@ async function makeConversation(databaseUrl: string, redisUrl: string): Promise<
     conversation: { id },
   } = await createConversation(deps, viewer, { participants, compaction: { strategy: 'NEVER' } })
   await addParticipant(deps, viewer, { conversationId: id, participant: { actor: 'speaker', kind: 'AGENT' } })
-  await deps.pool.query('VACUUM ANALYZE')
+  await sql(deps.pool).query('VACUUM ANALYZE')
   await close()
   return id
 }

@@ -3,6 +3,7 @@
 import { createConversation } from '../../src/domain/conversation.ts'
 import { appendTurns } from '../../src/domain/turn/append.ts'
 import { openDeps } from './services.ts'
+import { sql } from '../support/sql.ts'
 
 const CONVERSATIONS = 50
 export const TURNS = 400
@@ -59,7 +60,7 @@ export async function fill(
         ),
       )
     }
-    await deps.pool.query('VACUUM ANALYZE')
+    await sql(deps.pool).query('VACUUM ANALYZE')
     return ids
   } finally {
     await close()

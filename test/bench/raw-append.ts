@@ -1,7 +1,7 @@
 // Two ways to append a turn with `pg` alone, which the benchmarks compare with the server: one call of the SQL function
 // append_turns per turn, and a minimal statement that assigns the seq and inserts the turn.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../src/store/tenant-pool.ts'
 import { newId } from '../../src/domain/id.ts'
 import { appendTurns } from '../../src/store/sql/turn/append-turns.ts'
 
@@ -45,6 +45,7 @@ const PLAIN = {
 /** Updates the counters and inserts the turn, but no journal entry, so the journal of the conversation gets gaps. */
 export async function insertTurn(pool: Pool, conversationId: string): Promise<AppendedTurn> {
   const { rows } = await pool.query<AppendedTurn>({
+    scope: tenant,
     ...PLAIN,
     values: [newId('turn'), conversationId, actor, TEXT, TOKENS],
   })

@@ -12,6 +12,7 @@ import { buildVectorIndex } from '../../src/store/vector-index.ts'
 import { vectorValue } from '../../src/store/vector.ts'
 import { format, interleave, median, type Figure, type Report } from './figures.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'
+import { sql } from '../support/sql.ts'
 
 const DIMENSION = 384
 const CLUSTERS = 200
@@ -87,13 +88,13 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
     const deps: Deps = { ...opened, embedding: { ...opened.embedding, serving: () => embedder } }
     const pool = new pg.Pool({ connectionString: url, max: 1 })
     try {
-      await pool.query('INSERT INTO embedder (name, dimension) VALUES ($1, $2)', [embedder.name, DIMENSION])
+      await sql(pool).query('INSERT INTO embedder (name, dimension) VALUES ($1, $2)', [embedder.name, DIMENSION])
       const conversationIds: string[] = []
       for (let i = 0; i < CONVERSATIONS; i++) {
         conversationIds.push(await fillConversation(deps, 'ada'))
         if (i % 10 === 9) progress(`${(i + 1) * TURNS} turns appended`)
       }
-      await pool.query('VACUUM ANALYZE')
+      await sql(pool).query('VACUUM ANALYZE')
       progress('building the index')
       await buildVectorIndex(url, embedder, CONVERSATIONS * TURNS)
 

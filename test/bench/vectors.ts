@@ -1,16 +1,18 @@
 // Vector search alone, on Postgres: its recall with the HNSW index, and its time over all conversations of one owner
 // against a plain query over the same table. The vectors are clustered, and the same in every run.
 
-import pg from 'pg'
+import type { Pool } from '../../src/store/tenant-pool.ts'
 import { unit } from '../../src/providers/ports/embedder.ts'
-import { createPool, createPrisma } from '../../src/store/db.ts'
+import { createOwnerPool, createPool, createPrisma } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'
 import { buildVectorIndex } from '../../src/store/vector-index.ts'
 import type { VectorSearch } from '../../src/store/vector-search.ts'
 import { vectorValue } from '../../src/store/vector.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 import { interleave, median, type Report } from './figures.ts'
 import { withDatabase, type Bench } from './services.ts'
+import { sql } from '../support/sql.ts'
 
 const DIMENSION = 384
 const CLUSTERS = 200
@@ -41,23 +43,23 @@ const clustered = () => {
   return unit(centre.map((component) => component + SPREAD * normal()))
 }
 
-async function fill(pool: pg.Pool, vectors: VectorSearch, progress: Bench['progress']): Promise<void> {
-  await pool.query(
+async function fill(pool: Pool, vectors: VectorSearch, progress: Bench['progress']): Promise<void> {
+  await sql(pool).query(
     `INSERT INTO conversation (id, tenant, owner) SELECT r, 'default', 'ada' FROM unnest($1::text[]) r`,
     [conversationIds],
   )
-  await pool.query(
+  await sql(pool).query(
     `INSERT INTO journal (conversation_id, tenant, last_seq, turn_count)
      SELECT r, 'default', $2::integer, $2::integer FROM unnest($1::text[]) r`,
     [conversationIds, TURNS],
   )
-  await pool.query(
+  await sql(pool).query(
     `INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, token_count, terms)
      SELECT r || '-' || i, r, i, i, 'ada', 'USER', 'COMMITTED', repeat('word ', 25), 25, '{}'
      FROM unnest($1::text[]) r, generate_series(1, $2::integer) i`,
     [conversationIds, TURNS],
   )
-  await pool.query('INSERT INTO embedder (name, dimension) VALUES ($1, $2)', [EMBEDDER, DIMENSION])
+  await sql(pool).query('INSERT INTO embedder (name, dimension) VALUES ($1, $2)', [EMBEDDER, DIMENSION])
   // The turns of a conversation belong to many clusters, as in real conversations.
   for (let done = 0; done < TOTAL; done += BATCH) {
     await vectors.write(
@@ -74,7 +76,7 @@ async function fill(pool: pg.Pool, vectors: VectorSearch, progress: Bench['progr
     )
     if ((done + BATCH) % 20_000 === 0) progress(`${done + BATCH} vectors`)
   }
-  await pool.query('VACUUM ANALYZE')
+  await sql(pool).query('VACUUM ANALYZE')
 }
 
 const PLAIN =
@@ -85,7 +87,8 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
     const pool = createPool({ databaseUrl: url, poolSize: 4 }, (error) => progress(error.message))
     const db = createPrisma(pool)
     try {
-      await migrate(pool)
+      const owner = createOwnerPool({ databaseUrl: url, poolSize: 1 }, (error) => progress(error.message))
+      await migrate(owner).finally(() => owner.end())
       const search = createPostgresVectors(db)
       await fill(pool, search, progress)
       const begin = performance.now()
@@ -98,6 +101,7 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
       const plain = async (query: Float32Array) =>
         (
           await pool.query<{ conversationId: string; seq: number }>({
+            scope: SYSTEM,
             name: 'plain',
             text: PLAIN,
             values: [vectorValue(query)],

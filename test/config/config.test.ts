@@ -14,6 +14,7 @@ const defaults: Config = {
   metricsHost: '127.0.0.1',
   dataDir: '.colloquy',
   databaseUrl: undefined,
+  migrationDatabaseUrl: undefined,
   redisUrl: undefined,
   embedder: { kind: 'static' },
   summarizer: { kind: 'extractive' },

@@ -39,6 +39,7 @@ describe('a secret in a file', () => {
   it('may set each URL, key and secret, and no other setting', () => {
     expect(secretFileVariables).toEqual([
       'DATABASE_URL_FILE',
+      'MIGRATION_DATABASE_URL_FILE',
       'REDIS_URL_FILE',
       'OPENAI_BASE_URL_FILE',
       'OPENAI_API_KEY_FILE',

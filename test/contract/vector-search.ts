@@ -15,6 +15,8 @@ import type { Backend } from '../support/backend.ts'
 import { addEmbedder } from '../support/seeded-vectors.ts'
 import { useWorld, type TestWorld } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
+import { sql } from '../support/sql.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 /** The suite's own embedder, because the world's embedder writes vectors automatically. */
 const EMBEDDER = 'test:4'
@@ -84,13 +86,13 @@ export function vectorSearchContract(
       const c = await appendAt(two, 90)
       await appendAt(elsewhere, 0)
       await writeVector(await append(one, 'ada', 'of the other embedder'), 0, OTHER)
-      const found = await vectors.scan(EMBEDDER, [one, two, empty], EAST)
+      const found = await vectors.scan(EMBEDDER, SYSTEM, [one, two, empty], EAST)
       expect([...found.keys()].filter((key) => found.get(key)!.size > 0).sort()).toEqual([one, two].sort())
       expect([...found.get(one)!.keys()].sort()).toEqual([a.seq, b.seq].sort())
       expect(found.get(one)!.get(a.seq)).toBeCloseTo(1, 5)
       expect(found.get(one)!.get(b.seq)).toBeCloseTo(0.5, 5)
       expect([...found.get(two)!]).toEqual([[c.seq, expect.closeTo(0, 5)]])
-      expect((await vectors.scan(OTHER, [one], EAST)).get(one)!.size).toBe(1)
+      expect((await vectors.scan(OTHER, SYSTEM, [one], EAST)).get(one)!.size).toBe(1)
     })
 
     it('compares only the requested turns', async () => {
@@ -98,11 +100,11 @@ export function vectorSearchContract(
       const [one, two] = [await newConversation(), await newConversation()]
       const turns = [await appendAt(one, 0), await appendAt(two, 60), await appendAt(one, 180)]
       const without = await append(one, 'ada', 'without a vector')
-      const found = await vectors.compare(EMBEDDER, [turns[1]!, turns[2]!, without].map(versionOf), EAST)
+      const found = await vectors.compare(EMBEDDER, SYSTEM, [turns[1]!, turns[2]!, without].map(versionOf), EAST)
       expect([...found.keys()].sort()).toEqual([turns[1]!, turns[2]!].map((turn) => versionKey(versionOf(turn))).sort())
       expect(found.get(versionKey(versionOf(turns[1]!)))).toBeCloseTo(0.5, 5)
       expect(found.get(versionKey(versionOf(turns[2]!)))).toBeCloseTo(-1, 5)
-      expect((await vectors.compare(EMBEDDER, [], EAST)).size).toBe(0)
+      expect((await vectors.compare(EMBEDDER, SYSTEM, [], EAST)).size).toBe(0)
     })
 
     it('returns the nearest turns first, and at most the requested number', async () => {
@@ -137,7 +139,7 @@ export function vectorSearchContract(
       expect(await nearest([one])).toEqual([versionOf(first)])
       await writeVector(first, 0)
       const second = await appendAt(one, 10)
-      const found = (await vectors.scan(EMBEDDER, [one], EAST)).get(one)!
+      const found = (await vectors.scan(EMBEDDER, SYSTEM, [one], EAST)).get(one)!
       expect(found.size).toBe(2)
       expect(found.get(first.seq)).toBeCloseTo(cosine(50), 5)
       expect(await nearest([one])).toEqual([versionOf(second), versionOf(first)])
@@ -150,7 +152,7 @@ export function vectorSearchContract(
       for (let i = 0; i < 30; i++) turns.push(await append(one, 'ada', `turn ${i}`))
       await Promise.all(turns.flatMap((turn, i) => [writeVector(turn, i), nearest([one])]))
       expect(await nearest([one], 99)).toEqual(turns.map(versionOf))
-      expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(30)
+      expect((await vectors.scan(EMBEDDER, SYSTEM, [one], EAST)).get(one)!.size).toBe(30)
     })
 
     it('does not write vectors for deleted conversations, erased turns and unknown embedders', async () => {
@@ -158,7 +160,7 @@ export function vectorSearchContract(
       const [one, gone] = [await newConversation(), await newConversation()]
       const [kept, lost] = [await append(one, 'ada', 'stays'), await append(gone, 'ada', 'goes')]
       const erased = await append(one, 'ada', 'erased')
-      await world.deps.pool.query(`UPDATE turn SET status = 'ERASED' WHERE id = $1`, [erased.id])
+      await sql(world.deps.pool).query(`UPDATE turn SET status = 'ERASED' WHERE id = $1`, [erased.id])
       await deleteConversation(world.deps, as('ada'), gone)
       await vectors.write(
         EMBEDDER,
@@ -167,8 +169,8 @@ export function vectorSearchContract(
       await vectors.write('gone:4', [{ ...versionOf(kept), vector: at(10) }])
       await vectors.write(EMBEDDER, [])
       expect(await nearest([one, gone])).toEqual([versionOf(kept)])
-      expect((await vectors.scan('gone:4', [one], EAST)).size).toBe(0)
-      expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)!.size).toBe(1)
+      expect((await vectors.scan('gone:4', SYSTEM, [one], EAST)).size).toBe(0)
+      expect((await vectors.scan(EMBEDDER, SYSTEM, [one], EAST)).get(one)!.size).toBe(1)
     })
 
     it('finds no turns of a deleted conversation after `forget`', async () => {
@@ -179,7 +181,7 @@ export function vectorSearchContract(
       await deleteConversation(world.deps, as('ada'), one)
       vectors.forget(one)
       expect(await nearest([one])).toEqual([])
-      expect((await vectors.scan(EMBEDDER, [one], EAST)).get(one)).toBeUndefined()
+      expect((await vectors.scan(EMBEDDER, SYSTEM, [one], EAST)).get(one)).toBeUndefined()
     })
 
     it("hides turns outside the viewer's view, and returns no fewer hits because of them", async () => {
@@ -266,7 +268,7 @@ export function vectorSearchContract(
       const { newConversation, appendAt, nearest, as } = newTenant()
       const one = await newConversation()
       const first = await appendAt(one, 30, 'ada', { createdAt: new Date() })
-      const { rows } = await world.deps.pool.query<{ at: Date }>(
+      const { rows } = await sql(world.deps.pool).query<{ at: Date }>(
         'SELECT at FROM entry WHERE conversation_id = $1 AND seq = $2',
         [one, first.seq],
       )

@@ -12,6 +12,7 @@ import { insertAuditLines, lockAuditHead } from '../../src/store/sql/audit/audit
 import { withTransaction } from '../../src/store/tx.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
+import { sql } from '../support/sql.ts'
 
 const SECRET = 's'.repeat(32)
 const KEY = integrityKeysOf(SECRET)!.audit
@@ -22,7 +23,7 @@ describe.each(backends)('reading the audit log on $name', (backend) => {
 
   /** Writes lines of the given ages in days, oldest first. */
   const write = ({ name, as }: Tenant, ages: readonly number[], verbOf = (i: number) => `verb${i}`) =>
-    withTransaction(world.deps.db, async (tx) => {
+    withTransaction(world.deps.db, name, async (tx) => {
       const end = await lockAuditHead(tx, name)
       const lines = ages.map((age, i) => ({
         ...auditRecord(as(i % 2 ? 'bob' : 'ann'), verbOf(i), [`conv_${i}`], { outcome: i % 3 ? 'DONE' : 'DENIED' }),
@@ -119,12 +120,12 @@ describe.each(backends)('reading the audit log on $name', (backend) => {
     const tenant = world.tenant()
     await write(tenant, ages(4))
     const { pool } = world.deps
-    await pool.query('ALTER TABLE audit_line DISABLE TRIGGER USER')
-    for (const statement of text.split(';')) await pool.query(statement, [tenant.name])
-    await pool.query('ALTER TABLE audit_line ENABLE TRIGGER USER')
+    await sql(pool).query('ALTER TABLE audit_line DISABLE TRIGGER USER')
+    for (const statement of text.split(';')) await sql(pool).query(statement, [tenant.name])
+    await sql(pool).query('ALTER TABLE audit_line ENABLE TRIGGER USER')
     expect(await verifyAuditLog(world.deps, tenant.as('op'), null)).toMatchObject({ broken })
   })
-  afterAll(() => world.deps.pool.query('ALTER TABLE audit_line ENABLE TRIGGER USER'))
+  afterAll(() => sql(world.deps.pool).query('ALTER TABLE audit_line ENABLE TRIGGER USER'))
 
   it('deletes old lines by age only, oldest first, and verifies the rest', async () => {
     const tenant = world.tenant()

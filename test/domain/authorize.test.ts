@@ -16,6 +16,7 @@ import { NotAllowed } from '../../src/errors.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 describe.each(backends)('on $name', (backend) => {
   const world = useWorld(backend)
@@ -58,7 +59,7 @@ describe.each(backends)('on $name', (backend) => {
       const pages = await pageOfTurns(world.deps, viewer, [conversationId], {})
       expect(pages.get(conversationId)!.items).toHaveLength(3)
     }
-    expect(await world.deps.db.summary.count({ where: { conversationId } })).toBe(0)
+    expect(await world.deps.db.of(SYSTEM).summary.count({ where: { conversationId } })).toBe(0)
     await expect(call(tenant.as('ada'), conversationId)).resolves.toBeTruthy()
   })
 
@@ -69,7 +70,9 @@ describe.each(backends)('on $name', (backend) => {
       openTurn(world.deps, viewer, { conversationId, turn: { role: 'USER' }, writerToken: WRITER })
     for (const actor of ['bot', 'ada']) await open(withRights(tenant.as(actor), RIGHTS, 'service'))
     await open(tenant.as('ada'))
-    const streams = await world.deps.db.stream.findMany({ where: { conversationId }, select: { viewer: true } })
+    const streams = await world.deps.db
+      .of(SYSTEM)
+      .stream.findMany({ where: { conversationId }, select: { viewer: true } })
     expect(streams.map(({ viewer }) => viewer).toSorted()).toEqual(['ada', 'service', 'service'])
   })
 

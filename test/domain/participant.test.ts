@@ -25,6 +25,7 @@ import { readJournal } from '../../src/store/sql/event/read-journal.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 describe('windows', () => {
   it.each<[number[], 'ALL' | 'SINCE_JOINED', number, number[]]>([
@@ -54,7 +55,7 @@ describe.each(backends)('participants on $name', (backend) => {
   /** The stored windows, which no read returns. */
   const windowsOf = async (conversationId: string, actor: string) => {
     const key = { conversationId_actor: { conversationId, actor } }
-    return (await world.deps.db.participant.findUniqueOrThrow({ where: key })).windows
+    return (await world.deps.db.of(SYSTEM).participant.findUniqueOrThrow({ where: key })).windows
   }
   const read = (tenant: Tenant, conversationId: string, actor: string, seq: number) =>
     markRead(world.deps, tenant.as(actor), { conversationId, seq })

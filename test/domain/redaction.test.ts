@@ -12,6 +12,7 @@ import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import { updateParticipant } from '../../src/domain/update-participant.ts'
 import { backends } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
+import { sql } from '../support/sql.ts'
 
 const SECRET = 'ada.lovelace@example.org'
 const ada = { tenant: 't', actor: 'ada' }
@@ -117,17 +118,17 @@ describe.each(backends)('redaction of turns on $name', (backend) => {
     })
     await retractFact(deps, viewer, { factId: facts[0]!.id, reason: text })
     await deps.audit.flush()
-    const { rows: tables } = await deps.pool.query<{ name: string }>(
+    const { rows: tables } = await sql(deps.pool).query<{ name: string }>(
       `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
     )
     for (const { name } of tables) {
-      const { rows } = await deps.pool.query(
+      const { rows } = await sql(deps.pool).query(
         `SELECT t::text FROM ${pg.escapeIdentifier(name)} t WHERE t::text ILIKE $1 OR t::text LIKE '%B-1234%'`,
         [`%${SECRET}%`],
       )
       expect(rows, name).toEqual([])
     }
-    const { rows: audited } = await deps.pool.query(
+    const { rows: audited } = await sql(deps.pool).query(
       `SELECT details FROM audit_line WHERE tenant = $1 AND verb = 'redact' ORDER BY seq`,
       [tenant.name],
     )

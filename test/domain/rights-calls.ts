@@ -19,6 +19,7 @@ import { countOfTurns } from '../../src/domain/turn/history.ts'
 import { getNextVersions, getPreviousVersions, getVersionNumbers } from '../../src/domain/turn/turn.ts'
 import { pageOfTurns } from '../../src/domain/turn/history.ts'
 import { WRITER } from '../support/writer.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 /** A prepared conversation. "owner", "admin" and "member" are in it, and "former" has left it. "guest" is in it, too. */
 export type Room = {
@@ -74,7 +75,7 @@ const abort = (cell: Cell, turnId: string) =>
 
 /** Sets stored fields of a participant, so that the call changes them again. */
 const reset = ({ deps, room }: Cell, actor: string, data: object) =>
-  deps.db.participant.update({ where: { conversationId_actor: { conversationId: room.id, actor } }, data })
+  deps.db.of(SYSTEM).participant.update({ where: { conversationId_actor: { conversationId: room.id, actor } }, data })
 
 /** Returns a fact that the viewer sees, unless it never joined. A former participant can only try to retract it. */
 async function newFact(cell: Cell): Promise<string> {

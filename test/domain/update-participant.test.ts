@@ -20,6 +20,7 @@ import { backends } from '../support/backend.ts'
 import { lines, read, sawSeq, textOf } from '../support/reading.ts'
 import { useWorld } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 const joined = (seq: number): Membership => ({ kind: 'JOINED', seq })
 const left = (seq: number): Membership => ({ kind: 'LEFT', seq })
@@ -180,8 +181,10 @@ describe.each(backends)('updateParticipant on $name', (backend) => {
     await expect(update({ displayName: 'x'.repeat(201) })).rejects.toThrow(/at most 200/)
     await update({ metadata: { big: 'x'.repeat(60_000) } })
     await expect(update({ metadataPatch: { more: 'x'.repeat(60_000) } })).rejects.toThrow(/at most 65536 bytes/)
-    await world.deps.db.conversation.update({ where: { id: conversationId }, data: { visibility: 'MEMBERS' } })
-    await world.deps.db.journal.update({ where: { conversationId }, data: { visibility: 'MEMBERS' } })
+    await world.deps.db
+      .of(SYSTEM)
+      .conversation.update({ where: { id: conversationId }, data: { visibility: 'MEMBERS' } })
+    await world.deps.db.of(SYSTEM).journal.update({ where: { conversationId }, data: { visibility: 'MEMBERS' } })
     await expect(update({ displayName: 'x' }, tenant.as('stranger'))).rejects.toThrow(NotFound)
     await removeParticipant(world.deps, ann, { conversationId, actor: 'bob' })
     await expect(update({ displayName: 'x' }, tenant.as('bob'))).rejects.toThrow(NotAllowed)

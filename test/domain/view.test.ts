@@ -37,6 +37,8 @@ import { createConversationOracle, type ConversationOracle } from '../support/co
 import { casesOf, isLong } from '../support/long.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
+import { sql } from '../support/sql.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 describe('windows', () => {
   it.each<[number[], open: number[], closed: number[]]>([
@@ -186,7 +188,7 @@ describe.each(backends)('views on $name', (backend) => {
         fc.constantFrom('ann', 'bob', null),
         fc.array(versions, { minLength: 1, maxLength: 20 }),
         async (open, name, turns) => {
-          const { rows } = await world.deps.pool.query(
+          const { rows } = await sql(world.deps.pool).query(
             `SELECT coalesce(${visible().text}, false) AS seen
            FROM (SELECT $1::integer[] AS windows, $2::text AS actor) v,
                 jsonb_to_recordset($3::jsonb) AS t(seq integer, root_seq integer, audience text[])`,
@@ -426,7 +428,7 @@ describe.each(backends)('views on $name', (backend) => {
     await Promise.race([Promise.all(readings.map(({ caughtUp }) => caughtUp)), timeout])
     const by = oracle.isMembersOnly ? oracle.present()[0] : 'owner'
     // No actor may delete a MEMBERS conversation that all participants have left.
-    if (by === undefined) await world.deps.db.conversation.delete({ where: { id: conversationId } })
+    if (by === undefined) await world.deps.db.of(SYSTEM).conversation.delete({ where: { id: conversationId } })
     await (by === undefined
       ? announceDeleted(world.deps, tenant.name, conversationId, [])
       : deleteConversation(world.deps, tenant.as(by), conversationId))

@@ -8,6 +8,7 @@ import { acceptsActor } from '../../src/graphql/view/named.ts'
 import { backends } from '../support/backend.ts'
 import { WRITER } from '../support/writer.ts'
 import { take, TENANT, useClients, type Answer } from './client.ts'
+import { sql } from '../support/sql.ts'
 
 const CANARY = 'canary-51c7'
 const fieldsOf = (type: 'Query' | 'Mutation' | 'Subscription') =>
@@ -125,7 +126,7 @@ describe.each(backends)('as, on $name', (backend) => {
     )
     const fact = recordFacts.facts[0].id
     const { pool, jobs } = clients.deps
-    await pool.query(
+    await sql(pool).query(
       `INSERT INTO user_profile (tenant, user_id, content, token_count, made_by, made_of, claims, updated_at)
        VALUES ($1, 'ada', $2, 1, 'rules', ARRAY[$3], '{}', now())`,
       [TENANT, `Ada knows ${CANARY}.`, fact],
@@ -257,7 +258,7 @@ describe.each(backends)('as, on $name', (backend) => {
     })
 
     it('is not known from another tenant', async () => {
-      await clients.deps.pool.query(`UPDATE conversation SET owner = 'foreign', tenant = 'other' WHERE id = $1`, [
+      await sql(clients.deps.pool).query(`UPDATE conversation SET owner = 'foreign', tenant = 'other' WHERE id = $1`, [
         (await mutate('createConversation', {}, 'conversation { id }')).conversation.id,
       ])
       expect(await failure('{ viewer(as: "foreign") { actor } }')).toMatchObject([

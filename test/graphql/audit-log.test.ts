@@ -14,7 +14,7 @@ describe.each(backends)('the audit log in the API on $name', (backend) => {
     const records = ['a', 'b', 'c'].map((verb) =>
       auditRecord({ tenant: TENANT, actor: 'ada' }, verb, ['conv_1'], { details: { turns: 2 } }),
     )
-    await withTransaction(db, (tx) => audit.append(tx, records))
+    await withTransaction(db, TENANT, (tx) => audit.append(tx, records))
     const { auditLog } = await clients.as('ada')(`{ auditLog(first: 1, filter: { verb: "c" }) {
       nodes { seq at actor actedAs credential verb resources outcome count details hash }
       edges { cursor } pageInfo { hasNextPage } } }`)

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { contentHash } from '../../src/domain/fact/content-hash.ts'
 import { backends } from '../support/backend.ts'
 import { TENANT, take, useClients, type Answer } from './client.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 const FIELDS = `id userId subject predicate object confidence saidBy contentHash observedAt createdAt
   supersededAt supersedeReason supersedeNote supersededBy { id } sourceConversation { id title } sourceTurn { id text }`
@@ -192,10 +193,12 @@ describe.each(backends)('facts on $name', (backend) => {
     const {
       facts: [newer],
     } = await record({ facts: [likes('water', { sourceTurnId: secret.id })] })
-    await clients.deps.db.fact.update({
-      where: { id: old.id },
-      data: { supersededBy: newer.id, supersededAt: new Date(), supersedeReason: 'UPDATED' },
-    })
+    await clients.deps.db
+      .of(SYSTEM)
+      .fact.update({
+        where: { id: old.id },
+        data: { supersededBy: newer.id, supersededAt: new Date(), supersedeReason: 'UPDATED' },
+      })
     const query = `query ($id: ID!) { node(id: $id) { ... on Fact { supersedeReason supersededBy { object } } } }`
     const [forAda, forCarl] = [await ada(query, { id: old.id }), await carl(query, { id: old.id })]
     expect(forAda.node).toEqual({ supersedeReason: 'UPDATED', supersededBy: { object: 'water' } })
@@ -429,7 +432,7 @@ describe.each(backends)('facts on $name', (backend) => {
       const [kept] = await make(other, 'the other')
       await ada(RETRACT, { input: { factId: two } })
       const profile = { tenant: TENANT, content: 'Likes things.', tokenCount: 3, madeBy: 'facts' }
-      await clients.deps.db.userProfile.createMany({
+      await clients.deps.db.of(SYSTEM).userProfile.createMany({
         data: [
           { ...profile, userId: 'u1', madeOf: [kept, one] },
           { ...profile, userId: 'u2', madeOf: [two] },
@@ -445,7 +448,9 @@ describe.each(backends)('facts on $name', (backend) => {
         { id: conversationId },
       )
       expect(deleteConversation.receipt).toEqual({ conversations: 1, facts: 2, profiles: 2 })
-      const remaining = await clients.deps.db.userProfile.findMany({ where: { userId: { startsWith: 'u' } } })
+      const remaining = await clients.deps.db
+        .of(SYSTEM)
+        .userProfile.findMany({ where: { userId: { startsWith: 'u' } } })
       expect(remaining.map(({ tenant, userId }) => `${tenant} ${userId}`).sort()).toEqual([
         'acme u3',
         'acme u4',

@@ -9,6 +9,7 @@ import { backends } from '../support/backend.ts'
 import { createFakeSummarizer, withSummarizer } from '../support/covering.ts'
 import { fakeVerbs } from '../support/automatic.ts'
 import { TENANT, useClients } from './client.ts'
+import { sql } from '../support/sql.ts'
 import { isLong } from '../support/long.ts'
 
 const JOBS = `query ($first: Int, $state: JobState) { jobs(first: $first, state: $state) { nodes {
@@ -57,7 +58,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
 
     // Make the retry due now; it waits for `release`.
     const { pool } = clients.deps
-    await pool.query(
+    await sql(pool).query(
       `UPDATE pgboss.job SET start_after = now(), created_on = now() - interval '1 hour' WHERE state = 'retry'`,
     )
     await vi.waitFor(
@@ -131,7 +132,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
     } = await ada('{ memoryAudit { waitingJobs queueAgeSeconds } }')
     expect(waitingJobs).toBe(1)
     expect(queueAgeSeconds).toBeGreaterThanOrEqual(0)
-    const { rows } = await clients.deps.pool.query(
+    const { rows } = await sql(clients.deps.pool).query(
       `UPDATE pgboss.job SET data = jsonb_set(data, '{tenant}', '"other"') WHERE state = 'created' RETURNING id`,
     )
     expect(rows).toHaveLength(1)

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backend.ts'
 import { useClients, type Answer } from './client.ts'
 import { WRITER } from '../support/writer.ts'
+import { sql } from '../support/sql.ts'
 
 describe.each(backends)('turns on $name', (backend) => {
   const clients = useClients(backend)
@@ -15,7 +16,7 @@ describe.each(backends)('turns on $name', (backend) => {
     const conversationId = await makeConversation()
     const { id } = await appendText(conversationId, 'fine')
     const read = async (parts: unknown) => {
-      await clients.deps.pool.query('UPDATE turn SET parts = $2 WHERE id = $1', [id, JSON.stringify(parts)])
+      await sql(clients.deps.pool).query('UPDATE turn SET parts = $2 WHERE id = $1', [id, JSON.stringify(parts)])
       const { conversation } = await ada(
         'query ($id: ID!) { conversation(id: $id) { history { ... on Turn { text parts { __typename } } } } }',
         { id: conversationId },
@@ -44,9 +45,9 @@ describe.each(backends)('turns on $name', (backend) => {
     const hello = { id: open, text: 'hello', replyTo: null }
     expect(await read(ada)).toEqual([null, { id: secret, text: 'psst', replyTo: null }, hello])
     expect(await read(bob)).toEqual([null, null, hello])
-    await clients.deps.pool.query(`UPDATE turn SET status = 'ERASED', text = '' WHERE id = $1`, [open])
+    await sql(clients.deps.pool).query(`UPDATE turn SET status = 'ERASED', text = '' WHERE id = $1`, [open])
     expect(await read(bob)).toEqual([null, null, null])
-    await clients.deps.pool.query('DELETE FROM turn WHERE id = $1', [open])
+    await sql(clients.deps.pool).query('DELETE FROM turn WHERE id = $1', [open])
     expect(await read(ada)).toEqual([null, { id: secret, text: 'psst', replyTo: null }, null])
   })
 

@@ -17,6 +17,8 @@ import { readRuns, summariesOf } from '../support/automatic.ts'
 import { backends, type Opened } from '../support/backend.ts'
 import { openSite, newViewer, type Site } from '../support/process.ts'
 import type { Assignment, Settings, WorkerMessage } from './automatic-process.ts'
+import { sql } from '../support/sql.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i)
@@ -93,7 +95,7 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     const {
       conversation: { id },
     } = await createConversation(deps, viewer, {})
-    await deps.db.conversation.update({ where: { id }, data: { factExtraction: true } })
+    await deps.db.of(SYSTEM).conversation.update({ where: { id }, data: { factExtraction: true } })
     return id
   }
   const append = async ({ turns }: Assignment) => {
@@ -191,7 +193,9 @@ describe.runIf(backend.name === 'postgres')('automatic jobs in several processes
     await vi.waitFor(async () => expect(await extractions()).toBe(1), { timeout: 30_000, interval: 100 })
     successor.append(turns(10, 10))
     await vi.waitFor(async () => expect(await extractions()).toBe(2), { timeout: 30_000, interval: 100 })
-    await deps.pool.query(`UPDATE pgboss.job SET created_on = created_on - interval '4 minutes' WHERE state = 'active'`)
+    await sql(deps.pool).query(
+      `UPDATE pgboss.job SET created_on = created_on - interval '4 minutes' WHERE state = 'active'`,
+    )
     const stuck = (await getJobs(deps, viewer, { state: 'ACTIVE' })).items.filter(
       ({ name }) => name === 'EXTRACT_FACTS',
     )

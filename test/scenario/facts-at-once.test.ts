@@ -1,6 +1,7 @@
 // Runs all writers of facts concurrently, about two users in a few conversations, on a database with real locks.
 // Expects no deadlock, and no cycle or missing fact in the chains of superseded facts.
 
+import { sql } from '../support/sql.ts'
 import { describe, expect, it } from 'vitest'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { extractFacts } from '../../src/domain/fact/extract.ts'
@@ -102,7 +103,7 @@ describe.runIf(backend.name === 'postgres')('concurrent writes of facts (needs T
     )
     expect(unexpected).toEqual([])
 
-    const { rows } = await deps.pool.query<{ id: string; by: string | null }>(
+    const { rows } = await sql(deps.pool).query<{ id: string; by: string | null }>(
       'SELECT id, superseded_by AS by FROM fact WHERE tenant = $1',
       [tenant.name],
     )

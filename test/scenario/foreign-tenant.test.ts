@@ -2,7 +2,7 @@
 // must neither write nor lock a row: Postgres records a row's last locker in xmax, on both databases.
 
 import pg from 'pg'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { updateConversation } from '../../src/domain/conversation.ts'
 import { buildContext } from '../../src/domain/context/build.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
@@ -20,6 +20,7 @@ import { backends } from '../support/backend.ts'
 import { rowsOf } from '../support/rows.ts'
 import { useWorld, type Tenant, type TestWorld } from '../support/world.ts'
 import { WRITER } from '../support/writer.ts'
+import { sql } from '../support/sql.ts'
 
 type Ids = { conversationId: string; turnId: string; openId: string; factId: string }
 type Operation = (deps: TestWorld['deps'], viewer: Viewer, ids: Ids) => Promise<unknown>
@@ -61,8 +62,18 @@ const operations: Record<string, Operation> = {
   retractFact: (deps, viewer, { factId }) => retractFact(deps, viewer, { factId }),
 }
 
-describe.each(backends)('ids on $name', (backend) => {
+/** Row-level security, or only the explicit conditions of the statements: each must keep tenants apart. */
+const variants = backends.flatMap((backend) =>
+  ['with policies', 'without policies'].map((policies) => ({ backend, policies, name: backend.name })),
+)
+
+describe.each(variants)('ids on $name, $policies,', ({ backend, policies }) => {
   const world = useWorld(backend)
+  if (policies === 'without policies')
+    beforeAll(async () => {
+      const { rows } = await sql(world.deps.pool).query('SELECT polrelid::regclass AS name FROM pg_policy GROUP BY 1')
+      for (const { name } of rows) await sql(world.deps.pool).query(`ALTER TABLE ${name} DISABLE ROW LEVEL SECURITY`)
+    })
 
   /** Creates a conversation in which "bob" was never addressed, with an open turn and a fact. */
   async function converse(tenant: Tenant): Promise<Ids> {
@@ -92,12 +103,16 @@ describe.each(backends)('ids on $name', (backend) => {
   it('of participants in the audience of a rejected call are not marked as addressed', async () => {
     const tenant = world.tenant()
     const { conversationId } = await converse(tenant)
-    const before = await world.deps.pool.query('SELECT * FROM participant WHERE conversation_id = $1', [conversationId])
+    const before = await sql(world.deps.pool).query('SELECT * FROM participant WHERE conversation_id = $1', [
+      conversationId,
+    ])
     const turn = { role: 'USER' as const, content: 'hello', audience: ['bob'] }
     await expect(
       appendTurn(world.deps, tenant.as('ann'), { conversationId, turn, expectedLastSeq: 1 }),
     ).rejects.toThrow('expectedLastSeq')
-    const after = await world.deps.pool.query('SELECT * FROM participant WHERE conversation_id = $1', [conversationId])
+    const after = await sql(world.deps.pool).query('SELECT * FROM participant WHERE conversation_id = $1', [
+      conversationId,
+    ])
     expect(after.rows).toEqual(before.rows)
   })
 

@@ -16,6 +16,7 @@ import { rootFieldsOf, type Leaf, type RootField } from '../support/generated-op
 import { isLong } from '../support/long.ts'
 import { useServer } from '../support/server.ts'
 import { choicesOf, createObjects, post, valuesOf, type Body, type Ids } from './driven-server.ts'
+import { sql } from '../support/sql.ts'
 
 const CANARY = `canary${Math.random().toString(36).slice(2)}`
 const WRITER_TOKEN = `${CANARY}-writer-token`
@@ -133,13 +134,13 @@ describe.each(backends)('isolation on $name', { timeout: 600_000 }, (backend) =>
 
   /** A digest of every row of the owner's conversation, and of everything that names it. */
   async function digest(): Promise<string> {
-    const { rows: tables } = await server.deps.pool.query<{ name: string }>(
-      `SELECT table_name AS name FROM information_schema.tables
-       WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1`,
-    )
+    const { rows: tables } = await sql(server.deps.pool).query<{
+      name: string
+    }>(`SELECT table_name AS name FROM information_schema.tables
+       WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1`)
     const parts: string[] = []
     for (const { name } of tables) {
-      const { rows } = await server.deps.pool.query<{ digest: string | null }>(
+      const { rows } = await sql(server.deps.pool).query<{ digest: string | null }>(
         `SELECT md5(string_agg(row, '|' ORDER BY row)) AS digest
          FROM (SELECT (to_jsonb(t) - 'embedded_by' - 'recalled_at')::text AS row FROM "${name}" t) r WHERE row LIKE ANY ($1::text[])`,
         [

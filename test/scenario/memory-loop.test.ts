@@ -10,6 +10,7 @@ import { recall, type RecallHit } from '../../src/domain/recall/recall.ts'
 import { backends } from '../support/backend.ts'
 import { isLong } from '../support/long.ts'
 import { useWorld } from '../support/world.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 const ROUNDS = isLong ? 50 : 15
 
@@ -74,7 +75,7 @@ describe.each(backends)('recalling, answering and extracting on $name', (backend
     const retracted = facts.find(({ object }) => object === 'Initech')!
     await retractFact(deps, viewer, { factId: retracted.id, reason: 'no longer so' })
     const readFacts = async () =>
-      (await deps.db.fact.findMany({ where: { tenant: tenant.name }, orderBy: { id: 'asc' } })).map(
+      (await deps.db.of(SYSTEM).fact.findMany({ where: { tenant: tenant.name }, orderBy: { id: 'asc' } })).map(
         ({ id, supersededAt }) => `${id} ${supersededAt === null}`,
       )
     const before = await readFacts()

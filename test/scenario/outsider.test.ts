@@ -22,6 +22,7 @@ import { useServer } from '../support/server.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 import { rowsOf } from '../support/rows.ts'
 import { WRITER } from '../support/writer.ts'
+import { sql } from '../support/sql.ts'
 
 const MARKER = 'zanzibar7f3a9'
 const OTHER_WRITER = 'x'.repeat(WRITER.length)
@@ -473,7 +474,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     expect(outcomes).toEqual(Array.from({ length: 20 }, () => ['fulfilled', 'rejected', 'fulfilled']).flat())
     for (const call of calls.filter((_, index) => index % 3 === 1)) await expect(call).rejects.toThrow(NotFound)
     expect(await tenant.lastSeq(conversation)).toBe(before! + 20)
-    const { rows } = await server.deps.pool.query('SELECT actor FROM participant WHERE conversation_id = $1', [
+    const { rows } = await sql(server.deps.pool).query('SELECT actor FROM participant WHERE conversation_id = $1', [
       conversation,
     ])
     expect(rows.map(({ actor }) => actor).sort()).toEqual(['ann', 'bob', 'gone'])
@@ -507,7 +508,7 @@ describe.each(backends.filter(({ name }) => name === 'postgres'))('a locked conv
       .poll(
         async () => {
           const text = `SELECT count(*)::integer AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-          return (await world.deps.reads.pool.query(text)).rows[0].n
+          return (await sql(world.deps.reads.pool).query(text)).rows[0].n
         },
         { timeout: 15_000 },
       )

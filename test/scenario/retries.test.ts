@@ -30,6 +30,7 @@ import { schema } from '../../src/graphql/schema.ts'
 import { backends } from '../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../support/process.ts'
 import { WRITER } from '../support/writer.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 const mutations = Object.keys(schema.getMutationType()!.getFields()).sort()
 
@@ -136,7 +137,7 @@ const ROWS: Record<string, Row> = {
   },
   pruneConversations: {
     async prepare({ deps, ada, conversationId }) {
-      await deps.db.journal.updateMany({ where: { conversationId }, data: { updatedAt: new Date(0) } })
+      await deps.db.of(SYSTEM).journal.updateMany({ where: { conversationId }, data: { updatedAt: new Date(0) } })
       return (other) => pruneConversations(other, ada, { olderThanDays: 1 })
     },
     same: () => null,
@@ -335,15 +336,15 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
     const inTenant = { conversation: { tenant } }
     const order = { createdAt: 'asc' as const }
     const [settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks] = await Promise.all([
-      db.tenantSettings.findMany({ where: { tenant } }),
-      db.apiKey.findMany({ where: { tenant } }),
-      db.conversation.findMany({ where: { tenant }, orderBy: order }),
-      db.turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
-      db.participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
-      db.fact.findMany({ where: { tenant }, orderBy: [{ object: 'asc' }] }),
-      db.userProfile.findMany({ where: { tenant } }),
-      db.summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
-      db.chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
+      db.of(SYSTEM).tenantSettings.findMany({ where: { tenant } }),
+      db.of(SYSTEM).apiKey.findMany({ where: { tenant } }),
+      db.of(SYSTEM).conversation.findMany({ where: { tenant }, orderBy: order }),
+      db.of(SYSTEM).turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
+      db.of(SYSTEM).participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
+      db.of(SYSTEM).fact.findMany({ where: { tenant }, orderBy: [{ object: 'asc' }] }),
+      db.of(SYSTEM).userProfile.findMany({ where: { tenant } }),
+      db.of(SYSTEM).summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
+      db.of(SYSTEM).chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
     ])
     return {
       conversations: conversations.map(({ key, title, metadata, legalHold, expiresAt }) => ({
@@ -369,7 +370,9 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
     }
   }
   const lastSeqs = ({ deps, ada }: Given) =>
-    deps.db.journal.findMany({ where: { tenant: ada.tenant }, select: { lastSeq: true }, orderBy: { lastSeq: 'asc' } })
+    deps.db
+      .of(SYSTEM)
+      .journal.findMany({ where: { tenant: ada.tenant }, select: { lastSeq: true }, orderBy: { lastSeq: 'asc' } })
 
   /** Checks the answers of the calls, of which the first to succeed did the work. */
   function check({ same, fails }: Row, answers: readonly PromiseSettledResult<unknown>[]): void {

@@ -1,18 +1,20 @@
 // The connection pool and Prisma on it: session settings, types and recovery on every database; and maintenance.
 
 import { randomUUID } from 'node:crypto'
-import type pg from 'pg'
+import type { Pool } from '../../src/store/tenant-pool.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPool } from '../../src/store/db.ts'
 import { named } from '../../src/store/sql/sql.ts'
 import { runMaintenance } from '../../src/store/maintenance.ts'
 import { backends, type Opened } from '../support/backend.ts'
+import { sql } from '../support/sql.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 let opened: Opened
 const only = (name: string) => backends.filter((backend) => backend.name === name)
 
 /** Destroys a connection, so that the next query opens a new one. */
-async function renewConnection(pool: pg.Pool): Promise<void> {
+async function renewConnection(pool: Pool): Promise<void> {
   const client = await pool.connect()
   client.release(true)
 }
@@ -25,22 +27,24 @@ describe.each(backends)('the pool on $name', ({ open }) => {
 
   it('returns 64-bit integers as numbers, and as bigint through Prisma', async () => {
     const id = randomUUID()
-    await opened.db.conversation.create({
-      data: { id, tenant: 'acme', owner: 'ann', journal: { create: { tenant: 'acme', tokenCount: 2n ** 40n } } },
-    })
-    const { rows } = await opened.pool.query('SELECT token_count FROM journal WHERE conversation_id = $1', [id])
+    await opened.db
+      .of(SYSTEM)
+      .conversation.create({
+        data: { id, tenant: 'acme', owner: 'ann', journal: { create: { tenant: 'acme', tokenCount: 2n ** 40n } } },
+      })
+    const { rows } = await sql(opened.pool).query('SELECT token_count FROM journal WHERE conversation_id = $1', [id])
     expect(rows).toEqual([{ token_count: 2 ** 40 }])
-    const journal = await opened.db.journal.findUnique({ where: { conversationId: id } })
+    const journal = await opened.db.of(SYSTEM).journal.findUnique({ where: { conversationId: id } })
     expect(journal).toMatchObject({ tokenCount: 2n ** 40n })
   })
 
   it('resets each new connection', async () => {
     const prepared = { name: 'answer', text: 'SELECT 42 AS answer' }
     for (let i = 0; i < 2; i++) {
-      await opened.pool.query(`SET application_name = 'somebody'; CREATE TEMP TABLE leftover ()`)
-      expect((await opened.pool.query(prepared)).rows).toEqual([{ answer: 42 }])
+      await sql(opened.pool).query(`SET application_name = 'somebody'; CREATE TEMP TABLE leftover ()`)
+      expect((await sql(opened.pool).query(prepared)).rows).toEqual([{ answer: 42 }])
       await renewConnection(opened.pool)
-      const { rows } = await opened.pool.query(`
+      const { rows } = await sql(opened.pool).query(`
         SELECT current_setting('application_name') AS name, to_regclass('leftover')`)
       expect(rows[0].name).not.toBe('somebody')
       expect(rows[0].to_regclass).toBeNull()
@@ -49,9 +53,9 @@ describe.each(backends)('the pool on $name', ({ open }) => {
 
   it('recovers from a connection that broke during a transaction', async () => {
     const client = await opened.pool.connect()
-    await client.query('BEGIN; CREATE TABLE unfinished ()')
+    await client.query('RESET ROLE; BEGIN; CREATE TABLE unfinished ()')
     client.release(true)
-    expect((await opened.pool.query(`SELECT to_regclass('unfinished')`)).rows).toEqual([{ to_regclass: null }])
+    expect((await sql(opened.pool).query(`SELECT to_regclass('unfinished')`)).rows).toEqual([{ to_regclass: null }])
   })
 
   it('recovers from a connection that broke during a statement', async () => {
@@ -59,37 +63,40 @@ describe.each(backends)('the pool on $name', ({ open }) => {
     const slow = client.query('SELECT count(*) FROM generate_series(1, 1000000 * $1)', [1]).catch(() => 'interrupted')
     client.release(true)
     expect(await slow).toBe('interrupted')
-    expect((await opened.pool.query('SELECT $1::integer AS one', [1])).rows).toEqual([{ one: 1 }])
+    expect((await sql(opened.pool).query('SELECT $1::integer AS one', [1])).rows).toEqual([{ one: 1 }])
   })
 
   it('reads and writes times through Prisma as UTC in any time zone of the database', async () => {
-    const { rows } = await opened.pool.query<{ name: string }>('SELECT current_database() AS name')
-    await opened.pool.query(`ALTER DATABASE ${rows[0]!.name} SET TimeZone = 'Asia/Kolkata'`)
+    const { rows } = await sql(opened.pool).query<{ name: string }>('SELECT current_database() AS name')
+    await sql(opened.pool).query(`ALTER DATABASE ${rows[0]!.name} SET TimeZone = 'Asia/Kolkata'`)
     await renewConnection(opened.pool)
     const time = new Date('2026-03-01T09:30:00.250Z')
-    expect(await opened.db.$queryRaw`SELECT ${time}::timestamptz AS time`).toEqual([{ time }])
-    const [row] = await opened.db.$queryRaw<[{ ms: number }]>`
+    expect(await opened.db.of(SYSTEM).$queryRaw`SELECT ${time}::timestamptz AS time`).toEqual([{ time }])
+    const [row] = await opened.db.of(SYSTEM).$queryRaw<[{ ms: number }]>`
       SELECT extract(epoch FROM ${time}::timestamptz)::double precision * 1000 AS ms`
     expect(row.ms).toBe(time.getTime())
-    await opened.pool.query(`ALTER DATABASE ${rows[0]!.name} RESET TimeZone`)
+    await sql(opened.pool).query(`ALTER DATABASE ${rows[0]!.name} RESET TimeZone`)
   })
 
   it('prepares only named raw statements, under their names', async () => {
     await renewConnection(opened.pool)
     for (const one of [1, 2]) {
-      expect(await opened.db.$queryRaw`${named('add-one')} SELECT ${one}::integer + 1 AS two`).toEqual([
+      expect(await opened.db.of(SYSTEM).$queryRaw`${named('add-one')} SELECT ${one}::integer + 1 AS two`).toEqual([
         { two: one + 1 },
       ])
-      expect(await opened.db.$queryRaw`SELECT ${one}::integer + 2 AS three`).toEqual([{ three: one + 2 }])
+      expect(await opened.db.of(SYSTEM).$queryRaw`SELECT ${one}::integer + 2 AS three`).toEqual([{ three: one + 2 }])
     }
-    const { rows } = await opened.pool.query('SELECT name FROM pg_prepared_statements')
+    const { rows } = await sql(opened.pool).query(
+      'SELECT name FROM pg_prepared_statements WHERE name <> ALL ($1::text[])',
+      [['colloquy_tenant', 'colloquy_role']],
+    )
     expect(rows).toEqual([{ name: 'add-one' }])
   })
 
   it('stays open after Prisma disconnects', async () => {
     await opened.db.$disconnect()
-    expect((await opened.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
-    expect(await opened.db.$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }])
+    expect((await sql(opened.pool).query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+    expect(await opened.db.of(SYSTEM).$queryRaw`SELECT 1 AS one`).toEqual([{ one: 1 }])
   })
 })
 
@@ -100,7 +107,7 @@ describe.each(only('postgres'))('the pool of a Postgres server ($name)', ({ open
   afterAll(() => opened.close())
 
   it('sets the application name and the timeouts of statements and idle transactions', async () => {
-    const { rows } = await opened.pool.query(`
+    const { rows } = await sql(opened.pool).query(`
       SELECT current_setting('application_name') AS name, current_setting('statement_timeout') AS statement,
              current_setting('idle_in_transaction_session_timeout') AS idle`)
     expect(rows).toEqual([{ name: 'colloquy', statement: '30s', idle: '30s' }])
@@ -109,11 +116,11 @@ describe.each(only('postgres'))('the pool of a Postgres server ($name)', ({ open
   it('reports an idle connection that breaks, and opens another', async () => {
     const errors: Error[] = []
     const pool = createPool({ databaseUrl: opened.url!, poolSize: 1 }, (error) => errors.push(error))
-    const { rows } = await pool.query('SELECT pg_backend_pid() AS pid')
-    await opened.pool.query('SELECT pg_terminate_backend($1)', [rows[0].pid])
+    const { rows } = await sql(pool).query('SELECT pg_backend_pid() AS pid')
+    await sql(opened.pool).query('SELECT pg_terminate_backend($1)', [rows[0].pid])
     await expect.poll(() => errors.length).toBe(1)
     expect(errors[0]).not.toHaveProperty('client')
-    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+    expect((await sql(pool).query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
     await pool.end()
   })
 })
@@ -126,24 +133,24 @@ describe.each(only('embedded'))('maintenance on $name', ({ open }) => {
   afterAll(() => opened.close())
 
   const maintain = async () => {
-    await opened.pool.query('SELECT pg_stat_force_next_flush()')
+    await sql(opened.pool).query('SELECT pg_stat_force_next_flush()')
     return runMaintenance(opened.pool)
   }
 
   it('vacuums a table after many changes, once', async () => {
-    await opened.pool.query('CREATE TABLE busy AS SELECT g AS n FROM generate_series(1, 1000) g')
+    await sql(opened.pool).query('CREATE TABLE busy AS SELECT g AS n FROM generate_series(1, 1000) g')
     expect(await maintain()).toEqual(['VACUUM (ANALYZE) public.busy'])
-    await opened.pool.query('UPDATE busy SET n = n + 1 WHERE n <= 50')
+    await sql(opened.pool).query('UPDATE busy SET n = n + 1 WHERE n <= 50')
     expect(await maintain()).toEqual([])
-    await opened.pool.query('UPDATE busy SET n = n + 1')
+    await sql(opened.pool).query('UPDATE busy SET n = n + 1')
     expect(await maintain()).toEqual(['VACUUM (ANALYZE) public.busy'])
   })
 
   it('writes a checkpoint after 64 MiB of WAL, once', async () => {
-    await opened.pool.query('CREATE TABLE big (x text)')
-    await opened.pool.query(`INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 30000)`)
+    await sql(opened.pool).query('CREATE TABLE big (x text)')
+    await sql(opened.pool).query(`INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 30000)`)
     expect(await maintain()).toEqual(['VACUUM (ANALYZE) public.big'])
-    await opened.pool.query(`INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 40000)`)
+    await sql(opened.pool).query(`INSERT INTO big SELECT repeat('x', 1000) FROM generate_series(1, 40000)`)
     expect(await maintain()).toEqual(['VACUUM (ANALYZE) public.big', 'CHECKPOINT'])
     expect(await maintain()).toEqual([])
   })

@@ -1,11 +1,14 @@
 // The in-memory vectors of the embedded database: caching and invalidation. The contract is in test/contract/.
 
+import type { Tx } from '../../src/store/db.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
 import { backends } from '../support/backend.ts'
 import { addEmbedder } from '../support/seeded-vectors.ts'
 import { useWorld } from '../support/world.ts'
+import { sql } from '../support/sql.ts'
+import { SYSTEM, type Scope } from '../../src/store/scope.ts'
 
 const EMBEDDER = 'test:2'
 const EAST = Float32Array.of(1, 0)
@@ -30,23 +33,26 @@ describe('the vector cache of the embedded database', () => {
     const { conversationId, vectorRows } = await newConversationOf(2)
     let meanwhile = async () => {}
     const { pool, db } = world.deps
-    const slow = new Proxy(db, {
-      get: (target, property) => {
-        if (property !== '$queryRaw') return Reflect.get(target, property)
-        return async (text: TemplateStringsArray, ...values: unknown[]) => {
-          const rows = await target.$queryRaw(text, ...values)
-          if (text.join('').includes('vector_send')) await meanwhile()
-          return rows
-        }
-      },
-    })
+    const slowly = (client: Tx) =>
+      new Proxy(client, {
+        get: (target, property) => {
+          if (property !== '$queryRaw') return Reflect.get(target, property)
+          return async (text: TemplateStringsArray, ...values: unknown[]) => {
+            const rows = await target.$queryRaw(text, ...values)
+            if (text.join('').includes('vector_send')) await meanwhile()
+            return rows
+          }
+        },
+      })
+    const slow = { ...db, of: (scope: Scope) => slowly(db.of(scope)) }
     const vectors = createEmbeddedVectors(slow)
-    const size = async () => (await vectors.scan(EMBEDDER, [conversationId], EAST)).get(conversationId)?.size ?? 0
+    const size = async () =>
+      (await vectors.scan(EMBEDDER, SYSTEM, [conversationId], EAST)).get(conversationId)?.size ?? 0
     await vectors.write(EMBEDDER, vectorRows.slice(0, 1))
     meanwhile = () => vectors.write(EMBEDDER, vectorRows.slice(1))
     expect(await size()).toBe(1)
     meanwhile = async () => {
-      await pool.query('DELETE FROM conversation WHERE id = $1', [conversationId])
+      await sql(pool).query('DELETE FROM conversation WHERE id = $1', [conversationId])
       vectors.forget(conversationId)
     }
     expect(await size()).toBe(2)
@@ -57,7 +63,8 @@ describe('the vector cache of the embedded database', () => {
   it('reads vectors once, and drops them when their conversation is deleted', async () => {
     const { conversationId, vectorRows, as } = await newConversationOf(2)
     const { vectors, pool } = world.deps
-    const scan = async () => (await vectors.scan(EMBEDDER, [conversationId], EAST)).get(conversationId)?.size ?? 0
+    const scan = async () =>
+      (await vectors.scan(EMBEDDER, SYSTEM, [conversationId], EAST)).get(conversationId)?.size ?? 0
     await vectors.write(EMBEDDER, vectorRows)
     expect(await scan()).toBe(2)
     const query = vi.spyOn(pool, 'query')

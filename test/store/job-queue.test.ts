@@ -5,6 +5,7 @@ import { ProviderFailed } from '../../src/errors.ts'
 import { createJobQueue, JobFailed, type JobQueue } from '../../src/store/job-queue.ts'
 import { backends, type Opened } from '../support/backend.ts'
 import { isLong } from '../support/long.ts'
+import { sql } from '../support/sql.ts'
 
 const A = { tenant: 't', key: 'a' }
 
@@ -29,17 +30,17 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
 
   it('creates no tables before the first worker', async () => {
     await queue().close()
-    const { rows } = await opened.pool.query(`SELECT to_regnamespace('pgboss') AS made`)
+    const { rows } = await sql(opened.pool).query(`SELECT to_regnamespace('pgboss') AS made`)
     expect(rows).toEqual([{ made: null }])
   })
 
   it('starts again after a failed start', async () => {
     const { pool } = opened
-    const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
+    const query = pool.query.bind(pool) as (...args: unknown[]) => never
     const spy = vi
       .spyOn(pool, 'query')
       .mockImplementation((...args: unknown[]) =>
-        String(args[0]).includes('pgboss') ? Promise.reject(new Error('the connection broke')) : query(...args),
+        JSON.stringify(args[0]).includes('pgboss') ? Promise.reject(new Error('the connection broke')) : query(...args),
       )
     const done: string[] = []
     const jobs = queue()
@@ -70,7 +71,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     await jobs.send('test', [A])
     await vi.waitFor(() => expect(started).toEqual(['a']))
     for (let n = 0; n < 3; n++) await jobs.send('test', [A])
-    const { rows } = await opened.pool.query(`SELECT state FROM pgboss.job WHERE name = 'test' ORDER BY state`)
+    const { rows } = await sql(opened.pool).query(`SELECT state FROM pgboss.job WHERE name = 'test' ORDER BY state`)
     expect(rows.map(({ state }) => state)).toEqual(['created', 'active'])
     finish()
     await vi.waitFor(() => expect(started).toEqual(['a', 'a']), { timeout: 10_000 })
@@ -101,10 +102,9 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
       throw failures.shift() ?? new JobFailed('It is too late.')
     })
     const job = async () => {
-      const { rows } = await opened.pool.query(
-        `SELECT state, output, extract(epoch FROM start_after - now())::float8 AS wait, retry_count FROM pgboss.job
-         WHERE name = 'test'`,
-      )
+      const { rows } = await sql(opened.pool)
+        .query(`SELECT state, output, extract(epoch FROM start_after - now())::float8 AS wait, retry_count FROM pgboss.job
+         WHERE name = 'test'`)
       expect(rows).toHaveLength(1)
       return rows[0]
     }
@@ -122,13 +122,13 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
       expect(wait).toBeGreaterThan(2 ** (tries + 1) - 2)
       expect(wait).toBeLessThanOrEqual(2 ** (tries + 2))
       await jobs.send('test', [A])
-      await opened.pool.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
+      await sql(opened.pool).query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
     }
   }, 40_000)
 
   it('reports an error if the result of a job cannot be stored, and continues', async () => {
     let isLost = false
-    const query = opened.pool.query.bind(opened.pool) as (...args: unknown[]) => Promise<unknown>
+    const query = opened.pool.query.bind(opened.pool) as (...args: unknown[]) => Promise<never>
     vi.spyOn(opened.pool, 'query').mockImplementation((...args: unknown[]) =>
       isLost ? Promise.reject(new Error('the database is unavailable')) : query(...args),
     )

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { migrate } from '../../src/store/migrate.ts'
 import { backends } from '../support/backend.ts'
+import { sql } from '../support/sql.ts'
 import { isLong } from '../support/long.ts'
 
 const migrations = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
@@ -41,11 +42,11 @@ it.runIf(isLong).each(backends)('names the calls of stored results, on $name', a
   try {
     cpSync(migrations, directory, { recursive: true })
     for (const name of readdirSync(directory)) if (name >= CALLS) rmSync(join(directory, name), { recursive: true })
-    await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+    await sql(pool).query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
     await migrate(pool, directory)
-    await pool.query(`INSERT INTO conversation (id, tenant, owner) VALUES ('conv', 't', 'ada')`)
+    await sql(pool).query(`INSERT INTO conversation (id, tenant, owner) VALUES ('conv', 't', 'ada')`)
     for (const [index, [id, actor, parts, audience]] of TURNS.entries()) {
-      await pool.query(
+      await sql(pool).query(
         `INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, parts, audience, token_count,
                            client_id, client_hash)
          VALUES ($1, 'conv', $2, $2, $3, 'ASSISTANT', 'COMMITTED', '', $4, $5, 0, $1, 'hash')`,
@@ -53,17 +54,19 @@ it.runIf(isLong).each(backends)('names the calls of stored results, on $name', a
       )
       for (const part of Array.isArray(parts) ? (parts as { type: string; callId: string }[]) : []) {
         if (part.type !== 'toolCall') continue
-        await pool.query(`INSERT INTO tool_call (conversation_id, call_id, turn_id) VALUES ('conv', $1, $2)`, [
+        await sql(pool).query(`INSERT INTO tool_call (conversation_id, call_id, turn_id) VALUES ('conv', $1, $2)`, [
           part.callId,
           id,
         ])
       }
     }
-    await pool.query(`INSERT INTO tool_call (conversation_id, call_id, turn_id) VALUES ('conv', 'gone', 'damaged')`)
-    await pool.query(`UPDATE turn SET status = 'ABORTED' WHERE id = 'damaged'`)
+    await sql(pool).query(
+      `INSERT INTO tool_call (conversation_id, call_id, turn_id) VALUES ('conv', 'gone', 'damaged')`,
+    )
+    await sql(pool).query(`UPDATE turn SET status = 'ABORTED' WHERE id = 'damaged'`)
 
     await migrate(pool)
-    const { rows } = await pool.query<{ id: string; call: string | null; position: number | null }>(
+    const { rows } = await sql(pool).query<{ id: string; call: string | null; position: number | null }>(
       `SELECT t.id, p->>'callTurnId' AS call, (p->'callPosition')::integer AS position
        FROM turn t CROSS JOIN LATERAL jsonb_array_elements(CASE jsonb_typeof(t.parts) WHEN 'array' THEN t.parts END) p
        WHERE p->>'type' = 'toolResult' ORDER BY t.seq`,
@@ -78,13 +81,15 @@ it.runIf(isLong).each(backends)('names the calls of stored results, on $name', a
       ['answers what it sees', 'only', 1],
     ]
     expect(rows.map(({ id, call, position }) => [id, call, position])).toEqual(known)
-    const results = await pool.query(`SELECT turn_id, call_position FROM tool_result ORDER BY turn_id`)
+    const results = await sql(pool).query(`SELECT turn_id, call_position FROM tool_result ORDER BY turn_id`)
     expect(results.rows).toHaveLength(known.filter(([, caller]) => caller !== null).length)
-    const names = await pool.query(`SELECT turn_id, name FROM tool_call WHERE turn_id IN ('other tool', 'damaged')`)
+    const names = await sql(pool).query(
+      `SELECT turn_id, name FROM tool_call WHERE turn_id IN ('other tool', 'damaged')`,
+    )
     expect(names.rows).toEqual([{ turn_id: 'other tool', name: 'run' }])
-    const { rows: keys } = await pool.query(`SELECT count(*)::integer AS n FROM turn WHERE client_id IS NULL`)
+    const { rows: keys } = await sql(pool).query(`SELECT count(*)::integer AS n FROM turn WHERE client_id IS NULL`)
     expect(keys).toEqual([{ n: 1 }])
-    const { rows: plain } = await pool.query(`SELECT parts->0 AS part FROM turn WHERE id = 'answers only'`)
+    const { rows: plain } = await sql(pool).query(`SELECT parts->0 AS part FROM turn WHERE id = 'answers only'`)
     expect(plain).toEqual([{ part: { type: 'text', text: 'so' } }])
   } finally {
     rmSync(directory, { recursive: true })

@@ -34,11 +34,10 @@ describe.each(backends)('the functions of a migrated database on $name', ({ open
   async function inTransaction(work: (client: PoolClient) => Promise<void>): Promise<void> {
     const client = await opened.pool.connect()
     try {
-      await client.query('BEGIN')
+      await client.query('RESET ROLE; BEGIN')
       await work(client)
     } finally {
-      await client.query('ROLLBACK')
-      client.release()
+      client.release(true)
     }
   }
 

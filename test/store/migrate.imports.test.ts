@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { migrate } from '../../src/store/migrate.ts'
 import { backends } from '../support/backend.ts'
+import { sql } from '../support/sql.ts'
 
 const migrations = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 const IMPORTS = '20261123150000_imports'
@@ -19,9 +20,9 @@ it.each(backends)(
     try {
       cpSync(migrations, directory, { recursive: true })
       for (const name of readdirSync(directory)) if (name >= IMPORTS) rmSync(join(directory, name), { recursive: true })
-      await opened.pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+      await sql(opened.pool).query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
       await migrate(opened.pool, directory)
-      await opened.pool.query(`
+      await sql(opened.pool).query(`
       INSERT INTO conversation (id, tenant, owner) VALUES ('c', 't', 'ada');
       INSERT INTO entry (conversation_id, seq, kind, turn_id, at)
       VALUES ('c', 1, 'APPENDED', 'old', '2026-01-01'), ('c', 2, 'APPENDED', 'live', '2026-01-01');
@@ -43,7 +44,7 @@ it.each(backends)(
       await migrate(opened.pool)
       const marked = async (table: string, id: string) =>
         (
-          await opened.pool.query<{ id: string; importedAt: Date }>(
+          await sql(opened.pool).query<{ id: string; importedAt: Date }>(
             `SELECT ${id} AS id, imported_at AS "importedAt" FROM ${table} WHERE imported_at IS NOT NULL ORDER BY 1`,
           )
         ).rows

@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createPool } from '../../src/store/db.ts'
+import { createOwnerPool } from '../../src/store/db.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { backends, type Opened } from '../support/backend.ts'
+import { sql } from '../support/sql.ts'
 
 const prisma = fileURLToPath(new URL('../../prisma', import.meta.url))
 const shipped = readdirSync(join(prisma, 'migrations'))
@@ -38,11 +39,13 @@ describe.each(backends)('migrate on $name', ({ open }) => {
   afterAll(() => opened.close())
 
   const applied = async () => {
-    const { rows } = await opened.pool.query('SELECT migration_name FROM _prisma_migrations ORDER BY migration_name')
+    const { rows } = await sql(opened.pool).query(
+      'SELECT migration_name FROM _prisma_migrations ORDER BY migration_name',
+    )
     return rows.map((row) => row.migration_name)
   }
   const exists = async (table: string) =>
-    (await opened.pool.query('SELECT to_regclass($1) IS NOT NULL AS there', [table])).rows[0].there
+    (await sql(opened.pool).query('SELECT to_regclass($1) IS NOT NULL AS there', [table])).rows[0].there
 
   it('applies no migration twice', async () => {
     expect(await migrate(opened.pool)).toEqual([])
@@ -50,7 +53,7 @@ describe.each(backends)('migrate on $name', ({ open }) => {
   })
 
   it('records applied migrations as Prisma does', async () => {
-    const { rows } = await opened.pool.query('SELECT * FROM _prisma_migrations ORDER BY migration_name')
+    const { rows } = await sql(opened.pool).query('SELECT * FROM _prisma_migrations ORDER BY migration_name')
     expect(rows).toEqual(
       shipped.map((name) => ({
         id: expect.stringMatching(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/),
@@ -76,8 +79,8 @@ describe.each(backends)('migrate on $name', ({ open }) => {
     expect(await migrate(opened.pool, directory)).toEqual(['30000102000000_second'])
     expect(await exists('made_second')).toBe(true)
 
-    await opened.pool.query('DROP TABLE made_first, made_second')
-    await opened.pool.query(`DELETE FROM _prisma_migrations WHERE migration_name LIKE '3000%'`)
+    await sql(opened.pool).query('DROP TABLE made_first, made_second')
+    await sql(opened.pool).query(`DELETE FROM _prisma_migrations WHERE migration_name LIKE '3000%'`)
   })
 
   it('applies no migration that it cannot record', async () => {
@@ -107,18 +110,18 @@ describe.each(backends)('migrate on $name', ({ open }) => {
   })
 
   it('rejects a migration that Prisma left unfinished, unless it was rolled back', async () => {
-    await opened.pool.query(`
+    await sql(opened.pool).query(`
       INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('half', 'x', '30000101000000_half')`)
     await expect(migrate(opened.pool)).rejects.toThrow('30000101000000_half failed')
-    await opened.pool.query(`UPDATE _prisma_migrations SET rolled_back_at = now() WHERE id = 'half'`)
+    await sql(opened.pool).query(`UPDATE _prisma_migrations SET rolled_back_at = now() WHERE id = 'half'`)
     expect(await migrate(opened.pool)).toEqual([])
-    await opened.pool.query(`DELETE FROM _prisma_migrations WHERE id = 'half'`)
+    await sql(opened.pool).query(`DELETE FROM _prisma_migrations WHERE id = 'half'`)
   })
 
   it('creates the tables, columns, keys and enums of schema.prisma, and no others', async () => {
     const expected = readSchema(readFileSync(join(prisma, 'schema.prisma'), 'utf8'))
     expect(expected.length).toBeGreaterThan(70)
-    const { rows } = await opened.pool.query<{ line: string }>(`
+    const { rows } = await sql(opened.pool).query<{ line: string }>(`
       SELECT c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
         || CASE WHEN t.typcategory = 'A' THEN '' WHEN a.attnotnull THEN ' NOT NULL' ELSE ' NULL' END AS line
       FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
@@ -138,11 +141,11 @@ describe.each(backends)('migrate on $name', ({ open }) => {
 describe.each(backends.filter(({ name }) => name === 'postgres'))('ten concurrent processes', ({ open }) => {
   it('apply each migration once, even if they wait longer than the statement timeout', async () => {
     const opened = await open()
-    await opened.pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+    await sql(opened.pool).query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
     write('30000101000000_slow', 'CREATE TABLE slow (); SELECT pg_sleep(0.5)')
     // Shorter than the migration: neither it nor the wait for it may be subject to the statement timeout.
     const databaseUrl = `${opened.url}?statement_timeout=200`
-    const pools = Array.from({ length: 10 }, () => createPool({ databaseUrl, poolSize: 1 }, console.error))
+    const pools = Array.from({ length: 10 }, () => createOwnerPool({ databaseUrl, poolSize: 1 }, console.error))
     const results = await Promise.all(pools.map((pool) => migrate(pool, directory)))
     expect(results.filter((names) => names.length > 0)).toEqual([[...shipped, '30000101000000_slow']])
     expect((await pools[0]!.query('SHOW statement_timeout')).rows).toEqual([{ statement_timeout: '200ms' }])

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { withTransaction } from '../../src/store/tx.ts'
 import { backends, type Opened } from '../support/backend.ts'
+import { sql } from '../support/sql.ts'
 
 describe.each(backends)('withTransaction on $name', ({ open }) => {
   let opened: Opened
@@ -13,17 +14,17 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
 
   const newConversation = (id: string) => ({ data: { id, tenant: 'acme', owner: 'ann' } })
   const exists = async (id: string) =>
-    (await opened.pool.query('SELECT FROM conversation WHERE id = $1', [id])).rowCount === 1
+    (await sql(opened.pool).query('SELECT FROM conversation WHERE id = $1', [id])).rowCount === 1
 
   it('commits, and returns the result of the callback', async () => {
-    const { id } = await withTransaction(opened.db, (tx) => tx.conversation.create(newConversation('kept')))
+    const { id } = await withTransaction(opened.db, 'acme', (tx) => tx.conversation.create(newConversation('kept')))
     expect(id).toBe('kept')
     expect(await exists('kept')).toBe(true)
   })
 
   it('rolls back when the callback throws, and rethrows the error', async () => {
     const reason = new Error('thrown by the test')
-    const work = withTransaction(opened.db, async (tx) => {
+    const work = withTransaction(opened.db, 'acme', async (tx) => {
       await tx.conversation.create(newConversation('dropped'))
       throw reason
     })
@@ -32,14 +33,14 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
   })
 
   it('is READ COMMITTED', async () => {
-    const level = await withTransaction(opened.db, (tx) => tx.$queryRaw`SHOW transaction_isolation`)
+    const level = await withTransaction(opened.db, 'acme', (tx) => tx.$queryRaw`SHOW transaction_isolation`)
     expect(level).toEqual([{ transaction_isolation: 'read committed' }])
   })
 
   it('runs after-commit callbacks once, in order', async () => {
     const done: string[] = []
     let visible: Promise<boolean> | undefined
-    await withTransaction(opened.db, async (tx, afterCommit) => {
+    await withTransaction(opened.db, 'acme', async (tx, afterCommit) => {
       afterCommit(() => done.push('first'))
       afterCommit(() => (visible = exists('announced')))
       await tx.conversation.create(newConversation('announced'))
@@ -52,7 +53,7 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
 
   it('runs no after-commit callback when the callback throws', async () => {
     let done = false
-    const work = withTransaction(opened.db, async (tx, afterCommit) => {
+    const work = withTransaction(opened.db, 'acme', async (tx, afterCommit) => {
       await tx.$queryRaw`SELECT 1`
       afterCommit(() => (done = true))
       throw new Error('no')
@@ -62,22 +63,23 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
   })
 
   it('runs no after-commit callback when the commit fails', async () => {
-    await opened.pool.query(`
-      CREATE TABLE deferred (id integer PRIMARY KEY, other integer REFERENCES deferred INITIALLY DEFERRED)`)
+    await sql(opened.pool).query(`
+      CREATE TABLE deferred (id integer PRIMARY KEY, other integer REFERENCES deferred INITIALLY DEFERRED);
+      GRANT ALL ON deferred TO colloquy_app`)
     let done = false
-    const work = withTransaction(opened.db, async (tx, afterCommit) => {
+    const work = withTransaction(opened.db, 'acme', async (tx, afterCommit) => {
       await tx.$executeRaw`INSERT INTO deferred VALUES (1, 2)`
       afterCommit(() => (done = true))
     })
     await expect(work).rejects.toThrow(/foreign ?key/i)
     expect(done).toBe(false)
-    await opened.pool.query('DROP TABLE deferred')
+    await sql(opened.pool).query('DROP TABLE deferred')
   })
 
   it('succeeds with a warning when an after-commit callback fails', async () => {
     const warn = vi.spyOn(process, 'emitWarning').mockReturnValue()
     const done: string[] = []
-    const result = await withTransaction(opened.db, async (tx, afterCommit) => {
+    const result = await withTransaction(opened.db, 'acme', async (tx, afterCommit) => {
       await tx.$queryRaw`SELECT 1`
       afterCommit(() => {
         throw new Error('no bus')
@@ -92,14 +94,14 @@ describe.each(backends)('withTransaction on $name', ({ open }) => {
   })
 
   it('runs fifty concurrent transactions, each atomically', async () => {
-    await opened.pool.query('CREATE TABLE counter AS SELECT 0 AS n')
+    await sql(opened.pool).query('CREATE TABLE counter AS SELECT 0 AS n; GRANT ALL ON counter TO colloquy_app')
     const add = () =>
-      withTransaction(opened.db, async (tx) => {
+      withTransaction(opened.db, 'acme', async (tx) => {
         const [row] = await tx.$queryRaw<[{ n: number }]>`SELECT n FROM counter FOR UPDATE`
         await tx.$executeRaw`UPDATE counter SET n = ${row.n + 1}::integer`
       })
     await Promise.all(Array.from({ length: 50 }, add))
-    expect((await opened.pool.query('SELECT n FROM counter')).rows).toEqual([{ n: 50 }])
-    await opened.pool.query('DROP TABLE counter')
+    expect((await sql(opened.pool).query('SELECT n FROM counter')).rows).toEqual([{ n: 50 }])
+    await sql(opened.pool).query('DROP TABLE counter')
   })
 })

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dropVectorIndex, buildVectorIndex, readVectorIndex } from '../../src/store/vector-index.ts'
 import { backends, type Opened } from '../support/backend.ts'
 import { seedConversation } from '../support/seeded-vectors.ts'
+import { sql } from '../support/sql.ts'
 
 /** The name of a model may contain any character, and be longer than a Postgres identifier. */
 const EMBEDDER = { name: `openai:it's "a" model/with:a-long-name-${'x'.repeat(80)}:6`, dimension: 6 }
@@ -41,7 +42,7 @@ describe.runIf(backends.length > 1)('the vector index (needs TEST_DATABASE_URL)'
   })
 
   it('is created again after an interrupted creation', async () => {
-    await opened.pool.query(`UPDATE pg_index SET indisvalid = false
+    await sql(opened.pool).query(`UPDATE pg_index SET indisvalid = false
       WHERE indexrelid IN (SELECT oid FROM pg_class WHERE relname LIKE 'turn_vector_hnsw_%')`)
     expect((await read())?.valid).toBe(false)
     expect(await build()).toBe(true)

@@ -9,6 +9,7 @@ import type { TurnVersionId, SearchFilter, VectorSearch } from '../../src/store/
 import { backends, type Opened } from '../support/backend.ts'
 import { seedConversation } from '../support/seeded-vectors.ts'
 import { isLong } from '../support/long.ts'
+import { sql } from '../support/sql.ts'
 
 const EMBEDDER = 'skewed:8'
 const DIMENSION = 8
@@ -42,7 +43,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
         rareEvery: RARE_EVERY,
       })
     }
-    await pool.query('ANALYZE')
+    await sql(pool).query('ANALYZE')
     if (name === 'postgres') await buildVectorIndex(url!, { name: EMBEDDER, dimension: DIMENSION }, ALL)
     searches =
       name === 'embedded'
@@ -62,7 +63,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
 
   /** Seqs of the K nearest turns, by an exact search in a plain statement. */
   async function exactResult(tenant: string, vector: Float32Array, actor: string | null = null): Promise<number[]> {
-    const { rows } = await opened.pool.query<{ seq: number }>(
+    const { rows } = await sql(opened.pool).query<{ seq: number }>(
       `SELECT v.seq FROM turn_vector v JOIN turn t USING (conversation_id, root_seq, seq)
        WHERE v.conversation_id = $1 AND v.embedder = $2 AND ($5::text IS NULL OR t.actor = $5)
        ORDER BY v.embedding <#> $3::text::vector LIMIT $4`,
@@ -107,7 +108,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
   it('returns as many turns as requested even if the nearest turns are not in the view', async () => {
     const { pool } = opened
     const expected = await exactResult('many', query(3))
-    await pool.query(`UPDATE turn SET audience = '{often}' WHERE conversation_id = $1 AND seq = ANY ($2)`, [
+    await sql(pool).query(`UPDATE turn SET audience = '{often}' WHERE conversation_id = $1 AND seq = ANY ($2)`, [
       conversationOf('many'),
       expected,
     ])
@@ -116,7 +117,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
       expect(found).toHaveLength(K)
       expect(found.filter(({ seq }) => expected.includes(seq))).toEqual([])
     }
-    await pool.query('UPDATE turn SET audience = NULL WHERE conversation_id = $1', [conversationOf('many')])
+    await sql(pool).query('UPDATE turn SET audience = NULL WHERE conversation_id = $1', [conversationOf('many')])
   }, 60_000)
 
   if (name === 'postgres')

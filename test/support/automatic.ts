@@ -3,6 +3,7 @@
 
 import type { Deps } from '../../src/domain/deps.ts'
 import type { Verbs } from '../../src/domain/background/verbs.ts'
+import { sql } from './sql.ts'
 
 /** The journal entries that count as turns. */
 const TURNS = `kind IN ('APPENDED', 'COMMITTED')`
@@ -12,12 +13,12 @@ const userJob =
   async ({ pool }, tenant, user, n) => {
     const {
       rows: [row],
-    } = await pool.query(`SELECT turns, ${watermark} AS done FROM user_progress WHERE tenant = $1 AND user_id = $2`, [
-      tenant,
-      user,
-    ])
+    } = await sql(pool).query(
+      `SELECT turns, ${watermark} AS done FROM user_progress WHERE tenant = $1 AND user_id = $2`,
+      [tenant, user],
+    )
     if (!row || Math.floor(row.turns / n) === Math.floor(row.done / n)) return false
-    const { rowCount } = await pool.query(
+    const { rowCount } = await sql(pool).query(
       `UPDATE user_progress SET ${watermark} = ${watermark} + $3, ${runs} = ${runs} + 1
      WHERE tenant = $1 AND user_id = $2 AND ${watermark} = $4`,
       [tenant, user, n, row.done],
@@ -31,22 +32,25 @@ const userJob =
  */
 export const fakeVerbs: Verbs = {
   async extractNext({ pool }, conversationId, n) {
-    await pool.query('INSERT INTO conversation_progress (conversation_id) VALUES ($1) ON CONFLICT DO NOTHING', [
-      conversationId,
-    ])
+    await sql(pool).query(
+      `INSERT INTO conversation_progress (conversation_id, tenant)
+       SELECT c.id, c.tenant FROM conversation c WHERE c.id = $1 ON CONFLICT DO NOTHING`,
+      [conversationId],
+    )
     const {
       rows: [{ after }],
-    } = await pool.query('SELECT extracted_through AS after FROM conversation_progress WHERE conversation_id = $1', [
-      conversationId,
-    ])
+    } = await sql(pool).query(
+      'SELECT extracted_through AS after FROM conversation_progress WHERE conversation_id = $1',
+      [conversationId],
+    )
     const {
       rows: [last],
-    } = await pool.query(
+    } = await sql(pool).query(
       `SELECT seq FROM entry WHERE conversation_id = $1 AND seq > $2 AND ${TURNS} ORDER BY seq OFFSET $3 LIMIT 1`,
       [conversationId, after, n - 1],
     )
     if (!last) return false
-    const { rowCount } = await pool.query(
+    const { rowCount } = await sql(pool).query(
       `UPDATE conversation_progress SET extracted_through = $3, extractions = extractions + 1
        WHERE conversation_id = $1 AND extracted_through = $2`,
       [conversationId, after, last.seq],
@@ -68,14 +72,14 @@ export type Runs = {
 }
 
 export async function readRuns({ pool }: Pick<Deps, 'pool'>, tenant: string): Promise<Runs> {
-  const { rows: conversations } = await pool.query(
+  const { rows: conversations } = await sql(pool).query(
     `SELECT c.id, coalesce(p.extractions, 0) AS extractions,
             ARRAY(SELECT s.turns FROM summary s WHERE s.conversation_id = c.id AND s.level = 0
                   ORDER BY s.seq) AS summaries
      FROM conversation c LEFT JOIN conversation_progress p ON p.conversation_id = c.id WHERE c.tenant = $1`,
     [tenant],
   )
-  const { rows: users } = await pool.query(
+  const { rows: users } = await sql(pool).query(
     'SELECT user_id AS id, turns, profilings, reconciliations FROM user_progress WHERE tenant = $1',
     [tenant],
   )

@@ -8,12 +8,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { createPool, createPrisma, type Db, type Source } from '../../src/store/db.ts'
+import { createOwnerPool, createPool, createPrisma, type Db, type Source } from '../../src/store/db.ts'
 import { startEmbedded } from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import type { Pool } from '../../src/store/tenant-pool.ts'
 
 export type Opened = {
-  pool: pg.Pool
+  pool: Pool
   db: Db
   /** URL of the database. Undefined if embedded, because other processes cannot connect to it. */
   url?: string
@@ -158,8 +159,9 @@ async function migratedTemplate(server: string, client: pg.Client): Promise<stri
 const urlOf = (server: string, database: string) => Object.assign(new URL(server), { pathname: `/${database}` }).href
 
 async function connect(source: Source) {
+  const owner = createOwnerPool(source, console.error)
+  await migrate(owner).finally(() => owner.end())
   const pool = createPool(source, console.error)
-  await migrate(pool)
   const db = createPrisma(pool)
   return {
     pool,

@@ -3,6 +3,7 @@
 import { expect } from 'vitest'
 import type { Deps } from '../../src/domain/deps.ts'
 import type { SummarizerTurn, Summarizer } from '../../src/providers/ports/summarizer.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 type Turn = {
   id: string
@@ -21,15 +22,13 @@ type Part = { type: string; callId: string }
  * and that the journal's counters agree.
  */
 export async function expectCovering({ db }: Deps, conversationId: string) {
-  const turns = (await db.turn.findMany({
-    where: { conversationId },
-    orderBy: [{ position: 'asc' }, { seq: 'asc' }],
-  })) as Turn[]
-  const current = await db.summary.findMany({
-    where: { conversationId, supersededBy: null, stale: false },
-    orderBy: { fromPosition: 'asc' },
-  })
-  const journal = await db.journal.findUniqueOrThrow({ where: { conversationId } })
+  const turns = (await db
+    .of(SYSTEM)
+    .turn.findMany({ where: { conversationId }, orderBy: [{ position: 'asc' }, { seq: 'asc' }] })) as Turn[]
+  const current = await db
+    .of(SYSTEM)
+    .summary.findMany({ where: { conversationId, supersededBy: null, stale: false }, orderBy: { fromPosition: 'asc' } })
+  const journal = await db.of(SYSTEM).journal.findUniqueOrThrow({ where: { conversationId } })
   const publicTurns = turns.filter(({ audience, supersededBy }) => audience.length === 0 && supersededBy === null)
   const committed = publicTurns.filter(({ status }) => status === 'COMMITTED')
   const through = current.at(-1)?.toPosition ?? 0

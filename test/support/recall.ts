@@ -7,6 +7,7 @@ import type { Fact } from '../../src/domain/fact/fact.ts'
 import { sentenceOf } from '../../src/domain/fact/write.ts'
 import type { Memory } from '../../src/domain/recall/memory.ts'
 import type { Turn } from '../../src/domain/turn/turn.ts'
+import { SYSTEM } from '../../src/store/scope.ts'
 
 const TIMEOUT_MS = 20_000
 
@@ -19,7 +20,7 @@ export async function waitForTurnVectors(deps: Deps, turns: readonly Turn[]): Pr
   const versions = turns.map(({ conversationId, position, seq }) => ({ conversationId, position, seq }))
   const query = new Float32Array(embedder.dimension)
   for (let waited = 0; ; waited += 20) {
-    const { size } = await deps.vectors.compare(embedder.name, versions, query)
+    const { size } = await deps.vectors.compare(embedder.name, SYSTEM, versions, query)
     if (size === versions.length) return
     if (waited > TIMEOUT_MS) throw new Error(`${size} of ${versions.length} turns have a vector after ${waited} ms`)
     await sleep(20)

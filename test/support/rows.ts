@@ -2,7 +2,8 @@
 // that compares them notices any write or lock. Postgres records a row's last locker in xmax, on both databases. Of the
 // tables `conversation` and `fact`, whose rows the embedding workers lock, it reads only the contents.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../src/store/tenant-pool.ts'
+import { sql } from './sql.ts'
 
 /** Tables whose rows the embedding workers do not lock. */
 const UNLOCKED = ['journal', 'participant', 'entry', 'turn', 'tool_call', 'summary', 'fact_source']
@@ -12,7 +13,7 @@ export async function rowsOf(pool: Pool, conversationId: string | null = null): 
   const found: Record<string, unknown[]> = {}
   const read = async (table: string, columns: string, condition: string, order: string) => {
     const text = `SELECT ${columns} FROM ${table} t WHERE $1::text IS NULL OR ${condition} ORDER BY t.${order}`
-    found[table] = (await pool.query(text, [conversationId])).rows
+    found[table] = (await sql(pool).query(text, [conversationId])).rows
   }
   const physical = 't.ctid::text, t.xmin::text, t.xmax::text AS "lockedBy", t.*'
   for (const table of UNLOCKED) await read(table, physical, 't.conversation_id = $1', 'ctid')

@@ -8,6 +8,7 @@ import type { Health } from '../../src/domain/platform.ts'
 import { createServer, type Server } from '../../src/server/http.ts'
 import type { Backend } from './backend.ts'
 import { useWorld, type TestWorld } from './world.ts'
+import { sql } from './sql.ts'
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read results untyped
 type Result = any
@@ -43,7 +44,7 @@ export function useServer(
   beforeAll(async () => {
     const config = { ...loadConfig({ SHUTDOWN_SECONDS: '2', ...env }), port: 0 }
     const checks: Health = {
-      database: () => world.deps.pool.query('SELECT 1'),
+      database: () => sql(world.deps.pool).query('SELECT 1'),
       bus: () => world.deps.bus.ping(),
       durability: 'as tested',
     }

@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { Conflict, NotAllowed, NotFound } from '../../errors.ts'
-import type { Db, Tx } from '../../store/db.ts'
+import type { Tx } from '../../store/db.ts'
 import { ParticipantKind } from '../../store/generated/enums.ts'
 import type { ApiKeyRow } from '../../store/sql/api-key/api-key-columns.ts'
 import { insertApiKey } from '../../store/sql/api-key/insert-api-key.ts'
@@ -92,7 +92,7 @@ export async function createApiKey(deps: Deps, viewer: Viewer, input: CreateApiK
   authorize(viewer, 'createApiKey')
   const given = parse(createInput, input)
   requireHeld(viewer, given)
-  return withTransaction(deps.db, (tx) => issue(deps, tx, viewer, given))
+  return withTransaction(deps.db, viewer.tenant, (tx) => issue(deps, tx, viewer, given))
 }
 
 /**
@@ -104,7 +104,7 @@ export function createFirstApiKey(
   first: { tenant: string; actor: string },
   save: (token: string) => Promise<void>,
 ): Promise<ApiKey | null> {
-  return withTransaction(deps.db, async (tx) => {
+  return withTransaction(deps.db, first.tenant, async (tx) => {
     if (!(await lockFirstApiKey(tx, first.tenant))) return null
     const { actor } = first
     const input = parse(createInput, { name: 'first key', actor, kind: 'HUMAN', rights: [...RIGHTS] })
@@ -133,7 +133,7 @@ export async function getApiKeys(
 ): Promise<Page<ApiKey>> {
   authorize(viewer, 'getApiKeys')
   const page = paging(args, limits.pageSize)
-  const rows = await pageApiKeys(db, viewer.tenant, {
+  const rows = await pageApiKeys(db.of(viewer.tenant), viewer.tenant, {
     id: null,
     after: page.after === null ? null : CURSOR.decode(page.after, 'after'),
     before: page.before === null ? null : CURSOR.decode(page.before, 'before'),
@@ -146,10 +146,10 @@ export async function getApiKeys(
 /** Returns the key; null if the tenant has no such key. @throws NotAllowed */
 export async function getApiKey({ db }: Pick<Deps, 'db'>, viewer: Viewer, keyId: string): Promise<ApiKey | null> {
   authorize(viewer, 'getApiKey')
-  return findApiKey(db, viewer.tenant, keyId)
+  return findApiKey(db.of(viewer.tenant), viewer.tenant, keyId)
 }
 
-async function findApiKey(db: Db | Tx, tenant: string, keyId: string): Promise<ApiKey | null> {
+async function findApiKey(db: Tx, tenant: string, keyId: string): Promise<ApiKey | null> {
   const one = { id: keyId, after: null, before: null, limit: 1, backwards: false }
   return (await pageApiKeys(db, tenant, one))[0] ?? null
 }
@@ -170,7 +170,7 @@ export async function rotateApiKey(deps: Deps, viewer: Viewer, input: RotateApiK
   authorize(viewer, 'rotateApiKey')
   const { id: keyId, expectedVersion, overlapSeconds } = parse(rotateInput, input)
   const { token, secretHash } = newToken(keyId)
-  const apiKey = await withTransaction(deps.db, async (tx, afterCommit) => {
+  const apiKey = await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const key = await findApiKey(tx, viewer.tenant, keyId)
     if (!key) throw new NotFound('API key', keyId)
     requireHeld(viewer, key)
@@ -197,7 +197,7 @@ const revokeInput = z.object({ id: id('key') })
 export async function revokeApiKey(deps: Deps, viewer: Viewer, input: { id: string }): Promise<ApiKey> {
   authorize(viewer, 'revokeApiKey')
   const { id: keyId } = parse(revokeInput, input)
-  return withTransaction(deps.db, async (tx, afterCommit) => {
+  return withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const revoked = await revoke(tx, viewer.tenant, keyId)
     if (!revoked) throw new NotFound('API key', keyId)
     await deps.audit.append(tx, [auditRecord(viewer, 'revokeApiKey', [keyId])])

@@ -1,7 +1,7 @@
 // Looks API keys up by id for the authentication of requests. At most one statement runs at a time; the ids that wait
 // meanwhile share the next one, so that a flood of invalid keys takes one connection and not all.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../store/tenant-pool.ts'
 import { Unavailable } from '../../errors.ts'
 import { findApiKeys, type StoredApiKey } from '../../store/sql/api-key/find-api-keys.ts'
 

@@ -1,6 +1,6 @@
 // Verifies the tokens of API keys against the database, and records when a key was used.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../store/tenant-pool.ts'
 import type { Log, Platform } from '../platform.ts'
 import type { Principal } from '../principal.ts'
 import { markApiKeyUsed } from '../../store/sql/api-key/mark-api-key-used.ts'

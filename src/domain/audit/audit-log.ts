@@ -56,7 +56,7 @@ export function createAuditLog({ db, key, log }: AuditDeps): AuditLog {
     if (dropped > 0) log.error({ dropped }, 'dropped records of the audit log: too many tenants at once')
     for (const counted of lines.values()) {
       try {
-        await withTransaction(db, (tx) => appendCounted(tx, key, counted))
+        await withTransaction(db, counted[0]!.tenant, (tx) => appendCounted(tx, key, counted))
       } catch (err) {
         log.error({ err, lines: counted.length }, 'could not write the audit log')
       }

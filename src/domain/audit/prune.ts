@@ -12,5 +12,5 @@ const DAY_MS = 86_400_000
 export async function pruneAuditLog({ db, auditDays }: { db: Db; auditDays: number }): Promise<number> {
   const before = new Date(Date.now() - auditDays * DAY_MS)
   const tenant = await findPrunableTenant(db, before)
-  return tenant === null ? 0 : withTransaction(db, (tx) => pruneAuditLines(tx, tenant, before, BATCH))
+  return tenant === null ? 0 : withTransaction(db, tenant, (tx) => pruneAuditLines(tx, tenant, before, BATCH))
 }

@@ -79,7 +79,13 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
   const viewer = actAs(principal, given.as)
   const scope = given.semanticRecall?.scope
   if (principal.principal?.conversations && given.includeProfile) throw beyondConversations()
-  await requirePermits(deps.db, viewer, 'buildContext', given.conversationId, scope === 'TENANT' ? ['tenantScope'] : [])
+  await requirePermits(
+    deps.db.of(viewer.tenant),
+    viewer,
+    'buildContext',
+    given.conversationId,
+    scope === 'TENANT' ? ['tenantScope'] : [],
+  )
   const strategy = given.strategy ?? 'HYBRID'
   const inSteps = strategy !== 'SIMPLE'
   const recentTurns = given.recentTurns ?? MAX_RECENT_TURNS

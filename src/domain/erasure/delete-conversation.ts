@@ -31,8 +31,8 @@ export async function deleteConversation(
   const { tenant } = viewer
   if (kindOf(conversationId) !== 'conversation') throw new NotFound('conversation', conversationId)
   await requireConversation(deps, viewer, conversationId)
-  const affectedIds = await readConversationsSupersededBy(deps.db, conversationId)
-  return withTransaction(deps.db, async (tx, afterCommit) => {
+  const affectedIds = await readConversationsSupersededBy(deps.db, tenant, conversationId)
+  return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, [conversationId, ...affectedIds])
     const head = heads.get(conversationId)
     if (!head) throw new NotFound('conversation', conversationId)

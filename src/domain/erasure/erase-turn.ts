@@ -36,8 +36,8 @@ export async function erasePositions<T>(
   check: (tx: Tx, head: LockedJournal) => Promise<void>,
   finish: (tx: Tx, rows: ReadonlyMap<string, number>) => Promise<T>,
 ): Promise<T | null> {
-  const affectedIds = await readConversationsSupersededByTurns(deps.db, conversationId, positions)
-  return withTransaction(deps.db, async (tx, afterCommit) => {
+  const affectedIds = await readConversationsSupersededByTurns(deps.db, tenant, conversationId, positions)
+  return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, [conversationId, ...affectedIds])
     const head = heads.get(conversationId)
     if (!head) return null
@@ -80,7 +80,9 @@ export async function eraseTurn(deps: Platform, viewer: Viewer, input: EraseTurn
   if (!before || !isWithinReach(viewer, before.conversationId)) throw new NotFound('turn', turnId)
   const { conversationId, position, actor } = before
   const { tenant } = viewer
-  const root = await deps.db.turn.findFirst({ where: { conversationId, seq: position }, select: { id: true } })
+  const root = await deps.db
+    .of(tenant)
+    .turn.findFirst({ where: { conversationId, seq: position }, select: { id: true } })
   const subject = root?.id ?? turnId
   const receipt = await erasePositions(
     deps,

@@ -1,6 +1,7 @@
 // Erases everything that a user wrote, and everything known about the user, in the whole tenant. The work is done in
 // batches, each in a transaction of its own, and continues after a crash: the row in `erasure` says how far it came.
 
+import { SYSTEM as ALL_TENANTS } from '../../store/scope.ts'
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { Conflict } from '../../errors.ts'
@@ -76,8 +77,14 @@ export async function eraseUser(deps: Platform, viewer: Viewer, input: EraseUser
   authorize(viewer, 'eraseUser')
   const { userId } = parse(eraseUserInput, input)
   const { tenant } = viewer
-  await requirePermits(deps.db, viewer, 'eraseUser', null, userId === viewer.actor ? [] : ['otherUserErased'])
-  const id = await withTransaction(deps.db, async (tx) => {
+  await requirePermits(
+    deps.db.of(viewer.tenant),
+    viewer,
+    'eraseUser',
+    null,
+    userId === viewer.actor ? [] : ['otherUserErased'],
+  )
+  const id = await withTransaction(deps.db, tenant, async (tx) => {
     await requireNoHold(tx, tenant, null, [userId])
     const where = { tenant, kind: 'USER' as const, subject: userId, completedAt: null }
     const unfinished = await tx.erasure.findFirst({ where, select: { id: true } })
@@ -93,7 +100,7 @@ export async function eraseUser(deps: Platform, viewer: Viewer, input: EraseUser
 }
 
 async function readErasure({ db }: Pick<Platform, 'db'>, tenant: string, id: string): Promise<Erasure | null> {
-  const found = await db.erasure.findFirst({ where: { id, tenant } })
+  const found = await db.of(tenant).erasure.findFirst({ where: { id, tenant } })
   return found && toErasure(found as ErasureRow)
 }
 
@@ -120,7 +127,7 @@ class AlreadyDone extends Conflict {}
 
 /** Does the next step of an erasure. Returns false if it is complete. */
 async function eraseNext(deps: Platform, id: string): Promise<boolean> {
-  const erasure = (await deps.db.erasure.findUnique({ where: { id } })) as ErasureRow | null
+  const erasure = (await deps.db.of(ALL_TENANTS).erasure.findFirst({ where: { id } })) as ErasureRow | null
   if (!erasure || erasure.completedAt !== null) return false
   try {
     return (
@@ -144,13 +151,13 @@ async function eraseNextTurns(deps: Platform, erasure: ErasureRow): Promise<bool
   if (conversationId === '' || throughPosition === ALL_POSITIONS) {
     const next = await findConversationOfUser(deps.db, tenant, user, conversationId)
     if (!next) return false
-    await withTransaction(deps.db, async (tx) => {
+    await withTransaction(deps.db, tenant, async (tx) => {
       await move(tx, erasure, next.id, next.isHeld ? ALL_POSITIONS : 0)
       if (next.isHeld) await addErasureCounts(tx, id, { [HELD]: 1 })
     })
     return true
   }
-  const positions = await readPositionsOfUser(deps.db, conversationId, user, throughPosition, BATCH_TURNS)
+  const positions = await readPositionsOfUser(deps.db, tenant, conversationId, user, throughPosition, BATCH_TURNS)
   const last = positions.at(-1)
   if (last === undefined) {
     await eraseMembership(deps, erasure)
@@ -167,14 +174,14 @@ async function eraseNextTurns(deps: Platform, erasure: ErasureRow): Promise<bool
     },
   )
   // The conversation was deleted.
-  if (!erased) await withTransaction(deps.db, (tx) => move(tx, erasure, conversationId, ALL_POSITIONS))
+  if (!erased) await withTransaction(deps.db, tenant, (tx) => move(tx, erasure, conversationId, ALL_POSITIONS))
   return true
 }
 
 /** Clears the participant's display name and metadata, its presence, and title and metadata of an owned conversation. */
 async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<void> {
   const { id, tenant, subject: user, throughConversation: conversationId } = erasure
-  await withTransaction(deps.db, async (tx, afterCommit) => {
+  await withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, [conversationId])
     const seqs: number[] = []
     if (heads.size > 0) {
@@ -209,7 +216,7 @@ async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<voi
 async function eraseNextFacts(deps: Platform, { id, tenant, subject: user }: ErasureRow): Promise<boolean> {
   const { ids, conversationIds } = await readFactsOfUser(deps.db, tenant, user, BATCH_FACTS)
   if (ids.length === 0) return false
-  await withTransaction(deps.db, async (tx, afterCommit) => {
+  await withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, conversationIds)
     const facts = await lockFactsById(tx, ids)
     const source = { assertedBy: user }
@@ -229,7 +236,7 @@ async function eraseNextFacts(deps: Platform, { id, tenant, subject: user }: Era
 /** Deletes the profile, and writes the receipt. Always returns false: nothing is left to do. */
 async function complete(deps: Platform, { id, tenant, subject: user }: ErasureRow): Promise<boolean> {
   await deleteJobsOfUser(deps.db, tenant, user)
-  await withTransaction(deps.db, async (tx) => {
+  await withTransaction(deps.db, tenant, async (tx) => {
     const { count: profiles } = await tx.userProfile.deleteMany({ where: { tenant, userId: user } })
     await tx.userProgress.deleteMany({ where: { tenant, userId: user } })
     await addErasureCounts(tx, id, { user_profile: profiles })

@@ -30,7 +30,7 @@ export async function setLegalHold(deps: Platform, viewer: Viewer, input: SetLeg
     throw InvalidInput.at('conversationId', 'give either a conversation or userId')
   }
   const { tenant } = viewer
-  return withTransaction(deps.db, async (tx) => {
+  return withTransaction(deps.db, tenant, async (tx) => {
     const changed =
       conversationId != null
         ? await holdConversation(tx, tenant, conversationId, legalHold)
@@ -64,7 +64,7 @@ async function holdUser(tx: Tx, tenant: string, userId: string, legalHold: boole
  * @throws NotAllowed
  */
 export async function requireNoHold(
-  db: Platform['db'] | Tx,
+  db: Tx,
   tenant: string,
   conversationId: string | null,
   actors: readonly string[],

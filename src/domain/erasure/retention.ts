@@ -63,7 +63,7 @@ export async function deleteExpiredConversations(deps: Platform): Promise<number
 /** Deletes a conversation with facts as deleteConversation does. */
 async function deleteAlone(deps: Platform, { id, tenant }: { id: string; tenant: string }): Promise<number> {
   try {
-    const owner = await deps.db.participant.findFirst({ where: { conversationId: id, leftAt: null } })
+    const owner = await deps.db.of(tenant).participant.findFirst({ where: { conversationId: id, leftAt: null } })
     await deleteConversation(deps, { tenant, actor: owner?.actor ?? SYSTEM }, id)
     return 1
   } catch (error) {
@@ -73,7 +73,7 @@ async function deleteAlone(deps: Platform, { id, tenant }: { id: string; tenant:
 }
 
 function deleteBatch(deps: Platform, tenant: string, ids: readonly string[]): Promise<number> {
-  return withTransaction(deps.db, async (tx, afterCommit) => {
+  return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const deleted = await deleteExpired(tx, ids)
     if (deleted.length === 0) return 0
     afterCommit(() => {
@@ -122,7 +122,7 @@ async function removeFrom(
   if (retention === 'AUDIT_ONLY' && !keys) return 0
   let count = 0
   for (;;) {
-    const removed = await withTransaction(deps.db, async (tx, afterCommit) => {
+    const removed = await withTransaction(deps.db, tenant, async (tx, afterCommit) => {
       const heads = await lockConversations(tx, tenant, [id])
       const through = heads.size > 0 ? await readRemovableThrough(tx, id, extracts) : null
       if (through === null) return null
@@ -161,7 +161,7 @@ export async function pruneConversations(
 ): Promise<number> {
   authorize(viewer, 'pruneConversations')
   const { olderThanDays } = parse(pruneConversationsInput, input)
-  await requirePermits(deps.db, viewer, 'pruneConversations', null)
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'pruneConversations', null)
   const before = new Date(Date.now() - olderThanDays * DAY_MS)
   let count = 0
   for (let after = ''; ;) {
@@ -172,6 +172,6 @@ export async function pruneConversations(
     await yieldToEventLoop()
   }
   const record = auditRecord(viewer, 'pruneConversations', [], { details: { olderThanDays, conversations: count } })
-  await withTransaction(deps.db, (tx) => deps.audit.append(tx, [record]))
+  await withTransaction(deps.db, viewer.tenant, (tx) => deps.audit.append(tx, [record]))
   return count
 }

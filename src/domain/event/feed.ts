@@ -190,7 +190,7 @@ async function handle(run: FeedRun, task: FeedTask): Promise<void> {
 async function loadState({ deps, tenant, conversationId }: FeedRun): Promise<FeedState> {
   const head = await readJournalHead(deps.pool, tenant, conversationId)
   if (head === null) throw new NotFound('conversation', conversationId)
-  const open = await readOpenTurns(deps.pool, conversationId)
+  const open = await readOpenTurns(deps.pool, tenant, conversationId)
   const participants = await readParticipants(deps.pool, { tenant, actor: null }, [conversationId])
   return startFeedState(conversationId, head.lastSeq, open, participants, head.visibility)
 }

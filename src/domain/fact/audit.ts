@@ -79,7 +79,7 @@ export async function auditMemory(
   for (const user of await readUsersWithFacts(db, viewer, MAX_USERS)) {
     const rows = await readFactsToAudit(db, viewer, user, Math.min(MAX_FACTS, MAX_SAMPLE - sum.facts))
     const ids = rows.map(({ id }) => id)
-    const vectors = await readObjectVectors(db, embedding.serving().name, ids)
+    const vectors = await readObjectVectors(db, viewer.tenant, embedding.serving().name, ids)
     const sets = new Map<string, ActiveFact[]>()
     for (const row of rows) {
       const fact = { ...row, vector: vectors.get(row.id) ?? null, trust: trustOf(row) }

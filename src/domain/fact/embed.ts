@@ -2,6 +2,7 @@
 // recall. Facts to embed are found by query and embedding is idempotent, so any number of processes may run it. A text
 // that fails to embed does not delay the others.
 
+import { SYSTEM } from '../../store/scope.ts'
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import { type Embedder } from '../../providers/ports/embedder.ts'
 import {
@@ -110,7 +111,7 @@ export async function embedFacts(
 ): Promise<Map<string, Float32Array>> {
   const { db, log } = platform
   const embedder = platform.embedding.serving()
-  const unembedded = await readUnembeddedFacts(db, embedder.name, ids)
+  const unembedded = await readUnembeddedFacts(db, SYSTEM, embedder.name, ids)
   // Includes vectors that were not written here because another process wrote them first.
   const embedded: [string, Float32Array][] = []
   try {
@@ -122,5 +123,5 @@ export async function embedFacts(
     if (!(err instanceof CallFailed) && (err as Error).name !== 'TimeoutError') throw err
     log.warn({ err, embedder: embedder.name }, 'could not embed facts; comparing them by their words only')
   }
-  return new Map([...embedded, ...(await readObjectVectors(db, embedder.name, ids))])
+  return new Map([...embedded, ...(await readObjectVectors(db, SYSTEM, embedder.name, ids))])
 }

@@ -2,6 +2,7 @@
 // Turns with different viewers are never in one request, so no reply of a model can show a private turn to other
 // viewers. Facts that agents and tools merely repeat are dropped.
 
+import { SYSTEM } from '../../store/scope.ts'
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
 import { type ExtractedFact } from '../../providers/ports/fact-extractor.ts'
@@ -191,7 +192,7 @@ async function extractRange(
 ): Promise<WrittenFacts | null> {
   const { tenant } = viewer
   const [turns, participants, head] = await Promise.all([
-    readUnreadTurns(deps.db, conversationId, from, to),
+    readUnreadTurns(deps.db, tenant, conversationId, from, to),
     readParticipants(deps.pool, { tenant, actor: null }, [conversationId]),
     readJournalHead(deps.pool, tenant, conversationId),
   ])
@@ -213,7 +214,7 @@ async function extractRange(
     head?.visibility === 'MEMBERS' ? conversationId : null,
   )
   const prepared = await prepareFacts(deps, tenant, candidates)
-  return withTransaction(deps.db, async (tx, afterCommit) => {
+  return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, [conversationId])
     if (heads.size === 0 || !(await advanceExtraction(tx, conversationId, from, to))) return null
     const written = await writeFacts(tx, viewer, heads, await withCurrentSources(tx, prepared))
@@ -248,24 +249,24 @@ export type ExtractFactsInput = z.input<typeof extractFactsInput>
 export async function extractFacts(deps: FactDeps, caller: Viewer, input: ExtractFactsInput): Promise<FactExtraction> {
   authorize(caller, 'extractFacts', input)
   const { conversationId, through } = parse(extractFactsInput, input)
-  await requireWriter(deps.db, caller, conversationId)
-  await requirePermits(deps.db, caller, 'extractFacts', conversationId)
+  await requireWriter(deps.db.of(caller.tenant), caller, conversationId)
+  await requirePermits(deps.db.of(caller.tenant), caller, 'extractFacts', conversationId)
   const viewer = trusted(caller)
   let end = await requireConversation(deps, viewer, conversationId)
   if (through != null) {
     const turn = (await getTurns(deps, viewer, [through])).get(through)
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
     // A streaming turn is extracted up to its COMMITTED entry, whose seq is higher than the turn's seq.
-    end = (await findCompletion(deps.db, conversationId, through, turn.seq)) ?? turn.seq
+    end = (await findCompletion(deps.db, viewer.tenant, conversationId, through, turn.seq)) ?? turn.seq
   }
   const assertions: WrittenFacts['assertions'] = []
   const seenBefore = new Set<string>()
   let hasMore = false
   for (let batch = 0; ; batch++) {
-    const progress = await readExtractionProgress(deps.db, conversationId)
+    const progress = await readExtractionProgress(deps.db, viewer.tenant, conversationId)
     hasMore = progress !== null && progress.through < end
     if (!progress || !hasMore || batch === MAX_EXTRACTED_TURNS / BATCH_TURNS) break
-    const next = await findNthTurn(deps.db, conversationId, progress.through, BATCH_TURNS)
+    const next = await findNthTurn(deps.db, viewer.tenant, conversationId, progress.through, BATCH_TURNS)
     const written = await extractRange(deps, viewer, conversationId, progress.through, Math.min(next ?? end, end))
     // Ignore facts that an earlier range of this call asserted, because that range may have stored them.
     const earlier = new Set(assertions.map(({ factId }) => factId))
@@ -289,8 +290,8 @@ export async function extractNext(
   n: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const progress = await readExtractionProgress(deps.db, conversationId)
-  const to = progress && (await findNthTurn(deps.db, conversationId, progress.through, n))
+  const progress = await readExtractionProgress(deps.db, SYSTEM, conversationId)
+  const to = progress && (await findNthTurn(deps.db, progress.tenant, conversationId, progress.through, n))
   if (!progress || to === null) return false
   const viewer = { tenant: progress.tenant, actor: null }
   return (await extractRange(deps, viewer, conversationId, progress.through, to, signal)) !== null

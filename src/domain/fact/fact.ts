@@ -29,7 +29,7 @@ export async function getFacts(
 ): Promise<Map<string, Fact>> {
   authorize(viewer, 'getFacts')
   const rows = await readFacts(
-    db,
+    db.of(viewer.tenant),
     viewer,
     ids.filter((each) => kindOf(each) === 'fact'),
   )
@@ -86,7 +86,7 @@ export async function getFactPage(
   const page = paging(args, limits.pageSize)
   const { includeSuperseded, ...given } = parse(factFilter, filter ?? {})
   const isOfTenant = given.conversationId == null && given.userId !== viewer.actor
-  await requirePermits(db, viewer, 'getFactPage', null, isOfTenant ? ['tenantScope'] : [])
+  await requirePermits(db.of(viewer.tenant), viewer, 'getFactPage', null, isOfTenant ? ['tenantScope'] : [])
   const rows = await listFacts(db, viewer, {
     ...given,
     includeSuperseded: includeSuperseded ?? false,

@@ -172,7 +172,7 @@ async function reconcileScope(
   for (let attempt = 1; ; attempt++) {
     const planned = await planSets(deps, scope, n, signal)
     const changing = planned.filter(hasChanges)
-    const result = await withTransaction(deps.db, async (tx, afterCommit) => {
+    const result = await withTransaction(deps.db, scope.tenant, async (tx, afterCommit) => {
       const facts = changing.flatMap((set) => set.facts)
       await lockConversations(
         tx,
@@ -236,8 +236,8 @@ export async function reconcileFacts(
 ): Promise<Reconciliation> {
   authorize(viewer, 'reconcileFacts', input)
   const { userId, conversationId, n } = parse(reconcileFactsInput, input)
-  if (conversationId != null) await requireWriter(deps.db, viewer, conversationId)
-  await requirePermits(deps.db, viewer, 'reconcileFacts', conversationId ?? null, [
+  if (conversationId != null) await requireWriter(deps.db.of(viewer.tenant), viewer, conversationId)
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'reconcileFacts', conversationId ?? null, [
     ...(userId === viewer.actor
       ? []
       : [conversationId == null ? ('factsOfTenant' as const) : ('factsAboutOthers' as const)]),

@@ -92,10 +92,12 @@ async function findSourceTurns(
  */
 async function kindOfViewer({ db }: FactDeps, { tenant, actor, principal }: Viewer): Promise<ParticipantKind | null> {
   if (principal?.actor === actor) return principal.kind
-  const participant = await db.participant.findFirst({
-    where: { actor, kind: { not: 'HUMAN' }, conversation: { tenant } },
-    select: { kind: true },
-  })
+  const participant = await db
+    .of(tenant)
+    .participant.findFirst({
+      where: { actor, kind: { not: 'HUMAN' }, conversation: { tenant } },
+      select: { kind: true },
+    })
   return participant?.kind ?? null
 }
 
@@ -106,7 +108,9 @@ async function requirePermitsOfFacts(
   conversationIds: readonly (string | null)[],
 ): Promise<void> {
   for (const each of conversationIds) {
-    await requirePermits(db, viewer, 'recordFacts', each, [each === null ? 'factsOfTenant' : 'factsAboutOthers'])
+    await requirePermits(db.of(viewer.tenant), viewer, 'recordFacts', each, [
+      each === null ? 'factsOfTenant' : 'factsAboutOthers',
+    ])
   }
 }
 
@@ -190,7 +194,7 @@ async function writeCandidates(
 ): Promise<FactExtraction> {
   const { tenant } = viewer
   const prepared = await prepareFacts(deps, tenant, candidates)
-  const { assertions, seenBefore } = await withTransaction(deps.db, async (tx, afterCommit) => {
+  const { assertions, seenBefore } = await withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const heads = await lockConversations(tx, tenant, conversationIds)
     for (const each of conversationIds) {
       const head = heads.get(each)
@@ -227,7 +231,7 @@ export async function retractFact(deps: FactDeps, viewer: Viewer, input: Retract
   // Other text may contain characters that the database refuses.
   if (kindOf(factId) !== 'fact') throw new NotFound('fact', factId)
   for (;;) {
-    const [fact] = await readFacts(deps.db, viewer, [factId])
+    const [fact] = await readFacts(deps.db.of(viewer.tenant), viewer, [factId])
     if (!fact || !isWithinReach(viewer, fact.conversationId)) throw new NotFound('fact', factId)
     if (isOwn(fact) && viewer.actor !== fact.userId) {
       throw new NotAllowed('Only the person who stated this fact about themselves may retract it.')
@@ -235,10 +239,10 @@ export async function retractFact(deps: FactDeps, viewer: Viewer, input: Retract
     if (fact.userId !== viewer.actor && fact.assertedBy !== viewer.actor) {
       const { conversationId } = fact
       const condition = conversationId === null ? 'factsOfTenant' : 'factsAboutOthers'
-      await requirePermits(deps.db, viewer, 'retractFact', conversationId, [condition])
+      await requirePermits(deps.db.of(viewer.tenant), viewer, 'retractFact', conversationId, [condition])
     }
     if (fact.supersededAt) return toFact(fact)
-    await withTransaction(deps.db, async (tx, afterCommit) => {
+    await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
       const heads = await lockConversations(
         tx,
         viewer.tenant,

@@ -16,7 +16,7 @@ export async function getProfiles(
 ): Promise<Map<string, UserProfile>> {
   authorize(viewer, 'getProfiles')
   await requirePermits(
-    db,
+    db.of(viewer.tenant),
     viewer,
     'getProfiles',
     null,

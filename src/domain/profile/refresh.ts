@@ -117,7 +117,7 @@ async function refresh(
       { tenant, userId, conversationId: null, actor: null, visibility: '' },
       previous ? limit : Math.max(limit, DEFAULT_FACTS),
     )
-    const removed = previous ? await readSupersededAmong(deps.db, previous.madeOf) : []
+    const removed = previous ? await readSupersededAmong(deps.db, tenant, previous.madeOf) : []
     const newProfile = await compose(deps, tenant, userId, { previous, active, removed }, signal)
     const removedIds = new Set(removed.map(({ id }) => id))
     const included = new Set([...(previous?.madeOf ?? []), ...active.map(({ id }) => id)])
@@ -127,7 +127,7 @@ async function refresh(
     const before = new Set(previous?.claims)
     // Facts beyond the limit were not read, and keep their lines.
     const claims = madeOf.filter((id) => (read.has(id) ? claimantOf(read.get(id)!) !== null : before.has(id)))
-    const result = await withTransaction(deps.db, async (tx) => {
+    const result = await withTransaction(deps.db, tenant, async (tx) => {
       // Lock order: facts before the user's progress; see count-user-turns.ts.
       const written = await writeProfile(tx, tenant, userId, previous?.updatedAt ?? null, {
         ...newProfile,
@@ -169,7 +169,13 @@ export async function refreshUserProfile(
 ): Promise<UserProfile> {
   authorize(viewer, 'refreshUserProfile')
   const { userId, recentK } = parse(refreshInput, input)
-  await requirePermits(deps.db, viewer, 'refreshUserProfile', null, userId === viewer.actor ? [] : ['otherUser'])
+  await requirePermits(
+    deps.db.of(viewer.tenant),
+    viewer,
+    'refreshUserProfile',
+    null,
+    userId === viewer.actor ? [] : ['otherUser'],
+  )
   if (!(await isKnownUser(deps.db, viewer, userId))) throw new NotFound('user', userId)
   await reconcileFactsAbout(deps, { ...trusted(viewer), userId })
   await refresh(deps, viewer.tenant, userId, recentK ?? DEFAULT_FACTS, async () => true)

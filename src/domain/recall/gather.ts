@@ -128,7 +128,7 @@ async function gatherWhole(
       filter,
       terms,
     ),
-    vector && vectors.scan(vector.embedder, conversationIds, vector.query),
+    vector && vectors.scan(vector.embedder, viewer.tenant, conversationIds, vector.query),
     readParticipants(pool, viewer, conversationIds),
   ])
   const sequences = queryTurn ? read.map((sequence) => sequence.filter(isOther(queryTurn))) : read
@@ -187,7 +187,7 @@ async function gatherWide(
     return [...indexes].flatMap((index) => sequence[index] ?? [])
   })
   const [similarities, participants] = await Promise.all([
-    vector && compared.length ? vectors.compare(vector.embedder, compared, vector.query) : null,
+    vector && compared.length ? vectors.compare(vector.embedder, viewer.tenant, compared, vector.query) : null,
     readParticipants(pool, viewer, [...new Set(ranges.map(({ conversationId }) => conversationId))]),
   ])
   return {

@@ -128,7 +128,7 @@ export async function recall(
   authorize(viewer, 'recall', { conversationId: isWide(input) ? null : input.conversationId })
   const given = parse(recallInput, input)
   await requirePermits(
-    deps.db,
+    deps.db.of(viewer.tenant),
     viewer,
     'recall',
     given.conversationId ?? null,

@@ -4,7 +4,7 @@
 
 import type { Platform } from '../platform.ts'
 import { counters } from '../../counters.ts'
-import type { Pool } from 'pg'
+import type { Pool } from '../../store/tenant-pool.ts'
 import { appendChunks, type ChunkRow, type Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
 import { readTextSoFar } from '../../store/sql/streaming-turn/read-text.ts'
 import {
@@ -89,14 +89,22 @@ export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten
   }
 }
 
-/** Removes the first deltas of each writer, merged into one chunk per writer. */
+/**
+ * Removes the first deltas of each writer of the tenant that has waited longest, merged into one chunk per writer. A
+ * statement sees the rows of one tenant only.
+ */
 function takeBatches(waiting: WaitingDeltas): DeltaBatch[] {
   const batches: DeltaBatch[] = []
+  const rest: [string, QueuedDelta[]][] = []
   for (const [writer, deltas] of waiting) {
+    if (batches.length > 0 && deltas[0]!.delta.tenant !== batches[0]!.chunk.tenant) continue
     const { chunk, count } = mergeDeltas(deltas)
     batches.push({ writer, chunk, deltas: deltas.splice(0, count) })
-    if (deltas.length === 0) waiting.delete(writer)
+    // Deltas that remain wait behind those of other tenants.
+    waiting.delete(writer)
+    if (deltas.length > 0) rest.push([writer, deltas])
   }
+  for (const [writer, deltas] of rest) waiting.set(writer, deltas)
   return batches
 }
 

@@ -150,8 +150,8 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
   authorize(viewer, 'compact', input)
   const { conversationId, policy: given } = parse(compactInput, input)
   policyColumns(deps, given, 'policy')
-  await requireWriter(deps.db, viewer, conversationId)
-  await requirePermits(deps.db, viewer, 'compact', conversationId)
+  await requireWriter(deps.db.of(viewer.tenant), viewer, conversationId)
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'compact', conversationId)
   const before = await requireState(deps, viewer, conversationId)
   const policy: StoredPolicy = {
     triggerTurns: given?.triggerTurns ?? before.triggerTurns,
@@ -211,8 +211,8 @@ export type SummarizeInput = z.input<typeof summarizeInput>
 export async function summarize(deps: Platform, caller: Viewer, input: SummarizeInput): Promise<Summary> {
   authorize(caller, 'summarize', input)
   const { conversationId, through } = parse(summarizeInput, input)
-  await requireWriter(deps.db, caller, conversationId)
-  await requirePermits(deps.db, caller, 'summarize', conversationId)
+  await requireWriter(deps.db.of(caller.tenant), caller, conversationId)
+  await requirePermits(deps.db.of(caller.tenant), caller, 'summarize', conversationId)
   const viewer = trusted(caller)
   if (!(await seesAllTurns(deps, viewer, conversationId))) throw historyPartlyHidden()
   let throughPosition = Infinity

@@ -2,6 +2,7 @@
 // has not changed meanwhile. Nothing is locked during the model call. Steps may run concurrently, be repeated or crash;
 // at any time, each committed turn without an audience is covered by at most one current summary.
 
+import { SYSTEM } from '../../store/scope.ts'
 import {
   cutToTokens,
   truncateToTokens,
@@ -49,20 +50,20 @@ const EXTRA_TURNS = 100
 /** The conversation's state at the beginning of a step. */
 export type CompactionState = CompactionRow & { current: SummaryRow[] }
 
-/** Reads the state; null if the conversation does not exist. */
+/** Reads the state of a conversation of any tenant; null if it does not exist. */
 export async function readCompactionState(
   { db }: Pick<Platform, 'db'>,
   conversationId: string,
 ): Promise<CompactionState | null> {
-  const current = await readCurrentOf(db, conversationId)
-  const row = await readCompaction(db, conversationId)
+  const current = await readCurrentOf(db, SYSTEM, conversationId)
+  const row = await readCompaction(db, SYSTEM, conversationId)
   return row && { ...row, current }
 }
 
 /** Returns the turns that the next summary covers within `measure`; empty if no turn can be covered yet. */
 export async function findSpan(
   { db }: Pick<Platform, 'db'>,
-  { conversationId, through }: CompactionState,
+  { tenant, conversationId, through }: CompactionState,
   measure: SpanMeasure,
 ): Promise<UncoveredTurn[]> {
   const now = Date.now()
@@ -71,10 +72,12 @@ export async function findSpan(
   const maxTurns = isCounted ? measure.min + EXTRA_TURNS : READ_TURNS
   for (const factor of READ_FACTORS) {
     const tokens = isCounted ? Number.MAX_SAFE_INTEGER : factor * READ_TOKENS
-    const turns = await readUncoveredTurns(db, conversationId, through, factor * maxTurns, tokens)
+    const turns = await readUncoveredTurns(db, tenant, conversationId, through, factor * maxTurns, tokens)
     const candidates = turns.map((turn) => toSpanCandidate(turn, now))
     const pending = unanswered(candidates)
-    const later = pending.length ? await readLaterAnswers(db, conversationId, turns.at(-1)!.position, pending) : []
+    const later = pending.length
+      ? await readLaterAnswers(db, tenant, conversationId, turns.at(-1)!.position, pending)
+      : []
     const length = spanOf(candidates, later, measure)
     if (length > 0 || later.length === 0) return turns.slice(0, length)
   }

@@ -2,6 +2,7 @@
 // without an audience only, and a viewer sees it only if the view contains all these turns. A title that a client gives
 // is never replaced.
 
+import { SYSTEM } from '../../store/scope.ts'
 import { writeEntry } from '../../store/sql/event/write-entry.ts'
 import { lockJournal } from '../../store/sql/event/write-entry.ts'
 import {
@@ -44,9 +45,9 @@ const cleaned = (title: string | null): string | null =>
  * @throws ProviderFailed
  */
 export async function writeTitleDue(deps: Platform, conversationId: string, signal: AbortSignal): Promise<number> {
-  const before = await readTitleState(deps.db, conversationId)
+  const before = await readTitleState(deps.db.of(SYSTEM), conversationId)
   if (!before) return 0
-  const turns = turnsForTitle(await readFirstTurns(deps.db, conversationId))
+  const turns = turnsForTitle(await readFirstTurns(deps.db, before.tenant, conversationId))
   const summarizer = summarizerFor(deps, before.summarizerModel)
   const title =
     turns.length === 0
@@ -68,7 +69,7 @@ function writeTitle(
   title: string | null,
 ): Promise<boolean> {
   const { tenant } = before
-  return withTransaction(deps.db, async (tx, afterCommit) => {
+  return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     if (!(await lockJournal(tx, { tenant, actor: null }, conversationId))) return false
     const now = await readTitleState(tx, conversationId)
     const isSame =

@@ -38,7 +38,7 @@ function isExcluded(batch: readonly WaitingAppend[], from: number, call: AppendC
 }
 
 /**
- * Returns the calls to write next, grouped by queue; none if every queue is busy.
+ * Returns the calls to write next, all of one tenant and grouped by queue; none if every queue is busy.
  * @param waiting queues by `queueKeyOf`; queues and their calls are in order of arrival
  * @param busy keys of queues to skip, because another statement writes or will retry their calls
  * @param allowLarge whether large calls may be chosen; without it, queues that begin with one are skipped
@@ -54,6 +54,8 @@ export function chooseBatch<Append extends WaitingAppend>(
   let text = 0
   for (const [key, appends] of waiting) {
     if (busy.has(key)) continue
+    // A statement sees the rows of one tenant only.
+    if (batch.length > 0 && appends[0]!.call.tenant !== batch[0]!.call.tenant) continue
     const first = batch.length
     for (const append of appends) {
       const fits = turns + append.call.turns.length <= limits.turns && text + append.text <= limits.text

@@ -5,7 +5,7 @@
 
 import type { Platform } from '../platform.ts'
 import { counters } from '../../counters.ts'
-import type { Pool } from 'pg'
+import type { Pool } from '../../store/tenant-pool.ts'
 import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/turn/append-turns.ts'
 import { chooseBatch, isLarge, queueKeyOf, rowsByCall, type WaitingAppend } from './append-batch.ts'
 

@@ -62,7 +62,7 @@ async function requirePermitsOfTurns(
   if (viewer.principal === undefined) return
   const conditions = new Set(turns.flatMap((turn) => conditionsOfTurn(viewer, turn)))
   if (turns.some(({ pinned }) => pinned)) conditions.add('pinned')
-  await requirePermits(deps.db, viewer, verb, conversationId, [...conditions])
+  await requirePermits(deps.db.of(viewer.tenant), viewer, verb, conversationId, [...conditions])
 }
 
 /** The kind of a participant that joins automatically: that of its credential, or by the role of its first turn. */

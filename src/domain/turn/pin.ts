@@ -44,7 +44,7 @@ export async function unpinTurn(deps: Platform, viewer: Viewer, input: PinTurnIn
 
 async function setPinned(deps: Platform, viewer: Viewer, input: PinTurnInput, pinned: boolean): Promise<Pinned> {
   const { turnId } = parse(pinTurnInput, input)
-  const { newestId, changed } = await withTransaction(deps.db, async (tx, afterCommit) => {
+  const { newestId, changed } = await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const { conversationId, visibility } = await lockConversationOf(tx, viewer, turnId)
     const key = { conversationId_actor: { conversationId, actor: viewer.actor } }
     const view = viewIn(visibility, await tx.participant.findUnique({ where: key }))

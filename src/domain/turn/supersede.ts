@@ -267,7 +267,7 @@ export async function supersedeTurn(
   const edit: Edit = { turnId, actor, turn, content, clientHash }
   const author = actAs(trusted(viewer), actor)
 
-  const written = await withTransaction(deps.db, async (tx, afterCommit) => {
+  const written = await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
     const locked = await lockConversationOf(tx, { ...viewer, actor }, turnId)
     const existing = await findByClientId(tx, locked, edit)
     if (existing !== null) return { id: existing, last: null }

@@ -1,6 +1,6 @@
 // The condition that application-defined metadata matches a filter. domain/metadata-filter.ts compiles filters.
 
-import { join, raw, sql, type Bound, type Sql } from './sql.ts'
+import { raw, sql, type Bound, type Sql } from './sql.ts'
 
 /** One condition on the value at a path of object keys. metadata_matches evaluates it. */
 export type MetadataCondition = {
@@ -27,15 +27,3 @@ export const printConditions = (filter: MetadataConditions | null | undefined): 
 /** Whether the column meets the printed conditions; true if they are null. */
 export const metadataMatches = (column: string, conditions: Bound<string | null>): Sql =>
   sql`(${conditions}::jsonb IS NULL OR metadata_matches(${raw(column)}, ${conditions}::jsonb))`
-
-/** `metadataMatches` for a statement that is planned for each filter: uses an index on the column by containment. */
-export const metadataMatchesByIndex = (column: string, filter: MetadataConditions): Sql =>
-  join(
-    [
-      ...filter.containing.map(
-        (values) => sql`${raw(column)} @> ANY (${values.map((value) => JSON.stringify(value))}::jsonb[])`,
-      ),
-      sql`metadata_matches(${raw(column)}, ${printConditions(filter)}::jsonb)`,
-    ],
-    ' AND ',
-  )

@@ -22,6 +22,7 @@ import type { Viewer } from '../../../src/domain/view.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const key = (more: Partial<CreateApiKeyInput> = {}): CreateApiKeyInput => ({
   name: 'robot',
@@ -66,10 +67,10 @@ describe.each(backends)('API keys on $name', (backend) => {
       revokedAt: null,
       lastUsedAt: null,
     })
-    const stored = await world.deps.db.apiKey.findUniqueOrThrow({ where: { id: apiKey.id } })
+    const stored = await world.deps.db.of(SYSTEM).apiKey.findUniqueOrThrow({ where: { id: apiKey.id } })
     expect(Buffer.from(stored.secretHash)).toEqual(readToken(token)!.secretHash)
     expect(JSON.stringify(stored)).not.toContain(token.slice(-43))
-    const lines = await world.deps.db.auditLine.findMany({ where: { tenant: viewer.tenant } })
+    const lines = await world.deps.db.of(SYSTEM).auditLine.findMany({ where: { tenant: viewer.tenant } })
     expect(lines.map(({ verb, resources }) => [verb, resources])).toEqual([['createApiKey', [apiKey.id]]])
     expect(JSON.stringify(lines, (_, value) => (typeof value === 'bigint' ? Number(value) : value))).not.toContain(
       token.slice(-43),
@@ -164,7 +165,9 @@ describe.each(backends)('API keys on $name', (backend) => {
     const first = await lastUse()
     await verify(token)
     expect(await lastUse()).toEqual(first)
-    await world.deps.db.apiKey.update({ where: { id: apiKey.id }, data: { lastUsedAt: new Date(Date.now() - 61_000) } })
+    await world.deps.db
+      .of(SYSTEM)
+      .apiKey.update({ where: { id: apiKey.id }, data: { lastUsedAt: new Date(Date.now() - 61_000) } })
     await verify(token)
     await expect.poll(async () => (await lastUse())! >= first!).toBe(true)
   })

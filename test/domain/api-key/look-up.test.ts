@@ -1,6 +1,6 @@
 // Look-ups of API keys wait for one another, so that a flood of them takes one connection and few statements.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../../src/store/tenant-pool.ts'
 import { expect, it, vi } from 'vitest'
 import { createLookUp, MAX_WAITING_LOOKUPS } from '../../../src/domain/api-key/look-up.ts'
 import { Unavailable } from '../../../src/errors.ts'

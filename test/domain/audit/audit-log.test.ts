@@ -8,6 +8,7 @@ import { pruneAuditLines, readAuditChain } from '../../../src/store/sql/audit/au
 import { withTransaction } from '../../../src/store/tx.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
+import { sql } from '../../support/sql.ts'
 
 const START: Verified = { seq: 0, hash: '', keyedFrom: null }
 
@@ -28,7 +29,7 @@ describe.each(backends)('the audit log on $name', (backend) => {
       expiresAt: null,
     }
     const viewer = { tenant: name, actor: 'ann', principal }
-    await withTransaction(db, (tx) =>
+    await withTransaction(db, name, (tx) =>
       audit.append(tx, [auditRecord(viewer, 'eraseTurn', ['turn_1'], { details: { z: 1, a: 'x' } })]),
     )
     audit.note(auditRecord({ tenant: name, actor: 'bob' }, 'history', ['conv_1'], { outcome: 'DENIED' }))
@@ -62,7 +63,7 @@ describe.each(backends)('the audit log on $name', (backend) => {
 
   it('writes nothing if the transaction is rolled back', async () => {
     const tenant = world.tenant()
-    const failing = withTransaction(world.deps.db, async (tx) => {
+    const failing = withTransaction(world.deps.db, tenant.name, async (tx) => {
       await world.deps.audit.append(tx, [auditRecord(tenant.as('ann'), 'x', [])])
       throw new Error('rolled back')
     })
@@ -77,7 +78,7 @@ describe.each(backends)('the audit log on $name', (backend) => {
     const logs = [createAuditLog({ db, key, log }), createAuditLog({ db, key, log })]
     await Promise.all(
       Array.from({ length: 30 }, (_, i) =>
-        withTransaction(db, (tx) => logs[i % 2]!.append(tx, [auditRecord(tenant.as(`a${i}`), 'x', [])])),
+        withTransaction(db, tenant.name, (tx) => logs[i % 2]!.append(tx, [auditRecord(tenant.as(`a${i}`), 'x', [])])),
       ),
     )
     const lines = await chainOf(tenant.name)
@@ -91,15 +92,21 @@ describe.each(backends)('the audit log on $name', (backend) => {
     ['TRUNCATE', 'TRUNCATE audit_line'],
   ])('refuses %s, even by the owner of the table', async (_, text) => {
     const tenant = world.tenant()
-    await withTransaction(world.deps.db, (tx) => world.deps.audit.append(tx, [auditRecord(tenant.as('ann'), 'x', [])]))
-    await expect(world.deps.pool.query(text, text.includes('$1') ? [tenant.name] : [])).rejects.toThrow('append-only')
+    await withTransaction(world.deps.db, tenant.name, (tx) =>
+      world.deps.audit.append(tx, [auditRecord(tenant.as('ann'), 'x', [])]),
+    )
+    await expect(sql(world.deps.pool).query(text, text.includes('$1') ? [tenant.name] : [])).rejects.toThrow(
+      'append-only',
+    )
     expect(await chainOf(tenant.name)).toHaveLength(1)
   })
 
   it('refuses to delete lines younger than 30 days by the way of retention', async () => {
     const tenant = world.tenant()
-    await withTransaction(world.deps.db, (tx) => world.deps.audit.append(tx, [auditRecord(tenant.as('ann'), 'x', [])]))
-    const pruning = withTransaction(world.deps.db, (tx) =>
+    await withTransaction(world.deps.db, tenant.name, (tx) =>
+      world.deps.audit.append(tx, [auditRecord(tenant.as('ann'), 'x', [])]),
+    )
+    const pruning = withTransaction(world.deps.db, tenant.name, (tx) =>
       pruneAuditLines(tx, tenant.name, new Date(Date.now() + 1000), 10),
     )
     await expect(pruning).rejects.toThrow()

@@ -12,6 +12,7 @@ import { getProfiles } from '../../../src/domain/profile/profile.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const DEFAULTS = loadConfig({}).automatic
 
@@ -30,7 +31,9 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
       (await createConversation(world.deps, viewer, { factExtraction: true, participants: [{ actor: 'ada' }] }))
         .conversation.id
     const facts = () =>
-      world.deps.db.fact.findMany({ where: { tenant: tenant.name, supersededAt: null }, orderBy: { object: 'asc' } })
+      world.deps.db
+        .of(SYSTEM)
+        .fact.findMany({ where: { tenant: tenant.name, supersededAt: null }, orderBy: { object: 'asc' } })
     const becomes = (content: string | undefined) =>
       vi.waitFor(
         async () => expect((await getProfiles(world.deps, viewer, ['ada'])).get('ada')?.content).toBe(content),
@@ -60,7 +63,7 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
     }
     await vi.waitFor(
       async () =>
-        expect(await world.deps.db.userProgress.findMany({ where: { tenant: tenant.name } })).toMatchObject([
+        expect(await world.deps.db.of(SYSTEM).userProgress.findMany({ where: { tenant: tenant.name } })).toMatchObject([
           { turns: 3n },
         ]),
       { timeout: 20_000, interval: 50 },
@@ -108,7 +111,9 @@ describe.each(backends)('automatic facts and profiles on $name', (backend) => {
     const boat = (await facts()).find(({ object }) => object === 'a boat')!
     await retractFact(deps, viewer, { factId: boat.id })
     await becomes('## Preferences\n- likes tea')
-    const runs = await deps.db.userProgress.findFirstOrThrow({ where: { tenant: tenant.name, userId: 'ada' } })
+    const runs = await deps.db
+      .of(SYSTEM)
+      .userProgress.findFirstOrThrow({ where: { tenant: tenant.name, userId: 'ada' } })
     expect(runs).toMatchObject({ profilings: 0, profiledTurns: 0n, profiledChanges: runs.factChanges })
   }, 60_000)
 

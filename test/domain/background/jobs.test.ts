@@ -13,6 +13,8 @@ import { fakeVerbs, readRuns, summariesOf } from '../../support/automatic.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Site } from '../../support/process.ts'
 import { isLong } from '../../support/long.ts'
+import { sql } from '../../support/sql.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const ALL: AutomaticThresholds = {
   titles: false,
@@ -47,7 +49,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     const {
       conversation: { id },
     } = await createConversation(deps, viewer, {})
-    if (extractsFacts) await deps.db.conversation.update({ where: { id }, data: { factExtraction: true } })
+    if (extractsFacts) await deps.db.of(SYSTEM).conversation.update({ where: { id }, data: { factExtraction: true } })
     return id
   }
   const append = (deps: Deps, viewer: Viewer, conversationId: string, actor: string, overrides: object = {}) =>
@@ -77,7 +79,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
       const { pool } = processes[0]!
       const turnsByUser = new Map(
         (
-          await pool.query(
+          await sql(pool).query(
             `SELECT actor, count(*)::integer AS turns FROM turn
        WHERE conversation_id = ANY ($1) AND actor <> 'bot' GROUP BY 1`,
             [conversationIds],
@@ -86,7 +88,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
       )
       const turnsByConversation = new Map(
         (
-          await pool.query(
+          await sql(pool).query(
             'SELECT conversation_id AS "conversationId", turn_count AS turns FROM journal WHERE conversation_id = ANY ($1)',
             [conversationIds],
           )
@@ -141,16 +143,14 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
       const errors = new Set<string>()
       await vi.waitFor(
         async () => {
-          const { rows } = await deps.pool.query(
-            `SELECT output->>'message' AS message, output FROM pgboss.job
-         WHERE name = 'extract-facts' AND output IS NOT NULL`,
-          )
+          const { rows } = await sql(deps.pool).query(`SELECT output->>'message' AS message, output FROM pgboss.job
+         WHERE name = 'extract-facts' AND output IS NOT NULL`)
           for (const { message, output } of rows) {
             errors.add(message)
             expect(JSON.stringify(output)).not.toContain('secret')
             expect(output).not.toHaveProperty('stack')
           }
-          await deps.pool.query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
+          await sql(deps.pool).query(`UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`)
           expect((await readRuns(deps, viewer.tenant)).conversations[conversationId]!.extractions).toBe(1)
         },
         { timeout: 60_000, interval: 50 },
@@ -165,7 +165,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
     const deps = await process(ALL)
     const viewer = newViewer()
     const [extracting, other] = [await newConversation(deps, viewer), await newConversation(deps, viewer, false)]
-    await deps.db.conversation.update({ where: { id: extracting }, data: { compactionStrategy: 'NEVER' } })
+    await deps.db.of(SYSTEM).conversation.update({ where: { id: extracting }, data: { compactionStrategy: 'NEVER' } })
     await start(deps)
     for (let n = 0; n < 14; n++) {
       await append(deps, viewer, extracting, 'ada')

@@ -18,6 +18,7 @@ import { waitForTurnVectors } from '../../support/recall.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { toolFaults, tokensSent } from './cases.ts'
 import { WRITER } from '../../support/writer.ts'
+import { sql } from '../../support/sql.ts'
 
 const texts = ({ messages }: Context) => messages.map(({ content }) => content)
 const rolesAndTexts = ({ messages }: Context) => messages.map(({ role, name, content }) => [role, name, content])
@@ -90,7 +91,7 @@ describe.each(backends)('a context on $name', (backend) => {
       await tenant.append(conversationId, 'ada', 'Damaged and pinned.', { pinned: true }),
       await tenant.append(conversationId, 'bot', 'Damaged.'),
     ].map(({ id }) => id)
-    await world.deps.pool.query('UPDATE turn SET parts = $2 WHERE id = ANY ($1)', [damaged, JSON.stringify(parts)])
+    await sql(world.deps.pool).query('UPDATE turn SET parts = $2 WHERE id = ANY ($1)', [damaged, JSON.stringify(parts)])
     const context = await build(tenant, conversationId, { as: 'bot' })
     expect(texts(context)).toEqual(['Be kind.', ...[1, 2].map((n) => `This is what was said as number ${n}.`)])
     expect(context.truncated).toBe(true)

@@ -12,6 +12,7 @@ import { BudgetTooSmall } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { tokensSent } from './cases.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 type FactInput = RecordFactsInput['facts'][number]
 const day = (number: number) => new Date(Date.UTC(2026, 4, number))
@@ -58,9 +59,9 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     ...more,
   })
   const createProfile = (userId: string, content: string, madeOf: string[] = []) =>
-    world.deps.db.userProfile.create({
-      data: { tenant: tenant.name, userId, content, tokenCount: 10, madeBy: 'facts', madeOf },
-    })
+    world.deps.db
+      .of(SYSTEM)
+      .userProfile.create({ data: { tenant: tenant.name, userId, content, tokenCount: 10, madeBy: 'facts', madeOf } })
 
   it('appear between the system prompt and the summary, and only if requested', async () => {
     await record([livesIn('Rome')])
@@ -227,7 +228,7 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     expect(await seen('eve')).toEqual([1, []])
     await createProfile('bob', '- owns this conversation')
     expect(await seen('bot')).toEqual([1, ['bob', 'eve']])
-    await world.deps.db.fact.delete({ where: { id: open!.id } })
+    await world.deps.db.of(SYSTEM).fact.delete({ where: { id: open!.id } })
     expect(await seen('bot')).toEqual([0, ['bob']])
     await expect(
       buildContext(world.deps, world.tenant().as('ada'), { conversationId, tokenBudget: 99 }),
@@ -237,7 +238,8 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
   it('get a recall time when they are included', async () => {
     const [fact] = await record([livesIn('Rome')])
     await build()
-    const recalledAt = async () => (await world.deps.db.fact.findUniqueOrThrow({ where: { id: fact!.id } })).recalledAt
+    const recalledAt = async () =>
+      (await world.deps.db.of(SYSTEM).fact.findUniqueOrThrow({ where: { id: fact!.id } })).recalledAt
     await vi.waitFor(async () => expect(await recalledAt()).toBeInstanceOf(Date), { timeout: 3_000 })
   })
 })

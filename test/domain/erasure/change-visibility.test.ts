@@ -14,6 +14,7 @@ import { refreshUserProfile } from '../../../src/domain/profile/refresh.ts'
 import { Conflict, NotAllowed, NotFound } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const lives = (object: string, day = 1) => ({
   subject: 'ann',
@@ -141,7 +142,9 @@ describe.each(backends)('a change of visibility on $name', (backend) => {
     const { conversation: created } = await createConversation(world.deps, tenant.as('ann'), { visibility: 'MEMBERS' })
     await update('ann', 'MEMBERS')
     for (const each of [id, created.id]) {
-      const found = await world.deps.db.conversation.findUnique({ where: { id: each }, include: { journal: true } })
+      const found = await world.deps.db
+        .of(SYSTEM)
+        .conversation.findUnique({ where: { id: each }, include: { journal: true } })
       expect([found?.visibility, found?.journal?.visibility]).toEqual(['MEMBERS', 'MEMBERS'])
     }
   })

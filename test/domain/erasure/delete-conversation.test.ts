@@ -20,18 +20,19 @@ import { countUserTurns } from '../../../src/store/sql/background/count-user-tur
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+import { sql } from '../../support/sql.ts'
 
 describe.each(backends)('deleting a conversation on $name', (backend) => {
   const world = useWorld(backend)
 
   /** The tables that have a row containing one of the texts. */
   async function tablesWith(texts: string[]): Promise<string[]> {
-    const { rows } = await world.deps.pool.query<{ name: string }>(
+    const { rows } = await sql(world.deps.pool).query<{ name: string }>(
       `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename`,
     )
     const found: string[] = []
     for (const { name } of rows) {
-      const { rowCount } = await world.deps.pool.query(
+      const { rowCount } = await sql(world.deps.pool).query(
         `SELECT FROM "${name}" x WHERE to_jsonb(x)::text LIKE ANY ($1::text[]) LIMIT 1`,
         [texts.map((text) => `%${text}%`)],
       )

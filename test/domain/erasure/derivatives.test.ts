@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DERIVATIVES, NOT_DERIVED } from '../../../src/domain/erasure/derivatives.ts'
 import { createJobQueue } from '../../../src/store/job-queue.ts'
 import { backends, type Opened } from '../../support/backend.ts'
+import { sql } from '../../support/sql.ts'
 
 /** Errors in the two lists, for a database with the given tables. */
 function faultsOf(tables: readonly string[], derived: readonly string[], notDerived: readonly string[]): string[] {
@@ -38,8 +39,8 @@ describe.each(backends)('the register of derivatives on $name', ({ open }) => {
   })
   afterAll(() => opened.close())
 
-  const namesIn = async (sql: string) =>
-    (await opened.pool.query<{ name: string }>(sql)).rows.map(({ name }) => name).sort()
+  const namesIn = async (text: string) =>
+    (await sql(opened.pool).query<{ name: string }>(text)).rows.map(({ name }) => name).sort()
 
   it('lists each table of the database once', async () => {
     // Partitions are part of their table.

@@ -23,13 +23,14 @@ import { backends } from '../../support/backend.ts'
 import { tablesContaining } from '../../support/canary.ts'
 import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+import { sql } from '../../support/sql.ts'
 
 const CANARY = 'canaryq7x'
 
 describe.each(backends)('eraseTurn on $name', (backend) => {
   const world = useWorld(backend, { integrityKey: 'k'.repeat(32) })
   const vectorsOf = async (conversationId: string) =>
-    (await world.deps.pool.query('SELECT FROM turn_vector WHERE conversation_id = $1', [conversationId])).rowCount
+    (await sql(world.deps.pool).query('SELECT FROM turn_vector WHERE conversation_id = $1', [conversationId])).rowCount
 
   it('removes all versions and their derivatives, and keeps the rest', async () => {
     const { deps } = world
@@ -182,7 +183,7 @@ describe.each(backends)('eraseTurn on $name', (backend) => {
         })
       ).facts[0]!.id
     const [oslo, bergen] = [await record('Oslo', early.id), await record('Bergen', late.id)]
-    await deps.pool.query(
+    await sql(deps.pool).query(
       `UPDATE fact SET superseded_by = $2, superseded_at = now(), supersede_reason = 'CONTRADICTED' WHERE id = $1`,
       [oslo, bergen],
     )

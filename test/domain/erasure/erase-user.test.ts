@@ -21,6 +21,8 @@ import { backends } from '../../support/backend.ts'
 import { tablesContaining } from '../../support/canary.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+import { sql } from '../../support/sql.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const CANARY = 'canaryz9q'
 
@@ -109,7 +111,7 @@ describe.each(backends)('eraseUser on $name', (backend) => {
     }
     const kept = await tenant.append(ids[0]!, 'bob', 'kept')
     const id = 'interrupted'
-    await deps.db.erasure.create({ data: { id, tenant: tenant.name, kind: 'USER', subject: 'ann' } })
+    await deps.db.of(SYSTEM).erasure.create({ data: { id, tenant: tenant.name, kind: 'USER', subject: 'ann' } })
     expect((await getErasure(deps, tenant.as('op'), id))!.receipt).toBeNull()
     const [again] = await Promise.all([
       eraseUser(deps, tenant.as('op'), { userId: 'ann' }),
@@ -119,7 +121,7 @@ describe.each(backends)('eraseUser on $name', (backend) => {
     expect(again.id).toBe(id)
     while ((await continueErasures(deps)) > 0);
     expect((await getErasure(deps, tenant.as('op'), id))!.receipt).toMatchObject({ turns: 460 })
-    const { rows } = await deps.pool.query(
+    const { rows } = await sql(deps.pool).query(
       `SELECT count(*)::integer AS left FROM turn WHERE actor = 'ann' AND conversation_id = ANY ($1) AND text <> ''`,
       [ids],
     )

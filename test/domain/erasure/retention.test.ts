@@ -23,6 +23,7 @@ import { readAuditChain } from '../../../src/store/sql/audit/audit-lines.ts'
 import { backends } from '../../support/backend.ts'
 import { tablesContaining } from '../../support/canary.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { sql } from '../../support/sql.ts'
 
 const CANARY = 'canaryw4k'
 const PAST = new Date(Date.now() - 60_000)
@@ -85,7 +86,7 @@ describe.each(backends)('retention on $name', (backend) => {
     const { deps } = world
     const [tenant, other] = [world.tenant(), world.tenant()]
     const [old, young, foreign] = [await create(tenant), await create(tenant), await create(other)]
-    await deps.pool.query(
+    await sql(deps.pool).query(
       `UPDATE journal SET updated_at = now() - interval '40 days' WHERE conversation_id = ANY ($1)`,
       [[old.id, foreign.id]],
     )
@@ -148,7 +149,7 @@ describe.each(backends)('retention on $name', (backend) => {
     const last = await tenant.append(conversationId, 'ann', 'Not yet summarised.')
     await vi.waitFor(
       async () => {
-        const { rowCount } = await deps.pool.query('SELECT FROM turn_vector WHERE conversation_id = $1', [
+        const { rowCount } = await sql(deps.pool).query('SELECT FROM turn_vector WHERE conversation_id = $1', [
           conversationId,
         ])
         expect(rowCount).toBe(3)
@@ -157,7 +158,7 @@ describe.each(backends)('retention on $name', (backend) => {
     )
     expect(await removeSummarizedContent(deps)).toBe(0)
     await summarize(deps, ann, { conversationId, through: pinned.id })
-    await deps.pool.query(`UPDATE summary SET content = 'A summary.' WHERE conversation_id = $1`, [conversationId])
+    await sql(deps.pool).query(`UPDATE summary SET content = 'A summary.' WHERE conversation_id = $1`, [conversationId])
     await setLegalHold(deps, tenant.as('op'), { conversationId, legalHold: true })
     expect(await removeSummarizedContent(deps)).toBe(0)
     await setLegalHold(deps, tenant.as('op'), { conversationId, legalHold: false })
@@ -181,7 +182,7 @@ describe.each(backends)('retention on $name', (backend) => {
     const { events } = await readEvents(deps, tenant.name, conversationId, 0, 100)
     const replayed = events.find((event) => event.type === 'TurnAppended' && event.turn.id === first.id)
     expect(replayed).toMatchObject({ turn: { text: '', contentHash: hash } })
-    const { rows } = await deps.pool.query('SELECT root_seq FROM turn_vector WHERE conversation_id = $1', [
+    const { rows } = await sql(deps.pool).query('SELECT root_seq FROM turn_vector WHERE conversation_id = $1', [
       conversationId,
     ])
     expect(rows).toHaveLength(2)

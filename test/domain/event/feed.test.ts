@@ -20,6 +20,7 @@ import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { lines, range, read, sawSeq, textOf, type Reading } from '../../support/reading.ts'
 import { WRITER } from '../../support/writer.ts'
+import { sql } from '../../support/sql.ts'
 
 describe.each(backends)('the feed of a conversation, on $name', (backend) => {
   let site: Site
@@ -153,7 +154,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     it.concurrent('reads entries again if the first read failed', async () => {
       const { id, reading } = await startReading()
       const { pool } = other.deps
-      const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
+      const query = pool.query.bind(pool) as (...args: unknown[]) => never
       let failures = 0
       const spy = vi.spyOn(pool, 'query').mockImplementation((...args: unknown[]) => {
         const { name, values } = args[0] as { name?: string; values?: unknown[] }
@@ -172,7 +173,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     const id = await newConversation('ada', 'bob')
     const reading = await as('bob', other.deps, id)
     const { pool, log } = other.deps
-    const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
+    const query = pool.query.bind(pool) as (...args: unknown[]) => never
     let isBroken = true
     let failures = 0
     const spy = vi.spyOn(pool, 'query').mockImplementation((...args: unknown[]) => {
@@ -301,7 +302,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
             turnId = await open()
             await write(turnId, 'quick ')
           }
-          return pool.query(statement as never, ...rest)
+          return sql(pool).query(statement as never, ...rest)
         },
       },
     }) as Deps['pool']

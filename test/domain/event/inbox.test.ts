@@ -241,7 +241,7 @@ describe.each(backends)('an inbox, on $name', (backend) => {
     it('before later changes, even if it takes longer to read', async () => {
       const bob = await listen('bob')
       const { pool } = other.deps
-      const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
+      const query = pool.query.bind(pool) as (...args: unknown[]) => never
       let isDelayed = false
       const spy = vi.spyOn(pool, 'query').mockImplementation(async (...args: unknown[]) => {
         const { name, values } = args[0] as { name?: string; values?: unknown[] }

@@ -5,6 +5,7 @@ import { auditMemory } from '../../../src/domain/fact/audit.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const at = (day: number) => new Date(Date.UTC(2026, 0, day))
 const fact = (subject: string, predicate: string, object: string, day = 1) => ({
@@ -57,7 +58,7 @@ describe.each(backends)('the memory audit on $name', (backend) => {
       facts: [retracted, recalled],
     } = await record('ada', [fact('the door', 'is', 'open'), fact('the door', 'is', 'red')])
     await retractFact(deps, tenant.as('ada'), { factId: retracted!.id })
-    await deps.db.fact.update({ where: { id: recalled!.id }, data: { recalledAt: at(9) } })
+    await deps.db.of(SYSTEM).fact.update({ where: { id: recalled!.id }, data: { recalledAt: at(9) } })
 
     const expected = {
       activeFacts: 9,

@@ -8,6 +8,7 @@ import { backends } from '../../support/backend.ts'
 import { unavailable, fakeEmbedder, rejected, type FakeEmbedder } from '../../support/fake-embedder.ts'
 import { addEmbedder } from '../../support/seeded-vectors.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 describe.each(backends)('embedding facts, on $name', (backend) => {
   const world = useWorld(backend)
@@ -25,9 +26,9 @@ describe.each(backends)('embedding facts, on $name', (backend) => {
     return { ...world.deps, embedding: { ...world.deps.embedding, serving: () => embedder } }
   }
   const vectorsOf = (name: string, ids: string[]) =>
-    world.deps.db.factVector.count({ where: { embedder: name, factId: { in: ids } } })
+    world.deps.db.of(SYSTEM).factVector.count({ where: { embedder: name, factId: { in: ids } } })
   const countEmbeddedBy = (name: string, ids: string[]) =>
-    world.deps.db.fact.count({ where: { embeddedBy: name, id: { in: ids } } })
+    world.deps.db.of(SYSTEM).fact.count({ where: { embeddedBy: name, id: { in: ids } } })
   const eventually = (check: () => Promise<unknown>) => vi.waitFor(check, { timeout: 5_000, interval: 20 })
 
   it('gives each fact vectors within a second after it is written, with or without a conversation', async () => {

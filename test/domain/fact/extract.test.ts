@@ -17,6 +17,7 @@ import { pageOfTurns } from '../../../src/domain/turn/history.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const ada = { actor: 'ada', displayName: 'Ada' }
 const helper = { actor: 'helper', displayName: 'Helper', kind: 'AGENT' as const }
@@ -166,13 +167,13 @@ describe.each(backends)('extracting facts on $name', (backend) => {
       }),
     )
     expect(runs.reduce((sum, count) => sum + count)).toBe(10)
-    const progress = await deps.db.conversationProgress.findUnique({ where: { conversationId } })
+    const progress = await deps.db.of(SYSTEM).conversationProgress.findUnique({ where: { conversationId } })
     expect(progress).toMatchObject({ extractions: 10, extractedThrough: await readTurnsThrough(conversationId) })
-    expect(await deps.db.fact.count({ where: { conversationId } })).toBe(40)
+    expect(await deps.db.of(SYSTEM).fact.count({ where: { conversationId } })).toBe(40)
   })
   /** The seq of the newest turn; the entries of facts follow it. */
   const readTurnsThrough = async (conversationId: string) =>
-    (await world.deps.db.turn.findFirst({ where: { conversationId }, orderBy: { seq: 'desc' } }))!.seq
+    (await world.deps.db.of(SYSTEM).turn.findFirst({ where: { conversationId }, orderBy: { seq: 'desc' } }))!.seq
 
   it('limits facts of private turns to the audience', async () => {
     const { deps } = world

@@ -13,6 +13,7 @@ import { unavailable, fakeEmbedder, rejected, type FakeEmbedder } from '../../su
 import { addEmbedder } from '../../support/seeded-vectors.ts'
 import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const ANY_VECTOR = Float32Array.of(1, 0, 0, 0)
 
@@ -31,18 +32,21 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
   }
   const seqs = async (embedder: FakeEmbedder, conversationId: string) =>
     [
-      ...((await world.deps.vectors.scan(embedder.name, [conversationId], ANY_VECTOR)).get(conversationId)?.keys()
-        ?? []),
+      ...((await world.deps.vectors.scan(embedder.name, SYSTEM, [conversationId], ANY_VECTOR))
+        .get(conversationId)
+        ?.keys() ?? []),
     ].sort((a, b) => a - b)
   /** Waits until the embedder has read the whole journal of the conversation and no process claims it. */
   const untilRead = (embedder: FakeEmbedder, conversationId: string, ms = 5_000) =>
     vi.waitFor(
       async () => {
         const [cursor, journal] = await Promise.all([
-          world.deps.db.embeddingCursor.findUnique({
-            where: { conversationId_embedder: { conversationId, embedder: embedder.name } },
-          }),
-          world.deps.db.journal.findUniqueOrThrow({ where: { conversationId } }),
+          world.deps.db
+            .of(SYSTEM)
+            .embeddingCursor.findUnique({
+              where: { conversationId_embedder: { conversationId, embedder: embedder.name } },
+            }),
+          world.deps.db.of(SYSTEM).journal.findUniqueOrThrow({ where: { conversationId } }),
         ])
         expect(cursor?.throughSeq).toBe(journal.lastSeq)
         expect(cursor?.claimedUntil).toBe(null)
@@ -58,7 +62,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     const [query] = await embed(['a cat'])
     await vi.waitFor(
       async () => {
-        const found = (await world.deps.vectors.scan(name, [one], query!)).get(one)
+        const found = (await world.deps.vectors.scan(name, SYSTEM, [one], query!)).get(one)
         expect(found?.get(turn.seq)).toBeGreaterThan(0.3)
       },
       { timeout: 1_000, interval: 20 },
@@ -136,10 +140,12 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     worker.nudge([one])
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect(await seqs(embedder, one)).toEqual([])
-    await world.deps.db.embeddingCursor.updateMany({
-      where: { embedder: embedder.name },
-      data: { claimedUntil: new Date(Date.now() - 1) },
-    })
+    await world.deps.db
+      .of(SYSTEM)
+      .embeddingCursor.updateMany({
+        where: { embedder: embedder.name },
+        data: { claimedUntil: new Date(Date.now() - 1) },
+      })
     await untilRead(embedder, one, 1_000)
     expect(await seqs(embedder, one)).toHaveLength(1)
   })
@@ -158,10 +164,12 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     await addEmbedder(world.deps.pool, before.name, 4)
     startEmbeddingWorker({ ...world.deps, vectors: { ...world.deps.vectors, write } }, before, () => {})
     await vi.waitFor(() => expect(writes).toBe(2), { timeout: 5_000 })
-    await world.deps.db.embeddingCursor.updateMany({
-      where: { embedder: before.name },
-      data: { claimedUntil: new Date(Date.now() - 1) },
-    })
+    await world.deps.db
+      .of(SYSTEM)
+      .embeddingCursor.updateMany({
+        where: { embedder: before.name },
+        data: { claimedUntil: new Date(Date.now() - 1) },
+      })
     const after = fakeEmbedder(before.name)
     await start(after)
     await untilRead(after, one)
@@ -239,6 +247,6 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     await vi.waitFor(() => expect(isCalled).toBe(true))
     await worker.stop()
     const claimed = { embedder: embedder.name, claimedUntil: { not: null } }
-    expect(await world.deps.db.embeddingCursor.count({ where: claimed })).toBe(0)
+    expect(await world.deps.db.of(SYSTEM).embeddingCursor.count({ where: claimed })).toBe(0)
   })
 })

@@ -8,6 +8,7 @@ import type { Embedder } from '../../../src/providers/ports/embedder.ts'
 import { backends } from '../../support/backend.ts'
 import { fakeEmbedder } from '../../support/fake-embedder.ts'
 import { useWorld } from '../../support/world.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const ANY_VECTOR = Float32Array.of(1, 0, 0, 0)
 
@@ -29,8 +30,8 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     return embedding
   }
   const count = async (embedder: Embedder, conversationId: string) =>
-    (await world.deps.vectors.scan(embedder.name, [conversationId], ANY_VECTOR)).get(conversationId)?.size ?? 0
-  const rowOf = (embedder: Embedder) => world.deps.db.embedder.findUnique({ where: { name: embedder.name } })
+    (await world.deps.vectors.scan(embedder.name, SYSTEM, [conversationId], ANY_VECTOR)).get(conversationId)?.size ?? 0
+  const rowOf = (embedder: Embedder) => world.deps.db.of(SYSTEM).embedder.findUnique({ where: { name: embedder.name } })
   const filled = (embedder: Embedder) =>
     vi.waitFor(async () => expect((await rowOf(embedder))?.filledAt).toBeTruthy(), { timeout: 5_000 })
 
@@ -92,14 +93,13 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await filled(newer)
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(await count(older, one)).toBe(1)
-    await world.deps.db.embedder.update({
-      where: { name: newer.name },
-      data: { filledAt: new Date(Date.now() - 31_000) },
-    })
+    await world.deps.db
+      .of(SYSTEM)
+      .embedder.update({ where: { name: newer.name }, data: { filledAt: new Date(Date.now() - 31_000) } })
     await vi.waitFor(async () => expect(await rowOf(older)).toBe(null), { timeout: 3_000 })
     const ofOlder = { where: { embedder: older.name } }
-    expect(await world.deps.db.embeddingCursor.count(ofOlder)).toBe(0)
-    expect(await world.deps.db.turnVector.count(ofOlder)).toBe(0)
+    expect(await world.deps.db.of(SYSTEM).embeddingCursor.count(ofOlder)).toBe(0)
+    expect(await world.deps.db.of(SYSTEM).turnVector.count(ofOlder)).toBe(0)
     expect(await count(newer, one)).toBe(1)
   })
 

@@ -5,6 +5,7 @@ import { Cue } from '../../../src/domain/indexing/cues.ts'
 import { indexEntry, MAX_INDEXED_UNITS } from '../../../src/domain/indexing/index-entry.ts'
 import { hashTerm, salted, saltOf } from '../../../src/text/term-hash.ts'
 import { backends, type Opened } from '../../support/backend.ts'
+import { sql } from '../../support/sql.ts'
 
 const EXTREMES = [0, 1, -1, 2_147_483_647, -2_147_483_648, hashTerm('tulip'), hashTerm('fence')]
 
@@ -56,7 +57,7 @@ describe.each(backends)('the SQL function `salted` on $name', ({ open }) => {
   afterAll(() => opened.close())
 
   const inSql = async (terms: number[] | null, salt: number) =>
-    (await opened.pool.query('SELECT salted($1::integer[], $2) AS terms', [terms, salt])).rows[0].terms
+    (await sql(opened.pool).query('SELECT salted($1::integer[], $2) AS terms', [terms, salt])).rows[0].terms
 
   it('returns the same numbers as the TypeScript function, in the same order', async () => {
     for (const salt of EXTREMES) expect(await inSql(EXTREMES, salt)).toEqual(salted(EXTREMES, salt))

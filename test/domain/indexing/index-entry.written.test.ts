@@ -11,6 +11,7 @@ import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+import { sql } from '../../support/sql.ts'
 
 const role = 'USER'
 const TEXT = 'Did Carla see the tulips twice last year?'
@@ -27,7 +28,7 @@ describe.each(backends)('a turn is added to the word index on $name', (backend) 
 
   /** The stored entry of the turn. */
   async function stored(id: string) {
-    const { rows } = await world.deps.pool.query('SELECT terms, cues FROM turn WHERE id = $1', [id])
+    const { rows } = await sql(world.deps.pool).query('SELECT terms, cues FROM turn WHERE id = $1', [id])
     return rows[0] as { terms: number[] | null; cues: number | null }
   }
   /** The expected entry of the turn. */

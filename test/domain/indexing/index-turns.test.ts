@@ -1,6 +1,7 @@
 // Backfill of the word index: turns without an entry get the entry that they would get if they were written now. Each
 // turn is indexed once, even if several processes run.
 
+import { SYSTEM } from '../../../src/store/scope.ts'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { indexTurns } from '../../../src/domain/indexing/index-turns.ts'
 import { abortTurn, appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
@@ -9,6 +10,7 @@ import { withTransaction } from '../../../src/store/tx.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+import { sql } from '../../support/sql.ts'
 
 const role = 'USER'
 
@@ -20,7 +22,7 @@ describe.each(backends)('the backfill of the word index on $name', (backend) => 
   const tenants: Tenant[] = []
   const conversationIds: string[] = []
   const run = () => indexTurns(world.deps)
-  const query = async (text: string, values: unknown[] = []) => (await world.deps.pool.query(text, values)).rows
+  const query = async (text: string, values: unknown[] = []) => (await sql(world.deps.pool).query(text, values)).rows
 
   const indexed = () => query('SELECT id, status, terms, cues FROM turn ORDER BY id')
   const clearEntries = () => query('UPDATE turn SET terms = NULL, cues = NULL')
@@ -103,7 +105,7 @@ describe.each(backends)('the backfill of the word index on $name', (backend) => 
   if (backend.name === 'postgres')
     it('does not wait for turns that another client has locked', async () => {
       await clearEntries()
-      const indexedCount = await withTransaction(world.deps.db, async (tx) => {
+      const indexedCount = await withTransaction(world.deps.db, SYSTEM, async (tx) => {
         await tx.$queryRaw`SELECT id FROM turn ORDER BY id LIMIT 600 FOR UPDATE`
         return run()
       })

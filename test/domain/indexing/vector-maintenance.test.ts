@@ -11,7 +11,7 @@ const SERVING: EmbedderRow = { name: 'static', dimension: 100, filledAt: new Dat
 async function createsIndex(progress: { done: number; remaining: number; turns: number }): Promise<boolean> {
   const build = vi.fn(async () => true)
   const indexes = { read: async () => null, build, drop: async () => {} }
-  const db = { $queryRaw: async () => [progress] } as unknown as Db
+  const db = { of: () => ({ $queryRaw: async () => [progress] }) } as unknown as Db
   const log = { info: () => {} } as never
   await maintainVectors({ db, log, indexes }, [SERVING], 'static', async () => {}, new AbortController().signal)
   return build.mock.calls.length > 0

@@ -14,6 +14,7 @@ import { type FactJudge } from '../../../src/providers/ports/fact-judge.ts'
 import { type ProfileRequest } from '../../../src/providers/ports/profile-writer.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const factOf = (text: string, day = 1) => {
   const [subject, predicate, object] = text.split(' | ') as [string, string, string]
@@ -145,7 +146,7 @@ describe.each(backends)('profiles on $name', (backend) => {
     const tenant = world.tenant()
     const refresh = (userId: string) => refreshUserProfile(deps, tenant.as('bob'), { userId })
     await expect(refresh('carl')).rejects.toMatchObject({ code: 'NOT_FOUND' })
-    expect(await deps.db.userProfile.count({ where: { tenant: tenant.name } })).toBe(0)
+    expect(await deps.db.of(SYSTEM).userProfile.count({ where: { tenant: tenant.name } })).toBe(0)
     const conversationId = await tenant.newConversation('ada', 'bob')
     expect(await refresh('ada')).toMatchObject({ content: '' })
     await recordFacts(deps, tenant.as('bob'), { userId: 'carl', facts: [factOf('carl | likes | tea')] })

@@ -12,6 +12,7 @@ import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { backends } from '../../support/backend.ts'
 import { waitForTurnVectors, waitForFactVectors, textOf } from '../../support/recall.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const THINGS = `harbour lantern meadow violin glacier pepper saddle thunder walnut compass orchard candle river falcon
   marble anchor basket copper desert engine feather garden hammer island jacket kitten ladder mirror needle oyster
@@ -221,7 +222,8 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
 
   it('records when a fact is recalled for the first time', async () => {
     const [fact, other] = await record(['Ada | likes | melons', 'Bob | likes | skating'])
-    const recalledAt = async (id: string) => (await world.deps.db.fact.findUniqueOrThrow({ where: { id } })).recalledAt
+    const recalledAt = async (id: string) =>
+      (await world.deps.db.of(SYSTEM).fact.findUniqueOrThrow({ where: { id } })).recalledAt
     await found('melons', { k: 1 })
     await vi.waitFor(async () => expect(await recalledAt(fact!.id)).toBeInstanceOf(Date), { timeout: 3_000 })
     const first = await recalledAt(fact!.id)

@@ -18,6 +18,7 @@ import { backends } from '../../support/backend.ts'
 import { waitForTurnVectors } from '../../support/recall.ts'
 import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+import { sql } from '../../support/sql.ts'
 
 const WORDS = `harbour lantern meadow violin glacier pepper saddle thunder walnut compass orchard candle river falcon
   marble anchor basket copper desert engine feather garden hammer island jacket kitten ladder mirror needle oyster
@@ -158,7 +159,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     return { bob, turns }
   }
   async function newestVersion(conversation: string) {
-    const { rows } = await world.deps.pool.query<{ id: string }>(
+    const { rows } = await sql(world.deps.pool).query<{ id: string }>(
       `SELECT id FROM turn WHERE conversation_id = $1 AND superseded_by IS NULL AND supersedes IS NOT NULL`,
       [conversation],
     )
@@ -183,7 +184,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
   it('applies filters to hits only, not to statistics', async () => {
     const { bob, turns } = await fill(true)
     const [query] = queriesOf(turns)
-    const { rows } = await world.deps.pool.query<{ at: Date }>(
+    const { rows } = await sql(world.deps.pool).query<{ at: Date }>(
       'SELECT at FROM entry WHERE conversation_id = $1 AND seq = $2',
       [turns[60]!.conversationId, turns[60]!.position],
     )

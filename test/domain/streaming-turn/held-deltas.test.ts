@@ -13,6 +13,7 @@ import { backends } from '../../support/backend.ts'
 import { casesOf } from '../../support/long.ts'
 import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+import { sql } from '../../support/sql.ts'
 
 const SECRET = 'ada.lovelace@example.org'
 const words = (count: number) => 'some plain words '.repeat(count)
@@ -39,7 +40,7 @@ describe.each(backends)('a redacted streaming turn on $name', (backend) => {
       abort: () => abortTurn(world.deps, viewer, given),
       /** The text that readers have. */
       async published() {
-        const { rows } = await world.deps.pool.query<{ text: string }>(
+        const { rows } = await sql(world.deps.pool).query<{ text: string }>(
           `SELECT coalesce(string_agg(text, '' ORDER BY start), '') AS text FROM chunk WHERE turn_id = $1`,
           [turn.id],
         )
@@ -105,7 +106,9 @@ describe.each(backends)('a redacted streaming turn on $name', (backend) => {
     const turn = await open()
     await turn.append(`mail ${SECRET}`)
     expect((await turn.abort()).text).toBe('mail [EMAIL]')
-    expect((await world.deps.pool.query('SELECT FROM held_text WHERE turn_id = $1', [turn.turnId])).rowCount).toBe(0)
+    expect((await sql(world.deps.pool).query('SELECT FROM held_text WHERE turn_id = $1', [turn.turnId])).rowCount).toBe(
+      0,
+    )
   })
 
   it('is aborted with all of its text when the writer is silent', async () => {
@@ -114,7 +117,7 @@ describe.each(backends)('a redacted streaming turn on $name', (backend) => {
     const late = { ...world.deps, streamLeaseMs: 0 }
     await abortSilentTurns(late)
     await abortSilentTurns(late)
-    const { rows } = await world.deps.pool.query('SELECT status, text FROM turn WHERE id = $1', [turn.turnId])
+    const { rows } = await sql(world.deps.pool).query('SELECT status, text FROM turn WHERE id = $1', [turn.turnId])
     expect(rows).toEqual([{ status: 'ABORTED', text: 'mail [EMAIL]' }])
   })
 

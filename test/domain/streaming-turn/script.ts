@@ -11,6 +11,7 @@ import { readLastSeq } from '../../../src/store/sql/event/read-journal.ts'
 import { newViewer, type Process } from '../../support/process.ts'
 import { checkWitness, witness, type Stored, type Witness } from './witness.ts'
 import { WRITER } from '../../support/writer.ts'
+import { sql } from '../../support/sql.ts'
 
 /** Text, and whether a surrogate half follows it. */
 type Piece = { body: string; half: boolean }
@@ -237,7 +238,7 @@ export async function play(processes: readonly Process[], script: readonly Step[
     for (const reader of readers) reader.resume()
     await run({ type: 'append', by: 0, count: 1 })
 
-    const { rows } = await first.deps.pool.query<Stored>(
+    const { rows } = await sql(first.deps.pool).query<Stored>(
       `SELECT t.id, t.text, (SELECT max(e.seq) FROM entry e WHERE e.turn_id = t.id) AS ended FROM turn t
        WHERE t.conversation_id = $1`,
       [conversationId],

@@ -19,6 +19,7 @@ import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { lines, read } from '../../support/reading.ts'
 import { WRITER } from '../../support/writer.ts'
+import { sql } from '../../support/sql.ts'
 
 const LEASE = 30_000
 
@@ -39,17 +40,17 @@ describe.each(backends)('the end of a streaming turn, on $name', (backend) => {
   const stored = async () => (await getTurns(one.deps, ada, [turnId])).get(turnId)!
   const head = () => readLastSeq(one.deps.pool, ada, conversationId)
   const chunks = async () =>
-    (await one.deps.pool.query('SELECT count(*) AS n FROM chunk WHERE turn_id = $1', [turnId])).rows[0].n as number
+    (await sql(one.deps.pool).query('SELECT count(*) AS n FROM chunk WHERE turn_id = $1', [turnId])).rows[0].n as number
 
   /** Simulates that time has passed since the last write to each open turn of the conversation. */
   async function advance(ms: number): Promise<void> {
     const { pool } = one.deps
     const ago = `- make_interval(secs => $2::double precision / 1000)`
-    await pool.query(`UPDATE stream SET renewed_at = renewed_at ${ago} WHERE conversation_id = $1`, [
+    await sql(pool).query(`UPDATE stream SET renewed_at = renewed_at ${ago} WHERE conversation_id = $1`, [
       conversationId,
       ms,
     ])
-    await pool.query(
+    await sql(pool).query(
       `UPDATE chunk SET written_at = written_at ${ago}
        WHERE turn_id IN (SELECT turn_id FROM stream WHERE conversation_id = $1)`,
       [conversationId, ms],

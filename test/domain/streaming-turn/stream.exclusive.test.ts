@@ -9,6 +9,7 @@ import type { Viewer } from '../../../src/domain/view.ts'
 import { Conflict, NotAllowed } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
+import { sql } from '../../support/sql.ts'
 
 describe.each(backends)('a streaming turn with a clientId, on $name', (backend) => {
   let site: Site
@@ -99,7 +100,9 @@ describe.each(backends)('a streaming turn with a clientId, on $name', (backend) 
     const aborted = await one.abort(first.id)
     const second = await other.open('k')
     expect(second.id).not.toBe(first.id)
-    await deps.pool.query(`UPDATE stream SET renewed_at = now() - interval '1 hour' WHERE turn_id = $1`, [second.id])
+    await sql(deps.pool).query(`UPDATE stream SET renewed_at = now() - interval '1 hour' WHERE turn_id = $1`, [
+      second.id,
+    ])
     await abortSilentTurns(deps)
     const opened = await Promise.allSettled(replicas.map((replica) => replica.open('k')))
     expect(opened.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)

@@ -1,6 +1,6 @@
 // The sweep of expired turns is fair by tenant, and the numbers of open turns and of participants are limited.
 
-import type { QueryConfig } from 'pg'
+import type { Statement } from '../../../src/store/tenant-pool.ts'
 import { describe, expect, it } from 'vitest'
 import { addParticipant, MAX_PARTICIPANTS } from '../../../src/domain/participant.ts'
 import { abortSilentTurns, abortTurn } from '../../../src/domain/streaming-turn/stream.ts'
@@ -11,6 +11,7 @@ import { readSilentStreams } from '../../../src/store/sql/streaming-turn/read-si
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+import { sql } from '../../support/sql.ts'
 
 describe.each(backends)('open turns on $name', (backend) => {
   const world = useWorld(backend)
@@ -33,7 +34,10 @@ describe.each(backends)('open turns on $name', (backend) => {
       ),
     )
   const silence = (tenant: Tenant, ago: string) =>
-    world.deps.pool.query('UPDATE stream SET renewed_at = now() - $2::interval WHERE tenant = $1', [tenant.name, ago])
+    sql(world.deps.pool).query('UPDATE stream SET renewed_at = now() - $2::interval WHERE tenant = $1', [
+      tenant.name,
+      ago,
+    ])
 
   it('are aborted round-robin across tenants, all of them in one sweep', async () => {
     const [many, few] = [world.tenant(), world.tenant()]
@@ -57,7 +61,7 @@ describe.each(backends)('open turns on $name', (backend) => {
     const pool = new Proxy(world.deps.pool, {
       get: (target, key) =>
         key === 'query'
-          ? (given: QueryConfig) => (isBroken(given) ? Promise.reject(new Error('broken')) : target.query(given))
+          ? (given: Statement) => (isBroken(given) ? Promise.reject(new Error('broken')) : target.query(given))
           : Reflect.get(target, key),
     })
     await expect(abortSilentTurns({ ...world.deps, pool })).rejects.toThrow('broken')
@@ -95,10 +99,10 @@ describe.each(backends)('open turns on $name', (backend) => {
   it('are in a conversation with a maximum number of participants, which new turns do not exceed', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('bot')
-    await world.deps.pool.query(
-      `INSERT INTO participant (conversation_id, actor, kind, windows)
-       SELECT $1, 'p' || n, 'HUMAN', '{1}' FROM generate_series(1, $2::integer) n`,
-      [conversationId, MAX_PARTICIPANTS - 2],
+    await sql(world.deps.pool).query(
+      `INSERT INTO participant (conversation_id, tenant, actor, kind, windows)
+       SELECT $1, $3, 'p' || n, 'HUMAN', '{1}' FROM generate_series(1, $2::integer) n`,
+      [conversationId, MAX_PARTICIPANTS - 2, tenant.name],
     )
     const joins = await Promise.allSettled(
       ['x', 'y', 'y', 'p1'].map((actor) => tenant.append(conversationId, actor, 'hi')),

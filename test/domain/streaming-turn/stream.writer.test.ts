@@ -10,6 +10,7 @@ import type { Viewer } from '../../../src/domain/view.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound, StreamClosed } from '../../../src/errors.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { sql } from '../../support/sql.ts'
 
 const MINE = 'the-token-of-the-writer'
 const OTHER = 'another-token-entirely'
@@ -107,7 +108,7 @@ describe.each(backends)('the writer of a streaming turn on $name', (backend) => 
     await removeParticipant(world.deps, tenant.as('ann'), { conversationId, actor: 'bot' })
     for (const call of Object.values(calls(tenant.as('bot'), id, MINE)))
       await expect(call()).rejects.toThrow('has left')
-    await world.deps.pool.query(`UPDATE stream SET renewed_at = now() - interval '1 hour'`)
+    await sql(world.deps.pool).query(`UPDATE stream SET renewed_at = now() - interval '1 hour'`)
     expect(await abortSilentTurns(world.deps)).toBe(1)
     expect(await stored(tenant, 'ann', id)).toMatchObject({ status: 'ABORTED' })
   })
@@ -120,7 +121,7 @@ describe.each(backends)('the writer of a streaming turn on $name', (backend) => 
       await expect(calls(tenant.as('bot'), `turn_${'0'.repeat(26)}`, token).appendDelta()).rejects.toThrow(InvalidInput)
     }
     const { id } = await open(tenant.as('bot'), conversationId, { clientId: 'k' })
-    const { rows } = await world.deps.pool.query(
+    const { rows } = await sql(world.deps.pool).query(
       'SELECT to_jsonb(s) || to_jsonb(t) AS row FROM stream s JOIN turn t ON t.id = s.turn_id WHERE t.id = $1',
       [id],
     )
@@ -131,7 +132,7 @@ describe.each(backends)('the writer of a streaming turn on $name', (backend) => 
   it('cannot continue a stream opened before writer tokens existed; only its expired lease ends it', async () => {
     const tenant = world.tenant()
     const { id } = await open(tenant.as('bot'), await tenant.newConversation('bot'))
-    await world.deps.pool.query(
+    await sql(world.deps.pool).query(
       `UPDATE stream SET writer_hash = '', renewed_at = now() - interval '1 hour' WHERE turn_id = $1`,
       [id],
     )

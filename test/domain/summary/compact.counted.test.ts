@@ -8,6 +8,7 @@ import { appendTurns } from '../../../src/domain/turn/append.ts'
 import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { useWorld } from '../../support/world.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 describe.each(backends)('fixed-size summaries on $name', (backend) => {
   const world = useWorld(backend)
@@ -35,7 +36,9 @@ describe.each(backends)('fixed-size summaries on $name', (backend) => {
   const many = (count: number, text = 'a turn') => Array.from({ length: count }, (_, n) => `${text} ${n}`)
   /** The number of turns in each summary, in order; and the number of turns that no summary covers. */
   const outcome = async (conversationId: string) => {
-    const all = await world.deps.db.summary.findMany({ where: { conversationId, level: 0 }, orderBy: { seq: 'asc' } })
+    const all = await world.deps.db
+      .of(SYSTEM)
+      .summary.findMany({ where: { conversationId, level: 0 }, orderBy: { seq: 'asc' } })
     return {
       turnsPerSummary: all.map(({ turns }) => turns),
       uncovered: (await expectCovering(world.deps, conversationId)).uncovered.length,

@@ -13,6 +13,7 @@ import { createFakeSummarizer, expectCovering, withSummarizer } from '../../supp
 import { casesOf, isLong } from '../../support/long.ts'
 import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const CONVERSATIONS = isLong ? 20 : 5
 /** Number of operations per backend; smaller for the embedded database, which is slower. */
@@ -140,8 +141,8 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
       const { covered, uncovered } = await expectCovering(deps, conversationId)
       totals.covered += covered.length
       totals.uncovered += uncovered.length
-      totals.summaries += await deps.db.summary.count({ where: { conversationId } })
-      totals.stale += await deps.db.summary.count({ where: { conversationId, stale: true } })
+      totals.summaries += await deps.db.of(SYSTEM).summary.count({ where: { conversationId } })
+      totals.stale += await deps.db.of(SYSTEM).summary.count({ where: { conversationId, stale: true } })
     }
 
     const chance = randomOf(1)

@@ -1,5 +1,6 @@
 // Compaction on real databases: the covered turns, the trigger, the summarizer, and concurrent changes.
 
+import type { Db } from '../../../src/store/db.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createConversation, updateConversation } from '../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
@@ -16,6 +17,7 @@ import { backends } from '../../support/backend.ts'
 import { createFakeSummarizer, expectCovering, withSummarizer } from '../../support/covering.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 describe.each(backends)('compaction on $name', (backend) => {
   const world = useWorld(backend)
@@ -266,10 +268,9 @@ describe.each(backends)('compaction on $name', (backend) => {
     await removeParticipant(deps, tenant.as('bob'), { conversationId, actor: 'bob' })
     await append(3)
     const summary = await summarize(deps, tenant.as('ada'), { conversationId })
-    const { participants } = await deps.db.conversation.findUniqueOrThrow({
-      where: { id: conversationId },
-      include: { participants: true },
-    })
+    const { participants } = await deps.db
+      .of(SYSTEM)
+      .conversation.findUniqueOrThrow({ where: { id: conversationId }, include: { participants: true } })
     expect(participants.map(({ actor }) => actor).sort()).toEqual(['ada', 'bob', 'cy'])
     expect(await covering('ada')).toHaveLength(1)
     expect(await covering('stranger')).toHaveLength(1)
@@ -346,7 +347,8 @@ describe.each(backends)('compaction on $name', (backend) => {
           }
         },
       })
-    const edited = { ...deps, pool: editing(deps.pool, 'query'), db: editing(deps.db, '$queryRaw') }
+    const db: Db = { ...deps.db, of: (scope) => editing(deps.db.of(scope), '$queryRaw') }
+    const edited = { ...deps, pool: editing(deps.pool, 'query'), db }
     const summary = await summarize(edited, tenant.as('ada'), { conversationId, through: turns[3]!.id })
     expect(summary.content).toBe('summary 2')
     expect((await check()).current.map(({ id }) => id)).toEqual([summary.id])

@@ -17,6 +17,7 @@ import { createFakeSummarizer, withSummarizer } from '../../support/covering.ts'
 import { casesOf } from '../../support/long.ts'
 import { read, sawSeq } from '../../support/reading.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const turn = (role: string, text: string) => ({ role, text }) as TitleTurn
 
@@ -138,10 +139,9 @@ describe.each(backends)('an automatic title on $name', (backend) => {
     expect(await titleOf(tenant, conversationId)).toBe('Plan the harbour festival')
     await edit(second, 'Hello')
     await edit((await tenant.append(conversationId, 'ann', 'ok')).id, 'okay')
-    await world.deps.db.turn.updateMany({
-      where: { conversationId, text: 'something different' },
-      data: { text: 'ok' },
-    })
+    await world.deps.db
+      .of(SYSTEM)
+      .turn.updateMany({ where: { conversationId, text: 'something different' }, data: { text: 'ok' } })
     expect([await isDue(conversationId), await write(conversationId)]).toEqual([true, 1])
     expect(await titleOf(tenant, conversationId)).toBeNull()
   })
@@ -191,8 +191,12 @@ describe.each(backends)('an automatic title on $name', (backend) => {
     await fc.assert(
       fc.asyncProperty(windows, fc.integer({ min: 1, max: 10 }), fc.nat(4), async (list, titleFrom, more) => {
         const titleSeq = titleFrom + more
-        await world.deps.db.participant.updateMany({ where: { conversationId, actor: 'bob' }, data: { windows: list } })
-        await world.deps.db.conversation.update({ where: { id: conversationId }, data: { titleFrom, titleSeq } })
+        await world.deps.db
+          .of(SYSTEM)
+          .participant.updateMany({ where: { conversationId, actor: 'bob' }, data: { windows: list } })
+        await world.deps.db
+          .of(SYSTEM)
+          .conversation.update({ where: { id: conversationId }, data: { titleFrom, titleSeq } })
         const isShown = (await titleOf(tenant, conversationId, 'bob')) !== null
         const { items } = await getConversationPage(world.deps, tenant.as('bob'), { filter })
         expect(items.length).toBe(Number(isShown))
@@ -243,7 +247,7 @@ describe.each(backends)('an automatic title on $name', (backend) => {
       timeout: 15_000,
       interval: 100,
     })
-    const updated = await world.deps.db.entry.count({ where: { conversationId, kind: 'UPDATED' } })
+    const updated = await world.deps.db.of(SYSTEM).entry.count({ where: { conversationId, kind: 'UPDATED' } })
     expect(updated).toBe(1)
   }, 60_000)
 })

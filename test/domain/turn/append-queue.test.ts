@@ -9,6 +9,7 @@ import type { AppendCall, AppendedTurn } from '../../../src/store/sql/turn/appen
 import { readJournal } from '../../../src/store/sql/event/read-journal.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
+import { sql } from '../../support/sql.ts'
 
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1)
 
@@ -195,7 +196,7 @@ describe.each(backends)('the append queue on $name', (backend) => {
       it('does not wait for reads that use every other connection', async () => {
         const tenant = world.tenant()
         const conversationId = await tenant.newConversation('ann')
-        const slow = upTo(20).map(() => world.deps.pool.query('SELECT pg_sleep(2)'))
+        const slow = upTo(20).map(() => sql(world.deps.pool).query('SELECT pg_sleep(2)'))
         const first = await Promise.race([
           ...slow.map(async (read) => (await read, 'a read')),
           tenant.append(conversationId, 'ann', 'hello').then(() => 'the append'),

@@ -6,6 +6,8 @@ import { ReadTimeout } from '../../../src/errors.ts'
 import { createRequestContext } from '../../../src/graphql/request.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
+import { sql } from '../../support/sql.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const LIMITS = loadConfig({}).operationLimits
 const READ_TIMEOUT_MS = 300
@@ -17,8 +19,8 @@ describe.runIf(backend.name === 'postgres')('reads (needs TEST_DATABASE_URL)', (
   const contextOf = (tenant: string) => createRequestContext(world.deps, { tenant, actor: 'ada' }, null, LIMITS)
 
   it.each<[string, (deps: typeof world.deps) => Promise<unknown>]>([
-    ['pg', ({ pool }) => pool.query('SELECT pg_sleep(10)')],
-    ['Prisma', ({ db }) => db.$queryRaw`SELECT pg_sleep(10)::text`],
+    ['pg', ({ pool }) => sql(pool).query('SELECT pg_sleep(10)')],
+    ['Prisma', ({ db }) => db.of(SYSTEM).$queryRaw`SELECT pg_sleep(10)::text`],
   ])('through %s end at the time limit, with an error that names it', async (_, read) => {
     const { reading, work } = contextOf('acme')
     await expect(work.read(() => read(reading))).rejects.toEqual(new ReadTimeout(READ_TIMEOUT_MS))
@@ -29,12 +31,12 @@ describe.runIf(backend.name === 'postgres')('reads (needs TEST_DATABASE_URL)', (
     const slow = contextOf('slow')
     const all = Array.from({ length: 40 }, () =>
       contextOf('slow')
-        .work.read(() => slow.reading.pool.query('SELECT pg_sleep(0.2)'))
+        .work.read(() => sql(slow.reading.pool).query('SELECT pg_sleep(0.2)'))
         .catch(() => {}),
     )
     await vi.waitFor(() => expect(world.deps.reads.pool.totalCount).toBeGreaterThan(1))
     const { reading, work } = contextOf('quick')
-    const query = work.read(() => reading.pool.query('SELECT 1 AS one'))
+    const query = work.read(() => sql(reading.pool).query('SELECT 1 AS one'))
     const isSlow = await Promise.race([query.then(() => false), Promise.all(all).then(() => true)])
     expect(isSlow).toBe(false)
     expect(world.deps.reads.pool.waitingCount).toBe(0)
@@ -43,6 +45,6 @@ describe.runIf(backend.name === 'postgres')('reads (needs TEST_DATABASE_URL)', (
 
   it('on the connections of writes and background work have no time limit', async () => {
     const { deps } = contextOf('acme')
-    expect((await deps.pool.query('SELECT pg_sleep(0.5), 1 AS one')).rows).toMatchObject([{ one: 1 }])
+    expect((await sql(deps.pool).query('SELECT pg_sleep(0.5), 1 AS one')).rows).toMatchObject([{ one: 1 }])
   })
 })

@@ -15,6 +15,7 @@ import { createServer, type Server } from '../../../src/server/http.ts'
 import { backends } from '../../support/backend.ts'
 import { openSite, type Process, type Site } from '../../support/process.ts'
 import { claimsOf, ISSUER, SECRET, signWithSecret } from '../../support/tokens.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const FOLLOW = 'subscription ($id: ID!) { conversationEvents(conversationId: $id, afterSeq: 0) { seq } }'
 const admin = { tenant: 'acme', actor: 'admin' }
@@ -112,7 +113,9 @@ describe.each(backends)('the sessions of a token on $name', (backend) => {
   it('end without a message of the bus, because keys are read again', async () => {
     const { apiKey, token } = await newKey()
     const { closed } = await connect(urls[1]!, token)
-    await deps().db.apiKey.update({ where: { id: apiKey.id }, data: { revokedAt: new Date() } })
+    await deps()
+      .db.of(SYSTEM)
+      .apiKey.update({ where: { id: apiKey.id }, data: { revokedAt: new Date() } })
     expect((await closed)[0]).toBe(4403)
   }, 6_000)
 

@@ -17,6 +17,7 @@ import {
   unsigned,
   type Issuer,
 } from '../../support/tokens.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 const now = () => Math.floor(Date.now() / 1000)
 const transports = Object.entries(TRANSPORTS)
@@ -75,7 +76,9 @@ describe.each(backends)('a server with AUTH_MODE=jwt and a secret on $name', (ba
     },
     'an expired API key': async () => {
       const { apiKey, token } = await newKey({ expiresAt: new Date(Date.now() + 60_000) })
-      await server.deps.db.apiKey.update({ where: { id: apiKey.id }, data: { expiresAt: new Date(Date.now() - 1) } })
+      await server.deps.db
+        .of(SYSTEM)
+        .apiKey.update({ where: { id: apiKey.id }, data: { expiresAt: new Date(Date.now() - 1) } })
       return token
     },
     'the secret of an API key before its rotation': async () => {

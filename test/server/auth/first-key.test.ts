@@ -9,13 +9,14 @@ import { createVerifier } from '../../../src/domain/api-key/verify.ts'
 import { FirstKeyError, writeFirstKey } from '../../../src/server/auth/first-key.ts'
 import { backends } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 
 describe.each(backends.slice(0, 1))('the first key', (backend) => {
   const world = useWorld(backend)
   let directory: string
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'colloquy-test-'))
-    await world.deps.db.apiKey.deleteMany()
+    await world.deps.db.of(SYSTEM).apiKey.deleteMany()
   })
   afterEach(() => rm(directory, { recursive: true }))
 
@@ -33,7 +34,7 @@ describe.each(backends.slice(0, 1))('the first key', (backend) => {
   it('is written once, even if it is revoked later', async () => {
     const path = join(directory, 'first')
     await writeFirstKey(world.deps, path)
-    await world.deps.db.apiKey.updateMany({ data: { revokedAt: new Date() } })
+    await world.deps.db.of(SYSTEM).apiKey.updateMany({ data: { revokedAt: new Date() } })
     await rm(path)
     await writeFirstKey(world.deps, path)
     expect(await readdir(directory)).toEqual([])
@@ -41,6 +42,6 @@ describe.each(backends.slice(0, 1))('the first key', (backend) => {
 
   it('is not created if the file cannot be written', async () => {
     await expect(writeFirstKey(world.deps, join(directory, 'missing', 'first'))).rejects.toThrow(FirstKeyError)
-    expect(await world.deps.db.apiKey.count()).toBe(0)
+    expect(await world.deps.db.of(SYSTEM).apiKey.count()).toBe(0)
   })
 })

@@ -1,7 +1,8 @@
 // Finds API keys by their ids, with the hashes of their secrets, to authenticate requests. It runs before the tenant of
 // the request is known, so it is the only statement about keys that does not name a tenant.
 
-import type { Pool } from 'pg'
+import { SYSTEM } from '../../scope.ts'
+import type { Pool } from '../../tenant-pool.ts'
 import { sql } from '../sql.ts'
 import { API_KEY_COLUMNS, type ApiKeyRow } from './api-key-columns.ts'
 
@@ -20,5 +21,5 @@ const BY_ID = sql`
 
 /** Returns the keys that exist, in any order, by one look-up of the primary key for each id. */
 export async function findApiKeys(pool: Pool, ids: readonly string[]): Promise<StoredApiKey[]> {
-  return (await pool.query<StoredApiKey>({ name: 'find-api-keys', text: BY_ID, values: [ids] })).rows
+  return (await pool.query<StoredApiKey>({ scope: SYSTEM, name: 'find-api-keys', text: BY_ID, values: [ids] })).rows
 }

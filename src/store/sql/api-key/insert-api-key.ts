@@ -1,6 +1,6 @@
 // Stores a new API key, unless the tenant has a key of that name that is not revoked (index api_key_name).
 
-import type { Db, Tx } from '../../db.ts'
+import type { Tx } from '../../db.ts'
 import { API_KEY_COLUMNS, type ApiKeyRow } from './api-key-columns.ts'
 
 export type NewApiKey = Pick<
@@ -9,7 +9,7 @@ export type NewApiKey = Pick<
 > & { secretHash: Buffer }
 
 /** Returns the key; null if the name is taken. */
-export async function insertApiKey(db: Db | Tx, key: NewApiKey): Promise<ApiKeyRow | null> {
+export async function insertApiKey(db: Tx, key: NewApiKey): Promise<ApiKeyRow | null> {
   const { id, tenant, name, actor, kind, rights, conversations, expiresAt, secretHash } = key
   const [row = null] = await db.$queryRaw<ApiKeyRow[]>`
     INSERT INTO api_key (id, tenant, name, actor, kind, rights, conversations, expires_at, secret_hash)

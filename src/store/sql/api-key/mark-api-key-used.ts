@@ -1,10 +1,11 @@
 // Records that an API key was used, by its primary key.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 
 /** Writes nothing if another process has recorded a use within the last minute. */
 export async function markApiKeyUsed(pool: Pool, { tenant, id }: { tenant: string; id: string }): Promise<void> {
   await pool.query({
+    scope: tenant,
     name: 'mark-api-key-used',
     text: `UPDATE api_key SET last_used_at = now()
       WHERE id = $1::text AND tenant = $2::text

@@ -1,6 +1,6 @@
 // Reads a page of a tenant's API keys, newest first, by the index api_key_created.
 
-import type { Db, Tx } from '../../db.ts'
+import type { Tx } from '../../db.ts'
 import { empty, raw, sql } from '../sql.ts'
 import { API_KEY_COLUMNS, type ApiKeyRow } from './api-key-columns.ts'
 
@@ -19,7 +19,7 @@ type PageOfKeys = {
 
 /** Revoked and expired keys are included. */
 export function pageApiKeys(
-  db: Db | Tx,
+  db: Tx,
   tenant: string,
   { id, after, before, limit, backwards }: PageOfKeys,
 ): Promise<ApiKeyRow[]> {

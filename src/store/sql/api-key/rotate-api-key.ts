@@ -1,6 +1,6 @@
 // Replaces the secret of an API key, by its primary key. Atomic: of two concurrent rotations, one finds another version.
 
-import type { Db, Tx } from '../../db.ts'
+import type { Tx } from '../../db.ts'
 import { API_KEY_COLUMNS, type ApiKeyRow } from './api-key-columns.ts'
 
 /**
@@ -8,7 +8,7 @@ import { API_KEY_COLUMNS, type ApiKeyRow } from './api-key-columns.ts'
  * `overlapSeconds`; 0: it is no longer valid.
  */
 export async function rotateApiKey(
-  db: Db | Tx,
+  db: Tx,
   tenant: string,
   {
     id,

@@ -1,5 +1,6 @@
 // Statements of the audit log. Each tenant's lines are numbered and chained under the lock of its row in audit_head.
 
+import { SYSTEM } from '../../scope.ts'
 import type { Db, Tx } from '../../db.ts'
 import type { AuditOutcome } from '../../generated/enums.ts'
 import { empty, raw, sql } from '../sql.ts'
@@ -80,7 +81,7 @@ export async function readAuditLines(
     page.before === null ? empty : sql`AND l.seq > ${page.before}::bigint`,
   ]
   const [a, b, c, d, e, f, g, h] = all
-  return db.$queryRaw<AuditLineRow[]>`
+  return db.of(tenant).$queryRaw<AuditLineRow[]>`
     SELECT ${COLUMNS} FROM audit_line l
     WHERE l.tenant = ${tenant}::text ${a} ${b} ${c} ${d} ${e} ${f} ${g} ${h}
     ORDER BY l.seq ${raw(page.backwards ? 'ASC' : 'DESC')} LIMIT ${page.limit}::integer`
@@ -88,7 +89,7 @@ export async function readAuditLines(
 
 /** The lines that follow `after`, in the order of their numbers. Uses the primary key. */
 export const readAuditChain = (db: Db, tenant: string, after: number, limit: number): Promise<AuditLineRow[]> =>
-  db.$queryRaw<AuditLineRow[]>`
+  db.of(tenant).$queryRaw<AuditLineRow[]>`
     SELECT ${COLUMNS} FROM audit_line l
     WHERE l.tenant = ${tenant}::text AND l.seq > ${after}::bigint ORDER BY l.seq LIMIT ${limit}::integer`
 
@@ -97,7 +98,7 @@ export type AuditEnds = { seq: number; hash: string; prunedThrough: number; prun
 
 /** Returns the ends of the tenant's log; null without lines. */
 export async function readAuditEnds(db: Db, tenant: string): Promise<AuditEnds | null> {
-  const rows = await db.$queryRaw<AuditEnds[]>`
+  const rows = await db.of(tenant).$queryRaw<AuditEnds[]>`
     SELECT last_seq::double precision AS seq, last_hash AS hash, pruned_through::double precision AS "prunedThrough",
            pruned_hash AS "prunedHash"
     FROM audit_head WHERE tenant = ${tenant}::text`
@@ -106,7 +107,7 @@ export async function readAuditEnds(db: Db, tenant: string): Promise<AuditEnds |
 
 /** A tenant whose oldest line is older than `before`; null for none. */
 export async function findPrunableTenant(db: Db, before: Date): Promise<string | null> {
-  const rows = await db.$queryRaw<{ tenant: string }[]>`
+  const rows = await db.of(SYSTEM).$queryRaw<{ tenant: string }[]>`
     SELECT h.tenant FROM audit_head h
     WHERE EXISTS (SELECT FROM audit_line l WHERE l.tenant = h.tenant AND l.seq = h.pruned_through + 1 AND l.at < ${before}::timestamptz)
     LIMIT 1`

@@ -1,6 +1,7 @@
 // Counts the turns of each user. Their number determines when automatic work about the user is due.
 // All transactions lock in this order, to avoid deadlocks: journals, conversation_progress, facts, user_progress.
 
+import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 import type { Subject } from '../../job-queue.ts'
 import { empty, raw } from '../sql.ts'
@@ -18,7 +19,7 @@ const EXTRACTING = raw('AND j.conversation_id IN (SELECT c.id FROM conversation 
 /** The given conversations with automatic extraction. Uses the primary key. */
 export async function readExtractingAmong(db: Db, conversationIds: readonly string[]): Promise<string[]> {
   if (conversationIds.length === 0) return []
-  const rows = await db.$queryRaw<{ id: string }[]>`
+  const rows = await db.of(SYSTEM).$queryRaw<{ id: string }[]>`
     SELECT c.id FROM conversation c WHERE c.id = ANY (${conversationIds}::text[]) AND c.fact_extraction`
   return rows.map(({ id }) => id)
 }
@@ -32,16 +33,16 @@ export async function readExtractingAmong(db: Db, conversationIds: readonly stri
 export async function countUserTurns(db: Db, conversationIds: readonly string[]): Promise<CountedTurns> {
   if (conversationIds.length === 0) return { users: [], busy: [] }
   // Locks the conversations against deletion, so that a deleted one is skipped instead of failing the statement.
-  await db.$executeRaw`
+  await db.of(SYSTEM).$executeRaw`
       WITH fresh AS MATERIALIZED (
-        SELECT c.id FROM conversation c
+        SELECT c.id, c.tenant FROM conversation c
         WHERE c.id = ANY (${conversationIds}::text[]) AND NOT EXISTS (SELECT FROM conversation_progress p WHERE p.conversation_id = c.id)
         ORDER BY c.id FOR KEY SHARE
       )
-      INSERT INTO conversation_progress (conversation_id) SELECT f.id FROM fresh f ORDER BY f.id ON CONFLICT DO NOTHING`
+      INSERT INTO conversation_progress (conversation_id, tenant) SELECT f.id, f.tenant FROM fresh f ORDER BY f.id ON CONFLICT DO NOTHING`
   // The watermark is current, because it is locked, but the journal head is that of the snapshot. If the watermark is
   // not below the head, there is nothing to count.
-  const rows = await db.$queryRaw<CountedTurns[]>`
+  const rows = await db.of(SYSTEM).$queryRaw<CountedTurns[]>`
       WITH mark AS MATERIALIZED (
         SELECT p.conversation_id, p.counted_through AS after
         FROM conversation_progress p WHERE p.conversation_id = ANY (${conversationIds}::text[])
@@ -83,7 +84,7 @@ export async function countUserTurns(db: Db, conversationIds: readonly string[])
  * journal heads, or with `onlyExtracting` those of the conversations with automatic extraction, by their index.
  */
 export async function readUncounted(db: Db, after: string, limit: number, onlyExtracting: boolean): Promise<string[]> {
-  const rows = await db.$queryRaw<
+  const rows = await db.of(SYSTEM).$queryRaw<
     { conversationId: string }[]
   >`SELECT j.conversation_id AS "conversationId" FROM journal j
            LEFT JOIN conversation_progress p ON p.conversation_id = j.conversation_id

@@ -1,5 +1,6 @@
 // Finds conversations that are due for fact extraction. Used by jobs, so not limited to a tenant.
 
+import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 import { raw, sql } from '../sql.ts'
 import type { Subject } from '../../job-queue.ts'
@@ -27,13 +28,15 @@ export async function readDueExtractionAmong(
   conversationIds: readonly string[],
   every: number,
 ): Promise<Subject[]> {
-  const rows = await db.$queryRaw<Subject[]>`${SELECT} WHERE c.id = ANY (${conversationIds}::text[]) AND ${due(every)}`
+  const rows = await db.of(SYSTEM).$queryRaw<
+    Subject[]
+  >`${SELECT} WHERE c.id = ANY (${conversationIds}::text[]) AND ${due(every)}`
   return rows
 }
 
 /** Due conversations with ids after `after`, in order of id, at most `limit`. Reads all conversations. */
 export async function readDueExtraction(db: Db, after: string, limit: number, every: number): Promise<Subject[]> {
-  const rows = await db.$queryRaw<
+  const rows = await db.of(SYSTEM).$queryRaw<
     Subject[]
   >`${SELECT} WHERE c.id > ${after}::text AND ${due(every)} ORDER BY c.id LIMIT ${limit}::integer`
   return rows

@@ -1,6 +1,7 @@
 // Finds users who are due for automatic work, by their number of turns and of changed facts since it last ran. Used by
 // jobs, so not limited to a tenant.
 
+import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 import { empty, raw, sql } from '../sql.ts'
 import type { Subject } from '../../job-queue.ts'
@@ -23,7 +24,7 @@ export async function readDueUsersAmong(
   users: readonly Subject[],
   every: number,
 ): Promise<Subject[]> {
-  const rows = await db.$queryRaw<Subject[]>`SELECT u.tenant, u.user_id AS key
+  const rows = await db.of(SYSTEM).$queryRaw<Subject[]>`SELECT u.tenant, u.user_id AS key
            FROM unnest(${users.map(({ tenant }) => tenant)}::text[], ${users.map(({ key }) => key)}::text[]) AS a(tenant, key)
            JOIN user_progress u ON u.tenant = a.tenant AND u.user_id = a.key
            WHERE ${due(mark, every)}`
@@ -38,7 +39,7 @@ export async function readDueUsers(
   limit: number,
   every: number,
 ): Promise<Subject[]> {
-  const rows = await db.$queryRaw<Subject[]>`SELECT u.tenant, u.user_id AS key FROM user_progress u
+  const rows = await db.of(SYSTEM).$queryRaw<Subject[]>`SELECT u.tenant, u.user_id AS key FROM user_progress u
            WHERE (u.tenant, u.user_id) > (${after?.tenant ?? ''}::text, ${after?.key ?? ''}::text) AND ${due(mark, every)}
            ORDER BY u.tenant, u.user_id LIMIT ${limit}::integer`
   return rows

@@ -14,7 +14,7 @@ type UserProgressRow = {
 
 /** The user's progress; null if neither a turn of the user nor a change of a fact about the user was counted. */
 export async function readProgressOf(db: Db, tenant: string, userId: string): Promise<UserProgressRow | null> {
-  const row = await db.userProgress.findUnique({ where: { tenant_userId: { tenant, userId } } })
+  const row = await db.of(tenant).userProgress.findFirst({ where: { tenant, userId } })
   return (
     row && {
       turns: Number(row.turns),

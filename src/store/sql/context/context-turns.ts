@@ -2,7 +2,7 @@
 // includes regardless of their age. Uses pg's named statements with positional rows, because every context runs them
 // (`npm run bench -- context`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from '../turn/turn-columns.ts'
 import { raw, sql } from '../sql.ts'
 import { newest, VIEWER, views, visible } from '../visible.ts'
@@ -45,6 +45,7 @@ export async function readRecentTurns(
   }: { after: number; before: number; actors: readonly string[] | null; limit: number; tokens: number },
 ): Promise<TurnRow[]> {
   const { rows } = await pool.query<unknown[]>({
+    scope: viewer.tenant,
     rowMode: 'array',
     ...RECENT,
     values: [viewer.tenant, viewer.actor, conversationId, after, before, actors, limit, tokens],
@@ -81,6 +82,7 @@ export async function readChangedTurns(
   { since, actors, limit, tokens }: { since: number; actors: readonly string[] | null; limit: number; tokens: number },
 ): Promise<TurnRow[]> {
   const { rows } = await pool.query<unknown[]>({
+    scope: viewer.tenant,
     rowMode: 'array',
     ...CHANGED,
     values: [viewer.tenant, viewer.actor, conversationId, since, actors, limit, tokens],
@@ -131,6 +133,7 @@ export async function readKeptTurns(
   tokens: number,
 ): Promise<TurnRow[]> {
   const { rows } = await pool.query<unknown[]>({
+    scope: viewer.tenant,
     rowMode: 'array',
     ...KEPT,
     values: [viewer.tenant, viewer.actor, conversationId, covered, tokens],

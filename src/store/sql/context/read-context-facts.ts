@@ -16,7 +16,7 @@ export async function readContextFacts(
   userIds: readonly string[],
   limit: number,
 ): Promise<FactRow[]> {
-  const rows = await db.$queryRaw<FactRow[]>`
+  const rows = await db.of(viewer.tenant).$queryRaw<FactRow[]>`
       ${named('read-context-facts')}
       SELECT ${FACT_COLUMNS} FROM fact f
       WHERE (${hasSourceIn(sql`${conversationId}::text`)} OR f.tenant = ${viewer.tenant}::text AND f.user_id = ANY (${userIds}::text[]))

@@ -22,7 +22,7 @@ export async function readContextParticipants(
   actors: readonly string[],
   as: string | null,
 ): Promise<Speakers> {
-  const rows = await db.$queryRaw<Speakers[]>`
+  const rows = await db.of(tenant).$queryRaw<Speakers[]>`
       ${named('read-context-participants')}
       SELECT coalesce((SELECT json_agg(json_build_object('actor', p.actor, 'displayName', p.display_name))
                        FROM participant p

@@ -2,9 +2,10 @@
 // pg, because nearly every request runs one of these statements, and Prisma takes 10 µs more per row of a list
 // (`npm run bench -- http`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import type { CompactionStrategy, ConversationVisibility, Retention } from '../../generated/enums.ts'
-import { metadataMatchesByIndex, type MetadataConditions } from '../metadata.ts'
+import { metadataMatches, printConditions, type MetadataConditions } from '../metadata.ts'
+import { findCandidates } from './find-candidates.ts'
 import { containing, empty, join, parameter, raw, sql, type Sql } from '../sql.ts'
 import { hasUnread } from '../turn/unread.ts'
 import {
@@ -84,6 +85,7 @@ export async function readConversations(
   ids: readonly string[],
 ): Promise<ConversationRow[]> {
   const { rows } = await pool.query<ConversationRow>({
+    scope: viewer.tenant,
     ...BY_ID[howMany(ids)],
     values: [viewer.tenant, viewer.actor, ids],
   })
@@ -100,6 +102,7 @@ const BY_KEY = sql`
  */
 export async function findConversation(pool: Pool, { tenant, actor }: Viewer, key: string): Promise<string | null> {
   const { rows } = await pool.query<{ id: string }>({
+    scope: tenant,
     name: 'find-conversation',
     text: BY_KEY,
     values: [tenant, actor, key],
@@ -176,7 +179,8 @@ export async function listConversations(
     (actor) => sql`EXISTS (SELECT FROM participant m WHERE m.conversation_id = c.id
                                                    AND m.actor = ${actor}::text AND m.left_at IS NULL)`,
   )
-  filterBy(list.metadata, (metadata) => metadataMatchesByIndex('c.metadata', metadata))
+  filterBy(list.metadata, (metadata) => metadataMatches('c.metadata', printConditions(metadata)))
+  for (const ids of await findCandidates(pool, viewer.tenant, list)) conditions.push(sql`c.id = ANY (${ids}::text[])`)
   filterBy(list.hasUnread, (isUnread) => (isUnread ? hasUnread('p', 'j') : sql`${hasUnread('p', 'j')} IS NOT TRUE`))
   filterBy(list.updatedBefore, (time) => sql`j.updated_at < ${time}::timestamptz`)
   filterBy(list.updatedAfter, (time) => sql`j.updated_at >= ${time}::timestamptz`)
@@ -197,6 +201,7 @@ export async function listConversations(
     ORDER BY x.${time} ${direction}, x.id ${direction} LIMIT ${list.limit}::integer`
   const isWholeList = conditions.length === 1
   const { rows } = await pool.query<ConversationRow>({
+    scope: viewer.tenant,
     // Only the first page of the whole list is prepared, because the filters have too many combinations.
     ...(isWholeList && { name: `list-conversations-${list.order.toLowerCase()}-${list.from}-${limit.text}` }),
     text: statement.text,

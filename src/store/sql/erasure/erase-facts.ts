@@ -10,8 +10,10 @@ import { sql, type Sql } from '../sql.ts'
  * Ids of other conversations with facts that facts of this conversation superseded. Uses the indexes
  * fact_source_conversation and fact_superseded_by.
  */
-export async function readConversationsSupersededBy(db: Db, conversationId: string): Promise<string[]> {
-  const rows = await db.$queryRaw<{ conversationId: string }[]>`SELECT DISTINCT f.conversation_id AS "conversationId"
+export async function readConversationsSupersededBy(db: Db, tenant: string, conversationId: string): Promise<string[]> {
+  const rows = await db.of(tenant).$queryRaw<
+    { conversationId: string }[]
+  >`SELECT DISTINCT f.conversation_id AS "conversationId"
            FROM fact_source w JOIN fact f ON f.superseded_by = w.fact_id AND f.conversation_id <> ${conversationId}::text
            WHERE w.conversation_id = ${conversationId}::text`
   return rows.map((row) => row.conversationId)

@@ -95,10 +95,11 @@ export async function writeErasedEntries(tx: Tx, conversationId: string, turnIds
 /** Ids of other conversations with facts that facts of these turns superseded. Uses the index fact_source_turn. */
 export async function readConversationsSupersededByTurns(
   db: Db,
+  tenant: string,
   conversationId: string,
   positions: readonly number[],
 ): Promise<string[]> {
-  const rows = await db.$queryRaw<{ conversationId: string }[]>`
+  const rows = await db.of(tenant).$queryRaw<{ conversationId: string }[]>`
     SELECT DISTINCT f.conversation_id AS "conversationId"
     FROM turn t JOIN fact_source w ON w.turn_id = t.id
     JOIN fact f ON f.superseded_by = w.fact_id AND f.conversation_id <> ${conversationId}::text

@@ -1,5 +1,6 @@
 // Statements of the table erasure, of legal holds, and those that find the data of a user to erase.
 
+import { SYSTEM } from '../../scope.ts'
 import type { Db, Tx } from '../../db.ts'
 import type { ErasureKind } from '../../generated/enums.ts'
 
@@ -22,11 +23,9 @@ export const ALL_POSITIONS = 2_147_483_647
 
 /** The oldest unfinished erasure of a user; null for none. Uses the index erasure_due. */
 export async function findUnfinishedErasure(db: Db): Promise<ErasureRow | null> {
-  const rows = await db.erasure.findMany({
-    where: { completedAt: null },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-    take: 1,
-  })
+  const rows = await db
+    .of(SYSTEM)
+    .erasure.findMany({ where: { completedAt: null }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }], take: 1 })
   return (rows[0] as ErasureRow | undefined) ?? null
 }
 
@@ -59,7 +58,7 @@ export async function findConversationOfUser(
   user: string,
   after: string,
 ): Promise<{ id: string; isHeld: boolean } | null> {
-  const rows = await db.$queryRaw<{ id: string; isHeld: boolean }[]>`
+  const rows = await db.of(tenant).$queryRaw<{ id: string; isHeld: boolean }[]>`
     SELECT c.id, c.legal_hold AS "isHeld" FROM conversation c
     WHERE c.id = (SELECT min(o.id) FROM (
       (SELECT o.id FROM conversation o WHERE o.tenant = ${tenant}::text AND o.owner = ${user}::text AND o.id > ${after}::text
@@ -73,12 +72,13 @@ export async function findConversationOfUser(
 /** Positions after `after` of turns that the user wrote and that are not erased, ascending. */
 export async function readPositionsOfUser(
   db: Db,
+  tenant: string,
   conversationId: string,
   user: string,
   after: number,
   limit: number,
 ): Promise<number[]> {
-  const rows = await db.$queryRaw<{ position: number }[]>`
+  const rows = await db.of(tenant).$queryRaw<{ position: number }[]>`
     SELECT DISTINCT t.root_seq AS "position" FROM turn t
     WHERE t.conversation_id = ${conversationId}::text AND t.root_seq > ${after}::integer AND t.actor = ${user}::text
       AND t.status <> 'ERASED'
@@ -96,7 +96,7 @@ export async function readFactsOfUser(
   user: string,
   limit: number,
 ): Promise<{ ids: string[]; conversationIds: string[] }> {
-  const rows = await db.$queryRaw<{ id: string; conversationIds: string[] }[]>`
+  const rows = await db.of(tenant).$queryRaw<{ id: string; conversationIds: string[] }[]>`
     SELECT f.id, ARRAY(
              SELECT s.conversation_id FROM fact_source s WHERE s.fact_id = f.id AND s.conversation_id IS NOT NULL
              UNION SELECT g.conversation_id FROM fact g WHERE g.superseded_by = f.id AND g.conversation_id IS NOT NULL
@@ -121,7 +121,7 @@ export async function readFactsAboutUser(tx: Tx, ids: readonly string[], user: s
 
 /** Whether the conversation is under legal hold, or one of the actors. */
 export async function isHeld(
-  db: Db | Tx,
+  db: Tx,
   tenant: string,
   conversationId: string | null,
   actors: readonly string[],
@@ -134,12 +134,14 @@ export async function isHeld(
 
 /** Deletes the jobs of the user that do not run, and the archived ones. */
 export async function deleteJobsOfUser(db: Db, tenant: string, user: string): Promise<number> {
-  const rows = await db.$queryRaw<{ installed: boolean }[]>`SELECT to_regclass('pgboss.job') IS NOT NULL AS installed`
+  const rows = await db.of(SYSTEM).$queryRaw<
+    { installed: boolean }[]
+  >`SELECT to_regclass('pgboss.job') IS NOT NULL AS installed`
   if (!rows[0]!.installed) return 0
-  const deleted = await db.$executeRaw`
+  const deleted = await db.of(SYSTEM).$executeRaw`
     DELETE FROM pgboss.job
     WHERE data->>'tenant' = ${tenant}::text AND data->>'key' = ${user}::text AND state <> 'active'`
-  const archived = await db.$executeRaw`
+  const archived = await db.of(SYSTEM).$executeRaw`
     DELETE FROM pgboss.archive WHERE data->>'tenant' = ${tenant}::text AND data->>'key' = ${user}::text`
   return deleted + archived
 }

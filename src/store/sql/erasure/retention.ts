@@ -1,6 +1,7 @@
 // Statements of retention: find and delete expired conversations, and remove the content of summarised turns. Used by
 // background work, so not limited to a tenant.
 
+import { SYSTEM } from '../../scope.ts'
 import type { Db, Tx } from '../../db.ts'
 import type { Retention } from '../../generated/enums.ts'
 import { raw } from '../sql.ts'
@@ -14,7 +15,7 @@ const HELD = raw(`c.legal_hold OR EXISTS (
  * facts, so that it must be deleted alone. Uses the index conversation_expiring.
  */
 export async function findExpired(db: Db, limit: number): Promise<{ id: string; tenant: string; isAlone: boolean }[]> {
-  const rows = await db.$queryRaw<
+  const rows = await db.of(SYSTEM).$queryRaw<
     { id: string; tenant: string; isAlone: boolean }[]
   >`SELECT c.id, c.tenant, EXISTS (SELECT FROM fact_source s WHERE s.conversation_id = c.id) AS "isAlone"
      FROM conversation c WHERE c.expires_at <= now() AND NOT (${HELD})
@@ -55,7 +56,7 @@ export const expireInactive = async (
   after: string,
   limit: number,
 ): Promise<string[]> => {
-  const rows = await db.$queryRaw<{ id: string }[]>`WITH due AS (
+  const rows = await db.of(tenant).$queryRaw<{ id: string }[]>`WITH due AS (
        SELECT c.id FROM conversation c JOIN journal j ON j.conversation_id = c.id
        WHERE c.tenant = ${tenant}::text AND j.updated_at < ${before}::timestamptz AND c.id > ${after}::text
          AND (c.expires_at IS NULL OR c.expires_at > now()) AND NOT (${HELD})
@@ -77,7 +78,9 @@ export const findRetained = (
   limit: number,
   extracts: boolean,
 ): Promise<RetainedConversation[]> =>
-  db.$queryRaw<RetainedConversation[]>`SELECT c.id, c.tenant, c.retention, c.removed_through AS "removedThrough"
+  db.of(SYSTEM).$queryRaw<
+    RetainedConversation[]
+  >`SELECT c.id, c.tenant, c.retention, c.removed_through AS "removedThrough"
      FROM conversation c JOIN journal j ON j.conversation_id = c.id
      LEFT JOIN conversation_progress g ON g.conversation_id = c.id
      WHERE c.retention <> 'FULL' AND c.id > ${after}::text

@@ -2,7 +2,7 @@
 // The entries are not limited to a view: domain/view.ts does that for each viewer. Uses pg's named statements, because
 // every feed reads the journal after each wake-up (`npm run bench -- fan-out`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import type { ConversationVisibility, EntryKind } from '../../generated/enums.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
 import { raw, sql } from '../sql.ts'
@@ -96,15 +96,15 @@ export async function readJournal(
   const values = [tenant, conversationId, after, limit]
   const { rows } = await pool.query<Flat>(
     limit <= SMALL_PAGE
-      ? { name: 'read-journal', text: SMALL_PAGE_ENTRIES, values }
-      : { name: 'read-journal-page', text: PAGE, values: [...values, JOURNAL_PAGE_BYTES] },
+      ? { scope: tenant, name: 'read-journal', text: SMALL_PAGE_ENTRIES, values }
+      : { scope: tenant, name: 'read-journal-page', text: PAGE, values: [...values, JOURNAL_PAGE_BYTES] },
   )
   const replacedIds = rows.filter((row) => row.kind === 'SUPERSEDED').map((row) => row.supersedes)
   const summaryIds = rows.filter((row) => row.kind === 'SUMMARIZED').map((row) => row.summaryId)
-  const summaries = summaryIds.length ? await summariesById(pool, summaryIds) : null
-  const replaced = replacedIds.length ? await turnsById(pool, replacedIds) : null
+  const summaries = summaryIds.length ? await summariesById(pool, tenant, summaryIds) : null
+  const replaced = replacedIds.length ? await turnsById(pool, tenant, replacedIds) : null
   const changedIds = rows.flatMap((row) => row.factIds ?? [])
-  const facts = changedIds.length ? await factsById(pool, conversationId, changedIds) : null
+  const facts = changedIds.length ? await factsById(pool, tenant, conversationId, changedIds) : null
   return rows.map(
     ({ entrySeq, kind, at, entryActor, summaryId, factIds, supersedes, entryBytes, pageBytes, ...turn }, index) => ({
       seq: entrySeq,
@@ -120,8 +120,9 @@ export async function readJournal(
   )
 }
 
-async function turnsById(pool: Pool, ids: readonly string[]): Promise<Map<string, TurnRow>> {
+async function turnsById(pool: Pool, tenant: string, ids: readonly string[]): Promise<Map<string, TurnRow>> {
   const { rows } = await pool.query<TurnRow>({
+    scope: tenant,
     name: 'journal-turns',
     text: sql`SELECT ${TURN_COLUMNS} FROM turn t WHERE t.id = ANY ($1::text[])`.text,
     values: [ids],
@@ -129,8 +130,9 @@ async function turnsById(pool: Pool, ids: readonly string[]): Promise<Map<string
   return new Map(rows.map((turn) => [turn.id, turn]))
 }
 
-async function summariesById(pool: Pool, ids: readonly string[]): Promise<Map<string, SummaryRow>> {
+async function summariesById(pool: Pool, tenant: string, ids: readonly string[]): Promise<Map<string, SummaryRow>> {
   const { rows } = await pool.query<SummaryRow>({
+    scope: tenant,
     name: 'journal-summaries',
     text: sql`SELECT ${SUMMARY_COLUMNS} FROM summary s WHERE s.id = ANY ($1::text[])`.text,
     values: [ids],
@@ -141,10 +143,12 @@ async function summariesById(pool: Pool, ids: readonly string[]): Promise<Map<st
 /** The sources of the facts in the conversation, by fact id; one item for each source. */
 async function factsById(
   pool: Pool,
+  tenant: string,
   conversationId: string,
   ids: readonly string[],
 ): Promise<Map<string, FactVisibility[]>> {
   const { rows } = await pool.query<FactVisibility>({
+    scope: tenant,
     name: 'journal-facts',
     text: `SELECT s.fact_id AS id, s.seq, s.root_seq AS "position", s.audience FROM fact_source s
            WHERE s.fact_id = ANY ($1::text[]) AND s.conversation_id = $2::text`,
@@ -165,6 +169,7 @@ export async function readLastSeq(
   conversationId: string,
 ): Promise<number | null> {
   const { rows } = await pool.query<{ seq: number }>({
+    scope: tenant,
     name: 'read-last-seq',
     text: LAST_SEQ,
     values: [tenant, actor, conversationId],
@@ -177,6 +182,7 @@ export type JournalHead = { lastSeq: number; visibility: ConversationVisibility 
 /** The seq of the newest entry, and the visibility; null if the tenant has no such conversation. Used by feeds. */
 export async function readJournalHead(pool: Pool, tenant: string, conversationId: string): Promise<JournalHead | null> {
   const { rows } = await pool.query<JournalHead>({
+    scope: tenant,
     name: 'read-journal-head',
     text: 'SELECT last_seq AS "lastSeq", visibility FROM journal WHERE conversation_id = $2 AND tenant = $1',
     values: [tenant, conversationId],

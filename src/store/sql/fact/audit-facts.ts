@@ -16,7 +16,7 @@ type FactCounts = {
 
 /** Counts the facts that the viewer sees. Reads all facts of the tenant and their sources. */
 export async function countFacts(db: Db, { tenant, actor }: Viewer): Promise<FactCounts> {
-  const rows = await db.$queryRaw<FactCounts[]>`
+  const rows = await db.of(tenant).$queryRaw<FactCounts[]>`
       SELECT count(*) FILTER (WHERE f.superseded_at IS NULL)::integer AS active,
              count(*) FILTER (WHERE f.superseded_at IS NOT NULL)::integer AS superseded,
              count(*) FILTER (WHERE f.superseded_at IS NULL AND f.recalled_at IS NULL)::integer AS "neverRecalled",
@@ -29,7 +29,7 @@ export async function countFacts(db: Db, { tenant, actor }: Viewer): Promise<Fac
 
 /** Ids of users with active facts that the viewer sees, at most `limit`, ordered by newest fact, newest first. */
 export async function readUsersWithFacts(db: Db, { tenant, actor }: Viewer, limit: number): Promise<string[]> {
-  const rows = await db.$queryRaw<{ user: string }[]>`
+  const rows = await db.of(tenant).$queryRaw<{ user: string }[]>`
       SELECT f.user_id AS user FROM fact f
       WHERE f.user_id IS NOT NULL AND f.superseded_at IS NULL AND ${factVisible({ tenant, actor })}
       GROUP BY f.user_id ORDER BY max(f.created_at) DESC, f.user_id LIMIT ${limit}::integer`
@@ -43,7 +43,7 @@ export const readFactsToAudit = (
   userId: string,
   limit: number,
 ): Promise<FactRow[]> =>
-  db.$queryRaw<FactRow[]>`
+  db.of(tenant).$queryRaw<FactRow[]>`
     SELECT ${FACT_COLUMNS} FROM fact f
     WHERE f.user_id = ${userId}::text AND f.superseded_at IS NULL AND ${factVisible({ tenant, actor })}
     ORDER BY f.created_at DESC, f.id DESC LIMIT ${limit}::integer`

@@ -1,6 +1,7 @@
 // Reads and moves the extraction watermark of a conversation, and reads the turns after it, by the key of entry
 // (conversation_id, seq). The reads are for jobs, so they are not limited to a view or a tenant.
 
+import type { Scope } from '../../scope.ts'
 import type { Db, Tx } from '../../db.ts'
 import type { ParticipantKind, Role } from '../../generated/enums.ts'
 
@@ -8,8 +9,12 @@ import type { ParticipantKind, Role } from '../../generated/enums.ts'
 type ExtractionProgress = { tenant: string; through: number; lastSeq: number }
 
 /** The conversation's progress; null if the conversation does not exist. */
-export async function readExtractionProgress(db: Db, conversationId: string): Promise<ExtractionProgress | null> {
-  const rows = await db.$queryRaw<
+export async function readExtractionProgress(
+  db: Db,
+  scope: Scope,
+  conversationId: string,
+): Promise<ExtractionProgress | null> {
+  const rows = await db.of(scope).$queryRaw<
     ExtractionProgress[]
   >`SELECT j.tenant, coalesce(p.extracted_through, 0) AS through, j.last_seq AS "lastSeq"
            FROM journal j LEFT JOIN conversation_progress p ON p.conversation_id = j.conversation_id
@@ -18,8 +23,14 @@ export async function readExtractionProgress(db: Db, conversationId: string): Pr
 }
 
 /** Seq of the `n`th entry after `after` that completed a turn (APPENDED or COMMITTED); null if there are fewer. */
-export async function findNthTurn(db: Db, conversationId: string, after: number, n: number): Promise<number | null> {
-  const rows = await db.$queryRaw<{ seq: number }[]>`SELECT e.seq FROM entry e
+export async function findNthTurn(
+  db: Db,
+  tenant: string,
+  conversationId: string,
+  after: number,
+  n: number,
+): Promise<number | null> {
+  const rows = await db.of(tenant).$queryRaw<{ seq: number }[]>`SELECT e.seq FROM entry e
            WHERE e.conversation_id = ${conversationId}::text AND e.seq > ${after}::integer AND e.kind IN ('APPENDED', 'COMMITTED')
            ORDER BY e.seq OFFSET ${n}::integer - 1 LIMIT 1`
   return rows[0]?.seq ?? null
@@ -28,11 +39,12 @@ export async function findNthTurn(db: Db, conversationId: string, after: number,
 /** Seq of the entry that completed the turn version with the given id and seq; null if there is none. */
 export async function findCompletion(
   db: Db,
+  tenant: string,
   conversationId: string,
   turn: string,
   seq: number,
 ): Promise<number | null> {
-  const rows = await db.$queryRaw<{ seq: number }[]>`SELECT e.seq FROM entry e
+  const rows = await db.of(tenant).$queryRaw<{ seq: number }[]>`SELECT e.seq FROM entry e
            WHERE e.conversation_id = ${conversationId}::text AND e.seq >= ${seq}::integer AND e.turn_id = ${turn}::text
              AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')
            ORDER BY e.seq LIMIT 1`
@@ -59,11 +71,12 @@ export type UnreadTurn = {
 /** Committed turns with entries in (after, through], in order of entry, without versions superseded since. */
 export async function readUnreadTurns(
   db: Db,
+  tenant: string,
   conversationId: string,
   after: number,
   through: number,
 ): Promise<UnreadTurn[]> {
-  const rows = await db.$queryRaw<
+  const rows = await db.of(tenant).$queryRaw<
     UnreadTurn[]
   >`SELECT t.id, t.seq, t.root_seq AS "position", t.actor, p.display_name AS "displayName", p.kind, t.role,
                   t.audience, t.text, t.created_at AS "createdAt", t.imported_at AS "importedAt"

@@ -1,6 +1,7 @@
 // Finds the facts that an embedder has to process, and writes and reads the vectors of facts. The column
 // fact.embedded_by names the embedder that processed a fact last, whether or not it stored vectors.
 
+import { SYSTEM, type Scope } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 import { vectorFrom, vectorValue } from '../../vector.ts'
 import { sql, type Sql } from '../sql.ts'
@@ -26,15 +27,20 @@ export function findUnembeddedFacts(db: Db, embedder: string, limit: number): Pr
   // Equivalent to IS DISTINCT FROM, which could not use the index.
   const branch = (condition: Sql) =>
     sql`(SELECT ${columns(embedder)} FROM fact f WHERE f.embedded_by ${condition} LIMIT ${limit}::integer)`
-  return db.$queryRaw<EmbeddableFact[]>`
+  return db.of(SYSTEM).$queryRaw<EmbeddableFact[]>`
     ${branch(sql`IS NULL`)}
     UNION ALL ${branch(sql`< ${embedder}::text`)}
     UNION ALL ${branch(sql`> ${embedder}::text`)} LIMIT ${limit}::integer`
 }
 
 /** The given facts whose `embedded_by` is not this embedder, unordered. Uses the primary key. */
-export const readUnembeddedFacts = (db: Db, embedder: string, ids: readonly string[]): Promise<EmbeddableFact[]> =>
-  db.$queryRaw<EmbeddableFact[]>`
+export const readUnembeddedFacts = (
+  db: Db,
+  scope: Scope,
+  embedder: string,
+  ids: readonly string[],
+): Promise<EmbeddableFact[]> =>
+  db.of(scope).$queryRaw<EmbeddableFact[]>`
     SELECT ${columns(embedder)} FROM fact f
     WHERE f.id = ANY (${ids}::text[]) AND f.embedded_by IS DISTINCT FROM ${embedder}::text`
 
@@ -55,16 +61,16 @@ export function writeFactVectors(
   const withVectors = vectors.map(({ id }) => id)
   const objects = vectors.map(({ object }) => vectorValue(object))
   const sentences = vectors.map(({ sentence }) => vectorValue(sentence))
-  return db.$executeRaw`
+  return db.of(SYSTEM).$executeRaw`
     WITH model AS MATERIALIZED (
       SELECT e.name FROM embedder e WHERE e.name = ${embedder}::text FOR KEY SHARE
     ), mine AS MATERIALIZED (
-      SELECT f.id FROM fact f, model WHERE f.id = ANY (${ids}::text[]) ORDER BY f.id FOR NO KEY UPDATE OF f SKIP LOCKED
+      SELECT f.id, f.tenant FROM fact f, model WHERE f.id = ANY (${ids}::text[]) ORDER BY f.id FOR NO KEY UPDATE OF f SKIP LOCKED
     ), kept AS (
-      INSERT INTO fact_vector (fact_id, embedder, object, sentence)
-      SELECT a.id, ${embedder}::text, a.object::vector, a.sentence::vector
+      INSERT INTO fact_vector (fact_id, tenant, embedder, object, sentence)
+      SELECT a.id, m.tenant, ${embedder}::text, a.object::vector, a.sentence::vector
       FROM unnest(${withVectors}::text[], ${objects}::text[], ${sentences}::text[]) AS a(id, object, sentence)
-      WHERE a.id IN (SELECT id FROM mine)
+      JOIN mine m ON m.id = a.id
       ON CONFLICT DO NOTHING
     )
     UPDATE fact f SET embedded_by = ${embedder}::text FROM mine WHERE f.id = mine.id`
@@ -79,12 +85,13 @@ const PARSED_AT_ONCE = 100
  */
 export async function readObjectVectors(
   db: Db,
+  scope: Scope,
   embedder: string,
   ids: readonly string[],
 ): Promise<Map<string, Float32Array>> {
   const vectors = new Map<string, Float32Array>()
   for (let from = 0; from < ids.length; from += PARSED_AT_ONCE) {
-    const rows = await db.$queryRaw<{ id: string; object: string }[]>`
+    const rows = await db.of(scope).$queryRaw<{ id: string; object: string }[]>`
       SELECT x.fact_id AS id, x.object::text AS object FROM fact_vector x
       WHERE x.fact_id = ANY (${ids.slice(from, from + PARSED_AT_ONCE)}::text[]) AND x.embedder = ${embedder}::text`
     for (const { id, object } of rows) vectors.set(id, vectorFrom(object))

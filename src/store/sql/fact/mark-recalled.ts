@@ -1,5 +1,6 @@
 // Records the time at which a recall or a context first returned a fact.
 
+import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 import { named } from '../sql.ts'
 
@@ -8,7 +9,7 @@ import { named } from '../sql.ts'
  * transaction waits; they are marked when they are recalled again. Uses the primary key.
  */
 export async function markRecalled(db: Db, ids: readonly string[]): Promise<void> {
-  await db.$executeRaw`
+  await db.of(SYSTEM).$executeRaw`
       ${named('mark-recalled')}
       WITH mine AS MATERIALIZED (
         SELECT f.id FROM fact f WHERE f.id = ANY (${ids}::text[]) AND f.recalled_at IS NULL

@@ -38,7 +38,7 @@ export async function readActiveFacts(
       : sql`AND f.user_id = ${userId}::text ${conversationId === null ? empty : sql`AND ${inConversation}`}`
   const inSet = visibility === undefined ? empty : sql`AND f.visibility = ${visibility}::text`
   const inView = actor === null ? empty : sql`AND ${factVisible({ tenant, actor })}`
-  return db.$queryRaw<FactRow[]>`
+  return db.of(tenant).$queryRaw<FactRow[]>`
       SELECT ${FACT_COLUMNS}
       FROM (
         SELECT f.*, row_number() OVER (
@@ -62,7 +62,7 @@ export async function readFactsAbout(
   members: string | null,
   limit: number,
 ): Promise<FactRow[]> {
-  return db.$queryRaw<FactRow[]>`
+  return db.of(tenant).$queryRaw<FactRow[]>`
     SELECT ${FACT_COLUMNS} FROM fact f
            WHERE f.tenant = ${tenant}::text
              AND (NOT starts_with(f.visibility, 'conv_') OR starts_with(f.visibility, ${members}::text))
@@ -80,7 +80,7 @@ export async function readNames(
   users: readonly string[],
   members: string | null,
 ): Promise<Map<string, string[]>> {
-  const rows = await db.$queryRaw<{ actor: string; names: string[] }[]>`
+  const rows = await db.of(tenant).$queryRaw<{ actor: string; names: string[] }[]>`
       SELECT a.actor, ARRAY(
         SELECT DISTINCT p.display_name FROM participant p
         JOIN conversation c ON c.id = p.conversation_id AND c.tenant = ${tenant}::text

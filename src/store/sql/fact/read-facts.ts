@@ -8,7 +8,7 @@ import { among, factVisible, hasSourceIn, howMany, views, visible } from '../vis
 import type { Viewer } from '../../viewer.ts'
 
 /** The visible facts among the ids, superseded or not, unordered. Uses the primary key. */
-export const readFacts = (db: Db | Tx, viewer: Viewer, ids: readonly string[]): Promise<FactRow[]> =>
+export const readFacts = (db: Tx, viewer: Viewer, ids: readonly string[]): Promise<FactRow[]> =>
   db.$queryRaw<FactRow[]>`${named('read-facts')}
     SELECT ${FACT_COLUMNS} FROM fact f WHERE f.id = ANY (${ids}::text[]) AND ${factVisible(viewer)}`
 
@@ -71,7 +71,7 @@ export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<FactR
   if (list.minConfidence != null) conditions.push(sql`f.confidence >= ${list.minConfidence}::double precision`)
   if (list.saidBy != null) conditions.push(sql`f.said_by::text = ANY (${list.saidBy}::text[])`)
   conditions.push(...between(list))
-  return db.$queryRaw<FactRow[]>`
+  return db.of(viewer.tenant).$queryRaw<FactRow[]>`
     SELECT ${FACT_COLUMNS} FROM fact f WHERE ${join(conditions, ' AND ')}
     ORDER BY ${list.backwards ? oldestFirst : newestFirst} LIMIT ${list.limit}::integer`
 }
@@ -86,7 +86,7 @@ export function listFactsOfConversations(
   conversationIds: readonly string[],
   list: FactsOfConversation,
 ): Promise<(FactRow & { listedIn: string })[]> {
-  return db.$queryRaw<(FactRow & { listedIn: string })[]>`
+  return db.of(viewer.tenant).$queryRaw<(FactRow & { listedIn: string })[]>`
     SELECT f.*, v.id AS "listedIn" FROM (${views(viewer, among(conversationIds, howMany(conversationIds)))}) v
     CROSS JOIN LATERAL (
       SELECT ${FACT_COLUMNS} FROM fact f

@@ -32,7 +32,7 @@ export function listSources(
 ): Promise<FactSourceRow[]> {
   const direction = raw(backwards ? 'DESC' : 'ASC')
   const place = ({ createdAt, source }: SourcePosition) => sql`(${createdAt}::timestamptz, ${source}::text)`
-  return db.$queryRaw<FactSourceRow[]>`
+  return db.of(viewer.tenant).$queryRaw<FactSourceRow[]>`
     SELECT f.id AS "factId", s.* FROM fact f
     CROSS JOIN LATERAL (
       SELECT s.source, s.conversation_id AS "conversationId", s.turn_id AS "turnId", s.said_by AS "saidBy",

@@ -1,6 +1,7 @@
 // Registers, reads and removes embedders. The newest embedder is the one that was configured last. Older ones are
 // removed after it has processed every conversation.
 
+import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 import { raw } from '../sql.ts'
 
@@ -26,7 +27,7 @@ const outdated = (e: string) =>
  * Makes the embedder the newest and returns its registered dimension. If that is not `dimension`, nothing is changed.
  */
 export async function registerEmbedder(db: Db, name: string, dimension: number): Promise<number> {
-  const rows = await db.$queryRaw<{ dimension: number }[]>`
+  const rows = await db.of(SYSTEM).$queryRaw<{ dimension: number }[]>`
       INSERT INTO embedder AS e (name, dimension, added_at) VALUES (${name}::text, ${dimension}::integer, clock_timestamp())
       ON CONFLICT (name) DO UPDATE SET added_at =
         CASE WHEN EXISTS (SELECT FROM embedder o WHERE o.added_at > e.added_at) AND e.dimension = excluded.dimension
@@ -37,7 +38,7 @@ export async function registerEmbedder(db: Db, name: string, dimension: number):
 
 /** All embedders, newest first. */
 export async function readEmbedders(db: Db): Promise<EmbedderRow[]> {
-  const rows = await db.$queryRaw<
+  const rows = await db.of(SYSTEM).$queryRaw<
     EmbedderRow[]
   >`SELECT e.name, e.dimension, e.filled_at AS "filledAt", ${outdated('e')} AS "isOutdated"
            FROM embedder e ORDER BY e.added_at DESC, e.name`
@@ -50,7 +51,7 @@ export async function readEmbedders(db: Db): Promise<EmbedderRow[]> {
  * @returns whether this call marked it
  */
 export async function markFilled(db: Db, name: string): Promise<boolean> {
-  const rowCount = await db.$executeRaw`
+  const rowCount = await db.of(SYSTEM).$executeRaw`
       UPDATE embedder m SET filled_at = now()
       WHERE m.name = ${name}::text AND m.filled_at IS NULL AND NOT EXISTS (
         SELECT FROM journal j
@@ -65,7 +66,7 @@ export type EmbedderProgress = { done: number; remaining: number; turns: number 
 
 /** The embedder's progress. Reads all journal heads. */
 export async function readEmbedderProgress(db: Db, name: string): Promise<EmbedderProgress> {
-  const rows = await db.$queryRaw<EmbedderProgress[]>`
+  const rows = await db.of(SYSTEM).$queryRaw<EmbedderProgress[]>`
       SELECT coalesce(sum(least(coalesce(k.through_seq, 0), j.last_seq)), 0)::double precision AS done,
              coalesce(sum(greatest(j.last_seq - coalesce(k.through_seq, 0), 0)), 0)::double precision AS remaining,
              coalesce(sum(j.turn_count), 0)::double precision AS turns
@@ -79,8 +80,8 @@ export async function readEmbedderProgress(db: Db, name: string): Promise<Embedd
  * if it is not outdated.
  */
 export async function markUnfilled(db: Db, name: string): Promise<boolean> {
-  const rowCount =
-    await db.$executeRaw`UPDATE embedder e SET filled_at = NULL WHERE e.name = ${name}::text AND ${outdated('e')}`
+  const rowCount = await db.of(SYSTEM)
+    .$executeRaw`UPDATE embedder e SET filled_at = NULL WHERE e.name = ${name}::text AND ${outdated('e')}`
   return rowCount === 1
 }
 
@@ -90,7 +91,7 @@ export async function markUnfilled(db: Db, name: string): Promise<boolean> {
  * @returns the id of the last of these conversations; null if none is left or the embedder is no longer outdated
  */
 export async function deleteVectors(db: Db, name: string, after: string, limit: number): Promise<string | null> {
-  const rows = await db.$queryRaw<{ last: string | null }[]>`
+  const rows = await db.of(SYSTEM).$queryRaw<{ last: string | null }[]>`
       WITH model AS MATERIALIZED (
         SELECT e.name FROM embedder e WHERE e.name = ${name}::text AND ${outdated('e')} FOR UPDATE
       ), gone AS MATERIALIZED (
@@ -107,5 +108,5 @@ export async function deleteVectors(db: Db, name: string, after: string, limit: 
 
 /** Deletes an outdated embedder. Its vectors must be deleted first. */
 export async function deleteEmbedder(db: Db, name: string): Promise<void> {
-  await db.$executeRaw`DELETE FROM embedder e WHERE e.name = ${name}::text AND ${outdated('e')}`
+  await db.of(SYSTEM).$executeRaw`DELETE FROM embedder e WHERE e.name = ${name}::text AND ${outdated('e')}`
 }

@@ -3,7 +3,8 @@
 // Named statements of pg: they run after every append, where Prisma would add a tenth to the server's CPU time per
 // delivery (`npm run bench -- fan-out`).
 
-import type { Pool } from 'pg'
+import { SYSTEM } from '../../scope.ts'
+import type { Pool } from '../../tenant-pool.ts'
 
 /** Duration of a claim. Each batch renews the claim. */
 const LEASE = `interval '30 seconds'`
@@ -11,6 +12,7 @@ const LEASE = `interval '30 seconds'`
 /** Up to `limit` unclaimed conversations that are behind, most recently active first. Reads all journal heads. */
 export async function findConversationsBehind(pool: Pool, embedder: string, limit: number): Promise<string[]> {
   const { rows } = await pool.query<{ conversationId: string }>({
+    scope: SYSTEM,
     name: 'find-conversations-behind',
     text: `
       SELECT j.conversation_id AS "conversationId"
@@ -34,12 +36,13 @@ export async function claimConversations(
   conversationIds: readonly string[],
 ): Promise<{ claimed: string[]; busy: string[] }> {
   const { rows } = await pool.query<{ conversationId: string; taken: boolean }>({
+    scope: SYSTEM,
     name: 'claim-embedding',
     text: `
       WITH model AS MATERIALIZED (
         SELECT e.name FROM embedder e WHERE e.name = $1::text FOR KEY SHARE
       ), behind AS MATERIALIZED (
-        SELECT c.id
+        SELECT c.id, c.tenant
         FROM model m
         CROSS JOIN conversation c
         JOIN journal j ON j.conversation_id = c.id
@@ -47,8 +50,8 @@ export async function claimConversations(
         WHERE c.id = ANY ($2::text[]) AND j.last_seq > coalesce(k.through_seq, 0)
         ORDER BY c.id FOR KEY SHARE OF c
       ), taken AS (
-        INSERT INTO embedding_cursor AS k (embedder, conversation_id, claimed_until)
-        SELECT $1::text, b.id, now() + ${LEASE} FROM behind b ORDER BY b.id
+        INSERT INTO embedding_cursor AS k (embedder, conversation_id, tenant, claimed_until)
+        SELECT $1::text, b.id, b.tenant, now() + ${LEASE} FROM behind b ORDER BY b.id
         ON CONFLICT (conversation_id, embedder) DO UPDATE SET claimed_until = excluded.claimed_until
         WHERE k.claimed_until IS NULL OR k.claimed_until < now()
         RETURNING k.conversation_id AS id
@@ -74,6 +77,7 @@ export async function advanceConversations(
   const ids = conversationIds.map(({ conversationId }) => conversationId)
   const heads = conversationIds.map(({ through }) => through)
   const { rows } = await pool.query<{ conversationId: string }>({
+    scope: SYSTEM,
     name: 'advance-embedding',
     text: `
       WITH locked AS MATERIALIZED (
@@ -104,6 +108,7 @@ export async function releaseConversations(
   conversationIds: readonly string[],
 ): Promise<void> {
   await pool.query({
+    scope: SYSTEM,
     name: 'release-embedding',
     text: `
       WITH locked AS MATERIALIZED (

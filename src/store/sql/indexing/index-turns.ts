@@ -1,6 +1,7 @@
 // Reads the turns that are not in the term index and writes their terms. Such turns are older than the index; a
 // migration that changes the tokenizer removes all turns from it. The terms are computed between the two statements.
 
+import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 
 type UnindexedTurn = {
@@ -16,7 +17,7 @@ type UnindexedTurn = {
  * the partial index turn_unindexed, which is empty when every turn is indexed.
  */
 export async function readUnindexedTurns(db: Db, limit: number, characters: number): Promise<UnindexedTurn[]> {
-  const rows = await db.$queryRaw<
+  const rows = await db.of(SYSTEM).$queryRaw<
     UnindexedTurn[]
   >`SELECT t.id, t.actor, left(t.text, ${characters}::integer) AS text, j.salt
            FROM (SELECT * FROM turn WHERE terms IS NULL AND status = 'COMMITTED' ORDER BY id LIMIT ${limit}::integer) t
@@ -32,7 +33,7 @@ export type TurnTerms = { id: string; terms: number[]; cues: number }
  * another transaction has locked, so that processes indexing the same turns cannot block each other.
  */
 export async function writeTerms(db: Db, turns: readonly TurnTerms[]): Promise<number> {
-  const rowCount = await db.$executeRaw`UPDATE turn t SET terms = x.terms, cues = x.cues
+  const rowCount = await db.of(SYSTEM).$executeRaw`UPDATE turn t SET terms = x.terms, cues = x.cues
            FROM jsonb_to_recordset(${JSON.stringify(turns)}::jsonb) AS x(id text, terms integer[], cues smallint)
            WHERE t.id = x.id AND t.id IN (
              SELECT l.id FROM turn l

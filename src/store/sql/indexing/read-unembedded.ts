@@ -1,7 +1,8 @@
 // Reads the turns that an embedder has not processed yet, in journal order: entries after its cursor, by the key of
 // entry (conversation_id, seq). A named statement of pg: it runs after every append (see embedding-conversations.ts).
 
-import type { Pool } from 'pg'
+import { SYSTEM } from '../../scope.ts'
+import type { Pool } from '../../tenant-pool.ts'
 
 /** The turns of a conversation to embed, up to and including the entry `through`. */
 export type Unembedded = {
@@ -32,6 +33,7 @@ export async function readUnembedded(
     text: string | null
   }
   const { rows } = await pool.query<Row>({
+    scope: SYSTEM,
     name: 'read-unembedded',
     text: `
       SELECT a.conversation_id AS "conversationId", j.last_seq AS head, e.at, e."position", e.seq, e.text

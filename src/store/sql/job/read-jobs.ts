@@ -4,6 +4,7 @@
 // The tables have no index by tenant: each query reads all unfinished jobs, and all finished jobs until they are
 // archived.
 
+import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 import { views } from '../visible.ts'
@@ -40,7 +41,9 @@ export type JobPosition = Pick<JobRow, 'rank' | 'order' | 'id'>
 const NO_JOB = '00000000-0000-0000-0000-000000000000'
 
 const isInstalled = async (db: Db): Promise<boolean> => {
-  const rows = await db.$queryRaw<{ installed: boolean }[]>`SELECT to_regclass('pgboss.job') IS NOT NULL AS installed`
+  const rows = await db.of(SYSTEM).$queryRaw<
+    { installed: boolean }[]
+  >`SELECT to_regclass('pgboss.job') IS NOT NULL AS installed`
   return rows[0]!.installed
 }
 
@@ -76,7 +79,7 @@ export async function readJobs(
 ): Promise<JobRow[]> {
   if (!(await isInstalled(db))) return []
   const direction = raw(backwards ? 'DESC' : 'ASC')
-  const rows = await db.$queryRaw<(Omit<JobRow, 'order'> & { order: bigint })[]>`
+  const rows = await db.of(viewer.tenant).$queryRaw<(Omit<JobRow, 'order'> & { order: bigint })[]>`
       SELECT j.id, j.name, j.data->>'key' AS key, j.job_state AS state, j.created_on AS "createdAt",
              j.started_on AS "startedAt",
              extract(epoch FROM coalesce(j.completed_on, now()) - j.created_on)::double precision AS "ageSeconds",
@@ -110,7 +113,7 @@ export async function readQueue(
   names: readonly string[],
 ): Promise<{ waiting: number; ageSeconds: number | null }> {
   if (!(await isInstalled(db))) return { waiting: 0, ageSeconds: null }
-  const rows = await db.$queryRaw<{ waiting: number; ageSeconds: number | null }[]>`
+  const rows = await db.of(viewer.tenant).$queryRaw<{ waiting: number; ageSeconds: number | null }[]>`
       SELECT count(*)::integer AS waiting,
              extract(epoch FROM now() - min(b.created_on))::double precision AS "ageSeconds"
       FROM pgboss.job b

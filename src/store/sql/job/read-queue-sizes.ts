@@ -1,5 +1,6 @@
 // Counts the unfinished jobs of all tenants, for /metrics.
 
+import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 
 export type QueueSize = {
@@ -13,9 +14,9 @@ export type QueueSize = {
 
 /** Returns one row for each queue and state with jobs. Reads all unfinished jobs. Empty before the first worker. */
 export async function readQueueSizes(db: Db, names: readonly string[]): Promise<QueueSize[]> {
-  const installed = await db.$queryRaw<{ is: boolean }[]>`SELECT to_regclass('pgboss.job') IS NOT NULL AS is`
+  const installed = await db.of(SYSTEM).$queryRaw<{ is: boolean }[]>`SELECT to_regclass('pgboss.job') IS NOT NULL AS is`
   if (!installed[0]!.is) return []
-  return db.$queryRaw<QueueSize[]>`
+  return db.of(SYSTEM).$queryRaw<QueueSize[]>`
     SELECT name, CASE state WHEN 'created' THEN 'waiting' WHEN 'retry' THEN 'retrying' ELSE 'active' END AS state,
       count(*)::int AS count, extract(epoch FROM now() - min(created_on))::float8 AS "ageSeconds"
     FROM pgboss.job

@@ -1,6 +1,7 @@
 // Reads the jobs that wait for a retry, for the job queue. Takes a pg pool, because the job queue has no Prisma client.
 
-import type { Pool } from 'pg'
+import { SYSTEM } from '../../scope.ts'
+import type { Pool } from '../../tenant-pool.ts'
 
 /**
  * The singleton keys among `keys` with a job that waits for a retry in the queue. Uses the partial index job_i5, which
@@ -8,6 +9,7 @@ import type { Pool } from 'pg'
  */
 export async function readRetrying(pool: Pool, name: string, keys: readonly string[]): Promise<Set<string>> {
   const { rows } = await pool.query<{ key: string }>({
+    scope: SYSTEM,
     name: 'read-retrying',
     text: `
       SELECT j.singleton_key AS key FROM pgboss.job j

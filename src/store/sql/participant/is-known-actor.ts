@@ -1,16 +1,17 @@
 // Finds out whether a tenant knows an actor. Runs before each operation with `as`, so it is planned for each call: the
 // better start is either the actor's participations (participant_actor) or the tenant's conversations.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import type { Viewer } from '../../viewer.ts'
 
 /** Whether the actor is or was a participant of a conversation of the tenant, or owns one (conversation_owner). */
 export async function isKnownActor(pool: Pool, { tenant, actor }: Viewer): Promise<boolean> {
-  const { rows } = await pool.query<{ isKnown: boolean }>(
-    `SELECT EXISTS (SELECT FROM conversation c WHERE c.tenant = $1::text AND c.owner = $2::text)
+  const { rows } = await pool.query<{ isKnown: boolean }>({
+    scope: tenant,
+    text: `SELECT EXISTS (SELECT FROM conversation c WHERE c.tenant = $1::text AND c.owner = $2::text)
          OR EXISTS (SELECT FROM participant p JOIN conversation c ON c.id = p.conversation_id AND c.tenant = $1::text
                     WHERE p.actor = $2::text) AS "isKnown"`,
-    [tenant, actor],
-  )
+    values: [tenant, actor],
+  })
   return rows[0]!.isKnown
 }

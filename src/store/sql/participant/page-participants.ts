@@ -1,7 +1,7 @@
 // Pages of the participants of conversations, by the primary key of participant, whose rows of one conversation are at
 // most MAX_PARTICIPANTS. Uses pg's named statements, as read-participants.ts does.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import { raw, sql } from '../sql.ts'
 import { VIEWER, views } from '../visible.ts'
 import { PARTICIPANT_COLUMNS, type ParticipantRow } from './read-participants.ts'
@@ -39,6 +39,7 @@ export async function pageParticipants(
 ): Promise<ParticipantRow[]> {
   const { after, before, limit, backwards } = bounds
   const { rows } = await pool.query<ParticipantRow>({
+    scope: viewer.tenant,
     ...(backwards ? BACKWARDS : FORWARDS),
     values: [
       viewer.tenant,
@@ -65,6 +66,7 @@ export async function countParticipants(
   conversationIds: readonly string[],
 ): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ id: string; count: number }>({
+    scope: viewer.tenant,
     name: 'count-participants',
     text: COUNT,
     values: [viewer.tenant, viewer.actor, conversationIds],

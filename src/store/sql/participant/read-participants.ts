@@ -1,7 +1,7 @@
 // Reads current and former participants of conversations, by the primary key of participant. Uses pg's named
 // statements, because every recall and every subscription runs one (`npm run bench -- recall`, `fan-out`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import type { HistoryVisibility, ParticipantKind } from '../../generated/enums.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 import { participantKey } from '../turn/count-turns.ts'
@@ -54,6 +54,7 @@ export async function readParticipants(
   actors: readonly string[] | null = null,
 ): Promise<ParticipantRow[]> {
   const { rows } = await pool.query<ParticipantRow>({
+    scope: tenant,
     ...(actor === null ? ALL : VISIBLE),
     values: [tenant, actor, conversationIds, actors],
   })
@@ -80,6 +81,7 @@ export async function readParticipantsByKey(
   keys: readonly ParticipantKey[],
 ): Promise<ParticipantRow[]> {
   const { rows } = await pool.query<ParticipantRow>({
+    scope: viewer.tenant,
     name: 'read-participants-by-key',
     text: BY_KEY,
     values: [
@@ -99,6 +101,7 @@ export async function readParticipantMetadata(
   keys: readonly ParticipantKey[],
 ): Promise<Map<string, Record<string, unknown>>> {
   const { rows } = await pool.query<ParticipantKey & { metadata: Record<string, unknown> }>({
+    scope: viewer.tenant,
     name: 'read-participant-metadata',
     text: METADATA_BY_KEY,
     values: [

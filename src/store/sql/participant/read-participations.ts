@@ -1,7 +1,7 @@
 // Reads the windows of actors in conversations, by the primary key of participant. A named statement of pg:
 // the inbox reads them for each batch of events (`npm run bench -- fan-out`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 
 type Participation = { actor: string; windows: number[]; addressed: boolean }
 
@@ -13,6 +13,7 @@ export async function readParticipations(
   actors: readonly string[],
 ): Promise<Map<string, Participation[]>> {
   const { rows } = await pool.query<Participation & { conversationId: string }>({
+    scope: tenant,
     name: 'read-participations',
     text: `
       SELECT p.conversation_id AS "conversationId", p.actor, p.windows, p.addressed

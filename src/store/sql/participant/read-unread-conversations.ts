@@ -1,6 +1,6 @@
 // Lists the conversations with turns that an actor has not read. A named statement of pg: each inbox that opens runs it.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import type { Viewer } from '../../viewer.ts'
 import { sql } from '../sql.ts'
 import { unreadTurns } from '../turn/unread.ts'
@@ -32,6 +32,7 @@ export async function readUnreadConversations(
   limit: number,
 ): Promise<UnreadConversation[]> {
   const { rows } = await pool.query<UnreadConversation>({
+    scope: tenant,
     name: 'read-unread-conversations',
     text: READ_UNREAD,
     values: [tenant, actor, after?.at ?? null, after?.conversationId ?? null, limit],

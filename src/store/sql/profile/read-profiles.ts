@@ -13,7 +13,7 @@ export async function readProfiles(
   viewer: { tenant: string; actor: string },
   users: readonly string[],
 ): Promise<UserProfileRow[]> {
-  const rows = await db.$queryRaw<UserProfileRow[]>`
+  const rows = await db.of(viewer.tenant).$queryRaw<UserProfileRow[]>`
       ${named('read-profiles')}
       SELECT p.user_id AS "userId", p.content, p.token_count AS "tokenCount", p.updated_at AS "updatedAt"
       FROM user_profile p

@@ -16,7 +16,7 @@ export type ProfileRow = {
 
 /** The user's profile; null if there is none, or if a fact that it was made from was deleted. */
 export async function readProfileRow(db: Db, tenant: string, userId: string): Promise<ProfileRow | null> {
-  const rows = await db.$queryRaw<
+  const rows = await db.of(tenant).$queryRaw<
     ProfileRow[]
   >`SELECT p.content, p.made_by AS "madeBy", p.made_of AS "madeOf", p.claims, p.updated_at AS "updatedAt"
            FROM user_profile p
@@ -28,8 +28,8 @@ export async function readProfileRow(db: Db, tenant: string, userId: string): Pr
 export type SupersededFact = { id: string; subject: string; predicate: string; object: string }
 
 /** The given facts that are superseded, in order of id. Uses the primary key. */
-export async function readSupersededAmong(db: Db, ids: readonly string[]): Promise<SupersededFact[]> {
-  const rows = await db.$queryRaw<SupersededFact[]>`SELECT f.id, f.subject, f.predicate, f.object FROM fact f
+export async function readSupersededAmong(db: Db, tenant: string, ids: readonly string[]): Promise<SupersededFact[]> {
+  const rows = await db.of(tenant).$queryRaw<SupersededFact[]>`SELECT f.id, f.subject, f.predicate, f.object FROM fact f
            WHERE f.id = ANY (${ids}::text[]) AND f.superseded_at IS NOT NULL ORDER BY f.id`
   return rows
 }

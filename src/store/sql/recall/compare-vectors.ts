@@ -1,6 +1,7 @@
 // Computes the exact similarity to a query, for all turns of conversations or for given turns. Uses the key of
 // turn_vector (conversation_id, embedder, root_seq, seq). Not narrowed to a view.
 
+import type { Scope } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 import { vectorValue } from '../../vector.ts'
 import { versionKey, type TurnVersionId } from '../../vector-search.ts'
@@ -12,11 +13,12 @@ import { named } from '../sql.ts'
  */
 export async function scanVectors(
   db: Db,
+  scope: Scope,
   embedder: string,
   conversationIds: readonly string[],
   query: Float32Array,
 ): Promise<Map<string, Map<number, number>>> {
-  const rows = await db.$queryRaw<{ conversationId: string; packed: Uint8Array }[]>`${named('scan-vectors')}
+  const rows = await db.of(scope).$queryRaw<{ conversationId: string; packed: Uint8Array }[]>`${named('scan-vectors')}
     SELECT v.conversation_id AS "conversationId",
            string_agg(
              int4send(v.seq) || float4send((-(v.embedding <#> (SELECT ${vectorValue(query)}::vector)))::real), ''::bytea
@@ -37,6 +39,7 @@ export async function scanVectors(
 /** Similarities of the given turns, by `versionKey`. A turn without a vector has no key. */
 export async function compareVectors(
   db: Db,
+  scope: Scope,
   embedder: string,
   versions: readonly TurnVersionId[],
   query: Float32Array,
@@ -44,7 +47,7 @@ export async function compareVectors(
   const conversationIds = versions.map(({ conversationId }) => conversationId)
   const positions = versions.map(({ position }) => position)
   const seqs = versions.map(({ seq }) => seq)
-  const rows = await db.$queryRaw<{ conversationId: string; seq: number; similarity: number }[]>`
+  const rows = await db.of(scope).$queryRaw<{ conversationId: string; seq: number; similarity: number }[]>`
     ${named('compare-vectors')}
     SELECT a.conversation_id AS "conversationId", a.seq, v.similarity
     FROM unnest(${conversationIds}::text[], ${positions}::integer[], ${seqs}::integer[]) AS a(conversation_id, root_seq, seq)

@@ -5,8 +5,8 @@ import type { Db } from '../../db.ts'
 import { named } from '../sql.ts'
 
 /** Total number of committed turns without audience in the conversations. */
-export async function countScope(db: Db, conversationIds: readonly string[]): Promise<number> {
-  const rows = await db.$queryRaw<[{ turns: number }]>`${named('count-scope')}
+export async function countScope(db: Db, tenant: string, conversationIds: readonly string[]): Promise<number> {
+  const rows = await db.of(tenant).$queryRaw<[{ turns: number }]>`${named('count-scope')}
     SELECT coalesce(sum(j.turn_count), 0)::double precision AS turns
     FROM journal j WHERE j.conversation_id = ANY (${conversationIds}::text[])`
   return rows[0].turns

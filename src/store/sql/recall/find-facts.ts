@@ -122,7 +122,7 @@ export async function findFacts(
   search: FactSearch,
 ): Promise<FactFindings> {
   type Row = Omit<FactFindings, 'found' | 'factsByTerm'> & { factsByTerm: number[] | null } & (FoundFact | { id: null })
-  const rows = await db.$queryRaw<Row[]>(statement(viewer, search))
+  const rows = await db.of(viewer.tenant).$queryRaw<Row[]>(statement(viewer, search))
   const [{ facts, factsByTerm, averageLength }] = rows as [Row]
   return {
     facts,

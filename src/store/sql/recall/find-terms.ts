@@ -1,13 +1,14 @@
-// Finds the turns that contain a term, for scopes that are too large to read completely. Uses the index turn_terms,
-// whose terms are salted by conversation. Uses pg instead of Prisma, because the packed values are large
+// Finds the turns that contain a term, for scopes that are too large to read completely. The database function
+// find_turns_with_terms finds their keys in the index turn_terms, whose terms are salted by conversation; a filter reads
+// the turns by the index turn_place. Uses pg instead of Prisma, because the packed values are large
 // (`npm run bench -- recall`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import { createYield } from '../../../yield.ts'
 import type { SearchFilter } from '../../vector-search.ts'
-import { raw, sql } from '../sql.ts'
-import { filterParameters, filterValues, matches } from './findable.ts'
-import { newest, VIEWER, views, visible } from '../visible.ts'
+import { empty, raw, sql, type Sql } from '../sql.ts'
+import { filterParameters, filterValues, hasConditions, matches } from './findable.ts'
+import { VIEWER, views } from '../visible.ts'
 
 /** A committed turn, in its newest visible version, that contains a term. */
 type Posting = {
@@ -25,26 +26,27 @@ type Posting = {
 /** Size of a packed posting, in bytes. */
 const POSTING_BYTES = 16
 
-const STATEMENT = sql`
+/** @param sign FROM items after `h`, and the expression that is 1 for turns that match the filter, otherwise -1 */
+const statement = (sign: { from: Sql; value: Sql }) =>
+  sql`
   WITH v AS MATERIALIZED (
-    SELECT v.*, j.salt, array_position($3::text[], v.id) AS ordinal
-    FROM (${views(VIEWER, raw('c.id = ANY ($3::text[])'))}) v
-    JOIN journal j ON j.conversation_id = v.id)
-  SELECT q.ordinal::integer AS ordinal, p.packed
-  FROM unnest($4::integer[]) WITH ORDINALITY AS q(term, ordinal)
+    SELECT array_agg(v.id ORDER BY v.id) AS ids, array_agg(array_position($3::text[], v.id) ORDER BY v.id) AS ordinals
+    FROM (${views(VIEWER, raw('c.id = ANY ($3::text[])'))}) v)
+  SELECT h.term AS ordinal,
+         string_agg(int4send(v.ordinals[h.conversation]) || int4send(h.root_seq) || int4send(h.seq)
+                    || int2send((h.count * ${sign.value})::smallint) || int2send(h.length::smallint), '') AS packed
+  FROM v CROSS JOIN find_turns_with_terms($2::text, v.ids, $4::integer[], $5::integer) h ${sign.from}
+  GROUP BY h.term`.text
+
+const UNFILTERED = statement({ from: empty, value: raw('1') })
+const FILTERED = statement({
+  // The LIMIT keeps the planner from joining in another order than by the keys that the function returns.
+  from: sql`
   CROSS JOIN LATERAL (
-    SELECT string_agg(int4send(h.ordinal) || int4send(h.root_seq) || int4send(h.seq) || int2send(h.count)
-                      || int2send(h.length), '') AS packed
-    FROM (
-      SELECT v.ordinal, t.root_seq, t.seq,
-             (least(cardinality(array_positions(t.terms, q.term # v.salt)), 16383)
-              * CASE WHEN ${matches(filterParameters(6))} THEN 1 ELSE -1 END)::smallint AS count,
-             least(cardinality(t.terms), 32767)::smallint AS length
-      FROM turn t
-      JOIN v ON v.id = t.conversation_id
-      WHERE t.terms && ARRAY(SELECT DISTINCT q.term # s.salt FROM v s)
-        AND t.status = 'COMMITTED' AND ${visible()} AND ${newest()}
-      LIMIT $5::integer) h) p`.text
+    SELECT CASE WHEN ${matches(filterParameters(6))} THEN 1 ELSE -1 END AS sign FROM turn t
+    WHERE t.conversation_id = v.ids[h.conversation] AND t.root_seq = h.root_seq AND t.seq = h.seq LIMIT 1) t`,
+  value: raw('t.sign'),
+})
 
 /**
  * For each term, returns the turns visible to the viewer that contain it, unordered. Reads at most `limit`
@@ -60,8 +62,12 @@ export async function findTerms(
 ): Promise<Posting[][]> {
   // Uses an unnamed statement, so that Postgres plans it for these values; a generic plan takes six times as long.
   const { rows } = await pool.query<{ ordinal: number; packed: Buffer | null }>({
-    text: STATEMENT,
-    values: [viewer.tenant, viewer.actor, conversationIds, terms, limit, ...filterValues(filter)],
+    scope: viewer.tenant,
+    text: hasConditions(filter) ? FILTERED : UNFILTERED,
+    values: [
+      ...[viewer.tenant, viewer.actor, conversationIds, terms, limit],
+      ...(hasConditions(filter) ? filterValues(filter) : []),
+    ],
   })
   const found: Posting[][] = terms.map(() => [])
   const yieldIfDue = createYield()
@@ -77,9 +83,6 @@ function unpack(packed: Uint8Array, conversationIds: readonly string[]): Posting
   const view = new DataView(packed.buffer, packed.byteOffset, packed.length)
   for (let at = 0; at < packed.length; at += POSTING_BYTES) {
     const count = view.getInt16(at + 12)
-    // The statement accepts the term under any conversation's salt. A count of 0 means that the turn does not contain
-    // the term under the salt of its own conversation.
-    if (count === 0) continue
     postings.push({
       conversationId: conversationIds[view.getInt32(at) - 1]!,
       position: view.getInt32(at + 4),

@@ -15,7 +15,7 @@ export async function findableTurns(
   const conversationIds = versions.map(({ conversationId }) => conversationId)
   const positions = versions.map(({ position }) => position)
   const seqs = versions.map(({ seq }) => seq)
-  const rows = await db.$queryRaw<{ conversationId: string; seq: number }[]>`
+  const rows = await db.of(viewer.tenant).$queryRaw<{ conversationId: string; seq: number }[]>`
     ${named('findable-turns')}
     SELECT x.conversation_id AS "conversationId", x.seq
     FROM unnest(${conversationIds}::text[], ${positions}::integer[], ${seqs}::integer[]) AS x(conversation_id, root_seq, seq)

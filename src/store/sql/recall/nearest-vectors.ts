@@ -63,7 +63,9 @@ const filteredFirst = ({ embedder, viewer, conversationIds, query, limit, filter
 
 /** Exact search, nearest first. */
 export const nearestOfAll = (db: Db, search: Nearest): Promise<FoundTurn[]> =>
-  db.$queryRaw<FoundTurn[]>(hasConditions(search.filter) ? filteredFirst(search) : allByDistance(search))
+  db
+    .of(search.viewer.tenant)
+    .$queryRaw<FoundTurn[]>(hasConditions(search.filter) ? filteredFirst(search) : allByDistance(search))
 
 /**
  * Searches the index, then sorts the candidates by exact distance. May return fewer than `limit` turns even if more
@@ -79,7 +81,7 @@ export function nearestByIndex(db: Db, search: Nearest): Promise<FoundTurn[]> {
   const half = raw(`halfvec(${query.length})`)
   const hash = createHash('md5').update(`${embedder} ${query.length}`).digest('hex').slice(0, 16)
   const efSearch = String(Math.min(Math.max(2 * limit, EF_SEARCH.min), EF_SEARCH.max))
-  return db.$queryRaw<FoundTurn[]>`
+  return db.of(search.viewer.tenant).$queryRaw<FoundTurn[]>`
     ${named(`nearest-by-index-${hash}`)}
     WITH ${input(query)}
     SELECT ${columns}

@@ -3,7 +3,7 @@
 // named statements, because every recall reads its conversation (`npm run bench -- recall`), and Prisma would convert
 // each packed value to base64 and back.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import { createYield } from '../../../yield.ts'
 import type { SearchFilter } from '../../vector-search.ts'
 import { raw, sql, type Sql } from '../sql.ts'
@@ -83,6 +83,7 @@ export async function readIndex(
   terms: ReadonlyMap<number, number>,
 ): Promise<IndexedTurn[][]> {
   const { rows } = await pool.query<Packed>({
+    scope: viewer.tenant,
     name: 'read-index',
     text: STATEMENT,
     values: [

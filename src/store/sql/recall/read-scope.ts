@@ -2,7 +2,7 @@
 // conversation_newest and participant_actor. Uses pg's named statements, because every recall starts with one, and
 // Prisma would take about 0.5 ms more (`npm run bench -- recall`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import { raw, sql } from '../sql.ts'
 import { VIEWER, views } from '../visible.ts'
 
@@ -66,6 +66,7 @@ export async function readScope(
   conversationId: string | null,
 ): Promise<{ conversations: ScopeConversation[]; readAt: Date }> {
   const { rows } = await pool.query<ScopeConversation | { id: null; time: number }>({
+    scope: tenant,
     name: `read-scope-${scope.toLowerCase()}`,
     text: STATEMENTS[scope],
     values: [tenant, actor, conversationId],

@@ -2,6 +2,7 @@
 // (conversation_id, embedder, root_seq, seq). Each conversation's vectors are returned as one packed value, which is
 // much faster to read than one row per vector.
 
+import type { Scope } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 
 /**
@@ -21,12 +22,13 @@ export type ConversationVectors = {
  */
 export async function readVectors(
   db: Db,
+  scope: Scope,
   embedder: string,
   conversationIds: readonly string[],
   after: number,
   through: number,
 ): Promise<ConversationVectors[]> {
-  const rows = await db.$queryRaw<{ conversationId: string; packed: Uint8Array; dimension: number }[]>`
+  const rows = await db.of(scope).$queryRaw<{ conversationId: string; packed: Uint8Array; dimension: number }[]>`
     SELECT v.conversation_id AS "conversationId", min(vector_dims(v.embedding)) AS dimension,
            string_agg(int4send(v.root_seq) || int4send(v.seq) || vector_send(v.embedding), ''::bytea) AS packed
     FROM turn_vector v
@@ -52,10 +54,16 @@ export async function readVectors(
 }
 
 /** The seq of each conversation's newest entry, by conversation. Unknown conversations have no key. */
-export async function readLastSeqs(db: Db, conversationIds: readonly string[]): Promise<Map<string, number>> {
-  const rows = await db.journal.findMany({
-    where: { conversationId: { in: [...conversationIds] } },
-    select: { conversationId: true, lastSeq: true },
-  })
+export async function readLastSeqs(
+  db: Db,
+  scope: Scope,
+  conversationIds: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await db
+    .of(scope)
+    .journal.findMany({
+      where: { conversationId: { in: [...conversationIds] } },
+      select: { conversationId: true, lastSeq: true },
+    })
   return new Map(rows.map(({ conversationId, lastSeq }) => [conversationId, lastSeq]))
 }

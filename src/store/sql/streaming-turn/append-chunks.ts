@@ -1,7 +1,7 @@
 // Calls the SQL function append_chunks (prisma/functions/append_chunks.sql), which appends deltas to open turns. Uses
 // pg's named statements, because every batch of deltas runs one (`npm run bench -- fan-out`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import type { TurnStatus } from '../../generated/enums.ts'
 
 /**
@@ -54,6 +54,7 @@ export type ChunkRow = {
  */
 export async function appendChunks(pool: Pool, deltas: readonly Delta[], limit: number): Promise<ChunkRow[]> {
   const { rows } = await pool.query<ChunkRow>({
+    scope: deltas[0]!.tenant,
     name: 'append-chunks',
     text: `SELECT place AS index, outcome, conversation_id AS "conversationId", start, text, "end", half, status,
                   coalesce((SELECT t.audience IS NOT NULL FROM turn t WHERE t.id = $1::jsonb -> place ->> 'turn'), true)

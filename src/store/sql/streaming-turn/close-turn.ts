@@ -1,7 +1,7 @@
 // Calls the SQL function close_turn (prisma/functions/close_turn.sql), which commits or aborts an open turn. Uses pg's
 // named statements, because every streaming turn ends with one (`npm run bench -- fan-out`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import type { TurnStatus } from '../../generated/enums.ts'
 import type { ToolCallRef, ToolResultRef } from '../turn/append-turns.ts'
 
@@ -66,6 +66,7 @@ export type CloseRow = {
 /** Commits or aborts the turn, and returns the outcome. */
 export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow> {
   const { rows } = await pool.query<CloseRow>({
+    scope: turn.tenant,
     name: 'close-turn',
     text: `SELECT outcome, detail, conversation_id AS "conversationId", actor, seq, status
            FROM close_turn($1, $2, $3, $4, $5::turn_status, $6, $7, $8::jsonb, $9, $10, $11, $12, $13::jsonb, $14,

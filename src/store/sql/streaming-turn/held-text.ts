@@ -1,7 +1,7 @@
 // Reads and replaces the text of an open turn that redaction holds back (prisma/functions/append_held.sql). It is stored
 // as UTF-16, because it may end in half of a surrogate pair.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import type { ChunkRow, Delta } from './append-chunks.ts'
 
 export type HeldText = {
@@ -23,6 +23,7 @@ export type HeldText = {
 /** Returns the held text of the tenant's open turn; null if the turn is not open. */
 export async function readHeldText(pool: Pool, tenant: string, turnId: string): Promise<HeldText | null> {
   const { rows } = await pool.query<Omit<HeldText, 'raw'> & { raw: Buffer | null }>({
+    scope: tenant,
     name: 'read-held-text',
     text: `SELECT s.viewer, s.writer_hash AS writer, coalesce(h.version, 0) AS version,
                   coalesce(h.sent, c."end", 0) AS sent, h.raw, coalesce(h.published, 0) AS published,
@@ -46,7 +47,8 @@ export async function appendHeld(
   limit: number,
   held: Pick<HeldText, 'version' | 'sent' | 'raw' | 'published' | 'sealed'>,
 ): Promise<Omit<ChunkRow, 'outcome'> & { outcome: ChunkRow['outcome'] | 'moved' }> {
-  const { rows } = await pool.query({
+  const { rows } = await pool.query<Omit<ChunkRow, 'outcome'> & { outcome: ChunkRow['outcome'] | 'moved' }>({
+    scope: delta.tenant,
     name: 'append-held',
     text: `SELECT place AS index, outcome, conversation_id AS "conversationId", start, text, "end", half, status,
                   coalesce((SELECT t.audience IS NOT NULL FROM turn t WHERE t.id = $1::jsonb ->> 'turn'), true)
@@ -62,5 +64,5 @@ export async function appendHeld(
       held.sealed,
     ],
   })
-  return rows[0]
+  return rows[0]!
 }

@@ -1,7 +1,7 @@
 // Reads the open turns of a conversation with their text so far, by the index stream_conversation. A named statement of
 // pg: every new subscription runs it (`npm run bench -- fan-out`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import { sql } from '../sql.ts'
 import { TURN_COLUMNS, type TurnRow } from '../turn/turn-columns.ts'
 
@@ -13,8 +13,13 @@ const STATEMENT = sql`
   WHERE s.conversation_id = $1::text ORDER BY t.seq`.text
 
 /** The open turns and their texts so far, in order of opening. `turn.text` is empty until the turn is closed. */
-export async function readOpenTurns(pool: Pool, conversationId: string): Promise<{ turn: TurnRow; text: string }[]> {
+export async function readOpenTurns(
+  pool: Pool,
+  tenant: string,
+  conversationId: string,
+): Promise<{ turn: TurnRow; text: string }[]> {
   const { rows } = await pool.query<TurnRow & { textSoFar: string }>({
+    scope: tenant,
     name: 'read-open-turns',
     text: STATEMENT,
     values: [conversationId],

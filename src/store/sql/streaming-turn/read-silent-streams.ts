@@ -1,6 +1,7 @@
 // Finds open turns whose writer no longer renews the lease, for the sweep that aborts them. Scans the table stream, and
 // reads the last chunk of each streaming turn by the primary key of chunk.
 
+import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 
 /**
@@ -11,7 +12,7 @@ export const readSilentStreams = (
   db: Db,
   silentMs: number,
   limit: number,
-): Promise<{ tenant: string; id: string }[]> => db.$queryRaw<{ tenant: string; id: string }[]>`
+): Promise<{ tenant: string; id: string }[]> => db.of(SYSTEM).$queryRaw<{ tenant: string; id: string }[]>`
   SELECT x.tenant, x.id
   FROM (
     SELECT s.tenant, s.turn_id AS id, greatest(s.renewed_at, k.written_at) AS heard_at,

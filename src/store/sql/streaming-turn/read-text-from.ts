@@ -1,7 +1,7 @@
 // Reads the end of an open turn's text from its chunks, by primary key. A named statement of pg: it runs for the deltas
 // of turns with an audience, whose text is not published on the bus.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 
 /**
  * The text of the chunks that end after `from`, and the UTF-16 offset at which it starts, without a trailing high
@@ -14,6 +14,7 @@ export async function readTextFrom(
   from: number,
 ): Promise<{ start: number; text: string } | null> {
   const { rows } = await pool.query<{ start: number | null; text: string }>({
+    scope: tenant,
     name: 'read-text-from',
     text: `SELECT min(c.start) AS start, string_agg(c.text, '' ORDER BY c.start) AS text
            FROM stream s

@@ -1,13 +1,14 @@
 // Reads the text of open turns from their chunks, by primary key. Named statements of pg: every new subscription and
 // every commit runs one (`npm run bench -- fan-out`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 
 /**
  * The texts so far of the open turns among the ids, by id, without a trailing high surrogate. Other ids have no key.
  */
 export async function readTextSoFar(pool: Pool, tenant: string, ids: readonly string[]): Promise<Map<string, string>> {
   const { rows } = await pool.query<{ id: string; text: string }>({
+    scope: tenant,
     name: 'read-text-so-far',
     text: `SELECT s.turn_id AS id, coalesce(string_agg(c.text, '' ORDER BY c.start), '') AS text
            FROM stream s
@@ -30,6 +31,7 @@ export async function readOpenTurn(
   writer: string | null,
 ): Promise<{ actor: string; text: string } | null> {
   const { rows } = await pool.query<{ actor: string; text: string }>({
+    scope: tenant,
     name: 'read-open-turn',
     text: `SELECT t.actor, (SELECT coalesce(string_agg(k.text, '' ORDER BY k.start), '')
                             FROM chunk k WHERE k.turn_id = t.id) AS text

@@ -1,6 +1,7 @@
 // Reads the compaction state and policy of a conversation, and finds conversations that are due for compaction. Used
 // by jobs, so not limited to a tenant. Uses the primary keys of journal and conversation.
 
+import { SYSTEM, type Scope } from '../../scope.ts'
 import type { Db } from '../../db.ts'
 import type { CompactionStrategy } from '../../generated/enums.ts'
 import type { Subject } from '../../job-queue.ts'
@@ -40,15 +41,15 @@ const due = (every: number) => sql`
     OR ${every}::integer > 0 AND j.turn_count - j.summarized_turns >= ${every}::integer)`
 
 /** The conversation's state; null if it does not exist. */
-export async function readCompaction(db: Db, conversationId: string): Promise<CompactionRow | null> {
-  const rows = await db.$queryRaw<CompactionRow[]>`
+export async function readCompaction(db: Db, scope: Scope, conversationId: string): Promise<CompactionRow | null> {
+  const rows = await db.of(scope).$queryRaw<CompactionRow[]>`
     ${named('read-compaction')} ${SELECT} WHERE j.conversation_id = ${conversationId}::text`
   return rows[0] ?? null
 }
 
 /** The given conversations that are due. `every` as in `due`. */
 export async function readDueAmong(db: Db, conversationIds: readonly string[], every: number): Promise<Subject[]> {
-  const rows = await db.$queryRaw<Subject[]>`
+  const rows = await db.of(SYSTEM).$queryRaw<Subject[]>`
            ${named('read-due-compactions')}
            SELECT d.tenant, d."conversationId" AS key
            FROM (${SELECT} WHERE j.conversation_id = ANY (${conversationIds}::text[]) AND ${due(every)}) d`
@@ -57,7 +58,7 @@ export async function readDueAmong(db: Db, conversationIds: readonly string[], e
 
 /** Due conversations with ids after `after`, in order of id, at most `limit`. Reads all journal heads. */
 export async function readDue(db: Db, after: string, limit: number, every: number): Promise<Subject[]> {
-  const rows = await db.$queryRaw<
+  const rows = await db.of(SYSTEM).$queryRaw<
     Subject[]
   >`SELECT d.tenant, d."conversationId" AS key FROM (${SELECT} WHERE j.conversation_id > ${after}::text AND ${due(every)}) d
            ORDER BY d."conversationId" LIMIT ${limit}::integer`
@@ -65,8 +66,8 @@ export async function readDue(db: Db, after: string, limit: number, every: numbe
 }
 
 /** The conversation's current summaries, oldest first, not narrowed to a view. Uses the index summary_current. */
-export async function readCurrentOf(db: Db, conversationId: string): Promise<SummaryRow[]> {
-  const rows = await db.$queryRaw<SummaryRow[]>`
+export async function readCurrentOf(db: Db, scope: Scope, conversationId: string): Promise<SummaryRow[]> {
+  const rows = await db.of(scope).$queryRaw<SummaryRow[]>`
            ${named('read-current-of')}
            SELECT ${SUMMARY_COLUMNS} FROM summary s
            WHERE s.conversation_id = ${conversationId}::text AND s.superseded_by IS NULL AND NOT s.stale ORDER BY s.from_seq`

@@ -1,7 +1,7 @@
 // Reads the turns that are never summarised: turns with an audience, open turns and aborted turns. A named statement of
 // pg, with positional rows: each page of a summarised history runs it (`npm run bench -- context`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import { raw, sql } from '../sql.ts'
 import { TURN_COLUMNS, turnOf, type TurnRow } from '../turn/turn-columns.ts'
 import { newest, VIEWER, views, visible } from '../visible.ts'
@@ -27,6 +27,7 @@ export async function readNeverCoveredTurns(
   limit: number,
 ): Promise<TurnRow[]> {
   const { rows } = await pool.query<unknown[]>({
+    scope: viewer.tenant,
     rowMode: 'array',
     name: 'read-never-covered-turns',
     text: STATEMENT,

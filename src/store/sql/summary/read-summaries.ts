@@ -37,7 +37,7 @@ export async function readCurrentSummaries(
   viewer: Viewer,
   conversationIds: readonly string[],
 ): Promise<SummaryWithWindows[]> {
-  const rows = await db.$queryRaw<SummaryWithWindows[]>`
+  const rows = await db.of(viewer.tenant).$queryRaw<SummaryWithWindows[]>`
       ${named('read-current-summaries')}
       SELECT ${SUMMARY_COLUMNS}, v.windows
       FROM (${views(viewer, sql`c.id = ANY (${conversationIds}::text[])`)}) v
@@ -51,7 +51,7 @@ export async function readCurrentSummaries(
  * ones are not. Uses the primary key.
  */
 export async function readSummaries(db: Db, viewer: Viewer, ids: readonly string[]): Promise<SummaryWithWindows[]> {
-  const rows = await db.$queryRaw<SummaryWithWindows[]>`
+  const rows = await db.of(viewer.tenant).$queryRaw<SummaryWithWindows[]>`
       ${named('read-summaries')}
       SELECT ${SUMMARY_COLUMNS}, v.windows
       FROM summary s

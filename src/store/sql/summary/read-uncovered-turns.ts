@@ -23,12 +23,13 @@ export type UncoveredTurn = Pick<
  */
 export async function readUncoveredTurns(
   db: Db,
+  tenant: string,
   conversationId: string,
   after: number,
   turns: number,
   tokens: number,
 ): Promise<UncoveredTurn[]> {
-  const rows = await db.$queryRaw<UncoveredTurn[]>`
+  const rows = await db.of(tenant).$queryRaw<UncoveredTurn[]>`
       ${named('read-uncovered-turns')}
       SELECT t.id, t."position", t.actor, t.status, t.text, t.parts, t."tokenCount", t."createdAt",
              (SELECT e.at FROM entry e WHERE e.conversation_id = ${conversationId}::text AND e.seq = t."position") AS "writtenAt"
@@ -55,11 +56,12 @@ export type CallRef = { position: number; callId: string }
  */
 export async function readLaterAnswers(
   db: Db,
+  tenant: string,
   conversationId: string,
   after: number,
   calls: readonly CallRef[],
 ): Promise<CallRef[]> {
-  return db.$queryRaw<CallRef[]>`
+  return db.of(tenant).$queryRaw<CallRef[]>`
       ${named('read-tool-calls')}
       SELECT DISTINCT r.call_position AS position, r.call_id AS "callId"
       FROM jsonb_to_recordset(${JSON.stringify(calls)}::jsonb) AS c(position integer, "callId" text)

@@ -29,7 +29,7 @@ type SummaryOutcome = { outcome: 'written'; seq: number } | { outcome: 'moved' |
  * conversation.
  */
 export async function writeSummary(db: Db, summary: WrittenSummary): Promise<SummaryOutcome> {
-  const rows = await db.$queryRaw<[SummaryOutcome]>`
+  const rows = await db.of(summary.tenant).$queryRaw<[SummaryOutcome]>`
     SELECT outcome, seq FROM write_summary(
       ${summary.tenant}::text, ${summary.conversationId}::text, ${summary.id}::text, ${summary.level}::integer,
       ${summary.to}::integer, ${summary.content}::text, ${summary.tokens}::integer, ${summary.model}::text,

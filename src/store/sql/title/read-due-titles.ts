@@ -1,8 +1,9 @@
 // Finds conversations that are due for an automatic title, and reads the turns it is made from. Used by jobs, so not
 // limited to a tenant.
 
+import { SYSTEM } from '../../scope.ts'
 import type { Subject } from '../../job-queue.ts'
-import type { Db } from '../../db.ts'
+import type { Db, Tx } from '../../db.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 
 /** Number of turns without an audience after which a title is written. */
@@ -26,11 +27,13 @@ const SELECT = raw(`SELECT c.tenant, c.id AS key FROM conversation c JOIN journa
 
 /** The given conversations that are due. */
 export const readDueTitlesAmong = (db: Db, conversationIds: readonly string[]): Promise<Subject[]> =>
-  db.$queryRaw<Subject[]>`${SELECT} WHERE c.id = ANY (${conversationIds}::text[]) AND ${due}`
+  db.of(SYSTEM).$queryRaw<Subject[]>`${SELECT} WHERE c.id = ANY (${conversationIds}::text[]) AND ${due}`
 
 /** Due conversations with ids after `after`, in order of id, at most `limit`. Uses the index conversation_untitled. */
 export const readDueTitles = (db: Db, after: string, limit: number): Promise<Subject[]> =>
-  db.$queryRaw<Subject[]>`${SELECT} WHERE c.id > ${after}::text AND ${due} ORDER BY c.id LIMIT ${limit}::integer`
+  db.of(SYSTEM).$queryRaw<
+    Subject[]
+  >`${SELECT} WHERE c.id > ${after}::text AND ${due} ORDER BY c.id LIMIT ${limit}::integer`
 
 /** The columns of a conversation that decide whether an automatic title is due. */
 export type TitleState = {
@@ -43,7 +46,7 @@ export type TitleState = {
 }
 
 /** The state of the conversation if it is due; otherwise null. */
-export async function readTitleState(db: Pick<Db, '$queryRaw'>, conversationId: string): Promise<TitleState | null> {
+export async function readTitleState(db: Tx, conversationId: string): Promise<TitleState | null> {
   const rows = await db.$queryRaw<TitleState[]>`
     SELECT c.tenant, c.title, c.title_seq AS "titleSeq", c.title_tried AS "titleTried",
            c.summarizer_model AS "summarizerModel", j.turn_count AS "turnCount"
@@ -66,8 +69,8 @@ export type TitleTurn = {
  * The newest versions of the first committed turns without an audience, by users and assistants, in order of position.
  * Uses the index turn_place.
  */
-export const readFirstTurns = (db: Db, conversationId: string): Promise<TitleTurn[]> =>
-  db.$queryRaw<TitleTurn[]>`
+export const readFirstTurns = (db: Db, tenant: string, conversationId: string): Promise<TitleTurn[]> =>
+  db.of(tenant).$queryRaw<TitleTurn[]>`
     SELECT t.id, t.seq, t.root_seq AS position, t.actor, t.role::text, left(t.text, ${raw(String(TEXT_CHARACTERS))}) AS text,
            t.created_at AS "createdAt"
     FROM turn t

@@ -2,7 +2,7 @@
 // superseding versions. Any number of calls is one statement and one transaction. Uses pg's named statements, because
 // Prisma would take about twice as long (`npm run bench -- append`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import { stringifyInSteps } from '../../../json-steps.ts'
 
 /** A turn in the input of append_turns, with the field names of the JSON record. */
@@ -152,6 +152,7 @@ async function toJsonb(calls: readonly AppendCall[]): Promise<string | Buffer> {
  */
 export async function appendTurns(pool: Pool, calls: readonly AppendCall[], wait: boolean): Promise<AppendRow[]> {
   const { rows } = await pool.query<AppendRow>({
+    scope: calls[0]!.tenant,
     name: 'append-turns',
     text: `SELECT call, place AS index, outcome, detail, id, seq, created_at AS "createdAt", parts
            FROM append_turns($1::jsonb, $2::boolean)`,

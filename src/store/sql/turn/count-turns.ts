@@ -2,7 +2,7 @@
 // with an audience that the viewer sees (index turn_private). For any other view, counts the turns one by one. Uses
 // pg's named statements, because every recall and every list counts turns (`npm run bench -- recall`, `http`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 import { unreadTurns } from './unread.ts'
 import { newest, VIEWER, views, visible, seesAllPublic } from '../visible.ts'
@@ -30,6 +30,7 @@ export async function countTurns(
   conversationIds: readonly string[],
 ): Promise<Map<string, TurnCount>> {
   const { rows } = await pool.query<{ id: string } & TurnCount>({
+    scope: viewer.tenant,
     name: 'count-turns',
     text: COUNT_TURNS,
     values: [viewer.tenant, viewer.actor, conversationIds],
@@ -61,6 +62,7 @@ export async function countUnread(
   limit: number,
 ): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ conversationId: string; actor: string; unread: number }>({
+    scope: viewer.tenant,
     name: 'count-unread',
     text: COUNT_UNREAD,
     values: [

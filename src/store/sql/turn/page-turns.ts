@@ -2,7 +2,7 @@
 // turn_place (conversation_id, root_seq, seq). Uses pg's named statements, because every transcript query reads a page
 // (`npm run bench -- http`).
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import type { Role } from '../../generated/enums.ts'
 import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
 import { empty, parameter, raw, sql, type Sql } from '../sql.ts'
@@ -105,6 +105,7 @@ export async function pageTurns(
   page: TurnPage,
 ): Promise<Map<string, TurnsRead>> {
   const { rows } = await pool.query<unknown[]>({
+    scope: viewer.tenant,
     rowMode: 'array',
     ...(page.pinned ? PINNED[page.from] : STATEMENTS[page.from][howMany(conversationIds)]),
     values: [

@@ -1,7 +1,7 @@
 // Finds the turns at or before a journal entry that changed after it: turns that were edited, and streaming turns that were
 // open at the entry and are closed now. A named statement of pg: a read of turns since an entry runs it.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import { raw, sql } from '../sql.ts'
 import { VIEWER, views, visible } from '../visible.ts'
 import type { Viewer } from '../../viewer.ts'
@@ -28,6 +28,7 @@ export async function readChangesSince(
   seq: number,
 ): Promise<ChangesSince> {
   const { rows } = await pool.query<ChangesSince>({
+    scope: viewer.tenant,
     name: 'read-changes-since',
     text: STATEMENT,
     values: [viewer.tenant, viewer.actor, conversationIds, seq],

@@ -1,7 +1,7 @@
 // Reads visible turns by id or by seq, their next and previous versions, and their version numbers. Uses pg's named
 // statements, because every lookup of turns by id and every recall that finds turns runs one of these reads.
 
-import type { Pool } from 'pg'
+import type { Pool } from '../../tenant-pool.ts'
 import { TURN_COLUMNS, type TurnRow } from './turn-columns.ts'
 import { raw, sql } from '../sql.ts'
 import { VIEWER, views, visible } from '../visible.ts'
@@ -20,6 +20,7 @@ const READ_TURNS_AT = sql`
 /** The visible turns among the ids, unordered. Uses the primary key. */
 export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string[]): Promise<TurnRow[]> {
   const { rows } = await pool.query<TurnRow>({
+    scope: viewer.tenant,
     name: 'read-turns',
     text: READ_TURNS,
     values: [viewer.tenant, viewer.actor, ids],
@@ -34,6 +35,7 @@ export async function readTurnsAt(
   versions: readonly { conversationId: string; position: number; seq: number }[],
 ): Promise<TurnRow[]> {
   const { rows } = await pool.query<TurnRow>({
+    scope: viewer.tenant,
     name: 'read-turns-at',
     text: READ_TURNS_AT,
     values: [
@@ -69,6 +71,7 @@ export async function readVersions(
   which: 'next' | 'previous',
 ): Promise<Map<string, TurnRow>> {
   const { rows } = await pool.query<TurnRow & { of: string }>({
+    scope: viewer.tenant,
     ...ADJACENT[which],
     values: [viewer.tenant, viewer.actor, ids],
   })
@@ -92,6 +95,7 @@ export async function readVersionNumbers(
   ids: readonly string[],
 ): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ id: string; version: number }>({
+    scope: viewer.tenant,
     name: 'read-version-numbers',
     text: VERSION_NUMBERS,
     values: [viewer.tenant, viewer.actor, ids],

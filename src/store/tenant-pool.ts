@@ -1,0 +1,68 @@
+// A pool whose statements name their scope. Its connections run as colloquy_app, without a tenant: a statement without
+// a scope finds no row of any tenant.
+
+import pg from 'pg'
+import type { Client, QueryConfig, QueryResult, QueryResultRow } from 'pg'
+import { scopeOfPrisma, type Scope } from './scope.ts'
+import { ScopedBegin, ScopedQuery } from './scoped-query.ts'
+
+/** A statement, and the rows that it may read and write. */
+export type Statement = QueryConfig & { scope: Scope; rowMode?: 'array' }
+
+/** The pool as the code sees it: every statement has a scope. */
+export type Pool = Omit<pg.Pool, 'query'> & {
+  query<Row extends QueryResultRow | unknown[]>(
+    statement: Statement,
+  ): Promise<Row extends QueryResultRow ? QueryResult<Row> : never>
+}
+
+type Callback = (error: Error | undefined, ...results: unknown[]) => void
+
+/** A connection. While Prisma has it, a transaction begins with Prisma's scope. */
+class TenantClient extends pg.Client {
+  scope: Scope | undefined
+
+  override query(...args: unknown[]): never {
+    const [statement, values, callback] = args as [QueryConfig | string, unknown, unknown]
+    const text = typeof statement === 'string' ? statement : statement.text
+    if (text !== 'BEGIN' || this.scope === undefined) return super.query(...(args as [string])) as never
+    const done = [values, callback].find((each) => typeof each === 'function')
+    const begin = new ScopedBegin(this.scope) as never
+    if (done) return super.query(begin, done as never) as never
+    return new Promise((resolve, reject) => {
+      const settle: Callback = (error, result) => (error ? reject(error) : resolve(result))
+      void super.query(begin, settle as never)
+    }) as never
+  }
+}
+
+export class TenantPool extends pg.Pool {
+  constructor(config: pg.PoolConfig) {
+    super({ ...config, Client: TenantClient as unknown as typeof Client })
+  }
+
+  override query(...args: unknown[]): never {
+    const [statement, values, callback] = args as [Partial<Statement> | string, unknown, unknown]
+    // Read here, because the pool may send a waiting statement while it handles another one's result.
+    const scope = (typeof statement === 'object' ? statement.scope : undefined) ?? scopeOfPrisma.getStore()
+    if (scope === undefined) return super.query(...(args as [string])) as never
+    const config = typeof statement === 'string' ? { text: statement } : statement
+    const done = typeof values === 'function' ? values : callback
+    const query = new ScopedQuery(scope, config, typeof values === 'function' ? undefined : values) as never
+    return super.query(query, undefined as never, done as never) as never
+  }
+
+  override connect(callback?: unknown): never {
+    const scope = scopeOfPrisma.getStore()
+    const connected = super.connect as unknown as (callback: Callback) => void
+    const promise = new Promise((resolve, reject) =>
+      connected.call(this, (error, client, release) => {
+        if (client) (client as TenantClient).scope = scope
+        if (callback) (callback as Callback)(error, client, release)
+        else if (error) reject(error)
+        else resolve(client)
+      }),
+    )
+    return (callback ? undefined : promise) as never
+  }
+}

@@ -1,0 +1,173 @@
+// The scope of statements: it is set before the statement runs, in the same batch, and ends with it, for statements of
+// pg and of Prisma, in transactions, and after errors and cancellations.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPool, createPrisma, type Db } from '../../src/store/db.ts'
+import { SYSTEM, type Scope } from '../../src/store/scope.ts'
+import type { Pool } from '../../src/store/tenant-pool.ts'
+import { withTransaction } from '../../src/store/tx.ts'
+import { backends, type Opened } from '../support/backend.ts'
+import { casesOf } from '../support/long.ts'
+import { sql } from '../support/sql.ts'
+
+const TENANT = `SELECT current_setting('colloquy.tenant', true) AS tenant, current_user::text AS role`
+const NOTHING = { tenant: '', role: 'colloquy_app' }
+
+describe.each(backends)('scopes on $name', ({ open }) => {
+  let opened: Opened
+  let pool: Pool
+  let db: Db
+  beforeAll(async () => {
+    opened = await open()
+    pool = opened.url ? createPool({ databaseUrl: opened.url, poolSize: 2 }, console.error) : opened.pool
+    db = opened.url ? createPrisma(pool) : opened.db
+    for (const tenant of ['a', 'b'])
+      await db.of(tenant).conversation.create({ data: { id: `conv-${tenant}`, tenant, owner: 'ann' } })
+  })
+  afterAll(async () => {
+    if (opened.url) {
+      await db.$disconnect()
+      await pool.end()
+    }
+    await opened.close()
+  })
+
+  const idsIn = async (scope: Scope) =>
+    (await pool.query<{ id: string }>({ text: 'SELECT id FROM conversation ORDER BY id', scope })).rows.map(
+      ({ id }) => id,
+    )
+  /** Runs a statement without a scope, which the type of the pool forbids. */
+  const unscoped = async (text: string) => (await pool.query({ text } as never)).rows as unknown[]
+  /** Runs a statement on each connection. */
+  const onEach = async (work: () => Promise<unknown>) => Promise.all([work(), work(), work(), work()])
+
+  it('is set before the statement is evaluated, and no longer set after it', async () => {
+    expect((await pool.query({ text: TENANT, scope: 'a' })).rows).toEqual([{ tenant: 'a', role: 'colloquy_app' }])
+    expect((await pool.query({ text: TENANT, scope: SYSTEM })).rows[0]).toMatchObject({ role: 'colloquy_system' })
+    for (const rows of await onEach(() => unscoped(TENANT)))
+      expect(rows).toEqual([{ ...NOTHING, tenant: expect.toSatisfy((name) => !name) }])
+  })
+
+  it('limits a named statement to the scope of each call', async () => {
+    const named = { name: 'ids', text: 'SELECT id FROM conversation ORDER BY id' }
+    for (let round = 0; round < 8; round++) {
+      for (const [scope, ids] of [
+        ['a', ['conv-a']],
+        ['b', ['conv-b']],
+        [SYSTEM, ['conv-a', 'conv-b']],
+      ] as const) {
+        const { rows, rowCount } = await pool.query<{ id: string }>({ ...named, scope })
+        expect(rows.map(({ id }) => id)).toEqual(ids)
+        expect(rowCount).toBe(ids.length)
+      }
+    }
+  })
+
+  it('shows and changes no row without a scope, or with the scope of an unknown tenant', async () => {
+    expect(await unscoped('SELECT id FROM conversation')).toEqual([])
+    expect(await idsIn('c')).toEqual([])
+    expect(await idsIn('')).toEqual([])
+    expect((await pool.query({ text: 'UPDATE conversation SET title = $1', values: ['x'], scope: 'c' })).rowCount).toBe(
+      0,
+    )
+    expect((await pool.query({ text: 'DELETE FROM conversation', scope: 'c' })).rowCount).toBe(0)
+    expect(await idsIn(SYSTEM)).toEqual(['conv-a', 'conv-b'])
+  })
+
+  it('refuses rows of another tenant, and rows that name another tenant than their conversation', async () => {
+    const insert = (tenant: string, scope: Scope) =>
+      pool.query({
+        text: `INSERT INTO conversation (id, tenant, owner) VALUES ('new', $1, 'ann')`,
+        values: [tenant],
+        scope,
+      })
+    await expect(insert('b', 'a')).rejects.toThrow('row-level security')
+    await expect(insert('', '')).rejects.toThrow('conversation_tenant')
+    const text = `INSERT INTO participant (conversation_id, actor, kind, windows) VALUES ('conv-b', 'eve', 'HUMAN', '{1}')`
+    await expect(pool.query({ text, scope: 'a' })).rejects.toThrow('participant_conversation_id_fkey')
+    await expect(
+      pool.query({ text: `UPDATE conversation SET tenant = 'b' WHERE id = 'conv-a'`, scope: 'a' }),
+    ).rejects.toThrow('row-level security')
+  })
+
+  it('ends after errors of any phase of a statement', async () => {
+    const broken = ['SELECT 1 / 0', 'SELECT', 'SELECT missing', `SELECT 'x'::integer`, 'SELECT; SELECT 2']
+    for (const text of broken) {
+      for (const named of [{}, { name: 'broken' }])
+        await pool.query({ ...named, text: `${text} `, scope: 'a' }).catch(() => {})
+      await pool.query({ text: 'SELECT $1::integer', values: ['x'], scope: SYSTEM }).catch(() => {})
+      expect(await unscoped('SELECT id FROM conversation')).toEqual([])
+      expect(await idsIn('b')).toEqual(['conv-b'])
+    }
+  })
+
+  it('holds for Prisma outside and inside transactions', async () => {
+    const read = (scope: Scope) => db.of(scope).conversation.findMany({ select: { id: true } })
+    const [a, b, all] = await Promise.all([read('a'), read('b'), read(SYSTEM)])
+    expect([a, b, all.length]).toEqual([[{ id: 'conv-a' }], [{ id: 'conv-b' }], 2])
+    expect(await db.prisma.conversation.findMany()).toEqual([])
+    const inTransaction = await withTransaction(db, 'a', async (tx) => {
+      await sleep(1)
+      return [await tx.conversation.count(), await tx.$queryRaw`SELECT id FROM conversation`]
+    })
+    expect(inTransaction).toEqual([1, [{ id: 'conv-a' }]])
+    const failing = withTransaction(db, SYSTEM, async (tx) => {
+      expect(await tx.conversation.count()).toBe(2)
+      throw new Error('rolled back')
+    })
+    await expect(failing).rejects.toThrow('rolled back')
+    expect(await db.prisma.$transaction((tx) => tx.conversation.count())).toBe(0)
+    expect(await unscoped('SELECT id FROM conversation')).toEqual([])
+  })
+
+  it('never reaches another statement of two shared connections', async () => {
+    const steps: ((scope: Scope) => Promise<unknown>)[] = [
+      (scope) => idsIn(scope),
+      async (scope) => {
+        const { rows } = await pool.query<{ id: string }>({
+          name: `p-${String(scope === SYSTEM)}`,
+          text: 'SELECT id FROM conversation ORDER BY id',
+          scope,
+        })
+        return rows.map(({ id }) => id)
+      },
+      async (scope) => (await db.of(scope).conversation.findMany({ orderBy: { id: 'asc' } })).map(({ id }) => id),
+      (scope) =>
+        withTransaction(db, scope, async (tx) =>
+          (await tx.conversation.findMany({ orderBy: { id: 'asc' } })).map(({ id }) => id),
+        ),
+    ]
+    const failures: ((scope: Scope) => Promise<unknown>)[] = [
+      (scope) => pool.query({ text: 'SELECT 1 / 0 FROM conversation', scope }),
+      (scope) => pool.query({ text: 'SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(0)', scope }),
+      (scope) =>
+        withTransaction(db, scope, async (tx) => {
+          await tx.$queryRaw`SELECT 1`
+          throw new Error('rolled back')
+        }),
+    ]
+    const expected: [Scope, string[]][] = [
+      ['a', ['conv-a']],
+      ['b', ['conv-b']],
+      [SYSTEM, ['conv-a', 'conv-b']],
+    ]
+    const wrong: unknown[] = []
+    let at = 0
+    const runs = casesOf(20_000)
+    await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        while (at < runs) {
+          const n = at++
+          const [scope, ids] = expected[n % 3]!
+          if (n % 7 === 0) await failures[(n / 7) % failures.length]!(scope).catch(() => {})
+          if (n % 11 === 0) wrong.push(...(await unscoped('SELECT id FROM conversation')))
+          const found = await steps[Math.floor(n / 3) % steps.length]!(scope)
+          if (JSON.stringify(found) !== JSON.stringify(ids)) wrong.push([scope, found])
+        }
+      }),
+    )
+    expect(wrong).toEqual([])
+    expect((await sql(pool).query(TENANT)).rowCount).toBe(1)
+  }, 120_000)
+})

@@ -1,0 +1,24 @@
+// Statements of tests, as the owner of the tables and over all tenants.
+
+import type { QueryConfig, QueryResult, QueryResultRow } from 'pg'
+import type { Pool } from '../../src/store/tenant-pool.ts'
+
+/** Runs statements on the pool as the user of the connection, who may do everything. */
+export const sql = (pool: Pick<Pool, 'connect'>) => ({
+  async query<Row extends QueryResultRow = any>(
+    statement: string | QueryConfig,
+    values?: unknown[],
+  ): Promise<QueryResult<Row>> {
+    const client = await pool.connect()
+    try {
+      await client.query('RESET ROLE')
+      const result = await client.query<Row>(statement as string, values)
+      await client.query('SET ROLE colloquy_app')
+      client.release()
+      return result
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+  },
+})
