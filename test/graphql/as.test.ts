@@ -8,6 +8,7 @@ import { acceptsActor } from '../../src/graphql/view/named.ts'
 import { backends } from '../support/backend.ts'
 import { WRITER } from '../support/writer.ts'
 import { take, TENANT, useClients, type Answer } from './client.ts'
+import { createConversation } from '../../src/domain/conversation.ts'
 import { sql } from '../support/sql.ts'
 
 const CANARY = 'canary-51c7'
@@ -258,9 +259,7 @@ describe.each(backends)('as, on $name', (backend) => {
     })
 
     it('is not known from another tenant', async () => {
-      await sql(clients.deps.pool).query(`UPDATE conversation SET owner = 'foreign', tenant = 'other' WHERE id = $1`, [
-        (await mutate('createConversation', {}, 'conversation { id }')).conversation.id,
-      ])
+      await createConversation(clients.deps, { tenant: 'other', actor: 'foreign' }, {})
       expect(await failure('{ viewer(as: "foreign") { actor } }')).toMatchObject([
         { extensions: { code: 'UNKNOWN_ACTOR' } },
       ])

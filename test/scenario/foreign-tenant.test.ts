@@ -69,6 +69,11 @@ const variants = backends.flatMap((backend) =>
 
 describe.each(variants)('ids on $name, $policies,', ({ backend, policies }) => {
   const world = useWorld(backend)
+  // Embedding runs in the background, and locks the turns that it writes vectors of.
+  beforeAll(async () => {
+    await world.deps.embedding.stop()
+    await world.deps.factEmbedding.stop()
+  })
   if (policies === 'without policies')
     beforeAll(async () => {
       const { rows } = await sql(world.deps.pool).query('SELECT polrelid::regclass AS name FROM pg_policy GROUP BY 1')

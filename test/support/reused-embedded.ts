@@ -19,13 +19,14 @@ type KeptDatabase = {
 
 const kept: KeptDatabase[] = []
 
-/** Digest of the relations, functions and triggers. A database whose schema a test changed is not reused. */
+/** Digest of the relations, functions, triggers and policies. A database whose schema a test changed is not reused. */
 const SCHEMA = `
   SELECT md5(string_agg(object, ',' ORDER BY object)) AS schema FROM (
-    SELECT c.oid || ' ' || c.relnatts || ' ' || c.relchecks AS object
+    SELECT concat_ws(' ', c.oid, c.relnatts, c.relchecks, c.relrowsecurity, c.relforcerowsecurity) AS object
     FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace
     UNION ALL SELECT p.proname || p.prosrc FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace
-    UNION ALL SELECT t.tgname::text FROM pg_trigger t) objects`
+    UNION ALL SELECT t.tgname::text FROM pg_trigger t
+    UNION ALL SELECT concat_ws(' ', p.polname, p.polrelid, pg_get_expr(p.polqual, p.polrelid)) FROM pg_policy p) objects`
 
 /** The role of a replica does not fire the trigger that protects the audit log. */
 const EMPTY = `

@@ -5,10 +5,10 @@ import { afterAll, beforeAll } from 'vitest'
 import { WebSocket } from 'ws'
 import { loadConfig } from '../../src/config/config.ts'
 import type { Health } from '../../src/domain/platform.ts'
+import { ping } from '../../src/store/db.ts'
 import { createServer, type Server } from '../../src/server/http.ts'
 import type { Backend } from './backend.ts'
 import { useWorld, type TestWorld } from './world.ts'
-import { sql } from './sql.ts'
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read results untyped
 type Result = any
@@ -44,7 +44,7 @@ export function useServer(
   beforeAll(async () => {
     const config = { ...loadConfig({ SHUTDOWN_SECONDS: '2', ...env }), port: 0 }
     const checks: Health = {
-      database: () => sql(world.deps.pool).query('SELECT 1'),
+      database: () => ping(world.deps.pool),
       bus: () => world.deps.bus.ping(),
       durability: 'as tested',
     }

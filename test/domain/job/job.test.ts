@@ -8,7 +8,7 @@ import type { Platform } from '../../../src/domain/platform.ts'
 /** A database whose only job is of that name, with the key `subject`. */
 function dbWith(name: JobName): Platform['db'] {
   const results = [[{ installed: true }], [{ id: 'id', name: QUEUES[name], key: 'subject', order: 0n }]]
-  return { $queryRaw: async () => results.shift() } as unknown as Platform['db']
+  return { of: () => ({ $queryRaw: async () => results.shift() }) } as unknown as Platform['db']
 }
 
 describe('a job', () => {

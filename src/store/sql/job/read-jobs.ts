@@ -1,6 +1,8 @@
 // Reads the job queue from the tables of pg-boss 10 (schema version 24). The first worker creates the tables; without
 // them, there are no jobs. boss.ts sets when a finished job is archived; archived jobs are not read.
 //
+// The tables belong to colloquy_system, so no policy applies: the statements compare the tenant, also in `views`.
+//
 // The tables have no index by tenant: each query reads all unfinished jobs, and all finished jobs until they are
 // archived.
 
@@ -79,7 +81,7 @@ export async function readJobs(
 ): Promise<JobRow[]> {
   if (!(await isInstalled(db))) return []
   const direction = raw(backwards ? 'DESC' : 'ASC')
-  const rows = await db.of(viewer.tenant).$queryRaw<(Omit<JobRow, 'order'> & { order: bigint })[]>`
+  const rows = await db.of(SYSTEM).$queryRaw<(Omit<JobRow, 'order'> & { order: bigint })[]>`
       SELECT j.id, j.name, j.data->>'key' AS key, j.job_state AS state, j.created_on AS "createdAt",
              j.started_on AS "startedAt",
              extract(epoch FROM coalesce(j.completed_on, now()) - j.created_on)::double precision AS "ageSeconds",
@@ -113,7 +115,7 @@ export async function readQueue(
   names: readonly string[],
 ): Promise<{ waiting: number; ageSeconds: number | null }> {
   if (!(await isInstalled(db))) return { waiting: 0, ageSeconds: null }
-  const rows = await db.of(viewer.tenant).$queryRaw<{ waiting: number; ageSeconds: number | null }[]>`
+  const rows = await db.of(SYSTEM).$queryRaw<{ waiting: number; ageSeconds: number | null }[]>`
       SELECT count(*)::integer AS waiting,
              extract(epoch FROM now() - min(b.created_on))::double precision AS "ageSeconds"
       FROM pgboss.job b
