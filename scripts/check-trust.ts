@@ -1,6 +1,6 @@
-// `npm run check:trust [-- words] [--short] [--store embedded|postgres]`: checks what docs/security.md promises, and prints
-// one table, on the embedded database and, with TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and Redis. `words`
-// selects the sections whose names contain them. Fails if a row is not ok, or a section cannot run.
+// `npm run check:trust [-- words] [--short] [--store embedded|postgres]`: checks what docs/security.md promises, and
+// prints one table, on the embedded database and, with TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and Redis.
+// `words` selects the sections whose names contain them. Fails if a row is not ok, or a section cannot run.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// The exit code and output of a process that cannot start, that starts without Redis or with authentication, or that runs
-// a subcommand.
+// The exit code and output of a process that cannot start, that starts without Redis or with authentication, or that
+// runs a subcommand.
 
 import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'

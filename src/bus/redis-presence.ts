@@ -42,7 +42,10 @@ const REMOVE = `${NOW}
   redis.call('HDEL', KEYS[1], ARGV[1])
   return redis.call('ZREM', KEYS[2], ARGV[2])`
 
-/** KEYS: conversation, expiries. ARGV: id of the conversation, actor. Removes all marks of the actor; returns their number. */
+/**
+ * KEYS: conversation, expiries. ARGV: id of the conversation, actor. Removes all marks of the actor; returns their
+ * number.
+ */
 const REMOVE_ACTOR = `
   local removed = 0
   for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do

@@ -4,8 +4,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Whether the variable may contain a secret: a key, a secret, or a URL with a password. Errors do not quote the value of such a
- * variable, and the value may be read from a file.
+ * Whether the variable may contain a secret: a key, a secret, or a URL with a password. Errors do not quote the value
+ * of such a variable, and the value may be read from a file.
  */
 export const isSecret = (name: string): boolean => /_(URL|KEY|SECRET)$/.test(name)
 

@@ -59,7 +59,9 @@ export const VERIFY_LINES = 10_000
 /** Number of lines read at once. */
 const BATCH = 1_000
 
-/** `verifiedThrough` and `hash` are the last line that was verified; `broken` is the first line that breaks the chain. */
+/**
+ * `verifiedThrough` and `hash` are the last line that was verified; `broken` is the first line that breaks the chain.
+ */
 export type AuditVerification = {
   verifiedThrough: number
   hash: string

@@ -1,6 +1,6 @@
 // Decides whether the viewer may perform a verb, by the table in rights.ts, and whether it may read or change a
-// conversation. Every verb calls `authorize` first. Only present and former participants see a MEMBERS conversation, and
-// only present participants may change it. The statements in store/sql enforce the first rule (visible.ts).
+// conversation. Every verb calls `authorize` first. Only present and former participants see a MEMBERS conversation,
+// and only present participants may change it. The statements in store/sql enforce the first rule (visible.ts).
 
 import { NotAllowed, NotFound } from '../errors.ts'
 import type { Tx } from '../store/db.ts'

@@ -48,9 +48,9 @@ export function conversationCursor(conversation: Conversation, order: Conversati
 }
 
 /**
- * Returns a page of the visible conversations that match the filter, newest first. In CREATED_AT order, concurrent writes
- * cannot make a page repeat or miss a conversation. In UPDATED_AT order, a conversation with a new entry moves to the
- * front.
+ * Returns a page of the visible conversations that match the filter, newest first. In CREATED_AT order, concurrent
+ * writes cannot make a page repeat or miss a conversation. In UPDATED_AT order, a conversation with a new entry moves
+ * to the front.
  * @throws InvalidInput
  */
 export async function getConversationPage(

@@ -225,8 +225,8 @@ const otherVersion = (version: number) =>
  * rejected, and a null `metadataPatch` or `expectedVersion` is ignored. `metadata` replaces the metadata as a whole;
  * `metadataPatch` is merged into it (RFC 7396). Subscriptions of viewers who no longer see the conversation end.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed if the viewer has left a MEMBERS conversation, or changes visibility without being a participant, or
- * by rights.ts
+ * @throws NotAllowed if the viewer has left a MEMBERS conversation, or changes visibility without being a participant,
+ * or by rights.ts
  * @throws Conflict if its version is not expectedVersion, or if it would become OPEN and another OPEN conversation has
  * its key
  */

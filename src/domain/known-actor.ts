@@ -1,5 +1,5 @@
-// Decides whether a principal may act as another actor: the tenant must know the actor, so that a misspelt name does not
-// silently read the view of an actor who does not exist. The principal itself needs no check.
+// Decides whether a principal may act as another actor: the tenant must know the actor, so that a misspelt name does
+// not silently read the view of an actor who does not exist. The principal itself needs no check.
 
 import { LRUCache } from 'lru-cache'
 import type { Pool } from '../store/tenant-pool.ts'

@@ -67,7 +67,9 @@ export function conditionsOfRemoving(
   return existing?.administrator || actor === owner ? ['otherParticipant', 'administrator'] : ['otherParticipant']
 }
 
-/** Returns the conditions of updateParticipant. A viewer may change its own display name and metadata, and step down. */
+/**
+ * Returns the conditions of updateParticipant. A viewer may change its own display name and metadata, and step down.
+ */
 export function conditionsOfChanging(
   viewer: Viewer,
   { actor, historyVisibility, administrator }: GivenParticipant,

@@ -22,8 +22,8 @@ const CURSOR = cursorFormat<ParticipantPosition>(
 export const participantCursor = (participant: ParticipantPosition): string => CURSOR.encode(participant)
 
 /**
- * Returns a page of each conversation's present and former participants; a conversation that the viewer does not see has
- * an empty page. A participant who joins again moves to the end of the list.
+ * Returns a page of each conversation's present and former participants; a conversation that the viewer does not see
+ * has an empty page. A participant who joins again moves to the end of the list.
  * @throws InvalidInput
  */
 export async function pageOfParticipants(

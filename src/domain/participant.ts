@@ -88,7 +88,9 @@ export async function getParticipantsByKey(
   return keys.map(({ conversationId, actor }) => byKey.get(participantKey(conversationId, actor)) ?? null)
 }
 
-/** Returns the metadata of the present or former participant of each key, in order; empty for an actor who never joined. */
+/**
+ * Returns the metadata of the present or former participant of each key, in order; empty for an actor who never joined.
+ */
 export async function getParticipantMetadata(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
@@ -215,11 +217,11 @@ export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
 
 /**
  * Removes the participant and returns it. Its view ends with the LEFT entry. A participant who removes itself may join
- * again by appending a turn; one removed by another actor must be added again. Returns a participant who has already left
- * as it is, so that the call can be repeated.
+ * again by appending a turn; one removed by another actor must be added again. Returns a participant who has already
+ * left as it is, so that the call can be repeated.
  * @throws InvalidInput @throws NotFound for an actor who was never a participant
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, unless the viewer removes itself again; or
- * by rights.ts
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, unless the viewer removes itself again;
+ * or by rights.ts
  */
 export async function removeParticipant(
   deps: Platform,

@@ -21,8 +21,8 @@ export type RedactionDeps = {
 export type Removed = Record<string, number>
 
 /**
- * The names of input fields with texts of people and models. Not redacted: identifiers, names of actors, tools and models,
- * URLs and signatures, which must stay as they are to be of use, and system prompts, which operators write.
+ * The names of input fields with texts of people and models. Not redacted: identifiers, names of actors, tools and
+ * models, URLs and signatures, which must stay as they are to be of use, and system prompts, which operators write.
  */
 const TEXTS: ReadonlySet<string> = new Set([
   'content',
@@ -52,7 +52,9 @@ function redactText(text: string, detectors: readonly CustomDetector[], removed:
   return redacted
 }
 
-/** Returns a copy of the value of a field with its texts redacted. `isDocument`: whether the field is within DOCUMENTS. */
+/**
+ * Returns a copy of the value of a field with its texts redacted. `isDocument`: whether the field is within DOCUMENTS.
+ */
 function redactValue(
   value: unknown,
   name: string,
@@ -84,8 +86,9 @@ export function noteRemoved(
 }
 
 /**
- * Returns the parsed input of a verb as it may be stored: with redaction of turns, without sensitive values in the fields
- * TEXTS and DOCUMENTS. Names of fields in JSON are kept. The numbers of removed values are noted in the audit log.
+ * Returns the parsed input of a verb as it may be stored: with redaction of turns, without sensitive values in the
+ * fields TEXTS and DOCUMENTS. Names of fields in JSON are kept. The numbers of removed values are noted in the audit
+ * log.
  */
 export function redactInput<T extends object>(deps: RedactionDeps, viewer: Viewer, verb: string, input: T): T {
   if (deps.redact !== 'turns') return input

@@ -1,5 +1,5 @@
-// The table of rights: the right that each verb of the domain needs, and what parts of its input need in addition. Pure.
-// authorize.ts applies the table, and docs/security.md prints it (`npm run docs:rights`).
+// The table of rights: the right that each verb of the domain needs, and what parts of its input need in addition.
+// Pure. authorize.ts applies the table, and docs/security.md prints it (`npm run docs:rights`).
 
 import { NotAllowed } from '../errors.ts'
 import type { Right } from './principal.ts'
@@ -111,8 +111,8 @@ export type Condition = keyof typeof CONDITIONS
 
 /**
  * How a verb applies to a credential that is limited to some conversations. ONE: the call names the conversation, which
- * must be one of them. OBJECTS: the verb finds the conversation of each object, and treats objects of other conversations
- * as missing. NONE: the verb concerns the tenant, and is refused.
+ * must be one of them. OBJECTS: the verb finds the conversation of each object, and treats objects of other
+ * conversations as missing. NONE: the verb concerns the tenant, and is refused.
  */
 type Limited = 'ONE' | 'OBJECTS' | 'NONE'
 
@@ -260,7 +260,9 @@ export const lacksRight = (right: Right): NotAllowed =>
     right,
   )
 
-/** Returns the error of a call without the permit. `when` completes "A call …"; without it, the permit is the verb's. */
+/**
+ * Returns the error of a call without the permit. `when` completes "A call …"; without it, the permit is the verb's.
+ */
 export function lacksPermit({ relation, right }: Permit, when?: string): NotAllowed {
   const call = when === undefined ? 'This call' : `A call ${when}`
   const ask = relation

@@ -32,8 +32,8 @@ export type UpdateParticipantInput = z.input<typeof updateParticipantInput>
 export type Membership = { kind: 'JOINED' | 'LEFT'; seq: number }
 
 /**
- * Returns the history windows of a participant with these entries, ascending by seq, after a change of its visibility. ALL
- * shows everything until it left last; SINCE_JOINED shows the entries of its memberships.
+ * Returns the history windows of a participant with these entries, ascending by seq, after a change of its visibility.
+ * ALL shows everything until it left last; SINCE_JOINED shows the entries of its memberships.
  */
 export function windowsOf(visibility: HistoryVisibility, memberships: readonly Membership[]): number[] {
   const boundaries = memberships.map(({ kind, seq }) => (kind === 'JOINED' ? seq : seq + 1))
@@ -54,7 +54,8 @@ async function readMemberships(tx: Tx, conversationId: string, actor: string): P
 /**
  * Updates the given fields of a present or former participant and returns it. A null displayName or metadata clears it;
  * `metadataPatch` is merged into the metadata (RFC 7396). A new history visibility changes the view at once, for live
- * subscriptions too. Without a principal, any actor that may change the conversation may do this. Writes nothing if nothing changes.
+ * subscriptions too. Without a principal, any actor that may change the conversation may do this. Writes nothing if
+ * nothing changes.
  * @throws InvalidInput @throws NotFound for an actor who was never a participant
  * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
  */

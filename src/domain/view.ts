@@ -7,8 +7,8 @@ import type { Viewer as Actor } from '../store/viewer.ts'
 import type { Principal } from './principal.ts'
 
 /**
- * The actor in whose view a read is made. `principal` authenticated the request, as this actor or as one that may act as
- * it; undefined if nothing authenticates, and in calls of the library: every right is then granted.
+ * The actor in whose view a read is made. `principal` authenticated the request, as this actor or as one that may act
+ * as it; undefined if nothing authenticates, and in calls of the library: every right is then granted.
  */
 export type Viewer = Actor & { readonly principal?: Principal }
 

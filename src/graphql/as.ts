@@ -22,5 +22,7 @@ export const asNewField = (t: InputFieldBuilder, purpose: string) => ({
   as: t.string({ description: `${purpose} The result is in its view. ${DEFAULT} May be a new actor. ${SAME}` }),
 })
 
-/** Mark (`extensions`) of a mutation that accepts an actor who is not known yet, because it can make the actor known. */
+/**
+ * Mark (`extensions`) of a mutation that accepts an actor who is not known yet, because it can make the actor known.
+ */
 export const INTRODUCES = { introducesActor: true } as const

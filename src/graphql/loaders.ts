@@ -100,7 +100,9 @@ export const loadPreviousVersion = withoutArgs<Turn | null>(byId('previous versi
 
 const versionNumbers = withoutArgs<number | null>(byId('version number', getVersionNumbers, null))
 
-/** The number of a version that was just read, among those in the viewer's view. @throws NotFound if it is gone since */
+/**
+ * The number of a version that was just read, among those in the viewer's view. @throws NotFound if it is gone since
+ */
 export async function loadVersionNumber(context: RequestContext, turnId: string): Promise<number> {
   const version = await versionNumbers(context, turnId)
   if (version === null) throw new NotFound('turn', turnId)

@@ -1,5 +1,5 @@
-// Result unions. A mutation returns `<verb>Result`: its payload, `<verb>Payload`, or one of its expected errors. A query
-// with expected errors other than NotFound also has a result union.
+// Result unions. A mutation returns `<verb>Result`: its payload, `<verb>Payload`, or one of its expected errors. A
+// query with expected errors other than NotFound also has a result union.
 
 import type { DomainError } from '../errors.ts'
 import { builder } from './builder.ts'

@@ -25,7 +25,10 @@ const OTHER_NAMES: Readonly<Record<string, Verb>> = {
   userProfile: 'getProfiles',
 }
 
-/** Returns the verb of a root field; null for `viewer`, which needs no right, and for `node` and `nodes`, which read any object. */
+/**
+ * Returns the verb of a root field; null for `viewer`, which needs no right, and for `node` and `nodes`, which read any
+ * object.
+ */
 export const verbOf = (field: string): Verb | null =>
   OTHER_NAMES[field] ?? (Object.hasOwn(VERBS, field) ? (field as Verb) : null)
 

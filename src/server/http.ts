@@ -30,8 +30,9 @@ export type Server = {
   /** Starts listening and resolves with the port. Rejects if the port is in use. */
   listen(): Promise<number>
   /**
-   * Accepts no more connections, waits for running requests, closes WebSockets with 1001, and ends event streams, so that
-   * clients reconnect to another process. Resolves when all connections are closed, at most SHUTDOWN_SECONDS later.
+   * Accepts no more connections, waits for running requests, closes WebSockets with 1001, and ends event streams, so
+   * that clients reconnect to another process. Resolves when all connections are closed, at most SHUTDOWN_SECONDS
+   * later.
    */
   close(): Promise<void>
 }

@@ -21,9 +21,9 @@ export type WithResult = { result?: ExecutionResult }
 const MAX_LITERAL = 64
 
 /**
- * Whether the document contains a text that may be content, which a cache would keep after it was erased: in a mutation,
- * a string literal other than an id; otherwise one that is long, or contains white space or an `@`. Clients send content
- * as variables if they want the document to be kept.
+ * Whether the document contains a text that may be content, which a cache would keep after it was erased: in a
+ * mutation, a string literal other than an id; otherwise one that is long, or contains white space or an `@`. Clients
+ * send content as variables if they want the document to be kept.
  */
 export function containsText(document: DocumentNode): boolean {
   const isMutation = document.definitions.some(
@@ -42,8 +42,8 @@ export function containsText(document: DocumentNode): boolean {
 }
 
 /**
- * Returns the estimated memory of a cached document, with everything that is computed from it, in bytes. A document that
- * contains text gets more than the cache holds, so that it is not kept.
+ * Returns the estimated memory of a cached document, with everything that is computed from it, in bytes. A document
+ * that contains text gets more than the cache holds, so that it is not kept.
  */
 function weightOf(document: DocumentNode, text: string): number {
   if (containsText(document)) return MAX_CACHE_BYTES + 1

@@ -28,7 +28,10 @@ export const UNKNOWN_PATH: Refusal = {
 /** A refusal after which the client may try again. The caller adds the message. */
 export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
 
-/** Counts the refusal. Returns the body, and headers that close the connection, because the request's body may be unread. */
+/**
+ * Counts the refusal. Returns the body, and headers that close the connection, because the request's body may be
+ * unread.
+ */
 function responseOf({ code, message, retryAfter, allow, challenge, issues }: Refusal) {
   refused(code)
   const body = JSON.stringify({ errors: [{ message, extensions: { code, issues } }] })

@@ -162,8 +162,9 @@ function mayReplace(first: Principal, second: Principal): boolean {
 }
 
 /**
- * Replaces the token of the socket by the one in the payload of a ping; null if there is none, or nothing authenticates.
- * A running operation continues with the principal with which it started, so the new one must permit as much.
+ * Replaces the token of the socket by the one in the payload of a ping; null if there is none, or nothing
+ * authenticates. A running operation continues with the principal with which it started, so the new one must permit as
+ * much.
  */
 function renew(
   { authenticator }: Services,

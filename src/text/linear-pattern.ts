@@ -1,5 +1,5 @@
-// The operator's patterns for redaction. RE2 matches them in time that is linear in the length of the text, whatever the
-// pattern, so no pattern and no text can stall the process. RE2 has neither backreferences nor lookaround.
+// The operator's patterns for redaction. RE2 matches them in time that is linear in the length of the text, whatever
+// the pattern, so no pattern and no text can stall the process. RE2 has neither backreferences nor lookaround.
 
 import { RE2JS } from 're2js'
 import type { CustomDetector } from './redact.ts'

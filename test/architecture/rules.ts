@@ -263,7 +263,9 @@ function namesUsedOutside(files: readonly SourceFile[]): Set<string> {
 
 export type DeclaredVerb = { path: string; name: string; first: string }
 
-/** The verbs of the domain: functions used outside it whose second parameter is the viewer; with their first statement. */
+/**
+ * The verbs of the domain: functions used outside it whose second parameter is the viewer; with their first statement.
+ */
 export function verbsOf(files: readonly SourceFile[]): DeclaredVerb[] {
   const used = namesUsedOutside(files)
   const head =

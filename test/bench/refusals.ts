@@ -1,8 +1,8 @@
 // Measures how long a server takes to refuse requests without a valid token, over each transport:
-// `node --import tsx test/bench/refusals.ts`, embedded, or on TEST_DATABASE_URL and TEST_REDIS_URL if both are set. Each
-// request opens a connection, because a refusal closes it, and each unknown key is another one, so that no refusal is
-// remembered. GET /health is measured in turn with each refusal, to know how much of the time is the machine's.
-// `npm run check:trust` calls `measureRefusals`.
+// `node --import tsx test/bench/refusals.ts`, embedded, or on TEST_DATABASE_URL and TEST_REDIS_URL if both are set.
+// Each request opens a connection, because a refusal closes it, and each unknown key is another one, so that no refusal
+// is remembered. GET /health is measured in turn with each refusal, to know how much of the time is the machine's. `npm
+// run check:trust` calls `measureRefusals`.
 
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'

@@ -21,7 +21,9 @@ import { pageOfTurns } from '../../src/domain/turn/history.ts'
 import { WRITER } from '../support/writer.ts'
 import { SYSTEM } from '../../src/store/scope.ts'
 
-/** A prepared conversation. "owner", "admin" and "member" are in it, and "former" has left it. "guest" is in it, too. */
+/**
+ * A prepared conversation. "owner", "admin" and "member" are in it, and "former" has left it. "guest" is in it, too.
+ */
 export type Room = {
   id: string
   key: string

@@ -1,5 +1,5 @@
-// Writes reveal nothing about entries before a participant with historyVisibility SINCE_JOINED joined, and a removed participant
-// does not rejoin by appending a turn.
+// Writes reveal nothing about entries before a participant with historyVisibility SINCE_JOINED joined, and a removed
+// participant does not rejoin by appending a turn.
 
 import { describe, expect, it } from 'vitest'
 import { addParticipant, getParticipants, removeParticipant } from '../../src/domain/participant.ts'

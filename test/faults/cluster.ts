@@ -1,5 +1,5 @@
-// The servers under test: processes whose clocks differ, each behind a proxy for its clients, on an embedded database or
-// on a Postgres and a Redis behind proxies of their own. A supervisor starts a process again whenever it has ended.
+// The servers under test: processes whose clocks differ, each behind a proxy for its clients, on an embedded database
+// or on a Postgres and a Redis behind proxies of their own. A supervisor starts a process again whenever it has ended.
 
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'

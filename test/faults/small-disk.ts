@@ -1,5 +1,5 @@
-// A Postgres tablespace on a tmpfs of its own, which a fault can fill: Postgres then gets ENOSPC for tables and indexes,
-// as on a full disk. The write-ahead log is elsewhere. Needs root on the machine that Postgres runs on.
+// A Postgres tablespace on a tmpfs of its own, which a fault can fill: Postgres then gets ENOSPC for tables and
+// indexes, as on a full disk. The write-ahead log is elsewhere. Needs root on the machine that Postgres runs on.
 
 import { execFile } from 'node:child_process'
 import { mkdir, readlink, rm, stat, chown } from 'node:fs/promises'

@@ -47,7 +47,9 @@ const VECTOR = /(?:-?0\.\d{3,}(?:e-?\d+)?,\s*){6}/
 
 const fields = rootFieldsOf(schema, isLong ? 4 : 3)
 
-/** A provider whose answers quote the request: errors of each kind, replies of a wrong shape, and broken connections. */
+/**
+ * A provider whose answers quote the request: errors of each kind, replies of a wrong shape, and broken connections.
+ */
 async function startQuotingProvider(): Promise<{ url: string; server: Server; requests: () => number }> {
   let count = 0
   const server = createServer((request, response) => {

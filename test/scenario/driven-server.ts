@@ -133,8 +133,8 @@ export function valuesOf(schema: GraphQLSchema, field: RootField, ids: Ids, text
 }
 
 /**
- * Returns the leaves to send besides the required ones, for each operation of a field: first those of a plain call, then
- * these with each further leaf.
+ * Returns the leaves to send besides the required ones, for each operation of a field: first those of a plain call,
+ * then these with each further leaf.
  */
 export function choicesOf({ leaves }: RootField): string[][] {
   const plain = leaves

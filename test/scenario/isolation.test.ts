@@ -3,8 +3,8 @@
 // the answer for ids that do not exist, and changes no row of the tenant. The operations are generated from the schema;
 // outsider.test.ts and foreign-tenant.test.ts have cases for what cannot be generated.
 //
-// `npx vitest run --config test/vitest.config.ts test/scenario/isolation.test.ts` prints the number of operations and the
-// median times.
+// `npx vitest run --config test/vitest.config.ts test/scenario/isolation.test.ts` prints the number of operations and
+// the median times.
 
 import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

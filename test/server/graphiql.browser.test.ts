@@ -1,5 +1,5 @@
-// GraphiQL in headless Chromium: every sample runs as its actor, a subscription continues while other tabs are used, and
-// nothing is loaded from another server. Runs only with LONG=1. SCREENSHOTS names a directory for screenshots.
+// GraphiQL in headless Chromium: every sample runs as its actor, a subscription continues while other tabs are used,
+// and nothing is loaded from another server. Runs only with LONG=1. SCREENSHOTS names a directory for screenshots.
 
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'

@@ -1,5 +1,5 @@
-// A participant who is removed from a MEMBERS conversation receives that entry, and then its subscriptions end, on every
-// transport and for every kind of document.
+// A participant who is removed from a MEMBERS conversation receives that entry, and then its subscriptions end, on
+// every transport and for every kind of document.
 
 import { describe, expect, it } from 'vitest'
 import { addParticipant, removeParticipant } from '../../src/domain/participant.ts'
@@ -9,7 +9,9 @@ import { backends } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
 
 const TENANT = 'acme'
-/** Shared by all readers of one view, and rendered for each. They begin after the entries by which ada and bob joined. */
+/**
+ * Shared by all readers of one view, and rendered for each. They begin after the entries by which ada and bob joined.
+ */
 const DOCUMENTS = {
   shareable: 'subscription ($id: ID!) { conversationEvents(conversationId: $id, afterSeq: 2) { __typename seq } }',
   'per viewer': `subscription ($id: ID!) { conversationEvents(conversationId: $id, afterSeq: 2) {

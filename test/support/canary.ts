@@ -3,7 +3,9 @@
 import type { Pool } from '../../src/store/tenant-pool.ts'
 import { sql } from './sql.ts'
 
-/** Returns the tables of all schemas, with a column that contains the text in any case; of bytes also in hexadecimal. */
+/**
+ * Returns the tables of all schemas, with a column that contains the text in any case; of bytes also in hexadecimal.
+ */
 export async function tablesContaining(pool: Pool, text: string): Promise<string[]> {
   const { rows } = await sql(pool).query<{ name: string }>(`
     SELECT format('%I.%I', n.nspname, c.relname) AS name

@@ -19,8 +19,8 @@ const wasUsedRecently = ({ lastUsedAt }: StoredApiKey, now: number) =>
   lastUsedAt !== null && now - lastUsedAt.getTime() < USE_MS
 
 /**
- * Returns a function that verifies a token by one indexed look-up. It rejects with Unavailable if too many wait, or with
- * the error of the database.
+ * Returns a function that verifies a token by one indexed look-up. It rejects with Unavailable if too many wait, or
+ * with the error of the database.
  */
 export function createVerifier({ reads, pool, log }: Deps): VerifyToken {
   const lookUp = createLookUp(reads.pool)

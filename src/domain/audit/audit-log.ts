@@ -13,8 +13,8 @@ export const FLUSH_MS = 1_000
 
 export type AuditLog = {
   /**
-   * Appends lines in the transaction, in order. Call it last: it locks the tenant's audit log until the transaction ends.
-   * All records must be of one tenant.
+   * Appends lines in the transaction, in order. Call it last: it locks the tenant's audit log until the transaction
+   * ends. All records must be of one tenant.
    */
   append(tx: Tx, records: readonly AuditRecord[]): Promise<void>
   /** Notes a record, to be written within FLUSH_MS. Equal records become one line with a count. Never throws. */

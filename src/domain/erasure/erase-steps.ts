@@ -1,5 +1,5 @@
-// The steps that erase the derivatives of versions of turns, as registered in derivatives.ts. Each runs in the transaction
-// that erases the versions, under the conversation's lock.
+// The steps that erase the derivatives of versions of turns, as registered in derivatives.ts. Each runs in the
+// transaction that erases the versions, under the conversation's lock.
 
 import {
   deleteFacts,

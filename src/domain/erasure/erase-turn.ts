@@ -1,5 +1,5 @@
-// Erases the content of turns: of all versions, and of everything that was derived from it. The turn keeps its position,
-// author and times, so that the journal has no gap.
+// Erases the content of turns: of all versions, and of everything that was derived from it. The turn keeps its
+// position, author and times, so that the journal has no gap.
 
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
@@ -25,7 +25,8 @@ import { eraseWithDerivatives, releaseDerivatives } from './run-derivatives.ts'
 type Positions = { tenant: string; conversationId: string; positions: readonly number[] }
 
 /**
- * Erases all versions of the turns at the positions, in one transaction. Subscribers receive TurnErased for each version.
+ * Erases all versions of the turns at the positions, in one transaction. Subscribers receive TurnErased for each
+ * version.
  * @param check runs under the conversation's lock, before anything is erased
  * @param finish runs last in the transaction, with the number of removed rows by table
  * @returns the result of `finish`; null if the tenant has no such conversation

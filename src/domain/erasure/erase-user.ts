@@ -178,7 +178,9 @@ async function eraseNextTurns(deps: Platform, erasure: ErasureRow): Promise<bool
   return true
 }
 
-/** Clears the participant's display name and metadata, its presence, and title and metadata of an owned conversation. */
+/**
+ * Clears the participant's display name and metadata, its presence, and title and metadata of an owned conversation.
+ */
 async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<void> {
   const { id, tenant, subject: user, throughConversation: conversationId } = erasure
   await withTransaction(deps.db, tenant, async (tx, afterCommit) => {

@@ -60,7 +60,8 @@ async function holdUser(tx: Tx, tenant: string, userId: string, legalHold: boole
 }
 
 /**
- * Checks that neither the conversation nor one of the actors is under legal hold. Call it under the conversation's lock.
+ * Checks that neither the conversation nor one of the actors is under legal hold. Call it under the conversation's
+ * lock.
  * @throws NotAllowed
  */
 export async function requireNoHold(

@@ -96,8 +96,8 @@ export const contentHashOf = (keys: IntegrityKeys, { text, parts }: { text: stri
   keyedHash(keys.content, parts == null ? text : JSON.stringify(parts))
 
 /**
- * Removes the content of turns that summaries cover, in conversations with retention AUDIT_ONLY or EPHEMERAL. Returns the
- * number of versions. Pinned turns keep their content, because every context includes it.
+ * Removes the content of turns that summaries cover, in conversations with retention AUDIT_ONLY or EPHEMERAL. Returns
+ * the number of versions. Pinned turns keep their content, because every context includes it.
  */
 export async function removeSummarizedContent(deps: Platform): Promise<number> {
   const until = performance.now() + RUN_MS
@@ -151,7 +151,8 @@ export type PruneConversationsInput = z.input<typeof pruneConversationsInput>
 
 /**
  * Makes all conversations of the tenant expire now that have had no journal entry for the given number of days, except
- * those under legal hold. A background task deletes them. Returns the number of conversations that did not expire before.
+ * those under legal hold. A background task deletes them. Returns the number of conversations that did not expire
+ * before.
  * @throws InvalidInput @throws NotAllowed
  */
 export async function pruneConversations(

@@ -30,8 +30,8 @@ export async function deleteWithDerivatives(tx: Tx, deleted: DeletedConversation
 }
 
 /**
- * Erases the content of the versions of turns, and every derivative of it. The conversation's journal is locked. Returns
- * the same as deleteWithDerivatives.
+ * Erases the content of the versions of turns, and every derivative of it. The conversation's journal is locked.
+ * Returns the same as deleteWithDerivatives.
  */
 export async function eraseWithDerivatives(tx: Tx, erased: ErasedTurns): Promise<Removed> {
   const prepared = await prepareAll(({ onErase }) => onErase.erase?.(tx, erased))
@@ -58,7 +58,10 @@ async function prepareAll(prepare: (derivative: Derivative) => ReturnType<Prepar
   }
 }
 
-/** Releases the data of a deleted or partly erased conversation that this process has in memory. Call it after the commit. */
+/**
+ * Releases the data of a deleted or partly erased conversation that this process has in memory. Call it after the
+ * commit.
+ */
 export function releaseDerivatives(deps: { vectors: VectorSearch }, conversationId: string): void {
   for (const { onDelete } of DERIVATIVES) onDelete.release?.(deps, conversationId)
 }

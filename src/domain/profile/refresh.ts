@@ -159,8 +159,8 @@ export type RefreshUserProfileInput = z.input<typeof refreshInput>
  * @throws InvalidInput @throws ProviderFailed
  * @throws NotFound if the user was never a participant of a conversation of the tenant, and no fact that the viewer
  * sees is about the user
- * @throws NotAllowed if the viewer does not see all facts that the profile contains, when the refreshed profile is kept; or
- * by rights.ts
+ * @throws NotAllowed if the viewer does not see all facts that the profile contains, when the refreshed profile is
+ * kept; or by rights.ts
  */
 export async function refreshUserProfile(
   deps: FactDeps,

@@ -31,7 +31,9 @@ const deltaOf = ({ turnId, tenant, viewer, writer }: DeltaWrite, text: string): 
 /** Whether all surrogates are paired, except a last one whose other half may follow. */
 const isWellFormed = (text: string) => text.replace(/[\ud800-\udbff]$/, '').isWellFormed()
 
-/** Returns the new part of a delta, or the reason that it is refused. Of the text sent before, only the last is known. */
+/**
+ * Returns the new part of a delta, or the reason that it is refused. Of the text sent before, only the last is known.
+ */
 function newText(
   { raw, sent }: HeldText,
   start: number,

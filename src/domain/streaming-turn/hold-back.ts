@@ -1,8 +1,8 @@
 // Decides how much of a streaming turn's text can be redacted and published before the rest has arrived. Pure:
 // held-deltas.ts stores the text that is held back.
 //
-// A text is published up to a cut. The cut follows white space, at least WINDOW units before the end, and is not within a
-// finding. So a value of one word is published, redacted, as a whole; so is a value of several words of up to WINDOW
+// A text is published up to a cut. The cut follows white space, at least WINDOW units before the end, and is not within
+// a finding. So a value of one word is published, redacted, as a whole; so is a value of several words of up to WINDOW
 // units. Text that is published never changes, so the published pieces joined are the stored text.
 
 import { placeholder, redact, type CustomDetector } from '../../text/redact.ts'

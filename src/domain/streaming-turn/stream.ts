@@ -115,8 +115,8 @@ const commitTurnInput = z.object({
 export type CommitTurnInput = z.input<typeof commitTurnInput>
 
 /**
- * Commits the turn with its streamed text followed by the given parts, and returns it. Sent again with the same input, it
- * returns the turn as it is then.
+ * Commits the turn with its streamed text followed by the given parts, and returns it. Sent again with the same input,
+ * it returns the turn as it is then.
  * @throws InvalidInput for a text part, a result without a call, or a turn without content @throws NotFound
  * @throws StreamClosed if the turn was closed by another call, or with other input
  * @throws NotAllowed for another writerToken, or an author who has left
@@ -144,7 +144,8 @@ export type AbortTurnInput = z.input<typeof abortTurnInput>
 /**
  * Aborts the turn and returns it. Its text is kept, its clientId is not. Sent again with the same input, it returns the
  * turn.
- * @throws InvalidInput @throws NotFound @throws StreamClosed if the turn was closed by another call, or with other input
+ * @throws InvalidInput @throws NotFound @throws StreamClosed if the turn was closed by another call, or with other
+ * input
  * @throws NotAllowed for another writerToken, or an author who has left
  */
 export async function abortTurn(deps: StreamDeps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
@@ -167,8 +168,8 @@ async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string
 
 /**
  * Stores the streamed text in the turn and closes its stream; retries if a delta was written concurrently.
- * @param by the viewer, the hash of the writer's token and the digest of the request; for the sweep, the minimum silence of
- * the writer in ms
+ * @param by the viewer, the hash of the writer's token and the digest of the request; for the sweep, the minimum
+ * silence of the writer in ms
  * @param end returns the turn's final content for the streamed parts
  */
 async function closeStream(

@@ -205,8 +205,8 @@ export type SummarizeInput = z.input<typeof summarizeInput>
  * Covers all turns up to and including `through` (default: the newest); fewer if that would separate a tool call from
  * its result or include a streaming turn. Returns the summary, new or existing, that covers the last of these turns.
  * @throws InvalidInput if there is nothing to summarise @throws NotFound @throws ProviderFailed
- * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts; or if the viewer does not
- * see all turns without an audience: the error reveals nothing else of them
+ * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts; or if the viewer does
+ * not see all turns without an audience: the error reveals nothing else of them
  */
 export async function summarize(deps: Platform, caller: Viewer, input: SummarizeInput): Promise<Summary> {
   authorize(caller, 'summarize', input)

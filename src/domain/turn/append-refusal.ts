@@ -24,7 +24,9 @@ export function clientIdInUse({ clientId, turnId, status, holder }: UsedClientId
   )
 }
 
-/** Returns the error for a turn to reply to that does not exist, or that the author does not see: both look the same. */
+/**
+ * Returns the error for a turn to reply to that does not exist, or that the author does not see: both look the same.
+ */
 export const notInView = (path: string, turnId: string): InvalidInput =>
   InvalidInput.at(path, `is ${turnId}, which is no turn of the conversation that the author sees`)
 

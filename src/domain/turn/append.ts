@@ -143,7 +143,10 @@ async function append(
   }
 }
 
-/** Builds a turn that was just written, without reading it. `storedParts`: its parts, if they differ from the given ones. */
+/**
+ * Builds a turn that was just written, without reading it. `storedParts`: its parts, if they differ from the given
+ * ones.
+ */
 function toTurn(
   conversationId: string,
   turn: AppendedTurn,
@@ -193,7 +196,8 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
  * An actor who is not a participant joins an OPEN conversation in the same transaction, unless another actor has
  * removed it.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation, or by rights.ts
+ * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation, or by
+ * rights.ts
  * @throws Conflict if the newest entry is not expectedLastSeq, or the clientId was already used for different content
  * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS
  */

@@ -35,8 +35,8 @@ const MAX_TEXT = 16 * 1024 * 1024
 const call = { callId: name, name }
 
 /**
- * Returns the arguments of a call as JSON. OpenAI's API and some SDKs give them as a text with a JSON object; other values,
- * and texts that are no JSON object, stay as they are.
+ * Returns the arguments of a call as JSON. OpenAI's API and some SDKs give them as a text with a JSON object; other
+ * values, and texts that are no JSON object, stay as they are.
  */
 function parsedArguments(given: unknown): unknown {
   if (typeof given !== 'string' || !given.trimStart().startsWith('{')) return given

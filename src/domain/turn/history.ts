@@ -64,8 +64,8 @@ export function wholeHistory(read: TurnsRead | undefined, maxBytes: number): Tur
 }
 
 /**
- * Returns the filter for the turns that changed after the entry `sinceSeq`, and a lower bound of their positions, so that
- * older turns are not read. The bound is not below `after`.
+ * Returns the filter for the turns that changed after the entry `sinceSeq`, and a lower bound of their positions, so
+ * that older turns are not read. The bound is not below `after`.
  */
 async function changedSince(
   { pool }: Platform,
@@ -83,8 +83,8 @@ async function changedSince(
 /**
  * Returns a page of each conversation's turns in the viewer's view, oldest first. Unknown conversations get an empty
  * page. A page has fewer turns than requested if more would exceed PAGE_BYTES, or the conversation's share of it; it
- * has at least one turn if there is any. `filter.sinceSeq` selects the turns whose newest version was written, committed
- * or aborted after that entry; if superseded versions are listed, it selects each version by itself.
+ * has at least one turn if there is any. `filter.sinceSeq` selects the turns whose newest version was written,
+ * committed or aborted after that entry; if superseded versions are listed, it selects each version by itself.
  * @throws InvalidInput
  */
 export async function pageOfTurns(
@@ -148,7 +148,8 @@ export function historyPage(
 }
 
 /**
- * Returns each conversation's newest turns, oldest first: at most `limit`, with a position below `beforePosition` if given.
+ * Returns each conversation's newest turns, oldest first: at most `limit`, with a position below `beforePosition` if
+ * given.
  * @throws InvalidInput, also if the turns would exceed HISTORY_BYTES, or the conversation's share of it
  */
 export async function history(

@@ -11,7 +11,8 @@ import type { Viewer } from '../view.ts'
 export type LockedConversation = { conversationId: string; salt: number; visibility: ConversationVisibility }
 
 /**
- * Finds the turn's conversation and locks it, if the viewer sees the conversation and its credential gives access to it.
+ * Finds the turn's conversation and locks it, if the viewer sees the conversation and its credential gives access to
+ * it.
  * @throws NotFound
  */
 export async function lockConversationOf(tx: Tx, viewer: Viewer, turnId: string): Promise<LockedConversation> {

@@ -91,7 +91,10 @@ async function readOlder(tx: Tx, turnId: string): Promise<Older> {
   return { ...older, audience: older.audience.length > 0 ? older.audience : null }
 }
 
-/** Checks that the edit is allowed, and returns the author's view. @throws NotFound @throws NotAllowed @throws Conflict @throws InvalidInput */
+/**
+ * Checks that the edit is allowed, and returns the author's view. @throws NotFound @throws NotAllowed @throws Conflict
+ * @throws InvalidInput
+ */
 async function checkEdit(tx: Tx, locked: LockedConversation, older: Older, edit: Edit): Promise<View> {
   const { conversationId, visibility } = locked
   const { actor } = edit
@@ -134,8 +137,8 @@ async function checkReply(
 }
 
 /**
- * Finds the calls that the results answer. A result without a turn keeps the call that the older version answers with the
- * same callId and tool. @throws InvalidInput
+ * Finds the calls that the results answer. A result without a turn keeps the call that the older version answers with
+ * the same callId and tool. @throws InvalidInput
  */
 async function findCallsOf(
   tx: Tx,
@@ -248,8 +251,8 @@ export type Superseded = {
 
 /**
  * Writes a newer, committed version of the turn. The clientId makes it idempotent, as in appendTurn.
- * Keeps the older version's `replyToId`, `pinned`, `model` and `metadata` if omitted; null clears them. Other fields are
- * not kept.
+ * Keeps the older version's `replyToId`, `pinned`, `model` and `metadata` if omitted; null clears them. Other fields
+ * are not kept.
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed for an actor who is not the turn's author, or has left, or by rights.ts
  * @throws Conflict if the turn is open, erased or already superseded, or the clientId was used for different content

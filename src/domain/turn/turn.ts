@@ -38,7 +38,10 @@ export async function getTurns(deps: Platform, viewer: Viewer, ids: readonly str
   return new Map((await withTextSoFar(deps, viewer.tenant, rows)).map((row) => [row.id, row]))
 }
 
-/** Checks that the viewer's credential gives access to the conversation of the turn. Reads only if it is limited. @throws NotFound */
+/**
+ * Checks that the viewer's credential gives access to the conversation of the turn. Reads only if it is limited.
+ * @throws NotFound
+ */
 export async function requireTurnWithinReach(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,

@@ -52,7 +52,9 @@ export function enterView(
   }
 }
 
-/** Returns the error of a credential that may not act as another actor, and notes it in the audit log; null if it may. */
+/**
+ * Returns the error of a credential that may not act as another actor, and notes it in the audit log; null if it may.
+ */
 function refusalOfActing(context: RequestContext, fields: ReadonlySet<string>): GraphQLError | null {
   try {
     authorizeActing(context.principal)

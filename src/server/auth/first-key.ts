@@ -21,8 +21,8 @@ async function save(path: string, token: string): Promise<void> {
 }
 
 /**
- * Creates a key with all rights and writes its token to the file, unless the tenant has a key. Of several processes, one
- * does so. There is no key if the file cannot be written.
+ * Creates a key with all rights and writes its token to the file, unless the tenant has a key. Of several processes,
+ * one does so. There is no key if the file cannot be written.
  * @throws Error that names the file, if it cannot be written
  */
 export async function writeFirstKey(deps: Deps, path: string): Promise<void> {

@@ -3,8 +3,8 @@
 // request; otherwise they may only repeat what the credential says (authenticator.ts).
 //
 // A name is percent-encoded UTF-8 on every transport, so the same text means the same name everywhere. Characters other
-// than ASCII are accepted only in connectionParams, because in a header they would arrive as Latin-1 or not at all. In a
-// URL, the names are encoded once, like every other parameter.
+// than ASCII are accepted only in connectionParams, because in a header they would arrive as Latin-1 or not at all. In
+// a URL, the names are encoded once, like every other parameter.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { InvalidInput } from '../../errors.ts'

@@ -16,7 +16,9 @@ export type MetadataCondition = {
 /** Compiled conditions, all of which must be met. */
 export type MetadataConditions = {
   conditions: readonly MetadataCondition[]
-  /** For some conditions, the values of which metadata must contain at least one. The index by containment finds them. */
+  /**
+   * For some conditions, the values of which metadata must contain at least one. The index by containment finds them.
+   */
   containing: readonly (readonly unknown[])[]
 }
 

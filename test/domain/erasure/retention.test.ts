@@ -1,4 +1,5 @@
-// Retention: expired conversations are deleted, and the content of summarised turns is removed, except under legal hold.
+// Retention: expired conversations are deleted, and the content of summarised turns is removed, except under legal
+// hold.
 
 import { describe, expect, it, vi } from 'vitest'
 import { createConversation, getConversations, updateConversation } from '../../../src/domain/conversation.ts'

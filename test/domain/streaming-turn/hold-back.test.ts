@@ -1,5 +1,5 @@
-// The text that a streaming turn publishes before its end: in whatever pieces a text arrives, the published pieces joined
-// are the redacted text.
+// The text that a streaming turn publishes before its end: in whatever pieces a text arrives, the published pieces
+// joined are the redacted text.
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

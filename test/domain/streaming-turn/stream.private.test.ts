@@ -1,5 +1,5 @@
-// Streaming turns with an audience: their readers in other processes get every delta, and no message on the bus contains
-// the text.
+// Streaming turns with an audience: their readers in other processes get every delta, and no message on the bus
+// contains the text.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'

@@ -1,4 +1,5 @@
-// Replaces the secret of an API key, by its primary key. Atomic: of two concurrent rotations, one finds another version.
+// Replaces the secret of an API key, by its primary key. Atomic: of two concurrent rotations, one finds another
+// version.
 
 import type { Tx } from '../../db.ts'
 import { API_KEY_COLUMNS, type ApiKeyRow } from './api-key-columns.ts'

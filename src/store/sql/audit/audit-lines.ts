@@ -116,7 +116,8 @@ export async function findPrunableTenant(db: Db, before: Date): Promise<string |
 
 /**
  * Deletes up to `limit` of the tenant's oldest lines that are older than `before`, and remembers the last one's hash.
- * Stops at the first line that is not older, so that the remaining lines have no gap. Returns the number of deleted lines.
+ * Stops at the first line that is not older, so that the remaining lines have no gap. Returns the number of deleted
+ * lines.
  */
 export async function pruneAuditLines(tx: Tx, tenant: string, before: Date, limit: number): Promise<number> {
   await lockAuditHead(tx, tenant)

@@ -1,5 +1,6 @@
-// Reads a user's number of turns and of changed facts, and advances the marks that record how many of them automatic work
-// has processed. A run advances its mark in the transaction that writes its result, so that both happen or neither.
+// Reads a user's number of turns and of changed facts, and advances the marks that record how many of them automatic
+// work has processed. A run advances its mark in the transaction that writes its result, so that both happen or
+// neither.
 
 import type { Db, Tx } from '../../db.ts'
 import type { Subject } from '../../job-queue.ts'
@@ -44,8 +45,8 @@ export async function advanceReconciliation(
 }
 
 /**
- * Advances the profile marks from `from` by `turns` and to `changes`, and counts a run if `turns` is not 0. Returns false
- * if the marks are no longer at `from`.
+ * Advances the profile marks from `from` by `turns` and to `changes`, and counts a run if `turns` is not 0. Returns
+ * false if the marks are no longer at `from`.
  */
 export async function advanceProfiling(
   tx: Tx,

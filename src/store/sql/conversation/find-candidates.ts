@@ -15,7 +15,9 @@ const TRIGRAM = 3
 
 type Filter = { search?: string | null; metadata?: MetadataConditions | null }
 
-/** For each condition that few conversations of the tenant meet, the ids of all of them, visible to the viewer or not. */
+/**
+ * For each condition that few conversations of the tenant meet, the ids of all of them, visible to the viewer or not.
+ */
 export async function findCandidates(pool: Pool, tenant: string, { search, metadata }: Filter): Promise<string[][]> {
   const found: string[][] = []
   const find = async (name: string, call: string, value: unknown) => {

@@ -140,8 +140,8 @@ type ConversationList = {
 }
 
 /**
- * Whether the viewer sees the title: it is not automatic, or no gap before, between or after the viewer's windows contains a
- * turn that it may be made from. The same rule as `seesAllOf` in domain/view.ts.
+ * Whether the viewer sees the title: it is not automatic, or no gap before, between or after the viewer's windows
+ * contains a turn that it may be made from. The same rule as `seesAllOf` in domain/view.ts.
  */
 const TITLE_VISIBLE = raw(`(c.title_seq IS NULL OR p.actor IS NULL OR NOT EXISTS (
   SELECT FROM generate_series(0, cardinality(p.windows) / 2) i
@@ -150,9 +150,9 @@ const TITLE_VISIBLE = raw(`(c.title_seq IS NULL OR p.actor IS NULL OR NOT EXISTS
 
 /**
  * The matching conversations that the viewer sees, starting from `list.from`. No write changes the order CREATED_AT. In
- * the order UPDATED_AT, a new entry makes its conversation the newest. OPEN and MEMBERS conversations are read separately,
- * by the index conversation_newest or journal_activity. So the planner can read the viewer's MEMBERS conversations by
- * the index participant_actor instead, which avoids a scan of the MEMBERS conversations of others.
+ * the order UPDATED_AT, a new entry makes its conversation the newest. OPEN and MEMBERS conversations are read
+ * separately, by the index conversation_newest or journal_activity. So the planner can read the viewer's MEMBERS
+ * conversations by the index participant_actor instead, which avoids a scan of the MEMBERS conversations of others.
  */
 export async function listConversations(
   pool: Pool,

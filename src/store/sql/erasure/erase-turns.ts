@@ -17,8 +17,8 @@ export type TurnToErase = {
 }
 
 /**
- * Locks the conversation against writers of vectors and participants, and returns the versions at the positions that are not
- * erased, in the order of seq. Uses the index turn_transcript.
+ * Locks the conversation against writers of vectors and participants, and returns the versions at the positions that
+ * are not erased, in the order of seq. Uses the index turn_transcript.
  */
 export async function lockTurnsToErase(
   tx: Tx,
@@ -60,8 +60,8 @@ export const deleteVectors = (tx: Tx, conversationId: string, positions: readonl
     WHERE conversation_id = ${conversationId}::text AND root_seq = ANY (${positions}::integer[])`
 
 /**
- * Makes the summaries that cover a position or a later one stale, and deletes those that cover one of the positions, also
- * the superseded and stale ones.
+ * Makes the summaries that cover a position or a later one stale, and deletes those that cover one of the positions,
+ * also the superseded and stale ones.
  */
 export async function deleteSummaries(tx: Tx, conversationId: string, positions: readonly number[]): Promise<number> {
   await tx.$executeRaw`SELECT take_back_summaries(${conversationId}::text, ${Math.min(...positions)}::integer)`

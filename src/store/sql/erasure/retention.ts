@@ -46,8 +46,8 @@ export async function deleteExpired(
 }
 
 /**
- * Makes up to `limit` of the tenant's conversations expire now: those without an entry since `before` that do not expire
- * yet and are not held, with ids after `after`. Returns their ids, ascending.
+ * Makes up to `limit` of the tenant's conversations expire now: those without an entry since `before` that do not
+ * expire yet and are not held, with ids after `after`. Returns their ids, ascending.
  */
 export const expireInactive = async (
   db: Db,
@@ -92,7 +92,9 @@ export const findRetained = (
 /** A version of a turn whose content is removed. */
 export type RemovableTurn = { id: string; position: number; text: string; parts: unknown; pinned: boolean }
 
-/** The position up to which content may be removed now; null for a conversation that is held or whose retention is FULL. */
+/**
+ * The position up to which content may be removed now; null for a conversation that is held or whose retention is FULL.
+ */
 export async function readRemovableThrough(tx: Tx, conversationId: string, extracts: boolean): Promise<number | null> {
   const rows = await tx.$queryRaw<
     { through: number }[]
@@ -120,7 +122,9 @@ export const readRemovable = (
       ORDER BY o.root_seq LIMIT ${limit}::integer)
     ORDER BY t.root_seq, t.seq`
 
-/** Removes the content; a null hash leaves no trace of it. Terms become empty, so that no sweep indexes the turn again. */
+/**
+ * Removes the content; a null hash leaves no trace of it. Terms become empty, so that no sweep indexes the turn again.
+ */
 export async function removeContent(
   tx: Tx,
   conversationId: string,

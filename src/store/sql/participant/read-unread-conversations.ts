@@ -1,4 +1,5 @@
-// Lists the conversations with turns that an actor has not read. A named statement of pg: each inbox that opens runs it.
+// Lists the conversations with turns that an actor has not read. A named statement of pg: each inbox that opens runs
+// it.
 
 import type { Pool } from '../../tenant-pool.ts'
 import type { Viewer } from '../../viewer.ts'
@@ -8,8 +9,8 @@ import { unreadTurns } from '../turn/unread.ts'
 /** A conversation with unread turns; `at` is the time of its newest entry. */
 export type UnreadConversation = { conversationId: string; at: Date }
 
-// OFFSET 0 keeps the planner from looking for unread turns before it has sorted the conversations, so that it looks only
-// until the page is full.
+// OFFSET 0 keeps the planner from looking for unread turns before it has sorted the conversations, so that it looks
+// only until the page is full.
 const READ_UNREAD = sql`
   SELECT p.conversation_id AS "conversationId", p.updated_at AS at
   FROM (
@@ -22,8 +23,8 @@ const READ_UNREAD = sql`
   LIMIT $5::integer`.text
 
 /**
- * The conversations of which the actor is a participant now, and that have turns which COUNT_UNREAD counts as unread, in
- * descending order of their newest entries, after the position `after`. Uses the index participant_actor.
+ * The conversations of which the actor is a participant now, and that have turns which COUNT_UNREAD counts as unread,
+ * in descending order of their newest entries, after the position `after`. Uses the index participant_actor.
  */
 export async function readUnreadConversations(
   pool: Pool,

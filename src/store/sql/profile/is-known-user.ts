@@ -3,7 +3,9 @@
 import type { Db } from '../../db.ts'
 import { factVisible } from '../visible.ts'
 
-/** Whether the user is a participant of a conversation of the tenant, or a fact that the viewer sees is about the user. */
+/**
+ * Whether the user is a participant of a conversation of the tenant, or a fact that the viewer sees is about the user.
+ */
 export async function isKnownUser(db: Db, viewer: { tenant: string; actor: string }, userId: string): Promise<boolean> {
   const rows = await db.of(viewer.tenant).$queryRaw<{ isKnown: boolean }[]>`
     SELECT EXISTS (

@@ -109,8 +109,8 @@ function statement(
 
 /**
  * Searches the facts of a conversation, of an owner (of the owner's conversations and about the owner), or of the
- * tenant. The filter's `since` and `until` apply to `observedAt`; its actors, roles and metadata apply to the fact's source turns,
- * so a fact without a source turn does not match them.
+ * tenant. The filter's `since` and `until` apply to `observedAt`; its actors, roles and metadata apply to the fact's
+ * source turns, so a fact without a source turn does not match them.
  *
  * Always exact: reads all facts in scope, by the index fact_source_conversation or by tenant, and compares all vectors.
  * With vectors of 100 dimensions, 2,000 facts take 20 ms on Postgres and 25 to 50 ms embedded; 100,000 facts take 0.3 s

@@ -1,5 +1,5 @@
-// Reads and replaces the text of an open turn that redaction holds back (prisma/functions/append_held.sql). It is stored
-// as UTF-16, because it may end in half of a surrogate pair.
+// Reads and replaces the text of an open turn that redaction holds back (prisma/functions/append_held.sql). It is
+// stored as UTF-16, because it may end in half of a surrogate pair.
 
 import type { Pool } from '../../tenant-pool.ts'
 import type { ChunkRow, Delta } from './append-chunks.ts'

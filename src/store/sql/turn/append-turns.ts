@@ -91,10 +91,11 @@ export type AppendLimits = {
  * 'written': the turn was stored. 'repeated': its clientId was stored before, with the same content. All other outcomes
  * refuse the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
  * content; 'held': another writer has opened a turn with the clientId; 'stranger': an actor in the audience is not a
- * participant; 'no_call': the turn answers an unknown tool call; 'other_name': a call of another tool; 'ambiguous': one of
- * several calls; 'no_reply': the author does not see the turn that it replies to; 'removed': another actor removed the author from the conversation; 'left': the author has left it, and it is a
- * MEMBERS conversation; 'unknown': it is a MEMBERS conversation in which an author was never a participant;
- * 'participants', 'open_in_conversation', 'open_by_viewer': a limit is reached.
+ * participant; 'no_call': the turn answers an unknown tool call; 'other_name': a call of another tool; 'ambiguous': one
+ * of several calls; 'no_reply': the author does not see the turn that it replies to; 'removed': another actor removed
+ * the author from the conversation; 'left': the author has left it, and it is a MEMBERS conversation; 'unknown': it is
+ * a MEMBERS conversation in which an author was never a participant; 'participants', 'open_in_conversation',
+ * 'open_by_viewer': a limit is reached.
  */
 type AppendOutcome =
   | 'written'
@@ -120,8 +121,8 @@ export type AppendRow = {
   index: number
   outcome: AppendOutcome
   /**
-   * For a refused call, the newest seq, a UsedClientId, the actor, a ResultFault or the id of the turn replied to; null for
-   * a limit. For a written turn, 'joined' if the turn made the actor join; otherwise null.
+   * For a refused call, the newest seq, a UsedClientId, the actor, a ResultFault or the id of the turn replied to; null
+   * for a limit. For a written turn, 'joined' if the turn made the actor join; otherwise null.
    */
   detail: string | null
   id: string

@@ -51,8 +51,8 @@ const COUNT_UNREAD = sql`
     SELECT FROM ${unreadTurns()} t WHERE ${visible()} LIMIT $5::integer) t) u`.text
 
 /**
- * For each participant, the number of committed turns by other actors that the participant has not read, as far as both the
- * participant and the viewer see them; counting stops at `limit`. Keyed by `participantKey`. Actors who were never
+ * For each participant, the number of committed turns by other actors that the participant has not read, as far as both
+ * the participant and the viewer see them; counting stops at `limit`. Keyed by `participantKey`. Actors who were never
  * participants have no key.
  */
 export async function countUnread(

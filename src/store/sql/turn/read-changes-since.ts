@@ -1,5 +1,5 @@
-// Finds the turns at or before a journal entry that changed after it: turns that were edited, and streaming turns that were
-// open at the entry and are closed now. A named statement of pg: a read of turns since an entry runs it.
+// Finds the turns at or before a journal entry that changed after it: turns that were edited, and streaming turns that
+// were open at the entry and are closed now. A named statement of pg: a read of turns since an entry runs it.
 
 import type { Pool } from '../../tenant-pool.ts'
 import { raw, sql } from '../sql.ts'
@@ -14,7 +14,10 @@ const STATEMENT = sql`
   JOIN turn t ON t.id = e.turn_id AND t.root_seq <= $4::integer
   WHERE ${visible()}`.text
 
-/** `firstPosition`: the lowest position of a changed turn, null for none. `closedIds`: the turns with a seq up to the entry. */
+/**
+ * `firstPosition`: the lowest position of a changed turn, null for none. `closedIds`: the turns with a seq up to the
+ * entry.
+ */
 type ChangesSince = { firstPosition: number | null; closedIds: string[] }
 
 /**

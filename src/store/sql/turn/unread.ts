@@ -1,12 +1,12 @@
-// The turns that a participant has not read: the newest versions, in its view, of committed turns by other actors, with a
-// position after its read mark, or committed after it. Every list and count of unread turns uses these fragments.
+// The turns that a participant has not read: the newest versions, in its view, of committed turns by other actors, with
+// a position after its read mark, or committed after it. Every list and count of unread turns uses these fragments.
 
 import { raw, sql, type Sql } from '../sql.ts'
 import { newest, visible } from '../visible.ts'
 
 /**
- * The turns that participant `p` has not read, as a subquery. Uses the indexes turn_place and entry_committed: the second
- * part reads the streaming turns that were opened before the read mark, and committed after it.
+ * The turns that participant `p` has not read, as a subquery. Uses the indexes turn_place and entry_committed: the
+ * second part reads the streaming turns that were opened before the read mark, and committed after it.
  */
 export const unreadTurns = (p = 'p'): Sql => {
   const isUnread = sql`${raw(`t.actor <> ${p}.actor AND t.status = 'COMMITTED'`)} AND ${visible('t', p)} AND ${newest('t', p)}`
@@ -22,8 +22,9 @@ export const unreadTurns = (p = 'p'): Sql => {
 }
 
 /**
- * Whether participant `p` has unread turns in the conversation of journal `j`; null if not. A subquery with LIMIT, which
- * the planner cannot turn into a join of all turns: it runs for one conversation at a time, until the page is full.
+ * Whether participant `p` has unread turns in the conversation of journal `j`; null if not. A subquery with LIMIT,
+ * which the planner cannot turn into a join of all turns: it runs for one conversation at a time, until the page is
+ * full.
  */
 export const hasUnread = (p: string, j: string): Sql => sql`(
   ${raw(`${j}.last_seq > ${p}.last_read_seq`)} AND (SELECT true FROM ${unreadTurns(p)} t LIMIT 1))`
