@@ -90,16 +90,16 @@ export type DepsConfig = Pick<
   /** Directory of the embedded database; null keeps it in memory. */
   dataDir: string | null
   /** URL of the owner of the tables, who migrates. Defaults to `databaseUrl`. */
-  migrationDatabaseUrl?: string
+  migrationDatabaseUrl?: string | undefined
   /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
   conversationVisibility?: Config['conversationVisibility']
   /** Secret of at least 32 characters; see INTEGRITY_KEY. Defaults to none. */
   integrityKey?: Config['integrityKey']
   /** Days after which lines of the audit log are deleted, at least 30. Defaults to 400. */
-  auditDays?: Config['auditDays']
+  auditDays?: Config['auditDays'] | undefined
   /** Detectors in addition to the built-in ones; used unless `redact` is off. */
-  detectors?: readonly CustomDetector[]
-  redactPatterns?: readonly CustomDetector[]
+  detectors?: readonly CustomDetector[] | undefined
+  redactPatterns?: readonly CustomDetector[] | undefined
 }
 
 /** Cleanup steps, run in reverse order. */

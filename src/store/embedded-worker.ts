@@ -73,6 +73,8 @@ report({ serving: socketPath ? null : Number(server.getServerConn().split(':').a
 
 async function close(): Promise<void> {
   await server.stop()
+  // The backend keeps the role of the last connection, which may not run CHECKPOINT.
+  await db.exec('RESET ROLE')
   // Flushes all changes, so that the next start needs no recovery.
   await db.exec('CHECKPOINT')
   await db.close()

@@ -39,7 +39,9 @@ describe.each(backends)('erasure in the API on $name', (backend) => {
       id: erasure.id,
     })
     expect(again).toEqual({ erasure })
-    expect(await as('ada')('{ erasure(id: "none") { id } }')).toEqual({ erasure: null })
+    for (const id of ['none', '\0']) {
+      expect(await as('ada')('query ($id: ID!) { erasure(id: $id) { id } }', { id })).toEqual({ erasure: null })
+    }
   })
 
   it('holds a conversation, given by its key', async () => {

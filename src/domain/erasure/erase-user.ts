@@ -25,7 +25,7 @@ import type { Tx } from '../../store/db.ts'
 import { auditRecord } from '../audit/line.ts'
 import { authorize, requirePermits } from '../authorize.ts'
 import { appendFactsChanged, lockConversations } from '../fact/write.ts'
-import { name, parse } from '../input.ts'
+import { name, parse, storable } from '../input.ts'
 import type { Platform } from '../platform.ts'
 import { announceEntries, announcePresence } from '../publisher.ts'
 import type { Viewer } from '../view.ts'
@@ -107,7 +107,7 @@ async function readErasure({ db }: Pick<Platform, 'db'>, tenant: string, id: str
 /** Returns the erasure; null if the tenant has none with that id. @throws NotAllowed */
 export async function getErasure(deps: Pick<Platform, 'db'>, viewer: Viewer, id: string): Promise<Erasure | null> {
   authorize(viewer, 'getErasure')
-  return readErasure(deps, viewer.tenant, id)
+  return storable(id) === null ? readErasure(deps, viewer.tenant, id) : null
 }
 
 /** Continues unfinished erasures, oldest first, for up to INLINE_MS. Returns the number of steps. */
