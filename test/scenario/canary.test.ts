@@ -85,7 +85,16 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
     tokens.push(token)
     return key.id
   }
-  const create = (text: string, audience?: string[]) => createObjects(server, HEADERS, text, WRITER_TOKEN, { audience })
+  /** Creates objects. Tries again while an erasure of the user, which reaches new turns too, has not ended. */
+  const create = async (text: string, audience?: string[]): Promise<Ids> => {
+    for (;;) {
+      try {
+        return await createObjects(server, HEADERS, text, WRITER_TOKEN, { audience })
+      } catch (error) {
+        if (!String(error).includes('is ERASED')) throw error
+      }
+    }
+  }
   await create(PRIVATE, ['ann'])
   let ids = await create(TEXT)
   let isEnded = false
