@@ -14,7 +14,7 @@ import { WebSocket } from 'ws'
 import { schema } from '../../src/graphql/schema.ts'
 import { backends, newDataDir, type Opened } from '../support/backend.ts'
 import { rootFieldsOf, type RootField } from '../support/generated-operations.ts'
-import { isLong } from '../support/long.ts'
+import { isExhaustive } from '../support/long.ts'
 import {
   choicesOf,
   createObjects,
@@ -45,7 +45,7 @@ const HEADERS = {
 /** A vector in a line of text: six decimal fractions in a row. */
 const VECTOR = /(?:-?0\.\d{3,}(?:e-?\d+)?,\s*){6}/
 
-const fields = rootFieldsOf(schema, isLong ? 4 : 3)
+const fields = rootFieldsOf(schema, isExhaustive ? 4 : 3)
 
 /**
  * A provider whose answers quote the request: errors of each kind, replies of a wrong shape, and broken connections.
@@ -106,7 +106,7 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
     }
     const choices = choicesOf(field)
     // The short run sends only a plain call of the operations that need new objects each time.
-    for (const chosen of ENDING.has(field.name) && !isLong ? choices.slice(0, 1) : choices) {
+    for (const chosen of ENDING.has(field.name) && !isExhaustive ? choices.slice(0, 1) : choices) {
       if (isEnded || ENDING.has(field.name)) ids = await create(TEXT)
       if (/(?:revoke|rotate)ApiKey/.test(field.name)) ids = { ...ids, apiKey: await createKey(ids) }
       isEnded = ENDING.has(field.name)

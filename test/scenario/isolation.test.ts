@@ -13,7 +13,7 @@ import { newId } from '../../src/domain/id.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { backends } from '../support/backend.ts'
 import { rootFieldsOf, type Leaf, type RootField } from '../support/generated-operations.ts'
-import { isLong } from '../support/long.ts'
+import { isExhaustive } from '../support/long.ts'
 import { useServer } from '../support/server.ts'
 import { choicesOf, createObjects, post, valuesOf, type Body, type Ids } from './driven-server.ts'
 import { sql } from '../support/sql.ts'
@@ -189,7 +189,7 @@ describe.each(backends)('isolation on $name', { timeout: 600_000 }, (backend) =>
       const mayAsk = (chosen: string[]) =>
         headers['x-tenant'] !== OWNER['x-tenant'] || !/(^|\.)(as|actor)$/.test(chosen.at(-1) ?? '')
       // The first choice is the plain call; the others add one argument each.
-      const choices = isLong
+      const choices = isExhaustive
         ? all.filter(mayAsk)
         : [all[0]!, ...(transport === 'HTTP' ? all.slice(1).filter(isInteresting) : [])]
       for (const chosen of choices) {

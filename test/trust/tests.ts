@@ -20,7 +20,7 @@ async function countTests(files: readonly string[]): Promise<Counts> {
     await promisify(execFile)(
       join(root, 'node_modules/.bin/vitest'),
       ['run', '--config', 'test/vitest.config.ts', '--reporter=json', `--outputFile=${report}`, ...files],
-      { cwd: root, env: { ...process.env, LONG: '1' }, maxBuffer: 2 ** 26 },
+      { cwd: root, env: { ...process.env, LONG: '2' }, maxBuffer: 2 ** 26 },
     ).catch(() => {}) // It fails if a test fails; the report says which.
     return JSON.parse(await readFile(report, 'utf8')) as Counts
   } finally {
