@@ -3,6 +3,7 @@
 // from the schema, and run on real server processes at LOG_LEVEL=trace: once with working providers, once with
 // providers that fail and quote the request.
 
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -79,7 +80,7 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
   /** Creates an API key, and returns its id. Its token must be found nowhere. */
   async function createKey(ids: Ids): Promise<string> {
     const field = fields.find(({ name }) => name === 'Mutation.createApiKey')!
-    const variables = field.variables([], valuesOf(schema, field, ids, `${TEXT}${tokens.length}`, WRITER_TOKEN))
+    const variables = field.variables([], valuesOf(schema, field, ids, `${TEXT}${randomUUID()}`, WRITER_TOKEN))
     const { body } = await post(server, field.query, variables, HEADERS)
     const { CreateApiKeyPayload_apiKey: key, CreateApiKeyPayload_token: token } = body.data.createApiKey
     tokens.push(token)
