@@ -78,7 +78,7 @@ describe.skipIf(!SERVICES)('the configuration of docker-compose.yml (needs SERVI
     superuser = /TEST_DATABASE_URL=(\S+)/.exec(exports)![1]!
     redisUrl = /TEST_REDIS_URL=(\S+)/.exec(exports)![1]!
     await asSuperuser('DROP DATABASE IF EXISTS colloquy WITH (FORCE)')
-    await asSuperuser('DROP ROLE IF EXISTS colloquy')
+    await asSuperuser('DROP ROLE IF EXISTS colloquy, colloquy_app, colloquy_system')
     await createRole()
     await requirePasswords()
     redisPassword = secret('redis.conf').split(' ')[1]!
