@@ -188,6 +188,8 @@ const RULES = {
   // Recall and context
   recall: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
   buildContext: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
+  // Agents
+  getProviders: { right: 'read', limited: 'NONE' },
   // Operation of the server
   getJobs: { right: 'operate', limited: 'NONE' },
   getJob: { right: 'operate', limited: 'NONE' },

@@ -80,6 +80,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'participant',
     'participant-conditions',
     'participant-page',
+    'provider',
     'update-participant',
     'presence',
     'conversation',
