@@ -32,7 +32,7 @@ const CREATE = `mutation ($key: String!) {
   }
 }`
 const FOLLOWED = `mutation ($readers: [ParticipantInput!]!) {
-  createConversation(input: { participants: $readers, compaction: { strategy: NEVER } }) {
+  createConversation(input: { participants: $readers, compaction: { strategy: NEVER }, automaticTitle: false }) {
     ... on CreateConversationPayload { conversation { id } } ${ERROR}
   }
 }`
@@ -44,11 +44,12 @@ const JOIN = `mutation ($id: ID!) {
 const APPEND_ALL = `mutation ($id: ID!, $turns: [AuthoredTurnInput!]!) {
   appendTurns(input: { conversationId: $id, turns: $turns }) { ... on AppendTurnsPayload { turns { seq } } ${ERROR} }
 }`
-const APPEND = `mutation ($id: ID!) {
-  appendTurn(input: { conversationId: $id, turn: { role: USER, content: "The launch moves to a later day." } }) {
+const APPEND = `mutation ($id: ID!, $text: String!) {
+  appendTurn(input: { conversationId: $id, turn: { role: USER, content: $text } }) {
     ... on AppendTurnPayload { turn { seq } } ${ERROR}
   }
 }`
+const APPENDED_TEXT = 'The launch moves to a later day.'
 const NODE = 'edges { node { id seq actor role text createdAt } }'
 const PAGE = `query ($id: ID!) { conversation(id: $id) { turns(last: 50) { ${NODE} } } }`
 const NESTED = `{ conversations(first: ${CONVERSATIONS}) { edges { node { id title turns(last: 20) { ${NODE} } } } } }`
@@ -143,7 +144,8 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
   })
   const queries = (query: string) => (contestant: Contestant) =>
     QUERIES.map((text) => ({ query, variables: { id: contestant.large, query: text } }))
-  const appends = (contestant: Contestant) => contestant.written.map((id) => ({ query: APPEND, variables: { id } }))
+  const appends = (contestant: Contestant) =>
+    contestant.written.map((id) => ({ query: APPEND, variables: { id, text: APPENDED_TEXT } }))
   return [
     rate('append, 1 client', 1, appends, '"seq"'),
     rate('append, 16 clients', 16, appends, '"seq"'),
