@@ -98,6 +98,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   ['profile'],
   ['recall'],
   ['context'],
+  ['run'],
   ['erasure'],
   ['background'],
   ['deps'],

@@ -232,6 +232,9 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
       return row.summary && { ...common, type: 'SummaryWritten', summary: row.summary }
     case 'FACTS_CHANGED':
       return { ...common, type: 'FactsChanged', facts: row.facts }
+    case 'RUN_STARTED':
+    case 'RUN_CHANGED':
+      return null
   }
 }
 
