@@ -58,6 +58,11 @@ const RECALL = `query ($id: ID!, $query: String!) {
     ... on Recall { hits { score memory { ... on Turn { seq text } } } } ${ERROR}
   }
 }`
+const RECALL_OWNED = `query ($id: ID!, $query: String!) {
+  recall(input: { scope: OWNER, conversationId: $id, query: $query, k: 10 }) {
+    ... on Recall { hits { score memory { ... on Turn { seq text } } } } ${ERROR}
+  }
+}`
 const RECALL_ALL = `query ($query: String!) {
   recall(input: { scope: TENANT, query: $query, k: 10 }) {
     ... on Recall { hits { score memory { ... on Turn { seq text } } } } ${ERROR}
@@ -153,6 +158,7 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
     rate('50 conversations × 20 turns, 16 clients', 16, () => [{ query: NESTED, variables: {} }], '"seq"'),
     rate(`recall in ${format(LARGE_TURNS)} turns, 1 client`, 1, queries(RECALL), '"seq"'),
     rate(`recall in ${format(LARGE_TURNS)} turns, 16 clients`, 16, queries(RECALL), '"seq"'),
+    rate("recall in the owner's conversations, 1 client", 1, queries(RECALL_OWNED), '"seq"'),
     rate('recall in the tenant, 1 client', 1, queries(RECALL_ALL), '"seq"'),
     rate('context of 20 turns and 10 recalled, 1 client', 1, queries(CONTEXT), '"truncated"'),
     rate('context of 20 turns and 10 recalled, 16 clients', 16, queries(CONTEXT), '"truncated"'),
