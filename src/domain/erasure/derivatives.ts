@@ -26,6 +26,7 @@ import {
   eraseToolResults,
   eraseTurnContent,
   eraseVectors,
+  eraseWakeUps,
   uncount,
   type PrepareErase,
 } from './erase-steps.ts'
@@ -101,19 +102,26 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'turn',
-    data: 'The text itself; computed from it: terms, cues, token_count and the digests client_hash and end_hash.',
+    data: 'The text itself; computed from it: mentions, terms, cues, token_count and the digests client_hash and end_hash.',
     onEdit: {
       how: 'Kept for viewers whose history window closes before the edit; other viewers see the newer version.',
     },
     onErase: {
       how:
-        'In every version, text, parts, sources, metadata, abort_reason, trace_id, client_hash, end_hash and token_count are '
+        'In every version, text, parts, mentions, sources, metadata, abort_reason, trace_id, client_hash, end_hash and token_count are '
         + 'emptied, terms and cues are set to null, and status to ERASED. Only COMMITTED turns are indexed, so terms and cues '
         + 'stay null. Replies keep reply_to_id, which is a mere id; the API shows no turn for it. client_id is kept, so that '
         + 'a retry of the append does not write the content again.',
       erase: eraseTurnContent,
     },
     onDelete: { ...CASCADE, prepare: countTurns },
+  },
+  {
+    table: 'wake_up',
+    data: 'Ids of turns that participants are to answer, and of their answers.',
+    onEdit: { how: 'Kept: an edit wakes up nobody, and the wake-up is about the turn in all its versions.' },
+    onErase: { how: 'Rows about any version are deleted by position.', erase: eraseWakeUps },
+    onDelete: CASCADE,
   },
   {
     table: 'tool_call',
