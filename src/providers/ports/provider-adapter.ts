@@ -30,14 +30,26 @@ export interface ProviderToolResultPart {
   result: unknown
 }
 
-/** Adapters ignore parts of unknown types. */
-export type ProviderContentPart =
-  | ProviderTextPart
-  | ProviderToolCallPart
-  | ProviderToolResultPart
-  // The type of document 003.
-  // oxlint-disable-next-line typescript/no-explicit-any
-  | { [key: string]: any }
+/** A file of a user message. Adapters pass images that the provider can fetch, and name other files as text. */
+export interface ProviderFilePart {
+  type: 'file'
+  mediaType: string
+  /** http, https or data. */
+  url: string
+  fileName?: string | null
+}
+
+/** The sources of a message, for adapters that name them. Models do not get it. */
+export interface ProviderSourcesPart {
+  type: 'sources'
+  /** Ids of turns, facts, a summary, or the users of profiles, in the order of the message. */
+  ids: string[]
+}
+
+/** A text, a tool call, a tool result, a file or the sources. Adapters ignore parts of other types. */
+// The type of document 003.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type ProviderContentPart = ProviderTextPart | { [key: string]: any }
 
 export interface ProviderMessage {
   role: ProviderRole
