@@ -99,6 +99,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   ['profile'],
   ['recall'],
   ['context'],
+  ['run'],
   ['erasure'],
   ['background'],
   ['deps'],
