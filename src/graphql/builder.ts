@@ -19,6 +19,7 @@ import type { UserProfile } from '../domain/profile/profile.ts'
 import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
+import type { Run } from '../domain/visible-run.ts'
 import type { DomainError } from '../errors.ts'
 import { refused } from '../counters.ts'
 import type { RequestContext } from './request.ts'
@@ -38,6 +39,7 @@ export const builder = new SchemaBuilder<{
     Job: Job
     Participant: Participant
     Provider: NamedProvider
+    Run: Run
     Summary: Summary
     Turn: Turn
     UserProfile: UserProfile
