@@ -33,6 +33,8 @@ export type ParticipantEvent = Common & {
   participant: Participant
 }
 export type ConversationUpdated = Common & { type: 'ConversationUpdated'; seq: number }
+/** The turn woke up nobody because of the loop guard. */
+export type WakeUpsStopped = Common & { type: 'WakeUpsStopped'; seq: number; turn: TurnRow }
 /** The summary may have been replaced after the event. */
 export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; summary: SummaryRow }
 /** `projectEvent` removes the facts that are not in view. */
@@ -41,6 +43,7 @@ export type JournalEvent =
   | TurnEvent
   | TurnSuperseded
   | TurnUpdated
+  | WakeUpsStopped
   | ParticipantEvent
   | ConversationUpdated
   | SummaryWritten
@@ -81,6 +84,7 @@ export const EVENT_TYPES = [
   'TurnSuperseded',
   'TurnUpdated',
   'TurnErased',
+  'WakeUpsStopped',
   'ParticipantJoined',
   'ParticipantLeft',
   'ParticipantUpdated',
@@ -109,6 +113,7 @@ export type VisibleDelta = Omit<TurnDelta, 'of'>
 /** An event as a viewer receives it: only objects in view, without the fields that determine visibility. */
 export type VisibleEvent =
   | TurnEvent
+  | WakeUpsStopped
   | ParticipantEvent
   | ConversationUpdated
   | ParticipantRead
@@ -137,6 +142,7 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
     case 'TurnOpened':
     case 'TurnCommitted':
     case 'TurnAborted':
+    case 'WakeUpsStopped':
       return isOpenAt(view.windows, event.seq) && sees(view, event.turn)
     case 'TurnSuperseded':
       return sees(view, event.by)
@@ -218,6 +224,8 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
     case 'ABORTED':
     case 'ERASED':
       return row.turn && { ...common, type: TURN_EVENTS[row.kind], turn: row.turn }
+    case 'WAKE_UPS_STOPPED':
+      return row.turn && { ...common, type: 'WakeUpsStopped', turn: row.turn }
     case 'SUPERSEDED':
       return row.turn && { ...common, type: 'TurnSuperseded', turn: row.replaced ?? row.turn, by: row.turn }
     case 'JOINED':
