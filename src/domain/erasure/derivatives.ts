@@ -200,6 +200,27 @@ export const DERIVATIVES: readonly Derivative[] = [
     onDelete: { ...CASCADE, prepare: countSummaries },
   },
   {
+    table: 'run',
+    data: 'Ids of turns, instructions and options that the caller gave, and token counts; no text of turns.',
+    onEdit: { how: 'Kept: a run answered the version that was there.' },
+    onErase: { how: 'Kept: it then names a turn without content.' },
+    onDelete: CASCADE,
+  },
+  {
+    table: 'provider_call',
+    data: 'Ids of the turns with replies and results, and their token counts.',
+    onEdit: { how: 'Kept: the tokens were used.' },
+    onErase: { how: 'Kept: it then names a turn without content.' },
+    onDelete: { how: 'Deleted with the runs.', by: 'CASCADE' },
+  },
+  {
+    table: 'token_usage',
+    data: "Sums of the tokens of participants' runs by day.",
+    onEdit: { how: 'Kept: the tokens were used.' },
+    onErase: { how: 'Kept: the sums name no turn.' },
+    onDelete: CASCADE,
+  },
+  {
     table: 'conversation_progress',
     data: 'The seqs up to which the journal was read for facts, and up to which turns were counted.',
     onEdit: { how: 'Kept: the SUPERSEDED entry comes after them, so facts are extracted from the newer version.' },
@@ -276,6 +297,7 @@ export const DERIVATIVES: readonly Derivative[] = [
 /** The other tables, with their contents. A table outside the Postgres schema `public` has its schema in the name. */
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
   tenant_settings: 'Defaults of new conversations.',
+  tenant_usage: 'Sums of tokens by day, which name no conversation.',
   erasure: 'Requests to erase, and receipts: ids, numbers and hashes.',
   held_user: 'Ids of users whose data must be kept.',
   api_key: 'Whom each API key authenticates, what it permits, and hashes of its secrets.',
