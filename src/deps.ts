@@ -290,10 +290,12 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
 
 type AppendedCall = Parameters<Parameters<typeof createAppendQueue>[2]>[0][number]
 
-/** Returns the journal ranges that an append wrote, including the JOINED entries of actors who joined automatically. */
+/** Returns the journal ranges that an append wrote, including JOINED entries before and WAKE_UPS_STOPPED after its turns. */
 function journalRangesOf({ call, rows }: AppendedCall): JournalRange[] {
   const { tenant, conversationId } = call
   return rows.flatMap(({ outcome, detail, seq }) =>
-    outcome === 'written' ? [{ tenant, conversationId, first: detail === 'joined' ? seq - 1 : seq, last: seq }] : [],
+    outcome === 'written' || outcome === 'stopped'
+      ? [{ tenant, conversationId, first: detail === 'joined' ? seq - 1 : seq, last: seq }]
+      : [],
   )
 }

@@ -51,7 +51,7 @@ export const CONDITIONS = {
   },
   settings: {
     ...MANAGED,
-    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction`, `automaticTitle`, `retention`, `ttlSeconds` or `expiresAt`',
+    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction`, `automaticTitle`, `maxAgentTurns`, `retention`, `ttlSeconds` or `expiresAt`',
     reason: 'These fields decide how every participant is answered, and who sees the conversation.',
   },
   owner: { ...OWNED, when: 'with `owner`', reason: 'Ownership is given away by its holder only.' },
@@ -79,6 +79,11 @@ export const CONDITIONS = {
     ...OWNED,
     when: 'that makes an administrator, or changes or removes the owner or an administrator',
     reason: 'Administrators could otherwise exclude each other and the owner.',
+  },
+  agentSettings: {
+    ...MANAGED,
+    when: 'that gives `agent` settings',
+    reason: 'The server calls a provider for such a participant, at the cost of its operator.',
   },
   factsAboutOthers: {
     ...PRESENT,
@@ -143,16 +148,20 @@ const RULES = {
   // Participants
   getParticipants: { right: 'read', limited: 'OBJECTS' },
   getParticipantsByKey: { right: 'read', limited: 'OBJECTS' },
-  getParticipantMetadata: { right: 'read', limited: 'OBJECTS' },
+  getParticipantDetails: { right: 'read', limited: 'OBJECTS' },
   getUnreadCounts: { right: 'read', limited: 'OBJECTS' },
   pageOfParticipants: { right: 'read', limited: 'OBJECTS' },
   countOfParticipants: { right: 'read', limited: 'OBJECTS' },
   addParticipant: {
     right: 'write',
     limited: 'ONE',
-    conditions: ['otherParticipant', 'afterRemoval', 'history', 'ownKind', 'administrator'],
+    conditions: ['otherParticipant', 'afterRemoval', 'history', 'ownKind', 'administrator', 'agentSettings'],
   },
-  updateParticipant: { right: 'write', limited: 'ONE', conditions: ['otherParticipant', 'history', 'administrator'] },
+  updateParticipant: {
+    right: 'write',
+    limited: 'ONE',
+    conditions: ['otherParticipant', 'history', 'administrator', 'agentSettings'],
+  },
   removeParticipant: { right: 'write', limited: 'ONE', conditions: ['otherParticipant', 'administrator'] },
   markRead: { right: 'write', limited: 'ONE' },
   setPresence: { right: 'write', limited: 'ONE' },

@@ -78,7 +78,11 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   [
     'compaction-policy',
     'retention-policy',
+    'tool-definition',
+    'agent-settings',
     'participant',
+    'participant-details',
+    'first-participants',
     'participant-conditions',
     'participant-page',
     'provider',
