@@ -32,7 +32,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
   client: { all: ['client'] },
   react: { all: ['react', 'client'] },
-  index: { all: ['server', 'deps', 'domain', 'store', 'text', 'config', 'errors'] },
+  index: { all: ['server', 'deps', 'domain', 'store', 'providers', 'text', 'config', 'errors'] },
 }
 
 /** Imports that ALLOWED forbids. Layers import one way: main → server → graphql → domain → {store, providers, bus}. */
@@ -100,6 +100,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   ['profile'],
   ['recall'],
   ['context'],
+  ['run'],
   ['erasure'],
   ['background'],
   ['deps'],
