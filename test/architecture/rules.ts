@@ -30,6 +30,8 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors', 'log'], types: ['config'] },
   command: { all: ['deps', 'domain', 'errors', 'log'], types: ['config'] },
   main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
+  client: { all: ['client'] },
+  react: { all: ['react', 'client'] },
   index: { all: ['server', 'deps', 'domain', 'store', 'providers', 'text', 'config', 'errors'] },
 }
 
@@ -179,6 +181,7 @@ const PACKAGE_LAYERS: [packages: RegExp, layers: string[]][] = [
   [/^(ws|jose)$/, ['server']],
   [/^(pg|pg-boss|pgvector|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
   [/^redis$/, ['bus']],
+  [/^react$/, ['react']],
   [/^gpt-tokenizer$/, ['text']],
   [/^(openai|@huggingface\/transformers)$/, ['providers']],
 ]
