@@ -70,6 +70,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'tenant-gate',
     'known-actor',
     'redaction',
+    'tenant-redaction',
     'platform',
     'authorize',
   ],
@@ -77,6 +78,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   [
     'compaction-policy',
     'retention-policy',
+    'tenant-settings',
     'participant',
     'participant-conditions',
     'participant-page',
