@@ -26,6 +26,7 @@ import {
   eraseToolResults,
   eraseTurnContent,
   eraseVectors,
+  eraseWakeUps,
   uncount,
   type PrepareErase,
 } from './erase-steps.ts'
@@ -101,19 +102,26 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'turn',
-    data: 'The text itself; computed from it: terms, cues, token_count and the digests client_hash and end_hash.',
+    data: 'The text itself; computed from it: mentions, terms, cues, token_count and the digests client_hash and end_hash.',
     onEdit: {
       how: 'Kept for viewers whose history window closes before the edit; other viewers see the newer version.',
     },
     onErase: {
       how:
-        'In every version, text, parts, sources, metadata, abort_reason, trace_id, client_hash, end_hash and token_count are '
+        'In every version, text, parts, mentions, sources, metadata, abort_reason, trace_id, client_hash, end_hash and token_count are '
         + 'emptied, terms and cues are set to null, and status to ERASED. Only COMMITTED turns are indexed, so terms and cues '
         + 'stay null. Replies keep reply_to_id, which is a mere id; the API shows no turn for it. client_id is kept, so that '
         + 'a retry of the append does not write the content again.',
       erase: eraseTurnContent,
     },
     onDelete: { ...CASCADE, prepare: countTurns },
+  },
+  {
+    table: 'wake_up',
+    data: 'Ids of turns that participants are to answer, and of their answers.',
+    onEdit: { how: 'Kept: an edit wakes up nobody, and the wake-up is about the turn in all its versions.' },
+    onErase: { how: 'Rows about any version are deleted by position.', erase: eraseWakeUps },
+    onDelete: CASCADE,
   },
   {
     table: 'tool_call',
@@ -192,6 +200,27 @@ export const DERIVATIVES: readonly Derivative[] = [
     onDelete: { ...CASCADE, prepare: countSummaries },
   },
   {
+    table: 'run',
+    data: 'Ids of turns, instructions and options that the caller gave, and token counts; no text of turns.',
+    onEdit: { how: 'Kept: a run answered the version that was there.' },
+    onErase: { how: 'Kept: it then names a turn without content.' },
+    onDelete: CASCADE,
+  },
+  {
+    table: 'provider_call',
+    data: 'Ids of the turns with replies and results, and their token counts.',
+    onEdit: { how: 'Kept: the tokens were used.' },
+    onErase: { how: 'Kept: it then names a turn without content.' },
+    onDelete: { how: 'Deleted with the runs.', by: 'CASCADE' },
+  },
+  {
+    table: 'token_usage',
+    data: "Sums of the tokens of participants' runs by day.",
+    onEdit: { how: 'Kept: the tokens were used.' },
+    onErase: { how: 'Kept: the sums name no turn.' },
+    onDelete: CASCADE,
+  },
+  {
     table: 'conversation_progress',
     data: 'The seqs up to which the journal was read for facts, and up to which turns were counted.',
     onEdit: { how: 'Kept: the SUPERSEDED entry comes after them, so facts are extracted from the newer version.' },
@@ -268,6 +297,7 @@ export const DERIVATIVES: readonly Derivative[] = [
 /** The other tables, with their contents. A table outside the Postgres schema `public` has its schema in the name. */
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
   tenant_settings: 'Defaults of new conversations.',
+  tenant_usage: 'Sums of tokens by day, which name no conversation.',
   erasure: 'Requests to erase, and receipts: ids, numbers and hashes.',
   held_user: 'Ids of users whose data must be kept.',
   api_key: 'Whom each API key authenticates, what it permits, and hashes of its secrets.',

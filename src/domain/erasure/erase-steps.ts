@@ -14,6 +14,7 @@ import {
   deleteToolCalls,
   deleteToolResults,
   deleteVectors,
+  deleteWakeUps,
   eraseContent,
   type TurnToErase,
 } from '../../store/sql/erasure/erase-turns.ts'
@@ -62,6 +63,10 @@ export const eraseToolCalls: PrepareErase = async (tx, erased) => ({
 
 export const eraseToolResults: PrepareErase = async (tx, erased) => ({
   rows: await deleteToolResults(tx, erased.conversationId, idsOf(erased)),
+})
+
+export const eraseWakeUps: PrepareErase = async (tx, erased) => ({
+  rows: await deleteWakeUps(tx, erased.conversationId, positionsOf(erased)),
 })
 
 export const endStreams: PrepareErase = async (tx, erased) => ({ rows: await deleteStreams(tx, idsOf(erased)) })

@@ -38,7 +38,7 @@ export async function lockTurnsToErase(
 export const eraseContent = (tx: Tx, ids: readonly string[]): Promise<number> =>
   tx.$executeRaw`
     UPDATE turn
-    SET status = 'ERASED', text = '', parts = NULL, sources = NULL, metadata = NULL, abort_reason = NULL, trace_id = NULL,
+    SET status = 'ERASED', text = '', parts = NULL, mentions = NULL, sources = NULL, metadata = NULL, abort_reason = NULL, trace_id = NULL,
         client_hash = NULL, end_hash = NULL, content_hash = NULL, token_count = 0, terms = NULL, cues = NULL, pinned = false
     WHERE id = ANY (${ids}::text[])`
 
@@ -49,6 +49,10 @@ export const deleteToolCalls = (tx: Tx, conversationId: string, turnIds: readonl
 export const deleteToolResults = (tx: Tx, conversationId: string, turnIds: readonly string[]): Promise<number> =>
   tx.$executeRaw`
     DELETE FROM tool_result WHERE conversation_id = ${conversationId}::text AND turn_id = ANY (${turnIds}::text[])`
+
+export const deleteWakeUps = (tx: Tx, conversationId: string, positions: readonly number[]): Promise<number> =>
+  tx.$executeRaw`
+    DELETE FROM wake_up WHERE conversation_id = ${conversationId}::text AND position = ANY (${positions}::integer[])`
 
 /** Ends the streams of open turns, and deletes their chunks. */
 export const deleteStreams = (tx: Tx, turnIds: readonly string[]): Promise<number> =>
