@@ -285,26 +285,30 @@ export function describeRule({ right, permit, conditions = [] }: VerbRule): stri
 }
 
 /** Returns the error of a credential that lacks a right which the verb always needs. */
-export const lacksRight = (right: Right): NotAllowed =>
+export const lacksRight = (right: Right, verb: Verb | null = null): NotAllowed =>
   new NotAllowed(
     `This call needs the right \`${right}\`, which this credential does not have. Use a credential that has it.`,
     right,
+    verb,
   )
 
 /**
  * Returns the error of a call without the permit. `when` completes "A call …"; without it, the permit is the verb's.
  */
-export function lacksPermit({ relation, right }: Permit, when?: string): NotAllowed {
+export function lacksPermit({ relation, right }: Permit, verb: Verb, when?: string): NotAllowed {
   const call = when === undefined ? 'This call' : `A call ${when}`
   const ask = relation
     ? `Ask ${HOLDERS[relation]}, or use a credential that has the right.`
     : 'Use a credential that has it.'
-  return new NotAllowed(`${call} ${demandOf({ relation, right })}, which this credential does not have. ${ask}`, right)
+  const message = `${call} ${demandOf({ relation, right })}, which this credential does not have. ${ask}`
+  return new NotAllowed(message, right, verb)
 }
 
 /** Returns the error of a verb that concerns more than the conversations to which the credential is limited. */
-export const beyondConversations = (): NotAllowed =>
+export const beyondConversations = (verb: Verb): NotAllowed =>
   new NotAllowed(
     'This credential is limited to some conversations, and the call concerns more than one of them. Name one '
       + 'conversation in the call, or use a credential without this limit.',
+    null,
+    verb,
   )
