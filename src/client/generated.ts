@@ -219,7 +219,7 @@ export type ParticipantRead = {
   participant: Participant
 }
 
-/** A participant's display name, history visibility or metadata changed. */
+/** A participant's display name, history visibility, metadata or agent settings changed. */
 export type ParticipantUpdated = {
   __typename: 'ParticipantUpdated'
   /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
@@ -245,6 +245,28 @@ export type PresenceChanged = {
   participant: Participant
   /** Presence of the participant after this event. */
   state: PresenceState
+}
+
+/** The state of a run changed: it waits, continues, or has ended. */
+export type RunChanged = {
+  __typename: 'RunChanged'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
+}
+
+/** A run of an agent started. Its replies are turns with events of their own. */
+export type RunStarted = {
+  __typename: 'RunStarted'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
 }
 
 /** A summary of old turns was written. Delivered only to viewers who see every turn version that the summary was made from. */
@@ -370,6 +392,17 @@ export type TurnUpdated = {
   turn: Turn
 }
 
+/** A turn of an agent woke up nobody, although participants respond to it, because more turns of agents followed each other than `maxAgentTurns` of the conversation. The next turn of a person wakes up participants again. */
+export type WakeUpsStopped = {
+  __typename: 'WakeUpsStopped'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
+}
+
 /** An event of a conversation. The objects in an event have their current state, not their state at the time of the event. */
 export type ConversationEvent =
   | ConversationDeleted
@@ -381,6 +414,8 @@ export type ConversationEvent =
   | ParticipantRead
   | ParticipantUpdated
   | PresenceChanged
+  | RunChanged
+  | RunStarted
   | SummaryWritten
   | TurnAborted
   | TurnAppended
@@ -390,6 +425,7 @@ export type ConversationEvent =
   | TurnOpened
   | TurnSuperseded
   | TurnUpdated
+  | WakeUpsStopped
 
 /** Present or former member of a conversation. A former participant still sees the turns that it saw until it left. */
 export type Participant = {
@@ -473,6 +509,8 @@ export type CreateConversationInput = {
   factExtraction?: boolean | null
   /** Idempotency key, 1 to 200 characters. If the viewer sees a conversation with this key, that conversation is returned unchanged. MEMBERS conversations outside the view never conflict with the key. Defaults to null, for no key. */
   key?: string | null
+  /** Number of turns of agents in a row, without a turn of a person, after which further ones wake up nobody. Defaults to 6; at least 0, for which only people wake up participants, and at most 100. */
+  maxAgentTurns?: number | null
   /** Application-defined metadata: a JSON object of at most 64 KiB, nested at most 64 deep. Defaults to an empty object. */
   metadata?: any | null
   /** User or agent that owns the conversation, 1 to 200 characters. Defaults to the viewer. */
@@ -509,14 +547,44 @@ export type ParticipantInput = {
   actor: string
   /** Whether the participant may manage the conversation as its owner does. Defaults to false; omit to keep the value of a present participant. */
   administrator?: boolean | null
+  /** How the server runs the participant, which must be of the kind AGENT. Defaults to null, for a participant that the server does not run; omit to keep the settings of an existing participant. */
+  agent?: AgentInput | null
   /** Name for display, at most 200 characters. Omit to keep the name of an existing participant. */
   displayName?: string | null
   /** Part of the earlier history that the participant sees. Defaults to ALL; for a viewer that adds itself again with a credential, to its previous value. Takes effect on joining; ignored for a present participant. */
   historyVisibility?: HistoryVisibility | null
-  /** Kind of actor. Defaults to the kind of the credential for its own actor, and otherwise to HUMAN. Takes effect on joining; ignored for a present participant. */
+  /** Kind of actor. Defaults to the kind of the credential for its own actor, and otherwise to AGENT if `agent` or a `respond` other than NEVER is given, and to HUMAN if not. Takes effect on joining; ignored for a present participant. */
   kind?: ParticipantKind | null
   /** Application-defined metadata: a JSON object of at most 64 KiB, nested at most 64 deep. Omit to keep the metadata of an existing participant. */
   metadata?: any | null
+  /** Turns that wake up the participant. Defaults to NEVER; omit to keep the value of an existing participant. */
+  respond?: Respond | null
+}
+
+/** How the server runs a participant. */
+export type AgentInput = {
+  /** Instructions for the model, after those of the conversation; at most 65,536 characters. Every participant can read them. Defaults to null, for none. */
+  instructions?: string | null
+  /** Maximum number of tokens of a reply, 1 to 10,000,000. Defaults to null, for the limit of the model. */
+  maxTokens?: number | null
+  /** Provider's name of the model, 1 to 200 characters. Defaults to the provider's default model. */
+  model?: string | null
+  /** Name of a provider that the server has; see `providers`. */
+  provider: string
+  /** Maximum number of tokens of the context that the model gets, 1 to 10,000,000. Defaults to the default of runTurn. */
+  tokenBudget?: number | null
+  /** Tools that the model may call, at most 128. Defaults to null, for all tools that are registered on the server. */
+  tools?: readonly ToolDefinitionInput[] | null
+}
+
+/** Tool that a model may call. With only a `name`, it is the tool of that name that is registered on the server. Otherwise a client executes the calls, and appends a turn with the results. */
+export type ToolDefinitionInput = {
+  /** What the tool does, for the model; at most 10,000 characters. Defaults to null, for none. */
+  description?: string | null
+  /** Name of the tool, 1 to 64 letters, digits, "_" or "-". */
+  name: string
+  /** JSON Schema of the arguments: a JSON object of at most 64 KiB, nested at most 64 deep. Defaults to null, for any arguments. */
+  schema?: any | null
 }
 
 /** Turn to append. Its content is either `content` or `parts`. */
@@ -702,11 +770,14 @@ export type InboxReason = 'ADDED' | 'APPENDED' | 'DELETED' | 'READ' | 'REMOVED' 
 /** How the oldest turns of a conversation are summarised. */
 export type CompactionStrategy = 'HIERARCHICAL' | 'NEVER' | 'ROLLING'
 
+/** Turns that wake up a participant. It has to answer them: the server runs an agent with `agent` settings, and others find them in their inbox. A turn wakes up only participants that see it, and never its author. */
+export type Respond = 'ADDRESSED' | 'ALWAYS' | 'MENTIONED' | 'NEVER'
+
 /** What happens to the content of turns once summaries cover them, so that contexts no longer need it. Pinned turns keep their content, and so do all turns under legal hold. */
 export type Retention = 'AUDIT_ONLY' | 'EPHEMERAL' | 'FULL'
 
 /** A type of conversation event that a subscription can select. `ConversationDeleted` and `Gap` have no value, because every subscription receives them. */
-export type ConversationEventType = 'CONVERSATION_UPDATED' | 'FACTS_CHANGED' | 'PARTICIPANT_JOINED' | 'PARTICIPANT_LEFT' | 'PARTICIPANT_READ' | 'PARTICIPANT_UPDATED' | 'PRESENCE_CHANGED' | 'SUMMARY_WRITTEN' | 'TURN_ABORTED' | 'TURN_APPENDED' | 'TURN_COMMITTED' | 'TURN_DELTA' | 'TURN_ERASED' | 'TURN_OPENED' | 'TURN_SUPERSEDED' | 'TURN_UPDATED'
+export type ConversationEventType = 'CONVERSATION_UPDATED' | 'FACTS_CHANGED' | 'PARTICIPANT_JOINED' | 'PARTICIPANT_LEFT' | 'PARTICIPANT_READ' | 'PARTICIPANT_UPDATED' | 'PRESENCE_CHANGED' | 'RUN_CHANGED' | 'RUN_STARTED' | 'SUMMARY_WRITTEN' | 'TURN_ABORTED' | 'TURN_APPENDED' | 'TURN_COMMITTED' | 'TURN_DELTA' | 'TURN_ERASED' | 'TURN_OPENED' | 'TURN_SUPERSEDED' | 'TURN_UPDATED' | 'WAKE_UPS_STOPPED'
 
 /** The object types of each interface and union: `possibleTypes` of Apollo Client's `InMemoryCache`. */
 export const possibleTypes: Record<string, string[]> = {
@@ -716,10 +787,11 @@ export const possibleTypes: Record<string, string[]> = {
   AppendTurnResult: ['AppendTurnPayload', 'Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound'],
   AppendTurnsResult: ['AppendTurnsPayload', 'Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound'],
   BuildContextResult: ['BudgetTooSmall', 'Context', 'InvalidInput', 'NotAllowed', 'NotFound'],
+  CancelRunResult: ['CancelRunPayload', 'Conflict', 'InvalidInput', 'NotAllowed', 'NotFound'],
   CommitTurnResult: ['CommitTurnPayload', 'InvalidInput', 'NotAllowed', 'NotFound', 'StreamClosed'],
   CompactResult: ['CompactPayload', 'InvalidInput', 'NotAllowed', 'NotFound', 'ProviderFailed'],
   ContentPart: ['DataPart', 'FilePart', 'ReasoningPart', 'TextPart', 'ToolCallPart', 'ToolResultPart'],
-  ConversationEvent: ['ConversationDeleted', 'ConversationUpdated', 'FactsChanged', 'Gap', 'ParticipantJoined', 'ParticipantLeft', 'ParticipantRead', 'ParticipantUpdated', 'PresenceChanged', 'SummaryWritten', 'TurnAborted', 'TurnAppended', 'TurnCommitted', 'TurnDelta', 'TurnErased', 'TurnOpened', 'TurnSuperseded', 'TurnUpdated'],
+  ConversationEvent: ['ConversationDeleted', 'ConversationUpdated', 'FactsChanged', 'Gap', 'ParticipantJoined', 'ParticipantLeft', 'ParticipantRead', 'ParticipantUpdated', 'PresenceChanged', 'RunChanged', 'RunStarted', 'SummaryWritten', 'TurnAborted', 'TurnAppended', 'TurnCommitted', 'TurnDelta', 'TurnErased', 'TurnOpened', 'TurnSuperseded', 'TurnUpdated', 'WakeUpsStopped'],
   CreateApiKeyResult: ['Conflict', 'CreateApiKeyPayload', 'InvalidInput', 'NotAllowed'],
   CreateConversationResult: ['Conflict', 'CreateConversationPayload', 'InvalidInput', 'NotAllowed'],
   DeleteConversationResult: ['DeleteConversationPayload', 'InvalidInput', 'NotAllowed', 'NotFound'],
@@ -729,7 +801,7 @@ export const possibleTypes: Record<string, string[]> = {
   HistoryEntry: ['Summary', 'Turn'],
   MarkReadResult: ['InvalidInput', 'MarkReadPayload', 'NotAllowed', 'NotFound'],
   Memory: ['Fact', 'Summary', 'Turn'],
-  Node: ['ApiKey', 'Conversation', 'Fact', 'Job', 'Participant', 'Summary', 'Turn', 'UserProfile', 'Viewer'],
+  Node: ['ApiKey', 'Conversation', 'Fact', 'Job', 'Participant', 'Run', 'Summary', 'Turn', 'UserProfile', 'Viewer'],
   OpenTurnResult: ['Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound', 'OpenTurnPayload'],
   PinTurnResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'PinTurnPayload'],
   PruneConversationsResult: ['InvalidInput', 'NotAllowed', 'PruneConversationsPayload'],
@@ -741,6 +813,7 @@ export const possibleTypes: Record<string, string[]> = {
   RetractFactResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RetractFactPayload'],
   RevokeApiKeyResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RevokeApiKeyPayload'],
   RotateApiKeyResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'RotateApiKeyPayload'],
+  RunTurnResult: ['Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound', 'QuotaExceeded', 'RunTurnPayload'],
   SetLegalHoldResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'SetLegalHoldPayload'],
   SetPresenceResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'SetPresencePayload'],
   SummarizeResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'ProviderFailed', 'SummarizePayload'],
@@ -749,7 +822,7 @@ export const possibleTypes: Record<string, string[]> = {
   UpdateConversationResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'UpdateConversationPayload'],
   UpdateParticipantResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'UpdateParticipantPayload'],
   UpdateTenantSettingsResult: ['InvalidInput', 'NotAllowed', 'UpdateTenantSettingsPayload'],
-  UserError: ['BudgetTooSmall', 'Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound', 'ProviderFailed', 'StreamClosed'],
+  UserError: ['BudgetTooSmall', 'Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound', 'ProviderFailed', 'QuotaExceeded', 'StreamClosed'],
 }
 
 /** The TypeScript type of each custom scalar, for gql.tada. */

@@ -62,10 +62,7 @@ export function createScriptedProvider(
     async completeStream(params) {
       asked.push(params)
       const events = play(params)
-      return {
-        final: new Promise<never>(() => {}),
-        [Symbol.asyncIterator]: () => events,
-      }
+      return { final: new Promise<never>(() => {}), [Symbol.asyncIterator]: () => events }
     },
   }
 }
