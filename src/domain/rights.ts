@@ -51,7 +51,7 @@ export const CONDITIONS = {
   },
   settings: {
     ...MANAGED,
-    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction`, `automaticTitle`, `retention`, `ttlSeconds` or `expiresAt`',
+    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction`, `automaticTitle`, `maxAgentTurns`, `retention`, `ttlSeconds` or `expiresAt`',
     reason: 'These fields decide how every participant is answered, and who sees the conversation.',
   },
   owner: { ...OWNED, when: 'with `owner`', reason: 'Ownership is given away by its holder only.' },
@@ -79,6 +79,11 @@ export const CONDITIONS = {
     ...OWNED,
     when: 'that makes an administrator, or changes or removes the owner or an administrator',
     reason: 'Administrators could otherwise exclude each other and the owner.',
+  },
+  agentSettings: {
+    ...MANAGED,
+    when: 'that gives `agent` settings',
+    reason: 'The server calls a provider for such a participant, at the cost of its operator.',
   },
   factsAboutOthers: {
     ...PRESENT,
@@ -143,16 +148,20 @@ const RULES = {
   // Participants
   getParticipants: { right: 'read', limited: 'OBJECTS' },
   getParticipantsByKey: { right: 'read', limited: 'OBJECTS' },
-  getParticipantMetadata: { right: 'read', limited: 'OBJECTS' },
+  getParticipantDetails: { right: 'read', limited: 'OBJECTS' },
   getUnreadCounts: { right: 'read', limited: 'OBJECTS' },
   pageOfParticipants: { right: 'read', limited: 'OBJECTS' },
   countOfParticipants: { right: 'read', limited: 'OBJECTS' },
   addParticipant: {
     right: 'write',
     limited: 'ONE',
-    conditions: ['otherParticipant', 'afterRemoval', 'history', 'ownKind', 'administrator'],
+    conditions: ['otherParticipant', 'afterRemoval', 'history', 'ownKind', 'administrator', 'agentSettings'],
   },
-  updateParticipant: { right: 'write', limited: 'ONE', conditions: ['otherParticipant', 'history', 'administrator'] },
+  updateParticipant: {
+    right: 'write',
+    limited: 'ONE',
+    conditions: ['otherParticipant', 'history', 'administrator', 'agentSettings'],
+  },
   removeParticipant: { right: 'write', limited: 'ONE', conditions: ['otherParticipant', 'administrator'] },
   markRead: { right: 'write', limited: 'ONE' },
   setPresence: { right: 'write', limited: 'ONE' },
@@ -276,26 +285,30 @@ export function describeRule({ right, permit, conditions = [] }: VerbRule): stri
 }
 
 /** Returns the error of a credential that lacks a right which the verb always needs. */
-export const lacksRight = (right: Right): NotAllowed =>
+export const lacksRight = (right: Right, verb: Verb | null = null): NotAllowed =>
   new NotAllowed(
     `This call needs the right \`${right}\`, which this credential does not have. Use a credential that has it.`,
     right,
+    verb,
   )
 
 /**
  * Returns the error of a call without the permit. `when` completes "A call …"; without it, the permit is the verb's.
  */
-export function lacksPermit({ relation, right }: Permit, when?: string): NotAllowed {
+export function lacksPermit({ relation, right }: Permit, verb: Verb, when?: string): NotAllowed {
   const call = when === undefined ? 'This call' : `A call ${when}`
   const ask = relation
     ? `Ask ${HOLDERS[relation]}, or use a credential that has the right.`
     : 'Use a credential that has it.'
-  return new NotAllowed(`${call} ${demandOf({ relation, right })}, which this credential does not have. ${ask}`, right)
+  const message = `${call} ${demandOf({ relation, right })}, which this credential does not have. ${ask}`
+  return new NotAllowed(message, right, verb)
 }
 
 /** Returns the error of a verb that concerns more than the conversations to which the credential is limited. */
-export const beyondConversations = (): NotAllowed =>
+export const beyondConversations = (verb: Verb): NotAllowed =>
   new NotAllowed(
     'This credential is limited to some conversations, and the call concerns more than one of them. Name one '
       + 'conversation in the call, or use a credential without this limit.',
+    null,
+    verb,
   )
