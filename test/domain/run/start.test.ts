@@ -21,11 +21,7 @@ const executed: unknown[] = []
 const add: Tool = {
   name: 'add',
   description: 'Adds two numbers.',
-  schema: {
-    type: 'object',
-    properties: { a: { type: 'number' }, b: { type: 'number' } },
-    required: ['a', 'b'],
-  },
+  schema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
   execute(args) {
     executed.push(args)
     const { a, b } = args as { a: number; b: number }
@@ -50,7 +46,7 @@ describe.each(backends)('runTurn on $name', (backend) => {
     tenant = world.tenant()
     conversationId = await tenant.newConversation({ actor: 'ada', kind: 'HUMAN' }, { actor: 'bot', kind: 'AGENT' })
     executed.length = 0
-    provider.asked.length = 0
+    provider.reset()
   })
   const ask = (more: Partial<RunTurnInput> = {}, actor = 'ada') =>
     runTurn(world.deps, tenant.as(actor), {
@@ -62,14 +58,19 @@ describe.each(backends)('runTurn on $name', (backend) => {
     })
   const turns = async (actor = 'ada'): Promise<Turn[]> =>
     (await history(world.deps, tenant.as(actor), [conversationId], {})).get(conversationId)!
-  const callsOf = async (runId: string) =>
-    (await getProviderCalls(world.deps, tenant.as('ada'), [runId])).get(runId)!
+  const callsOf = async (runId: string) => (await getProviderCalls(world.deps, tenant.as('ada'), [runId])).get(runId)!
   const script = (...scripts: Parameters<ScriptedProvider['next']>) => provider.next(...scripts)
 
   it('appends the turns, then the reply, with the usage of the provider', async () => {
     script(['It is ', 'a test. 🙂'])
     const { run, turns: appended } = await ask()
-    expect(run).toMatchObject({ state: 'COMPLETED', actor: 'bot', viewer: 'ada', promptTokens: 10, completionTokens: 5 })
+    expect(run).toMatchObject({
+      state: 'COMPLETED',
+      actor: 'bot',
+      viewer: 'ada',
+      promptTokens: 10,
+      completionTokens: 5,
+    })
     const all = await turns()
     expect(all.map(({ actor, text, status }) => [actor, text, status])).toEqual([
       ['ada', 'What is it?', 'COMMITTED'],
@@ -175,7 +176,6 @@ describe.each(backends)('runTurn on $name', (backend) => {
     script(...[1, 2, 3].map((n) => [call(`c${n}`, 'add', { a: 1, b: 1 })]))
     const { run } = await ask({ maxRounds: 2 })
     expect(run).toMatchObject({ state: 'FAILED', errorCode: 'TOO_MANY_ROUNDS', round: 2 })
-    provider.next()
   })
 
   it('refuses a second run of the agent, writes nothing, and names the first', async () => {

@@ -103,6 +103,7 @@ describe('every field of Query', () => {
     node: `(id: "${newId('turn')}") { id }`,
     nodes: `(ids: ["${newId('turn')}"]) { id }`,
     recall: '(input: { query: "x" }) { __typename }',
+    run: `(id: "${newId('run')}") { id }`,
     tenantSettings: '{ retention }',
     userProfile: '(userId: "ada") { content }',
     verifyAuditLog: '{ isComplete }',
