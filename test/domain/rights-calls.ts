@@ -337,6 +337,7 @@ async function waitingRun(cell: Cell): Promise<string> {
   const { run } = await runTurn(cell.deps, trustedAs(cell, 'guest'), {
     conversationId: cell.room.id,
     actor: 'guest',
+    turns: [{ actor: 'owner', ...text('Look it up.') }],
     instructions: '{"echo": {"tools": [{"name": "look_up"}]}}',
     tools: [{ name: 'look_up', description: 'Looks something up.' }],
   })
