@@ -18,6 +18,7 @@ export const ConversationEventTypeEnum = builder.enumType('ConversationEventType
     TURN_SUPERSEDED: value('TurnSuperseded', 'Events of the type `TurnSuperseded`: edits.'),
     TURN_UPDATED: value('TurnUpdated', 'Events of the type `TurnUpdated`: pins.'),
     TURN_ERASED: value('TurnErased', 'Events of the type `TurnErased`.'),
+    WAKE_UPS_STOPPED: value('WakeUpsStopped', 'Events of the type `WakeUpsStopped`.'),
     PARTICIPANT_JOINED: value('ParticipantJoined', 'Events of the type `ParticipantJoined`.'),
     PARTICIPANT_LEFT: value('ParticipantLeft', 'Events of the type `ParticipantLeft`.'),
     PARTICIPANT_UPDATED: value('ParticipantUpdated', 'Events of the type `ParticipantUpdated`.'),

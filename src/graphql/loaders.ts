@@ -10,12 +10,8 @@ import { NO_PAGE, type Page, type Paging } from '../domain/page.ts'
 import { countOfParticipants, pageOfParticipants } from '../domain/participant-page.ts'
 import { getFactPages, getFacts, type Fact, type FactsOfConversationArgs } from '../domain/fact/fact.ts'
 import { getFactSourcePages, type FactSource } from '../domain/fact/source.ts'
-import {
-  getParticipantMetadata,
-  getParticipantsByKey,
-  getUnreadCounts,
-  type Participant,
-} from '../domain/participant.ts'
+import { getParticipantsByKey, type Participant } from '../domain/participant.ts'
+import { getParticipantDetails, type ParticipantDetails, getUnreadCounts } from '../domain/participant-details.ts'
 import { getPresence } from '../domain/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../domain/summary/history.ts'
 import { coveringSummaries, getSummaries, type Summary } from '../domain/summary/summary.ts'
@@ -204,15 +200,15 @@ const participants = inOrder<ParticipantKey, undefined, Participant | null>(
 export const loadParticipant = (context: RequestContext, participant: ParticipantKey) =>
   participants(context, participant, undefined)
 
-const participantMetadata = inOrder<ParticipantKey, undefined, Record<string, unknown>>(
-  'participant metadata',
-  getParticipantMetadata,
+const participantDetails = inOrder<ParticipantKey, undefined, ParticipantDetails>(
+  'participant details',
+  getParticipantDetails,
   participantKey,
 )
 
-/** The metadata of the participant. */
-export const loadParticipantMetadata = (context: RequestContext, participant: ParticipantKey) =>
-  participantMetadata(context, participant, undefined)
+/** The metadata and the agent settings of the participant. */
+export const loadParticipantDetails = (context: RequestContext, participant: ParticipantKey) =>
+  participantDetails(context, participant, undefined)
 
 /** Number of turns by other actors that the participant has not read and that both it and the viewer see. */
 export const loadUnreadCount = (context: RequestContext, participant: ParticipantKey) =>

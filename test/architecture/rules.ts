@@ -30,6 +30,8 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors', 'log'], types: ['config'] },
   command: { all: ['deps', 'domain', 'errors', 'log'], types: ['config'] },
   main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
+  client: { all: ['client'] },
+  react: { all: ['react', 'client'] },
   index: { all: ['server', 'deps', 'domain', 'store', 'providers', 'text', 'config', 'errors'] },
 }
 
@@ -59,6 +61,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'cursor',
     'principal',
     'rights',
+    'rights-text',
     'view',
     'integrity-key',
     'audit',
@@ -71,6 +74,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'tenant-gate',
     'known-actor',
     'redaction',
+    'tenant-redaction',
     'platform',
     'authorize',
   ],
@@ -78,9 +82,15 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   [
     'compaction-policy',
     'retention-policy',
+    'tool-definition',
+    'agent-settings',
+    'tenant-settings',
     'participant',
+    'participant-details',
+    'first-participants',
     'participant-conditions',
     'participant-page',
+    'provider',
     'update-participant',
     'presence',
     'conversation',
@@ -174,6 +184,7 @@ const PACKAGE_LAYERS: [packages: RegExp, layers: string[]][] = [
   [/^(ws|jose)$/, ['server']],
   [/^(pg|pg-boss|pgvector|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
   [/^redis$/, ['bus']],
+  [/^react$/, ['react']],
   [/^gpt-tokenizer$/, ['text']],
   [/^(openai|@huggingface\/transformers)$/, ['providers']],
 ]

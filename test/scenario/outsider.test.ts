@@ -46,6 +46,7 @@ const WITHOUT_VIEW = new Set([
   'embedding',
   'erasure',
   'node',
+  'providers',
   'tenantSettings',
   'verifyAuditLog',
   'verifyErasureReceipt',
@@ -133,6 +134,7 @@ const cases: Record<string, Case> = {
     mutation('runTurn', `conversationId: ${text(conversation)}, runId: ${text(run)}`),
   ],
   'Mutation.cancelRun': ({ run }) => mutation('cancelRun', `runId: ${text(run)}`),
+  'Query.providers': () => '{ providers { name models defaultModel supportsTools } }',
   // This field reports the progress of all tenants together, so it has no operation here.
   'Query.embedding': () => [],
   'Mutation.appendTurn': ({ conversation }) => [

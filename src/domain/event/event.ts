@@ -28,6 +28,8 @@ export type ParticipantEvent = Common & {
   participant: Participant
 }
 export type ConversationUpdated = Common & { type: 'ConversationUpdated'; seq: number }
+/** The turn woke up nobody because of the loop guard. */
+export type WakeUpsStopped = Common & { type: 'WakeUpsStopped'; seq: number; turn: TurnRow }
 /** The summary may have been replaced after the event. */
 export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; summary: SummaryRow }
 /** `projectEvent` removes the facts that are not in view. */
@@ -38,6 +40,7 @@ export type JournalEvent =
   | TurnEvent
   | TurnSuperseded
   | TurnUpdated
+  | WakeUpsStopped
   | ParticipantEvent
   | ConversationUpdated
   | SummaryWritten
@@ -79,6 +82,7 @@ export const EVENT_TYPES = [
   'TurnSuperseded',
   'TurnUpdated',
   'TurnErased',
+  'WakeUpsStopped',
   'ParticipantJoined',
   'ParticipantLeft',
   'ParticipantUpdated',
@@ -110,6 +114,7 @@ export type VisibleDelta = Omit<TurnDelta, 'of'>
 /** An event as a viewer receives it: only objects in view, without the fields that determine visibility. */
 export type VisibleEvent =
   | TurnEvent
+  | WakeUpsStopped
   | ParticipantEvent
   | ConversationUpdated
   | ParticipantRead
@@ -139,6 +144,7 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
     case 'TurnOpened':
     case 'TurnCommitted':
     case 'TurnAborted':
+    case 'WakeUpsStopped':
       return isOpenAt(view.windows, event.seq) && sees(view, event.turn)
     case 'TurnSuperseded':
       return sees(view, event.by)

@@ -32,6 +32,8 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
     case 'ABORTED':
     case 'ERASED':
       return row.turn && { ...common, type: TURN_EVENTS[row.kind], turn: row.turn }
+    case 'WAKE_UPS_STOPPED':
+      return row.turn && { ...common, type: 'WakeUpsStopped', turn: row.turn }
     case 'SUPERSEDED':
       return row.turn && { ...common, type: 'TurnSuperseded', turn: row.replaced ?? row.turn, by: row.turn }
     case 'JOINED':
