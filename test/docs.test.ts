@@ -77,6 +77,7 @@ describe('docs/concepts.md', () => {
       new errors.NotAllowed('x'),
       new errors.Conflict('x'),
       new errors.LimitReached('x', 1),
+      new errors.QuotaExceeded('x', { limit: 1, used: 2 }, new Date()),
       new errors.StreamClosed('x', 'y'),
       new errors.ProviderFailed('x', true),
       new errors.BudgetTooSmall(1, 2),

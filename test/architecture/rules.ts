@@ -61,6 +61,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'cursor',
     'principal',
     'rights',
+    'rights-text',
     'view',
     'integrity-key',
     'audit',
