@@ -106,6 +106,18 @@ export const CONDITIONS = {
     right: 'manage',
     reason: 'The data of the user is lost in all conversations.',
   },
+  foreignAgent: {
+    when:
+      'for another agent than the viewer, unless the agent has settings and the call gives no `provider`, `model`, '
+      + '`instructions` and `tools`',
+    right: 'act-as',
+    reason: 'The viewer would decide what somebody else says.',
+  },
+  otherRun: {
+    ...MANAGED,
+    when: 'about a run that neither the viewer started nor the viewer executes as its agent',
+    reason: 'A cancelled or continued run is an answer for all participants.',
+  },
   tenantScope: {
     when: 'with `scope: TENANT`, or for facts with neither a conversation nor the viewer as the user',
     right: 'manage',
@@ -172,6 +184,14 @@ const RULES = {
   history: { right: 'read', limited: 'OBJECTS' },
   historyWithSummaries: { right: 'read', limited: 'OBJECTS' },
   countOfTurns: { right: 'read', limited: 'OBJECTS' },
+  // Runs of agents
+  runTurn: { right: 'write', limited: 'ONE', conditions: ['foreignAgent', 'otherRun'] },
+  cancelRun: { right: 'write', limited: 'OBJECTS', conditions: ['otherRun'] },
+  getRuns: { right: 'read', limited: 'OBJECTS' },
+  getRunPages: { right: 'read', limited: 'OBJECTS' },
+  getProviderCalls: { right: 'read', limited: 'OBJECTS' },
+  getTokenSums: { right: 'read', limited: 'OBJECTS' },
+  readRunEvents: { right: 'read', limited: 'OBJECTS' },
   // Events
   readEventsOf: { right: 'read', limited: 'ONE' },
   readInto: { right: 'read', limited: 'ONE' },

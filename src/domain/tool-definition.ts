@@ -27,6 +27,7 @@ export const toolDefinition = z.object({
   name: toolName,
   description: text(MAX_TOOL_DESCRIPTION).nullish(),
   schema: schema.nullish(),
+  requiresApproval: z.boolean().nullish(),
 })
 export type ToolDefinition = z.output<typeof toolDefinition>
 

@@ -18,6 +18,7 @@ import type { UserProfile } from '../domain/profile/profile.ts'
 import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
+import type { Run } from '../domain/visible-run.ts'
 import type { DomainError } from '../errors.ts'
 import { refused } from '../counters.ts'
 import type { RequestContext } from './request.ts'
@@ -36,6 +37,7 @@ export const builder = new SchemaBuilder<{
     InboxEvent: InboxEvent
     Job: Job
     Participant: Participant
+    Run: Run
     Summary: Summary
     Turn: Turn
     UserProfile: UserProfile

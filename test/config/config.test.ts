@@ -38,6 +38,7 @@ const defaults: Config = {
   writeTimeoutMs: 30_000,
   socketsPerViewer: 200,
   graphiql: true,
+  runMs: 600_000,
   streamLeaseMs: 30_000,
   operationLimits: {
     tokens: 2000,

@@ -4,10 +4,12 @@
 
 import type { PresenceState } from '../presence-state.ts'
 import type { FactVisibility } from '../../store/sql/event/read-journal.ts'
+import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import type { Participant } from '../participant.ts'
 import { isOpenAt, sees, seesAllOf, seesConversation, type VisibilityFields, type View } from '../view.ts'
+import { toRun, type Run } from '../visible-run.ts'
 
 type Common = { conversationId: string; at: Date }
 
@@ -32,6 +34,8 @@ export type WakeUpsStopped = Common & { type: 'WakeUpsStopped'; seq: number; tur
 export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; summary: SummaryRow }
 /** `projectEvent` removes the facts that are not in view. */
 export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: FactVisibility[] }
+/** `run` has its present state; `projectEvent` removes what only the engine needs. */
+export type RunEvent = Common & { type: 'RunStarted' | 'RunChanged'; seq: number; run: RunRow }
 export type JournalEvent =
   | TurnEvent
   | TurnSuperseded
@@ -41,6 +45,7 @@ export type JournalEvent =
   | ConversationUpdated
   | SummaryWritten
   | FactsChanged
+  | RunEvent
 
 /** Text of an open turn: UTF-16 offsets [start, end). `of` has the fields of the turn that determine its visibility. */
 export type TurnDelta = Common & {
@@ -86,6 +91,8 @@ export const EVENT_TYPES = [
   'ConversationUpdated',
   'SummaryWritten',
   'FactsChanged',
+  'RunStarted',
+  'RunChanged',
 ] as const satisfies readonly ConversationEvent['type'][]
 export type EventType = (typeof EVENT_TYPES)[number]
 
@@ -101,6 +108,7 @@ export type VisibleTurnUpdated = Omit<TurnUpdated, 'turn'> & { turn: TurnRow | n
 export type VisibleSummary = Omit<SummaryWritten, 'summary'> & { summary: Omit<SummaryRow, 'newestSeq' | 'turns'> }
 /** `factIds` are the facts that were in view when the event was read. */
 export type VisibleFacts = Omit<FactsChanged, 'facts'> & { factIds: string[] }
+export type VisibleRun = Omit<RunEvent, 'run'> & { run: Run }
 export type VisibleDelta = Omit<TurnDelta, 'of'>
 
 /** An event as a viewer receives it: only objects in view, without the fields that determine visibility. */
@@ -117,6 +125,7 @@ export type VisibleEvent =
   | VisibleTurnUpdated
   | VisibleSummary
   | VisibleFacts
+  | VisibleRun
   | VisibleDelta
 
 /**
@@ -154,6 +163,11 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
       return isOpenAt(view.windows, event.seq) && seesAllOf(view, event.summary)
     case 'FactsChanged':
       return isOpenAt(view.windows, event.seq) && event.facts.some((fact) => sees(view, fact))
+    case 'RunStarted':
+    case 'RunChanged': {
+      const { seq, audience } = event.run
+      return isOpenAt(view.windows, event.seq) && seq !== null && sees(view, { seq, position: seq, audience })
+    }
     case 'TurnDelta':
       return isTextVisible(view, event.of)
     case 'ParticipantRead':
@@ -184,6 +198,9 @@ export function projectEvent(view: View, event: ConversationEvent): VisibleEvent
       const visibleIds = facts.filter((fact) => sees(view, fact)).map(({ id }) => id)
       return { ...rest, factIds: [...new Set(visibleIds)] }
     }
+    case 'RunStarted':
+    case 'RunChanged':
+      return { ...event, run: toRun(event.run) }
     case 'TurnDelta': {
       const { of, ...rest } = event
       return rest
