@@ -14,10 +14,11 @@ import type { Deps } from './domain/deps.ts'
 import type { Health, Platform } from './domain/platform.ts'
 import { createAuditLog } from './domain/audit/audit-log.ts'
 import { integrityKeysOf } from './domain/integrity-key.ts'
-import { announceEntries, type JournalRange } from './domain/publisher.ts'
+import { announceEntries } from './domain/publisher.ts'
 import { createJournalNotifier } from './domain/journal-notifier.ts'
 import { createKnownActors } from './domain/known-actor.ts'
 import { moveFacts } from './domain/erasure/change-visibility.ts'
+import { createTenantRedaction } from './domain/tenant-redaction.ts'
 import { createTenantGates } from './domain/tenant-gate.ts'
 import { updateDerivatives } from './domain/erasure/run-derivatives.ts'
 import { createFeeds } from './domain/event/feeds.ts'
@@ -28,7 +29,7 @@ import type { CustomDetector } from './text/redact.ts'
 import { createEmbedding } from './domain/indexing/embedding.ts'
 import { createEngine, type EngineSettings } from './domain/run/engine.ts'
 import { createDeltas } from './domain/streaming-turn/deltas.ts'
-import { createAppendQueue } from './domain/turn/append-queue.ts'
+import { createAppendQueue, journalRangesOf } from './domain/turn/append-queue.ts'
 import type { Embedder } from './providers/ports/embedder.ts'
 import type { ChatProviderSettings, GivenProvider } from './providers/chat-registry.ts'
 import { createEmbedder, findEmbedder } from './providers/registry.ts'
@@ -99,7 +100,7 @@ export type DepsConfig = Pick<
     integrityKey?: Config['integrityKey']
     /** Days after which lines of the audit log are deleted, at least 30. Defaults to 400. */
     auditDays?: Config['auditDays'] | undefined
-    /** Detectors in addition to the built-in ones; used unless `redact` is off. */
+    /** Detectors in addition to the built-in ones; used where something is redacted. */
     detectors?: readonly CustomDetector[] | undefined
     redactPatterns?: readonly CustomDetector[] | undefined
     /** Settings of chat providers, by name. Defaults to none. */
@@ -183,7 +184,6 @@ function createIndexing(
 
 /** Returns the settings that the domain reads. */
 const settingsOf = (config: DepsConfig) => ({
-  redact: config.redact,
   detectors: [...(config.detectors ?? []), ...(config.redactPatterns ?? [])],
   automatic: config.automatic,
   limits: config.limits,
@@ -239,6 +239,8 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
     const integrityKeys = integrityKeysOf(config.integrityKey)
     const audit = createAuditLog({ db, key: integrityKeys?.audit ?? null, log })
     cleanup.add(() => audit.close())
+    const redaction = createTenantRedaction({ db, bus, log }, config.redact)
+    cleanup.add(() => redaction.close())
     const journalNotifier = createJournalNotifier()
     const platform: Platform = {
       ...settingsOf(config),
@@ -255,6 +257,7 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
       vectors,
       jobs,
       audit,
+      redaction,
       integrityKeys,
       journalNotifier,
       log,
@@ -286,16 +289,4 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
     await cleanup.run()
     throw error
   }
-}
-
-type AppendedCall = Parameters<Parameters<typeof createAppendQueue>[2]>[0][number]
-
-/** Returns the journal ranges that an append wrote, including JOINED entries before and WAKE_UPS_STOPPED after its turns. */
-function journalRangesOf({ call, rows }: AppendedCall): JournalRange[] {
-  const { tenant, conversationId } = call
-  return rows.flatMap(({ outcome, detail, seq }) =>
-    outcome === 'written' || outcome === 'stopped'
-      ? [{ tenant, conversationId, first: detail === 'joined' ? seq - 1 : seq, last: seq }]
-      : [],
-  )
 }

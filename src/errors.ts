@@ -51,9 +51,12 @@ export class NotAllowed extends DomainError {
   readonly code = 'NOT_ALLOWED'
   /** The right that the viewer's credential lacks; null if no right of a credential would allow the operation. */
   readonly right: string | null
-  constructor(message: string, right: string | null = null) {
+  /** The verb of rights.ts that was refused, for the audit log; null if no verb refused it. */
+  readonly verb: string | null
+  constructor(message: string, right: string | null = null, verb: string | null = null) {
     super(message)
     this.right = right
+    this.verb = verb
   }
 }
 

@@ -62,7 +62,8 @@ const environment = z.object({
     .prefault('off')
     .describe(
       'What e-mail addresses, card, account and phone numbers, IP addresses and credentials are removed from before it '
-        + 'is stored: nothing (`off`), facts (`facts`), or also turns, metadata, titles and display names (`turns`).',
+        + 'is stored: nothing (`off`), facts (`facts`), or also turns, metadata, titles and display names (`turns`). Tenants '
+        + 'can strengthen it by `updateTenantSettings`.',
     ),
   REDACT_PATTERNS_FILE: redactPatterns.describe(
     'JSON file with further patterns for `REDACT`: an object from names to RE2 patterns. Unset: only the built-in ones.',

@@ -88,7 +88,7 @@ export async function createConversation(
   input: CreateConversationInput,
 ): Promise<CreatedConversation> {
   authorize(caller, 'createConversation')
-  const given = redactInput(deps, caller, 'createConversation', parse(createConversationInput, input))
+  const given = await redactInput(deps, caller, 'createConversation', parse(createConversationInput, input))
   const visibility = given.visibility ?? deps.conversationVisibility
   const participants = firstParticipants(given.participants ?? [], visibility, caller)
   const conditions = conditionsOfCreation(caller, { owner: given.owner, participants })
@@ -231,7 +231,7 @@ export async function updateConversation(
     ttlSeconds,
     expiresAt,
     ...texts
-  } = redactInput(deps, viewer, 'updateConversation', parse(updateConversationInput, input))
+  } = await redactInput(deps, viewer, 'updateConversation', parse(updateConversationInput, input))
   const policy = policyColumns(deps, compaction)
   if (owner === null) throw InvalidInput.at('owner', 'must not be null')
   if (metadataPatch != null && data !== undefined)

@@ -134,7 +134,7 @@ export type AddParticipantInput = z.input<typeof addParticipantInput>
  */
 export async function addParticipant(deps: Platform, viewer: Viewer, input: AddParticipantInput): Promise<Participant> {
   authorize(viewer, 'addParticipant', input)
-  const parsed = redactInput(deps, viewer, 'addParticipant', parse(addParticipantInput, input))
+  const parsed = await redactInput(deps, viewer, 'addParticipant', parse(addParticipantInput, input))
   const { conversationId, participant: given } = parsed
   const key = { conversationId_actor: { conversationId, actor: given.actor } }
   await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {

@@ -69,7 +69,7 @@ export async function updateParticipant(
   input: UpdateParticipantInput,
 ): Promise<Participant> {
   authorize(viewer, 'updateParticipant', input)
-  const given = redactInput(deps, viewer, 'updateParticipant', parse(updateParticipantInput, input))
+  const given = await redactInput(deps, viewer, 'updateParticipant', parse(updateParticipantInput, input))
   const { conversationId, actor, displayName, historyVisibility, metadataPatch } = given
   if (given.administrator === null) throw InvalidInput.at('administrator', 'must not be null')
   if (historyVisibility === null) throw InvalidInput.at('historyVisibility', 'must not be null')

@@ -748,6 +748,11 @@ const SERVER: Call[] = [
     run: async ({ deps, viewer }) => (await getJob(deps, viewer, randomUUID())) ?? true,
   },
   { verb: 'auditMemory', concerns: 'NONE', run: ({ deps, viewer }) => domain.auditMemory(deps, viewer) },
+  {
+    verb: 'getProviders',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => Array.isArray(domain.getProviders(deps, viewer)),
+  },
   { verb: 'getEmbeddingProgress', concerns: 'NONE', run: ({ deps, viewer }) => getEmbeddingProgress(deps, viewer) },
 ]
 

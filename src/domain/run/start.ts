@@ -58,7 +58,7 @@ export type RunTurnResult = { run: Run; turns: Turn[] }
  */
 export async function runTurn(deps: RunDeps, viewer: Viewer, input: RunTurnInput): Promise<RunTurnResult> {
   authorize(viewer, 'runTurn', input)
-  const given = redactInput(deps, viewer, 'runTurn', parse(runTurnInput, input))
+  const given = await redactInput(deps, viewer, 'runTurn', parse(runTurnInput, input))
   deps.runs.requireRoom()
   const { run, turns } = given.runId == null ? await begin(deps, viewer, given) : await resume(deps, viewer, given)
   if (given.wait ?? true) await waitForRun(deps, run)

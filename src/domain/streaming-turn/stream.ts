@@ -123,7 +123,7 @@ export type CommitTurnInput = z.input<typeof commitTurnInput>
  */
 export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: CommitTurnInput): Promise<Turn> {
   authorize(viewer, 'commitTurn')
-  const given = redactInput(deps, viewer, 'commitTurn', parse(commitTurnInput, input))
+  const given = await redactInput(deps, viewer, 'commitTurn', parse(commitTurnInput, input))
   const more = toParts(given.parts ?? [])
   if (more.some((part) => part.type === 'text')) {
     throw InvalidInput.at('parts', 'must not contain text; send it with appendDelta')
@@ -150,7 +150,7 @@ export type AbortTurnInput = z.input<typeof abortTurnInput>
  */
 export async function abortTurn(deps: StreamDeps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
   authorize(viewer, 'abortTurn')
-  const { reason, ...given } = redactInput(deps, viewer, 'abortTurn', parse(abortTurnInput, input))
+  const { reason, ...given } = await redactInput(deps, viewer, 'abortTurn', parse(abortTurnInput, input))
   return close(deps, viewer, { ...given, reason }, 'abort', (streamed) => aborted(deps, streamed, reason ?? null))
 }
 
@@ -181,9 +181,13 @@ async function closeStream(
     | { viewer: null; writer: null; hash: null; silentMs: number },
   end: (streamed: ContentPart[]) => Promise<Ending>,
 ): Promise<CloseRow> {
-  await deps.deltas.seal(tenant, turnId, by.writer === null ? null : by)
-  for (;;) {
+  for (let isSealed = false; ;) {
     const open = await readOpenTurn(deps.pool, tenant, turnId, by.writer)
+    if (open?.isHeld && !isSealed) {
+      await deps.deltas.seal(tenant, turnId, by.writer === null ? null : by)
+      isSealed = true
+      continue
+    }
     // For a turn that is not open, closeTurn returns the reason and ignores the ending.
     const ending = open ? await end(open.text === '' ? [] : [{ type: 'text', text: open.text }]) : EMPTY
     const index = open && ending.status === 'COMMITTED' ? indexEntry(open.actor, ending.text) : null

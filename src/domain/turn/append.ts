@@ -12,6 +12,7 @@ import { authorize, requirePermits, trusted } from '../authorize.ts'
 import { count, id, parse, storable } from '../input.ts'
 import { newId } from '../id.ts'
 import { redactInput } from '../redaction.ts'
+import { holdText } from '../../store/sql/streaming-turn/held-text.ts'
 import type { Condition } from '../rights.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
@@ -195,7 +196,7 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
 export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Appended> {
   authorize(viewer, 'appendTurn', input)
   const parsed = parse(appendTurnInput, input)
-  const { conversationId, turn, expectedLastSeq } = redactInput(deps, viewer, 'appendTurn', parsed)
+  const { conversationId, turn, expectedLastSeq } = await redactInput(deps, viewer, 'appendTurn', parsed)
   await requirePermitsOfTurns(deps, viewer, 'appendTurn', conversationId, [turn])
   const content = await contentGiven(deps, turn, 'turn')
   const row = toRow(viewer, turn, 'COMMITTED', content)
@@ -221,7 +222,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
     )
   }
   const given = parse(z.object({ turns: z.array(turnInput) }), { turns })
-  const parsed = redactInput(deps, viewer, 'appendTurns', { conversationId, ...given }).turns
+  const parsed = (await redactInput(deps, viewer, 'appendTurns', { conversationId, ...given })).turns
   await requirePermitsOfTurns(deps, viewer, 'appendTurns', conversationId, parsed)
   const rows: AppendedTurn[] = []
   const refs: GivenTurn[] = []
@@ -262,9 +263,12 @@ export type OpenTurnInput = z.input<typeof openTurnInput>
  */
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Appended> {
   authorize(viewer, 'openTurn', input)
-  const given = redactInput(deps, viewer, 'openTurn', parse(openTurnInput, input))
+  const given = await redactInput(deps, viewer, 'openTurn', parse(openTurnInput, input))
   const { conversationId, turn, writerToken: token, expectedLastSeq } = given
   await requirePermitsOfTurns(deps, viewer, 'openTurn', conversationId, [turn])
   const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, hashOfWriter(token))
-  return single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
+  const opened = single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
+  // No delta precedes it: writers learn the id from this result. A repeated call repeats it, after a crash for example.
+  if ((await deps.redaction.of(viewer.tenant)) === 'turns') await holdText(deps.pool, viewer.tenant, opened.turn.id)
+  return opened
 }

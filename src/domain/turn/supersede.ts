@@ -267,7 +267,7 @@ export async function supersedeTurn(
   input: SupersedeTurnInput,
 ): Promise<Superseded> {
   authorize(viewer, 'supersedeTurn')
-  const { turnId, turn } = redactInput(deps, viewer, 'supersedeTurn', parse(supersedeTurnInput, input))
+  const { turnId, turn } = await redactInput(deps, viewer, 'supersedeTurn', parse(supersedeTurnInput, input))
   const actor = turn.actor ?? viewer.actor
   const content = await contentGiven(deps, turn, 'turn')
   const clientHash = turn.clientId == null ? null : digest({ ...turn, actor, supersedes: turnId })
