@@ -6,11 +6,11 @@ import { answerNext } from '../run/answer.ts'
 import type { BackgroundDeps } from './deps.ts'
 
 /** Maximum number of agents that one process runs concurrently because of wake-ups. */
-export const AGENT_CONCURRENCY = 8
+const CONCURRENCY = 8
 
 export const agents = (deps: BackgroundDeps): Work<string> => ({
   name: 'RUN_AGENT',
-  concurrency: AGENT_CONCURRENCY,
+  concurrency: CONCURRENCY,
   due: (after, limit) => readDueAgents(deps.db, after?.key ?? '', limit),
   dueAmong: (conversationIds) => readDueAgentsAmong(deps.db, conversationIds),
   conversationOf: ({ key }) => partsOfKey(key).conversationId,
