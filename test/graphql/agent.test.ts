@@ -40,11 +40,11 @@ describe.each(backends)('agents on $name', (backend) => {
       tokenBudget: 99,
       tools: [tool],
     }
-    const { conversation } = await create([{ actor: 'bot', respond: 'ADDRESSED', agent: all }, { actor: 'ada' }])
+    const { conversation } = await create([{ actor: 'ada' }, { actor: 'bot', respond: 'ADDRESSED', agent: all }])
     expect(conversation.maxAgentTurns).toBe(6)
     expect(conversation.participants.nodes).toEqual([
-      { actor: 'bot', kind: 'AGENT', respond: 'ADDRESSED', agent: all },
       { actor: 'ada', kind: 'HUMAN', respond: 'NEVER', agent: null },
+      { actor: 'bot', kind: 'AGENT', respond: 'ADDRESSED', agent: all },
     ])
     const bot = { conversationId: conversation.id, actor: 'bot' }
     const less = { provider: 'echo', model: null, instructions: null, maxTokens: null, tokenBudget: null, tools: null }
