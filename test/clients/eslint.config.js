@@ -29,6 +29,7 @@ const WITHOUT_ID = {
     ...['EmbeddingProgress', 'MemoryAudit'], // a measurement
     'AuditLine', // numbered within its tenant, and never changes
     'AuditVerification', // the result of one call
+    'AgentSettings', // a part of one participant
     'Citation', // a part of one turn version
     'CompactionPolicy', // a part of its conversation
     'ErasureReceipt', // the result of one call
