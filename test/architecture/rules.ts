@@ -93,6 +93,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   ['indexing'],
   ['turn'],
   ['streaming-turn'],
+  ['claim'],
   ['summary'],
   ['fact'],
   ['profile'],

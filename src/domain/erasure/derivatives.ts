@@ -27,6 +27,7 @@ import {
   eraseTurnContent,
   eraseVectors,
   eraseWakeUps,
+  expireClaims,
   uncount,
   type PrepareErase,
 } from './erase-steps.ts'
@@ -144,6 +145,16 @@ export const DERIVATIVES: readonly Derivative[] = [
     onErase: {
       how: 'The row of an open turn is deleted, so that its writer can neither append nor commit.',
       erase: endStreams,
+    },
+    onDelete: CASCADE,
+  },
+  {
+    table: 'claim',
+    data: 'Who claimed a turn until when, a hash of the token, and the id of the turn that answered.',
+    onEdit: { how: 'Kept: a claim concerns all versions of a turn.' },
+    onErase: {
+      how: 'Kept: it names turns without content. A claim that an erased open turn keeps expires.',
+      erase: expireClaims,
     },
     onDelete: CASCADE,
   },

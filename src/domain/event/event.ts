@@ -27,6 +27,13 @@ export type TurnEvent = Common & {
 export type TurnSuperseded = Common & { type: 'TurnSuperseded'; seq: number; turn: TurnRow; by: TurnRow }
 /** `turn` is the version that was the newest one. */
 export type TurnUpdated = Common & { type: 'TurnUpdated'; seq: number; turn: TurnRow }
+/** `turn` is the first version. `participant` holds or held the claim. */
+export type ClaimEvent = Common & {
+  type: 'TurnClaimed' | 'ClaimReleased'
+  seq: number
+  turn: TurnRow
+  participant: Participant
+}
 export type ParticipantEvent = Common & {
   type: 'ParticipantJoined' | 'ParticipantLeft' | 'ParticipantUpdated'
   seq: number
@@ -41,6 +48,7 @@ export type JournalEvent =
   | TurnEvent
   | TurnSuperseded
   | TurnUpdated
+  | ClaimEvent
   | ParticipantEvent
   | ConversationUpdated
   | SummaryWritten
@@ -81,6 +89,8 @@ export const EVENT_TYPES = [
   'TurnSuperseded',
   'TurnUpdated',
   'TurnErased',
+  'TurnClaimed',
+  'ClaimReleased',
   'ParticipantJoined',
   'ParticipantLeft',
   'ParticipantUpdated',
@@ -109,6 +119,7 @@ export type VisibleDelta = Omit<TurnDelta, 'of'>
 /** An event as a viewer receives it: only objects in view, without the fields that determine visibility. */
 export type VisibleEvent =
   | TurnEvent
+  | ClaimEvent
   | ParticipantEvent
   | ConversationUpdated
   | ParticipantRead
@@ -137,6 +148,8 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
     case 'TurnOpened':
     case 'TurnCommitted':
     case 'TurnAborted':
+    case 'TurnClaimed':
+    case 'ClaimReleased':
       return isOpenAt(view.windows, event.seq) && sees(view, event.turn)
     case 'TurnSuperseded':
       return sees(view, event.by)
@@ -202,6 +215,8 @@ const TURN_EVENTS = {
   ERASED: 'TurnErased',
 } as const
 
+const CLAIM_EVENTS = { CLAIMED: 'TurnClaimed', CLAIM_RELEASED: 'ClaimReleased' } as const
+
 const PARTICIPANT_EVENTS = {
   JOINED: 'ParticipantJoined',
   LEFT: 'ParticipantLeft',
@@ -227,6 +242,11 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
       if (row.actor === null) return { ...common, type: 'ConversationUpdated' }
       const participant = participants.get(row.actor)
       return participant ? { ...common, type: PARTICIPANT_EVENTS[row.kind], participant } : null
+    }
+    case 'CLAIMED':
+    case 'CLAIM_RELEASED': {
+      const participant = participants.get(row.actor!)
+      return row.turn && participant ? { ...common, type: CLAIM_EVENTS[row.kind], turn: row.turn, participant } : null
     }
     case 'SUMMARIZED':
       return row.summary && { ...common, type: 'SummaryWritten', summary: row.summary }

@@ -197,7 +197,7 @@ async function closeStream(
     })
     if (row.outcome === 'grown') continue
     if (row.outcome === 'written') {
-      announceEntries(deps, [{ tenant, conversationId: row.conversationId, first: row.seq!, last: row.seq! }])
+      announceEntries(deps, [{ tenant, conversationId: row.conversationId, first: row.seq!, last: row.lastSeq! }])
     }
     return row
   }

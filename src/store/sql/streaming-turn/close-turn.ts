@@ -58,8 +58,9 @@ export type CloseRow = {
   detail: string | null
   conversationId: string
   actor: string
-  /** Seq of the new entry; null unless written. */
+  /** Seqs of the first and the last new entry; null unless written. */
   seq: number | null
+  lastSeq: number | null
   status: TurnStatus
 }
 
@@ -68,7 +69,8 @@ export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow>
   const { rows } = await pool.query<CloseRow>({
     scope: turn.tenant,
     name: 'close-turn',
-    text: `SELECT outcome, detail, conversation_id AS "conversationId", actor, seq, status
+    text: `SELECT outcome, detail, conversation_id AS "conversationId", actor, seq,
+                  last_seq AS "lastSeq", status
            FROM close_turn($1, $2, $3, $4, $5::turn_status, $6, $7, $8::jsonb, $9, $10, $11, $12, $13::jsonb, $14,
                            $15::jsonb, $16::jsonb, $17, $18::integer[], $19::smallint, $20)`,
     values: [
