@@ -29,10 +29,10 @@ import { createEmbedding } from './domain/indexing/embedding.ts'
 import { createDeltas } from './domain/streaming-turn/deltas.ts'
 import { createAppendQueue } from './domain/turn/append-queue.ts'
 import type { Embedder } from './providers/ports/embedder.ts'
-import { createEmbedder, createFactServices, createSummarizers, findEmbedder } from './providers/registry.ts'
-import { createStaticEmbedder } from './providers/static/embedder.ts'
+import type { ChatProviderSettings, GivenProvider } from './providers/chat-registry.ts'
+import { createEmbedder, findEmbedder } from './providers/registry.ts'
+import { createServices } from './providers/services.ts'
 import { createLog } from './log.ts'
-import { createTokenCounter } from './text/tokens.ts'
 import { migrateAsOwner, openConnections } from './store/connections.ts'
 import { ping } from './store/db.ts'
 import { startEmbedded } from './store/embedded.ts'
@@ -100,6 +100,10 @@ export type DepsConfig = Pick<
   /** Detectors in addition to the built-in ones; used unless `redact` is off. */
   detectors?: readonly CustomDetector[] | undefined
   redactPatterns?: readonly CustomDetector[] | undefined
+  /** Settings of chat providers, by name. Defaults to none. */
+  chatProviders?: Readonly<Record<string, ChatProviderSettings>> | undefined
+  /** Further chat providers, by name. They replace configured ones. Defaults to none. */
+  providers?: Readonly<Record<string, GivenProvider>> | undefined
 }
 
 /** Cleanup steps, run in reverse order. */
@@ -146,20 +150,6 @@ export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Lo
   ])
   for (const each of [bus, presence, rates]) if (each) cleanup.add(() => each.close())
   return { bus, presence, rates }
-}
-
-/** Creates the providers other than the embedder, and the token counter and word vectors that they share. */
-async function createProviders(config: DepsConfig, embedder: Embedder, cleanup: Cleanup) {
-  const tokens = createTokenCounter()
-  cleanup.add(() => tokens.close())
-  const words = config.embedder.kind === 'static' ? embedder : await createStaticEmbedder()
-  if (words !== embedder) cleanup.add(() => words.close())
-  const shared = { words, tokens, promptsDir: config.promptsDir }
-  const summarizers = await createSummarizers(config.summarizer, shared)
-  cleanup.add(() => summarizers.close())
-  const factServices = await createFactServices(config.extractor, shared)
-  cleanup.add(() => factServices.close())
-  return { tokens, summarizers, factServices }
 }
 
 /**
@@ -230,7 +220,7 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
     const store = await openStore(config, log, cleanup)
     const { embedded, pool, appendPool, db, reads } = store
     const { bus, presence, rates } = await openBus(config, log, cleanup)
-    const providers = await createProviders(config, embedder, cleanup)
+    const services = await createServices(config, embedder, cleanup)
     const jobs = createJobQueue(pool, (err) => log.warn({ err }, 'a job queue operation failed and will be retried'))
     cleanup.add(() => jobs.close())
     const { vectors, embedding, factEmbedding, recalledFacts } = createIndexing(config, store, embedder, log, cleanup)
@@ -241,7 +231,7 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
     const journalNotifier = createJournalNotifier()
     const platform: Platform = {
       ...settingsOf(config),
-      ...providers,
+      ...services,
       pool,
       db,
       reads,

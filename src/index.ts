@@ -12,6 +12,8 @@ export {
   type OpenDeps,
 } from './deps.ts'
 export * from './errors.ts'
+export type { GivenProvider } from './providers/chat-registry.ts'
+export { ProviderCallFailed, type ProviderAdapter } from './providers/ports/provider-adapter.ts'
 export type { Deps } from './domain/deps.ts'
 export type { Viewer } from './domain/view.ts'
 export type { Principal, Right } from './domain/principal.ts'

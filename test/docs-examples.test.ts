@@ -172,12 +172,17 @@ describe('the client of docs/streaming-and-subscriptions.md', () => {
 
 describe('the examples of docs/library.md', () => {
   const examples = blocks(readDocument('docs/library.md'), 'ts').map(({ text }) => text)
-  const entryPoint = pathToFileURL(join(root, 'src/index.ts')).href
+  /** Replaces the doors of the package by their files. */
+  const inRepository = (code: string) =>
+    code.replaceAll(
+      /'colloquy(\/\w+)?'/g,
+      (_, door: string = '') => `'${pathToFileURL(join(root, `src${door}/index.ts`)).href}'`,
+    )
 
   /** Runs an example on a database of its own, and returns its output. */
   async function runExample(name: string, code: string): Promise<string> {
     expect(code).toContain("from 'colloquy'")
-    const file = await writeModule(name, code.replace("'colloquy'", `'${entryPoint}'`))
+    const file = await writeModule(name, inRepository(code))
     const dataDir = await newDataDir()
     try {
       const child = spawn(process.execPath, ['--import', 'tsx', file], {

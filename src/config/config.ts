@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { authenticationOf, authenticationProblems, authenticationVariables } from './authentication.ts'
 import { automaticOf, automaticVariables } from './automatic-thresholds.ts'
+import { chatProviderProblems, chatProvidersOf, chatProviderVariables, readProvidersFile } from './chat-providers.ts'
 import { operationLimitsOf, operationVariables } from './operation-limits.ts'
 import { directory, flag, host, isLoopback, number, oneOf, optionalFlag, origins, url, whole } from '../fields.ts'
 import { providerChecks, providersOf, providerVariables } from './providers.ts'
@@ -52,6 +53,7 @@ const environment = z.object({
     'URL of the Redis that connects several processes. Unset: there is only one process.',
   ),
   ...providerVariables,
+  ...chatProviderVariables,
   PROMPTS_DIR: directory.describe(
     'Directory of prompts that replace those of the same file name in `src/providers/openai/prompts`. Unset: no '
       + 'prompts are replaced.',
@@ -142,7 +144,12 @@ const authenticationCheck = {
   problems: authenticationProblems,
 }
 
-const schema = [...providerChecks, authenticationCheck]
+const chatProviderCheck = {
+  variables: ['CHAT_MODEL', 'OPENAI_BASE_URL', 'OPENAI_API_KEY'],
+  problems: chatProviderProblems,
+}
+
+const schema = [...providerChecks, authenticationCheck, chatProviderCheck]
   .reduce(
     (checks, { variables, problems }) =>
       checks.superRefine(
@@ -163,6 +170,7 @@ const schema = [...providerChecks, authenticationCheck]
     migrationDatabaseUrl: env.MIGRATION_DATABASE_URL,
     redisUrl: env.REDIS_URL,
     ...providersOf(env),
+    chatProviders: chatProvidersOf(env),
     promptsDir: env.PROMPTS_DIR,
     redact: env.REDACT,
     redactPatterns: env.REDACT_PATTERNS_FILE,
@@ -222,8 +230,9 @@ export const secretFileVariables = variables.filter(({ name }) => isSecret(name)
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
   const secrets = readSecretFiles(set, Object.keys(environment.shape))
+  const file = readProvidersFile(secrets.env)
   const { data, error } = schema.safeParse(secrets.env)
-  if (error || secrets.problems.size > 0) {
+  if (error || secrets.problems.size > 0 || file.problems.length > 0) {
     const problems = (error?.issues ?? []).flatMap(({ path, message }) => {
       const name = String(path[0])
       if (secrets.problems.has(name)) return []
@@ -232,10 +241,11 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
         ? `${name}: ${message}`
         : `${name} is ${JSON.stringify(set[name])}: ${message}`
     })
-    throw new ConfigError([...new Set([...secrets.problems.values(), ...problems])])
+    throw new ConfigError([...new Set([...secrets.problems.values(), ...problems, ...file.problems])])
   }
   const { limits, allowedOrigins, authentication, embedder, summarizer, extractor, automatic } = data
   const parts = [limits, allowedOrigins, authentication, embedder, summarizer, extractor, automatic]
   for (const part of parts) Object.freeze(part)
-  return Object.freeze(data)
+  // A provider of the file replaces one of the same name.
+  return Object.freeze({ ...data, chatProviders: Object.freeze({ ...data.chatProviders, ...file.providers }) })
 }

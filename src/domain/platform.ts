@@ -6,6 +6,7 @@ import type { PresenceStore } from '../bus/presence.ts'
 import type { RateLimit } from '../bus/rate-limit.ts'
 import type { Embedder } from '../providers/ports/embedder.ts'
 import type { FactServices } from '../providers/ports/fact-services.ts'
+import type { Providers } from '../providers/ports/chat-providers.ts'
 import type { Summarizers } from '../providers/ports/summarizer.ts'
 import type { TokenCounter } from '../text/tokens.ts'
 import type { Db } from '../store/db.ts'
@@ -57,6 +58,8 @@ export type Platform = {
   /** The configured embedder. Searches use `Deps.embedding.serving()`, which may still be the previous embedder. */
   embedder: Embedder
   summarizers: Summarizers
+  /** The chat providers that runs choose by name. */
+  providers: Providers
   /** The providers that extract and judge facts and write profiles. */
   factServices: FactServices
   /** What is redacted before it is stored. */

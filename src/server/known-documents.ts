@@ -1,6 +1,6 @@
 // Keeps documents that yoga has parsed and validated, so that post.ts can execute them without repeating this.
 
-import { BREAK, Kind, OperationTypeNode, visit, type DocumentNode, type ExecutionResult } from 'graphql'
+import { BREAK, Kind, OperationTypeNode, visit, type ASTNode, type DocumentNode, type ExecutionResult } from 'graphql'
 import type { GraphQLParams, Plugin } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
 import { kindOf } from '../domain/id.ts'
@@ -20,10 +20,26 @@ export type WithResult = { result?: ExecutionResult }
 /** Maximum length of a string literal, in UTF-16 units, in a document that is kept: enough for ids and keys. */
 const MAX_LITERAL = 64
 
+/** Arguments and input fields of mutations whose values are names or keys, which erasure keeps. */
+const NAMES = new Set(['actor', 'as', 'clientId', 'conversationKey', 'key', 'model', 'provider', 'writerToken'])
+
+/** Arguments and input fields that may contain those of NAMES; others, such as metadata, have any fields. */
+const INPUTS = new Set(['input', 'turn', 'participant'])
+
+const isWord = (value: string): boolean => value.length <= MAX_LITERAL && !/[\s@]/.test(value)
+
+/** Whether a value with these ancestors is that of one of NAMES. */
+function isName(ancestors: readonly (ASTNode | readonly ASTNode[])[]): boolean {
+  const names = ancestors.flatMap((each) =>
+    'kind' in each && (each.kind === Kind.ARGUMENT || each.kind === Kind.OBJECT_FIELD) ? each.name.value : [],
+  )
+  return NAMES.has(names.pop() ?? '') && names.every((name) => INPUTS.has(name))
+}
+
 /**
- * Whether the document contains a text that may be content, which a cache would keep after it was erased: in a
- * mutation, a string literal other than an id; otherwise one that is long, or contains white space or an `@`. Clients
- * send content as variables if they want the document to be kept.
+ * Whether the document contains a text that may be content, which a cache would keep after it was erased: a string
+ * literal that is long, or contains white space or an `@`; in a mutation, also any other literal, except ids and the
+ * values of NAMES. Clients send content as variables if they want the document to be kept.
  */
 export function containsText(document: DocumentNode): boolean {
   const isMutation = document.definitions.some(
@@ -31,9 +47,9 @@ export function containsText(document: DocumentNode): boolean {
   )
   let found = false
   visit(document, {
-    StringValue({ value }) {
-      const isId = value === '' || kindOf(value) !== null
-      if (isId || (!isMutation && value.length <= MAX_LITERAL && !/[\s@]/.test(value))) return
+    StringValue({ value }, _, parent, _path, ancestors) {
+      if (value === '' || kindOf(value) !== null) return
+      if (isWord(value) && (!isMutation || isName([...ancestors, parent!]))) return
       found = true
       return BREAK
     },

@@ -30,7 +30,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors', 'log'], types: ['config'] },
   command: { all: ['deps', 'domain', 'errors', 'log'], types: ['config'] },
   main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
-  index: { all: ['server', 'deps', 'domain', 'store', 'text', 'config', 'errors'] },
+  index: { all: ['server', 'deps', 'domain', 'store', 'providers', 'text', 'config', 'errors'] },
 }
 
 /** Imports that ALLOWED forbids. Layers import one way: main → server → graphql → domain → {store, providers, bus}. */
@@ -99,6 +99,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   ['profile'],
   ['recall'],
   ['context'],
+  ['run'],
   ['erasure'],
   ['background'],
   ['deps'],

@@ -2,7 +2,7 @@
 // servers of this checkout, on the embedded database and, with TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and
 // Redis. Prints one line per attack. `words` selects the attacks whose section and name contain them. Fails if a server
 // exits, does not resist an attack, answers with a status of 500 or more (except 503), or uses more memory than
-// allowed. `--short` sends a tenth of the random requests, and writes a tenth of the largest data. `--operations`
+// allowed. `--short` sends a twentieth of the random requests, and writes a twentieth of the largest data. `--operations`
 // selects the operations whose stalls are measured. `--seed` repeats the random requests of an earlier run.
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -30,7 +30,7 @@ const { values: options, positionals } = parseArgs({
   },
   allowPositionals: true,
 })
-const SHARE = options.short ? 0.1 : 1
+const SHARE = options.short ? 0.05 : 1
 const FUZZ_REQUESTS = 15_000 * SHARE
 const TWIN_PAIRS = 2_000 * SHARE
 

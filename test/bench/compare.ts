@@ -32,7 +32,7 @@ const CREATE = `mutation ($key: String!) {
   }
 }`
 const FOLLOWED = `mutation ($readers: [ParticipantInput!]!) {
-  createConversation(input: { participants: $readers, compaction: { strategy: NEVER } }) {
+  createConversation(input: { participants: $readers, compaction: { strategy: NEVER }, automaticTitle: false }) {
     ... on CreateConversationPayload { conversation { id } } ${ERROR}
   }
 }`
@@ -44,16 +44,22 @@ const JOIN = `mutation ($id: ID!) {
 const APPEND_ALL = `mutation ($id: ID!, $turns: [AuthoredTurnInput!]!) {
   appendTurns(input: { conversationId: $id, turns: $turns }) { ... on AppendTurnsPayload { turns { seq } } ${ERROR} }
 }`
-const APPEND = `mutation ($id: ID!) {
-  appendTurn(input: { conversationId: $id, turn: { role: USER, content: "The launch moves to a later day." } }) {
+const APPEND = `mutation ($id: ID!, $text: String!) {
+  appendTurn(input: { conversationId: $id, turn: { role: USER, content: $text } }) {
     ... on AppendTurnPayload { turn { seq } } ${ERROR}
   }
 }`
+const APPENDED_TEXT = 'The launch moves to a later day.'
 const NODE = 'edges { node { id seq actor role text createdAt } }'
 const PAGE = `query ($id: ID!) { conversation(id: $id) { turns(last: 50) { ${NODE} } } }`
 const NESTED = `{ conversations(first: ${CONVERSATIONS}) { edges { node { id title turns(last: 20) { ${NODE} } } } } }`
 const RECALL = `query ($id: ID!, $query: String!) {
   recall(input: { conversationId: $id, query: $query, k: 10 }) {
+    ... on Recall { hits { score memory { ... on Turn { seq text } } } } ${ERROR}
+  }
+}`
+const RECALL_OWNED = `query ($id: ID!, $query: String!) {
+  recall(input: { scope: OWNER, conversationId: $id, query: $query, k: 10 }) {
     ... on Recall { hits { score memory { ... on Turn { seq text } } } } ${ERROR}
   }
 }`
@@ -143,7 +149,8 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
   })
   const queries = (query: string) => (contestant: Contestant) =>
     QUERIES.map((text) => ({ query, variables: { id: contestant.large, query: text } }))
-  const appends = (contestant: Contestant) => contestant.written.map((id) => ({ query: APPEND, variables: { id } }))
+  const appends = (contestant: Contestant) =>
+    contestant.written.map((id) => ({ query: APPEND, variables: { id, text: APPENDED_TEXT } }))
   return [
     rate('append, 1 client', 1, appends, '"seq"'),
     rate('append, 16 clients', 16, appends, '"seq"'),
@@ -151,6 +158,7 @@ function measures(load: Worker<Load, LoadResult>): Measure[] {
     rate('50 conversations × 20 turns, 16 clients', 16, () => [{ query: NESTED, variables: {} }], '"seq"'),
     rate(`recall in ${format(LARGE_TURNS)} turns, 1 client`, 1, queries(RECALL), '"seq"'),
     rate(`recall in ${format(LARGE_TURNS)} turns, 16 clients`, 16, queries(RECALL), '"seq"'),
+    rate("recall in the owner's conversations, 1 client", 1, queries(RECALL_OWNED), '"seq"'),
     rate('recall in the tenant, 1 client', 1, queries(RECALL_ALL), '"seq"'),
     rate('context of 20 turns and 10 recalled, 1 client', 1, queries(CONTEXT), '"truncated"'),
     rate('context of 20 turns and 10 recalled, 16 clients', 16, queries(CONTEXT), '"truncated"'),

@@ -226,7 +226,7 @@ async function makeConversation(databaseUrl: string, redisUrl: string): Promise<
   // Compaction is off, because its events would be counted as deliveries.
   const {
     conversation: { id },
-  } = await createConversation(deps, viewer, { participants, compaction: { strategy: 'NEVER' } })
+  } = await createConversation(deps, viewer, { participants, compaction: { strategy: 'NEVER' }, automaticTitle: false })
   await addParticipant(deps, viewer, { conversationId: id, participant: { actor: 'speaker', kind: 'AGENT' } })
   await sql(deps.pool).query('VACUUM ANALYZE')
   await close()

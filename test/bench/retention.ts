@@ -46,7 +46,10 @@ export async function retention({ services, progress }: Bench): Promise<Report> 
     try {
       progress(`writing ${CONVERSATIONS} conversations`)
       const client = await deps.pool.connect()
-      await client.query('SET statement_timeout = 0')
+      await client.query('RESET ROLE')
+      await client.query(
+        `SELECT set_config('statement_timeout', '0', false), set_config('colloquy.tenant', 'default', false)`,
+      )
       try {
         for (const statement of FILL) await client.query(statement)
       } finally {

@@ -19,6 +19,7 @@ const defaults: Config = {
   embedder: { kind: 'static' },
   summarizer: { kind: 'extractive' },
   extractor: { kind: 'rules' },
+  chatProviders: { echo: { kind: 'echo' } },
   promptsDir: undefined,
   redact: 'off',
   redactPatterns: [],

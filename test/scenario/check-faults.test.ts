@@ -28,7 +28,7 @@ describe.runIf(isLong)('npm run check:faults', () => {
   it.skipIf(!process.env.SERVICES)(
     'finds no violation in four servers (needs SERVICES)',
     async () => {
-      expect(await check('--seconds', '30', '--store', 'postgres')).toMatch(
+      expect(await check('--seconds', '20', '--store', 'postgres')).toMatch(
         /postgres +(Postgres|Redis|server|clients|two)/,
       )
     },

@@ -393,8 +393,8 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
       summaries: summaries.map(({ fromPosition, toPosition, content }) => ({ fromPosition, toPosition, content })),
       chunks: chunks.map(({ text }) => text),
       // Each renewal sets another time.
-      claims: claims.map(({ turnId, slot, outcome, expiresAt }) => ({
-        ...{ turnId, slot, outcome },
+      claims: claims.map(({ slot, outcome, expiresAt }) => ({
+        ...{ slot, outcome },
         isLong: expiresAt.getTime() > Date.now() + 120_000,
       })),
       presence: [...((await presence.states([conversationId])).get(conversationId) ?? [])],

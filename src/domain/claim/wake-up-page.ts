@@ -25,7 +25,7 @@ export type WakeUp = {
 const cursors = cursorFormat<WakeUpPosition>(
   ({ at, turnId }) => `${at.getTime()} ${turnId}`,
   /^(\d{1,15}) (turn_[0-9A-Z]{26})$/,
-  (ms, turnId) => ({ at: new Date(Number(ms)), turnId: turnId! }),
+  (ms, turnId) => ({ at: new Date(Number(ms)), turnId }),
   'the list of wake-ups',
 )
 

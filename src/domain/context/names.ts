@@ -2,8 +2,8 @@
 // is free text: two participants may choose the same one, or two names that become equal in a rendering.
 
 import { createHash } from 'node:crypto'
+import { openAiName } from '../../text/openai-name.ts'
 import { oneLine } from './perspective.ts'
-import { openAiName } from './render/openai.ts'
 
 type Named = { actor: string; displayName: string | null }
 

@@ -3,8 +3,8 @@
 // order of DERIVATIVES, which is the lock order: journals, facts, profiles. A test fails for a table that is neither in
 // DERIVATIVES nor in NOT_DERIVED.
 
-import type { VectorSearch } from '../../store/vector-search.ts'
-import type { UpdateDerivatives } from '../turn/supersede.ts'
+import { AGENT_DERIVATIVES } from './agent-derivatives.ts'
+import { CASCADE, type Derivative } from './derivative.ts'
 import {
   countSummaries,
   countTurns,
@@ -14,7 +14,6 @@ import {
   removeConversationSources,
   supersedeFactsOfTurn,
   revokeCoverage,
-  type PrepareDelete,
 } from './derivative-steps.ts'
 import {
   clearTitle,
@@ -26,36 +25,8 @@ import {
   eraseToolResults,
   eraseTurnContent,
   eraseVectors,
-  eraseWakeUps,
-  expireClaims,
   uncount,
-  type PrepareErase,
 } from './erase-steps.ts'
-
-export type Derivative = {
-  table: string
-  /** The stored data that comes from turns. */
-  data: string
-  onEdit: { how: string; update?: UpdateDerivatives }
-  /** How the data is corrected or deleted when the content of all versions of a turn is erased. */
-  onErase: { how: string; erase?: PrepareErase }
-  onDelete: OnDelete
-}
-
-type OnDelete = {
-  how: string
-  /** Releases the data that this process has in memory. Called after the commit. */
-  release?: (deps: { vectors: VectorSearch }, conversationId: string) => void
-} & (
-  | { by: 'STATEMENT'; prepare: PrepareDelete }
-  /**
-   * CASCADE: ON DELETE CASCADE deletes the rows with the conversation. KEPT: nothing deletes them. STATEMENT: `prepare`
-   * deletes them.
-   */
-  | { by: 'CASCADE' | 'KEPT'; prepare?: PrepareDelete }
-)
-
-const CASCADE = { how: 'Deleted with the conversation.', by: 'CASCADE' } as const
 
 export const DERIVATIVES: readonly Derivative[] = [
   {
@@ -118,13 +89,6 @@ export const DERIVATIVES: readonly Derivative[] = [
     onDelete: { ...CASCADE, prepare: countTurns },
   },
   {
-    table: 'wake_up',
-    data: 'Ids of turns that participants are to answer, and of their answers.',
-    onEdit: { how: 'Kept: an edit wakes up nobody, and the wake-up is about the turn in all its versions.' },
-    onErase: { how: 'Rows about any version are deleted by position.', erase: eraseWakeUps },
-    onDelete: CASCADE,
-  },
-  {
     table: 'tool_call',
     data: 'Ids and tools of the tool calls among the parts.',
     onEdit: { how: 'Kept, so that turns with results of these calls still refer to existing calls.' },
@@ -145,16 +109,6 @@ export const DERIVATIVES: readonly Derivative[] = [
     onErase: {
       how: 'The row of an open turn is deleted, so that its writer can neither append nor commit.',
       erase: endStreams,
-    },
-    onDelete: CASCADE,
-  },
-  {
-    table: 'claim',
-    data: 'Who claimed a turn until when, a hash of the token, and the id of the turn that answered.',
-    onEdit: { how: 'Kept: a claim concerns all versions of a turn.' },
-    onErase: {
-      how: 'Kept: it names turns without content. A claim that an erased open turn keeps expires.',
-      erase: expireClaims,
     },
     onDelete: CASCADE,
   },
@@ -210,6 +164,7 @@ export const DERIVATIVES: readonly Derivative[] = [
     },
     onDelete: { ...CASCADE, prepare: countSummaries },
   },
+  ...AGENT_DERIVATIVES,
   {
     table: 'conversation_progress',
     data: 'The seqs up to which the journal was read for facts, and up to which turns were counted.',
@@ -287,6 +242,7 @@ export const DERIVATIVES: readonly Derivative[] = [
 /** The other tables, with their contents. A table outside the Postgres schema `public` has its schema in the name. */
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
   tenant_settings: 'Defaults of new conversations.',
+  tenant_usage: 'Sums of tokens by day, which name no conversation.',
   erasure: 'Requests to erase, and receipts: ids, numbers and hashes.',
   held_user: 'Ids of users whose data must be kept.',
   api_key: 'Whom each API key authenticates, what it permits, and hashes of its secrets.',

@@ -14,7 +14,7 @@ import { toParticipant } from '../participant.ts'
 import type { Platform } from '../platform.ts'
 import type { View } from '../view.ts'
 import { conversationTopic, type ConversationMessage } from '../publisher.ts'
-import { readEvents, type ConversationEvent } from './event.ts'
+import type { ConversationEvent } from './event.ts'
 import {
   changedView,
   changesViews,
@@ -28,6 +28,7 @@ import {
   type OpenTurn,
 } from './feed-state.ts'
 import { createFeedTasks, type FeedTask, type FeedTasks } from './feed-tasks.ts'
+import { readEvents } from './journal-page.ts'
 
 /** Milliseconds since the last announced entries or check after which a feed checks the database. */
 const CHECK_MS = 5_000

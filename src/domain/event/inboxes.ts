@@ -7,7 +7,8 @@ import type { WakeUpRow } from '../../store/sql/wake-up/read-wake-ups.ts'
 import type { Platform } from '../platform.ts'
 import { tenantTopic, type TenantMessage } from '../publisher.ts'
 import { isOpenAt, sees } from '../view.ts'
-import { isVisible, readEvents, type JournalEvent } from './event.ts'
+import { isVisible, type JournalEvent } from './event.ts'
+import { readEvents } from './journal-page.ts'
 import { offeredTurn, repeatWakeUps, wakeUpsOfTurns } from './wake-ups.ts'
 
 export const INBOX_REASONS = [

@@ -9,10 +9,11 @@ import { authorize } from '../authorize.ts'
 import { count, id, name, parse } from '../input.ts'
 import { createPushIterator } from '../push-iterator.ts'
 import { actAs, type Viewer } from '../view.ts'
-import { EVENT_TYPES, projectEvent, readEvents, type VisibleEvent } from './event.ts'
+import { EVENT_TYPES, projectEvent, type VisibleEvent } from './event.ts'
 import { sizeOfEvent } from './event-size.ts'
 import type { Feed } from './feed.ts'
 import { follow, type ReaderSource, type Sink } from './follow.ts'
+import { readEvents } from './journal-page.ts'
 
 const subscription = z.object({
   conversationId: id('conversation'),

@@ -27,7 +27,25 @@ export type RetryPolicy = {
 /** Maximum pause before a retry, ms. If the server requests a longer one, the call fails. */
 const MAX_PAUSE_MS = 20_000
 
-const createClient = (baseUrl: string, apiKey: string | undefined): OpenAI =>
+/** Maximum size of the body of an error, in bytes. The rest is not read. */
+const MAX_ERROR_BYTES = 64 * 1024
+
+/** Returns the response; without the rest of its body if that is the long body of an error. */
+const fetchWithShortErrors: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init)
+  if (response.ok || !response.body) return response
+  let bytes = 0
+  const shorten = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      controller.enqueue(chunk.subarray(0, MAX_ERROR_BYTES - bytes))
+      bytes += chunk.length
+      if (bytes >= MAX_ERROR_BYTES) controller.terminate()
+    },
+  })
+  return new Response(response.body.pipeThrough(shorten), response)
+}
+
+export const createClient = (baseUrl: string, apiKey: string | undefined): OpenAI =>
   new OpenAI({
     baseURL: baseUrl,
     apiKey: apiKey ?? 'none',
@@ -39,6 +57,7 @@ const createClient = (baseUrl: string, apiKey: string | undefined): OpenAI =>
     logLevel: 'off',
     // The pauses of the client's own retries ignore the signal.
     maxRetries: 0,
+    fetch: fetchWithShortErrors,
     ...(!apiKey && { defaultHeaders: { Authorization: null } }),
   })
 

@@ -2,6 +2,7 @@
 // more. Error messages name the next step and never contain the key.
 
 import { CallFailed } from '../ports/call-failed.ts'
+import { OPENAI_VARIABLES } from './failure.ts'
 import { createCalls, type Calls, type Endpoint, type RetryPolicy } from './calls.ts'
 
 export type ChatSettings = Endpoint & { model: string }
@@ -51,7 +52,8 @@ export function createChat(
   const { model } = settings
   const { noun, modelVariable } = context
   const label = `openai:${model}`
-  const errorContext = { label, noun, modelVariable, advice: `Check ${modelVariable}.`, splitsRequests: false }
+  const settingNames = { ...OPENAI_VARIABLES, model: modelVariable }
+  const errorContext = { label, noun, settings: settingNames, advice: `Check ${modelVariable}.`, splitsRequests: false }
   const calls = createCalls(settings, context, errorContext, retryPolicy)
 
   async function askTwice<T>(messages: Message[], read: (value: unknown) => T, stop: AbortSignal): Promise<T> {

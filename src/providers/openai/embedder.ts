@@ -4,7 +4,7 @@
 import { CallFailed } from '../ports/call-failed.ts'
 import { unit, type Embedder } from '../ports/embedder.ts'
 import { createCalls, type Endpoint, type RetryPolicy } from './calls.ts'
-import { TooLong, wrongReply, type ErrorContext } from './failure.ts'
+import { OPENAI_VARIABLES, TooLong, wrongReply, type ErrorContext } from './failure.ts'
 
 export type OpenAiSettings = Endpoint & {
   model: string
@@ -35,7 +35,7 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, retryPolicy: Retr
   const context: ErrorContext = {
     label: name,
     noun: 'embeddings',
-    modelVariable: 'EMBEDDING_MODEL',
+    settings: { ...OPENAI_VARIABLES, model: 'EMBEDDING_MODEL' },
     advice: 'Check EMBEDDING_MODEL and EMBEDDING_DIMENSIONS.',
     splitsRequests: true,
   }

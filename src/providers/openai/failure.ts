@@ -3,7 +3,14 @@
 // address of the server nor sentences that it sent, which may quote turns or a part of the key.
 
 import { APIConnectionError, APIError } from 'openai'
+import { isTooLongFailure, isTransientStatus, pauseOf } from '../http-failure.ts'
 import { CallFailed } from '../ports/call-failed.ts'
+
+/** What the operator calls the settings of a provider. */
+export type SettingNames = { url: string; key: string; model: string }
+
+/** The environment variables of a provider, except the one that selects the model. */
+export const OPENAI_VARIABLES = { url: 'OPENAI_BASE_URL', key: 'OPENAI_API_KEY' }
 
 /** The parts of error messages about a provider and its server. */
 export type ErrorContext = {
@@ -11,8 +18,8 @@ export type ErrorContext = {
   label: string
   /** The expected reply, for example "embeddings". */
   noun: string
-  /** The environment variable that selects the model. */
-  modelVariable: string
+  /** The settings that error messages name. */
+  settings: SettingNames
   /** The next step for the operator, unless the HTTP status suggests another. */
   advice: string
   /** Whether the provider divides a request that is too long. If so, the request is not retried unchanged. */
@@ -30,30 +37,23 @@ export type Explained = {
   pauseMs: number | null
 }
 
-/**
- * Matches messages about the length of the input: OpenAI and vLLM "maximum context length", Ollama "input length
- * exceeds", TEI "must have less than 512 tokens" and "batch size 64 > maximum allowed", and llama.cpp "too large to
- * process" with status 500.
- */
-const TOO_LONG = /context length|input length|max(imum)?[ _]|too (long|large|many)|less than \d+ tokens/i
-
 /** The server did not answer in time. Its message is shown to clients. */
 export class Unreachable extends Error {}
 
-const CHECK_URL = 'Check OPENAI_BASE_URL: with most servers it ends in /v1.'
+const checkUrl = ({ settings }: ErrorContext) => `Check ${settings.url}: with most servers it ends in /v1.`
 
 /** The error for a reply of an unexpected shape, which probably comes from a different service. */
-export const wrongReply = ({ label, noun }: ErrorContext) =>
-  new CallFailed(`${label} answered, but not with ${noun}. ${CHECK_URL}`, false)
+export const wrongReply = (context: ErrorContext) =>
+  new CallFailed(`${context.label} answered, but not with ${context.noun}. ${checkUrl(context)}`, false)
 
-const nextStep = (status: number, { modelVariable, advice }: ErrorContext): string =>
+const nextStep = (status: number, context: ErrorContext): string =>
   status === 401 || status === 403
-    ? 'Check OPENAI_API_KEY.'
+    ? `Check ${context.settings.key}.`
     : status === 404
-      ? `Check ${modelVariable}. ${CHECK_URL}`
+      ? `Check ${context.settings.model}. ${checkUrl(context)}`
       : status === 405
-        ? CHECK_URL
-        : advice
+        ? checkUrl(context)
+        : context.advice
 
 /** Matches identifiers chosen by the server. Other values are left out of messages, because they could be sentences. */
 const IDENTIFIER = /^[\w.:-]{1,64}$/
@@ -66,19 +66,19 @@ function identifiersOf({ code, requestID }: APIError): string {
 
 /** Explains an error that a request threw. Rethrows an error that is unrelated to the request. */
 export function explain(error: unknown, context: ErrorContext): Explained {
-  const { label } = context
+  const { label, settings } = context
   const permanent = (failure: CallFailed) => ({ failure, isTransient: false, pauseMs: null })
   // The server replied, so the caller decides whether to send the request again.
   if (error instanceof CallFailed) return permanent(error)
   if (error instanceof SyntaxError) return permanent(wrongReply(context))
   if (isConnection(error)) {
-    const text = `${label} cannot be reached: ${causeOf(error)}. Check OPENAI_BASE_URL, and that the server is running.`
+    const text = `${label} cannot be reached: ${causeOf(error)}. Check ${settings.url}, and that the server is running.`
     return { failure: new CallFailed(text, true), isTransient: true, pauseMs: null }
   }
   if (!(error instanceof APIError)) throw error
   const { status = 0, headers, code } = error
-  const isTransient = status === 408 || status === 409 || status === 429 || status >= 500
-  const isTooLong = status === 413 || ([400, 422, 500].includes(status) && TOO_LONG.test(error.message))
+  const isTransient = isTransientStatus(status)
+  const isTooLong = isTooLongFailure(status, error.message)
   const next = isTransient ? '' : ` ${nextStep(status, context)}`
   const reason = isTooLong ? ': the input is too long' : ''
   const text = `${label} answered with status ${status}${identifiersOf(error)}${reason}.${next}`
@@ -95,15 +95,6 @@ const isConnection = (error: unknown) =>
   error instanceof Unreachable
   || error instanceof APIConnectionError
   || (error instanceof TypeError && error.cause instanceof Error)
-
-/** Reads the requested pause in ms from retry-after-ms (OpenAI, Azure) or Retry-After, in seconds or as a date. */
-function pauseOf(headers: Headers | undefined): number | null {
-  const ms = Number.parseFloat(headers?.get('retry-after-ms') ?? '')
-  if (ms >= 0) return ms
-  const after = headers?.get('retry-after') ?? ''
-  const pause = /^\s*\d/.test(after) ? Number.parseFloat(after) * 1000 : Date.parse(after) - Date.now()
-  return Number.isNaN(pause) ? null : Math.max(0, pause)
-}
 
 /** The code of the innermost cause, for example ECONNREFUSED. Its message would name the address. */
 function causeOf(error: unknown): string {

@@ -31,9 +31,20 @@ const who = {
 const scope = fc.constantFrom<ClaimScope>('AGENT', 'TURN')
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('claim' as const), scope, ...who }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('renew', 'release', 'answer', 'open', 'open'), ...who }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('commit', 'abort', 'expire', 'sweep') }) },
-) as fc.Arbitrary<Step>
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constantFrom('renew' as const, 'release' as const, 'answer' as const, 'open' as const, 'open' as const),
+      ...who,
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constantFrom('commit' as const, 'abort' as const, 'expire' as const, 'sweep' as const),
+    }),
+  },
+)
 
 type ModelClaim = { slot: string; actor: string; tokenHash: string; state: ClaimState; hasEnded: boolean }
 

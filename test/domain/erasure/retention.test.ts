@@ -10,7 +10,7 @@ import {
   pruneConversations,
   removeSummarizedContent,
 } from '../../../src/domain/erasure/retention.ts'
-import { readEvents } from '../../../src/domain/event/event.ts'
+import { readEvents } from '../../../src/domain/event/journal-page.ts'
 import { recordFacts } from '../../../src/domain/fact/record.ts'
 import { indexTurns } from '../../../src/domain/indexing/index-turns.ts'
 import { readInbox } from '../../../src/domain/event/inbox.ts'

@@ -6,7 +6,7 @@ import { deleteConversation } from '../../../src/domain/erasure/delete-conversat
 import { getFactPage } from '../../../src/domain/fact/fact.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { reconcileFacts } from '../../../src/domain/fact/reconcile-facts.ts'
-import { readEvents } from '../../../src/domain/event/event.ts'
+import { readEvents } from '../../../src/domain/event/journal-page.ts'
 import type { Deps } from '../../../src/domain/deps.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { type FactJudge } from '../../../src/providers/ports/fact-judge.ts'

@@ -17,7 +17,7 @@ import { SYSTEM } from '../../../src/store/scope.ts'
 
 const CONVERSATIONS = isLong ? 20 : 5
 /** Number of operations per backend; smaller for the embedded database, which is slower. */
-const OPERATIONS: Record<string, number> = { postgres: casesOf(10_000), embedded: casesOf(3_000) }
+const OPERATIONS: Record<string, number> = { postgres: casesOf(5_000), embedded: casesOf(1_500) }
 /** Each kind of result must occur more often than this for the run to be meaningful. */
 const MIN_OCCURRENCES = isLong ? 50 : 0
 /** Number of concurrent operations in one conversation. */

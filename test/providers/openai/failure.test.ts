@@ -8,7 +8,7 @@ import { explain, TooLong, type ErrorContext } from '../../../src/providers/open
 const context: ErrorContext = {
   label: 'It',
   noun: 'embeddings',
-  modelVariable: 'EMBEDDING_MODEL',
+  settings: { url: 'OPENAI_BASE_URL', key: 'OPENAI_API_KEY', model: 'EMBEDDING_MODEL' },
   advice: 'Check it.',
   splitsRequests: true,
 }

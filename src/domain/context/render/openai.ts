@@ -1,7 +1,7 @@
 // Renders messages for OpenAI's chat completions. Reasoning is left out. Adjacent user messages stay separate; `name`
 // identifies their speakers.
 
-import { createHash } from 'node:crypto'
+import { openAiName } from '../../../text/openai-name.ts'
 import { blocks, callsOf, isFetchable, toText, unwrapText, resultText, textOf, type RenderStep } from './step.ts'
 
 type Text = { type: 'text'; text: string }
@@ -13,12 +13,6 @@ export type OpenAiMessage =
   | { role: 'user'; name?: string; content: string | (Text | Image)[] }
   | { role: 'assistant'; content?: string; tool_calls?: ToolCall[] }
   | { role: 'tool'; tool_call_id: string; content: string }
-
-/** Converts a name to at most 64 accepted characters; a name without ASCII letters and digits becomes a digest. */
-export function openAiName(name: string): string {
-  const plain = name.replace(/[^a-zA-Z0-9_-]+/g, '_').slice(0, 64)
-  return /[a-zA-Z0-9]/.test(plain) ? plain : `speaker_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
-}
 
 /** Renders one step. Returns an empty array for a step without content that OpenAI accepts. */
 export function toOpenAi(step: RenderStep): OpenAiMessage[] {

@@ -1,7 +1,7 @@
 // A journal page is limited by the number of its entries and by their total size.
 
 import { describe, expect, it } from 'vitest'
-import { readEvents } from '../../../src/domain/event/event.ts'
+import { readEvents } from '../../../src/domain/event/journal-page.ts'
 import { appendTurns } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { JOURNAL_PAGE_BYTES } from '../../../src/store/sql/event/read-journal.ts'

@@ -1,0 +1,130 @@
+// The chat provider for any model of Vercel's AI SDK 6. It calls the model object itself, so it imports only types: the
+// retries, the tool loop and the timeouts of the SDK's own functions are those of Colloquy.
+
+import type { LanguageModelV3, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
+import { createChatAdapter, STALL_MS, type ChatAdapter, type ReplyPiece } from '../chat-adapter.ts'
+import { failureCodeOf, isTooLongFailure, pauseOf } from '../http-failure.ts'
+import { parseArguments } from '../message-parts.ts'
+import { ProviderCallFailed, type ProviderTokenUsage } from '../ports/provider-adapter.ts'
+import { callOptions } from './prompt.ts'
+
+/** A model of AI SDK 6, with the members that are used: `LanguageModelV3` of @ai-sdk/provider is one. */
+export type AiSdkModel = {
+  readonly specificationVersion: 'v3'
+  readonly provider: string
+  readonly modelId: string
+  doStream(
+    options: never,
+  ): PromiseLike<{
+    stream: { getReader(): { read(): PromiseLike<{ done: boolean; value?: unknown }>; cancel(): PromiseLike<void> } }
+  }>
+}
+
+/** A provider with one model. */
+export type AiSdkProvider = { adapter: ChatAdapter; defaultModel: string; models: readonly string[] }
+
+/**
+ * Makes a provider of a model. `stallMs` is the time without anything from the model after which a call fails, ms.
+ * @throws TypeError for a model of another version of the SDK
+ */
+export function createAiSdkProvider(given: AiSdkModel, { stallMs = STALL_MS } = {}): AiSdkProvider {
+  if (given?.specificationVersion !== 'v3') {
+    const version = String(given?.specificationVersion)
+    throw new TypeError(`The model implements version ${version} of the AI SDK's models. Use AI SDK 6 (version v3).`)
+  }
+  const model = given as unknown as LanguageModelV3
+  const adapter = createChatAdapter({
+    label: () => `${model.provider}:${model.modelId}`,
+    stallMs,
+    async open(params, { signal, isAlive }) {
+      const options = callOptions(params, await model.supportedUrls)
+      const { stream } = await model.doStream({ ...options, abortSignal: signal })
+      return piecesOf(stream.getReader(), isAlive)
+    },
+    explain: failureOf,
+  })
+  return { adapter, defaultModel: model.modelId, models: [model.modelId] }
+}
+
+type Reader = ReadableStreamDefaultReader<LanguageModelV3StreamPart>
+
+/** Reads the parts of a stream. Reasoning, sources and files are left out, and so are calls that the provider executes. */
+async function* piecesOf(reader: Reader, isAlive: () => void): AsyncGenerator<ReplyPiece> {
+  let id: string | undefined
+  try {
+    for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
+      isAlive()
+      switch (value?.type) {
+        case 'text-delta':
+          yield { type: 'text', text: value.delta }
+          break
+        case 'tool-call':
+          if (value.providerExecuted) break
+          yield {
+            type: 'tool-call',
+            toolCall: { id: value.toolCallId, name: value.toolName, arguments: parseArguments(value.input) },
+          }
+          break
+        case 'response-metadata':
+          id = value.id
+          break
+        case 'finish': {
+          const { finishReason, usage, providerMetadata } = value
+          if (finishReason.unified === 'error') return
+          yield {
+            type: 'end',
+            finishReason: finishReason.unified,
+            usage: usageOf(usage),
+            id,
+            raw: { finishReason, usage, providerMetadata },
+          }
+          return
+        }
+        case 'error':
+          throw value.error
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {})
+  }
+}
+
+/** Returns the counts; undefined unless the model reports both. */
+function usageOf({ inputTokens, outputTokens }: LanguageModelV3Usage): ProviderTokenUsage | undefined {
+  const [input, output] = [inputTokens.total, outputTokens.total]
+  return input === undefined || output === undefined
+    ? undefined
+    : { inputTokens: input, outputTokens: output, totalTokens: input + output }
+}
+
+/** The fields of the SDK's errors. Their messages quote the provider, so they are not repeated. */
+type SdkError = Error & { statusCode?: number; isRetryable?: boolean; responseHeaders?: Record<string, string> }
+
+const isConnection = (error: Error) => error.cause instanceof Error
+
+/** Explains an error of the model. @throws an error that the SDK did not make, and that is not one of the connection */
+function failureOf(given: unknown, isAccepted: boolean, label: string): ProviderCallFailed {
+  if (!(given instanceof Error)) return new ProviderCallFailed('UNAVAILABLE', `${label} reported an error.`, true)
+  const error = given as SdkError
+  const { statusCode: status, isRetryable = false } = error
+  if (status !== undefined && !isAccepted) {
+    const headers = new Headers(error.responseHeaders)
+    const code = isTooLongFailure(status, error.message) ? 'CONTEXT_TOO_LONG' : failureCodeOf(status, isRetryable)
+    const text = `${label} answered with status ${status}${code === 'CONTEXT_TOO_LONG' ? ': the input is too long' : ''}.`
+    return new ProviderCallFailed(code, text, isRetryable, { status, retryAfterMs: pauseOf(headers) })
+  }
+  if (
+    /^AI_(LoadAPIKey|LoadSetting|NoSuchModel|UnsupportedFunctionality|InvalidPrompt|InvalidArgument)/.test(error.name)
+  ) {
+    return new ProviderCallFailed('REFUSED', `${label} does not accept the call: ${error.name}.`, false)
+  }
+  if (/^AI_(JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody|NoContentGenerated)/.test(error.name)) {
+    return new ProviderCallFailed('BAD_REPLY', `${label} sent a reply of the wrong format: ${error.name}.`, true)
+  }
+  if (error.name.startsWith('AI_') || isConnection(error)) {
+    return isAccepted
+      ? new ProviderCallFailed('CUT_OFF', `${label} ended its reply too early: the connection failed.`, true)
+      : new ProviderCallFailed('UNREACHABLE', `${label} cannot be reached.`, true)
+  }
+  throw error
+}

@@ -1,0 +1,284 @@
+// Makes a ProviderAdapter of a model that returns the pieces of a reply. What all adapters have in common is here: the
+// time limit of silence, the limits of a reply, its assembly, the end of calls by a signal or by close, and the stream.
+
+import { randomUUID } from 'node:crypto'
+import { asText, textOf } from './message-parts.ts'
+import {
+  ProviderCallFailed,
+  type ProviderAdapter,
+  type ProviderCallParams,
+  type ProviderCallResult,
+  type ProviderContentPart,
+  type ProviderFinishReason,
+  type ProviderStream,
+  type ProviderStreamEvent,
+  type ProviderTokenUsage,
+  type ProviderToolCall,
+} from './ports/provider-adapter.ts'
+
+/** Maximum size of a reply: its text and the arguments of its tool calls, in bytes of UTF-8. */
+export const MAX_REPLY_BYTES = 1024 * 1024
+/** Maximum number of tool calls of one reply. */
+export const MAX_REPLY_CALLS = 100
+/** Time without anything from the provider after which a call fails, ms. */
+export const STALL_MS = 60_000
+
+export type ReplyEnd = {
+  type: 'end'
+  finishReason: ProviderFinishReason
+  usage?: ProviderTokenUsage | undefined
+  /** Id that the provider gave the reply. Default: a generated one. */
+  id?: string | undefined
+  raw?: unknown
+}
+
+/** A piece of a reply, in the order in which the model writes it. `end` is the last one. */
+export type ReplyPiece = { type: 'text'; text: string } | { type: 'tool-call'; toolCall: ProviderToolCall } | ReplyEnd
+
+export type ModelCall = {
+  /** Aborted when the call ends early. */
+  signal: AbortSignal
+  /** Tells that the provider sent something. A piece tells it too. */
+  isAlive(): void
+}
+
+export type ChatModel = {
+  /** The provider and its model, with which error messages begin. */
+  label(params: ProviderCallParams): string
+  /** Time without anything from the provider after which a call fails, ms. */
+  stallMs: number
+  /** Sends the request. Resolves when the provider has accepted it. */
+  open(params: ProviderCallParams, call: ModelCall): Promise<AsyncIterable<ReplyPiece>>
+  /** Explains an error of `open`, or of the pieces if `isAccepted`. Rethrows an error that is unrelated to the call. */
+  explain(error: unknown, isAccepted: boolean, label: string): ProviderCallFailed
+}
+
+export type ChatAdapter = Required<ProviderAdapter> & {
+  /** Ends running calls. Later calls fail with `CLOSED`. Idempotent. */
+  close(): Promise<void>
+}
+
+export function createChatAdapter(model: ChatModel): ChatAdapter {
+  const running = new Set<AbortController>()
+  let isClosed = false
+
+  async function completeStream(params: ProviderCallParams): Promise<ProviderStream> {
+    const label = model.label(params)
+    params.signal?.throwIfAborted()
+    if (isClosed) throw closed(label)
+    const controller = new AbortController()
+    const { signal } = controller
+    const abort = () => controller.abort(params.signal?.reason)
+    params.signal?.addEventListener('abort', abort, { once: true })
+    running.add(controller)
+    const silence = setTimeout(() => controller.abort(stalled(label, model.stallMs)), model.stallMs)
+    const end = () => {
+      clearTimeout(silence)
+      running.delete(controller)
+      params.signal?.removeEventListener('abort', abort)
+    }
+    const failureOf = (error: unknown, isAccepted: boolean): unknown => {
+      if (signal.aborted) return signal.reason
+      if (error instanceof ProviderCallFailed) return error
+      try {
+        return model.explain(error, isAccepted, label)
+      } catch (unrelated) {
+        return unrelated
+      }
+    }
+    try {
+      const isAlive = () => void silence.refresh()
+      const pieces = await unlessAborted(signal, () => model.open(params, { signal, isAlive }))
+      const reply = createReply(label)
+      const stream = createStream((error) => controller.abort(error))
+      // A model that ignores the signal cannot delay the end.
+      const fail = (error: unknown) => {
+        stream.fail(error)
+        end()
+      }
+      signal.addEventListener('abort', () => fail(signal.reason), { once: true })
+      pump(pieces, reply, stream, isAlive).then(end, (error: unknown) => {
+        fail(failureOf(error, true))
+        controller.abort()
+      })
+      return stream.stream
+    } catch (error) {
+      end()
+      throw failureOf(error, false)
+    }
+  }
+
+  return {
+    completeStream,
+    complete: async (params) => (await completeStream(params)).final,
+    async close() {
+      isClosed = true
+      for (const controller of running) controller.abort(closed('The provider'))
+    },
+  }
+}
+
+const closed = (label: string) => new ProviderCallFailed('CLOSED', `${label} is closed.`, false)
+
+const stalled = (label: string, ms: number) =>
+  new ProviderCallFailed('STALLED', `${label} sent nothing for ${ms / 1000} s.`, true)
+
+/** Resolves with the result of `start`, or rejects with the signal's reason as soon as it is aborted. */
+const unlessAborted = <T>(signal: AbortSignal, start: () => Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', abort, { once: true })
+    start()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', abort))
+  })
+
+/** Reads all pieces into the reply and the stream. @throws ProviderCallFailed if there is no end */
+async function pump(pieces: AsyncIterable<ReplyPiece>, reply: Reply, stream: EventStream, isAlive: () => void) {
+  for await (const piece of pieces) {
+    isAlive()
+    const event = reply.add(piece)
+    if (event) stream.push(event)
+    if (event?.type === 'done') return
+  }
+  throw reply.cutOff()
+}
+
+type Reply = {
+  /** Adds a piece. Returns its event; null for an empty text. @throws ProviderCallFailed above a limit */
+  add(piece: ReplyPiece): ProviderStreamEvent | null
+  /** Returns the error for a reply that ends here. */
+  cutOff(): ProviderCallFailed
+}
+
+/** Assembles a reply of its pieces. Adjacent texts become one part. */
+function createReply(label: string): Reply {
+  const createdAt = new Date()
+  const content: ProviderContentPart[] = []
+  const calls: ProviderToolCall[] = []
+  const ids = new Set<string>()
+  const size = createReplySize(label)
+
+  function addCall(given: ProviderToolCall): ProviderStreamEvent {
+    if (calls.length === MAX_REPLY_CALLS) throw tooLarge(label, `more than ${MAX_REPLY_CALLS} tool calls`)
+    const id = isUsableId(given.id) && !ids.has(given.id) ? given.id : `call_${randomUUID()}`
+    const toolCall: ProviderToolCall = { id, name: given.name, arguments: given.arguments }
+    size.add(asText(given.arguments))
+    ids.add(id)
+    calls.push(toolCall)
+    content.push({ type: 'tool-call', ...toolCall })
+    return { type: 'tool-call', toolCall }
+  }
+
+  function resultOf({ finishReason, usage, id, raw }: ReplyEnd): ProviderCallResult {
+    return {
+      id: isUsableId(id) ? id : `reply_${randomUUID()}`,
+      createdAt,
+      message: { role: 'assistant', content },
+      ...(calls.length > 0 && { toolCalls: calls }),
+      ...(usage && { usage }),
+      ...(raw !== undefined && { raw }),
+      finishReason,
+    }
+  }
+
+  return {
+    add(piece) {
+      switch (piece.type) {
+        case 'text': {
+          if (piece.text === '') return null
+          size.add(piece.text)
+          const last = content.at(-1)
+          if (last?.type === 'text') last.text += piece.text
+          else content.push({ type: 'text', text: piece.text })
+          return { type: 'delta', delta: textMessage(piece.text) }
+        }
+        case 'tool-call':
+          return addCall(piece.toolCall)
+        case 'end':
+          return { type: 'done', result: resultOf(piece) }
+      }
+    },
+    cutOff: () => new ProviderCallFailed('CUT_OFF', `${label} ended its reply too early.`, true),
+  }
+}
+
+/** Whether an id of the provider is short and printable, so that it can be stored and sent back. */
+const isUsableId = (id: unknown): id is string => typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id)
+
+const textMessage = (text: string) => ({ role: 'assistant' as const, content: [{ type: 'text' as const, text }] })
+
+const tooLarge = (label: string, what: string) =>
+  new ProviderCallFailed('REPLY_TOO_LARGE', `${label} wrote a reply with ${what}.`, false)
+
+/** Adds up the size of a reply. `add` throws ProviderCallFailed above MAX_REPLY_BYTES. */
+export function createReplySize(label: string): { add(text: string): void } {
+  let bytes = 0
+  return {
+    add(text) {
+      bytes += Buffer.byteLength(text)
+      if (bytes > MAX_REPLY_BYTES) throw tooLarge(label, `more than ${MAX_REPLY_BYTES} bytes`)
+    },
+  }
+}
+
+type EventStream = {
+  stream: ProviderStream
+  push(event: ProviderStreamEvent): void
+  /** Ends the stream after the events that wait. Later calls have no effect. */
+  fail(error: unknown): void
+}
+
+/**
+ * Creates a stream for one reader. Deltas that wait are joined, so at most one reply waits for a slow reader, or for
+ * none. Calls `stop` if the reader ends the iteration early.
+ */
+function createStream(stop: (error: Error) => void): EventStream {
+  const waiting: ProviderStreamEvent[] = []
+  let ended: { error: unknown } | 'done' | null = null
+  let wake = () => {}
+  let resolveFinal: (result: ProviderCallResult) => void
+  let rejectFinal: (error: unknown) => void
+  const final = new Promise<ProviderCallResult>((resolve, reject) => {
+    resolveFinal = resolve
+    rejectFinal = reject
+  })
+  final.catch(() => {})
+
+  async function* read(): AsyncGenerator<ProviderStreamEvent, void> {
+    try {
+      for (;;) {
+        for (let event = waiting.shift(); event; event = waiting.shift()) yield event
+        if (ended === 'done') return
+        if (ended) throw ended.error
+        await new Promise<void>((resolve) => (wake = resolve))
+      }
+    } finally {
+      if (!ended) stop(new DOMException('The reader of the reply stopped.', 'AbortError'))
+    }
+  }
+
+  return {
+    stream: { final, [Symbol.asyncIterator]: read },
+    push(event) {
+      if (ended) return
+      const last = waiting.at(-1)
+      if (last?.type === 'delta' && event.type === 'delta') {
+        waiting[waiting.length - 1] = { type: 'delta', delta: textMessage(textOf(last.delta) + textOf(event.delta)) }
+      } else {
+        waiting.push(event)
+      }
+      if (event.type === 'done') {
+        ended = 'done'
+        resolveFinal(event.result)
+      }
+      wake()
+    },
+    fail(error) {
+      if (ended) return
+      ended = { error }
+      rejectFinal(error)
+      wake()
+    },
+  }
+}

@@ -1,0 +1,122 @@
+// The scripts of the echo provider: rules that say what it replies, and how it fails. Pure.
+//
+// A rule applies if the newest user message contains `when` and if as many rounds of tool calls followed it as `round`
+// says. The first rule that applies is used. Rules come from `extensions.echo`, from the newest user message, or from a
+// system message; a message contains them as `{"echo": …}`, a rule or a list of rules.
+
+import { z } from 'zod'
+import { textOf, toolCallsOf } from '../message-parts.ts'
+import type { ProviderCallParams, ProviderFailureCode, ProviderMessage } from '../ports/provider-adapter.ts'
+
+/** Maximum length of a reply, in UTF-16 units: enough for replies that are too large. */
+const MAX_UNITS = 16 * 1024 * 1024
+/** Maximum pause before a word, ms. */
+const MAX_WORD_MS = 60_000
+
+const CODES = [
+  'RATE_LIMITED',
+  'UNAVAILABLE',
+  'UNREACHABLE',
+  'CUT_OFF',
+  'STALLED',
+  'BAD_REPLY',
+  'REPLY_TOO_LARGE',
+  'CONTEXT_TOO_LONG',
+  'QUOTA_EXHAUSTED',
+  'REFUSED',
+  'CLOSED',
+] as const satisfies readonly ProviderFailureCode[]
+
+const failure = z.strictObject({
+  code: z.enum(CODES),
+  /** Default: none. */
+  status: z.int().min(400).max(599).optional(),
+  /** Default: none. */
+  retryAfterMs: z.int().min(0).max(3_600_000).optional(),
+  /** Number of equal calls that fail, before one succeeds. Default: all. */
+  times: z.int().min(1).optional(),
+})
+
+const rule = z
+  .strictObject({
+    /** Ignores case. Default: every message contains it. */
+    when: z.string().optional(),
+    /** Default: 0 for a rule with tool calls, so that its calls end; otherwise "any". */
+    round: z.union([z.int().min(0), z.literal('any')]).optional(),
+    /** `{{answer}}` is the answer from the context, `{{result}}` the newest tool results. Default: "{{answer}}". */
+    text: z.string().optional(),
+    /** Number of times that the text is repeated. Default: 1. */
+    repeat: z.int().min(1).optional(),
+    /** Tool calls after the text, which is empty by default. */
+    tools: z.array(z.strictObject({ name: z.string(), arguments: z.unknown().default({}) })).optional(),
+    /** Pause before each word, ms. Default: that of the provider. */
+    wordMs: z.int().min(0).max(MAX_WORD_MS).optional(),
+    /** Number of words before `fail`, `stall` or `die`. Default: 0, before the reply begins. */
+    after: z.int().min(0).default(0),
+    fail: failure.optional(),
+    /** The reply does not go on. */
+    stall: z.literal(true).optional(),
+    /** The process ends by SIGKILL, if the provider is configured so. */
+    die: z.literal(true).optional(),
+  })
+  .refine(
+    ({ text = '', repeat = 1 }) => text.length * repeat <= MAX_UNITS,
+    `has a text of more than ${MAX_UNITS} units`,
+  )
+const rules = z.union([z.array(rule), rule.transform((each) => [each])])
+
+export type EchoRule = z.output<typeof rule>
+
+/** A script that does not follow the format. */
+export class InvalidScript extends Error {}
+
+const isUser = ({ role }: ProviderMessage) => role === 'user'
+
+/** Returns the newest user message; undefined if there is none. */
+export const questionOf = (messages: readonly ProviderMessage[]): ProviderMessage | undefined =>
+  messages.findLast(isUser)
+
+/** Returns the messages after the newest user message. */
+export const afterQuestion = (messages: readonly ProviderMessage[]): ProviderMessage[] =>
+  messages.slice(messages.findLastIndex(isUser) + 1)
+
+/** Returns the rule that applies; null if none does. @throws InvalidScript */
+export function findRule({ messages, metadata }: ProviderCallParams): EchoRule | null {
+  const question = questionOf(messages)
+  const text = question ? textOf(question).toLowerCase() : ''
+  const round = afterQuestion(messages).filter((message) => toolCallsOf(message).length > 0).length
+  const systems = messages.filter(({ role }) => role === 'system').toReversed()
+  const lists = [
+    metadata.extensions?.echo,
+    question && directiveIn(textOf(question)),
+    ...systems.map((message) => directiveIn(textOf(message))),
+  ]
+  for (const list of lists) {
+    if (list === undefined) continue
+    const found = parse(list).find(
+      (each) =>
+        (each.when === undefined || text.includes(each.when.toLowerCase()))
+        && [round, 'any'].includes(each.round ?? (each.tools ? 0 : 'any')),
+    )
+    if (found) return found
+  }
+  return null
+}
+
+/** Returns the value of "echo" in the JSON object that a text contains or ends with; undefined if there is none. */
+function directiveIn(text: string): unknown {
+  const start = text.search(/\{\s*"echo"\s*:/)
+  if (start < 0) return undefined
+  try {
+    return (JSON.parse(text.slice(start, text.lastIndexOf('}') + 1)) as { echo: unknown }).echo
+  } catch {
+    throw new InvalidScript('is not JSON')
+  }
+}
+
+function parse(value: unknown): EchoRule[] {
+  const { data, error } = rules.safeParse(Array.isArray(value) ? value : [value])
+  if (!error) return data
+  const [issue] = error.issues
+  throw new InvalidScript(`${issue!.path.join('.')}: ${issue!.message}`)
+}

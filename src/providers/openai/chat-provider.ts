@@ -1,0 +1,116 @@
+// The chat provider for any server with OpenAI's POST /chat/completions. Every call streams, so that a slow model is not
+// mistaken for a stalled one. The client's own retries are off: the caller decides whether a call is repeated.
+
+import { APIError } from 'openai'
+import { Stream } from 'openai/streaming'
+import { createChatAdapter, createReplySize, STALL_MS, type ChatAdapter, type ReplyPiece } from '../chat-adapter.ts'
+import { ProviderCallFailed, type ProviderCallParams } from '../ports/provider-adapter.ts'
+import { failureCodeOf } from '../http-failure.ts'
+import { createClient, type Endpoint } from './calls.ts'
+import { createChunkReader, type Chunk } from './chat-reply.ts'
+import { chatRequest, contextHeaders } from './chat-request.ts'
+import { explain, TooLong, type ErrorContext, type SettingNames } from './failure.ts'
+
+export type OpenAiProviderSettings = Endpoint & {
+  /** Time without anything from the server after which a call fails, ms. Default: STALL_MS. */
+  stallMs?: number | undefined
+  /** What the operator calls the settings. Default: the names of the settings here. */
+  settingNames?: SettingNames | undefined
+}
+
+/** Maximum size of one line of the stream, in bytes. The client buffers each line, and parses it as a whole. */
+const MAX_LINE_BYTES = 2 * 1024 * 1024
+
+const SETTING_NAMES: SettingNames = { url: 'baseUrl', key: 'apiKey', model: 'the model' }
+
+export function createOpenAiProvider(settings: OpenAiProviderSettings): ChatAdapter {
+  const { baseUrl, apiKey, stallMs = STALL_MS, settingNames = SETTING_NAMES } = settings
+  const client = createClient(baseUrl, apiKey)
+  const isOpenAi = /(^|\.)openai(\.azure)?\.com$/.test(new URL(baseUrl).hostname)
+  const maxTokensField = isOpenAi ? 'max_completion_tokens' : 'max_tokens'
+  const label = ({ metadata }: ProviderCallParams) => `${metadata.provider}:${metadata.model}`
+  return createChatAdapter({
+    label,
+    stallMs,
+    async open(params, { signal, isAlive }) {
+      const response = await client.chat.completions
+        .create(chatRequest(params, { maxTokensField }), { signal, headers: contextHeaders(params.agentContext) })
+        .asResponse()
+      if (!response.body || isOtherFormat(response)) throw new SyntaxError('not a stream of events')
+      const body = response.body.pipeThrough(watchLines(isAlive, label(params)))
+      const chunks = Stream.fromSSEResponse<Chunk>(
+        new Response(body, { headers: response.headers }),
+        new AbortController(),
+        client,
+      )
+      return piecesOf(chunks, label(params))
+    },
+    explain: (error, isAccepted, name) => failureOf(error, isAccepted, { label: name, settings: settingNames }),
+  })
+}
+
+/** Whether the reply has a type that only other services send; servers of models may omit the type. */
+const isOtherFormat = ({ headers }: Response) =>
+  /^(application\/json|text\/html)\b/i.test(headers.get('content-type') ?? '')
+
+/** Reports each piece of the body, and fails when a line is longer than MAX_LINE_BYTES. */
+function watchLines(isAlive: () => void, label: string): TransformStream<Uint8Array, Uint8Array> {
+  let lineBytes = 0
+  return new TransformStream({
+    transform(bytes, controller) {
+      isAlive()
+      const lineEnd = bytes.lastIndexOf(0x0a)
+      lineBytes = lineEnd < 0 ? lineBytes + bytes.length : bytes.length - lineEnd - 1
+      if (lineBytes > MAX_LINE_BYTES) {
+        throw new ProviderCallFailed(
+          'REPLY_TOO_LARGE',
+          `${label} sent a line of more than ${MAX_LINE_BYTES} bytes.`,
+          false,
+        )
+      }
+      controller.enqueue(bytes)
+    },
+  })
+}
+
+async function* piecesOf(chunks: AsyncIterable<Chunk>, label: string): AsyncGenerator<ReplyPiece> {
+  const reader = createChunkReader(label, createReplySize(label))
+  try {
+    for await (const chunk of chunks) yield* reader.read(chunk)
+  } catch (error) {
+    // After the end of the reply only its usage is lost.
+    if (!reader.isFinished() || error instanceof ProviderCallFailed) throw error
+  }
+  yield* reader.end()
+}
+
+/** Explains a failed call. An error in mid-stream has no HTTP status, but may have one as its code. */
+function failureOf(
+  error: unknown,
+  isAccepted: boolean,
+  names: Pick<ErrorContext, 'label' | 'settings'>,
+): ProviderCallFailed {
+  const { label, settings } = names
+  if (isAccepted && error instanceof SyntaxError) {
+    return new ProviderCallFailed('BAD_REPLY', `${label} sent an event that is not JSON.`, true)
+  }
+  if (isAccepted && error instanceof APIError && error.status === undefined) {
+    return new ProviderCallFailed('UNAVAILABLE', `${label} reported an error in its reply.`, true)
+  }
+  const advice = `Check ${settings.model} and the parameters of the call.`
+  const context: ErrorContext = { ...names, noun: 'a stream of events', advice, splitsRequests: false }
+  const { failure, isTransient, pauseMs } = explain(error, context)
+  if (isAccepted) {
+    return new ProviderCallFailed('CUT_OFF', `${label} ended its reply too early: the connection failed.`, true)
+  }
+  const status = error instanceof APIError ? (error.status ?? null) : null
+  const code =
+    failure instanceof TooLong
+      ? 'CONTEXT_TOO_LONG'
+      : error instanceof SyntaxError
+        ? 'BAD_REPLY'
+        : status === null
+          ? 'UNREACHABLE'
+          : failureCodeOf(status, isTransient)
+  return new ProviderCallFailed(code, failure.message, isTransient, { status, retryAfterMs: pauseMs })
+}

@@ -1,0 +1,26 @@
+// The port for the chat providers of a server. Callers choose one by name; its URL and its key never leave the adapter.
+
+import type { ProviderAdapter } from './provider-adapter.ts'
+
+/** A chat provider with its settings. */
+export type NamedProvider = {
+  /** 1 to 64 characters: lower-case letters, digits, "-" and "_". */
+  readonly name: string
+  readonly adapter: ProviderAdapter
+  /** The model of calls that name none. */
+  readonly defaultModel: string
+  /** The models that calls may name. Null: any model. */
+  readonly models: readonly string[] | null
+  /** Whether the adapter passes tools to its models. */
+  readonly supportsTools: boolean
+}
+
+/** The chat providers of a server. */
+export type Providers = {
+  /** Returns the provider with the name; null if there is none. */
+  get(name: string): NamedProvider | null
+  /** Returns all providers, in ascending order of their names. */
+  list(): readonly NamedProvider[]
+  /** Ends running calls of the configured providers. Later calls fail with `CLOSED`. Idempotent. */
+  close(): Promise<void>
+}

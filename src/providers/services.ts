@@ -1,0 +1,45 @@
+// Creates the providers other than the embedder, and the token counter and the word vectors that some of them share.
+
+import { createTokenCounter } from '../text/tokens.ts'
+import { createProviders, type ChatProviderSettings, type GivenProvider } from './chat-registry.ts'
+import type { Embedder } from './ports/embedder.ts'
+import {
+  createFactServices,
+  createSummarizers,
+  type EmbedderSettings,
+  type FactSettings,
+  type SummarizerSettings,
+} from './registry.ts'
+import { createStaticEmbedder } from './static/embedder.ts'
+
+export type ServiceSettings = {
+  embedder: EmbedderSettings
+  summarizer: SummarizerSettings
+  extractor: FactSettings
+  promptsDir: string | undefined
+  chatProviders?: Readonly<Record<string, ChatProviderSettings>> | undefined
+  providers?: Readonly<Record<string, GivenProvider>> | undefined
+}
+
+/**
+ * Creates the services, and adds a cleanup step for each. `embedder` is the selected embedder.
+ * @throws TypeError for invalid names of chat providers
+ */
+export async function createServices(
+  settings: ServiceSettings,
+  embedder: Embedder,
+  cleanup: { add(step: () => unknown): void },
+) {
+  const tokens = createTokenCounter()
+  cleanup.add(() => tokens.close())
+  const words = settings.embedder.kind === 'static' ? embedder : await createStaticEmbedder()
+  if (words !== embedder) cleanup.add(() => words.close())
+  const shared = { words, tokens, promptsDir: settings.promptsDir }
+  const summarizers = await createSummarizers(settings.summarizer, shared)
+  cleanup.add(() => summarizers.close())
+  const factServices = await createFactServices(settings.extractor, shared)
+  cleanup.add(() => factServices.close())
+  const providers = await createProviders(settings.chatProviders ?? {}, settings.providers)
+  cleanup.add(() => providers.close())
+  return { tokens, summarizers, factServices, providers }
+}
