@@ -8,6 +8,7 @@
 -- p_results    the calls that it answers: [{part, callId, name, turnId}] as for find_calls; calls of the turn itself have
 --              the key `place` instead of turnId
 -- p_silent_ms  abort only if the writer has been silent for this long, in ms; null for any
+-- p_mentions   the names in its text, as for find_mentioned; null for none
 -- p_hash       digest of the request and of the writer's token; null for the sweep
 --
 -- One row. outcome: 'written' with the seqs of the first and the last entry; 'closed' with the turn's status; 'repeated' when the turn was closed by
@@ -18,11 +19,13 @@
 --
 -- An aborted turn loses its clientId, so that the next openTurn with it opens a new turn. A turn that answers with a claim
 -- ends the claim: as answered when it is committed, with the wake-ups that the claim excludes; as released, with an entry,
--- when it is aborted.
+-- when it is aborted. A turn that waits for results of its tool calls answers nothing: its author holds the claim for at
+-- least 60 s more, and answers with a later turn.
 CREATE OR REPLACE FUNCTION close_turn(
   p_tenant text, p_viewer text, p_turn text, p_writer text, p_status turn_status, p_end integer, p_text text, p_parts jsonb, p_tokens integer,
   p_prompt_tokens integer, p_completion_tokens integer, p_model text, p_metadata jsonb, p_reason text,
-  p_calls jsonb, p_results jsonb, p_silent_ms integer, p_terms integer[], p_cues smallint, p_hash text)
+  p_calls jsonb, p_results jsonb, p_silent_ms integer, p_terms integer[], p_cues smallint, p_mentions text[],
+  p_hash text)
 RETURNS TABLE (outcome text, detail text, conversation_id text, actor text, seq integer, last_seq integer,
                status turn_status)
 LANGUAGE plpgsql AS $$
@@ -109,7 +112,9 @@ BEGIN
       prompt_tokens = coalesce(p_prompt_tokens, x.prompt_tokens),
       completion_tokens = coalesce(p_completion_tokens, x.completion_tokens),
       model = coalesce(p_model, x.model), metadata = coalesce(p_metadata, x.metadata),
-      terms = salted(p_terms, j.salt), cues = p_cues
+      terms = salted(p_terms, j.salt), cues = p_cues,
+      mentions = CASE WHEN p_mentions IS NOT NULL AND p_status = 'COMMITTED'
+                      THEN find_mentioned(t.conversation_id, p_mentions) END
   WHERE x.id = p_turn;
   DELETE FROM stream WHERE turn_id = p_turn;
   INSERT INTO tool_call (conversation_id, call_id, turn_id, name)
@@ -118,8 +123,11 @@ BEGIN
   VALUES (t.conversation_id, j.last_seq + 1, p_status::text::entry_kind, p_turn);
   last := j.last_seq + 1;
   UPDATE claim k
-  SET ended_at = clock_timestamp(), outcome = CASE p_status WHEN 'COMMITTED' THEN 'ANSWERED' ELSE 'RELEASED' END::claim_outcome,
-      answer_id = CASE p_status WHEN 'COMMITTED' THEN k.answer_id END
+  SET answer_id = CASE WHEN p_status = 'COMMITTED' AND NOT has_open_calls(p_parts) THEN p_turn END,
+      ended_at = CASE WHEN p_status = 'COMMITTED' AND has_open_calls(p_parts) THEN NULL ELSE clock_timestamp() END,
+      outcome = (CASE WHEN p_status <> 'COMMITTED' THEN 'RELEASED' WHEN NOT has_open_calls(p_parts) THEN 'ANSWERED' END)::claim_outcome,
+      expires_at = CASE WHEN p_status = 'COMMITTED' AND has_open_calls(p_parts)
+                        THEN greatest(k.expires_at, clock_timestamp() + interval '60 seconds') ELSE k.expires_at END
   WHERE k.answer_id = p_turn AND k.ended_at IS NULL RETURNING k.* INTO claimed;
   IF claimed.outcome = 'ANSWERED' THEN
     UPDATE wake_up w SET answered_at = now(), answer_id = p_turn
@@ -135,5 +143,8 @@ BEGIN
       turn_count = x.turn_count + (p_status = 'COMMITTED' AND t.audience IS NULL)::integer,
       token_count = x.token_count + CASE WHEN p_status = 'COMMITTED' AND t.audience IS NULL THEN p_tokens ELSE 0 END
   WHERE x.conversation_id = t.conversation_id;
+  IF j.responding AND p_status = 'COMMITTED' THEN
+    SELECT coalesce(max(w.seq), last) INTO last FROM wake_up_participants(ARRAY[p_turn]) w;
+  END IF;
   RETURN QUERY SELECT 'written', NULL, t.conversation_id, t.actor, j.last_seq + 1, last, p_status;
 END $$;

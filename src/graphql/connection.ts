@@ -65,6 +65,7 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
     | 'FactSource'
     | 'Job'
     | 'Participant'
+    | 'Run'
     | 'Summary'
     | 'Turn'
     | 'WakeUp',

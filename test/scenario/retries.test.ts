@@ -11,7 +11,7 @@ import { deleteConversation } from '../../src/domain/erasure/delete-conversation
 import { eraseTurn } from '../../src/domain/erasure/erase-turn.ts'
 import { eraseUser } from '../../src/domain/erasure/erase-user.ts'
 import { pruneConversations } from '../../src/domain/erasure/retention.ts'
-import { updateTenantSettings } from '../../src/domain/retention-policy.ts'
+import { updateTenantSettings } from '../../src/domain/tenant-settings.ts'
 import { setLegalHold } from '../../src/domain/erasure/legal-hold.ts'
 import { extractFacts } from '../../src/domain/fact/extract.ts'
 import { reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
@@ -133,7 +133,7 @@ const ROWS: Record<string, Row> = {
     prepare:
       ({ ada }) =>
       (deps) =>
-        updateTenantSettings(deps, ada, { retention: 'EPHEMERAL', ttlSeconds: 60 }),
+        updateTenantSettings(deps, ada, { retention: 'EPHEMERAL', ttlSeconds: 60, redact: 'turns' }),
     same: identical,
   },
   pruneConversations: {

@@ -34,10 +34,6 @@ ALTER TABLE claim ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON claim TO colloquy_app USING (tenant = current_setting('colloquy.tenant', true));
 CREATE POLICY system ON claim TO colloquy_system USING (true);
 
--- The result of close_turn has another column.
-DROP FUNCTION close_turn(text, text, text, text, turn_status, integer, text, jsonb, integer, integer, integer, text,
-                         jsonb, text, jsonb, jsonb, integer, integer[], smallint, text);
-
 -- Checks the claim with which a turn answers another one. Called by append_turns, which has locked the conversation.
 --
 -- p_actor     the author of the answer
@@ -72,8 +68,8 @@ END $$;
 -- p_calls  the calls of append_turns; turns with the key claimHash answer with a claim
 --
 -- A committed turn ends its claim as answered, with the wake-ups that the claim excludes: that of its holder, or all of
--- the turn for scope TURN. A streaming turn keeps the claim until close_turn ends it. Turns that were not written, and
--- repetitions, change nothing.
+-- the turn for scope TURN. A streaming turn keeps the claim until close_turn ends it. Turns that were not written,
+-- repetitions, and turns that wait for results of their tool calls, change nothing.
 CREATE OR REPLACE FUNCTION answer_claims(p_calls jsonb) RETURNS void LANGUAGE sql AS $$
   WITH answered AS (
     UPDATE claim k
@@ -83,13 +79,14 @@ CREATE OR REPLACE FUNCTION answer_claims(p_calls jsonb) RETURNS void LANGUAGE sq
     FROM jsonb_array_elements(p_calls) c
     CROSS JOIN LATERAL jsonb_array_elements(c->'turns') t
     CROSS JOIN LATERAL (
-      SELECT x.id, x.status, x.actor, f.id AS first_id
+      SELECT x.id, x.status, x.actor, x.parts, f.id AS first_id
       FROM turn x
       JOIN turn v ON v.id = x.reply_to_id
       JOIN turn f ON f.conversation_id = v.conversation_id AND f.root_seq = v.root_seq AND f.seq = v.root_seq
       WHERE x.id = t->>'id' AND x.conversation_id = c->>'conversationId' LIMIT 1) x
     WHERE t->>'claimHash' IS NOT NULL
       AND k.turn_id = x.first_id AND k.actor = x.actor AND k.token_hash = t->>'claimHash' AND k.ended_at IS NULL
+      AND NOT (x.status = 'COMMITTED' AND has_open_calls(x.parts))
     RETURNING k.turn_id, k.slot, k.answer_id, k.ended_at
   )
   UPDATE wake_up w SET answered_at = now(), answer_id = a.answer_id
@@ -106,6 +103,7 @@ $$;
 --          turns[].results  [{part, callId, name, turnId}] as for find_calls; or {part, callId, name, place}, when turn
 --                  number `place` of the same call made the tool call
 --          turns[].claimHash  hash of the token of the claim with which the turn answers the turn replyToId
+--          turns[].mentions  the names in the turn's text, as for find_mentioned; absent for none
 --          limits  maximum numbers {participants, openInConversation, openByViewer}; null or absent for none. The first
 --                  counts former participants too. openByViewer may be exceeded by calls that run at the same time.
 -- p_wait   false skips conversations that another transaction has locked: their calls have no row in the result.
@@ -115,48 +113,49 @@ $$;
 -- 'joined' when the actor joined one entry before, and with the stored parts of a turn with tool results; or 'repeated',
 -- with the turn that its clientId already wrote), or one row that names the fault ('moved_on', 'other_content', 'held',
 -- 'stranger', 'no_call', 'other_name', 'ambiguous', 'no_reply', 'no_claim', 'removed', 'left', 'participants',
--- 'open_in_conversation', 'open_by_viewer') and nothing is written. No two calls may answer with the same claim.
+-- 'open_in_conversation', 'open_by_viewer') and nothing is written. In addition, each turn that wakes up nobody because of
+-- the loop guard (wake_up_participants) has a row 'stopped' with the seq of the entry that says so. No two calls may
+-- answer with the same claim.
 --
 -- Invariant: numbers are assigned after the conversations are locked, by a second statement with its own snapshot, so
 -- the journal has no gap and a clientId is written once.
 CREATE OR REPLACE FUNCTION append_turns(p_calls jsonb, p_wait boolean)
 RETURNS TABLE (call integer, place integer, outcome text, detail text, id text, seq integer, created_at timestamptz,
-               parts jsonb)
+               parts jsonb, mentions text[])
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   locked text[];
+  responding boolean;
 BEGIN
   -- In id order, so that two batches cannot wait for each other. Tenant and visibility are compared before the row is
   -- locked, and again after a wait for it: the journal's copy of the visibility is then the newest one.
   IF p_wait THEN
-    locked := ARRAY(
-      SELECT j.conversation_id
-      FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
-            FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
-      CROSS JOIN LATERAL (SELECT j.conversation_id FROM journal j
-                          WHERE j.conversation_id = a.id AND j.tenant = a.tenant
-                            AND (j.visibility = 'OPEN' OR EXISTS (
-                              SELECT FROM jsonb_array_elements(p_calls) c
-                              WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
-                                SELECT FROM jsonb_array_elements(c->'turns') t
-                                WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
-                                         AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
-                          LIMIT 1 FOR UPDATE) j);
+    SELECT coalesce(array_agg(j.conversation_id), '{}'), coalesce(bool_or(j.responding), false) INTO locked, responding
+    FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
+          FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
+    CROSS JOIN LATERAL (SELECT j.conversation_id, j.responding FROM journal j
+                        WHERE j.conversation_id = a.id AND j.tenant = a.tenant
+                          AND (j.visibility = 'OPEN' OR EXISTS (
+                            SELECT FROM jsonb_array_elements(p_calls) c
+                            WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
+                              SELECT FROM jsonb_array_elements(c->'turns') t
+                              WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
+                                       AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
+                        LIMIT 1 FOR UPDATE) j;
   ELSE
-    locked := ARRAY(
-      SELECT j.conversation_id
-      FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
-            FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
-      CROSS JOIN LATERAL (SELECT j.conversation_id FROM journal j
-                          WHERE j.conversation_id = a.id AND j.tenant = a.tenant
-                            AND (j.visibility = 'OPEN' OR EXISTS (
-                              SELECT FROM jsonb_array_elements(p_calls) c
-                              WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
-                                SELECT FROM jsonb_array_elements(c->'turns') t
-                                WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
-                                         AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
-                          LIMIT 1 FOR UPDATE SKIP LOCKED) j);
+    SELECT coalesce(array_agg(j.conversation_id), '{}'), coalesce(bool_or(j.responding), false) INTO locked, responding
+    FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
+          FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
+    CROSS JOIN LATERAL (SELECT j.conversation_id, j.responding FROM journal j
+                        WHERE j.conversation_id = a.id AND j.tenant = a.tenant
+                          AND (j.visibility = 'OPEN' OR EXISTS (
+                            SELECT FROM jsonb_array_elements(p_calls) c
+                            WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
+                              SELECT FROM jsonb_array_elements(c->'turns') t
+                              WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
+                                       AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
+                        LIMIT 1 FOR UPDATE SKIP LOCKED) j;
   END IF;
 
   RETURN QUERY
@@ -169,7 +168,8 @@ BEGIN
            (c.v->'limits'->>'openByViewer')::integer AS max_by_viewer, r.*,
            twin.id AS twin_id, twin.seq AS twin_seq, twin.created_at AS twin_at, twin.client_hash AS twin_hash,
            twin.status AS twin_status,
-           m.present, coalesce(m.removed, false) AS removed, coalesce(m.windows, '{1}') AS windows
+           m.present, coalesce(m.removed, false) AS removed, coalesce(m.windows, '{1}') AS windows,
+           CASE WHEN r.mentions IS NOT NULL THEN find_mentioned(j.conversation_id, r.mentions) END AS mentioned
     FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c(v, o)
     CROSS JOIN LATERAL (SELECT * FROM journal j
                         WHERE j.conversation_id = c.v->>'conversationId' AND j.tenant = c.v->>'tenant' LIMIT 1) j
@@ -179,7 +179,7 @@ BEGIN
       audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
       "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
       "writerHash" text, "claimHash" text, "createdAt" timestamptz, "importedAt" timestamptz, "replyToId" text, calls jsonb, results jsonb,
-      terms integer[], cues smallint)
+      terms integer[], cues smallint, mentions text[])
     LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash, x.status FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
                          AND x.client_id = r."clientId" LIMIT 1) twin ON true
@@ -285,11 +285,11 @@ BEGIN
                 ELSE p.windows || (SELECT f.seq - 1 FROM fresh f
                                    WHERE f.joins AND f.conversation_id = p.conversation_id AND f.actor = p.actor) END
   ), wrote AS (
-    INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, parts, audience, token_count,
+    INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, parts, audience, mentions, token_count,
                       prompt_tokens, completion_tokens, model, adapter, trace_id, sources, pinned, metadata,
                       client_id, client_hash, created_at, imported_at, reply_to_id, terms, cues)
     SELECT f.id, f.conversation_id, f.seq, f.seq, f.actor, f.role, f.status, f.text, coalesce(l.parts, f.parts), f.audience,
-           f.tokens,
+           f.mentioned, f.tokens,
            f."promptTokens", f."completionTokens", f.model, f.adapter, f."traceId", f.sources,
            coalesce(f.pinned, false), f.metadata, f."clientId", f."clientHash", coalesce(f."createdAt", now()),
            f."importedAt", f."replyToId", salted(f.terms, f.salt), f.cues
@@ -321,13 +321,13 @@ BEGIN
           FROM fresh f GROUP BY f.conversation_id) n
     WHERE j.conversation_id = ANY (locked) AND j.conversation_id = n.conversation_id
   )
-  SELECT f.call, f.place, f.outcome, f.detail, NULL, NULL::integer, NULL::timestamptz, NULL::jsonb FROM fault f
+  SELECT f.call, f.place, f.outcome, f.detail, NULL, NULL::integer, NULL::timestamptz, NULL::jsonb, NULL::text[] FROM fault f
   UNION ALL
-  SELECT s.call, s.place, 'repeated', NULL, s.twin_id, s.twin_seq, s.twin_at, NULL
+  SELECT s.call, s.place, 'repeated', NULL, s.twin_id, s.twin_seq, s.twin_at, NULL, NULL
   FROM said s WHERE s.twin_id IS NOT NULL AND NOT EXISTS (SELECT FROM fault f WHERE f.call = s.call)
   UNION ALL
   SELECT f.call, f.place, 'written', CASE WHEN f.joins THEN 'joined' END, f.id, f.seq,
-         coalesce(f."createdAt", now())::timestamptz(3), l.parts
+         coalesce(f."createdAt", now())::timestamptz(3), l.parts, f.mentioned
   FROM fresh f LEFT JOIN linked l ON l.call = f.call AND l.place = f.place;
 
   -- From their first private turn on, participants are told apart when views are compared. Only turns that were written
@@ -345,6 +345,16 @@ BEGIN
       AND NOT p.addressed;
   END IF;
   IF jsonb_path_exists(p_calls, '$[*].turns[*].claimHash') THEN PERFORM answer_claims(p_calls); END IF;
+
+  IF responding THEN
+    RETURN QUERY
+    SELECT n.call, n.place, 'stopped', NULL, w.turn_id, w.seq, NULL::timestamptz, NULL::jsonb, NULL::text[]
+    FROM wake_up_participants(ARRAY(
+      SELECT t->>'id' FROM jsonb_array_elements(p_calls) c CROSS JOIN LATERAL jsonb_array_elements(c->'turns') t)) w
+    JOIN (SELECT (c.o - 1)::integer AS call, (t.o - 1)::integer AS place, t.v->>'id' AS id
+          FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c(v, o)
+          CROSS JOIN LATERAL jsonb_array_elements(c.v->'turns') WITH ORDINALITY AS t(v, o)) n ON n.id = w.turn_id;
+  END IF;
 END $$;
 
 -- Commits or aborts an open turn: stores its final text, ends its stream, writes the entry and updates the counters.
@@ -357,6 +367,7 @@ END $$;
 -- p_results    the calls that it answers: [{part, callId, name, turnId}] as for find_calls; calls of the turn itself have
 --              the key `place` instead of turnId
 -- p_silent_ms  abort only if the writer has been silent for this long, in ms; null for any
+-- p_mentions   the names in its text, as for find_mentioned; null for none
 -- p_hash       digest of the request and of the writer's token; null for the sweep
 --
 -- One row. outcome: 'written' with the seqs of the first and the last entry; 'closed' with the turn's status; 'repeated' when the turn was closed by
@@ -367,11 +378,13 @@ END $$;
 --
 -- An aborted turn loses its clientId, so that the next openTurn with it opens a new turn. A turn that answers with a claim
 -- ends the claim: as answered when it is committed, with the wake-ups that the claim excludes; as released, with an entry,
--- when it is aborted.
+-- when it is aborted. A turn that waits for results of its tool calls answers nothing: its author holds the claim for at
+-- least 60 s more, and answers with a later turn.
 CREATE OR REPLACE FUNCTION close_turn(
   p_tenant text, p_viewer text, p_turn text, p_writer text, p_status turn_status, p_end integer, p_text text, p_parts jsonb, p_tokens integer,
   p_prompt_tokens integer, p_completion_tokens integer, p_model text, p_metadata jsonb, p_reason text,
-  p_calls jsonb, p_results jsonb, p_silent_ms integer, p_terms integer[], p_cues smallint, p_hash text)
+  p_calls jsonb, p_results jsonb, p_silent_ms integer, p_terms integer[], p_cues smallint, p_mentions text[],
+  p_hash text)
 RETURNS TABLE (outcome text, detail text, conversation_id text, actor text, seq integer, last_seq integer,
                status turn_status)
 LANGUAGE plpgsql AS $$
@@ -458,7 +471,9 @@ BEGIN
       prompt_tokens = coalesce(p_prompt_tokens, x.prompt_tokens),
       completion_tokens = coalesce(p_completion_tokens, x.completion_tokens),
       model = coalesce(p_model, x.model), metadata = coalesce(p_metadata, x.metadata),
-      terms = salted(p_terms, j.salt), cues = p_cues
+      terms = salted(p_terms, j.salt), cues = p_cues,
+      mentions = CASE WHEN p_mentions IS NOT NULL AND p_status = 'COMMITTED'
+                      THEN find_mentioned(t.conversation_id, p_mentions) END
   WHERE x.id = p_turn;
   DELETE FROM stream WHERE turn_id = p_turn;
   INSERT INTO tool_call (conversation_id, call_id, turn_id, name)
@@ -467,8 +482,11 @@ BEGIN
   VALUES (t.conversation_id, j.last_seq + 1, p_status::text::entry_kind, p_turn);
   last := j.last_seq + 1;
   UPDATE claim k
-  SET ended_at = clock_timestamp(), outcome = CASE p_status WHEN 'COMMITTED' THEN 'ANSWERED' ELSE 'RELEASED' END::claim_outcome,
-      answer_id = CASE p_status WHEN 'COMMITTED' THEN k.answer_id END
+  SET answer_id = CASE WHEN p_status = 'COMMITTED' AND NOT has_open_calls(p_parts) THEN p_turn END,
+      ended_at = CASE WHEN p_status = 'COMMITTED' AND has_open_calls(p_parts) THEN NULL ELSE clock_timestamp() END,
+      outcome = (CASE WHEN p_status <> 'COMMITTED' THEN 'RELEASED' WHEN NOT has_open_calls(p_parts) THEN 'ANSWERED' END)::claim_outcome,
+      expires_at = CASE WHEN p_status = 'COMMITTED' AND has_open_calls(p_parts)
+                        THEN greatest(k.expires_at, clock_timestamp() + interval '60 seconds') ELSE k.expires_at END
   WHERE k.answer_id = p_turn AND k.ended_at IS NULL RETURNING k.* INTO claimed;
   IF claimed.outcome = 'ANSWERED' THEN
     UPDATE wake_up w SET answered_at = now(), answer_id = p_turn
@@ -484,5 +502,8 @@ BEGIN
       turn_count = x.turn_count + (p_status = 'COMMITTED' AND t.audience IS NULL)::integer,
       token_count = x.token_count + CASE WHEN p_status = 'COMMITTED' AND t.audience IS NULL THEN p_tokens ELSE 0 END
   WHERE x.conversation_id = t.conversation_id;
+  IF j.responding AND p_status = 'COMMITTED' THEN
+    SELECT coalesce(max(w.seq), last) INTO last FROM wake_up_participants(ARRAY[p_turn]) w;
+  END IF;
   RETURN QUERY SELECT 'written', NULL, t.conversation_id, t.actor, j.last_seq + 1, last, p_status;
 END $$;

@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
-import type { AppendedTurn } from '../../store/sql/turn/append-turns.ts'
+import type { AppendedTurn, AppendRow } from '../../store/sql/turn/append-turns.ts'
 import type { Role } from '../../store/generated/enums.ts'
 import { createYield } from '../../yield.ts'
 import type { Platform } from '../platform.ts'
@@ -12,6 +12,7 @@ import { authorize, requirePermits, trusted } from '../authorize.ts'
 import { count, id, parse, storable } from '../input.ts'
 import { newId } from '../id.ts'
 import { redactInput } from '../redaction.ts'
+import { holdText } from '../../store/sql/streaming-turn/held-text.ts'
 import type { Condition } from '../rights.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
@@ -141,27 +142,17 @@ async function append(
     if (turn) earlier.set(id, turn)
   }
   return {
-    turns: rows.map(
-      ({ id, seq, createdAt, index, parts }) =>
-        earlier.get(id) ?? toTurn(conversationId, turns[index]!, seq, createdAt, parts),
-    ),
+    turns: rows
+      .filter(({ outcome }) => outcome !== 'stopped')
+      .map((row) => earlier.get(row.id) ?? toTurn(conversationId, turns[row.index]!, row)),
     deduplicatedIds: repeated.map(({ id }) => id),
     joinedActors: rows.filter(({ detail }) => detail === 'joined').map(({ index }) => turns[index]!.actor),
     lastSeq: rows.reduce((last, { seq }) => Math.max(last, seq), 0),
   }
 }
 
-/**
- * Builds a turn that was just written, without reading it. `storedParts`: its parts, if they differ from the given
- * ones.
- */
-function toTurn(
-  conversationId: string,
-  turn: AppendedTurn,
-  seq: number,
-  createdAt: Date,
-  storedParts: unknown[] | null,
-): Turn {
+/** Builds a turn that was just written, without reading it. */
+function toTurn(conversationId: string, turn: AppendedTurn, { seq, createdAt, parts, mentions }: AppendRow): Turn {
   return {
     id: turn.id,
     conversationId,
@@ -171,8 +162,9 @@ function toTurn(
     role: turn.role as Role,
     status: turn.status,
     text: turn.text,
-    parts: storedParts ?? turn.parts ?? null,
+    parts: parts ?? turn.parts ?? null,
     audience: turn.audience ?? null,
+    mentions,
     tokenCount: turn.tokens,
     promptTokens: turn.promptTokens ?? null,
     completionTokens: turn.completionTokens ?? null,
@@ -214,7 +206,7 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
 export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Appended> {
   authorize(viewer, 'appendTurn', input)
   const parsed = parse(appendTurnInput, input)
-  const { conversationId, turn, claimToken, expectedLastSeq } = redactInput(deps, viewer, 'appendTurn', parsed)
+  const { conversationId, turn, claimToken, expectedLastSeq } = await redactInput(deps, viewer, 'appendTurn', parsed)
   await requirePermitsOfTurns(deps, viewer, 'appendTurn', conversationId, [turn])
   const content = await contentGiven(deps, turn, 'turn')
   const row = toRow(viewer, turn, 'COMMITTED', content, { claimHash: claimHashOf(claimToken, turn) })
@@ -240,7 +232,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
     )
   }
   const given = parse(z.object({ turns: z.array(turnInput) }), { turns })
-  const parsed = redactInput(deps, viewer, 'appendTurns', { conversationId, ...given }).turns
+  const parsed = (await redactInput(deps, viewer, 'appendTurns', { conversationId, ...given })).turns
   await requirePermitsOfTurns(deps, viewer, 'appendTurns', conversationId, parsed)
   const rows: AppendedTurn[] = []
   const refs: GivenTurn[] = []
@@ -282,10 +274,13 @@ export type OpenTurnInput = z.input<typeof openTurnInput>
  */
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Appended> {
   authorize(viewer, 'openTurn', input)
-  const given = redactInput(deps, viewer, 'openTurn', parse(openTurnInput, input))
+  const given = await redactInput(deps, viewer, 'openTurn', parse(openTurnInput, input))
   const { conversationId, turn, writerToken: token, claimToken, expectedLastSeq } = given
   await requirePermitsOfTurns(deps, viewer, 'openTurn', conversationId, [turn])
   const hashes = { writerHash: hashOfWriter(token), claimHash: claimHashOf(claimToken, turn) }
   const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, hashes)
-  return single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
+  const opened = single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
+  // No delta precedes it: writers learn the id from this result. A repeated call repeats it, after a crash for example.
+  if ((await deps.redaction.of(viewer.tenant)) === 'turns') await holdText(deps.pool, viewer.tenant, opened.turn.id)
+  return opened
 }
