@@ -105,6 +105,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   ['indexing'],
   ['turn'],
   ['streaming-turn'],
+  ['claim'],
   ['summary'],
   ['fact'],
   ['profile'],

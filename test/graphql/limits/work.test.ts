@@ -109,6 +109,7 @@ describe('every field of Query', () => {
     verifyAuditLog: '{ isComplete }',
     verifyErasureReceipt: '(document: "x", signature: "y")',
     viewer: null,
+    wakeUps: '{ edges { cursor } }',
   }
 
   it('is tested here', () => {
