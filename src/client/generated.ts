@@ -132,6 +132,17 @@ export type Conversation = {
   updatedAt: string
 }
 
+/** A claim ended without an answer: it was released or expired, or the turn that answered was aborted. */
+export type ClaimReleased = {
+  __typename: 'ClaimReleased'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
+}
+
 /** The conversation was deleted with all its content. This is the last event: the subscription completes. */
 export type ConversationDeleted = {
   __typename: 'ConversationDeleted'
@@ -219,7 +230,7 @@ export type ParticipantRead = {
   participant: Participant
 }
 
-/** A participant's display name, history visibility or metadata changed. */
+/** A participant's display name, history visibility, metadata or agent settings changed. */
 export type ParticipantUpdated = {
   __typename: 'ParticipantUpdated'
   /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
@@ -245,6 +256,28 @@ export type PresenceChanged = {
   participant: Participant
   /** Presence of the participant after this event. */
   state: PresenceState
+}
+
+/** The state of a run changed: it waits, continues, or has ended. */
+export type RunChanged = {
+  __typename: 'RunChanged'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
+}
+
+/** A run of an agent started. Its replies are turns with events of their own. */
+export type RunStarted = {
+  __typename: 'RunStarted'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
 }
 
 /** A summary of old turns was written. Delivered only to viewers who see every turn version that the summary was made from. */
@@ -282,6 +315,17 @@ export type TurnAppended = {
   conversationId: string
   /** The appended turn. */
   turn: Turn
+}
+
+/** A participant claimed the right to answer a turn. */
+export type TurnClaimed = {
+  __typename: 'TurnClaimed'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
 }
 
 /** A streaming turn was committed. */
@@ -370,8 +414,20 @@ export type TurnUpdated = {
   turn: Turn
 }
 
+/** A turn of an agent woke up nobody, although participants respond to it, because more turns of agents followed each other than `maxAgentTurns` of the conversation. The next turn of a person wakes up participants again. */
+export type WakeUpsStopped = {
+  __typename: 'WakeUpsStopped'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
+}
+
 /** An event of a conversation. The objects in an event have their current state, not their state at the time of the event. */
 export type ConversationEvent =
+  | ClaimReleased
   | ConversationDeleted
   | ConversationUpdated
   | FactsChanged
@@ -381,15 +437,19 @@ export type ConversationEvent =
   | ParticipantRead
   | ParticipantUpdated
   | PresenceChanged
+  | RunChanged
+  | RunStarted
   | SummaryWritten
   | TurnAborted
   | TurnAppended
+  | TurnClaimed
   | TurnCommitted
   | TurnDelta
   | TurnErased
   | TurnOpened
   | TurnSuperseded
   | TurnUpdated
+  | WakeUpsStopped
 
 /** Present or former member of a conversation. A former participant still sees the turns that it saw until it left. */
 export type Participant = {
@@ -443,13 +503,13 @@ export type ListedConversation = {
   lastTurn: { id: string; seq: number; position: number; actor: string; role: Role; status: TurnStatus; text: string; createdAt: string } | null
 }
 
-/** A conversation in a participant's list that has unread turns, or that changed. Several changes with the same reason at almost the same time are delivered as one event. */
+/** A conversation in a participant's list that has unread turns, that changed, or in which the participant is to answer a turn. Several changes with the same reason at almost the same time are delivered as one event; each turn to answer has its own. */
 export type InboxEvent = {
-  /** Kind of the change, or UNREAD. */
+  /** Kind of the change, or WAKE_UP or UNREAD. */
   reason: InboxReason
-  /** Time of the change. For UNREAD, time of the newest entry of the conversation. */
+  /** Time of the change. For UNREAD, time of the newest entry of the conversation; for WAKE_UP, time at which the turn was written. */
   at: string
-  /** Id of the conversation that has unread turns or that changed. */
+  /** Id of the conversation that has unread turns, that changed, or that has the turn to answer. */
   conversationId: string
   /** Current number of turns by others that the participant has not read. At most 1000; 0 if the conversation is deleted. */
   unreadCount: number
@@ -473,6 +533,8 @@ export type CreateConversationInput = {
   factExtraction?: boolean | null
   /** Idempotency key, 1 to 200 characters. If the viewer sees a conversation with this key, that conversation is returned unchanged. MEMBERS conversations outside the view never conflict with the key. Defaults to null, for no key. */
   key?: string | null
+  /** Number of turns of agents in a row, without a turn of a person, after which further ones wake up nobody. Defaults to 6; at least 0, for which only people wake up participants, and at most 100. */
+  maxAgentTurns?: number | null
   /** Application-defined metadata: a JSON object of at most 64 KiB, nested at most 64 deep. Defaults to an empty object. */
   metadata?: any | null
   /** User or agent that owns the conversation, 1 to 200 characters. Defaults to the viewer. */
@@ -509,14 +571,44 @@ export type ParticipantInput = {
   actor: string
   /** Whether the participant may manage the conversation as its owner does. Defaults to false; omit to keep the value of a present participant. */
   administrator?: boolean | null
+  /** How the server runs the participant, which must be of the kind AGENT. Defaults to null, for a participant that the server does not run; omit to keep the settings of an existing participant. */
+  agent?: AgentInput | null
   /** Name for display, at most 200 characters. Omit to keep the name of an existing participant. */
   displayName?: string | null
   /** Part of the earlier history that the participant sees. Defaults to ALL; for a viewer that adds itself again with a credential, to its previous value. Takes effect on joining; ignored for a present participant. */
   historyVisibility?: HistoryVisibility | null
-  /** Kind of actor. Defaults to the kind of the credential for its own actor, and otherwise to HUMAN. Takes effect on joining; ignored for a present participant. */
+  /** Kind of actor. Defaults to the kind of the credential for its own actor, and otherwise to AGENT if `agent` or a `respond` other than NEVER is given, and to HUMAN if not. Takes effect on joining; ignored for a present participant. */
   kind?: ParticipantKind | null
   /** Application-defined metadata: a JSON object of at most 64 KiB, nested at most 64 deep. Omit to keep the metadata of an existing participant. */
   metadata?: any | null
+  /** Turns that wake up the participant. Defaults to NEVER; omit to keep the value of an existing participant. */
+  respond?: Respond | null
+}
+
+/** How the server runs a participant. */
+export type AgentInput = {
+  /** Instructions for the model, after those of the conversation; at most 65,536 characters. Every participant can read them. Defaults to null, for none. */
+  instructions?: string | null
+  /** Maximum number of tokens of a reply, 1 to 10,000,000. Defaults to null, for the limit of the model. */
+  maxTokens?: number | null
+  /** Provider's name of the model, 1 to 200 characters. Defaults to the provider's default model. */
+  model?: string | null
+  /** Name of a provider that the server has; see `providers`. */
+  provider: string
+  /** Maximum number of tokens of the context that the model gets, 1 to 10,000,000. Defaults to the default of runTurn. */
+  tokenBudget?: number | null
+  /** Tools that the model may call, at most 128. Defaults to null, for all tools that are registered on the server. */
+  tools?: readonly ToolDefinitionInput[] | null
+}
+
+/** Tool that a model may call. With only a `name`, it is the tool of that name that is registered on the server. Otherwise a client executes the calls, and appends a turn with the results. */
+export type ToolDefinitionInput = {
+  /** What the tool does, for the model; at most 10,000 characters. Defaults to null, for none. */
+  description?: string | null
+  /** Name of the tool, 1 to 64 letters, digits, "_" or "-". */
+  name: string
+  /** JSON Schema of the arguments: a JSON object of at most 64 KiB, nested at most 64 deep. Defaults to null, for any arguments. */
+  schema?: any | null
 }
 
 /** Turn to append. Its content is either `content` or `parts`. */
@@ -697,16 +789,19 @@ export type PresenceState = 'AWAY' | 'OFFLINE' | 'ONLINE' | 'THINKING' | 'TYPING
 export type HistoryVisibility = 'ALL' | 'SINCE_JOINED'
 
 /** Reason why the inbox delivers a conversation. */
-export type InboxReason = 'ADDED' | 'APPENDED' | 'DELETED' | 'READ' | 'REMOVED' | 'UNREAD' | 'UPDATED'
+export type InboxReason = 'ADDED' | 'APPENDED' | 'DELETED' | 'READ' | 'REMOVED' | 'UNREAD' | 'UPDATED' | 'WAKE_UP'
 
 /** How the oldest turns of a conversation are summarised. */
 export type CompactionStrategy = 'HIERARCHICAL' | 'NEVER' | 'ROLLING'
+
+/** Turns that wake up a participant. It has to answer them: the server runs an agent with `agent` settings, and others find them in their inbox. A turn wakes up only participants that see it, and never its author. */
+export type Respond = 'ADDRESSED' | 'ALWAYS' | 'MENTIONED' | 'NEVER'
 
 /** What happens to the content of turns once summaries cover them, so that contexts no longer need it. Pinned turns keep their content, and so do all turns under legal hold. */
 export type Retention = 'AUDIT_ONLY' | 'EPHEMERAL' | 'FULL'
 
 /** A type of conversation event that a subscription can select. `ConversationDeleted` and `Gap` have no value, because every subscription receives them. */
-export type ConversationEventType = 'CONVERSATION_UPDATED' | 'FACTS_CHANGED' | 'PARTICIPANT_JOINED' | 'PARTICIPANT_LEFT' | 'PARTICIPANT_READ' | 'PARTICIPANT_UPDATED' | 'PRESENCE_CHANGED' | 'SUMMARY_WRITTEN' | 'TURN_ABORTED' | 'TURN_APPENDED' | 'TURN_COMMITTED' | 'TURN_DELTA' | 'TURN_ERASED' | 'TURN_OPENED' | 'TURN_SUPERSEDED' | 'TURN_UPDATED'
+export type ConversationEventType = 'CLAIM_RELEASED' | 'CONVERSATION_UPDATED' | 'FACTS_CHANGED' | 'PARTICIPANT_JOINED' | 'PARTICIPANT_LEFT' | 'PARTICIPANT_READ' | 'PARTICIPANT_UPDATED' | 'PRESENCE_CHANGED' | 'RUN_CHANGED' | 'RUN_STARTED' | 'SUMMARY_WRITTEN' | 'TURN_ABORTED' | 'TURN_APPENDED' | 'TURN_CLAIMED' | 'TURN_COMMITTED' | 'TURN_DELTA' | 'TURN_ERASED' | 'TURN_OPENED' | 'TURN_SUPERSEDED' | 'TURN_UPDATED' | 'WAKE_UPS_STOPPED'
 
 /** The object types of each interface and union: `possibleTypes` of Apollo Client's `InMemoryCache`. */
 export const possibleTypes: Record<string, string[]> = {
@@ -716,10 +811,12 @@ export const possibleTypes: Record<string, string[]> = {
   AppendTurnResult: ['AppendTurnPayload', 'Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound'],
   AppendTurnsResult: ['AppendTurnsPayload', 'Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound'],
   BuildContextResult: ['BudgetTooSmall', 'Context', 'InvalidInput', 'NotAllowed', 'NotFound'],
+  CancelRunResult: ['CancelRunPayload', 'Conflict', 'InvalidInput', 'NotAllowed', 'NotFound'],
+  ClaimTurnResult: ['ClaimTurnPayload', 'Conflict', 'InvalidInput', 'NotAllowed', 'NotFound'],
   CommitTurnResult: ['CommitTurnPayload', 'InvalidInput', 'NotAllowed', 'NotFound', 'StreamClosed'],
   CompactResult: ['CompactPayload', 'InvalidInput', 'NotAllowed', 'NotFound', 'ProviderFailed'],
   ContentPart: ['DataPart', 'FilePart', 'ReasoningPart', 'TextPart', 'ToolCallPart', 'ToolResultPart'],
-  ConversationEvent: ['ConversationDeleted', 'ConversationUpdated', 'FactsChanged', 'Gap', 'ParticipantJoined', 'ParticipantLeft', 'ParticipantRead', 'ParticipantUpdated', 'PresenceChanged', 'SummaryWritten', 'TurnAborted', 'TurnAppended', 'TurnCommitted', 'TurnDelta', 'TurnErased', 'TurnOpened', 'TurnSuperseded', 'TurnUpdated'],
+  ConversationEvent: ['ClaimReleased', 'ConversationDeleted', 'ConversationUpdated', 'FactsChanged', 'Gap', 'ParticipantJoined', 'ParticipantLeft', 'ParticipantRead', 'ParticipantUpdated', 'PresenceChanged', 'RunChanged', 'RunStarted', 'SummaryWritten', 'TurnAborted', 'TurnAppended', 'TurnClaimed', 'TurnCommitted', 'TurnDelta', 'TurnErased', 'TurnOpened', 'TurnSuperseded', 'TurnUpdated', 'WakeUpsStopped'],
   CreateApiKeyResult: ['Conflict', 'CreateApiKeyPayload', 'InvalidInput', 'NotAllowed'],
   CreateConversationResult: ['Conflict', 'CreateConversationPayload', 'InvalidInput', 'NotAllowed'],
   DeleteConversationResult: ['DeleteConversationPayload', 'InvalidInput', 'NotAllowed', 'NotFound'],
@@ -729,7 +826,7 @@ export const possibleTypes: Record<string, string[]> = {
   HistoryEntry: ['Summary', 'Turn'],
   MarkReadResult: ['InvalidInput', 'MarkReadPayload', 'NotAllowed', 'NotFound'],
   Memory: ['Fact', 'Summary', 'Turn'],
-  Node: ['ApiKey', 'Conversation', 'Fact', 'Job', 'Participant', 'Summary', 'Turn', 'UserProfile', 'Viewer'],
+  Node: ['ApiKey', 'Conversation', 'Fact', 'Job', 'Participant', 'Run', 'Summary', 'Turn', 'UserProfile', 'Viewer'],
   OpenTurnResult: ['Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound', 'OpenTurnPayload'],
   PinTurnResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'PinTurnPayload'],
   PruneConversationsResult: ['InvalidInput', 'NotAllowed', 'PruneConversationsPayload'],
@@ -737,10 +834,13 @@ export const possibleTypes: Record<string, string[]> = {
   ReconcileFactsResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'ProviderFailed', 'ReconcileFactsPayload'],
   RecordFactsResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RecordFactsPayload'],
   RefreshUserProfileResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'ProviderFailed', 'RefreshUserProfilePayload'],
+  ReleaseClaimResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'ReleaseClaimPayload'],
   RemoveParticipantResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RemoveParticipantPayload'],
+  RenewClaimResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'RenewClaimPayload'],
   RetractFactResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RetractFactPayload'],
   RevokeApiKeyResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RevokeApiKeyPayload'],
   RotateApiKeyResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'RotateApiKeyPayload'],
+  RunTurnResult: ['Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound', 'QuotaExceeded', 'RunTurnPayload'],
   SetLegalHoldResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'SetLegalHoldPayload'],
   SetPresenceResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'SetPresencePayload'],
   SummarizeResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'ProviderFailed', 'SummarizePayload'],
@@ -749,7 +849,7 @@ export const possibleTypes: Record<string, string[]> = {
   UpdateConversationResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'UpdateConversationPayload'],
   UpdateParticipantResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'UpdateParticipantPayload'],
   UpdateTenantSettingsResult: ['InvalidInput', 'NotAllowed', 'UpdateTenantSettingsPayload'],
-  UserError: ['BudgetTooSmall', 'Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound', 'ProviderFailed', 'StreamClosed'],
+  UserError: ['BudgetTooSmall', 'Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound', 'ProviderFailed', 'QuotaExceeded', 'StreamClosed'],
 }
 
 /** The TypeScript type of each custom scalar, for gql.tada. */

@@ -35,11 +35,11 @@ export function authorize({ tenant, actor, principal }: Viewer, verb: Verb, conc
   if (principal === undefined) return
   const { right, limited } = VERBS[verb]
   if (tenant !== principal.tenant) throw new NotAllowed('This credential belongs to another tenant.')
-  if (!principal.rights.has(right)) throw lacksRight(right)
-  if ((concern.as ?? actor) !== principal.actor && !principal.rights.has('act-as')) throw lacksRight('act-as')
+  if (!principal.rights.has(right)) throw lacksRight(right, verb)
+  if ((concern.as ?? actor) !== principal.actor && !principal.rights.has('act-as')) throw lacksRight('act-as', verb)
   if (principal.conversations === null || limited === 'OBJECTS') return
   const { conversationId } = concern
-  if (limited === 'NONE' || conversationId == null) throw beyondConversations()
+  if (limited === 'NONE' || conversationId == null) throw beyondConversations(verb)
   if (!principal.conversations.has(conversationId)) throw new NotFound('conversation', conversationId)
 }
 
@@ -86,7 +86,7 @@ export async function requirePermits(
   if (conversationId !== null && !conversation) throw new NotFound('conversation', conversationId)
   const relation = conversation ? relationOf(actor, conversation) : 'STRANGER'
   const refused = lacking.find((each) => !each.relation || !reaches(relation, each.relation))
-  if (refused) throw lacksPermit(refused, refused.when)
+  if (refused) throw lacksPermit(refused, verb, refused.when)
 }
 
 /** Reads what determines the actor's relation; null if the actor does not see the conversation. */

@@ -12,7 +12,8 @@ import { getJob } from '../../src/domain/job/job.ts'
 import { getEmbeddingProgress } from '../../src/domain/indexing/embedding-progress.ts'
 import { readInto } from '../../src/domain/event/reader.ts'
 import { countOfParticipants, pageOfParticipants } from '../../src/domain/participant-page.ts'
-import { getParticipantMetadata, getParticipantsByKey, getUnreadCounts } from '../../src/domain/participant.ts'
+import { getParticipantsByKey } from '../../src/domain/participant.ts'
+import { getParticipantDetails, getUnreadCounts } from '../../src/domain/participant-details.ts'
 import { historyWithSummaries, summarizedThrough } from '../../src/domain/summary/history.ts'
 import { coveringSummaries } from '../../src/domain/summary/summary.ts'
 import { countOfTurns } from '../../src/domain/turn/history.ts'
@@ -70,6 +71,13 @@ async function openTurn(cell: Cell): Promise<string> {
   const viewer = trustedAs(cell, isPresent(cell) ? cell.viewer.actor : 'guest')
   const input = { conversationId: cell.room.id, turn: { role: 'USER' as const }, writerToken: WRITER }
   return (await domain.openTurn(cell.deps, viewer, input)).turn.id
+}
+
+/** Returns a turn that the viewer has claimed, if it is in the conversation. */
+async function claimed(cell: Cell): Promise<string> {
+  const claim = { turnId: cell.room.newer, claimToken: WRITER }
+  if (isPresent(cell)) await domain.claimTurn(cell.deps, trustedAs(cell, cell.viewer.actor), claim)
+  return claim.turnId
 }
 
 const abort = (cell: Cell, turnId: string) =>
@@ -173,9 +181,9 @@ const PARTICIPANTS: Call[] = [
       (await getParticipantsByKey(deps, viewer, [{ conversationId: room.id, actor: 'guest' }]))[0],
   },
   {
-    verb: 'getParticipantMetadata',
+    verb: 'getParticipantDetails',
     run: async ({ deps, viewer, room }) =>
-      (await getParticipantMetadata(deps, viewer, [{ conversationId: room.id, actor: 'guest' }]))[0]!['is'],
+      (await getParticipantDetails(deps, viewer, [{ conversationId: room.id, actor: 'guest' }]))[0]!.metadata['is'],
   },
   {
     verb: 'getUnreadCounts',
@@ -379,6 +387,27 @@ const TURNS: Call[] = [
     run: ({ deps, viewer, room }) => domain.unpinTurn(deps, viewer, { turnId: room.newer }),
   },
   {
+    verb: 'claimTurn',
+    is: 'PRESENT',
+    run: ({ deps, viewer, room }) => domain.claimTurn(deps, viewer, { turnId: room.newer, claimToken: WRITER }),
+  },
+  {
+    verb: 'renewClaim',
+    is: 'PRESENT',
+    async run(cell) {
+      const { deps, viewer } = cell
+      return domain.renewClaim(deps, viewer, { turnId: await claimed(cell), claimToken: WRITER })
+    },
+  },
+  {
+    verb: 'releaseClaim',
+    is: 'PRESENT',
+    async run(cell) {
+      const { deps, viewer } = cell
+      return domain.releaseClaim(deps, viewer, { turnId: await claimed(cell), claimToken: WRITER })
+    },
+  },
+  {
     verb: 'eraseTurn',
     conditions: ['otherAuthor'],
     is: 'CHANGE',
@@ -449,6 +478,7 @@ const EVENTS: Call[] = [
     concerns: 'NONE',
     run: async ({ deps, viewer }) => closed(await domain.readInbox(deps, viewer, {})),
   },
+  { verb: 'getWakeUps', concerns: 'NONE', run: ({ deps, viewer }) => domain.getWakeUps(deps, viewer, {}) },
 ]
 
 const SUMMARIES: Call[] = [
@@ -747,6 +777,11 @@ const SERVER: Call[] = [
     run: async ({ deps, viewer }) => (await getJob(deps, viewer, randomUUID())) ?? true,
   },
   { verb: 'auditMemory', concerns: 'NONE', run: ({ deps, viewer }) => domain.auditMemory(deps, viewer) },
+  {
+    verb: 'getProviders',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => Array.isArray(domain.getProviders(deps, viewer)),
+  },
   { verb: 'getEmbeddingProgress', concerns: 'NONE', run: ({ deps, viewer }) => getEmbeddingProgress(deps, viewer) },
 ]
 

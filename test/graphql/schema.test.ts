@@ -94,6 +94,7 @@ describe('the GraphQL schema', () => {
       'ParticipantConnection',
       'SummaryConnection',
       'TurnConnection',
+      'WakeUpConnection',
     ])
     for (const connection of connections) {
       const { edges, pageInfo } = connection.getFields()

@@ -4,13 +4,14 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApiKey, revokeApiKey, rotateApiKey } from '../../src/domain/api-key/api-key.ts'
+import { claimTurn, releaseClaim, renewClaim } from '../../src/domain/claim/claim.ts'
 import { createConversation, updateConversation } from '../../src/domain/conversation.ts'
 import type { Deps } from '../../src/domain/deps.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { eraseTurn } from '../../src/domain/erasure/erase-turn.ts'
 import { eraseUser } from '../../src/domain/erasure/erase-user.ts'
 import { pruneConversations } from '../../src/domain/erasure/retention.ts'
-import { updateTenantSettings } from '../../src/domain/retention-policy.ts'
+import { updateTenantSettings } from '../../src/domain/tenant-settings.ts'
 import { setLegalHold } from '../../src/domain/erasure/legal-hold.ts'
 import { extractFacts } from '../../src/domain/fact/extract.ts'
 import { reconcileFacts } from '../../src/domain/fact/reconcile-facts.ts'
@@ -132,7 +133,7 @@ const ROWS: Record<string, Row> = {
     prepare:
       ({ ada }) =>
       (deps) =>
-        updateTenantSettings(deps, ada, { retention: 'EPHEMERAL', ttlSeconds: 60 }),
+        updateTenantSettings(deps, ada, { retention: 'EPHEMERAL', ttlSeconds: 60, redact: 'turns' }),
     same: identical,
   },
   pruneConversations: {
@@ -224,6 +225,29 @@ const ROWS: Record<string, Row> = {
       return (other) => unpinTurn(other, ada, { turnId: turnIds[0]! })
     },
     same: ({ turn }) => turn,
+  },
+  claimTurn: {
+    prepare:
+      ({ ada, turnIds }) =>
+      (deps) =>
+        claimTurn(deps, ada, { turnId: turnIds[0]!, claimToken: WRITER }),
+    same: identical,
+  },
+  renewClaim: {
+    async prepare({ deps, ada, turnIds }) {
+      const claim = { turnId: turnIds[0]!, claimToken: WRITER }
+      await claimTurn(deps, ada, claim)
+      return (other) => renewClaim(other, ada, { ...claim, ttlSeconds: 600 })
+    },
+    same: ({ turnId, actor, scope }) => ({ turnId, actor, scope }),
+  },
+  releaseClaim: {
+    async prepare({ deps, ada, turnIds }) {
+      const claim = { turnId: turnIds[0]!, claimToken: WRITER }
+      await claimTurn(deps, ada, claim)
+      return (other) => releaseClaim(other, ada, claim)
+    },
+    same: ({ turnId, actor, scope }) => ({ turnId, actor, scope }),
   },
   openTurn: {
     prepare:
@@ -335,17 +359,19 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
   async function stored({ deps: { db, presence }, ada: { tenant }, conversationId }: Given) {
     const inTenant = { conversation: { tenant } }
     const order = { createdAt: 'asc' as const }
-    const [settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks] = await Promise.all([
-      db.of(SYSTEM).tenantSettings.findMany({ where: { tenant } }),
-      db.of(SYSTEM).apiKey.findMany({ where: { tenant } }),
-      db.of(SYSTEM).conversation.findMany({ where: { tenant }, orderBy: order }),
-      db.of(SYSTEM).turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
-      db.of(SYSTEM).participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
-      db.of(SYSTEM).fact.findMany({ where: { tenant }, orderBy: [{ object: 'asc' }] }),
-      db.of(SYSTEM).userProfile.findMany({ where: { tenant } }),
-      db.of(SYSTEM).summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
-      db.of(SYSTEM).chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
-    ])
+    const [settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks, claims] =
+      await Promise.all([
+        db.of(SYSTEM).tenantSettings.findMany({ where: { tenant } }),
+        db.of(SYSTEM).apiKey.findMany({ where: { tenant } }),
+        db.of(SYSTEM).conversation.findMany({ where: { tenant }, orderBy: order }),
+        db.of(SYSTEM).turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
+        db.of(SYSTEM).participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
+        db.of(SYSTEM).fact.findMany({ where: { tenant }, orderBy: [{ object: 'asc' }] }),
+        db.of(SYSTEM).userProfile.findMany({ where: { tenant } }),
+        db.of(SYSTEM).summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
+        db.of(SYSTEM).chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
+        db.of(SYSTEM).claim.findMany({ where: { tenant } }),
+      ])
     return {
       conversations: conversations.map(({ key, title, metadata, legalHold, expiresAt }) => ({
         ...{ key, title, metadata, legalHold },
@@ -366,6 +392,11 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
       profiles: profiles.map(({ content }) => content),
       summaries: summaries.map(({ fromPosition, toPosition, content }) => ({ fromPosition, toPosition, content })),
       chunks: chunks.map(({ text }) => text),
+      // Each renewal sets another time.
+      claims: claims.map(({ slot, outcome, expiresAt }) => ({
+        ...{ slot, outcome },
+        isLong: expiresAt.getTime() > Date.now() + 120_000,
+      })),
       presence: [...((await presence.states([conversationId])).get(conversationId) ?? [])],
     }
   }

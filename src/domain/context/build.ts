@@ -78,7 +78,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
   const given = parse(buildContextInput, input)
   const viewer = actAs(principal, given.as)
   const scope = given.semanticRecall?.scope
-  if (principal.principal?.conversations && given.includeProfile) throw beyondConversations()
+  if (principal.principal?.conversations && given.includeProfile) throw beyondConversations('buildContext')
   await requirePermits(
     deps.db.of(viewer.tenant),
     viewer,
