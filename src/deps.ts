@@ -23,6 +23,7 @@ import { updateDerivatives } from './domain/erasure/run-derivatives.ts'
 import { createFeeds } from './domain/event/feeds.ts'
 import { createInboxes } from './domain/event/inbox.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
+import { createIndexCache } from './domain/recall/index-cache.ts'
 import { createRecalledFacts } from './domain/fact/recalled.ts'
 import type { CustomDetector } from './text/redact.ts'
 import { createEmbedding } from './domain/indexing/embedding.ts'
@@ -254,7 +255,14 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
       },
     }
     const state = createDomainState(platform, appendPool, embedded ? 1 : APPEND_CONCURRENCY, cleanup)
-    const deps: Deps = { ...platform, ...state, embedding, factEmbedding, recalledFacts }
+    const deps: Deps = {
+      ...platform,
+      ...state,
+      embedding,
+      factEmbedding,
+      recalledFacts,
+      indexes: createIndexCache(platform.pool),
+    }
     await embedding.start()
     factEmbedding.start()
     return {

@@ -8,6 +8,7 @@ import type { FactEmbedding } from './fact/embed.ts'
 import type { RecalledFacts } from './fact/recalled.ts'
 import type { Embedding } from './indexing/embedding.ts'
 import type { Platform } from './platform.ts'
+import type { IndexCache } from './recall/index-cache.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
 import type { AppendQueue } from './turn/append-queue.ts'
 import type { UpdateDerivatives } from './turn/supersede.ts'
@@ -22,4 +23,5 @@ export type Deps = Platform & {
   embedding: Embedding
   factEmbedding: FactEmbedding
   recalledFacts: RecalledFacts
+  indexes: IndexCache
 }
