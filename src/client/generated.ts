@@ -597,6 +597,8 @@ export type AgentInput = {
   provider: string
   /** Maximum number of tokens of the context that the model gets, 1 to 10,000,000. Defaults to the default of runTurn. */
   tokenBudget?: number | null
+  /** Quota: number of tokens that runs of the participant in the conversation may use in one day (UTC). At 0, no run starts. Defaults to null, for no quota. */
+  tokensPerDay?: number | null
   /** Tools that the model may call, at most 128. Defaults to null, for all tools that are registered on the server. */
   tools?: readonly ToolDefinitionInput[] | null
 }
