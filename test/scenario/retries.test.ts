@@ -382,14 +382,9 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
   async function stored({ deps: { db, presence }, ada: { tenant }, conversationId }: Given) {
     const inTenant = { conversation: { tenant } }
     const order = { createdAt: 'asc' as const }
-<<<<<<< HEAD
-    const [settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks, claims] =
-      await Promise.all([
-=======
-    const [runs, settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks] =
+    const [runs, settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks, claims] =
       await Promise.all([
         db.of(SYSTEM).run.findMany({ where: { tenant }, orderBy: order }),
->>>>>>> origin/main
         db.of(SYSTEM).tenantSettings.findMany({ where: { tenant } }),
         db.of(SYSTEM).apiKey.findMany({ where: { tenant } }),
         db.of(SYSTEM).conversation.findMany({ where: { tenant }, orderBy: order }),
@@ -399,10 +394,7 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
         db.of(SYSTEM).userProfile.findMany({ where: { tenant } }),
         db.of(SYSTEM).summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
         db.of(SYSTEM).chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
-<<<<<<< HEAD
         db.of(SYSTEM).claim.findMany({ where: { tenant } }),
-=======
->>>>>>> origin/main
       ])
     return {
       conversations: conversations.map(({ key, title, metadata, legalHold, expiresAt }) => ({
