@@ -3,7 +3,7 @@
 import { MAX_UNREAD } from '../domain/participant-details.ts'
 import { readInbox } from '../domain/event/inbox.ts'
 import { MAX_UNREAD_CONVERSATIONS } from '../domain/event/unread.ts'
-import { REPEAT_MS } from '../domain/event/wake-ups.ts'
+import { REPEAT_MS, REPEATS } from '../domain/event/wake-ups.ts'
 import { asArg } from './as.ts'
 import { builder } from './builder.ts'
 import { loadConversation, loadTurn, loadUnreadCount } from './loaders.ts'
@@ -82,8 +82,8 @@ builder.subscriptionField('inbox', (t) =>
       + 'answer and each change in its list of conversations. The first events have the reason WAKE_UP: one for each turn '
       + 'that is not claimed, oldest first. Then follow those with the reason UNREAD: one for each conversation, at most '
       + `${MAX_UNREAD_CONVERSATIONS.toLocaleString('en-US')}, the most recently active first. Changes during that time are `
-      + `delivered after them. A turn that nobody claims is delivered once more after ${REPEAT_MS / 1000} to `
-      + `${(2 * REPEAT_MS) / 1000} seconds. To resume, subscribe again.`,
+      + `delivered after them. A turn that nobody claims is delivered again after ${REPEAT_MS / 1000} seconds, then after twice `
+      + `that, and so on, ${REPEATS} times. To resume, subscribe again.`,
     args: {
       reasons: t.arg({
         type: [InboxReasonEnum],

@@ -29,6 +29,7 @@ const WITHOUT_ID = {
     ...['EmbeddingProgress', 'MemoryAudit'], // a measurement
     'AuditLine', // numbered within its tenant, and never changes
     'AuditVerification', // the result of one call
+    'AgentSettings', // a part of one participant
     'Citation', // a part of one turn version
     'Claim', // a part of the call, the event or the wake-up that tells of it
     'CompactionPolicy', // a part of its conversation
@@ -37,6 +38,8 @@ const WITHOUT_ID = {
     'InboxEvent', // delivered once, and not stored
     'InputIssue', // a part of InvalidInput
     'PageInfo', // a part of its page
+    'ProviderCall', // a part of its run
+    'RunError', // a part of its run
     'Provider', // identified by its name, and configured by the operator
     'TenantSettings', // one per tenant, always read as a whole
     'TokenUsage', // a part of one turn version

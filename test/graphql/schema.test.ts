@@ -92,6 +92,7 @@ describe('the GraphQL schema', () => {
       'FactSourceConnection',
       'JobConnection',
       'ParticipantConnection',
+      'RunConnection',
       'SummaryConnection',
       'TurnConnection',
       'WakeUpConnection',

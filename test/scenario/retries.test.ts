@@ -21,6 +21,8 @@ import { setPresence } from '../../src/domain/presence.ts'
 import { refreshUserProfile } from '../../src/domain/profile/refresh.ts'
 import { updateParticipant } from '../../src/domain/update-participant.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
+import { cancelRun } from '../../src/domain/run/cancel.ts'
+import { runTurn } from '../../src/domain/run/start.ts'
 import { compact, summarize } from '../../src/domain/summary/compact.ts'
 import { appendTurn, appendTurns, openTurn } from '../../src/domain/turn/append.ts'
 import { pinTurn, unpinTurn } from '../../src/domain/turn/pin.ts'
@@ -323,6 +325,27 @@ const ROWS: Record<string, Row> = {
         summarize(deps, ada, { conversationId, through: turnIds[5] }),
     same: idOf,
   },
+  runTurn: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        runTurn(deps, ada, {
+          conversationId,
+          actor: 'bob',
+          turns: [turn('{"echo": {"text": "Me."}}')],
+          clientId: 'run',
+        }),
+    same: ({ run, turns }) => ({ run, turns: turns.map(idOf) }),
+  },
+  cancelRun: {
+    async prepare({ deps, ada, conversationId }) {
+      const tools = [{ name: 'look_up', description: 'Looks something up.' }]
+      const turns = [turn('{"echo": {"tools": [{"name": "look_up"}]}}')]
+      const { run } = await runTurn(deps, ada, { conversationId, actor: 'bob', turns, tools })
+      return (other) => cancelRun(other, ada, { runId: run.id })
+    },
+    same: ({ id, state, version }) => ({ id, state, version }),
+  },
   compact: {
     prepare:
       ({ ada, conversationId }) =>
@@ -359,8 +382,9 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
   async function stored({ deps: { db, presence }, ada: { tenant }, conversationId }: Given) {
     const inTenant = { conversation: { tenant } }
     const order = { createdAt: 'asc' as const }
-    const [settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks, claims] =
+    const [runs, settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks, claims] =
       await Promise.all([
+        db.of(SYSTEM).run.findMany({ where: { tenant }, orderBy: order }),
         db.of(SYSTEM).tenantSettings.findMany({ where: { tenant } }),
         db.of(SYSTEM).apiKey.findMany({ where: { tenant } }),
         db.of(SYSTEM).conversation.findMany({ where: { tenant }, orderBy: order }),
@@ -377,6 +401,7 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
         ...{ key, title, metadata, legalHold },
         expires: expiresAt !== null,
       })),
+      runs: runs.map(({ state, round }) => ({ state, round })),
       settings: settings.map(({ retention, ttlSeconds }) => ({ retention, ttlSeconds })),
       keys: keys.map(({ name, version, revokedAt }) => ({ name, version, isRevoked: revokedAt !== null })),
       turns: turns.map(({ status, text, parts, model, clientId, pinned, supersedes, supersededBy }) => ({

@@ -7,20 +7,19 @@ import { z } from 'zod'
 import { Conflict, NotFound } from '../../errors.ts'
 import type { ClaimRow } from '../../store/sql/claim/claim-columns.ts'
 import { readExpiredClaims, readExpiredConversations } from '../../store/sql/claim/expire-claims.ts'
-import { readClaims } from '../../store/sql/claim/read-claims.ts'
+import { readClaimableTurn, type ClaimableTurn } from '../../store/sql/claim/read-claims.ts'
 import { endClaim, endWakeUp, extendClaim, putClaim } from '../../store/sql/claim/write-claim.ts'
 import type { Tx } from '../../store/db.ts'
 import { lockJournal, writeEntry } from '../../store/sql/event/write-entry.ts'
 import { withTransaction, type AfterCommit } from '../../store/tx.ts'
-import { authorize, requireMembership } from '../authorize.ts'
+import { authorize, isWithinReach, notParticipant } from '../authorize.ts'
 import { between, id, parse } from '../input.ts'
 import type { Platform } from '../platform.ts'
 import { announceEntries } from '../publisher.ts'
 import { claimNotHeld } from '../turn/append-refusal.ts'
-import { lockConversationOf } from '../turn/lock-turn.ts'
 import type { Turn } from '../turn/turn.ts'
 import { hashOfWriter, writerToken } from '../turn/writer.ts'
-import { sees, viewIn, type Viewer } from '../view.ts'
+import type { Viewer } from '../view.ts'
 import { CLAIM_SCOPES, decideClaim, decideRelease, decideRenewal, scopeOf, slotOf, type ClaimScope } from './state.ts'
 
 /** Seconds after which a claim expires: the range, and the default. */
@@ -57,28 +56,29 @@ export type ReleaseClaimInput = z.input<typeof releaseClaimInput>
  * live claim as it is.
  * @throws InvalidInput @throws NotFound if the viewer does not see the version
  * @throws NotAllowed if the viewer is not in the conversation, or by rights.ts
- * @throws Conflict if the turn is not committed, another claim is live, or the turn was answered with a claim
+ * @throws Conflict if the turn is not committed, another claim is live, or the turn was answered with a claim, or by the
+ * viewer without one
  */
 export async function claimTurn(deps: Platform, viewer: Viewer, input: ClaimTurnInput): Promise<Claim> {
   authorize(viewer, 'claimTurn')
   const { turnId, scope, claimToken, ttlSeconds: ttl } = parse(claimTurnInput, input)
-  return change(deps, viewer, turnId, async ({ tx, conversationId, first, claims, record }) => {
-    if (first.status !== 'COMMITTED') throw notCommitted(turnId, first.status)
-    const claimant = { actor: viewer.actor, tokenHash: hashOfWriter(claimToken) }
-    const slot = slotOf(scope ?? 'AGENT', viewer.actor)
-    const decision = decideClaim(claims, { ...claimant, slot })
-    if (decision.outcome === 'repeated') return decision.claim
+  const claimant = { actor: viewer.actor, tokenHash: hashOfWriter(claimToken) }
+  const slot = slotOf(scope ?? 'AGENT', viewer.actor)
+  const decide = (turn: ClaimableTurn) => {
+    if (turn.status !== 'COMMITTED') throw notCommitted(turnId, turn.status)
+    const decision = decideClaim(turn.claims, { ...claimant, slot })
     if (decision.outcome === 'refused') throw taken(turnId, decision.by)
+    if (decision.outcome === 'granted' && turn.isWakeUpOver) throw wakeUpOver(turnId, turn.wakeUpAnswerId, viewer.actor)
+    return decision
+  }
+  return change(deps, viewer, turnId, decide, async (decision, { tx, turn, record }) => {
+    if (decision.outcome === 'repeated') return decision.claim
     for (const each of decision.expired) {
       await endClaim(tx, each, 'EXPIRED')
       await record('CLAIM_RELEASED', each.actor)
     }
-    await requireUnanswered(tx, { turnId: first.id, actor: viewer.actor })
-    const written = await putClaim(
-      tx,
-      { ...claimant, turnId: first.id, slot, conversationId },
-      ttl ?? CLAIM_TTL.default,
-    )
+    const { firstId, conversationId } = turn
+    const written = await putClaim(tx, { ...claimant, turnId: firstId, slot, conversationId }, ttl ?? CLAIM_TTL.default)
     await record('CLAIMED', viewer.actor)
     return written
   })
@@ -92,11 +92,14 @@ export async function claimTurn(deps: Platform, viewer: Viewer, input: ClaimTurn
 export async function renewClaim(deps: Platform, viewer: Viewer, input: RenewClaimInput): Promise<Claim> {
   authorize(viewer, 'renewClaim')
   const { turnId, claimToken, ttlSeconds: ttl } = parse(renewClaimInput, input)
-  return change(deps, viewer, turnId, async ({ tx, claims }) => {
+  const decide = ({ claims }: ClaimableTurn) => {
     const decision = decideRenewal(claims, { actor: viewer.actor, tokenHash: hashOfWriter(claimToken) })
     if (decision.outcome === 'refused') throw notHeld(turnId, decision.claim)
-    return decision.outcome === 'kept' ? decision.claim : extendClaim(tx, decision.claim, ttl ?? CLAIM_TTL.default)
-  })
+    return decision
+  }
+  return change(deps, viewer, turnId, decide, async ({ outcome, claim }, { tx }) =>
+    outcome === 'kept' ? claim : extendClaim(tx, claim, ttl ?? CLAIM_TTL.default),
+  )
 }
 
 /**
@@ -108,50 +111,61 @@ export async function renewClaim(deps: Platform, viewer: Viewer, input: RenewCla
 export async function releaseClaim(deps: Platform, viewer: Viewer, input: ReleaseClaimInput): Promise<Claim> {
   authorize(viewer, 'releaseClaim')
   const { turnId, claimToken, dismiss } = parse(releaseClaimInput, input)
-  return change(deps, viewer, turnId, async ({ tx, first, claims, record }) => {
+  const decide = ({ claims }: ClaimableTurn) => {
     const decision = decideRelease(claims, { actor: viewer.actor, tokenHash: hashOfWriter(claimToken) })
     if (decision.outcome === 'refused') throw notHeld(turnId, decision.claim)
+    return decision
+  }
+  return change(deps, viewer, turnId, decide, async (decision, { tx, turn, record }) => {
     if (decision.outcome === 'released') {
       await endClaim(tx, decision.claim, decision.as)
-      if (dismiss) await endWakeUp(tx, { turnId: first.id, actor: viewer.actor })
+      if (dismiss) await endWakeUp(tx, { turnId: turn.firstId, actor: viewer.actor })
       await record('CLAIM_RELEASED', viewer.actor)
     }
     return decision.claim
   })
 }
 
-/** A turn whose conversation is locked, and its claims. */
-type Claimed = {
+/** A turn whose conversation the transaction has locked. */
+type Locked = {
   tx: Tx
-  conversationId: string
-  /** The first version. */
-  first: { id: string; status: Turn['status'] }
-  claims: ClaimRow[]
-  /** Writes an entry about the turn. */
+  turn: ClaimableTurn
+  /** Writes an entry about the turn, which is announced after the commit. */
   record: (kind: 'CLAIMED' | 'CLAIM_RELEASED', actor: string) => Promise<void>
 }
 
-/** Runs a change of the turn's claims under the conversation's lock, and returns the claim. */
-async function change(
+/**
+ * Runs a change of the turn's claims, and returns the claim. `decide` is called twice: first without a lock, so that
+ * processes that compete for a turn do not wait for each other only to be refused; then under the conversation's lock,
+ * where its decision is carried out.
+ */
+async function change<Decision>(
   deps: Platform,
   viewer: Viewer,
   turnId: string,
-  apply: (claimed: Claimed) => Promise<ClaimRow>,
+  decide: (turn: ClaimableTurn) => Decision,
+  apply: (decision: Decision, locked: Locked) => Promise<ClaimRow>,
 ): Promise<Claim> {
-  const { tenant, actor } = viewer
+  const { tenant } = viewer
+  const { conversationId } = await readDecidable(deps.db.of(tenant), viewer, turnId, decide)
   return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
-    const { conversationId, visibility } = await lockConversationOf(tx, viewer, turnId)
-    const key = { conversationId_actor: { conversationId, actor } }
-    const view = viewIn(visibility, await tx.participant.findUnique({ where: key }))
-    const { position, seq, audience } = await tx.turn.findUniqueOrThrow({ where: { id: turnId } })
-    // Prisma reads a null audience as an empty list.
-    const isVisible = sees(view, { position, seq, audience: audience.length > 0 ? audience : null })
-    if (!isVisible) throw new NotFound('turn', turnId)
-    await requireMembership(tx, actor, conversationId)
-    const first = await tx.turn.findFirstOrThrow({ where: { conversationId, position, seq: position } })
-    const record = recorder(deps, tx, afterCommit, { tenant, conversationId, turnId: first.id })
-    return toClaim(await apply({ tx, conversationId, first, claims: await readClaims(tx, first.id), record }))
+    if (!(await lockJournal(tx, viewer, conversationId))) throw new NotFound('turn', turnId)
+    const { turn, decision } = await readDecidable(tx, viewer, turnId, decide)
+    const record = recorder(deps, tx, afterCommit, { tenant, conversationId, turnId: turn.firstId })
+    return toClaim(await apply(decision, { tx, turn, record }))
   })
+}
+
+async function readDecidable<Decision>(
+  db: Tx,
+  viewer: Viewer,
+  turnId: string,
+  decide: (turn: ClaimableTurn) => Decision,
+): Promise<{ conversationId: string; turn: ClaimableTurn; decision: Decision }> {
+  const turn = await readClaimableTurn(db, viewer, turnId)
+  if (!turn || !isWithinReach(viewer, turn.conversationId)) throw new NotFound('turn', turnId)
+  if (!turn.isPresent) throw notParticipant(viewer.actor)
+  return { conversationId: turn.conversationId, turn, decision: decide(turn) }
 }
 
 const toClaim = ({ turnId, conversationId, slot, actor, state, expiresAt }: ClaimRow): Claim => ({
@@ -168,21 +182,18 @@ function recorder(
   tx: Tx,
   afterCommit: AfterCommit,
   { tenant, conversationId, turnId }: { tenant: string; conversationId: string; turnId: string },
-): Claimed['record'] {
+): Locked['record'] {
   return async (kind, actor) => {
     const seq = await writeEntry(tx, conversationId, kind, { turnId, actor })
     afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first: seq, last: seq }]))
   }
 }
 
-/** @throws Conflict if the actor's wake-up has ended, by a turn without a claim or because the turn needs no answer */
-async function requireUnanswered(tx: Tx, key: { turnId: string; actor: string }): Promise<void> {
-  const wakeUp = await tx.wakeUp.findUnique({ where: { turnId_actor: key } })
-  if (wakeUp === null || wakeUp.answeredAt === null) return
-  throw wakeUp.answerId === null
-    ? new Conflict(`${quoted(key.actor)} has dismissed turn ${key.turnId}: it needs no answer.`)
-    : answered(key.turnId, wakeUp.answerId, key.actor)
-}
+/** Returns the error for a wake-up that ended by a turn without a claim, or because the turn needs no answer. */
+const wakeUpOver = (turnId: string, answerId: string | null, actor: string) =>
+  answerId === null
+    ? new Conflict(`${quoted(actor)} has dismissed turn ${turnId}: it needs no answer.`)
+    : answered(turnId, answerId, actor)
 
 const quoted = (actor: string) => JSON.stringify(actor)
 

@@ -6,7 +6,9 @@ import { eraseWakeUps, expireClaims } from './erase-steps.ts'
 export const AGENT_DERIVATIVES: readonly Derivative[] = [
   {
     table: 'run',
-    data: 'Ids of turns, instructions and options that the caller gave, and token counts; no text of turns.',
+    data:
+      'Ids of turns, token counts and, until the run ends, the instructions and options that the caller gave; no text of '
+      + 'turns. Erasing a user deletes the options of its runs.',
     onEdit: { how: 'Kept: a run answered the version that was there.' },
     onErase: { how: 'Kept: it then names a turn without content.' },
     onDelete: CASCADE,

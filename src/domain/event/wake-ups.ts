@@ -1,12 +1,13 @@
 // The wake-ups that inboxes deliver: those that wait when an inbox opens, those of new turns, and those whose claim ended
-// without an answer. Each wake-up that nobody has claimed shortly after it was offered is delivered once more, because
-// the bus may lose the message that announced it. Consumers claim a turn before they answer, so repetitions do no harm.
+// without an answer. A wake-up that nobody claims is delivered again, in growing intervals, because the bus may lose the
+// message that announced it, and consumers may fail. They claim a turn before they answer, so repetitions do no harm.
 
 import {
   readOfferedWakeUps,
-  readTimeBefore,
+  readTime,
   readUnclaimedWakeUps,
   readWakeUpsOfTurns,
+  type Span,
   type WakeUpPosition,
   type WakeUpRow,
 } from '../../store/sql/wake-up/read-wake-ups.ts'
@@ -55,14 +56,27 @@ export const wakeUpsOfTurns = async (
 ): Promise<WakeUpRow[]> =>
   turnIds.length === 0 || actors.length === 0 ? [] : readWakeUpsOfTurns(pool, tenant, turnIds, actors)
 
-/** Interval of the check for wake-ups that nobody has claimed, and their minimum age, in ms. */
+/** Interval of the check for wake-ups that nobody has claimed, in ms. */
 export const REPEAT_MS = 10_000
-/** Maximum number of wake-ups that one check delivers again. Inboxes that open later deliver the others. */
+/** Number of times that an unclaimed wake-up is delivered again; the last time after REPEAT_MS * 2 ** (REPEATS - 1). */
+export const REPEATS = 13
+/** Maximum number of wake-ups that one check delivers again. Later checks, and inboxes that open later, deliver the others. */
 const MAX_REPEATED = 1_000
 
 /**
- * Delivers each wake-up of the actors once more that is unclaimed 1 to 2 times REPEAT_MS after it was offered. The
- * intervals adjoin by the database's clock, so no wake-up is in two of them. Returns a function that stops the checks.
+ * Returns the spans of time in which a wake-up must have been offered to be delivered again by a check at `now`, after the
+ * previous check: those in which its age has reached REPEAT_MS, twice that, four times that and so on. The spans of
+ * successive checks adjoin, so that each age is reached once.
+ */
+export const spansOf = (previous: Date, now: Date): Span[] =>
+  Array.from({ length: REPEATS }, (_, nth) => {
+    const age = REPEAT_MS * 2 ** nth
+    return { since: new Date(previous.getTime() - age), until: new Date(now.getTime() - age) }
+  })
+
+/**
+ * Delivers the wake-ups of the actors that are unclaimed at the ages of `spansOf`, by the database's clock. Returns a
+ * function that stops the checks.
  */
 export function repeatWakeUps(
   deps: Pick<Platform, 'pool' | 'log'>,
@@ -70,15 +84,13 @@ export function repeatWakeUps(
   actors: () => readonly string[],
   deliver: (wakeUp: WakeUpRow) => void,
 ): () => Promise<void> {
-  let from: Date | null = null
+  let previous: Date | null = null
   async function check(): Promise<void> {
     try {
-      const to = await readTimeBefore(deps.pool, tenant, REPEAT_MS)
-      const since = from ?? new Date(to.getTime() - REPEAT_MS)
-      from = to
-      for (const each of await readOfferedWakeUps(deps.pool, tenant, actors(), { from: since, to }, MAX_REPEATED)) {
-        deliver(each)
-      }
+      const now = await readTime(deps.pool, tenant)
+      const spans = spansOf(previous ?? new Date(now.getTime() - REPEAT_MS), now)
+      for (const each of await readOfferedWakeUps(deps.pool, tenant, actors(), spans, MAX_REPEATED)) deliver(each)
+      previous = now
     } catch (error) {
       deps.log.warn({ err: error, tenant }, 'could not read the wake-ups that nobody has claimed')
     }

@@ -104,6 +104,7 @@ describe('every field of Query', () => {
     nodes: `(ids: ["${newId('turn')}"]) { id }`,
     providers: '{ name }',
     recall: '(input: { query: "x" }) { __typename }',
+    run: `(id: "${newId('run')}") { id }`,
     tenantSettings: '{ retention }',
     userProfile: '(userId: "ada") { content }',
     verifyAuditLog: '{ isComplete }',

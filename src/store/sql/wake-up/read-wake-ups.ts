@@ -107,43 +107,47 @@ export async function readWakeUpsOfTurns(
 
 const READ_OFFERED = sql`
   SELECT ${COLUMNS} FROM (
-    SELECT w.* FROM wake_up w
-    WHERE w.tenant = $1::text AND w.actor = ANY ($2::text[])
-      AND w.created_at > $3::timestamptz AND w.created_at <= $4::timestamptz AND w.answered_at IS NULL AND w.dropped_reason IS NULL
+    SELECT w.* FROM unnest($3::timestamptz[], $4::timestamptz[]) AS s(since, until)
+    JOIN wake_up w ON w.tenant = $1::text AND w.actor = ANY ($2::text[])
+                  AND w.created_at > s.since AND w.created_at <= s.until
+    WHERE w.answered_at IS NULL AND w.dropped_reason IS NULL
     UNION
-    SELECT w.* FROM claim k JOIN wake_up w ON w.turn_id = k.turn_id AND k.slot IN ('', w.actor)
-    WHERE k.tenant = $1::text AND k.ended_at > $3::timestamptz AND k.ended_at <= $4::timestamptz AND w.actor = ANY ($2::text[])) w
+    SELECT w.* FROM unnest($3::timestamptz[], $4::timestamptz[]) AS s(since, until)
+    JOIN claim k ON k.tenant = $1::text AND k.ended_at > s.since AND k.ended_at <= s.until
+    JOIN wake_up w ON w.turn_id = k.turn_id AND k.slot IN ('', w.actor) AND w.actor = ANY ($2::text[])) w
   WHERE ${UNCLAIMED}
   ORDER BY w.created_at, w.turn_id LIMIT $5::integer`.text
 
+/** A span of time, without its beginning. */
+export type Span = { since: Date; until: Date }
+
 /**
- * The unclaimed wake-ups of the actors whose turn was written, or whose last claim ended, after `from` and not after `to`,
- * oldest first. Uses the indexes wake_up_pending and claim_ended.
+ * The unclaimed wake-ups of the actors whose turn was written, or whose last claim ended, within one of the spans, oldest
+ * first. Uses the indexes wake_up_pending and claim_ended.
  */
 export async function readOfferedWakeUps(
   pool: Pool,
   tenant: string,
   actors: readonly string[],
-  { from, to }: { from: Date; to: Date },
+  spans: readonly Span[],
   limit: number,
 ): Promise<WakeUpRow[]> {
-  const values = [tenant, actors, from, to, limit]
   const { rows } = await pool.query<WakeUpRow>({
     scope: tenant,
     name: 'read-offered-wake-ups',
     text: READ_OFFERED,
-    values,
+    values: [tenant, actors, spans.map(({ since }) => since), spans.map(({ until }) => until), limit],
   })
   return rows
 }
 
-/** The time of the database that many milliseconds ago. */
-export async function readTimeBefore(pool: Pool, tenant: string, ms: number): Promise<Date> {
+/** The time of the database. */
+export async function readTime(pool: Pool, tenant: string): Promise<Date> {
   const { rows } = await pool.query<{ at: Date }>({
     scope: tenant,
-    name: 'read-time-before',
-    text: 'SELECT (clock_timestamp() - make_interval(secs => $1::double precision / 1000))::timestamptz(3) AS at',
-    values: [ms],
+    name: 'read-time',
+    text: 'SELECT clock_timestamp()::timestamptz(3) AS at',
+    values: [],
   })
   return rows[0]!.at
 }
