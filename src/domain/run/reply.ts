@@ -18,6 +18,7 @@ import { RunFailure, RunLost, failureOf } from './failure.ts'
 import { DEFAULT_TOKEN_BUDGET, type RunOptions } from './options.ts'
 import { composePrompt, type AnsweredTurn } from './prompt.ts'
 import { requireQuota } from './quota.ts'
+import { withoutPrivate } from './readers.ts'
 import { MAX_CALLS, type OfferedTool } from './tools.ts'
 import { createTurnWriter, persist } from './turn-writer.ts'
 
@@ -47,7 +48,10 @@ async function promptOf(deps: RunDeps, { run, options, tools }: HeldRun) {
   return composePrompt(
     parts,
     (text) => deps.tokens.count(text),
-    (budget) => buildContext(deps, agentOf(run), { ...context, conversationId, as: actor, tokenBudget: budget }),
+    async (budget) => {
+      const input = { ...context, conversationId, as: actor, tokenBudget: budget }
+      return withoutPrivate(deps, run, await buildContext(deps, agentOf(run), input))
+    },
   )
 }
 
