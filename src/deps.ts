@@ -14,20 +14,23 @@ import type { Deps } from './domain/deps.ts'
 import type { Health, Platform } from './domain/platform.ts'
 import { createAuditLog } from './domain/audit/audit-log.ts'
 import { integrityKeysOf } from './domain/integrity-key.ts'
-import { announceEntries, type JournalRange } from './domain/publisher.ts'
+import { announceEntries } from './domain/publisher.ts'
 import { createJournalNotifier } from './domain/journal-notifier.ts'
 import { createKnownActors } from './domain/known-actor.ts'
 import { moveFacts } from './domain/erasure/change-visibility.ts'
+import { createTenantRedaction } from './domain/tenant-redaction.ts'
 import { createTenantGates } from './domain/tenant-gate.ts'
 import { updateDerivatives } from './domain/erasure/run-derivatives.ts'
 import { createFeeds } from './domain/event/feeds.ts'
-import { createInboxes } from './domain/event/inbox.ts'
+import { createInboxes } from './domain/event/inboxes.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
+import { createIndexCache } from './domain/recall/index-cache.ts'
 import { createRecalledFacts } from './domain/fact/recalled.ts'
 import type { CustomDetector } from './text/redact.ts'
 import { createEmbedding } from './domain/indexing/embedding.ts'
+import { createEngine, type EngineSettings } from './domain/run/engine.ts'
 import { createDeltas } from './domain/streaming-turn/deltas.ts'
-import { createAppendQueue } from './domain/turn/append-queue.ts'
+import { createAppendQueue, journalRangesOf } from './domain/turn/append-queue.ts'
 import type { Embedder } from './providers/ports/embedder.ts'
 import type { ChatProviderSettings, GivenProvider } from './providers/chat-registry.ts'
 import { createEmbedder, findEmbedder } from './providers/registry.ts'
@@ -86,25 +89,26 @@ export type DepsConfig = Pick<
   | 'streamLeaseMs'
   | 'presenceTtlMs'
   | 'logLevel'
-> & {
-  /** Directory of the embedded database; null keeps it in memory. */
-  dataDir: string | null
-  /** URL of the owner of the tables, who migrates. Defaults to `databaseUrl`. */
-  migrationDatabaseUrl?: string | undefined
-  /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
-  conversationVisibility?: Config['conversationVisibility']
-  /** Secret of at least 32 characters; see INTEGRITY_KEY. Defaults to none. */
-  integrityKey?: Config['integrityKey']
-  /** Days after which lines of the audit log are deleted, at least 30. Defaults to 400. */
-  auditDays?: Config['auditDays'] | undefined
-  /** Detectors in addition to the built-in ones; used unless `redact` is off. */
-  detectors?: readonly CustomDetector[] | undefined
-  redactPatterns?: readonly CustomDetector[] | undefined
-  /** Settings of chat providers, by name. Defaults to none. */
-  chatProviders?: Readonly<Record<string, ChatProviderSettings>> | undefined
-  /** Further chat providers, by name. They replace configured ones. Defaults to none. */
-  providers?: Readonly<Record<string, GivenProvider>> | undefined
-}
+>
+  & EngineSettings & {
+    /** Directory of the embedded database; null keeps it in memory. */
+    dataDir: string | null
+    /** URL of the owner of the tables, who migrates. Defaults to `databaseUrl`. */
+    migrationDatabaseUrl?: string | undefined
+    /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
+    conversationVisibility?: Config['conversationVisibility']
+    /** Secret of at least 32 characters; see INTEGRITY_KEY. Defaults to none. */
+    integrityKey?: Config['integrityKey']
+    /** Days after which lines of the audit log are deleted, at least 30. Defaults to 400. */
+    auditDays?: Config['auditDays'] | undefined
+    /** Detectors in addition to the built-in ones; used where something is redacted. */
+    detectors?: readonly CustomDetector[] | undefined
+    redactPatterns?: readonly CustomDetector[] | undefined
+    /** Settings of chat providers, by name. Defaults to none. */
+    chatProviders?: Readonly<Record<string, ChatProviderSettings>> | undefined
+    /** Further chat providers, by name. They replace configured ones. Defaults to none. */
+    providers?: Readonly<Record<string, GivenProvider>> | undefined
+  }
 
 /** Cleanup steps, run in reverse order. */
 type Cleanup = { add(step: () => unknown): void; run(): Promise<void> }
@@ -181,7 +185,6 @@ function createIndexing(
 
 /** Returns the settings that the domain reads. */
 const settingsOf = (config: DepsConfig) => ({
-  redact: config.redact,
   detectors: [...(config.detectors ?? []), ...(config.redactPatterns ?? [])],
   automatic: config.automatic,
   limits: config.limits,
@@ -192,18 +195,28 @@ const settingsOf = (config: DepsConfig) => ({
 })
 
 /** Creates the domain's own state in this process. */
-function createDomainState(platform: Platform, appendPool: Pool, appendConcurrency: number, cleanup: Cleanup) {
+function createDomainState(
+  config: DepsConfig,
+  platform: Platform,
+  appendPool: Pool,
+  appendConcurrency: number,
+  cleanup: Cleanup,
+) {
   const feeds = createFeeds(platform)
   cleanup.add(() => feeds.close())
+  const engine = createEngine(config)
+  cleanup.add(() => engine.runs.close())
   return {
     updateDerivatives,
     moveFacts,
     feeds,
+    indexes: createIndexCache(),
     inboxes: createInboxes(platform),
     appends: createAppendQueue(appendPool, appendConcurrency, (calls) =>
       announceEntries(platform, calls.flatMap(journalRangesOf)),
     ),
     deltas: createDeltas(platform, appendPool),
+    ...engine,
   }
 }
 
@@ -228,6 +241,8 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
     const integrityKeys = integrityKeysOf(config.integrityKey)
     const audit = createAuditLog({ db, key: integrityKeys?.audit ?? null, log })
     cleanup.add(() => audit.close())
+    const redaction = createTenantRedaction({ db, bus, log }, config.redact)
+    cleanup.add(() => redaction.close())
     const journalNotifier = createJournalNotifier()
     const platform: Platform = {
       ...settingsOf(config),
@@ -244,6 +259,7 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
       vectors,
       jobs,
       audit,
+      redaction,
       integrityKeys,
       journalNotifier,
       log,
@@ -253,7 +269,7 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
         if (users.length > 0) journalNotifier.usersChanged(users)
       },
     }
-    const state = createDomainState(platform, appendPool, embedded ? 1 : APPEND_CONCURRENCY, cleanup)
+    const state = createDomainState(config, platform, appendPool, embedded ? 1 : APPEND_CONCURRENCY, cleanup)
     const deps: Deps = { ...platform, ...state, embedding, factEmbedding, recalledFacts }
     await embedding.start()
     factEmbedding.start()
@@ -275,14 +291,4 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
     await cleanup.run()
     throw error
   }
-}
-
-type AppendedCall = Parameters<Parameters<typeof createAppendQueue>[2]>[0][number]
-
-/** Returns the journal ranges that an append wrote, including the JOINED entries of actors who joined automatically. */
-function journalRangesOf({ call, rows }: AppendedCall): JournalRange[] {
-  const { tenant, conversationId } = call
-  return rows.flatMap(({ outcome, detail, seq }) =>
-    outcome === 'written' ? [{ tenant, conversationId, first: detail === 'joined' ? seq - 1 : seq, last: seq }] : [],
-  )
 }

@@ -51,9 +51,12 @@ export class NotAllowed extends DomainError {
   readonly code = 'NOT_ALLOWED'
   /** The right that the viewer's credential lacks; null if no right of a credential would allow the operation. */
   readonly right: string | null
-  constructor(message: string, right: string | null = null) {
+  /** The verb of rights.ts that was refused, for the audit log; null if no verb refused it. */
+  readonly verb: string | null
+  constructor(message: string, right: string | null = null, verb: string | null = null) {
     super(message)
     this.right = right
+    this.verb = verb
   }
 }
 
@@ -69,6 +72,23 @@ export class LimitReached extends DomainError {
   constructor(message: string, limit: number) {
     super(message)
     this.limit = limit
+  }
+}
+
+/** The tokens of a day are used up. Nothing was written. */
+export class QuotaExceeded extends DomainError {
+  readonly code = 'QUOTA_EXCEEDED'
+  readonly limit: number
+  readonly used: number
+  readonly resetsAt: Date
+  constructor(whose: string, { limit, used }: { limit: number; used: number }, resetsAt: Date) {
+    super(
+      `${whose} has used ${used} of ${limit} tokens of today. `
+        + `Wait until ${resetsAt.toISOString()}, or raise tokensPerDay.`,
+    )
+    this.limit = limit
+    this.used = used
+    this.resetsAt = resetsAt
   }
 }
 

@@ -12,18 +12,22 @@ const open = (settings: Partial<DepsConfig>) =>
 describe('createDeps', () => {
   it('uses the rules, no redaction and the default thresholds', async () => {
     const {
-      deps: { factServices, redact, detectors, automatic },
+      deps: { factServices, redaction, detectors, automatic },
       close,
     } = await open({})
-    expect({ extractor: factServices.extractor.name, judge: factServices.judge, redact, detectors, automatic }).toEqual(
-      {
-        extractor: 'rules-2',
-        judge: null,
-        redact: 'off',
-        detectors: [],
-        automatic: { titles: true, threadSummaryEvery: 0, factExtractionEvery: 1, userSummaryEvery: 0, dedupEvery: 5 },
-      },
-    )
+    expect({
+      extractor: factServices.extractor.name,
+      judge: factServices.judge,
+      redact: redaction.least,
+      detectors,
+      automatic,
+    }).toEqual({
+      extractor: 'rules-2',
+      judge: null,
+      redact: 'off',
+      detectors: [],
+      automatic: { titles: true, threadSummaryEvery: 0, factExtractionEvery: 1, userSummaryEvery: 0, dedupEvery: 5 },
+    })
     await close()
     await expect(factServices.extractor.extract([])).rejects.toThrow('closed')
   })
@@ -48,7 +52,7 @@ describe('createDeps', () => {
       factServices: { extractor, judge, profileWriter },
     } = deps
     expect([extractor, judge!, profileWriter!].map(({ name }) => name)).toEqual(Array(3).fill('openai:far-away'))
-    expect(deps).toMatchObject({ redact: 'facts', detectors, automatic })
+    expect(deps).toMatchObject({ redaction: { least: 'facts' }, detectors, automatic })
     await close()
     await expect(judge!.judge([])).rejects.toThrow('closed')
   })

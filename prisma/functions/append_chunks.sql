@@ -1,19 +1,21 @@
 -- Appends deltas to open turns and renews their leases. Called by src/store/sql/streaming-turn/append-chunks.ts.
 --
--- p_deltas  [{turn, tenant, viewer, writer, start, text, units, second, half}], for one turn in order. Turns are locked in id order.
+-- p_deltas  [{turn, tenant, viewer, writer, start, text, units, second, half, held}], for one turn in order. Turns are
+--           locked in id order.
 --           viewer  the actor who sends the delta
 --           writer  hash of the writer's token
 --           start   UTF-16 offset where the delta begins; null for the end of the turn
 --           text    whole characters; `units` is their length in UTF-16 units
 --           second  low surrogate that precedes the text; the turn must end in the high surrogate
 --           half    high surrogate that follows the text; kept until the low surrogate arrives
+--           held    whether append_held calls, which alone writes turns with a row in held_text
 -- p_limit   maximum length of a turn's text in UTF-8 bytes
 --
 -- One row a delta. outcome: 'written' with the stored text and the new end; 'renewed' for an empty delta; 'half' when a
 -- surrogate would stay unpaired; 'elsewhere' when start is not the end; 'full' beyond p_limit; 'closed' with the turn's
--- status; 'other_writer' when the hash is not that of the stream; 'left' when the author has left the conversation;
--- 'missing' when the tenant has no such turn, or the viewer neither opened it nor sees its conversation. The last three
--- lock nothing.
+-- status; 'held' for a turn that append_held must write; 'other_writer' when the hash is not that of the stream; 'left'
+-- when the author has left the conversation; 'missing' when the tenant has no such turn, or the viewer neither opened it
+-- nor sees its conversation. The last three lock nothing.
 CREATE OR REPLACE FUNCTION append_chunks(p_deltas jsonb, p_limit integer)
 RETURNS TABLE (place integer, outcome text, conversation_id text, start integer, text text, "end" integer, half integer,
                status turn_status)
@@ -31,7 +33,7 @@ BEGIN
     SELECT (x.o - 1)::integer AS place, r.*
     FROM jsonb_array_elements(p_deltas) WITH ORDINALITY AS x(v, o)
     CROSS JOIN LATERAL jsonb_to_record(x.v) AS r(turn text, tenant text, viewer text, writer text, start integer, text text, units integer,
-                                                 second integer, half integer)
+                                                 second integer, half integer, held boolean)
     ORDER BY r.turn, x.o
   LOOP
     SELECT t.conversation_id, t.status, w.writer_hash,
@@ -56,11 +58,14 @@ BEGIN
                    FROM turn t WHERE t.id = d.turn;
       CONTINUE;
     END IF;
-    SELECT coalesce(c."end", 0) AS "end", c.half, coalesce(c.bytes, 0) AS bytes INTO tail
+    SELECT coalesce(c."end", 0) AS "end", c.half, coalesce(c.bytes, 0) AS bytes,
+           d.held IS NOT TRUE AND EXISTS (SELECT FROM held_text h WHERE h.turn_id = d.turn) AS is_held INTO tail
     FROM (VALUES (1)) v LEFT JOIN LATERAL
       (SELECT * FROM chunk c WHERE c.turn_id = d.turn ORDER BY c.start DESC LIMIT 1) c ON true;
     tail_end := tail."end" + (tail.half IS NOT NULL)::integer;
-    IF coalesce(d.start, tail_end) <> tail_end THEN
+    IF tail.is_held THEN
+      RETURN QUERY SELECT d.place, 'held', s.conversation_id, NULL::integer, NULL, NULL::integer, NULL::integer, s.status;
+    ELSIF coalesce(d.start, tail_end) <> tail_end THEN
       RETURN QUERY SELECT d.place, 'elsewhere', s.conversation_id, NULL::integer, NULL, tail_end, tail.half, s.status;
     ELSIF d.units = 0 AND d.second IS NULL AND d.half IS NULL THEN
       UPDATE stream SET renewed_at = now() WHERE turn_id = d.turn;

@@ -3,7 +3,7 @@
 --
 -- p_delta      the delta, as for append_chunks; its text is redacted
 -- p_limit      maximum length of a turn's text in UTF-8 bytes
--- p_version    version of the held text that the caller read; 0 for none
+-- p_version    version of the held text that the caller read
 -- p_sent       length of the text that the writer has sent, in UTF-16 units
 -- p_raw        the last of that text as it was sent, in UTF-16 (little-endian), which holds unpaired surrogates too
 -- p_published  length of the part of p_raw that is published, in UTF-16 units
@@ -24,18 +24,16 @@ BEGIN
   PERFORM FROM stream s WHERE s.turn_id = p_delta->>'turn' AND s.writer_hash = p_delta->>'writer' FOR UPDATE;
   IF FOUND THEN
     SELECT h.version INTO current FROM held_text h WHERE h.turn_id = p_delta->>'turn';
-    IF coalesce(current, 0) <> p_version THEN
+    IF current IS DISTINCT FROM p_version THEN
       RETURN QUERY SELECT 0, 'moved', NULL, NULL::integer, NULL, NULL::integer, NULL::integer, NULL::turn_status;
       RETURN;
     END IF;
   END IF;
-  SELECT * INTO r FROM append_chunks(jsonb_build_array(p_delta), p_limit);
+  SELECT * INTO r FROM append_chunks(jsonb_build_array(p_delta || '{"held": true}'), p_limit);
   IF r.outcome IN ('written', 'renewed') THEN
-    INSERT INTO held_text AS h (turn_id, tenant, version, sent, raw, published, sealed)
-    VALUES (p_delta->>'turn', p_delta->>'tenant', 1, p_sent, p_raw, p_published, p_sealed)
-    ON CONFLICT (turn_id) DO UPDATE
-    SET version = h.version + 1, sent = excluded.sent, raw = excluded.raw, published = excluded.published,
-        sealed = excluded.sealed;
+    UPDATE held_text h
+    SET version = h.version + 1, sent = p_sent, raw = p_raw, published = p_published, sealed = p_sealed
+    WHERE h.turn_id = p_delta->>'turn';
   END IF;
   RETURN QUERY SELECT r.place, r.outcome, r.conversation_id, r.start, r.text, r."end", r.half, r.status;
 END $$;

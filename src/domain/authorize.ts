@@ -7,18 +7,8 @@ import type { Tx } from '../store/db.ts'
 import { readLastSeq } from '../store/sql/event/read-journal.ts'
 import { lockJournal, type LockedJournal } from '../store/sql/event/write-entry.ts'
 import type { Platform } from './platform.ts'
-import {
-  beyondConversations,
-  CONDITIONS,
-  lacksPermit,
-  lacksRight,
-  reaches,
-  relationOf,
-  VERBS,
-  type Condition,
-  type Permit,
-  type Verb,
-} from './rights.ts'
+import { CONDITIONS, reaches, relationOf, VERBS, type Condition, type Permit, type Verb } from './rights.ts'
+import { beyondConversations, lacksPermit, lacksRight } from './rights-text.ts'
 import type { Viewer } from './view.ts'
 
 /** What a call concerns. `as` names the acting actor if that is not yet the viewer's. */
@@ -35,11 +25,11 @@ export function authorize({ tenant, actor, principal }: Viewer, verb: Verb, conc
   if (principal === undefined) return
   const { right, limited } = VERBS[verb]
   if (tenant !== principal.tenant) throw new NotAllowed('This credential belongs to another tenant.')
-  if (!principal.rights.has(right)) throw lacksRight(right)
-  if ((concern.as ?? actor) !== principal.actor && !principal.rights.has('act-as')) throw lacksRight('act-as')
+  if (!principal.rights.has(right)) throw lacksRight(right, verb)
+  if ((concern.as ?? actor) !== principal.actor && !principal.rights.has('act-as')) throw lacksRight('act-as', verb)
   if (principal.conversations === null || limited === 'OBJECTS') return
   const { conversationId } = concern
-  if (limited === 'NONE' || conversationId == null) throw beyondConversations()
+  if (limited === 'NONE' || conversationId == null) throw beyondConversations(verb)
   if (!principal.conversations.has(conversationId)) throw new NotFound('conversation', conversationId)
 }
 
@@ -86,7 +76,7 @@ export async function requirePermits(
   if (conversationId !== null && !conversation) throw new NotFound('conversation', conversationId)
   const relation = conversation ? relationOf(actor, conversation) : 'STRANGER'
   const refused = lacking.find((each) => !each.relation || !reaches(relation, each.relation))
-  if (refused) throw lacksPermit(refused, refused.when)
+  if (refused) throw lacksPermit(refused, verb, refused.when)
 }
 
 /** Reads what determines the actor's relation; null if the actor does not see the conversation. */

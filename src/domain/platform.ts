@@ -13,7 +13,7 @@ import type { Db } from '../store/db.ts'
 import type { ConversationVisibility } from '../store/generated/enums.ts'
 import type { JobQueue } from '../store/job-queue.ts'
 import type { VectorSearch } from '../store/vector-search.ts'
-import type { RedactMode } from './redaction.ts'
+import type { RedactionModes } from './redaction.ts'
 import type { AuditLog } from './audit/audit-log.ts'
 import type { IntegrityKeys } from './integrity-key.ts'
 import type { NotifyWorkers } from './publisher.ts'
@@ -62,8 +62,8 @@ export type Platform = {
   providers: Providers
   /** The providers that extract and judge facts and write profiles. */
   factServices: FactServices
-  /** What is redacted before it is stored. */
-  redact: RedactMode
+  /** What is redacted before it is stored, by tenant. */
+  redaction: RedactionModes
   /** Detectors for redaction, in addition to the built-in ones. */
   detectors: readonly CustomDetector[]
   jobs: JobQueue

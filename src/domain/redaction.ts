@@ -7,11 +7,26 @@ import { auditRecord } from './audit/line.ts'
 import type { AuditLog } from './audit/audit-log.ts'
 import type { Viewer } from './view.ts'
 
-/** What is redacted. `turns`: everything that clients write into conversations, and facts. */
-export type RedactMode = 'off' | 'facts' | 'turns'
+/** What is redacted, from the weakest mode. `turns`: everything that clients write into conversations, and facts. */
+export const REDACT_MODES = ['off', 'facts', 'turns'] as const
+export type RedactMode = (typeof REDACT_MODES)[number]
+
+/** Returns the mode that removes more; null counts as `off`. */
+export const strongerMode = (one: RedactMode, other: RedactMode | null): RedactMode =>
+  other !== null && REDACT_MODES.indexOf(other) > REDACT_MODES.indexOf(one) ? other : one
+
+/** The modes of tenants; tenant-redaction.ts remembers them. */
+export type RedactionModes = {
+  /** The server's mode, which tenants can strengthen only. */
+  readonly least: RedactMode
+  /** Returns the mode that applies to the tenant; at once if it is known. Rejects if it cannot be read. */
+  of(tenant: string): RedactMode | Promise<RedactMode>
+  /** Tells every process that the tenant's mode was changed; this process at once. */
+  changed(tenant: string): void
+}
 
 export type RedactionDeps = {
-  redact: RedactMode
+  redaction: RedactionModes
   /** Detectors in addition to the built-in ones. */
   detectors: readonly CustomDetector[]
   audit: Pick<AuditLog, 'note'>
@@ -90,8 +105,13 @@ export function noteRemoved(
  * fields TEXTS and DOCUMENTS. Names of fields in JSON are kept. The numbers of removed values are noted in the audit
  * log.
  */
-export function redactInput<T extends object>(deps: RedactionDeps, viewer: Viewer, verb: string, input: T): T {
-  if (deps.redact !== 'turns') return input
+export async function redactInput<T extends object>(
+  deps: RedactionDeps,
+  viewer: Viewer,
+  verb: string,
+  input: T,
+): Promise<T> {
+  if ((await deps.redaction.of(viewer.tenant)) !== 'turns') return input
   const removed: Removed = {}
   const redacted = redactValue(input, '', false, deps.detectors, removed) as T
   const { conversationId, turnId } = input as { conversationId?: string; turnId?: string }

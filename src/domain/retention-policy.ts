@@ -5,12 +5,8 @@ import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
 import { Retention } from '../store/generated/enums.ts'
 import type { Tx } from '../store/db.ts'
-import { withTransaction } from '../store/tx.ts'
-import { auditRecord } from './audit/line.ts'
-import { authorize } from './authorize.ts'
-import { parse, time } from './input.ts'
+import { time } from './input.ts'
 import type { Platform } from './platform.ts'
-import type { Viewer } from './view.ts'
 
 /** Maximum life of a conversation, in seconds: about 68 years. */
 export const MAX_TTL_SECONDS = 2_147_483_647
@@ -46,15 +42,17 @@ export function retentionColumns(
 }
 
 /** @throws InvalidInput for AUDIT_ONLY without a key: a plain hash of a short text can be guessed */
-function requireKey({ integrityKeys }: Pick<Platform, 'integrityKeys'>, retention: Retention | null | undefined): void {
+export function requireKey(
+  { integrityKeys }: Pick<Platform, 'integrityKeys'>,
+  retention: Retention | null | undefined,
+): void {
   if (retention === 'AUDIT_ONLY' && !integrityKeys) {
     throw InvalidInput.at('retention', 'AUDIT_ONLY needs the server setting INTEGRITY_KEY')
   }
 }
 
-export type TenantSettings = { retention: Retention; ttlSeconds: number | null }
-
-const readSettings = async (db: Tx, tenant: string): Promise<TenantSettings> =>
+/** Returns the defaults of the tenant's new conversations. */
+const readDefaults = async (db: Tx, tenant: string): Promise<{ retention: Retention; ttlSeconds: number | null }> =>
   (await db.tenantSettings.findFirst({ where: { tenant }, select: { retention: true, ttlSeconds: true } })) ?? {
     retention: 'FULL',
     ttlSeconds: null,
@@ -69,7 +67,7 @@ export async function retentionOfNew(
 ): Promise<{ retention?: Retention; expiresAt?: Date | null }> {
   const isExpiryGiven = given.ttlSeconds !== undefined || given.expiresAt !== undefined
   if (given.retention !== undefined && isExpiryGiven) return retentionColumns(deps, given, createdAt)
-  const defaults = await readSettings(deps.db.of(tenant), tenant)
+  const defaults = await readDefaults(deps.db.of(tenant), tenant)
   return retentionColumns(
     deps,
     {
@@ -78,42 +76,4 @@ export async function retentionOfNew(
     },
     createdAt,
   )
-}
-
-/** Returns the settings of the viewer's tenant. @throws NotAllowed */
-export async function getTenantSettings(deps: Pick<Platform, 'db'>, viewer: Viewer): Promise<TenantSettings> {
-  authorize(viewer, 'getTenantSettings')
-  return readSettings(deps.db.of(viewer.tenant), viewer.tenant)
-}
-
-const updateTenantSettingsInput = z.object({
-  retention: retentionInput.retention,
-  ttlSeconds: retentionInput.ttlSeconds,
-})
-export type UpdateTenantSettingsInput = z.input<typeof updateTenantSettingsInput>
-
-/**
- * Updates the given defaults for conversations that are created later; null restores FULL, or no expiry.
- * @throws InvalidInput @throws NotAllowed
- */
-export async function updateTenantSettings(
-  deps: Platform,
-  viewer: Viewer,
-  input: UpdateTenantSettingsInput,
-): Promise<TenantSettings> {
-  authorize(viewer, 'updateTenantSettings')
-  const { retention, ttlSeconds } = parse(updateTenantSettingsInput, input)
-  requireKey(deps, retention)
-  const { tenant } = viewer
-  const given = {
-    ...(retention !== undefined && { retention: retention ?? 'FULL' }),
-    ...(ttlSeconds !== undefined && { ttlSeconds }),
-  }
-  return withTransaction(deps.db, tenant, async (tx) => {
-    await tx.tenantSettings.upsert({ where: { tenant }, create: { tenant, ...given }, update: given })
-    const settings = await readSettings(tx, tenant)
-    const details = { retention: settings.retention, ttlSeconds: settings.ttlSeconds ?? 'none' }
-    await deps.audit.append(tx, [auditRecord(viewer, 'updateTenantSettings', [], { details })])
-    return settings
-  })
 }

@@ -1,7 +1,6 @@
 // The table of rights: the right that each verb of the domain needs, and what parts of its input need in addition.
 // Pure. authorize.ts applies the table, and docs/security.md prints it (`npm run docs:rights`).
 
-import { NotAllowed } from '../errors.ts'
 import type { Right } from './principal.ts'
 
 /** Relations of the acting actor to a conversation, closest first. Each includes those after it, up to PARTICIPANT. */
@@ -51,7 +50,7 @@ export const CONDITIONS = {
   },
   settings: {
     ...MANAGED,
-    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction`, `automaticTitle`, `retention`, `ttlSeconds` or `expiresAt`',
+    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction`, `automaticTitle`, `maxAgentTurns`, `retention`, `ttlSeconds` or `expiresAt`',
     reason: 'These fields decide how every participant is answered, and who sees the conversation.',
   },
   owner: { ...OWNED, when: 'with `owner`', reason: 'Ownership is given away by its holder only.' },
@@ -80,6 +79,11 @@ export const CONDITIONS = {
     when: 'that makes an administrator, or changes or removes the owner or an administrator',
     reason: 'Administrators could otherwise exclude each other and the owner.',
   },
+  agentSettings: {
+    ...MANAGED,
+    when: 'that gives `agent` settings',
+    reason: 'The server calls a provider for such a participant, at the cost of its operator.',
+  },
   factsAboutOthers: {
     ...PRESENT,
     when: 'about facts of a conversation that are not about the viewer',
@@ -100,6 +104,18 @@ export const CONDITIONS = {
     when: 'that erases another user than the viewer',
     right: 'manage',
     reason: 'The data of the user is lost in all conversations.',
+  },
+  foreignAgent: {
+    when:
+      'for another agent than the viewer, unless the agent has settings and the call gives no `provider`, `model`, '
+      + '`instructions` and `tools`',
+    right: 'act-as',
+    reason: 'The viewer would decide what somebody else says.',
+  },
+  otherRun: {
+    ...MANAGED,
+    when: 'about a run that neither the viewer started nor the viewer executes as its agent',
+    reason: 'A cancelled or continued run is an answer for all participants.',
   },
   tenantScope: {
     when: 'with `scope: TENANT`, or for facts with neither a conversation nor the viewer as the user',
@@ -131,16 +147,20 @@ const RULES = {
   // Participants
   getParticipants: { right: 'read', limited: 'OBJECTS' },
   getParticipantsByKey: { right: 'read', limited: 'OBJECTS' },
-  getParticipantMetadata: { right: 'read', limited: 'OBJECTS' },
+  getParticipantDetails: { right: 'read', limited: 'OBJECTS' },
   getUnreadCounts: { right: 'read', limited: 'OBJECTS' },
   pageOfParticipants: { right: 'read', limited: 'OBJECTS' },
   countOfParticipants: { right: 'read', limited: 'OBJECTS' },
   addParticipant: {
     right: 'write',
     limited: 'ONE',
-    conditions: ['otherParticipant', 'afterRemoval', 'history', 'ownKind', 'administrator'],
+    conditions: ['otherParticipant', 'afterRemoval', 'history', 'ownKind', 'administrator', 'agentSettings'],
   },
-  updateParticipant: { right: 'write', limited: 'ONE', conditions: ['otherParticipant', 'history', 'administrator'] },
+  updateParticipant: {
+    right: 'write',
+    limited: 'ONE',
+    conditions: ['otherParticipant', 'history', 'administrator', 'agentSettings'],
+  },
   removeParticipant: { right: 'write', limited: 'ONE', conditions: ['otherParticipant', 'administrator'] },
   markRead: { right: 'write', limited: 'ONE' },
   setPresence: { right: 'write', limited: 'ONE' },
@@ -154,6 +174,9 @@ const RULES = {
   supersedeTurn: { right: 'write', limited: 'OBJECTS', conditions: TURN },
   pinTurn: { right: 'write', limited: 'OBJECTS', permit: MANAGED },
   unpinTurn: { right: 'write', limited: 'OBJECTS', permit: MANAGED },
+  claimTurn: { right: 'write', limited: 'OBJECTS' },
+  renewClaim: { right: 'write', limited: 'OBJECTS' },
+  releaseClaim: { right: 'write', limited: 'OBJECTS' },
   eraseTurn: { right: 'erase', limited: 'OBJECTS', conditions: ['otherAuthor'] },
   getTurns: { right: 'read', limited: 'OBJECTS' },
   getNextVersions: { right: 'read', limited: 'OBJECTS' },
@@ -163,10 +186,19 @@ const RULES = {
   history: { right: 'read', limited: 'OBJECTS' },
   historyWithSummaries: { right: 'read', limited: 'OBJECTS' },
   countOfTurns: { right: 'read', limited: 'OBJECTS' },
+  // Runs of agents
+  runTurn: { right: 'write', limited: 'ONE', conditions: ['foreignAgent', 'otherRun'] },
+  cancelRun: { right: 'write', limited: 'OBJECTS', conditions: ['otherRun'] },
+  getRuns: { right: 'read', limited: 'OBJECTS' },
+  getRunPages: { right: 'read', limited: 'OBJECTS' },
+  getProviderCalls: { right: 'read', limited: 'OBJECTS' },
+  getTokenSums: { right: 'read', limited: 'OBJECTS' },
+  readRunEvents: { right: 'read', limited: 'OBJECTS' },
   // Events
   readEventsOf: { right: 'read', limited: 'ONE' },
   readInto: { right: 'read', limited: 'ONE' },
   readInbox: { right: 'read', limited: 'NONE' },
+  getWakeUps: { right: 'read', limited: 'NONE' },
   // Summaries
   compact: { right: 'write', limited: 'ONE', permit: PRESENT },
   summarize: { right: 'write', limited: 'ONE', permit: PRESENT },
@@ -188,6 +220,8 @@ const RULES = {
   // Recall and context
   recall: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
   buildContext: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
+  // Agents
+  getProviders: { right: 'read', limited: 'NONE' },
   // Operation of the server
   getJobs: { right: 'operate', limited: 'NONE' },
   getJob: { right: 'operate', limited: 'NONE' },
@@ -232,48 +266,3 @@ export function relationOf(actor: string, { owner, visibility, participant }: St
   if (isPresent) return participant.administrator ? 'ADMINISTRATOR' : 'PARTICIPANT'
   return participant === null ? 'STRANGER' : 'FORMER'
 }
-
-const HOLDERS = {
-  OWNER: 'the owner of the conversation',
-  ADMINISTRATOR: 'the owner or an administrator of the conversation',
-  PARTICIPANT: 'a participant of the conversation',
-} as const
-
-/** Who passes a permit, as the end of a sentence: "must come from … or needs the right …". */
-const demandOf = ({ relation, right }: Permit): string =>
-  relation ? `must come from ${HOLDERS[relation]}, or needs the right \`${right}\`` : `needs the right \`${right}\``
-
-/** Returns sentences that state what the verb needs. */
-export function describeRule({ right, permit, conditions = [] }: VerbRule): string {
-  const sentences = [
-    `Needs the right \`${right}\`.`,
-    ...(permit ? [`A call ${demandOf(permit)}.`] : []),
-    ...conditions.map((condition) => `A call ${CONDITIONS[condition].when} ${demandOf(CONDITIONS[condition])}.`),
-  ]
-  return sentences.join(' ')
-}
-
-/** Returns the error of a credential that lacks a right which the verb always needs. */
-export const lacksRight = (right: Right): NotAllowed =>
-  new NotAllowed(
-    `This call needs the right \`${right}\`, which this credential does not have. Use a credential that has it.`,
-    right,
-  )
-
-/**
- * Returns the error of a call without the permit. `when` completes "A call …"; without it, the permit is the verb's.
- */
-export function lacksPermit({ relation, right }: Permit, when?: string): NotAllowed {
-  const call = when === undefined ? 'This call' : `A call ${when}`
-  const ask = relation
-    ? `Ask ${HOLDERS[relation]}, or use a credential that has the right.`
-    : 'Use a credential that has it.'
-  return new NotAllowed(`${call} ${demandOf({ relation, right })}, which this credential does not have. ${ask}`, right)
-}
-
-/** Returns the error of a verb that concerns more than the conversations to which the credential is limited. */
-export const beyondConversations = (): NotAllowed =>
-  new NotAllowed(
-    'This credential is limited to some conversations, and the call concerns more than one of them. Name one '
-      + 'conversation in the call, or use a credential without this limit.',
-  )

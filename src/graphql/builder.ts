@@ -6,18 +6,22 @@ import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
 import type { ApiKey } from '../domain/api-key/api-key.ts'
 import type { AuditLine } from '../domain/audit-page.ts'
+import type { Claim } from '../domain/claim/claim.ts'
+import type { WakeUp } from '../domain/claim/wake-up-page.ts'
 import type { Conversation } from '../domain/conversation.ts'
 import type { ErasureReceipt } from '../domain/erasure/receipt.ts'
-import type { InboxEvent } from '../domain/event/inbox.ts'
+import type { InboxEvent } from '../domain/event/inboxes.ts'
 import type { Fact } from '../domain/fact/fact.ts'
 import type { FactSource } from '../domain/fact/source.ts'
 import type { EmbeddingProgress } from '../domain/indexing/embedding-progress.ts'
 import type { Job } from '../domain/job/job.ts'
 import type { Participant } from '../domain/participant.ts'
+import type { NamedProvider } from '../domain/provider.ts'
 import type { UserProfile } from '../domain/profile/profile.ts'
 import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
+import type { Run } from '../domain/visible-run.ts'
 import type { DomainError } from '../errors.ts'
 import { refused } from '../counters.ts'
 import type { RequestContext } from './request.ts'
@@ -28,6 +32,7 @@ export const builder = new SchemaBuilder<{
   Objects: {
     ApiKey: ApiKey
     AuditLine: AuditLine
+    Claim: Claim
     Conversation: Conversation
     EmbeddingProgress: EmbeddingProgress
     ErasureReceipt: ErasureReceipt
@@ -36,10 +41,13 @@ export const builder = new SchemaBuilder<{
     InboxEvent: InboxEvent
     Job: Job
     Participant: Participant
+    Provider: NamedProvider
+    Run: Run
     Summary: Summary
     Turn: Turn
     UserProfile: UserProfile
     Viewer: Viewer
+    WakeUp: WakeUp
   }
   Scalars: {
     // Output only.

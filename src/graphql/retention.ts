@@ -1,13 +1,6 @@
-// Retention: the settings of a tenant and of a conversation, what is left of a turn, and the deletion of inactive
-// conversations.
+// Retention: the settings of a conversation, what is left of a turn, and the deletion of inactive conversations.
 
 import { pruneConversations } from '../domain/erasure/retention.ts'
-import {
-  getTenantSettings,
-  MAX_TTL_SECONDS,
-  updateTenantSettings,
-  type TenantSettings,
-} from '../domain/retention-policy.ts'
 import { InvalidInput, NotAllowed } from '../errors.ts'
 import { asField } from './as.ts'
 import { builder } from './builder.ts'
@@ -48,64 +41,6 @@ builder.objectFields('Turn', (t) => ({
       + 'else of the JSON of its parts. Null otherwise.',
   }),
 }))
-
-const TenantSettingsType = builder
-  .objectRef<TenantSettings>('TenantSettings')
-  .implement({
-    description: 'Defaults for new conversations of a tenant.',
-    fields: (t) => ({
-      retention: t.field({
-        type: RetentionEnum,
-        description: 'What new conversations do with the content of summarised turns.',
-        resolve: ({ retention }) => retention,
-      }),
-      ttlSeconds: t.exposeInt('ttlSeconds', {
-        nullable: true,
-        description: 'Seconds after its creation at which a new conversation is deleted. Null for never.',
-      }),
-    }),
-  })
-
-builder.queryField('tenantSettings', (t) =>
-  t.field({
-    type: TenantSettingsType,
-    description: "Returns the settings of the viewer's tenant. Needs the right `operate`.",
-    resolve: (_, __, { reading, viewer, work }) => work.read(() => getTenantSettings(reading, viewer)),
-  }),
-)
-
-const UpdateTenantSettingsPayload = payload<TenantSettings>('UpdateTenantSettings').implement({
-  description: 'Result of updateTenantSettings.',
-  fields: (t) => ({
-    tenantSettings: t.field({
-      type: TenantSettingsType,
-      description: 'All settings after the update.',
-      resolve: (settings) => settings,
-    }),
-  }),
-})
-
-const UpdateTenantSettingsInput = builder.inputType('UpdateTenantSettingsInput', {
-  description: 'Input of updateTenantSettings. Omitted fields keep their values.',
-  fields: (t) => ({
-    retention: t.field({ type: RetentionEnum, description: 'Retention of new conversations. Null restores FULL.' }),
-    ttlSeconds: t.int({
-      description: `Seconds after its creation at which a new conversation is deleted; 1 to ${MAX_TTL_SECONDS}. Null for never.`,
-    }),
-    ...asField(t, 'Actor that updates the settings.'),
-  }),
-})
-
-builder.mutationField('updateTenantSettings', (t) =>
-  t.field({
-    type: UpdateTenantSettingsPayload,
-    description:
-      "Updates the defaults for conversations of the viewer's tenant that are created later. Needs the right `operate`.",
-    errors: orErrors('UpdateTenantSettings', [InvalidInput, NotAllowed]),
-    args: { input: t.arg({ type: UpdateTenantSettingsInput, required: true, description: 'The settings to change.' }) },
-    resolve: (_, { input: { as: _as, ...input } }, { deps, viewer }) => updateTenantSettings(deps, viewer, input),
-  }),
-)
 
 const PruneConversationsPayload = payload<{ expired: number }>('PruneConversations').implement({
   description: 'Result of pruneConversations.',

@@ -9,6 +9,7 @@ import type { PresenceHolder } from '../domain/presence.ts'
 import type { Viewer } from '../domain/view.ts'
 import { toGraphQLError } from '../graphql/errors.ts'
 import { useLimits } from '../graphql/limits/plugin.ts'
+import { useNestedRefusals } from '../graphql/nested-refusals.ts'
 import { usePlans } from '../graphql/plan/plugin.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { schema } from '../graphql/schema.ts'
@@ -69,6 +70,7 @@ export function createYogaServer(
       useBatchBodies(config.limits.bodyBytes),
       useLimits(deps, config.operationLimits),
       useView(),
+      useNestedRefusals(),
       useDocumentCounts(),
     ],
     context: ({ res, viewer, holder, isGone = () => res?.destroyed === true && !res.writableFinished }) =>

@@ -20,9 +20,18 @@ const ada = { tenant: 't', actor: 'ada' }
 describe('redactInput', () => {
   const notes: unknown[] = []
   const redacted = (input: object, mode: RedactMode = 'turns') =>
-    redactInput({ redact: mode, detectors: [], audit: { note: (record) => void notes.push(record) } }, ada, 'v', input)
+    redactInput(
+      {
+        redaction: { least: mode, of: () => mode, changed() {} },
+        detectors: [],
+        audit: { note: (record) => void notes.push(record) },
+      },
+      ada,
+      'v',
+      input,
+    )
 
-  it('redacts texts and the values of JSON, and keeps identifiers, names of actors, URLs and system prompts', () => {
+  it('redacts texts and the values of JSON, and keeps identifiers, names of actors, URLs and system prompts', async () => {
     const input = {
       conversationId: 'conv_1',
       title: `for ${SECRET}`,
@@ -45,7 +54,7 @@ describe('redactInput', () => {
         },
       ],
     }
-    expect(redacted(input)).toEqual({
+    expect(await redacted(input)).toEqual({
       ...input,
       title: 'for [EMAIL]',
       turns: [
@@ -66,14 +75,14 @@ describe('redactInput', () => {
     ])
   })
 
-  it('changes nothing in other modes', () => {
+  it('changes nothing in other modes', async () => {
     const input = { title: SECRET }
-    expect([redacted(input, 'off'), redacted(input, 'facts')]).toEqual([input, input])
+    expect([await redacted(input, 'off'), await redacted(input, 'facts')]).toEqual([input, input])
   })
 
-  it('keeps a key that names the prototype', () => {
+  it('keeps a key that names the prototype', async () => {
     const input = JSON.parse('{ "metadata": { "__proto__": { "a": "x" } } }') as object
-    expect(JSON.stringify(redacted(input))).toBe(JSON.stringify(input))
+    expect(JSON.stringify(await redacted(input))).toBe(JSON.stringify(input))
   })
 })
 

@@ -9,8 +9,7 @@ import { backends, type Opened } from '../support/backend.ts'
 import { sql } from '../support/sql.ts'
 
 /**
- * Files that run statements over all tenants: background work, which knows ids only, the job queue, and the look-up of
- * API keys, which tells the tenant.
+ * Files that run statements over all tenants: background work, which knows ids only, and the job queue.
  */
 const SYSTEM_FILES = [
   'domain/erasure/erase-user.ts',
@@ -20,11 +19,11 @@ const SYSTEM_FILES = [
   'domain/summary/title.ts',
   'store/boss.ts',
   'store/db.ts',
-  'store/sql/api-key/find-api-keys.ts',
   'store/sql/audit/audit-lines.ts',
   'store/sql/background/count-user-turns.ts',
   'store/sql/background/read-due-extraction.ts',
   'store/sql/background/read-due-users.ts',
+  'store/sql/claim/expire-claims.ts',
   'store/sql/erasure/erasures.ts',
   'store/sql/erasure/retention.ts',
   'store/sql/fact/fact-vectors.ts',
@@ -40,6 +39,7 @@ const SYSTEM_FILES = [
   'store/sql/streaming-turn/read-silent-streams.ts',
   'store/sql/summary/read-compaction.ts',
   'store/sql/title/read-due-titles.ts',
+  'store/sql/wake-up/due-wake-ups.ts',
   'store/vector-index.ts',
 ]
 
@@ -75,12 +75,17 @@ describe.each(backends)('row-level security on $name', ({ open }) => {
     expect(granted.rows).toEqual([{ may: false }])
   })
 
-  it('is bypassed by no function but those that return keys and counts only', async () => {
+  it('is bypassed by no function but those that return keys and counts only, and the look-up of API keys', async () => {
     const { rows } = await query(`
       SELECT p.proname AS name, p.proowner::regrole::text AS owner, p.proconfig::text[] AS settings,
              has_function_privilege('public', p.oid, 'EXECUTE') AS public, pg_get_function_result(p.oid) AS result
       FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace AND p.prosecdef ORDER BY 1`)
     expect(rows.map(({ name, result }) => [name, result])).toEqual([
+      [
+        'find_api_keys',
+        'TABLE(place integer, id text, tenant text, actor text, kind text, rights text[], conversations text[], '
+          + 'expires_at timestamp with time zone, revoked_at timestamp with time zone, last_used_at timestamp with time zone)',
+      ],
       ['find_described_conversations', 'SETOF text'],
       ['find_titled_conversations', 'SETOF text'],
       [

@@ -7,10 +7,10 @@ import { pino } from 'pino'
 import type { Bus } from '../../src/bus/bus.ts'
 import { createDeps, type DepsConfig } from '../../src/deps.ts'
 import type { Deps } from '../../src/domain/deps.ts'
-import { announceDelta, type ConversationMessage, type TenantMessage } from '../../src/domain/publisher.ts'
+import type { ConversationMessage, TenantMessage } from '../../src/domain/publisher.ts'
 import { createFeeds } from '../../src/domain/event/feeds.ts'
-import { createInboxes } from '../../src/domain/event/inbox.ts'
-import { createDeltaQueue } from '../../src/domain/streaming-turn/delta-queue.ts'
+import { createInboxes } from '../../src/domain/event/inboxes.ts'
+import { createDeltas } from '../../src/domain/streaming-turn/deltas.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import { newDataDir, type Backend } from './backend.ts'
 import { OFFLINE } from './offline.ts'
@@ -103,12 +103,7 @@ export async function openSite(backend: Backend): Promise<Site> {
 
 /** Returns the dependencies of a process that has just started: no conversations in memory, and no queued deltas. */
 function startedDeps(deps: Deps): Deps {
-  return {
-    ...deps,
-    feeds: createFeeds(deps),
-    inboxes: createInboxes(deps),
-    deltas: createDeltaQueue(deps.pool, deps.limits.turnBytes, (...written) => announceDelta(deps, ...written)),
-  }
+  return { ...deps, feeds: createFeeds(deps), inboxes: createInboxes(deps), deltas: createDeltas(deps, deps.pool) }
 }
 
 /** Delivers the messages of all later subscriptions through the returned wire. */

@@ -1,15 +1,15 @@
 // The token of an API key: `colloquy_`, the ULID of the key's id, and a secret of 256 random bits. Decides what a token
 // that was presented authenticates. Pure, except for the random bits.
 
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { StoredApiKey } from '../../store/sql/api-key/find-api-keys.ts'
+import { createHash, randomBytes } from 'node:crypto'
+import type { FoundApiKey, PresentedKey } from '../../store/sql/api-key/find-api-keys.ts'
 import { RIGHTS, type Principal, type Right } from '../principal.ts'
 
 /** Begins every token, so that secret scanners recognise one. */
 const TOKEN = /^colloquy_([0-9A-HJKMNP-TV-Z]{26})_([\w-]{43})$/
 const SECRET_BYTES = 32
 
-export type Token = { keyId: string; secretHash: Buffer }
+export type Token = PresentedKey
 
 /**
  * Returns the hash that is stored in place of the secret. One round of SHA-256 suffices: nobody can guess 256 random
@@ -35,23 +35,20 @@ export const looksLikeToken = (text: string): boolean => text.startsWith('colloq
 /** Why a token authenticates nobody. */
 export type TokenProblem = 'UNKNOWN' | 'REVOKED' | 'EXPIRED'
 
+/** Returns the name of an API key as a credential, in the audit log. */
+export const credentialOf = (keyId: string): string => `key:${keyId.replace('key_', '')}`
+
 const isRight = (text: string): text is Right => (RIGHTS as readonly string[]).includes(text)
 
-const earlier = (a: Date | null, b: Date | null) => (a && b ? (a < b ? a : b) : (a ?? b))
-
 /**
- * Returns the principal that the secret authenticates, or the problem. A revoked or expired key is reported only to a
- * client that has the secret.
- * @param key undefined if no key has the id
+ * Returns the principal that a key authenticates whose secret the client has, or the problem.
+ * @param key undefined if no key has the id and the secret
  * @param now in ms since 1970
  */
-export function principalOf(key: StoredApiKey | undefined, secretHash: Buffer, now: number): Principal | TokenProblem {
+export function principalOf(key: FoundApiKey | undefined, now: number): Principal | TokenProblem {
   if (!key) return 'UNKNOWN'
-  const isCurrent = timingSafeEqual(secretHash, key.secretHash)
-  const isPrevious = key.previousHash !== null && timingSafeEqual(secretHash, key.previousHash)
-  if (!isCurrent && !isPrevious) return 'UNKNOWN'
+  const { expiresAt } = key
   if (key.revokedAt) return 'REVOKED'
-  const expiresAt = isCurrent ? key.expiresAt : earlier(key.expiresAt, key.previousUntil)
   if (expiresAt && expiresAt.getTime() <= now) return 'EXPIRED'
   const { id, tenant, actor, kind, rights, conversations } = key
   return {
@@ -60,7 +57,7 @@ export function principalOf(key: StoredApiKey | undefined, secretHash: Buffer, n
     kind,
     rights: new Set(rights.filter(isRight)),
     conversations: conversations && new Set(conversations),
-    credential: `key:${id.replace('key_', '')}`,
+    credential: credentialOf(id),
     expiresAt,
   }
 }

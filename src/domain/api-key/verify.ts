@@ -1,22 +1,38 @@
 // Verifies the tokens of API keys against the database, and records when a key was used.
 
 import type { Pool } from '../../store/tenant-pool.ts'
+import { auditRecord, type AuditRecord } from '../audit/line.ts'
 import type { Log, Platform } from '../platform.ts'
 import type { Principal } from '../principal.ts'
 import { markApiKeyUsed } from '../../store/sql/api-key/mark-api-key-used.ts'
-import type { StoredApiKey } from '../../store/sql/api-key/find-api-keys.ts'
+import type { FoundApiKey } from '../../store/sql/api-key/find-api-keys.ts'
 import { createLookUp } from './look-up.ts'
-import { principalOf, type Token, type TokenProblem } from './token.ts'
+import { credentialOf, principalOf, type Token, type TokenProblem } from './token.ts'
 
 /** Minimum time between two records of a key's use, ms. */
 const USE_MS = 60_000
 
 type Deps = Pick<Platform, 'reads'> & { pool: Pool; log: Log }
 
-export type VerifyToken = (token: Token) => Promise<Principal | TokenProblem>
+/** A token that authenticates nobody. */
+export type RefusedToken = {
+  problem: TokenProblem
+  /** The line of the audit log about its use; null unless the client has a secret of a key that has ended. */
+  record: AuditRecord | null
+}
+export type VerifyToken = (token: Token) => Promise<Principal | RefusedToken>
 
-const wasUsedRecently = ({ lastUsedAt }: StoredApiKey, now: number) =>
+const wasUsedRecently = ({ lastUsedAt }: FoundApiKey, now: number) =>
   lastUsedAt !== null && now - lastUsedAt.getTime() < USE_MS
+
+/** Returns the record of the use of a key that is revoked or has expired. */
+const useOfEnded = ({ tenant, actor, id }: FoundApiKey, problem: TokenProblem): AuditRecord => ({
+  ...auditRecord({ tenant, actor }, 'authenticate', [id], {
+    outcome: 'DENIED',
+    details: { reason: problem.toLowerCase() },
+  }),
+  credential: credentialOf(id),
+})
 
 /**
  * Returns a function that verifies a token by one indexed look-up. It rejects with Unavailable if too many wait, or
@@ -25,10 +41,13 @@ const wasUsedRecently = ({ lastUsedAt }: StoredApiKey, now: number) =>
 export function createVerifier({ reads, pool, log }: Deps): VerifyToken {
   const lookUp = createLookUp(reads.pool)
   return async (token) => {
-    const key = await lookUp(token.keyId)
+    const key = await lookUp(token)
     const now = Date.now()
-    const principal = principalOf(key, token.secretHash, now)
-    if (key && typeof principal !== 'string' && !wasUsedRecently(key, now)) {
+    const principal = principalOf(key, now)
+    if (typeof principal === 'string') {
+      return { problem: principal, record: key && principal !== 'UNKNOWN' ? useOfEnded(key, principal) : null }
+    }
+    if (key && !wasUsedRecently(key, now)) {
       markApiKeyUsed(pool, key).catch((err: unknown) => log.warn({ err }, 'the use of an API key was not recorded'))
     }
     return principal

@@ -3,11 +3,13 @@
 import { Unavailable } from '../../errors.ts'
 import type { BackgroundDeps } from './deps.ts'
 import { deleteExpiredConversations, removeSummarizedContent } from '../erasure/retention.ts'
+import { endExpiredClaims } from '../claim/claim.ts'
 import { continueErasures } from '../erasure/erase-user.ts'
 import { pruneAuditLog } from '../audit/prune.ts'
 import { indexTurns } from '../indexing/index-turns.ts'
 import { startPeriodic } from '../job/periodic.ts'
 import { endExpiredPresence } from '../presence.ts'
+import { endLostRuns } from '../run/sweep.ts'
 import { abortSilentTurns } from '../streaming-turn/stream.ts'
 
 /**
@@ -23,6 +25,8 @@ const TASKS: Task[] = [
     everyMs: (deps) => deps.streamLeaseMs / 2,
     run: abortSilentTurns,
   },
+  { name: 'end expired claims', everyMs: () => 1_000, run: endExpiredClaims },
+  { name: 'end runs whose lease expired', everyMs: (deps) => deps.streamLeaseMs / 2, run: endLostRuns },
   { name: 'end expired presence', everyMs: (deps) => deps.presenceTtlMs / 12, run: endExpiredPresence },
   { name: 'continue erasures of users', everyMs: () => 1_000, run: continueErasures },
   { name: 'delete expired conversations', everyMs: () => 10_000, run: deleteExpiredConversations },

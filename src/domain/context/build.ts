@@ -6,7 +6,7 @@ import type { RecallDeps } from '../recall/deps.ts'
 import { authorize, requirePermits } from '../authorize.ts'
 import { between, count, id, name, parse, share, text } from '../input.ts'
 import { MAX_QUERY, recall } from '../recall/recall.ts'
-import { beyondConversations } from '../rights.ts'
+import { beyondConversations } from '../rights-text.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { assemble, type AddressedTurn } from './assemble.ts'
 import { DEFAULT_SHARES } from './budget.ts'
@@ -78,7 +78,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
   const given = parse(buildContextInput, input)
   const viewer = actAs(principal, given.as)
   const scope = given.semanticRecall?.scope
-  if (principal.principal?.conversations && given.includeProfile) throw beyondConversations()
+  if (principal.principal?.conversations && given.includeProfile) throw beyondConversations('buildContext')
   await requirePermits(
     deps.db.of(viewer.tenant),
     viewer,

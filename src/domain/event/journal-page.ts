@@ -14,11 +14,15 @@ const TURN_EVENTS = {
   ERASED: 'TurnErased',
 } as const
 
+const CLAIM_EVENTS = { CLAIMED: 'TurnClaimed', CLAIM_RELEASED: 'ClaimReleased' } as const
+
 const PARTICIPANT_EVENTS = {
   JOINED: 'ParticipantJoined',
   LEFT: 'ParticipantLeft',
   UPDATED: 'ParticipantUpdated',
 } as const
+
+const RUN_EVENTS = { RUN_STARTED: 'RunStarted', RUN_CHANGED: 'RunChanged' } as const
 
 /** Converts a journal entry to an event. Null if its turn, summary or participant no longer exists. */
 function toEvent(conversationId: string, row: JournalRow, participants: Map<string, Participant>): JournalEvent | null {
@@ -30,6 +34,8 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
     case 'ABORTED':
     case 'ERASED':
       return row.turn && { ...common, type: TURN_EVENTS[row.kind], turn: row.turn }
+    case 'WAKE_UPS_STOPPED':
+      return row.turn && { ...common, type: 'WakeUpsStopped', turn: row.turn }
     case 'SUPERSEDED':
       return row.turn && { ...common, type: 'TurnSuperseded', turn: row.replaced ?? row.turn, by: row.turn }
     case 'JOINED':
@@ -40,13 +46,18 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
       const participant = participants.get(row.actor)
       return participant ? { ...common, type: PARTICIPANT_EVENTS[row.kind], participant } : null
     }
+    case 'CLAIMED':
+    case 'CLAIM_RELEASED': {
+      const participant = participants.get(row.actor!)
+      return row.turn && participant ? { ...common, type: CLAIM_EVENTS[row.kind], turn: row.turn, participant } : null
+    }
     case 'SUMMARIZED':
       return row.summary && { ...common, type: 'SummaryWritten', summary: row.summary }
     case 'FACTS_CHANGED':
       return { ...common, type: 'FactsChanged', facts: row.facts }
     case 'RUN_STARTED':
     case 'RUN_CHANGED':
-      return null
+      return row.run && { ...common, type: RUN_EVENTS[row.kind], run: row.run }
   }
 }
 

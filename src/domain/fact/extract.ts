@@ -27,7 +27,7 @@ import { getTurns } from '../turn/turn.ts'
 import type { Viewer, VisibilityFields } from '../view.ts'
 import { contentHash, statementShape, type Statement } from './content-hash.ts'
 import { extractionOf, type FactExtraction } from './fact-extraction.ts'
-import { redactStatement } from './redact-statement.ts'
+import { statementRedactor, type StatementRedactor } from './redact-statement.ts'
 import { isSame, toComparedFact, withSubjectOf } from './same.ts'
 import { kindOfRole, lessTrusted } from './trust.ts'
 import { subjectFor, userOf, type Person } from './user.ts'
@@ -94,9 +94,9 @@ async function extract(
 /** A candidate with the author of its source turn. */
 type AuthoredCandidate = FactCandidate & { author: string }
 
-/** Validates an extracted fact and, if configured, redacts it; null if it is invalid. */
+/** Validates and redacts an extracted fact; null if it is invalid. */
 function toCandidate(
-  { redact, detectors }: FactDeps,
+  redacted: StatementRedactor,
   conversationId: string,
   turn: UnreadTurn,
   participants: readonly Person[],
@@ -105,7 +105,7 @@ function toCandidate(
   const { data: parsed } = extractedFact.safeParse(fact)
   if (!parsed) return null
   // Redact the normalised texts: in the original texts, invisible characters could hide a match.
-  const data = redact === 'off' ? parsed : redactStatement(parsed, detectors)
+  const data = redacted(parsed)
   const saidBy = lessTrusted(turn.kind, kindOfRole(turn.role))!
   return {
     ...data,
@@ -202,6 +202,7 @@ async function extractRange(
   const facts: ExtractedFact[] = []
   for (const set of visibilitySets(readable, participants))
     facts.push(...(await extract(deps, set, participants, signal)))
+  const redacted = await statementRedactor(deps, tenant)
   const candidates = await withoutRepetitions(
     deps,
     tenant,
@@ -209,7 +210,7 @@ async function extractRange(
     participants,
     facts.flatMap((fact) => {
       const turn = byId.get(fact.turnId)
-      return (turn && toCandidate(deps, conversationId, turn, participants, fact)) ?? []
+      return (turn && toCandidate(redacted, conversationId, turn, participants, fact)) ?? []
     }),
     head?.visibility === 'MEMBERS' ? conversationId : null,
   )

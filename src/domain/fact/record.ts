@@ -19,7 +19,7 @@ import type { Viewer } from '../view.ts'
 import { statementShape } from './content-hash.ts'
 import { toFact, type Fact } from './fact.ts'
 import { extractionOf, type FactExtraction } from './fact-extraction.ts'
-import { redactStatement } from './redact-statement.ts'
+import { statementRedactor } from './redact-statement.ts'
 import { redactInput } from '../redaction.ts'
 import { isOwn, kindOfRole, lessTrusted } from './trust.ts'
 import { userOf } from './user.ts'
@@ -123,12 +123,9 @@ async function requirePermitsOfFacts(
  */
 export async function recordFacts(deps: FactDeps, viewer: Viewer, input: RecordFactsInput): Promise<FactExtraction> {
   authorize(viewer, 'recordFacts', input)
-  const { redact, detectors } = deps
   const parsed = parse(recordFactsInput, input)
-  const given = {
-    ...parsed,
-    facts: redact === 'off' ? parsed.facts : parsed.facts.map((fact) => redactStatement(fact, detectors)),
-  }
+  const redacted = await statementRedactor(deps, viewer.tenant)
+  const given = { ...parsed, facts: parsed.facts.map((fact) => redacted(fact)) }
   const conversationId = given.conversationId ?? null
   if (conversationId !== null) await requireConversation(deps, viewer, conversationId)
   const sourceTurns = await findSourceTurns(deps, viewer, conversationId, given.facts)
@@ -227,7 +224,7 @@ export type RetractFactInput = z.input<typeof retractFactInput>
  */
 export async function retractFact(deps: FactDeps, viewer: Viewer, input: RetractFactInput): Promise<Fact> {
   authorize(viewer, 'retractFact')
-  const { factId, reason } = redactInput(deps, viewer, 'retractFact', parse(retractFactInput, input))
+  const { factId, reason } = await redactInput(deps, viewer, 'retractFact', parse(retractFactInput, input))
   // Other text may contain characters that the database refuses.
   if (kindOf(factId) !== 'fact') throw new NotFound('fact', factId)
   for (;;) {

@@ -1,12 +1,24 @@
-// Redacts personal data and secrets in a statement before it is stored as a fact.
+// Redacts personal data and secrets in statements before they are stored as facts.
 
 import { redact, type CustomDetector } from '../../text/redact.ts'
+import type { RedactionDeps } from '../redaction.ts'
 import type { Statement } from './content-hash.ts'
 
-/** Redacts subject, predicate and object. `custom`: the application's detectors; the built-in ones always apply. */
-export const redactStatement = <S extends Statement>(statement: S, custom: readonly CustomDetector[]): S => ({
+/** Redacts subject, predicate and object. */
+const redactStatement = <S extends Statement>(statement: S, custom: readonly CustomDetector[]): S => ({
   ...statement,
   subject: redact(statement.subject, custom).text,
   predicate: redact(statement.predicate, custom).text,
   object: redact(statement.object, custom).text,
 })
+
+export type StatementRedactor = <S extends Statement>(statement: S) => S
+
+/** Returns the function that redacts statements of the tenant, which changes nothing if the tenant's mode is `off`. */
+export async function statementRedactor(
+  { redaction, detectors }: Pick<RedactionDeps, 'redaction' | 'detectors'>,
+  tenant: string,
+): Promise<StatementRedactor> {
+  const mode = await redaction.of(tenant)
+  return (statement) => (mode === 'off' ? statement : redactStatement(statement, detectors))
+}

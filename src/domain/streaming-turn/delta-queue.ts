@@ -1,7 +1,9 @@
 // Batches deltas: the deltas that arrive while a statement runs are written by the next statement, merged into one
 // chunk per writer. They are acknowledged and published after the commit. A delta that repeats stored text is queued
-// again without that text, before later deltas of its turn.
+// again without that text, before later deltas of its turn. A turn whose text is held back (held-deltas.ts) is recognised
+// by its first delta here; that delta, those that wait behind it and all later ones are passed on in order.
 
+import { LRUCache } from 'lru-cache'
 import type { Platform } from '../platform.ts'
 import { counters } from '../../counters.ts'
 import type { Pool } from '../../store/tenant-pool.ts'
@@ -21,13 +23,17 @@ import {
  * The outcome of a delta. `end` is the delta's end, or the turn's end if nothing was written. 'other': different text
  * is stored at the delta's offset.
  */
-export type Written = { outcome: ChunkRow['outcome'] | 'other'; end: number | null; status: ChunkRow['status'] }
+export type Written = {
+  outcome: Exclude<ChunkRow['outcome'], 'held'> | 'other'
+  end: number | null
+  status: ChunkRow['status']
+}
 
 export type DeltaQueue = {
   /** Resolves after the commit, or when nothing was written. Rejects if the outcome is unknown. */
   write(delta: DeltaWrite): Promise<Written>
   /**
-   * Publishes all text of a turn that is about to end. Does nothing unless redaction holds text back, and for another
+   * Publishes all text of a turn that is about to end. Does nothing unless its text is held back, and for another
    * writer; null for the sweep.
    */
   seal(tenant: string, turnId: string, by: { writer: string } | null): Promise<void>
@@ -47,13 +53,26 @@ export type OnWritten = (
   isPrivate: boolean,
 ) => void
 
+/** Maximum number of turns that are remembered as held; another one takes a statement more. About 1 MB. */
+const MAX_HELD_TURNS = 10_000
+
 /**
  * @param limit maximum UTF-8 bytes of one turn's text
  * @param onWritten called after the commit with each range of text written
+ * @param held writes the deltas of turns whose text is held back
  */
-export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten): DeltaQueue {
+export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten, held: DeltaQueue): DeltaQueue {
   const waiting: WaitingDeltas = new Map()
+  const heldTurns = new LRUCache<string, true>({ max: MAX_HELD_TURNS })
   let running = false
+
+  /** Passes on the deltas of a turn whose text is held back, and those of the writer that wait behind them. */
+  function passOn(writer: string, deltas: readonly QueuedDelta[]): void {
+    heldTurns.set(deltas[0]!.delta.turnId, true)
+    const later = waiting.get(writer) ?? []
+    waiting.delete(writer)
+    for (const { delta, resolve, reject } of [...deltas, ...later]) held.write(delta).then(resolve, reject)
+  }
 
   async function run(): Promise<void> {
     running = true
@@ -62,7 +81,12 @@ export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten
       try {
         const chunks = batches.map(({ chunk }) => chunk)
         const rows = await appendChunks(pool, chunks, limit)
-        for (const row of rows) await settle(pool, waiting, onWritten, batches[row.index]!, row)
+        for (const row of rows) {
+          const batch = batches[row.index]!
+          const { outcome } = row
+          if (outcome === 'held') passOn(batch.writer, batch.deltas)
+          else await settle(pool, waiting, onWritten, batch, { ...row, outcome })
+        }
       } catch (error) {
         // For deltas that were settled before the error, reject has no effect.
         for (const { deltas } of batches) for (const { reject } of deltas) reject(error)
@@ -72,8 +96,9 @@ export function createDeltaQueue(pool: Pool, limit: number, onWritten: OnWritten
   }
 
   return {
-    seal: () => Promise.resolve(),
+    seal: held.seal,
     write(delta) {
+      if (heldTurns.has(delta.turnId)) return held.write(delta)
       return new Promise((resolve, reject) => {
         const queued = { delta, isUnmergeable: false, resolve, reject }
         const writer = writerOf(delta)
@@ -117,7 +142,7 @@ async function settle(
   waiting: WaitingDeltas,
   onWritten: OnWritten,
   { writer, chunk, deltas }: DeltaBatch,
-  row: ChunkRow,
+  row: ChunkRow & Pick<Written, 'outcome'>,
 ): Promise<void> {
   if (row.outcome === 'written' || row.outcome === 'renewed') {
     counters.deltas += deltas.length

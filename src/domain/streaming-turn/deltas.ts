@@ -1,4 +1,5 @@
-// Chooses how deltas are written: redacted, with text held back, or as they are.
+// Writes deltas: of turns whose text is held back for redaction (held-deltas.ts), and of all others (delta-queue.ts).
+// Whether text is held back is decided when a turn is opened, and stored with the turn.
 
 import type { Platform } from '../platform.ts'
 import { announceDelta } from '../publisher.ts'
@@ -8,7 +9,5 @@ import { createHeldDeltas } from './held-deltas.ts'
 /** @param pool connections for appends and deltas */
 export function createDeltas(platform: Platform, pool: Platform['pool']): DeltaQueue {
   const onWritten: OnWritten = (...written) => announceDelta(platform, ...written)
-  return platform.redact === 'turns'
-    ? createHeldDeltas(platform, pool, onWritten)
-    : createDeltaQueue(pool, platform.limits.turnBytes, onWritten)
+  return createDeltaQueue(pool, platform.limits.turnBytes, onWritten, createHeldDeltas(platform, pool, onWritten))
 }

@@ -1,9 +1,9 @@
-// Writes the deltas of streaming turns with REDACT=turns. The writer's offsets count the text as it was sent; readers'
+// Writes the deltas of streaming turns whose text is redacted. The writer's offsets count the text as it was sent; readers'
 // offsets count the text as it is stored. Text that cannot be redacted yet is stored apart (hold-back.ts), so that an
 // acknowledged delta is durable and any process can continue the turn.
 
 import { counters } from '../../counters.ts'
-import { appendChunks, type Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
+import { appendChunks, type ChunkRow, type Delta } from '../../store/sql/streaming-turn/append-chunks.ts'
 import { appendHeld, readHeldText, type HeldText } from '../../store/sql/streaming-turn/held-text.ts'
 import type { Platform } from '../platform.ts'
 import { noteRemoved, type Removed } from '../redaction.ts'
@@ -79,8 +79,12 @@ export function createHeldDeltas(deps: HeldDeps, pool: Platform['pool'], onWritt
   async function write(delta: DeltaWrite): Promise<Written> {
     for (;;) {
       const held = await readHeldText(pool, delta.tenant, delta.turnId)
-      // An empty delta returns the reason that the turn takes no text.
-      if (!held || held.writer !== delta.writer) return (await appendChunks(pool, [deltaOf(delta, '')], 0))[0]!
+      if (!held || held.writer !== delta.writer) {
+        // An empty delta returns the reason that the turn takes no text.
+        const [{ outcome, ...row }] = (await appendChunks(pool, [deltaOf(delta, '')], 0)) as [ChunkRow]
+        if (outcome === 'held') continue
+        return { outcome, ...row }
+      }
       const start = delta.start ?? held.sent
       const added = newText(held, start, delta.text)
       const refused = { end: held.sent, status: 'STREAMING' } as const
@@ -90,7 +94,7 @@ export function createHeldDeltas(deps: HeldDeps, pool: Platform['pool'], onWritt
       if (!isWellFormed(pending)) return { outcome: 'half', ...refused }
       if (held.bytes + Buffer.byteLength(pending) > deps.limits.turnBytes) return { outcome: 'full', ...refused }
       const row = await advance(delta, held, text, false)
-      if (row.outcome === 'moved') continue
+      if (row.outcome === 'moved' || row.outcome === 'held') continue
       if (row.outcome !== 'written' && row.outcome !== 'renewed') return { ...row, outcome: row.outcome }
       counters.deltas += 1
       return { outcome: 'written', end: start + delta.text.length, status: row.status }

@@ -123,7 +123,7 @@ export type CommitTurnInput = z.input<typeof commitTurnInput>
  */
 export async function commitTurn(deps: StreamDeps, viewer: Viewer, input: CommitTurnInput): Promise<Turn> {
   authorize(viewer, 'commitTurn')
-  const given = redactInput(deps, viewer, 'commitTurn', parse(commitTurnInput, input))
+  const given = await redactInput(deps, viewer, 'commitTurn', parse(commitTurnInput, input))
   const more = toParts(given.parts ?? [])
   if (more.some((part) => part.type === 'text')) {
     throw InvalidInput.at('parts', 'must not contain text; send it with appendDelta')
@@ -150,7 +150,7 @@ export type AbortTurnInput = z.input<typeof abortTurnInput>
  */
 export async function abortTurn(deps: StreamDeps, viewer: Viewer, input: AbortTurnInput): Promise<Turn> {
   authorize(viewer, 'abortTurn')
-  const { reason, ...given } = redactInput(deps, viewer, 'abortTurn', parse(abortTurnInput, input))
+  const { reason, ...given } = await redactInput(deps, viewer, 'abortTurn', parse(abortTurnInput, input))
   return close(deps, viewer, { ...given, reason }, 'abort', (streamed) => aborted(deps, streamed, reason ?? null))
 }
 
@@ -181,9 +181,13 @@ async function closeStream(
     | { viewer: null; writer: null; hash: null; silentMs: number },
   end: (streamed: ContentPart[]) => Promise<Ending>,
 ): Promise<CloseRow> {
-  await deps.deltas.seal(tenant, turnId, by.writer === null ? null : by)
-  for (;;) {
+  for (let isSealed = false; ;) {
     const open = await readOpenTurn(deps.pool, tenant, turnId, by.writer)
+    if (open?.isHeld && !isSealed) {
+      await deps.deltas.seal(tenant, turnId, by.writer === null ? null : by)
+      isSealed = true
+      continue
+    }
     // For a turn that is not open, closeTurn returns the reason and ignores the ending.
     const ending = open ? await end(open.text === '' ? [] : [{ type: 'text', text: open.text }]) : EMPTY
     const index = open && ending.status === 'COMMITTED' ? indexEntry(open.actor, ending.text) : null
@@ -197,7 +201,7 @@ async function closeStream(
     })
     if (row.outcome === 'grown') continue
     if (row.outcome === 'written') {
-      announceEntries(deps, [{ tenant, conversationId: row.conversationId, first: row.seq!, last: row.seq! }])
+      announceEntries(deps, [{ tenant, conversationId: row.conversationId, first: row.seq!, last: row.lastSeq! }])
     }
     return row
   }
@@ -253,9 +257,27 @@ export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
 }
 
 /** Aborts the turn. Returns false if another call has closed it or renewed its lease. */
-async function abortSilentTurn(deps: StreamDeps, tenant: string, turnId: string): Promise<boolean> {
-  const reason = `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`
-  const by = { viewer: null, writer: null, hash: null, silentMs: deps.streamLeaseMs }
+const abortSilentTurn = (deps: StreamDeps, tenant: string, turnId: string): Promise<boolean> =>
+  abortWithoutWriter(
+    deps,
+    tenant,
+    turnId,
+    deps.streamLeaseMs,
+    `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`,
+  )
+
+/** Aborts an open turn whose writer the server itself is, in this or another process. Returns false if it is closed. */
+export const abortOwnTurn = (deps: StreamDeps, tenant: string, turnId: string, reason: string): Promise<boolean> =>
+  abortWithoutWriter(deps, tenant, turnId, 0, reason)
+
+async function abortWithoutWriter(
+  deps: StreamDeps,
+  tenant: string,
+  turnId: string,
+  silentMs: number,
+  reason: string,
+): Promise<boolean> {
+  const by = { viewer: null, writer: null, hash: null, silentMs }
   const row = await closeStream(deps, tenant, turnId, by, (streamed) => aborted(deps, streamed, reason))
   return row.outcome === 'written'
 }

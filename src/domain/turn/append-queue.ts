@@ -4,6 +4,7 @@
 // they fail, and must not delay the conversation's calls.
 
 import type { Platform } from '../platform.ts'
+import type { JournalRange } from '../publisher.ts'
 import { counters } from '../../counters.ts'
 import type { Pool } from '../../store/tenant-pool.ts'
 import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/turn/append-turns.ts'
@@ -22,10 +23,11 @@ const MAX_WAITERS = 2
 /** Delay before a locked conversation is retried while MAX_WAITERS statements wait, ms. */
 const RETRY_MS = 20
 
+type WrittenAppend = { call: AppendCall; rows: AppendRow[] }
 type QueuedAppend = WaitingAppend & { resolve(rows: AppendRow[]): void; reject(error: unknown): void }
 
 /** Called after the commit with the calls that were written or refused, and their rows. */
-type OnWritten = (calls: readonly { call: AppendCall; rows: AppendRow[] }[]) => void
+type OnWritten = (calls: readonly WrittenAppend[]) => void
 
 type QueueState = {
   readonly pool: Pool
@@ -42,6 +44,16 @@ type QueueState = {
   /** Number of statements that wait for a lock, at most MAX_WAITERS. */
   waiters: number
   isScheduled: boolean
+}
+
+/** Returns the ranges that an append wrote, with JOINED entries before and WAKE_UPS_STOPPED after its turns. */
+export function journalRangesOf({ call, rows }: WrittenAppend): JournalRange[] {
+  const { tenant, conversationId } = call
+  return rows.flatMap(({ outcome, detail, seq }) =>
+    outcome === 'written' || outcome === 'stopped'
+      ? [{ tenant, conversationId, first: detail === 'joined' ? seq - 1 : seq, last: seq }]
+      : [],
+  )
 }
 
 /** @param concurrency maximum number of concurrent statements that do not wait for locks */

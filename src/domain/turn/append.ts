@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
-import type { AppendedTurn } from '../../store/sql/turn/append-turns.ts'
+import type { AppendedTurn, AppendRow } from '../../store/sql/turn/append-turns.ts'
 import type { Role } from '../../store/generated/enums.ts'
 import { createYield } from '../../yield.ts'
 import type { Platform } from '../platform.ts'
@@ -12,6 +12,7 @@ import { authorize, requirePermits, trusted } from '../authorize.ts'
 import { count, id, parse, storable } from '../input.ts'
 import { newId } from '../id.ts'
 import { redactInput } from '../redaction.ts'
+import { holdText } from '../../store/sql/streaming-turn/held-text.ts'
 import type { Condition } from '../rights.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { indexEntry } from '../indexing/index-entry.ts'
@@ -74,7 +75,7 @@ function toRow(
   input: ParsedTurn,
   status: AppendedTurn['status'],
   content: Content,
-  writerHash?: string,
+  { writerHash, claimHash }: { writerHash?: string; claimHash?: string } = {},
 ): AppendedTurn {
   const actor = input.actor ?? viewer.actor
   return {
@@ -102,7 +103,15 @@ function toRow(
     clientId: input.clientId,
     clientHash: input.clientId != null ? digest({ ...input, actor, status, writerHash }) : null,
     writerHash,
+    claimHash,
   }
+}
+
+/** Returns the hash of the claim with which the turn answers another one. @throws InvalidInput if it answers none */
+function claimHashOf(token: string | null | undefined, turn: Pick<ParsedTurn, 'replyToId'>): string | undefined {
+  if (token == null) return undefined
+  if (turn.replyToId == null) throw InvalidInput.at('claimToken', 'needs turn.replyToId, the claimed turn')
+  return hashOfWriter(token)
 }
 
 async function append(
@@ -133,27 +142,17 @@ async function append(
     if (turn) earlier.set(id, turn)
   }
   return {
-    turns: rows.map(
-      ({ id, seq, createdAt, index, parts }) =>
-        earlier.get(id) ?? toTurn(conversationId, turns[index]!, seq, createdAt, parts),
-    ),
+    turns: rows
+      .filter(({ outcome }) => outcome !== 'stopped')
+      .map((row) => earlier.get(row.id) ?? toTurn(conversationId, turns[row.index]!, row)),
     deduplicatedIds: repeated.map(({ id }) => id),
     joinedActors: rows.filter(({ detail }) => detail === 'joined').map(({ index }) => turns[index]!.actor),
     lastSeq: rows.reduce((last, { seq }) => Math.max(last, seq), 0),
   }
 }
 
-/**
- * Builds a turn that was just written, without reading it. `storedParts`: its parts, if they differ from the given
- * ones.
- */
-function toTurn(
-  conversationId: string,
-  turn: AppendedTurn,
-  seq: number,
-  createdAt: Date,
-  storedParts: unknown[] | null,
-): Turn {
+/** Builds a turn that was just written, without reading it. */
+function toTurn(conversationId: string, turn: AppendedTurn, { seq, createdAt, parts, mentions }: AppendRow): Turn {
   return {
     id: turn.id,
     conversationId,
@@ -163,8 +162,9 @@ function toTurn(
     role: turn.role as Role,
     status: turn.status,
     text: turn.text,
-    parts: storedParts ?? turn.parts ?? null,
+    parts: parts ?? turn.parts ?? null,
     audience: turn.audience ?? null,
+    mentions,
     tokenCount: turn.tokens,
     promptTokens: turn.promptTokens ?? null,
     completionTokens: turn.completionTokens ?? null,
@@ -187,6 +187,7 @@ function toTurn(
 const appendTurnInput = z.object({
   conversationId: id('conversation'),
   turn: turnInput,
+  claimToken: writerToken.nullish(),
   expectedLastSeq: count.nullish(),
 })
 export type AppendTurnInput = z.input<typeof appendTurnInput>
@@ -198,16 +199,17 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation, or by
  * rights.ts
- * @throws Conflict if the newest entry is not expectedLastSeq, or the clientId was already used for different content
+ * @throws Conflict if the newest entry is not expectedLastSeq, the clientId was already used for different content, or
+ * claimToken holds no live claim on the turn to reply to
  * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS
  */
 export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Appended> {
   authorize(viewer, 'appendTurn', input)
   const parsed = parse(appendTurnInput, input)
-  const { conversationId, turn, expectedLastSeq } = redactInput(deps, viewer, 'appendTurn', parsed)
+  const { conversationId, turn, claimToken, expectedLastSeq } = await redactInput(deps, viewer, 'appendTurn', parsed)
   await requirePermitsOfTurns(deps, viewer, 'appendTurn', conversationId, [turn])
   const content = await contentGiven(deps, turn, 'turn')
-  const row = toRow(viewer, turn, 'COMMITTED', content)
+  const row = toRow(viewer, turn, 'COMMITTED', content, { claimHash: claimHashOf(claimToken, turn) })
   return single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
 }
 
@@ -230,7 +232,7 @@ export async function appendTurns(deps: AppendDeps, viewer: Viewer, input: Appen
     )
   }
   const given = parse(z.object({ turns: z.array(turnInput) }), { turns })
-  const parsed = redactInput(deps, viewer, 'appendTurns', { conversationId, ...given }).turns
+  const parsed = (await redactInput(deps, viewer, 'appendTurns', { conversationId, ...given })).turns
   await requirePermitsOfTurns(deps, viewer, 'appendTurns', conversationId, parsed)
   const rows: AppendedTurn[] = []
   const refs: GivenTurn[] = []
@@ -257,6 +259,7 @@ const openTurnInput = z.object({
   conversationId: id('conversation'),
   turn: streamingTurnInput,
   writerToken,
+  claimToken: writerToken.nullish(),
   expectedLastSeq: count.nullish(),
 })
 export type OpenTurnInput = z.input<typeof openTurnInput>
@@ -266,14 +269,18 @@ export type OpenTurnInput = z.input<typeof openTurnInput>
  * clientId was already used with the same fields and writerToken, the result has the existing turn, unless that was
  * aborted: an aborted turn has no clientId any more.
  * @throws InvalidInput @throws NotFound @throws NotAllowed @throws LimitReached
- * @throws Conflict if the newest entry is not expectedLastSeq, or the clientId was used with other fields or another
- * writerToken; it names the actor who is writing
+ * @throws Conflict if the newest entry is not expectedLastSeq, the clientId was used with other fields or another
+ * writerToken (the error names the actor who is writing), or claimToken holds no live claim on the turn to reply to
  */
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Appended> {
   authorize(viewer, 'openTurn', input)
-  const given = redactInput(deps, viewer, 'openTurn', parse(openTurnInput, input))
-  const { conversationId, turn, writerToken: token, expectedLastSeq } = given
+  const given = await redactInput(deps, viewer, 'openTurn', parse(openTurnInput, input))
+  const { conversationId, turn, writerToken: token, claimToken, expectedLastSeq } = given
   await requirePermitsOfTurns(deps, viewer, 'openTurn', conversationId, [turn])
-  const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, hashOfWriter(token))
-  return single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
+  const hashes = { writerHash: hashOfWriter(token), claimHash: claimHashOf(claimToken, turn) }
+  const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, hashes)
+  const opened = single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
+  // No delta precedes it: writers learn the id from this result. A repeated call repeats it, after a crash for example.
+  if ((await deps.redaction.of(viewer.tenant)) === 'turns') await holdText(deps.pool, viewer.tenant, opened.turn.id)
+  return opened
 }

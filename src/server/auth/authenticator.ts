@@ -7,7 +7,7 @@ import { LRUCache } from 'lru-cache'
 import type { Authentication } from '../../config/authentication.ts'
 import { API_KEY_TOPIC } from '../../domain/api-key/api-key.ts'
 import { looksLikeToken, readToken, type Token } from '../../domain/api-key/token.ts'
-import { auditRecord } from '../../domain/audit/line.ts'
+import { auditRecord, type AuditRecord } from '../../domain/audit/line.ts'
 import { createVerifier } from '../../domain/api-key/verify.ts'
 import type { Deps } from '../../domain/deps.ts'
 import type { Principal } from '../../domain/principal.ts'
@@ -38,8 +38,8 @@ const JWT_LIFE_MS = 60_000
 const REFUSAL_LIFE_MS = 5_000
 /** Maximum memory of the remembered tokens, in bytes. */
 export const REMEMBERED_BYTES = { accepted: 8 * 1024 * 1024, refused: 1024 * 1024 }
-/** Approximate memory of a remembered token without its names, and of a remembered refusal, in bytes. */
-const ENTRY_BYTES = { accepted: 1_000, refused: 300 }
+/** Approximate memory of a remembered token without its names, of a refusal, and of its record, in bytes. */
+const ENTRY_BYTES = { accepted: 1_000, refused: 300, record: 1_500 }
 
 /** Whom a request or a socket authenticates. */
 export type Identity = {
@@ -61,6 +61,11 @@ export type Authenticator = {
 }
 
 type Accepted = Credential & { viewer: Viewer }
+/** A token that is refused. `record`: the line of the audit log about each use; null for none. */
+type Refused = { refusal: Refusal; record: AuditRecord | null }
+type Verified = Accepted | Refused
+
+const refuse = (refusal: Refusal, record: AuditRecord | null = null): Refused => ({ refusal, record })
 
 const neverEnds = () => () => {}
 
@@ -84,19 +89,19 @@ const sizeOf = ({ principal }: Accepted) =>
 /** Remembers the tokens that were accepted and refused recently, by their hashes. */
 function createMemory() {
   const accepted = new LRUCache<string, Accepted>({ maxSize: REMEMBERED_BYTES.accepted, sizeCalculation: sizeOf })
-  const refused = new LRUCache<string, Refusal>({
+  const refused = new LRUCache<string, Refused>({
     maxSize: REMEMBERED_BYTES.refused,
-    sizeCalculation: () => ENTRY_BYTES.refused,
+    sizeCalculation: ({ record }) => ENTRY_BYTES.refused + (record ? ENTRY_BYTES.record : 0),
     ttl: REFUSAL_LIFE_MS,
   })
   return {
-    recall(digest: string): Accepted | Refusal | undefined {
+    recall(digest: string): Verified | undefined {
       const found = accepted.get(digest)
       return found && !isExpired(found.principal, Date.now()) ? found : refused.get(digest)
     },
-    remember(digest: string, outcome: Accepted | Refusal): void {
+    remember(digest: string, outcome: Verified): void {
       if ('viewer' in outcome) accepted.set(digest, outcome, { ttl: outcome.key ? KEY_LIFE_MS : JWT_LIFE_MS })
-      else if (outcome.status === 401) refused.set(digest, outcome)
+      else if (outcome.refusal.status === 401) refused.set(digest, outcome)
     },
     /** Forgets an API key; all keys if the id is null. */
     forget(keyId: string | null): void {
@@ -112,20 +117,20 @@ function createVerification(deps: Deps, { jwt }: Authentication) {
   const verifyKey = createVerifier(deps)
   const verifyJwt = jwt && createJwtVerifier(jwt)
 
-  async function ofKey(key: Token): Promise<Principal | Refusal> {
+  async function ofKey(key: Token): Promise<Principal | Refused> {
     const found = await verifyKey(key)
-    return typeof found === 'string' ? OF_PROBLEM[found] : found
+    return 'problem' in found ? refuse(OF_PROBLEM[found.problem], found.record) : found
   }
 
-  async function of(token: string, key: Token | null): Promise<Principal | Refusal> {
+  async function of(token: string, key: Token | null): Promise<Principal | Refused> {
     try {
       if (key) return await ofKey(key)
-      return verifyJwt && !looksLikeToken(token) ? await verifyJwt(token) : INVALID_TOKEN
+      return verifyJwt && !looksLikeToken(token) ? await verifyJwt(token) : refuse(INVALID_TOKEN)
     } catch (error) {
-      if (error instanceof InvalidToken) return unauthenticated(error.message)
-      if (error instanceof Unavailable) return unavailable(error.message)
+      if (error instanceof InvalidToken) return refuse(unauthenticated(error.message))
+      if (error instanceof Unavailable) return refuse(unavailable(error.message))
       deps.log.error({ err: error }, 'a token could not be verified')
-      return unavailable('Your token cannot be verified at present. Try again later.')
+      return refuse(unavailable('Your token cannot be verified at present. Try again later.'))
     }
   }
   return { ofKey, of }
@@ -136,9 +141,11 @@ export function createAuthenticator(deps: Deps, settings: Authentication): Authe
   if (!settings.isRequired) return TRUSTING
   const memory = createMemory()
   const verification = createVerification(deps, settings)
-  const sessions = createSessions(verification.ofKey, EXPIRED)
+  const verifyAgain = (key: Token) =>
+    verification.ofKey(key).then((found) => ('refusal' in found ? found.refusal : found))
+  const sessions = createSessions(verifyAgain, EXPIRED)
   /** Verifications that run, by the hash of the token, so that simultaneous requests share one. */
-  const running = new Map<string, Promise<Accepted | Refusal>>()
+  const running = new Map<string, Promise<Verified>>()
 
   function changed(keyId: string | null): void {
     memory.forget(keyId)
@@ -151,11 +158,11 @@ export function createAuthenticator(deps: Deps, settings: Authentication): Authe
   })
   const stopListening = deps.bus.onRestored(() => changed(null))
 
-  async function verify(token: string, digest: string): Promise<Accepted | Refusal> {
+  async function verify(token: string, digest: string): Promise<Verified> {
     const key = readToken(token)
     const found = await verification.of(token, key)
     running.delete(digest)
-    if ('status' in found) {
+    if ('refusal' in found) {
       memory.remember(digest, found)
       return found
     }
@@ -165,9 +172,9 @@ export function createAuthenticator(deps: Deps, settings: Authentication): Authe
     return accepted
   }
 
-  function authenticate(token: string | null): Accepted | Refusal | Promise<Accepted | Refusal> {
-    if (token === null) return NO_TOKEN
-    if (token === '' || token.length > MAX_TOKEN_LENGTH) return INVALID_TOKEN
+  function authenticate(token: string | null): Verified | Promise<Verified> {
+    if (token === null) return refuse(NO_TOKEN)
+    if (token === '' || token.length > MAX_TOKEN_LENGTH) return refuse(INVALID_TOKEN)
     const digest = createHash('sha256').update(token).digest('base64')
     const known = memory.recall(digest) ?? running.get(digest)
     if (known) return known
@@ -176,8 +183,11 @@ export function createAuthenticator(deps: Deps, settings: Authentication): Authe
     return verified
   }
 
-  function enter(found: Accepted | Refusal, { tenant, actor }: Names): Identity | Refusal {
-    if (!('viewer' in found)) return found
+  function enter(found: Verified, { tenant, actor }: Names): Identity | Refusal {
+    if ('refusal' in found) {
+      if (found.record) deps.audit.note(found.record)
+      return found.refusal
+    }
     const refusal =
       tenant !== null && tenant !== found.viewer.tenant
         ? OTHER_TENANT

@@ -15,6 +15,7 @@ import {
   type CreateApiKeyInput,
 } from '../../../src/domain/api-key/api-key.ts'
 import { readToken } from '../../../src/domain/api-key/token.ts'
+import { findApiKeys } from '../../../src/store/sql/api-key/find-api-keys.ts'
 import { createVerifier } from '../../../src/domain/api-key/verify.ts'
 import { newId } from '../../../src/domain/id.ts'
 import { RIGHTS, type Principal, type Right } from '../../../src/domain/principal.ts'
@@ -138,12 +139,35 @@ describe.each(backends)('API keys on $name', (backend) => {
     const { expiresAt } = (await verify(token)) as Principal
     expect(Math.abs(expiresAt!.getTime() - Date.now() - 60_000)).toBeLessThan(30_000)
     const third = await rotateApiKey(world.deps, viewer, { id, expectedVersion: 2 })
-    expect([await verify(token), await verify(second.token)]).toEqual(['UNKNOWN', 'UNKNOWN'])
+    const unknown = { problem: 'UNKNOWN', record: null }
+    expect([await verify(token), await verify(second.token)]).toEqual([unknown, unknown])
     expect(await verify(third.token)).toMatchObject({ actor: 'bot' })
     await expect(rotateApiKey(world.deps, viewer, { id, expectedVersion: 2 })).rejects.toThrow(Conflict)
     const tooLong = { id, expectedVersion: 3, overlapSeconds: MAX_OVERLAP_SECONDS + 1 }
     await expect(rotateApiKey(world.deps, viewer, tooLong)).rejects.toThrow(InvalidInput)
     publish.mockRestore()
+  })
+
+  it('are found by their current and their previous secret, with the expiry of the secret', async () => {
+    const hour = (hours: number) => new Date(Math.floor(Date.now() / 1000) * 1000 + hours * 3_600_000)
+    const { apiKey, token } = await createApiKey(world.deps, newViewer(), key())
+    const [current, previous, other] = [readToken(token)!, Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+    const { id } = apiKey
+    const cases: [Date | null, Date | null, (Date | null | undefined)[]][] = [
+      // Expiry of the key, end of the overlap; expiry with the current, the previous and another secret.
+      [null, null, [null, null, undefined]],
+      [null, hour(1), [null, hour(1), undefined]],
+      [hour(2), hour(1), [hour(2), hour(1), undefined]],
+      [hour(2), hour(3), [hour(2), hour(2), undefined]],
+    ]
+    for (const [expiresAt, previousUntil, expected] of cases) {
+      const data = { expiresAt, previousUntil, previousHash: previous }
+      await world.deps.db.of(SYSTEM).apiKey.update({ where: { id }, data })
+      const presented = [current.secretHash, previous, other].map((secretHash) => ({ keyId: id, secretHash }))
+      const found = await findApiKeys(world.deps.pool, [...presented, { ...current, keyId: 'key_none' }])
+      expect([0, 1, 2].map((index) => found.get(index)?.expiresAt)).toEqual(expected)
+      expect(found.has(3)).toBe(false)
+    }
   })
 
   it('are revoked for good', async () => {
@@ -152,7 +176,7 @@ describe.each(backends)('API keys on $name', (backend) => {
     const { id } = apiKey
     const first = await revokeApiKey(world.deps, viewer, { id })
     expect(await revokeApiKey(world.deps, viewer, { id })).toEqual(first)
-    expect(await verify(token)).toBe('REVOKED')
+    expect(await verify(token)).toMatchObject({ problem: 'REVOKED', record: { actor: 'bot', outcome: 'DENIED' } })
     await expect(rotateApiKey(world.deps, viewer, { id, expectedVersion: 1 })).rejects.toThrow(Conflict)
   })
 

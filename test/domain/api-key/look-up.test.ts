@@ -4,33 +4,37 @@ import type { Pool } from '../../../src/store/tenant-pool.ts'
 import { expect, it, vi } from 'vitest'
 import { createLookUp, MAX_WAITING_LOOKUPS } from '../../../src/domain/api-key/look-up.ts'
 import { Unavailable } from '../../../src/errors.ts'
-import type { StoredApiKey } from '../../../src/store/sql/api-key/find-api-keys.ts'
+import type { FoundApiKey, PresentedKey } from '../../../src/store/sql/api-key/find-api-keys.ts'
 
 /** A look-up whose statements finish when the test calls `answer`. Each finds the keys whose id is even. */
 function open() {
   const statements: string[][] = []
   const answers: ((failure?: Error) => void)[] = []
   const find = vi.fn(
-    (_: Pool, ids: readonly string[]) =>
-      new Promise<StoredApiKey[]>((resolve, reject) => {
-        statements.push([...ids])
+    (_: Pool, tokens: readonly PresentedKey[]) =>
+      new Promise<Map<number, FoundApiKey>>((resolve, reject) => {
+        const ids = tokens.map(({ keyId }) => keyId)
+        statements.push(ids)
         answers.push((failure) => {
           if (failure) return reject(failure)
-          resolve(ids.filter((id) => Number(id) % 2 === 0).map((id) => ({ id }) as StoredApiKey))
+          const found = ids.map((id, index) => [index, { id } as FoundApiKey] as const)
+          resolve(new Map(found.filter(([, { id }]) => Number(id) % 2 === 0)))
         })
       }),
   )
+  const lookUpToken = createLookUp({} as Pool, find)
+  const lookUp = (keyId: string) => lookUpToken({ keyId, secretHash: Buffer.alloc(32) })
   const answer = (failure?: Error) => answers.shift()!(failure)
-  return { lookUp: createLookUp({} as Pool, find), statements, answer }
+  return { lookUp, statements, answer }
 }
 
-it('sends the ids that wait during a statement in the next one, each once', async () => {
+it('sends the keys that wait during a statement in the next one', async () => {
   const { lookUp, statements, answer } = open()
   const first = lookUp('0')
   const waiting = ['1', '2', '2', '3'].map(lookUp)
   answer()
   expect((await first)?.id).toBe('0')
-  await vi.waitFor(() => expect(statements).toEqual([['0'], ['1', '2', '3']]))
+  await vi.waitFor(() => expect(statements).toEqual([['0'], ['1', '2', '2', '3']]))
   answer()
   expect((await Promise.all(waiting)).map((key) => key?.id)).toEqual([undefined, '2', '2', undefined])
 })

@@ -14,7 +14,7 @@ import { readEvents } from '../../../src/domain/event/journal-page.ts'
 import { recordFacts } from '../../../src/domain/fact/record.ts'
 import { indexTurns } from '../../../src/domain/indexing/index-turns.ts'
 import { readInbox } from '../../../src/domain/event/inbox.ts'
-import { getTenantSettings, updateTenantSettings } from '../../../src/domain/retention-policy.ts'
+import { getTenantSettings, updateTenantSettings } from '../../../src/domain/tenant-settings.ts'
 import { summarize } from '../../../src/domain/summary/compact.ts'
 import { pinTurn } from '../../../src/domain/turn/pin.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
@@ -115,9 +115,9 @@ describe.each(backends)('retention on $name', (backend) => {
   it('takes defaults from the tenant, which an input overrides', async () => {
     const { deps } = world
     const tenant = world.tenant()
-    expect(await getTenantSettings(deps, tenant.as('op'))).toEqual({ retention: 'FULL', ttlSeconds: null })
+    expect(await getTenantSettings(deps, tenant.as('op'))).toMatchObject({ retention: 'FULL', ttlSeconds: null })
     const settings = { retention: 'EPHEMERAL' as const, ttlSeconds: 60 }
-    expect(await updateTenantSettings(deps, tenant.as('op'), settings)).toEqual(settings)
+    expect(await updateTenantSettings(deps, tenant.as('op'), settings)).toMatchObject(settings)
     const byDefault = await create(tenant)
     expect(byDefault).toMatchObject({ retention: 'EPHEMERAL', legalHold: false })
     expect(byDefault.expiresAt!.getTime()).toBe(byDefault.createdAt.getTime() + 60_000)

@@ -102,12 +102,15 @@ describe('every field of Query', () => {
     memoryAudit: '{ activeFacts }',
     node: `(id: "${newId('turn')}") { id }`,
     nodes: `(ids: ["${newId('turn')}"]) { id }`,
+    providers: '{ name }',
     recall: '(input: { query: "x" }) { __typename }',
+    run: `(id: "${newId('run')}") { id }`,
     tenantSettings: '{ retention }',
     userProfile: '(userId: "ada") { content }',
     verifyAuditLog: '{ isComplete }',
     verifyErasureReceipt: '(document: "x", signature: "y")',
     viewer: null,
+    wakeUps: '{ edges { cursor } }',
   }
 
   it('is tested here', () => {

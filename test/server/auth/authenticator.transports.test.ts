@@ -115,6 +115,36 @@ describe.each(backends)('a server with AUTH_MODE=jwt and a secret on $name', (ba
     }
   })
 
+  it('records each use of a revoked or expired key in the audit log, with the key and the reason', async () => {
+    const lines = async (actor: string) => {
+      await server.deps.audit.flush()
+      const rows = await server.deps.db.of(SYSTEM).auditLine.findMany({ where: { actor, verb: 'authenticate' } })
+      return rows.map(({ credential, resources, outcome, count, details }) => {
+        return { credential, resources, outcome, count, details }
+      })
+    }
+    for (const [attack, reason] of Object.entries({
+      'a revoked API key': 'revoked',
+      'an expired API key': 'expired',
+    })) {
+      const actor = `user of ${attack}`
+      const { apiKey, token } = await newKey({ actor, expiresAt: new Date(Date.now() + 60_000) })
+      if (reason === 'revoked') await revokeApiKey(server.deps, admin(), { id: apiKey.id })
+      else {
+        const data = { expiresAt: new Date(Date.now() - 1) }
+        await server.deps.db.of(SYSTEM).apiKey.update({ where: { id: apiKey.id }, data })
+      }
+      for (const [, send] of transports) await send(server.url, token)
+      const all = await lines(actor)
+      const credential = `key:${apiKey.id.slice(4)}`
+      const line = { credential, resources: [apiKey.id], outcome: 'DENIED', details: JSON.stringify({ reason }) }
+      for (const each of all) expect(each).toMatchObject(line)
+      expect(all.reduce((sum, { count }) => sum + count, 0)).toBe(transports.length)
+      await TRANSPORTS.GET!(server.url, token.slice(0, -43) + randomBytes(32).toString('base64url'))
+      expect((await lines(actor)).reduce((sum, { count }) => sum + count, 0)).toBe(transports.length)
+    }
+  })
+
   it('reads no token from a URL', async () => {
     const { token } = await newKey()
     const search = new URLSearchParams({ query: '{ viewer { actor } }', token, authorization: `Bearer ${token}` })

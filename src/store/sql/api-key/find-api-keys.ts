@@ -1,25 +1,29 @@
-// Finds API keys by their ids, with the hashes of their secrets, to authenticate requests. It runs before the tenant of
-// the request is known, so it is the only statement about keys that does not name a tenant.
+// Finds API keys by their ids and the hashes of their secrets (prisma/functions/find_api_keys.sql), to authenticate
+// requests. It runs before the tenant of the request is known, so the function runs as colloquy_system, and this statement
+// as colloquy_app without a tenant.
 
-import { SYSTEM } from '../../scope.ts'
+import { NO_TENANT } from '../../scope.ts'
 import type { Pool } from '../../tenant-pool.ts'
-import { sql } from '../sql.ts'
-import { API_KEY_COLUMNS, type ApiKeyRow } from './api-key-columns.ts'
+import type { ApiKeyRow } from './api-key-columns.ts'
 
-export type StoredApiKey = ApiKeyRow & {
-  /** SHA-256 of the secret. */
-  secretHash: Buffer
-  /** SHA-256 of the secret before the last rotation, which is valid until `previousUntil`. Both null for none. */
-  previousHash: Buffer | null
-  previousUntil: Date | null
-}
+/** What a client presents: the id of a key, and the SHA-256 of a secret. */
+export type PresentedKey = { keyId: string; secretHash: Buffer }
 
-const BY_ID = sql`
-  SELECT ${API_KEY_COLUMNS}, secret_hash AS "secretHash", previous_hash AS "previousHash",
-         previous_until AS "previousUntil"
-  FROM api_key WHERE id = ANY ($1::text[])`.text
+/** A key whose secret was presented. Its expiry is that of the secret: after a rotation, the previous one ends earlier. */
+export type FoundApiKey = Pick<
+  ApiKeyRow,
+  'id' | 'tenant' | 'actor' | 'kind' | 'rights' | 'conversations' | 'expiresAt' | 'revokedAt' | 'lastUsedAt'
+>
 
-/** Returns the keys that exist, in any order, by one look-up of the primary key for each id. */
-export async function findApiKeys(pool: Pool, ids: readonly string[]): Promise<StoredApiKey[]> {
-  return (await pool.query<StoredApiKey>({ scope: SYSTEM, name: 'find-api-keys', text: BY_ID, values: [ids] })).rows
+/** Returns the key of each index of `presented` that exists and has the secret, by one look-up of the primary key. */
+export async function findApiKeys(pool: Pool, presented: readonly PresentedKey[]): Promise<Map<number, FoundApiKey>> {
+  const { rows } = await pool.query<FoundApiKey & { index: number }>({
+    scope: NO_TENANT,
+    name: 'find-api-keys',
+    text: `SELECT place AS index, id, tenant, actor, kind, rights, conversations, expires_at AS "expiresAt",
+                  revoked_at AS "revokedAt", last_used_at AS "lastUsedAt"
+           FROM find_api_keys($1::text[], $2::bytea[])`,
+    values: [presented.map(({ keyId }) => keyId), presented.map(({ secretHash }) => secretHash)],
+  })
+  return new Map(rows.map(({ index, ...key }) => [index, key]))
 }

@@ -32,9 +32,20 @@ export type ChunkRow = {
    * 'written': the delta was stored. 'renewed': the delta is empty, so only the lease was renewed. 'half': a surrogate
    * would stay unpaired. 'elsewhere': `start` is not the turn's end. 'full': the turn would exceed `limit`. 'closed':
    * the turn is not open. 'other_writer': the token is not the writer's. 'left': the author has left the conversation.
-   * 'missing': the viewer neither opened nor sees such a turn.
+   * 'missing': the viewer neither opened nor sees such a turn. 'held': the turn's text is held back, so that it must be
+   * written by appendHeld (held-text.ts).
    */
-  outcome: 'written' | 'renewed' | 'half' | 'elsewhere' | 'full' | 'closed' | 'other_writer' | 'left' | 'missing'
+  outcome:
+    | 'written'
+    | 'renewed'
+    | 'half'
+    | 'elsewhere'
+    | 'full'
+    | 'closed'
+    | 'other_writer'
+    | 'left'
+    | 'missing'
+    | 'held'
   conversationId: string | null
   /** Offset and content of the stored text, including a completed surrogate pair. */
   start: number | null

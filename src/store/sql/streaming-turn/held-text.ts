@@ -8,7 +8,6 @@ export type HeldText = {
   /** The actor who opened the turn, and the hash of the writer's token. */
   viewer: string
   writer: string
-  /** 0 if nothing was held back before. */
   version: number
   /** Length of the text that the writer has sent, in UTF-16 units. */
   sent: number
@@ -20,24 +19,40 @@ export type HeldText = {
   bytes: number
 }
 
-/** Returns the held text of the tenant's open turn; null if the turn is not open. */
+/**
+ * Makes the tenant's open turn one whose text is held back, unless it has text already. Does nothing for a turn that is
+ * not open, or is such a turn.
+ */
+export async function holdText(pool: Pool, tenant: string, turnId: string): Promise<void> {
+  await pool.query({
+    scope: tenant,
+    name: 'hold-text',
+    text: `INSERT INTO held_text (turn_id, tenant, version, sent, raw, published, sealed)
+           SELECT s.turn_id, s.tenant, 1, 0, '', 0, false FROM stream s
+           WHERE s.turn_id = $2::text AND s.tenant = $1::text
+             AND NOT EXISTS (SELECT FROM chunk c WHERE c.turn_id = s.turn_id)
+           ON CONFLICT DO NOTHING`,
+    values: [tenant, turnId],
+  })
+}
+
+/** Returns the held text of the tenant's open turn; null if the turn is not open, or its text is not held back. */
 export async function readHeldText(pool: Pool, tenant: string, turnId: string): Promise<HeldText | null> {
-  const { rows } = await pool.query<Omit<HeldText, 'raw'> & { raw: Buffer | null }>({
+  const { rows } = await pool.query<Omit<HeldText, 'raw'> & { raw: Buffer }>({
     scope: tenant,
     name: 'read-held-text',
-    text: `SELECT s.viewer, s.writer_hash AS writer, coalesce(h.version, 0) AS version,
-                  coalesce(h.sent, c."end", 0) AS sent, h.raw, coalesce(h.published, 0) AS published,
-                  coalesce(h.sealed, false) AS sealed, coalesce(c.bytes, 0) AS bytes
+    text: `SELECT s.viewer, s.writer_hash AS writer, h.version, h.sent, h.raw, h.published, h.sealed,
+                  coalesce(c.bytes, 0) AS bytes
            FROM stream s
            JOIN conversation r ON r.id = s.conversation_id AND r.tenant = $1::text
-           LEFT JOIN held_text h ON h.turn_id = s.turn_id
+           JOIN held_text h ON h.turn_id = s.turn_id
            LEFT JOIN LATERAL (
              SELECT k."end", k.bytes FROM chunk k WHERE k.turn_id = s.turn_id ORDER BY k.start DESC LIMIT 1) c ON true
            WHERE s.turn_id = $2::text`,
     values: [tenant, turnId],
   })
   const [row] = rows
-  return row ? { ...row, raw: row.raw?.toString('utf16le') ?? '' } : null
+  return row ? { ...row, raw: row.raw.toString('utf16le') } : null
 }
 
 /** Appends released text and replaces the held text, unless it has another version. */

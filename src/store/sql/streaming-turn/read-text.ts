@@ -21,7 +21,7 @@ export async function readTextSoFar(pool: Pool, tenant: string, ids: readonly st
 }
 
 /**
- * An open turn's actor and text so far; null if the tenant has no such open turn, it has another writer, or its author
+ * An open turn's actor, its text so far, and whether text is held back that seal publishes; null if the tenant has no such open turn, it has another writer, or its author
  * has left. A null `writer` reads the turn of any writer and author.
  */
 export async function readOpenTurn(
@@ -29,12 +29,13 @@ export async function readOpenTurn(
   tenant: string,
   id: string,
   writer: string | null,
-): Promise<{ actor: string; text: string } | null> {
-  const { rows } = await pool.query<{ actor: string; text: string }>({
+): Promise<{ actor: string; text: string; isHeld: boolean } | null> {
+  const { rows } = await pool.query<{ actor: string; text: string; isHeld: boolean }>({
     scope: tenant,
     name: 'read-open-turn',
     text: `SELECT t.actor, (SELECT coalesce(string_agg(k.text, '' ORDER BY k.start), '')
-                            FROM chunk k WHERE k.turn_id = t.id) AS text
+                            FROM chunk k WHERE k.turn_id = t.id) AS text,
+                  EXISTS (SELECT FROM held_text h WHERE h.turn_id = t.id AND NOT h.sealed) AS "isHeld"
            FROM stream s
            JOIN turn t ON t.id = s.turn_id
            JOIN conversation c ON c.id = t.conversation_id AND c.tenant = $1::text

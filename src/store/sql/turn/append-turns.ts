@@ -3,6 +3,7 @@
 // Prisma would take about twice as long (`npm run bench -- append`).
 
 import type { Pool } from '../../tenant-pool.ts'
+import type { ClaimState } from '../claim/claim-columns.ts'
 import { stringifyInSteps } from '../../../json-steps.ts'
 
 /** A turn in the input of append_turns, with the field names of the JSON record. */
@@ -29,6 +30,8 @@ export type AppendedTurn = {
   clientHash?: string | null
   /** Hash of the writer's token; required for status STREAMING. */
   writerHash?: string
+  /** Hash of the token of the claim with which the turn answers `replyToId`; omitted for a turn without a claim. */
+  claimHash?: string
   createdAt?: Date | null
   /** Required if `createdAt` is given: when the server received the turn. */
   importedAt?: Date | null
@@ -41,6 +44,8 @@ export type AppendedTurn = {
   calls?: ToolCallRef[]
   /** Its tool results. */
   results?: ToolResultRef[]
+  /** The names in its text, which may be those of participants; absent for none. */
+  mentions?: string[]
 }
 
 export type ToolCallRef = { callId: string; name: string }
@@ -61,6 +66,9 @@ export type ResultFault = ToolCallRef & {
   /** For 'other_name', the tools that the calls name; for 'ambiguous', the ids of at most 10 turns. */
   found: string[]
 }
+
+/** Details of a claim with which a turn cannot answer, as JSON. `answerId`: the turn that answers with it. */
+export type ClaimFault = { turnId: string; state: ClaimState | 'NONE'; answerId: string | null }
 
 /** Details of a clientId that is in use, as JSON. `holder` is the actor who opened the turn and is still writing. */
 export type UsedClientId = { clientId: string; turnId: string; status: string; holder: string | null }
@@ -92,13 +100,16 @@ export type AppendLimits = {
  * refuse the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
  * content; 'held': another writer has opened a turn with the clientId; 'stranger': an actor in the audience is not a
  * participant; 'no_call': the turn answers an unknown tool call; 'other_name': a call of another tool; 'ambiguous': one
- * of several calls; 'no_reply': the author does not see the turn that it replies to; 'removed': another actor removed
+ * of several calls; 'no_reply': the author does not see the turn that it replies to; 'no_claim': it holds no live claim
+ * on that turn with the token given; 'removed': another actor removed
  * the author from the conversation; 'left': the author has left it, and it is a MEMBERS conversation; 'unknown': it is
  * a MEMBERS conversation in which an author was never a participant; 'participants', 'open_in_conversation',
- * 'open_by_viewer': a limit is reached.
+ * 'open_by_viewer': a limit is reached. 'stopped': a row in addition to that of a written turn, which wakes up nobody
+ * because of the loop guard.
  */
 type AppendOutcome =
   | 'written'
+  | 'stopped'
   | 'repeated'
   | 'moved_on'
   | 'other_content'
@@ -108,6 +119,7 @@ type AppendOutcome =
   | 'other_name'
   | 'ambiguous'
   | 'no_reply'
+  | 'no_claim'
   | 'removed'
   | 'left'
   | 'unknown'
@@ -121,15 +133,18 @@ export type AppendRow = {
   index: number
   outcome: AppendOutcome
   /**
-   * For a refused call, the newest seq, a UsedClientId, the actor, a ResultFault or the id of the turn replied to; null
-   * for a limit. For a written turn, 'joined' if the turn made the actor join; otherwise null.
+   * For a refused call, the newest seq, a UsedClientId, the actor, a ResultFault, the id of the turn replied to or a
+   * ClaimFault; null for a limit. For a written turn, 'joined' if the turn made the actor join; otherwise null.
    */
   detail: string | null
   id: string
+  /** Seq of the turn; for 'stopped', of the entry WAKE_UPS_STOPPED. */
   seq: number
   createdAt: Date
   /** The stored parts of a written turn with tool results, which name their calls; null for other turns. */
   parts: unknown[] | null
+  /** The participants that a written turn mentions; null for none, and for other outcomes. */
+  mentions: string[] | null
 }
 
 /** Minimum number of UTF-16 units of text for which the parameter is printed in steps. */
@@ -155,7 +170,7 @@ export async function appendTurns(pool: Pool, calls: readonly AppendCall[], wait
   const { rows } = await pool.query<AppendRow>({
     scope: calls[0]!.tenant,
     name: 'append-turns',
-    text: `SELECT call, place AS index, outcome, detail, id, seq, created_at AS "createdAt", parts
+    text: `SELECT call, place AS index, outcome, detail, id, seq, created_at AS "createdAt", parts, mentions
            FROM append_turns($1::jsonb, $2::boolean)`,
     values: [await toJsonb(calls), wait],
   })

@@ -1,0 +1,137 @@
+-- What is redacted for a tenant; null for the setting of the server.
+ALTER TABLE tenant_settings ADD COLUMN redact text CHECK (redact IN ('off', 'facts', 'turns'));
+
+-- Appends deltas to open turns and renews their leases. Called by src/store/sql/streaming-turn/append-chunks.ts.
+--
+-- p_deltas  [{turn, tenant, viewer, writer, start, text, units, second, half, held}], for one turn in order. Turns are
+--           locked in id order.
+--           viewer  the actor who sends the delta
+--           writer  hash of the writer's token
+--           start   UTF-16 offset where the delta begins; null for the end of the turn
+--           text    whole characters; `units` is their length in UTF-16 units
+--           second  low surrogate that precedes the text; the turn must end in the high surrogate
+--           half    high surrogate that follows the text; kept until the low surrogate arrives
+--           held    whether append_held calls, which alone writes turns with a row in held_text
+-- p_limit   maximum length of a turn's text in UTF-8 bytes
+--
+-- One row a delta. outcome: 'written' with the stored text and the new end; 'renewed' for an empty delta; 'half' when a
+-- surrogate would stay unpaired; 'elsewhere' when start is not the end; 'full' beyond p_limit; 'closed' with the turn's
+-- status; 'held' for a turn that append_held must write; 'other_writer' when the hash is not that of the stream; 'left'
+-- when the author has left the conversation; 'missing' when the tenant has no such turn, or the viewer neither opened it
+-- nor sees its conversation. The last three lock nothing.
+CREATE OR REPLACE FUNCTION append_chunks(p_deltas jsonb, p_limit integer)
+RETURNS TABLE (place integer, outcome text, conversation_id text, start integer, text text, "end" integer, half integer,
+               status turn_status)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  d record;
+  s record;
+  tail record;
+  tail_end integer;
+  said text;
+  said_units integer;
+BEGIN
+  FOR d IN
+    SELECT (x.o - 1)::integer AS place, r.*
+    FROM jsonb_array_elements(p_deltas) WITH ORDINALITY AS x(v, o)
+    CROSS JOIN LATERAL jsonb_to_record(x.v) AS r(turn text, tenant text, viewer text, writer text, start integer, text text, units integer,
+                                                 second integer, half integer, held boolean)
+    ORDER BY r.turn, x.o
+  LOOP
+    SELECT t.conversation_id, t.status, w.writer_hash,
+           EXISTS (SELECT FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor
+                                               AND p.left_at IS NULL) AS present INTO s
+    FROM turn t JOIN conversation c ON c.id = t.conversation_id AND c.tenant = d.tenant
+    LEFT JOIN stream w ON w.turn_id = t.id
+    WHERE t.id = d.turn AND (c.visibility = 'OPEN' OR w.viewer = d.viewer OR EXISTS (
+      SELECT FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = d.viewer));
+    IF NOT FOUND THEN
+      RETURN QUERY SELECT d.place, 'missing', NULL, NULL::integer, NULL, NULL::integer, NULL::integer, NULL::turn_status;
+      CONTINUE;
+    END IF;
+    IF s.writer_hash <> d.writer OR s.writer_hash IS NOT NULL AND NOT s.present THEN
+      RETURN QUERY SELECT d.place, CASE WHEN s.writer_hash <> d.writer THEN 'other_writer' ELSE 'left' END,
+                          s.conversation_id, NULL::integer, NULL, NULL::integer, NULL::integer, s.status;
+      CONTINUE;
+    END IF;
+    PERFORM FROM stream WHERE turn_id = d.turn FOR UPDATE;
+    IF NOT FOUND THEN
+      RETURN QUERY SELECT d.place, 'closed', s.conversation_id, NULL::integer, NULL, NULL::integer, NULL::integer, t.status
+                   FROM turn t WHERE t.id = d.turn;
+      CONTINUE;
+    END IF;
+    SELECT coalesce(c."end", 0) AS "end", c.half, coalesce(c.bytes, 0) AS bytes,
+           d.held IS NOT TRUE AND EXISTS (SELECT FROM held_text h WHERE h.turn_id = d.turn) AS is_held INTO tail
+    FROM (VALUES (1)) v LEFT JOIN LATERAL
+      (SELECT * FROM chunk c WHERE c.turn_id = d.turn ORDER BY c.start DESC LIMIT 1) c ON true;
+    tail_end := tail."end" + (tail.half IS NOT NULL)::integer;
+    IF tail.is_held THEN
+      RETURN QUERY SELECT d.place, 'held', s.conversation_id, NULL::integer, NULL, NULL::integer, NULL::integer, s.status;
+    ELSIF coalesce(d.start, tail_end) <> tail_end THEN
+      RETURN QUERY SELECT d.place, 'elsewhere', s.conversation_id, NULL::integer, NULL, tail_end, tail.half, s.status;
+    ELSIF d.units = 0 AND d.second IS NULL AND d.half IS NULL THEN
+      UPDATE stream SET renewed_at = now() WHERE turn_id = d.turn;
+      RETURN QUERY SELECT d.place, 'renewed', s.conversation_id, tail_end, '', tail_end, tail.half, s.status;
+    ELSIF (tail.half IS NULL) <> (d.second IS NULL) THEN
+      RETURN QUERY SELECT d.place, 'half', s.conversation_id, NULL::integer, NULL, tail_end, tail.half, s.status;
+    ELSE
+      -- A pair of halves is one character (Unicode 15.0, §3.9, D91).
+      said := CASE WHEN d.second IS NULL THEN d.text
+              ELSE chr((tail.half - 55296) * 1024 + (d.second - 56320) + 65536) || d.text END;
+      said_units := d.units + CASE WHEN d.second IS NULL THEN 0 ELSE 2 END;
+      IF tail.bytes + octet_length(said) > p_limit THEN
+        RETURN QUERY SELECT d.place, 'full', s.conversation_id, NULL::integer, NULL, tail_end, tail.half, s.status;
+        CONTINUE;
+      END IF;
+      -- A chunk that was nothing but a half gives way to the one that completes it.
+      INSERT INTO chunk AS c (turn_id, start, "end", text, bytes, half)
+      VALUES (d.turn, tail."end", tail."end" + said_units, said, tail.bytes + octet_length(said), d.half)
+      ON CONFLICT (turn_id, start) DO UPDATE
+      SET "end" = excluded."end", text = excluded.text, bytes = excluded.bytes, half = excluded.half,
+          written_at = now();
+      RETURN QUERY SELECT d.place, 'written', s.conversation_id, tail."end", said,
+                          tail."end" + said_units + (d.half IS NOT NULL)::integer, d.half, s.status;
+    END IF;
+  END LOOP;
+END $$;
+
+-- Appends the text that redaction has released to an open turn, and replaces the text that is held back. Called by
+-- src/store/sql/streaming-turn/held-text.ts.
+--
+-- p_delta      the delta, as for append_chunks; its text is redacted
+-- p_limit      maximum length of a turn's text in UTF-8 bytes
+-- p_version    version of the held text that the caller read
+-- p_sent       length of the text that the writer has sent, in UTF-16 units
+-- p_raw        the last of that text as it was sent, in UTF-16 (little-endian), which holds unpaired surrogates too
+-- p_published  length of the part of p_raw that is published, in UTF-16 units
+-- p_sealed     whether no text is held back any more
+--
+-- The row of append_chunks; outcome 'moved' if another call has replaced the held text since, and nothing was written.
+CREATE OR REPLACE FUNCTION append_held(
+  p_delta jsonb, p_limit integer, p_version integer, p_sent integer, p_raw bytea, p_published integer, p_sealed boolean)
+RETURNS TABLE (place integer, outcome text, conversation_id text, start integer, text text, "end" integer, half integer,
+               status turn_status)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  r record;
+  current integer;
+BEGIN
+  -- Only the writer locks the stream: a stranger must not delay it.
+  PERFORM FROM stream s WHERE s.turn_id = p_delta->>'turn' AND s.writer_hash = p_delta->>'writer' FOR UPDATE;
+  IF FOUND THEN
+    SELECT h.version INTO current FROM held_text h WHERE h.turn_id = p_delta->>'turn';
+    IF current IS DISTINCT FROM p_version THEN
+      RETURN QUERY SELECT 0, 'moved', NULL, NULL::integer, NULL, NULL::integer, NULL::integer, NULL::turn_status;
+      RETURN;
+    END IF;
+  END IF;
+  SELECT * INTO r FROM append_chunks(jsonb_build_array(p_delta || '{"held": true}'), p_limit);
+  IF r.outcome IN ('written', 'renewed') THEN
+    UPDATE held_text h
+    SET version = h.version + 1, sent = p_sent, raw = p_raw, published = p_published, sealed = p_sealed
+    WHERE h.turn_id = p_delta->>'turn';
+  END IF;
+  RETURN QUERY SELECT r.place, r.outcome, r.conversation_id, r.start, r.text, r."end", r.half, r.status;
+END $$;

@@ -1,0 +1,47 @@
+// The derivatives of what agents do: their runs, and what belongs to them. Part of the register in derivatives.ts.
+
+import { CASCADE, type Derivative } from './derivative.ts'
+import { eraseWakeUps, expireClaims } from './erase-steps.ts'
+
+export const AGENT_DERIVATIVES: readonly Derivative[] = [
+  {
+    table: 'run',
+    data:
+      'Ids of turns, token counts and, until the run ends, the instructions and options that the caller gave; no text of '
+      + 'turns. Erasing a user deletes the options of its runs.',
+    onEdit: { how: 'Kept: a run answered the version that was there.' },
+    onErase: { how: 'Kept: it then names a turn without content.' },
+    onDelete: CASCADE,
+  },
+  {
+    table: 'provider_call',
+    data: 'Ids of the turns with replies and results, and their token counts.',
+    onEdit: { how: 'Kept: the tokens were used.' },
+    onErase: { how: 'Kept: it then names a turn without content.' },
+    onDelete: { how: 'Deleted with the runs.', by: 'CASCADE' },
+  },
+  {
+    table: 'token_usage',
+    data: "Sums of the tokens of participants' runs by day.",
+    onEdit: { how: 'Kept: the tokens were used.' },
+    onErase: { how: 'Kept: the sums name no turn.' },
+    onDelete: CASCADE,
+  },
+  {
+    table: 'wake_up',
+    data: 'Ids of turns that participants are to answer, and of their answers.',
+    onEdit: { how: 'Kept: an edit wakes up nobody, and the wake-up is about the turn in all its versions.' },
+    onErase: { how: 'Rows about any version are deleted by position.', erase: eraseWakeUps },
+    onDelete: CASCADE,
+  },
+  {
+    table: 'claim',
+    data: 'Who claimed a turn until when, a hash of the token, and the id of the turn that answered.',
+    onEdit: { how: 'Kept: a claim concerns all versions of a turn.' },
+    onErase: {
+      how: 'Kept: it names turns without content. A claim that an erased open turn keeps expires.',
+      erase: expireClaims,
+    },
+    onDelete: CASCADE,
+  },
+]
