@@ -27,6 +27,7 @@ import { createFactEmbedding } from './domain/fact/embed.ts'
 import { createRecalledFacts } from './domain/fact/recalled.ts'
 import type { CustomDetector } from './text/redact.ts'
 import { createEmbedding } from './domain/indexing/embedding.ts'
+import { createEngine, type EngineSettings } from './domain/run/engine.ts'
 import { createDeltas } from './domain/streaming-turn/deltas.ts'
 import { createAppendQueue, journalRangesOf } from './domain/turn/append-queue.ts'
 import type { Embedder } from './providers/ports/embedder.ts'
@@ -87,25 +88,26 @@ export type DepsConfig = Pick<
   | 'streamLeaseMs'
   | 'presenceTtlMs'
   | 'logLevel'
-> & {
-  /** Directory of the embedded database; null keeps it in memory. */
-  dataDir: string | null
-  /** URL of the owner of the tables, who migrates. Defaults to `databaseUrl`. */
-  migrationDatabaseUrl?: string | undefined
-  /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
-  conversationVisibility?: Config['conversationVisibility']
-  /** Secret of at least 32 characters; see INTEGRITY_KEY. Defaults to none. */
-  integrityKey?: Config['integrityKey']
-  /** Days after which lines of the audit log are deleted, at least 30. Defaults to 400. */
-  auditDays?: Config['auditDays'] | undefined
-  /** Detectors in addition to the built-in ones; used where something is redacted. */
-  detectors?: readonly CustomDetector[] | undefined
-  redactPatterns?: readonly CustomDetector[] | undefined
-  /** Settings of chat providers, by name. Defaults to none. */
-  chatProviders?: Readonly<Record<string, ChatProviderSettings>> | undefined
-  /** Further chat providers, by name. They replace configured ones. Defaults to none. */
-  providers?: Readonly<Record<string, GivenProvider>> | undefined
-}
+>
+  & EngineSettings & {
+    /** Directory of the embedded database; null keeps it in memory. */
+    dataDir: string | null
+    /** URL of the owner of the tables, who migrates. Defaults to `databaseUrl`. */
+    migrationDatabaseUrl?: string | undefined
+    /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
+    conversationVisibility?: Config['conversationVisibility']
+    /** Secret of at least 32 characters; see INTEGRITY_KEY. Defaults to none. */
+    integrityKey?: Config['integrityKey']
+    /** Days after which lines of the audit log are deleted, at least 30. Defaults to 400. */
+    auditDays?: Config['auditDays'] | undefined
+    /** Detectors in addition to the built-in ones; used where something is redacted. */
+    detectors?: readonly CustomDetector[] | undefined
+    redactPatterns?: readonly CustomDetector[] | undefined
+    /** Settings of chat providers, by name. Defaults to none. */
+    chatProviders?: Readonly<Record<string, ChatProviderSettings>> | undefined
+    /** Further chat providers, by name. They replace configured ones. Defaults to none. */
+    providers?: Readonly<Record<string, GivenProvider>> | undefined
+  }
 
 /** Cleanup steps, run in reverse order. */
 type Cleanup = { add(step: () => unknown): void; run(): Promise<void> }
@@ -192,9 +194,17 @@ const settingsOf = (config: DepsConfig) => ({
 })
 
 /** Creates the domain's own state in this process. */
-function createDomainState(platform: Platform, appendPool: Pool, appendConcurrency: number, cleanup: Cleanup) {
+function createDomainState(
+  config: DepsConfig,
+  platform: Platform,
+  appendPool: Pool,
+  appendConcurrency: number,
+  cleanup: Cleanup,
+) {
   const feeds = createFeeds(platform)
   cleanup.add(() => feeds.close())
+  const engine = createEngine(config)
+  cleanup.add(() => engine.runs.close())
   return {
     updateDerivatives,
     moveFacts,
@@ -204,6 +214,7 @@ function createDomainState(platform: Platform, appendPool: Pool, appendConcurren
       announceEntries(platform, calls.flatMap(journalRangesOf)),
     ),
     deltas: createDeltas(platform, appendPool),
+    ...engine,
   }
 }
 
@@ -256,7 +267,7 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
         if (users.length > 0) journalNotifier.usersChanged(users)
       },
     }
-    const state = createDomainState(platform, appendPool, embedded ? 1 : APPEND_CONCURRENCY, cleanup)
+    const state = createDomainState(config, platform, appendPool, embedded ? 1 : APPEND_CONCURRENCY, cleanup)
     const deps: Deps = { ...platform, ...state, embedding, factEmbedding, recalledFacts }
     await embedding.start()
     factEmbedding.start()

@@ -75,6 +75,23 @@ export class LimitReached extends DomainError {
   }
 }
 
+/** The tokens of a day are used up. Nothing was written. */
+export class QuotaExceeded extends DomainError {
+  readonly code = 'QUOTA_EXCEEDED'
+  readonly limit: number
+  readonly used: number
+  readonly resetsAt: Date
+  constructor(whose: string, { limit, used }: { limit: number; used: number }, resetsAt: Date) {
+    super(
+      `${whose} has used ${used} of ${limit} tokens of today. `
+        + `Wait until ${resetsAt.toISOString()}, or raise tokensPerDay.`,
+    )
+    this.limit = limit
+    this.used = used
+    this.resetsAt = resetsAt
+  }
+}
+
 /**
  * The tenant already has the maximum number of waiting pieces of work of one kind, so the new one was not started. The
  * error is not a member of any result union, because any field may fail with it, even in the payload of a mutation.

@@ -48,6 +48,7 @@ export { reconcileFacts, type Reconciliation } from './domain/fact/reconcile-fac
 export type { FactExtraction } from './domain/fact/fact-extraction.ts'
 export { recordFacts, retractFact } from './domain/fact/record.ts'
 export { addParticipant, getParticipants, markRead, removeParticipant, type Participant } from './domain/participant.ts'
+export { getProviders } from './domain/provider.ts'
 export { updateParticipant } from './domain/update-participant.ts'
 export { getPresence, setPresence } from './domain/presence.ts'
 export { compact, summarize, type Compaction } from './domain/summary/compact.ts'

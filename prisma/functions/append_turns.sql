@@ -5,6 +5,7 @@
 --          occur more than once only when none of its calls carries `expected`.
 --          turns[].results  [{part, callId, name, turnId}] as for find_calls; or {part, callId, name, place}, when turn
 --                  number `place` of the same call made the tool call
+--          turns[].mentions  the names in the turn's text, as for find_mentioned; absent for none
 --          limits  maximum numbers {participants, openInConversation, openByViewer}; null or absent for none. The first
 --                  counts former participants too. openByViewer may be exceeded by calls that run at the same time.
 -- p_wait   false skips conversations that another transaction has locked: their calls have no row in the result.
@@ -14,48 +15,48 @@
 -- 'joined' when the actor joined one entry before, and with the stored parts of a turn with tool results; or 'repeated',
 -- with the turn that its clientId already wrote), or one row that names the fault ('moved_on', 'other_content', 'held',
 -- 'stranger', 'no_call', 'other_name', 'ambiguous', 'no_reply', 'removed', 'left', 'participants',
--- 'open_in_conversation', 'open_by_viewer') and nothing is written.
+-- 'open_in_conversation', 'open_by_viewer') and nothing is written. In addition, each turn that wakes up nobody because of
+-- the loop guard (wake_up_participants) has a row 'stopped' with the seq of the entry that says so.
 --
 -- Invariant: numbers are assigned after the conversations are locked, by a second statement with its own snapshot, so
 -- the journal has no gap and a clientId is written once.
 CREATE OR REPLACE FUNCTION append_turns(p_calls jsonb, p_wait boolean)
 RETURNS TABLE (call integer, place integer, outcome text, detail text, id text, seq integer, created_at timestamptz,
-               parts jsonb)
+               parts jsonb, mentions text[])
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   locked text[];
+  responding boolean;
 BEGIN
   -- In id order, so that two batches cannot wait for each other. Tenant and visibility are compared before the row is
   -- locked, and again after a wait for it: the journal's copy of the visibility is then the newest one.
   IF p_wait THEN
-    locked := ARRAY(
-      SELECT j.conversation_id
-      FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
-            FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
-      CROSS JOIN LATERAL (SELECT j.conversation_id FROM journal j
-                          WHERE j.conversation_id = a.id AND j.tenant = a.tenant
-                            AND (j.visibility = 'OPEN' OR EXISTS (
-                              SELECT FROM jsonb_array_elements(p_calls) c
-                              WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
-                                SELECT FROM jsonb_array_elements(c->'turns') t
-                                WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
-                                         AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
-                          LIMIT 1 FOR UPDATE) j);
+    SELECT coalesce(array_agg(j.conversation_id), '{}'), coalesce(bool_or(j.responding), false) INTO locked, responding
+    FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
+          FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
+    CROSS JOIN LATERAL (SELECT j.conversation_id, j.responding FROM journal j
+                        WHERE j.conversation_id = a.id AND j.tenant = a.tenant
+                          AND (j.visibility = 'OPEN' OR EXISTS (
+                            SELECT FROM jsonb_array_elements(p_calls) c
+                            WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
+                              SELECT FROM jsonb_array_elements(c->'turns') t
+                              WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
+                                       AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
+                        LIMIT 1 FOR UPDATE) j;
   ELSE
-    locked := ARRAY(
-      SELECT j.conversation_id
-      FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
-            FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
-      CROSS JOIN LATERAL (SELECT j.conversation_id FROM journal j
-                          WHERE j.conversation_id = a.id AND j.tenant = a.tenant
-                            AND (j.visibility = 'OPEN' OR EXISTS (
-                              SELECT FROM jsonb_array_elements(p_calls) c
-                              WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
-                                SELECT FROM jsonb_array_elements(c->'turns') t
-                                WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
-                                         AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
-                          LIMIT 1 FOR UPDATE SKIP LOCKED) j);
+    SELECT coalesce(array_agg(j.conversation_id), '{}'), coalesce(bool_or(j.responding), false) INTO locked, responding
+    FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
+          FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
+    CROSS JOIN LATERAL (SELECT j.conversation_id, j.responding FROM journal j
+                        WHERE j.conversation_id = a.id AND j.tenant = a.tenant
+                          AND (j.visibility = 'OPEN' OR EXISTS (
+                            SELECT FROM jsonb_array_elements(p_calls) c
+                            WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
+                              SELECT FROM jsonb_array_elements(c->'turns') t
+                              WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
+                                       AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
+                        LIMIT 1 FOR UPDATE SKIP LOCKED) j;
   END IF;
 
   RETURN QUERY
@@ -68,7 +69,8 @@ BEGIN
            (c.v->'limits'->>'openByViewer')::integer AS max_by_viewer, r.*,
            twin.id AS twin_id, twin.seq AS twin_seq, twin.created_at AS twin_at, twin.client_hash AS twin_hash,
            twin.status AS twin_status,
-           m.present, coalesce(m.removed, false) AS removed, coalesce(m.windows, '{1}') AS windows
+           m.present, coalesce(m.removed, false) AS removed, coalesce(m.windows, '{1}') AS windows,
+           CASE WHEN r.mentions IS NOT NULL THEN find_mentioned(j.conversation_id, r.mentions) END AS mentioned
     FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c(v, o)
     CROSS JOIN LATERAL (SELECT * FROM journal j
                         WHERE j.conversation_id = c.v->>'conversationId' AND j.tenant = c.v->>'tenant' LIMIT 1) j
@@ -78,7 +80,7 @@ BEGIN
       audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
       "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
       "writerHash" text, "createdAt" timestamptz, "importedAt" timestamptz, "replyToId" text, calls jsonb, results jsonb,
-      terms integer[], cues smallint)
+      terms integer[], cues smallint, mentions text[])
     LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash, x.status FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
                          AND x.client_id = r."clientId" LIMIT 1) twin ON true
@@ -179,11 +181,11 @@ BEGIN
                 ELSE p.windows || (SELECT f.seq - 1 FROM fresh f
                                    WHERE f.joins AND f.conversation_id = p.conversation_id AND f.actor = p.actor) END
   ), wrote AS (
-    INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, parts, audience, token_count,
+    INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, parts, audience, mentions, token_count,
                       prompt_tokens, completion_tokens, model, adapter, trace_id, sources, pinned, metadata,
                       client_id, client_hash, created_at, imported_at, reply_to_id, terms, cues)
     SELECT f.id, f.conversation_id, f.seq, f.seq, f.actor, f.role, f.status, f.text, coalesce(l.parts, f.parts), f.audience,
-           f.tokens,
+           f.mentioned, f.tokens,
            f."promptTokens", f."completionTokens", f.model, f.adapter, f."traceId", f.sources,
            coalesce(f.pinned, false), f.metadata, f."clientId", f."clientHash", coalesce(f."createdAt", now()),
            f."importedAt", f."replyToId", salted(f.terms, f.salt), f.cues
@@ -215,13 +217,13 @@ BEGIN
           FROM fresh f GROUP BY f.conversation_id) n
     WHERE j.conversation_id = ANY (locked) AND j.conversation_id = n.conversation_id
   )
-  SELECT f.call, f.place, f.outcome, f.detail, NULL, NULL::integer, NULL::timestamptz, NULL::jsonb FROM fault f
+  SELECT f.call, f.place, f.outcome, f.detail, NULL, NULL::integer, NULL::timestamptz, NULL::jsonb, NULL::text[] FROM fault f
   UNION ALL
-  SELECT s.call, s.place, 'repeated', NULL, s.twin_id, s.twin_seq, s.twin_at, NULL
+  SELECT s.call, s.place, 'repeated', NULL, s.twin_id, s.twin_seq, s.twin_at, NULL, NULL
   FROM said s WHERE s.twin_id IS NOT NULL AND NOT EXISTS (SELECT FROM fault f WHERE f.call = s.call)
   UNION ALL
   SELECT f.call, f.place, 'written', CASE WHEN f.joins THEN 'joined' END, f.id, f.seq,
-         coalesce(f."createdAt", now())::timestamptz(3), l.parts
+         coalesce(f."createdAt", now())::timestamptz(3), l.parts, f.mentioned
   FROM fresh f LEFT JOIN linked l ON l.call = f.call AND l.place = f.place;
 
   -- From their first private turn on, participants are told apart when views are compared. Only turns that were written
@@ -237,5 +239,15 @@ BEGIN
           WHERE jsonb_typeof(t->'audience') = 'array') w
     WHERE p.conversation_id = ANY (locked) AND p.conversation_id = w.conversation_id AND p.actor = w.actor
       AND NOT p.addressed;
+  END IF;
+
+  IF responding THEN
+    RETURN QUERY
+    SELECT n.call, n.place, 'stopped', NULL, w.turn_id, w.seq, NULL::timestamptz, NULL::jsonb, NULL::text[]
+    FROM wake_up_participants(ARRAY(
+      SELECT t->>'id' FROM jsonb_array_elements(p_calls) c CROSS JOIN LATERAL jsonb_array_elements(c->'turns') t)) w
+    JOIN (SELECT (c.o - 1)::integer AS call, (t.o - 1)::integer AS place, t.v->>'id' AS id
+          FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c(v, o)
+          CROSS JOIN LATERAL jsonb_array_elements(c.v->'turns') WITH ORDINALITY AS t(v, o)) n ON n.id = w.turn_id;
   END IF;
 END $$;

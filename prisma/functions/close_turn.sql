@@ -8,9 +8,10 @@
 -- p_results    the calls that it answers: [{part, callId, name, turnId}] as for find_calls; calls of the turn itself have
 --              the key `place` instead of turnId
 -- p_silent_ms  abort only if the writer has been silent for this long, in ms; null for any
+-- p_mentions   the names in its text, as for find_mentioned; null for none
 -- p_hash       digest of the request and of the writer's token; null for the sweep
 --
--- One row. outcome: 'written' with the entry's seq; 'closed' with the turn's status; 'repeated' when the turn was closed by
+-- One row. outcome: 'written' with the seqs of the first and the last entry; 'closed' with the turn's status; 'repeated' when the turn was closed by
 -- a call with the same p_hash; 'grown' when a delta arrived since; 'alive' when the writer was not silent for long enough;
 -- 'no_call', 'other_name' and 'ambiguous' with the detail of find_calls; 'other_writer' when p_writer is not the hash of
 -- the stream; 'left' when the author has left the conversation; 'missing' when the tenant has no such turn, or the viewer
@@ -20,8 +21,10 @@
 CREATE OR REPLACE FUNCTION close_turn(
   p_tenant text, p_viewer text, p_turn text, p_writer text, p_status turn_status, p_end integer, p_text text, p_parts jsonb, p_tokens integer,
   p_prompt_tokens integer, p_completion_tokens integer, p_model text, p_metadata jsonb, p_reason text,
-  p_calls jsonb, p_results jsonb, p_silent_ms integer, p_terms integer[], p_cues smallint, p_hash text)
-RETURNS TABLE (outcome text, detail text, conversation_id text, actor text, seq integer, status turn_status)
+  p_calls jsonb, p_results jsonb, p_silent_ms integer, p_terms integer[], p_cues smallint, p_mentions text[],
+  p_hash text)
+RETURNS TABLE (outcome text, detail text, conversation_id text, actor text, seq integer, last_seq integer,
+               status turn_status)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -32,46 +35,47 @@ DECLARE
   tail record;
   windows integer[];
   fault record;
+  last integer;
 BEGIN
   SELECT x.* INTO t FROM turn x JOIN conversation c ON c.id = x.conversation_id AND c.tenant = p_tenant
   WHERE x.id = p_turn AND (p_viewer IS NULL OR c.visibility = 'OPEN'
     OR EXISTS (SELECT FROM stream s WHERE s.turn_id = x.id AND s.viewer = p_viewer)
     OR EXISTS (SELECT FROM participant p WHERE p.conversation_id = x.conversation_id AND p.actor = p_viewer));
   IF NOT FOUND THEN
-    RETURN QUERY SELECT 'missing', NULL, NULL, NULL, NULL::integer, NULL::turn_status;
+    RETURN QUERY SELECT 'missing', NULL, NULL, NULL, NULL::integer, NULL::integer, NULL::turn_status;
     RETURN;
   END IF;
   IF p_writer IS NULL AND p_silent_ms IS NULL THEN RAISE 'close_turn needs p_writer or p_silent_ms'; END IF;
   SELECT s.writer_hash INTO writer FROM stream s WHERE s.turn_id = p_turn;
   IF NOT FOUND THEN
     RETURN QUERY SELECT CASE WHEN x.end_hash = p_hash THEN 'repeated' ELSE 'closed' END, NULL, t.conversation_id, t.actor,
-                        NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
+                        NULL::integer, NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
     RETURN;
   END IF;
   IF writer <> p_writer THEN
-    RETURN QUERY SELECT 'other_writer', NULL, t.conversation_id, t.actor, NULL::integer, t.status;
+    RETURN QUERY SELECT 'other_writer', NULL, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
     RETURN;
   END IF;
   IF writer IS NOT NULL AND p_writer IS NOT NULL AND NOT EXISTS (
     SELECT FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor AND p.left_at IS NULL) THEN
-    RETURN QUERY SELECT 'left', NULL, t.conversation_id, t.actor, NULL::integer, t.status;
+    RETURN QUERY SELECT 'left', NULL, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
     RETURN;
   END IF;
   SELECT * INTO j FROM journal WHERE conversation_id = t.conversation_id FOR UPDATE;
   SELECT s.renewed_at INTO renewed FROM stream s WHERE s.turn_id = p_turn FOR UPDATE;
   IF NOT FOUND THEN
     RETURN QUERY SELECT CASE WHEN x.end_hash = p_hash THEN 'repeated' ELSE 'closed' END, NULL, t.conversation_id, t.actor,
-                        NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
+                        NULL::integer, NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
     RETURN;
   END IF;
   SELECT c."end", c.written_at INTO tail FROM chunk c WHERE c.turn_id = p_turn ORDER BY c.start DESC LIMIT 1;
   IF coalesce(tail."end", 0) <> p_end THEN
-    RETURN QUERY SELECT 'grown', NULL, t.conversation_id, t.actor, NULL::integer, t.status;
+    RETURN QUERY SELECT 'grown', NULL, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
     RETURN;
   END IF;
   IF p_silent_ms IS NOT NULL
      AND greatest(renewed, tail.written_at) > clock_timestamp() - make_interval(secs => p_silent_ms / 1000.0) THEN
-    RETURN QUERY SELECT 'alive', NULL, t.conversation_id, t.actor, NULL::integer, t.status;
+    RETURN QUERY SELECT 'alive', NULL, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
     RETURN;
   END IF;
   IF p_results IS NOT NULL THEN
@@ -79,7 +83,7 @@ BEGIN
     SELECT c.outcome, c.detail INTO fault FROM find_calls(t.conversation_id, t.actor, windows, p_results) c
     WHERE c.outcome <> 'found' LIMIT 1;
     IF FOUND THEN
-      RETURN QUERY SELECT fault.outcome, fault.detail::text, t.conversation_id, t.actor, NULL::integer, t.status;
+      RETURN QUERY SELECT fault.outcome, fault.detail::text, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
       RETURN;
     END IF;
     WITH answered AS (
@@ -104,7 +108,9 @@ BEGIN
       prompt_tokens = coalesce(p_prompt_tokens, x.prompt_tokens),
       completion_tokens = coalesce(p_completion_tokens, x.completion_tokens),
       model = coalesce(p_model, x.model), metadata = coalesce(p_metadata, x.metadata),
-      terms = salted(p_terms, j.salt), cues = p_cues
+      terms = salted(p_terms, j.salt), cues = p_cues,
+      mentions = CASE WHEN p_mentions IS NOT NULL AND p_status = 'COMMITTED'
+                      THEN find_mentioned(t.conversation_id, p_mentions) END
   WHERE x.id = p_turn;
   DELETE FROM stream WHERE turn_id = p_turn;
   INSERT INTO tool_call (conversation_id, call_id, turn_id, name)
@@ -116,5 +122,9 @@ BEGIN
       turn_count = x.turn_count + (p_status = 'COMMITTED' AND t.audience IS NULL)::integer,
       token_count = x.token_count + CASE WHEN p_status = 'COMMITTED' AND t.audience IS NULL THEN p_tokens ELSE 0 END
   WHERE x.conversation_id = t.conversation_id;
-  RETURN QUERY SELECT 'written', NULL, t.conversation_id, t.actor, j.last_seq + 1, p_status;
+  last := j.last_seq + 1;
+  IF j.responding AND p_status = 'COMMITTED' THEN
+    SELECT coalesce(max(w.seq), last) INTO last FROM wake_up_participants(ARRAY[p_turn]) w;
+  END IF;
+  RETURN QUERY SELECT 'written', NULL, t.conversation_id, t.actor, j.last_seq + 1, last, p_status;
 END $$;

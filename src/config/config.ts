@@ -107,6 +107,9 @@ const environment = z.object({
   STREAM_LEASE_SECONDS: whole(1, 3600, 30).describe(
     'Seconds without a delta or heartbeat after which a streaming turn is aborted.',
   ),
+  RUN_SECONDS: whole(1, 3600, 600).describe(
+    'Seconds for which a process executes a run of an agent without a pause; then the run fails.',
+  ),
   PRESENCE_TTL_SECONDS: whole(1, 3600, 60).describe('Seconds after which presence expires unless it is renewed.'),
   ...retentionVariables,
   GRAPHIQL: optionalFlag.describe(
@@ -199,6 +202,7 @@ const schema = [...providerChecks, authenticationCheck, chatProviderCheck]
     socketsPerViewer: env.MAX_SOCKETS_PER_VIEWER,
     graphiql: env.GRAPHIQL ?? isLoopback(env.HOST),
     streamLeaseMs: env.STREAM_LEASE_SECONDS * 1000,
+    runMs: env.RUN_SECONDS * 1000,
     presenceTtlMs: env.PRESENCE_TTL_SECONDS * 1000,
     ...retentionOf(env),
     queryPlans: env.QUERY_PLANS,

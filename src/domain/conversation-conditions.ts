@@ -26,6 +26,7 @@ const SETTINGS = [
   'compaction',
   'factExtraction',
   'automaticTitle',
+  'maxAgentTurns',
   'retention',
   'ttlSeconds',
   'expiresAt',

@@ -20,8 +20,10 @@ import { authorize, isWithinReach, lockConversation, requirePermits, trusted } f
 import { conditionsOfCreation, conditionsOfUpdate } from './conversation-conditions.ts'
 import { changeVisibility, type VisibilityDeps } from './conversation-visibility.ts'
 import { kindOf, newId } from './id.ts'
+import { AGENT_TURNS, maxAgentTurns } from './agent-settings.ts'
+import { firstParticipants } from './first-participants.ts'
 import { count, id, metadata, name, parse, storable, text } from './input.ts'
-import { participantInput, windowsAfterJoining } from './participant.ts'
+import { participantInput } from './participant.ts'
 import { redactInput } from './redaction.ts'
 import { saltOf } from '../text/term-hash.ts'
 import { retentionColumns, retentionInput, retentionOfNew } from './retention-policy.ts'
@@ -63,33 +65,13 @@ const createConversationInput = z.object({
   systemPrompt: text(65_536).nullish(),
   metadata: metadata.nullish(),
   factExtraction: z.boolean().nullish(),
+  maxAgentTurns: maxAgentTurns.nullish(),
   compaction: policyInput.nullish(),
   visibility: z.enum(ConversationVisibility).nullish(),
   ...retentionInput,
   participants: z.array(participantInput).max(MAX_FIRST_PARTICIPANTS).nullish(),
 })
 export type CreateConversationInput = z.input<typeof createConversationInput>
-
-/**
- * Returns the given participants and, in a MEMBERS conversation, the creator. @throws InvalidInput if an actor occurs
- * twice
- */
-function participantsOf(
-  { participants }: z.output<typeof createConversationInput>,
-  visibility: ConversationVisibility,
-  { actor: creator, principal }: Viewer,
-): z.output<typeof participantInput>[] {
-  const kind = principal?.actor === creator ? principal.kind : undefined
-  const given = (participants ?? []).map((each) =>
-    each.actor === creator ? { ...each, kind: each.kind ?? kind } : each,
-  )
-  if (new Set(given.map(({ actor }) => actor)).size < given.length) {
-    throw InvalidInput.at('participants', 'must name each actor only once')
-  }
-  return visibility === 'OPEN' || given.some(({ actor }) => actor === creator)
-    ? given
-    : [{ actor: creator, kind }, ...given]
-}
 
 /** The new conversation, or the one that the viewer already sees under the key. */
 export type CreatedConversation = { conversation: Conversation; created: boolean }
@@ -108,7 +90,7 @@ export async function createConversation(
   authorize(caller, 'createConversation')
   const given = await redactInput(deps, caller, 'createConversation', parse(createConversationInput, input))
   const visibility = given.visibility ?? deps.conversationVisibility
-  const participants = participantsOf(given, visibility, caller)
+  const participants = firstParticipants(given.participants ?? [], visibility, caller)
   const conditions = conditionsOfCreation(caller, { owner: given.owner, participants })
   await requirePermits(deps.db.of(caller.tenant), caller, 'createConversation', null, conditions)
   const viewer = trusted(caller)
@@ -134,6 +116,7 @@ export async function createConversation(
           systemPrompt: given.systemPrompt,
           metadata: (given.metadata ?? {}) as Prisma.InputJsonObject,
           factExtraction: given.factExtraction ?? false,
+          maxAgentTurns: given.maxAgentTurns ?? AGENT_TURNS.default,
           ...policy,
           ...retained,
           visibility,
@@ -146,21 +129,17 @@ export async function createConversation(
     if (count === 0) return false
     const last = participants.length
     await tx.journal.create({
-      data: { conversationId, tenant, visibility, lastSeq: last, salt: saltOf(tenant, owner), updatedAt: createdAt },
+      data: {
+        conversationId,
+        tenant,
+        visibility,
+        lastSeq: last,
+        salt: saltOf(tenant, owner),
+        updatedAt: createdAt,
+        responding: participants.some(({ respond }) => respond !== 'NEVER'),
+      },
     })
-    await writeFirstParticipants(
-      tx,
-      conversationId,
-      participants.map(({ actor, kind, displayName, historyVisibility, administrator, metadata: data }, index) => ({
-        actor,
-        kind: kind ?? 'HUMAN',
-        displayName: displayName ?? null,
-        historyVisibility: historyVisibility ?? 'ALL',
-        administrator: administrator ?? false,
-        metadata: data ?? {},
-        windowStart: windowsAfterJoining([], historyVisibility ?? 'ALL', index + 1)[0]!,
-      })),
-    )
+    await writeFirstParticipants(tx, conversationId, participants)
     if (last > 0) afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first: 1, last }]))
     return true
   })
@@ -208,6 +187,7 @@ const updateConversationInput = z.object({
   metadata: metadata.nullish(),
   metadataPatch: metadata.nullish(),
   factExtraction: z.boolean().nullish(),
+  maxAgentTurns: maxAgentTurns.nullish(),
   compaction: policyInput.nullish(),
   visibility: z.enum(ConversationVisibility).nullish(),
   ...retentionInput,
@@ -243,6 +223,7 @@ export async function updateConversation(
     metadata: data,
     metadataPatch,
     factExtraction,
+    maxAgentTurns: agentTurns,
     compaction,
     visibility: givenVisibility,
     automaticTitle,
@@ -273,6 +254,7 @@ export async function updateConversation(
           | Prisma.InputJsonObject
           | undefined,
         factExtraction: factExtraction === null ? false : factExtraction,
+        maxAgentTurns: agentTurns === null ? AGENT_TURNS.default : agentTurns,
         version: { increment: 1 },
         ...policy,
         ...retentionColumns(deps, { retention, ttlSeconds, expiresAt }, stored.createdAt),

@@ -8,18 +8,20 @@ import type { FactEmbedding } from './fact/embed.ts'
 import type { RecalledFacts } from './fact/recalled.ts'
 import type { Embedding } from './indexing/embedding.ts'
 import type { Platform } from './platform.ts'
+import type { Engine } from './run/engine.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
 import type { AppendQueue } from './turn/append-queue.ts'
 import type { UpdateDerivatives } from './turn/supersede.ts'
 
-export type Deps = Platform & {
-  appends: AppendQueue
-  deltas: DeltaQueue
-  updateDerivatives: UpdateDerivatives
-  moveFacts: MoveFacts
-  feeds: Feeds
-  inboxes: Inboxes
-  embedding: Embedding
-  factEmbedding: FactEmbedding
-  recalledFacts: RecalledFacts
-}
+export type Deps = Platform
+  & Engine & {
+    appends: AppendQueue
+    deltas: DeltaQueue
+    updateDerivatives: UpdateDerivatives
+    moveFacts: MoveFacts
+    feeds: Feeds
+    inboxes: Inboxes
+    embedding: Embedding
+    factEmbedding: FactEmbedding
+    recalledFacts: RecalledFacts
+  }

@@ -4,7 +4,14 @@
 import { randomInt } from 'node:crypto'
 import { ulid } from 'ulid'
 
-const PREFIXES = { conversation: 'conv_', turn: 'turn_', summary: 'sum_', fact: 'fact_', key: 'key_' } as const
+const PREFIXES = {
+  conversation: 'conv_',
+  turn: 'turn_',
+  summary: 'sum_',
+  fact: 'fact_',
+  key: 'key_',
+  run: 'run_',
+} as const
 export type Kind = keyof typeof PREFIXES
 
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/

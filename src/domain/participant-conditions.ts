@@ -1,6 +1,7 @@
 // Decides which conditions of rights.ts a change of participants meets. Pure.
 
 import type { HistoryVisibility, ParticipantKind } from '../store/generated/enums.ts'
+import { isSameJson } from './merge-patch.ts'
 import type { Principal } from './principal.ts'
 import type { Condition } from './rights.ts'
 import type { Viewer } from './view.ts'
@@ -11,6 +12,7 @@ type StoredParticipant = {
   removed: boolean
   historyVisibility: HistoryVisibility
   administrator: boolean
+  agent: unknown
 }
 
 /** The given fields of a participant that decide. */
@@ -19,6 +21,7 @@ type GivenParticipant = {
   kind?: ParticipantKind | null
   historyVisibility?: HistoryVisibility | null
   administrator?: boolean | null
+  agent?: unknown
 }
 
 /** Whether the actor is that of the credential, and the given kind is not the credential's. */
@@ -47,6 +50,7 @@ export function conditionsOfAdding(
   if (given.administrator != null && given.administrator !== (isPresent && existing.administrator)) {
     conditions.push('administrator')
   }
+  if (given.agent != null && !isSameJson(given.agent, existing?.agent ?? null)) conditions.push('agentSettings')
   if (given.actor !== viewer.actor) return [...conditions, 'otherParticipant']
   if (isPresent) return conditions
   if (existing?.removed) conditions.push('afterRemoval')
@@ -68,16 +72,18 @@ export function conditionsOfRemoving(
 }
 
 /**
- * Returns the conditions of updateParticipant. A viewer may change its own display name and metadata, and step down.
+ * Returns the conditions of updateParticipant. A viewer may change its own display name and metadata, and step
+ * down; no longer being run by the server needs no permit.
  */
 export function conditionsOfChanging(
   viewer: Viewer,
-  { actor, historyVisibility, administrator }: GivenParticipant,
+  { actor, historyVisibility, administrator, agent }: GivenParticipant,
   existing: StoredParticipant | null,
   owner: string,
 ): Condition[] {
   const conditions = conditionsOfRemoving(viewer, actor, existing, owner)
   if (historyVisibility != null && historyVisibility !== existing?.historyVisibility) conditions.push('history')
+  if (agent != null && !isSameJson(agent, existing?.agent ?? null)) conditions.push('agentSettings')
   const stepsDown = actor === viewer.actor && administrator === false
   if (administrator != null && administrator !== existing?.administrator && !stepsDown) conditions.push('administrator')
   return conditions

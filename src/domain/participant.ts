@@ -1,17 +1,18 @@
-// Adds and removes the participants of a conversation, and maintains their history windows and read marks.
+// Adds and removes the participants of a conversation, and maintains their history windows and read marks. Settings of
+// agents: agent-settings.ts.
 
 import { z } from 'zod'
 import { InvalidInput, LimitReached, NotFound } from '../errors.ts'
 import type { Prisma } from '../store/generated/client.ts'
-import { HistoryVisibility, ParticipantKind } from '../store/generated/enums.ts'
-import { countUnread, participantKey } from '../store/sql/turn/count-turns.ts'
+import { HistoryVisibility, ParticipantKind, Respond } from '../store/generated/enums.ts'
+import { participantKey } from '../store/sql/turn/count-turns.ts'
 import {
   readParticipants,
-  readParticipantMetadata,
   readParticipantsByKey,
   type ParticipantKey,
   type ParticipantRow,
 } from '../store/sql/participant/read-participants.ts'
+import { dropWakeUps } from '../store/sql/wake-up/drop-wake-ups.ts'
 import { lockJournal, writeEntry } from '../store/sql/event/write-entry.ts'
 import type { Tx } from '../store/db.ts'
 import { withTransaction } from '../store/tx.ts'
@@ -25,6 +26,7 @@ import {
   requirePermits,
   withinReach,
 } from './authorize.ts'
+import { agentInput, changeResponse, jsonOrNull, kindOnJoining, requireAgentKind } from './agent-settings.ts'
 import type { Platform } from './platform.ts'
 import { announceEntries, announceRead } from './publisher.ts'
 import { count, id, metadata, name, parse, text } from './input.ts'
@@ -54,6 +56,8 @@ export const participantInput = z.object({
   historyVisibility: z.enum(HistoryVisibility).nullish(),
   administrator: z.boolean().nullish(),
   metadata: metadata.nullish(),
+  respond: z.enum(Respond).nullish(),
+  agent: agentInput.nullish(),
 })
 
 /**
@@ -73,7 +77,7 @@ export async function getParticipants(
   return byConversation
 }
 
-const keysWithinReach = <K extends ParticipantKey>(viewer: Viewer, keys: readonly K[]): K[] =>
+export const keysWithinReach = <K extends ParticipantKey>(viewer: Viewer, keys: readonly K[]): K[] =>
   keys.filter(({ conversationId }) => isWithinReach(viewer, conversationId))
 
 /** Returns the present or former participant of each key, in order; null for an actor who never joined. */
@@ -86,19 +90,6 @@ export async function getParticipantsByKey(
   const rows = await readParticipantsByKey(pool, viewer, keysWithinReach(viewer, keys))
   const byKey = new Map(rows.map((row) => [participantKey(row.conversationId, row.actor), toParticipant(row)]))
   return keys.map(({ conversationId, actor }) => byKey.get(participantKey(conversationId, actor)) ?? null)
-}
-
-/**
- * Returns the metadata of the present or former participant of each key, in order; empty for an actor who never joined.
- */
-export async function getParticipantMetadata(
-  { pool }: Pick<Platform, 'pool'>,
-  viewer: Viewer,
-  keys: readonly ParticipantKey[],
-): Promise<Record<string, unknown>[]> {
-  authorize(viewer, 'getParticipantMetadata')
-  const byKey = await readParticipantMetadata(pool, viewer, keysWithinReach(viewer, keys))
-  return keys.map(({ conversationId, actor }) => byKey.get(participantKey(conversationId, actor)) ?? {})
 }
 
 /** Returns a present or former participant; null for an actor who never joined. */
@@ -124,30 +115,6 @@ export async function participantNow(
   return participant
 }
 
-/** Maximum unread count. Further unread turns are not counted. */
-export const MAX_UNREAD = 1000
-/** Maximum number of participants per statement that counts unread turns, so that each statement is short. */
-const COUNTED_AT_ONCE = 100
-
-/**
- * Returns the unread count of each participant: the committed turns by other actors, up to MAX_UNREAD, that both the
- * participant and the viewer see.
- */
-export async function getUnreadCounts(
-  { pool }: Pick<Platform, 'pool'>,
-  viewer: Viewer,
-  participants: readonly { conversationId: string; actor: string }[],
-): Promise<number[]> {
-  authorize(viewer, 'getUnreadCounts')
-  const counts = new Map<string, number>()
-  const counting = keysWithinReach(viewer, participants)
-  for (let at = 0; at < counting.length; at += COUNTED_AT_ONCE) {
-    const counted = await countUnread(pool, viewer, counting.slice(at, at + COUNTED_AT_ONCE), MAX_UNREAD)
-    for (const [key, count] of counted) counts.set(key, count)
-  }
-  return participants.map((p) => counts.get(participantKey(p.conversationId, p.actor)) ?? 0)
-}
-
 /** Returns the history windows after joining at entry `seq`. */
 export function windowsAfterJoining(before: readonly number[], visibility: HistoryVisibility, seq: number): number[] {
   return visibility === 'ALL' ? [1] : [...before, seq]
@@ -161,7 +128,7 @@ export type AddParticipantInput = z.input<typeof addParticipantInput>
 
 /**
  * Adds the actor to the conversation and returns the participant. For an actor who is already a participant, only
- * displayName, metadata and administrator are updated, if given.
+ * displayName, metadata, administrator, respond and agent are updated, if given.
  * @throws InvalidInput @throws NotFound @throws LimitReached if the conversation has MAX_PARTICIPANTS
  * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
  */
@@ -181,26 +148,33 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
     const displayName = given.displayName ?? existing?.displayName
     const data = (given.metadata ?? existing?.metadata ?? {}) as Prisma.InputJsonObject
     const administrator = given.administrator ?? (isPresent ? existing.administrator : false)
+    const respond = given.respond ?? existing?.respond ?? 'NEVER'
+    const agent = given.agent ?? existing?.agent ?? null
+    const kind = isPresent ? existing.kind : kindOnJoining(viewer, given)
+    requireAgentKind(kind, agent, 'participant.agent')
     const isSame =
       existing?.displayName === (displayName ?? null)
       && existing.administrator === administrator
-      && isSameJson(data, existing.metadata)
+      && existing.respond === respond
+      && isSameJson({ data, agent }, { data: existing.metadata, agent: existing.agent })
     if (isPresent && isSame) return
     const seq = await writeEntry(tx, conversationId, isPresent ? 'UPDATED' : 'JOINED', { actor: given.actor })
     const historyVisibility = historyAfterJoining(viewer, given, existing)
     const joined = {
-      kind: given.kind ?? (viewer.principal?.actor === given.actor ? viewer.principal.kind : 'HUMAN'),
+      kind,
       historyVisibility,
       leftAt: null,
       removed: false,
       joinedAt: new Date(),
       windows: windowsAfterJoining(existing?.windows ?? [], historyVisibility, seq),
     }
+    const fields = { displayName, administrator, metadata: data, respond, agent: jsonOrNull(agent) }
     await tx.participant.upsert({
       where: key,
-      create: { conversationId, actor: given.actor, displayName, administrator, metadata: data, ...joined },
-      update: { displayName, administrator, metadata: data, ...(!isPresent && joined) },
+      create: { conversationId, actor: given.actor, ...fields, ...joined },
+      update: { ...fields, ...(!isPresent && joined) },
     })
+    if (respond !== (existing?.respond ?? 'NEVER')) await changeResponse(tx, conversationId, given.actor, respond)
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
   return participantNow(deps, viewer.tenant, conversationId, given.actor)
@@ -257,6 +231,7 @@ export async function removeParticipant(
         windows: windowsAfterLeaving(existing.windows, seq),
       },
     })
+    await dropWakeUps(tx, conversationId, actor, 'LEFT')
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
   return participantNow(deps, viewer.tenant, conversationId, actor)

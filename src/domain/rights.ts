@@ -51,7 +51,7 @@ export const CONDITIONS = {
   },
   settings: {
     ...MANAGED,
-    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction`, `automaticTitle`, `retention`, `ttlSeconds` or `expiresAt`',
+    when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction`, `automaticTitle`, `maxAgentTurns`, `retention`, `ttlSeconds` or `expiresAt`',
     reason: 'These fields decide how every participant is answered, and who sees the conversation.',
   },
   owner: { ...OWNED, when: 'with `owner`', reason: 'Ownership is given away by its holder only.' },
@@ -80,6 +80,11 @@ export const CONDITIONS = {
     when: 'that makes an administrator, or changes or removes the owner or an administrator',
     reason: 'Administrators could otherwise exclude each other and the owner.',
   },
+  agentSettings: {
+    ...MANAGED,
+    when: 'that gives `agent` settings',
+    reason: 'The server calls a provider for such a participant, at the cost of its operator.',
+  },
   factsAboutOthers: {
     ...PRESENT,
     when: 'about facts of a conversation that are not about the viewer',
@@ -100,6 +105,18 @@ export const CONDITIONS = {
     when: 'that erases another user than the viewer',
     right: 'manage',
     reason: 'The data of the user is lost in all conversations.',
+  },
+  foreignAgent: {
+    when:
+      'for another agent than the viewer, unless the agent has settings and the call gives no `provider`, `model`, '
+      + '`instructions` and `tools`',
+    right: 'act-as',
+    reason: 'The viewer would decide what somebody else says.',
+  },
+  otherRun: {
+    ...MANAGED,
+    when: 'about a run that neither the viewer started nor the viewer executes as its agent',
+    reason: 'A cancelled or continued run is an answer for all participants.',
   },
   tenantScope: {
     when: 'with `scope: TENANT`, or for facts with neither a conversation nor the viewer as the user',
@@ -131,16 +148,20 @@ const RULES = {
   // Participants
   getParticipants: { right: 'read', limited: 'OBJECTS' },
   getParticipantsByKey: { right: 'read', limited: 'OBJECTS' },
-  getParticipantMetadata: { right: 'read', limited: 'OBJECTS' },
+  getParticipantDetails: { right: 'read', limited: 'OBJECTS' },
   getUnreadCounts: { right: 'read', limited: 'OBJECTS' },
   pageOfParticipants: { right: 'read', limited: 'OBJECTS' },
   countOfParticipants: { right: 'read', limited: 'OBJECTS' },
   addParticipant: {
     right: 'write',
     limited: 'ONE',
-    conditions: ['otherParticipant', 'afterRemoval', 'history', 'ownKind', 'administrator'],
+    conditions: ['otherParticipant', 'afterRemoval', 'history', 'ownKind', 'administrator', 'agentSettings'],
   },
-  updateParticipant: { right: 'write', limited: 'ONE', conditions: ['otherParticipant', 'history', 'administrator'] },
+  updateParticipant: {
+    right: 'write',
+    limited: 'ONE',
+    conditions: ['otherParticipant', 'history', 'administrator', 'agentSettings'],
+  },
   removeParticipant: { right: 'write', limited: 'ONE', conditions: ['otherParticipant', 'administrator'] },
   markRead: { right: 'write', limited: 'ONE' },
   setPresence: { right: 'write', limited: 'ONE' },
@@ -163,6 +184,14 @@ const RULES = {
   history: { right: 'read', limited: 'OBJECTS' },
   historyWithSummaries: { right: 'read', limited: 'OBJECTS' },
   countOfTurns: { right: 'read', limited: 'OBJECTS' },
+  // Runs of agents
+  runTurn: { right: 'write', limited: 'ONE', conditions: ['foreignAgent', 'otherRun'] },
+  cancelRun: { right: 'write', limited: 'OBJECTS', conditions: ['otherRun'] },
+  getRuns: { right: 'read', limited: 'OBJECTS' },
+  getRunPages: { right: 'read', limited: 'OBJECTS' },
+  getProviderCalls: { right: 'read', limited: 'OBJECTS' },
+  getTokenSums: { right: 'read', limited: 'OBJECTS' },
+  readRunEvents: { right: 'read', limited: 'OBJECTS' },
   // Events
   readEventsOf: { right: 'read', limited: 'ONE' },
   readInto: { right: 'read', limited: 'ONE' },
@@ -188,6 +217,8 @@ const RULES = {
   // Recall and context
   recall: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
   buildContext: { right: 'read', limited: 'ONE', conditions: ['tenantScope'] },
+  // Agents
+  getProviders: { right: 'read', limited: 'NONE' },
   // Operation of the server
   getJobs: { right: 'operate', limited: 'NONE' },
   getJob: { right: 'operate', limited: 'NONE' },

@@ -1,12 +1,13 @@
-// Changes the display name, the history visibility and the metadata of a participant.
+// Changes the display name, the history visibility, the metadata and the agent settings of a participant.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../errors.ts'
 import type { Tx } from '../store/db.ts'
 import type { Prisma } from '../store/generated/client.ts'
-import { HistoryVisibility } from '../store/generated/enums.ts'
+import { HistoryVisibility, Respond } from '../store/generated/enums.ts'
 import { writeEntry } from '../store/sql/event/write-entry.ts'
 import { withTransaction } from '../store/tx.ts'
+import { agentInput, changeResponse, jsonOrNull, requireAgentKind } from './agent-settings.ts'
 import { authorize, lockConversation, requirePermits } from './authorize.ts'
 import { id, metadata, name, parse, text } from './input.ts'
 import { redactInput } from './redaction.ts'
@@ -25,6 +26,8 @@ const updateParticipantInput = z.object({
   administrator: z.boolean().nullish(),
   metadata: metadata.nullish(),
   metadataPatch: metadata.nullish(),
+  respond: z.enum(Respond).nullish(),
+  agent: agentInput.nullish(),
 })
 export type UpdateParticipantInput = z.input<typeof updateParticipantInput>
 
@@ -52,7 +55,8 @@ async function readMemberships(tx: Tx, conversationId: string, actor: string): P
 }
 
 /**
- * Updates the given fields of a present or former participant and returns it. A null displayName or metadata clears it;
+ * Updates the given fields of a present or former participant and returns it. A null displayName, metadata or agent
+ * clears it, a null respond is NEVER;
  * `metadataPatch` is merged into the metadata (RFC 7396). A new history visibility changes the view at once, for live
  * subscriptions too. Without a principal, any actor that may change the conversation may do this. Writes nothing if
  * nothing changes.
@@ -91,15 +95,20 @@ export async function updateParticipant(
         : given.metadata === undefined
           ? before.metadata
           : (given.metadata ?? {})) as Prisma.InputJsonObject,
+      respond: given.respond === undefined ? before.respond : (given.respond ?? 'NEVER'),
+      agent: given.agent === undefined ? before.agent : given.agent,
     }
-    const { displayName: name, historyVisibility: visibility, administrator, metadata: data } = before
-    if (isSameJson(after, { displayName: name, historyVisibility: visibility, administrator, metadata: data })) return
+    const { displayName: name, historyVisibility: visibility, administrator, metadata: data, respond, agent } = before
+    const stored = { displayName: name, historyVisibility: visibility, administrator, metadata: data, respond, agent }
+    requireAgentKind(before.kind, given.agent, 'agent')
+    if (isSameJson(after, stored)) return
     const windows =
       after.historyVisibility === visibility
         ? before.windows
         : windowsOf(after.historyVisibility, await readMemberships(tx, conversationId, actor))
     const seq = await writeEntry(tx, conversationId, 'UPDATED', { actor })
-    await tx.participant.update({ where: key, data: { ...after, windows } })
+    await tx.participant.update({ where: key, data: { ...after, agent: jsonOrNull(after.agent), windows } })
+    if (after.respond !== respond) await changeResponse(tx, conversationId, actor, after.respond)
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
   })
   return participantNow(deps, viewer.tenant, conversationId, actor)

@@ -111,7 +111,7 @@ const TurnInput = builder.inputType('TurnInput', {
   fields: newTurnFields,
 })
 
-const AuthoredTurnInput = builder.inputType('AuthoredTurnInput', {
+export const AuthoredTurnInput = builder.inputType('AuthoredTurnInput', {
   description: 'Turn to append in a batch, which may have several authors. Its content is either `content` or `parts`.',
   fields: (t) => ({
     actor: t.string({

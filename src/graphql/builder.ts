@@ -14,10 +14,12 @@ import type { FactSource } from '../domain/fact/source.ts'
 import type { EmbeddingProgress } from '../domain/indexing/embedding-progress.ts'
 import type { Job } from '../domain/job/job.ts'
 import type { Participant } from '../domain/participant.ts'
+import type { NamedProvider } from '../domain/provider.ts'
 import type { UserProfile } from '../domain/profile/profile.ts'
 import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
+import type { Run } from '../domain/visible-run.ts'
 import type { DomainError } from '../errors.ts'
 import { refused } from '../counters.ts'
 import type { RequestContext } from './request.ts'
@@ -36,6 +38,8 @@ export const builder = new SchemaBuilder<{
     InboxEvent: InboxEvent
     Job: Job
     Participant: Participant
+    Provider: NamedProvider
+    Run: Run
     Summary: Summary
     Turn: Turn
     UserProfile: UserProfile

@@ -57,7 +57,17 @@ type Ref<Shape> = ObjectRef<(typeof builder)['$inferSchemaTypes'], Shape>
 
 /** Defines `<name>Connection` and `<name>Edge` for pages of the object type; `items` is its plural in descriptions. */
 export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
-  name: 'ApiKey' | 'AuditLine' | 'Conversation' | 'Fact' | 'FactSource' | 'Job' | 'Participant' | 'Summary' | 'Turn',
+  name:
+    | 'ApiKey'
+    | 'AuditLine'
+    | 'Conversation'
+    | 'Fact'
+    | 'FactSource'
+    | 'Job'
+    | 'Participant'
+    | 'Run'
+    | 'Summary'
+    | 'Turn',
   items: string,
   cursorOf: (item: Item, page: Of) => string,
 ): { Connection: Ref<Of>; Edge: Ref<Edge<Item, Of>> } {

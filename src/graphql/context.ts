@@ -29,7 +29,7 @@ const RENDERED_AT_ONCE = 500
 
 const RECENT_TURNS = MAX_RECENT_TURNS.toLocaleString('en-US')
 
-const ContextStrategyEnum = builder.enumType('ContextStrategy', {
+export const ContextStrategyEnum = builder.enumType('ContextStrategy', {
   description:
     'Sections of a context. Every context has the newest turn, the instructions that fit, and profiles, facts and '
     + 'recalled turns if requested.',
@@ -194,7 +194,7 @@ const Context = builder.objectRef<Built>('Context').implement({
   }),
 })
 
-const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
+export const SemanticRecallInput = builder.inputType('SemanticRecallInput', {
   description: 'Options for recalling turns that are not in the context already.',
   fields: (t) => ({
     k: t.int({ defaultValue: 5, description: `Maximum number of turns to quote, 1 to ${MAX_HITS}. Defaults to 5.` }),

@@ -7,6 +7,7 @@ import {
   type Conversation,
   type CreatedConversation,
 } from '../domain/conversation.ts'
+import { AGENT_TURNS } from '../domain/agent-settings.ts'
 import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { NO_PAGE } from '../domain/page.ts'
 import { Conflict, InvalidInput, NotAllowed, NotFound } from '../errors.ts'
@@ -67,6 +68,11 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
     }),
     factExtraction: t.boolean({
       description: 'Whether facts are extracted from the turns automatically. Defaults to false.',
+    }),
+    maxAgentTurns: t.int({
+      description:
+        'Number of turns of agents in a row, without a turn of a person, after which further ones wake up nobody. Defaults '
+        + `to ${AGENT_TURNS.default}; at least ${AGENT_TURNS.min}, for which only people wake up participants, and at most ${AGENT_TURNS.max}.`,
     }),
     compaction: t.field({
       type: CompactionPolicyInput,
@@ -177,6 +183,11 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
     }),
     factExtraction: t.boolean({
       description: 'Whether facts are extracted from the turns automatically. Null restores the default, false.',
+    }),
+    maxAgentTurns: t.int({
+      description:
+        'Number of turns of agents in a row, without a turn of a person, after which further ones wake up nobody; '
+        + `${AGENT_TURNS.min} to ${AGENT_TURNS.max}. Null restores the default, ${AGENT_TURNS.default}.`,
     }),
     compaction: t.field({
       type: CompactionPolicyInput,

@@ -78,6 +78,11 @@ builder.objectType('Conversation', {
         'Whether facts are extracted from the turns automatically. `extractFacts` and `recordFacts` do not depend '
         + 'on it.',
     }),
+    maxAgentTurns: t.exposeInt('maxAgentTurns', {
+      description:
+        'Number of turns of agents in a row, without a turn of a person, after which further ones wake up nobody; see '
+        + '`respond` of Participant.',
+    }),
     version: t.exposeInt('version', {
       description:
         'Number of updates by updateConversation, plus 1. Pass it as `expectedVersion`, so that an update never '

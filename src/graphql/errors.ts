@@ -11,6 +11,7 @@ import {
   NotAllowed,
   NotFound,
   ProviderFailed,
+  QuotaExceeded,
   LimitReached,
   StreamClosed,
   type InputIssue,
@@ -118,6 +119,17 @@ builder.objectType(ProviderFailed, {
       description:
         'Whether the same call may succeed later. If false, the configuration or the input must change first.',
     }),
+  }),
+})
+
+builder.objectType(QuotaExceeded, {
+  name: 'QuotaExceeded',
+  description: 'The participant, or the tenant, has used the tokens of the day (UTC). Nothing was written.',
+  interfaces,
+  fields: (t) => ({
+    limit: t.exposeInt('limit', { description: 'Maximum number of tokens in one day.' }),
+    used: t.expose('used', { type: 'BigInt', description: 'Number of tokens that runs have used today.' }),
+    resetsAt: t.expose('resetsAt', { type: 'DateTime', description: 'Time at which the next day begins.' }),
   }),
 })
 

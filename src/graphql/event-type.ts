@@ -18,6 +18,7 @@ export const ConversationEventTypeEnum = builder.enumType('ConversationEventType
     TURN_SUPERSEDED: value('TurnSuperseded', 'Events of the type `TurnSuperseded`: edits.'),
     TURN_UPDATED: value('TurnUpdated', 'Events of the type `TurnUpdated`: pins.'),
     TURN_ERASED: value('TurnErased', 'Events of the type `TurnErased`.'),
+    WAKE_UPS_STOPPED: value('WakeUpsStopped', 'Events of the type `WakeUpsStopped`.'),
     PARTICIPANT_JOINED: value('ParticipantJoined', 'Events of the type `ParticipantJoined`.'),
     PARTICIPANT_LEFT: value('ParticipantLeft', 'Events of the type `ParticipantLeft`.'),
     PARTICIPANT_UPDATED: value('ParticipantUpdated', 'Events of the type `ParticipantUpdated`.'),
@@ -26,5 +27,7 @@ export const ConversationEventTypeEnum = builder.enumType('ConversationEventType
     CONVERSATION_UPDATED: value('ConversationUpdated', 'Events of the type `ConversationUpdated`.'),
     SUMMARY_WRITTEN: value('SummaryWritten', 'Events of the type `SummaryWritten`.'),
     FACTS_CHANGED: value('FactsChanged', 'Events of the type `FactsChanged`.'),
+    RUN_STARTED: value('RunStarted', 'Events of the type `RunStarted`.'),
+    RUN_CHANGED: value('RunChanged', 'Events of the type `RunChanged`: states of runs.'),
   },
 })

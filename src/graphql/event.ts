@@ -30,7 +30,7 @@ const PARTICIPANT_EVENTS: Record<AboutParticipant['type'], [description: string,
   ParticipantJoined: ['An actor joined the conversation: it was added, or it wrote a turn.', 'The actor that joined.'],
   ParticipantLeft: ['A participant left the conversation or was removed from it.', 'The actor that left.'],
   ParticipantUpdated: [
-    "A participant's display name, history visibility or metadata changed.",
+    "A participant's display name, history visibility, metadata or agent settings changed.",
     'The participant after the change.',
   ],
   ParticipantRead: ["A participant's read position changed.", 'The participant, with its new `lastReadSeq`.'],

@@ -1,6 +1,6 @@
 // The subscription inbox: a participant's conversations with unread turns, then changes in its list of conversations.
 
-import { MAX_UNREAD } from '../domain/participant.ts'
+import { MAX_UNREAD } from '../domain/participant-details.ts'
 import { readInbox } from '../domain/event/inbox.ts'
 import { MAX_UNREAD_CONVERSATIONS } from '../domain/event/unread.ts'
 import { asArg } from './as.ts'

@@ -10,18 +10,23 @@ import { NO_PAGE, type Page, type Paging } from '../domain/page.ts'
 import { countOfParticipants, pageOfParticipants } from '../domain/participant-page.ts'
 import { getFactPages, getFacts, type Fact, type FactsOfConversationArgs } from '../domain/fact/fact.ts'
 import { getFactSourcePages, type FactSource } from '../domain/fact/source.ts'
-import {
-  getParticipantMetadata,
-  getParticipantsByKey,
-  getUnreadCounts,
-  type Participant,
-} from '../domain/participant.ts'
+import { getParticipantsByKey, type Participant } from '../domain/participant.ts'
+import { getParticipantDetails, type ParticipantDetails, getUnreadCounts } from '../domain/participant-details.ts'
 import { getPresence } from '../domain/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../domain/summary/history.ts'
 import { coveringSummaries, getSummaries, type Summary } from '../domain/summary/summary.ts'
+import {
+  getProviderCalls,
+  getRunPages,
+  getRuns,
+  getTokenSums,
+  type ProviderCall,
+  type TokenSums,
+} from '../domain/run/run.ts'
 import { countOfTurns, history, pageOfTurns, type HistoryArgs, type TurnsArgs } from '../domain/turn/history.ts'
 import { getNextVersions, getPreviousVersions, getTurns, getVersionNumbers, type Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
+import type { Run } from '../domain/visible-run.ts'
 import { NotFound } from '../errors.ts'
 import type { RequestContext } from './request.ts'
 
@@ -138,6 +143,20 @@ export const loadHistoryWithSummaries: Load<string, HistoryArgs, (Turn | Summary
 /** The summary; null if it does not exist or the viewer cannot see it. */
 export const loadSummary = withoutArgs<Summary | null>(byId('summary', getSummaries, null))
 
+/** The run; null if it does not exist or the viewer cannot see it. */
+export const loadRun = withoutArgs<Run | null>(byId('run', getRuns, null))
+
+/** A page of the conversation's runs in the viewer's view, newest first. */
+export const loadPageOfRuns: Load<string, Paging, Page<Run>> = byId('page of runs', getRunPages, NO_PAGE)
+
+/** The calls of the run, in order. */
+export const loadProviderCalls = withoutArgs<ProviderCall[]>(byId('provider calls', getProviderCalls, []))
+
+/** The tokens of the conversation's runs that the viewer sees. */
+export const loadTokenSums = withoutArgs<TokenSums>(
+  byId('token sums', getTokenSums, { prompt: 0, completion: 0, byActor: new Map() }),
+)
+
 /** The fact, superseded or not; null if it does not exist or the viewer cannot see it. */
 export const loadFact = withoutArgs<Fact | null>(byId('fact', getFacts, null))
 
@@ -181,15 +200,15 @@ const participants = inOrder<ParticipantKey, undefined, Participant | null>(
 export const loadParticipant = (context: RequestContext, participant: ParticipantKey) =>
   participants(context, participant, undefined)
 
-const participantMetadata = inOrder<ParticipantKey, undefined, Record<string, unknown>>(
-  'participant metadata',
-  getParticipantMetadata,
+const participantDetails = inOrder<ParticipantKey, undefined, ParticipantDetails>(
+  'participant details',
+  getParticipantDetails,
   participantKey,
 )
 
-/** The metadata of the participant. */
-export const loadParticipantMetadata = (context: RequestContext, participant: ParticipantKey) =>
-  participantMetadata(context, participant, undefined)
+/** The metadata and the agent settings of the participant. */
+export const loadParticipantDetails = (context: RequestContext, participant: ParticipantKey) =>
+  participantDetails(context, participant, undefined)
 
 /** Number of turns by other actors that the participant has not read and that both it and the viewer see. */
 export const loadUnreadCount = (context: RequestContext, participant: ParticipantKey) =>

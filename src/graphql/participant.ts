@@ -3,16 +3,17 @@
 import {
   addParticipant,
   MAX_PARTICIPANTS,
-  MAX_UNREAD,
   markRead,
   removeParticipant,
   type Participant,
 } from '../domain/participant.ts'
+import { MAX_UNREAD } from '../domain/participant-details.ts'
 import { derivedId } from '../domain/derived-id.ts'
 import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { DEFAULT_PAGE_SIZE, type Page } from '../domain/page.ts'
 import { participantCursor } from '../domain/participant-page.ts'
 import { InvalidInput, NotAllowed, NotFound, LimitReached } from '../errors.ts'
+import { AgentInput, RespondEnum } from './agent.ts'
 import { asField } from './as.ts'
 import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
@@ -72,6 +73,10 @@ builder.objectType('Participant', {
     }),
     administrator: t.exposeBoolean('administrator', {
       description: 'Whether the participant may manage the conversation as its owner does. False after it has left.',
+    }),
+    respond: t.expose('respond', {
+      type: RespondEnum,
+      description: 'Turns that wake up the participant. NEVER unless given. A former participant is not woken up.',
     }),
     joinedAt: t.expose('joinedAt', { type: 'DateTime', description: 'Time at which the participant joined last.' }),
     leftAt: t.expose('leftAt', {
@@ -141,18 +146,6 @@ builder.objectFields('Conversation', (t) => ({
   }),
 }))
 
-builder.objectField('Turn', 'author', (t) =>
-  t.field({
-    type: 'Participant',
-    nullable: true,
-    description:
-      'The author as a present or former participant of the conversation. Every author is one, so this is null only '
-      + 'if the conversation was deleted after the turn was read.',
-    extensions: SHAREABLE,
-    resolve: (turn, _, context) => loadParticipant(context, turn),
-  }),
-)
-
 export const ParticipantInput = builder.inputType('ParticipantInput', {
   description: 'Actor to add to a conversation.',
   fields: (t) => ({
@@ -163,8 +156,8 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
     kind: t.field({
       type: ParticipantKindEnum,
       description:
-        'Kind of actor. Defaults to the kind of the credential for its own actor, and otherwise to HUMAN. Takes effect on '
-        + 'joining; ignored for a present participant.',
+        'Kind of actor. Defaults to the kind of the credential for its own actor, and otherwise to AGENT if `agent` or a '
+        + '`respond` other than NEVER is given, and to HUMAN if not. Takes effect on joining; ignored for a present participant.',
     }),
     displayName: t.string({
       description: 'Name for display, at most 200 characters. Omit to keep the name of an existing participant.',
@@ -185,6 +178,17 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
       description:
         `Application-defined metadata: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most `
         + `${JSON_DEPTH} deep. Omit to keep the metadata of an existing participant.`,
+    }),
+    respond: t.field({
+      type: RespondEnum,
+      description:
+        'Turns that wake up the participant. Defaults to NEVER; omit to keep the value of an existing participant.',
+    }),
+    agent: t.field({
+      type: AgentInput,
+      description:
+        'How the server runs the participant, which must be of the kind AGENT. Defaults to null, for a participant that '
+        + 'the server does not run; omit to keep the settings of an existing participant.',
     }),
   }),
 })
@@ -214,7 +218,7 @@ builder.mutationField('addParticipant', (t) =>
     type: participantPayload('AddParticipant'),
     description:
       'Adds an actor to a conversation, or adds a former participant again. For a present participant, only '
-      + `\`displayName\`, \`metadata\` and \`administrator\` are updated, if given. A conversation has at most ${MAX_PARTICIPANTS.toLocaleString('en-US')} `
+      + `\`displayName\`, \`metadata\`, \`administrator\`, \`respond\` and \`agent\` are updated, if given. A conversation has at most ${MAX_PARTICIPANTS.toLocaleString('en-US')} `
       + 'participants, including former ones.',
     errors: orErrors('AddParticipant', [InvalidInput, NotFound, NotAllowed, LimitReached]),
     args: { input: t.arg({ type: AddParticipantInput, required: true, description: 'Conversation and actor.' }) },

@@ -1,10 +1,16 @@
 // The events of turns, with and without the text of open turns.
 
-import type { TurnEvent, VisibleDelta, VisibleSuperseded, VisibleTurnUpdated } from '../domain/event/event.ts'
+import type {
+  TurnEvent,
+  VisibleDelta,
+  VisibleSuperseded,
+  VisibleTurnUpdated,
+  WakeUpsStopped,
+} from '../domain/event/event.ts'
 import { NotFound } from '../errors.ts'
 import { builder } from './builder.ts'
 import { interfaces } from './event-interface.ts'
-import { loadPreviousVersion, loadTurn } from './loaders.ts'
+import { loadConversationOf, loadPreviousVersion, loadTurn } from './loaders.ts'
 import { SHAREABLE } from './sharing.ts'
 
 const TURN_EVENTS: Record<TurnEvent['type'], [description: string, turn: string]> = {
@@ -68,6 +74,23 @@ builder.objectRef<VisibleTurnUpdated>('TurnUpdated').implement({
     }),
   }),
 })
+
+builder
+  .objectRef<WakeUpsStopped>('WakeUpsStopped')
+  .implement({
+    description:
+      'A turn of an agent woke up nobody, although participants respond to it, because more turns of agents followed '
+      + 'each other than `maxAgentTurns` of the conversation. The next turn of a person wakes up participants again.',
+    interfaces,
+    fields: (t) => ({
+      turn: t.expose('turn', { type: 'Turn', description: 'The turn of the agent.' }),
+      limit: t.int({
+        description: 'Current `maxAgentTurns` of the conversation.',
+        extensions: SHAREABLE,
+        resolve: async (event, _, context) => (await loadConversationOf(context, event.conversationId)).maxAgentTurns,
+      }),
+    }),
+  })
 
 builder
   .objectRef<VisibleDelta>('TurnDelta')

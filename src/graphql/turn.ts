@@ -34,13 +34,19 @@ export const TurnStatusEnum = builder.enumType('TurnStatus', {
   } as const,
 })
 
-const TokenUsage = builder
+export const TokenUsage = builder
   .objectRef<{ prompt: number; completion: number }>('TokenUsage')
   .implement({
-    description: 'Numbers of tokens that a provider billed for generating a turn.',
+    description: 'Numbers of tokens that a provider billed for generating a turn, or for several calls of a provider.',
     fields: (t) => ({
-      prompt: t.exposeInt('prompt', { description: 'Number of input tokens.' }),
-      completion: t.exposeInt('completion', { description: 'Number of output tokens.' }),
+      prompt: t.expose('prompt', { type: 'BigInt', description: 'Number of input tokens.' }),
+      completion: t.expose('completion', { type: 'BigInt', description: 'Number of output tokens.' }),
+      total: t.field({
+        type: 'BigInt',
+        description: 'Sum of both.',
+        extensions: SHAREABLE,
+        resolve: ({ prompt, completion }) => prompt + completion,
+      }),
     }),
   })
 

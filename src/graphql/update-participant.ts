@@ -3,10 +3,11 @@
 import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
 import { updateParticipant } from '../domain/update-participant.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'
+import { AgentInput, RespondEnum } from './agent.ts'
 import { asField } from './as.ts'
 import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
-import { loadParticipantMetadata } from './loaders.ts'
+import { loadParticipantDetails } from './loaders.ts'
 import { HistoryVisibilityEnum, participantPayload } from './participant.ts'
 import { orErrors } from './result.ts'
 import { SHAREABLE } from './sharing.ts'
@@ -16,7 +17,7 @@ builder.objectField('Participant', 'metadata', (t) =>
     type: 'JSON',
     description: 'Application-defined metadata: a JSON object. Empty if not given.',
     extensions: SHAREABLE,
-    resolve: (participant, _, context) => loadParticipantMetadata(context, participant),
+    resolve: async (participant, _, context) => (await loadParticipantDetails(context, participant)).metadata,
   }),
 )
 
@@ -49,6 +50,17 @@ const UpdateParticipantInput = builder.inputType('UpdateParticipantInput', {
         'Changes to the metadata as a JSON Merge Patch (RFC 7396): null removes a key, an object is merged, any '
         + `other value replaces the old one. The result has at most ${JSON_BYTES / 1024} KiB. Exclusive with `
         + '`metadata`. Defaults to null, for no change.',
+    }),
+    respond: t.field({
+      type: RespondEnum,
+      description:
+        'New turns that wake up the participant. Null restores NEVER, which drops those that wait for an answer.',
+    }),
+    agent: t.field({
+      type: AgentInput,
+      description:
+        'New settings with which the server runs the participant, which must be of the kind AGENT; they replace the old '
+        + 'ones as a whole. Null ends this.',
     }),
     ...asField(t),
   }),

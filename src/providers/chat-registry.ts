@@ -40,19 +40,35 @@ async function create(name: string, settings: ChatProviderSettings): Promise<Clo
     const { createEchoProvider, ECHO_MODEL } = await import('./echo/provider.ts')
     const die = settings.mayDie ? () => process.kill(process.pid, 'SIGKILL') : undefined
     const adapter = createEchoProvider({ ...settings, die })
-    return { name, adapter, defaultModel: ECHO_MODEL, models: null, supportsTools: true, close: adapter.close }
+    return {
+      name,
+      adapter,
+      defaultModel: ECHO_MODEL,
+      models: null,
+      supportsTools: true,
+      limitsSilence: true,
+      close: adapter.close,
+    }
   }
   const { createOpenAiProvider } = await import('./openai/chat-provider.ts')
   const adapter = createOpenAiProvider(settings)
   const models = settings.models ? [...new Set([settings.model, ...settings.models])] : null
-  return { name, adapter, defaultModel: settings.model, models, supportsTools: true, close: adapter.close }
+  return {
+    name,
+    adapter,
+    defaultModel: settings.model,
+    models,
+    supportsTools: true,
+    limitsSilence: true,
+    close: adapter.close,
+  }
 }
 
 function toNamed(name: string, given: GivenProvider): NamedProvider {
   if (!('adapter' in given))
-    return { name, adapter: given, defaultModel: ONLY_MODEL, models: null, supportsTools: true }
+    return { name, adapter: given, defaultModel: ONLY_MODEL, models: null, supportsTools: true, limitsSilence: false }
   const { adapter, defaultModel, models = null, supportsTools = true } = given
-  return { name, adapter, defaultModel, models, supportsTools }
+  return { name, adapter, defaultModel, models, supportsTools, limitsSilence: false }
 }
 
 /**

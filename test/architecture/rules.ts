@@ -30,6 +30,8 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors', 'log'], types: ['config'] },
   command: { all: ['deps', 'domain', 'errors', 'log'], types: ['config'] },
   main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
+  client: { all: ['client'] },
+  react: { all: ['react', 'client'] },
   index: { all: ['server', 'deps', 'domain', 'store', 'providers', 'text', 'config', 'errors'] },
 }
 
@@ -53,6 +55,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'derived-id',
     'merge-patch',
     'input',
+    'tool-definition',
     'metadata-filter',
     'page',
     'cursor',
@@ -78,10 +81,15 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   [
     'compaction-policy',
     'retention-policy',
+    'tool-definition',
+    'agent-settings',
     'tenant-settings',
     'participant',
+    'participant-details',
+    'first-participants',
     'participant-conditions',
     'participant-page',
+    'provider',
     'update-participant',
     'presence',
     'conversation',
@@ -89,6 +97,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'conversation-conditions',
     'conversation-visibility',
     'audit-page',
+    'visible-run',
   ],
   ['api-key'],
   ['event'],
@@ -174,6 +183,7 @@ const PACKAGE_LAYERS: [packages: RegExp, layers: string[]][] = [
   [/^(ws|jose)$/, ['server']],
   [/^(pg|pg-boss|pgvector|@prisma\/.*|@electric-sql\/.*)$/, ['store']],
   [/^redis$/, ['bus']],
+  [/^react$/, ['react']],
   [/^gpt-tokenizer$/, ['text']],
   [/^(openai|@huggingface\/transformers)$/, ['providers']],
 ]

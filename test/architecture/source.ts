@@ -5,8 +5,8 @@ import { dirname, join, normalize, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
-/** Folder written by `prisma generate`. */
-const GENERATED = 'src/store/generated/'
+/** The folder written by `prisma generate`, and the file written by `npm run schema`. */
+const GENERATED = /^src\/(store\/generated\/|client\/generated\.ts$)/
 
 /** The nested package of stock clients, which has rules and packages of its own. */
 const NESTED = 'test/clients/'
@@ -43,7 +43,7 @@ export const readSources = (directory: string): SourceFile[] =>
   readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
-    .filter((path) => !path.startsWith(GENERATED) && !path.startsWith(NESTED))
+    .filter((path) => !GENERATED.test(path) && !path.startsWith(NESTED))
     .sort()
     .map((path) => parseSource(path, readFileSync(join(root, path), 'utf8')))
 

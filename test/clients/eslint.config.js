@@ -36,6 +36,7 @@ const WITHOUT_ID = {
     'InboxEvent', // delivered once, and not stored
     'InputIssue', // a part of InvalidInput
     'PageInfo', // a part of its page
+    'Provider', // identified by its name, and configured by the operator
     'TenantSettings', // one per tenant, always read as a whole
     'TokenUsage', // a part of one turn version
   ],

@@ -38,6 +38,7 @@ const defaults: Config = {
   writeTimeoutMs: 30_000,
   socketsPerViewer: 200,
   graphiql: true,
+  runMs: 600_000,
   streamLeaseMs: 30_000,
   operationLimits: {
     tokens: 2000,
@@ -103,6 +104,8 @@ describe('loadConfig', () => {
       SUMMARIZER_MODEL: 'llama3.2',
       EXTRACTOR: 'openai',
       EXTRACTOR_MODEL: 'qwen3',
+      CHAT_MODEL: 'llama3.3',
+      ECHO_PROVIDER: '1',
       PROMPTS_DIR: 'src/providers/openai/prompts',
       REDACT: 'turns',
       AUTOMATIC_TITLES: 'false',
@@ -171,6 +174,16 @@ describe('loadConfig', () => {
       },
       summarizer: { kind: 'openai', baseUrl: 'http://ollama:11434/v1', apiKey: 'sk-key', model: 'llama3.2' },
       extractor: { kind: 'openai', baseUrl: 'http://ollama:11434/v1', apiKey: 'sk-key', model: 'qwen3' },
+      chatProviders: {
+        echo: { kind: 'echo' },
+        openai: {
+          kind: 'openai',
+          baseUrl: 'http://ollama:11434/v1',
+          apiKey: 'sk-key',
+          model: 'llama3.3',
+          settingNames: { url: 'OPENAI_BASE_URL', key: 'OPENAI_API_KEY', model: 'CHAT_MODEL' },
+        },
+      },
       promptsDir: 'src/providers/openai/prompts',
       redact: 'turns',
       redactPatterns: [],

@@ -22,7 +22,7 @@ const viewer: Viewer = {
     expiresAt: null,
   },
 }
-const present = { leftAt: null, removed: false, historyVisibility: 'ALL' as const, administrator: false }
+const present = { leftAt: null, removed: false, historyVisibility: 'ALL' as const, administrator: false, agent: null }
 const left = { ...present, leftAt: new Date() }
 const removed = { ...left, removed: true }
 const since = { ...left, historyVisibility: 'SINCE_JOINED' as const }
@@ -46,6 +46,10 @@ describe('adding a participant', () => {
     [{ actor: 'ada', administrator: true }, administrator, ['otherParticipant']],
     [{ actor: 'ada', administrator: false }, administrator, ['administrator', 'otherParticipant']],
     [{ actor: 'bot', administrator: true }, present, ['administrator']],
+    [{ actor: 'bot', agent: { provider: 'echo' } }, null, ['agentSettings']],
+    [{ actor: 'bot', agent: { provider: 'echo' } }, { ...present, agent: { provider: 'echo' } }, []],
+    [{ actor: 'ada', agent: { provider: 'echo' } }, present, ['agentSettings', 'otherParticipant']],
+    [{ actor: 'bot', agent: null }, { ...present, agent: { provider: 'echo' } }, []],
   ] as const)('with %j, stored as %j, meets %j', (given, stored, conditions) => {
     expect(conditionsOfAdding(viewer, given, stored)).toEqual(conditions)
   })
@@ -62,6 +66,9 @@ describe('changing a participant', () => {
     [{ actor: 'ada' }, administrator, ['otherParticipant', 'administrator']],
     [{ actor: 'owner' }, present, ['otherParticipant', 'administrator']],
     [{ actor: 'nobody' }, null, ['otherParticipant']],
+    [{ actor: 'bot', agent: { provider: 'echo' } }, present, ['agentSettings']],
+    [{ actor: 'bot', agent: { provider: 'echo' } }, { ...present, agent: { provider: 'echo' } }, []],
+    [{ actor: 'bot', agent: null }, { ...present, agent: { provider: 'echo' } }, []],
   ] as const)('with %j, stored as %j, meets %j', (given, stored, conditions) => {
     expect(conditionsOfChanging(viewer, given, stored, 'owner')).toEqual(conditions)
   })

@@ -8,14 +8,13 @@ import {
   addParticipant,
   getParticipants,
   getParticipantsByKey,
-  getUnreadCounts,
   markRead,
-  MAX_UNREAD,
   removeParticipant,
   windowsAfterJoining,
   windowsAfterLeaving,
   type AddParticipantInput,
 } from '../../src/domain/participant.ts'
+import { getUnreadCounts, MAX_UNREAD } from '../../src/domain/participant-details.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
 import { appendTurns, openTurn } from '../../src/domain/turn/append.ts'
 import { pageOfTurns } from '../../src/domain/turn/history.ts'

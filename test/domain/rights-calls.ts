@@ -12,7 +12,8 @@ import { getJob } from '../../src/domain/job/job.ts'
 import { getEmbeddingProgress } from '../../src/domain/indexing/embedding-progress.ts'
 import { readInto } from '../../src/domain/event/reader.ts'
 import { countOfParticipants, pageOfParticipants } from '../../src/domain/participant-page.ts'
-import { getParticipantMetadata, getParticipantsByKey, getUnreadCounts } from '../../src/domain/participant.ts'
+import { getParticipantsByKey } from '../../src/domain/participant.ts'
+import { getParticipantDetails, getUnreadCounts } from '../../src/domain/participant-details.ts'
 import { historyWithSummaries, summarizedThrough } from '../../src/domain/summary/history.ts'
 import { coveringSummaries } from '../../src/domain/summary/summary.ts'
 import { countOfTurns } from '../../src/domain/turn/history.ts'
@@ -173,9 +174,9 @@ const PARTICIPANTS: Call[] = [
       (await getParticipantsByKey(deps, viewer, [{ conversationId: room.id, actor: 'guest' }]))[0],
   },
   {
-    verb: 'getParticipantMetadata',
+    verb: 'getParticipantDetails',
     run: async ({ deps, viewer, room }) =>
-      (await getParticipantMetadata(deps, viewer, [{ conversationId: room.id, actor: 'guest' }]))[0]!['is'],
+      (await getParticipantDetails(deps, viewer, [{ conversationId: room.id, actor: 'guest' }]))[0]!.metadata['is'],
   },
   {
     verb: 'getUnreadCounts',
@@ -747,6 +748,11 @@ const SERVER: Call[] = [
     run: async ({ deps, viewer }) => (await getJob(deps, viewer, randomUUID())) ?? true,
   },
   { verb: 'auditMemory', concerns: 'NONE', run: ({ deps, viewer }) => domain.auditMemory(deps, viewer) },
+  {
+    verb: 'getProviders',
+    concerns: 'NONE',
+    run: async ({ deps, viewer }) => Array.isArray(domain.getProviders(deps, viewer)),
+  },
   { verb: 'getEmbeddingProgress', concerns: 'NONE', run: ({ deps, viewer }) => getEmbeddingProgress(deps, viewer) },
 ]
 

@@ -2,12 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { buildContext } from '../../src/domain/context/build.ts'
-import {
-  addParticipant,
-  getParticipantMetadata,
-  getUnreadCounts,
-  removeParticipant,
-} from '../../src/domain/participant.ts'
+import { addParticipant, removeParticipant } from '../../src/domain/participant.ts'
+import { getParticipantDetails, getUnreadCounts } from '../../src/domain/participant-details.ts'
 import { recall } from '../../src/domain/recall/recall.ts'
 import { appendDelta } from '../../src/domain/streaming-turn/stream.ts'
 import { summarize } from '../../src/domain/summary/compact.ts'
@@ -56,7 +52,8 @@ describe.each(backends)('updateParticipant on $name', (backend) => {
     await tenant.append(conversationId, 'ann', 'a new cherry')
     const update = (change: object, viewer = ann) =>
       updateParticipant(world.deps, viewer, { conversationId, actor: 'bob', ...change })
-    const metadata = async () => (await getParticipantMetadata(world.deps, ann, [{ conversationId, actor: 'bob' }]))[0]
+    const metadata = async () =>
+      (await getParticipantDetails(world.deps, ann, [{ conversationId, actor: 'bob' }]))[0]!.metadata
     return { tenant, ann, bob, conversationId, update, metadata }
   }
 
@@ -94,7 +91,11 @@ describe.each(backends)('updateParticipant on $name', (backend) => {
     expect(await metadata()).toEqual({ team: 'blue' })
     const other = await tenant.newConversation({ actor: 'cyd', metadata: { team: 'green' } }, 'dan')
     const keys = ['cyd', 'dan', 'nobody'].map((actor) => ({ conversationId: other, actor }))
-    expect(await getParticipantMetadata(world.deps, ann, keys)).toEqual([{ team: 'green' }, {}, {}])
+    expect((await getParticipantDetails(world.deps, ann, keys)).map(({ metadata }) => metadata)).toEqual([
+      { team: 'green' },
+      {},
+      {},
+    ])
   })
 
   it('changes what the participant finds in history, counts, summaries, recall and contexts', async () => {

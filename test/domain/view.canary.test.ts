@@ -7,13 +7,8 @@ import { getConversationPage } from '../../src/domain/conversation-page.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { readEventsOf } from '../../src/domain/event/reader.ts'
 import { readInbox } from '../../src/domain/event/inbox.ts'
-import {
-  addParticipant,
-  getParticipants,
-  getUnreadCounts,
-  markRead,
-  removeParticipant,
-} from '../../src/domain/participant.ts'
+import { addParticipant, getParticipants, markRead, removeParticipant } from '../../src/domain/participant.ts'
+import { getUnreadCounts } from '../../src/domain/participant-details.ts'
 import { compact } from '../../src/domain/summary/compact.ts'
 import { historyWithSummaries, isSummary, summarizedThrough } from '../../src/domain/summary/history.ts'
 import { getCoveringSummaries } from '../../src/domain/summary/summary.ts'

@@ -21,6 +21,7 @@ const WITHOUT_VIEW = new Set([
   'auditLog',
   'embedding',
   'erasure',
+  'providers',
   'tenantSettings',
   'verifyAuditLog',
   'verifyErasureReceipt',

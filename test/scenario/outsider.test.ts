@@ -45,6 +45,7 @@ const WITHOUT_VIEW = new Set([
   'embedding',
   'erasure',
   'node',
+  'providers',
   'tenantSettings',
   'verifyAuditLog',
   'verifyErasureReceipt',
@@ -122,6 +123,7 @@ const cases: Record<string, Case> = {
   'Query.tenantSettings': () => '{ tenantSettings { retention ttlSeconds } }',
   'Query.erasure': () => '{ erasure(id: "none") { id } }',
   'Query.verifyErasureReceipt': () => '{ verifyErasureReceipt(document: "x", signature: "y") }',
+  'Query.providers': () => '{ providers { name models defaultModel supportsTools } }',
   // This field reports the progress of all tenants together, so it has no operation here.
   'Query.embedding': () => [],
   'Mutation.appendTurn': ({ conversation }) => [

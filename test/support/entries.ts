@@ -19,6 +19,7 @@ export const turnRow = (id: string, seq: number, more: Partial<TurnRow> = {}): T
   text: '',
   parts: null,
   audience: null,
+  mentions: null,
   tokenCount: 0,
   promptTokens: null,
   completionTokens: null,
@@ -51,6 +52,7 @@ export const participantRow = (actor: string, more: Partial<ParticipantRow> = {}
   lastReadSeq: 0,
   windows: [1],
   addressed: false,
+  respond: 'NEVER',
   ...more,
 })
 

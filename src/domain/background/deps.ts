@@ -1,6 +1,7 @@
-// The dependencies of background work: those of facts and of streaming turns.
+// The dependencies of background work: those of facts, of streaming turns and of runs.
 
 import type { FactDeps } from '../fact/deps.ts'
+import type { RunDeps } from '../run/deps.ts'
 import type { StreamDeps } from '../streaming-turn/delta-queue.ts'
 
-export type BackgroundDeps = FactDeps & StreamDeps
+export type BackgroundDeps = FactDeps & StreamDeps & RunDeps

@@ -8,6 +8,7 @@ import { pruneAuditLog } from '../audit/prune.ts'
 import { indexTurns } from '../indexing/index-turns.ts'
 import { startPeriodic } from '../job/periodic.ts'
 import { endExpiredPresence } from '../presence.ts'
+import { endLostRuns } from '../run/sweep.ts'
 import { abortSilentTurns } from '../streaming-turn/stream.ts'
 
 /**
@@ -23,6 +24,7 @@ const TASKS: Task[] = [
     everyMs: (deps) => deps.streamLeaseMs / 2,
     run: abortSilentTurns,
   },
+  { name: 'end runs whose lease expired', everyMs: (deps) => deps.streamLeaseMs / 2, run: endLostRuns },
   { name: 'end expired presence', everyMs: (deps) => deps.presenceTtlMs / 12, run: endExpiredPresence },
   { name: 'continue erasures of users', everyMs: () => 1_000, run: continueErasures },
   { name: 'delete expired conversations', everyMs: () => 10_000, run: deleteExpiredConversations },

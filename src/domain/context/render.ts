@@ -3,7 +3,9 @@
 
 import { toAiSdk, toAiSdkPrompt, type AiSdkPrompt } from './render/ai-sdk.ts'
 import { toAnthropic, toAnthropicPrompt, OPENING, type AnthropicPrompt } from './render/anthropic.ts'
+import type { ProviderMessage } from '../../providers/ports/provider-adapter.ts'
 import { toOpenAi, type OpenAiMessage } from './render/openai.ts'
+import { toProvider } from './render/provider.ts'
 import { pairCallsWithResults, callsOf, noResult, stepsOf, type RenderStep } from './render/step.ts'
 import { toUiMessages, toUiParts, type UiMessage } from './render/ui.ts'
 import type { Message } from './message.ts'
@@ -30,6 +32,10 @@ const RENDER: { [F in Format]: (messages: readonly Message[]) => Rendered[F] } =
 /** Renders the messages in a format, ready to be sent. */
 export const render = <F extends Format>(messages: readonly Message[], format: F): Rendered[F] =>
   RENDER[format](messages)
+
+/** Renders the messages for the port of chat providers. */
+export const renderForProvider = (messages: readonly Message[]): ProviderMessage[] =>
+  pairedStepsOf(messages).flatMap(toProvider)
 
 const PIECES: { [F in Format]: (step: RenderStep) => unknown[] } = {
   OPENAI: toOpenAi,

@@ -3,8 +3,8 @@
 // order of DERIVATIVES, which is the lock order: journals, facts, profiles. A test fails for a table that is neither in
 // DERIVATIVES nor in NOT_DERIVED.
 
-import type { VectorSearch } from '../../store/vector-search.ts'
-import type { UpdateDerivatives } from '../turn/supersede.ts'
+import { AGENT_DERIVATIVES } from './agent-derivatives.ts'
+import { CASCADE, type Derivative } from './derivative.ts'
 import {
   countSummaries,
   countTurns,
@@ -14,7 +14,6 @@ import {
   removeConversationSources,
   supersedeFactsOfTurn,
   revokeCoverage,
-  type PrepareDelete,
 } from './derivative-steps.ts'
 import {
   clearTitle,
@@ -26,35 +25,8 @@ import {
   eraseToolResults,
   eraseTurnContent,
   eraseVectors,
-  eraseWakeUps,
   uncount,
-  type PrepareErase,
 } from './erase-steps.ts'
-
-export type Derivative = {
-  table: string
-  /** The stored data that comes from turns. */
-  data: string
-  onEdit: { how: string; update?: UpdateDerivatives }
-  /** How the data is corrected or deleted when the content of all versions of a turn is erased. */
-  onErase: { how: string; erase?: PrepareErase }
-  onDelete: OnDelete
-}
-
-type OnDelete = {
-  how: string
-  /** Releases the data that this process has in memory. Called after the commit. */
-  release?: (deps: { vectors: VectorSearch }, conversationId: string) => void
-} & (
-  | { by: 'STATEMENT'; prepare: PrepareDelete }
-  /**
-   * CASCADE: ON DELETE CASCADE deletes the rows with the conversation. KEPT: nothing deletes them. STATEMENT: `prepare`
-   * deletes them.
-   */
-  | { by: 'CASCADE' | 'KEPT'; prepare?: PrepareDelete }
-)
-
-const CASCADE = { how: 'Deleted with the conversation.', by: 'CASCADE' } as const
 
 export const DERIVATIVES: readonly Derivative[] = [
   {
@@ -115,13 +87,6 @@ export const DERIVATIVES: readonly Derivative[] = [
       erase: eraseTurnContent,
     },
     onDelete: { ...CASCADE, prepare: countTurns },
-  },
-  {
-    table: 'wake_up',
-    data: 'Ids of turns that participants are to answer, and of their answers.',
-    onEdit: { how: 'Kept: an edit wakes up nobody, and the wake-up is about the turn in all its versions.' },
-    onErase: { how: 'Rows about any version are deleted by position.', erase: eraseWakeUps },
-    onDelete: CASCADE,
   },
   {
     table: 'tool_call',
@@ -199,27 +164,7 @@ export const DERIVATIVES: readonly Derivative[] = [
     },
     onDelete: { ...CASCADE, prepare: countSummaries },
   },
-  {
-    table: 'run',
-    data: 'Ids of turns, instructions and options that the caller gave, and token counts; no text of turns.',
-    onEdit: { how: 'Kept: a run answered the version that was there.' },
-    onErase: { how: 'Kept: it then names a turn without content.' },
-    onDelete: CASCADE,
-  },
-  {
-    table: 'provider_call',
-    data: 'Ids of the turns with replies and results, and their token counts.',
-    onEdit: { how: 'Kept: the tokens were used.' },
-    onErase: { how: 'Kept: it then names a turn without content.' },
-    onDelete: { how: 'Deleted with the runs.', by: 'CASCADE' },
-  },
-  {
-    table: 'token_usage',
-    data: "Sums of the tokens of participants' runs by day.",
-    onEdit: { how: 'Kept: the tokens were used.' },
-    onErase: { how: 'Kept: the sums name no turn.' },
-    onDelete: CASCADE,
-  },
+  ...AGENT_DERIVATIVES,
   {
     table: 'conversation_progress',
     data: 'The seqs up to which the journal was read for facts, and up to which turns were counted.',

@@ -18,10 +18,12 @@ import {
   type ErasureRow,
 } from '../../store/sql/erasure/erasures.ts'
 import { deleteProfilesOfFacts, lockFactsById } from '../../store/sql/erasure/erase-facts.ts'
+import { Prisma } from '../../store/generated/client.ts'
 import { writeEntry } from '../../store/sql/event/write-entry.ts'
 import { readFactsFrom, removeSources } from '../../store/sql/fact/fact-sources.ts'
 import { withTransaction } from '../../store/tx.ts'
 import type { Tx } from '../../store/db.ts'
+import { changeResponse } from '../agent-settings.ts'
 import { auditRecord } from '../audit/line.ts'
 import { authorize, requirePermits } from '../authorize.ts'
 import { appendFactsChanged, lockConversations } from '../fact/write.ts'
@@ -178,8 +180,28 @@ async function eraseNextTurns(deps: Platform, erasure: ErasureRow): Promise<bool
   return true
 }
 
+/** Clears the participant's own texts and settings, and deletes its wake-ups. Returns 0 if there was nothing to clear. */
+async function clearParticipant(tx: Tx, conversationId: string, actor: string): Promise<number> {
+  await tx.wakeUp.deleteMany({ where: { conversationId, actor } })
+  const { count } = await tx.participant.updateMany({
+    where: {
+      conversationId,
+      actor,
+      OR: [
+        { displayName: { not: null } },
+        { metadata: { not: {} } },
+        { respond: { not: 'NEVER' } },
+        { agent: { not: Prisma.DbNull } },
+      ],
+    },
+    data: { displayName: null, metadata: {}, respond: 'NEVER', agent: Prisma.DbNull },
+  })
+  if (count > 0) await changeResponse(tx, conversationId, actor, 'NEVER')
+  return count
+}
+
 /**
- * Clears the participant's display name and metadata, its presence, and title and metadata of an owned conversation.
+ * Clears the participant's display name, metadata and settings, its presence, and title and metadata of an owned conversation.
  */
 async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<void> {
   const { id, tenant, subject: user, throughConversation: conversationId } = erasure
@@ -187,10 +209,7 @@ async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<voi
     const heads = await lockConversations(tx, tenant, [conversationId])
     const seqs: number[] = []
     if (heads.size > 0) {
-      const { count: participants } = await tx.participant.updateMany({
-        where: { conversationId, actor: user, OR: [{ displayName: { not: null } }, { metadata: { not: {} } }] },
-        data: { displayName: null, metadata: {} },
-      })
+      const participants = await clearParticipant(tx, conversationId, user)
       if (participants > 0) seqs.push(await writeEntry(tx, conversationId, 'UPDATED', { actor: user }))
       const { count: titles } = await tx.conversation.updateMany({
         where: { id: conversationId, owner: user, OR: [{ title: { not: null } }, { metadata: { not: {} } }] },

@@ -5,7 +5,8 @@ import type { Subject } from '../../store/job-queue.ts'
 import type { VectorSearch } from '../../store/vector-search.ts'
 import type { UpdateDerivatives } from '../turn/supersede.ts'
 import type { ChangedFact, DeletedConversation, PrepareDelete } from './derivative-steps.ts'
-import { DERIVATIVES, type Derivative } from './derivatives.ts'
+import type { Derivative } from './derivative.ts'
+import { DERIVATIVES } from './derivatives.ts'
 import type { ErasedTurns } from './erase-steps.ts'
 
 /** Number of removed rows by table, the facts that became active again, and the users about whom facts changed. */

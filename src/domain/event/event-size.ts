@@ -40,6 +40,7 @@ export function sizeOfEvent(event: ConversationEvent | VisibleEvent): number {
     case 'TurnAborted':
     case 'TurnUpdated':
     case 'TurnErased':
+    case 'WakeUpsStopped':
       return turnSize(event.turn)
     case 'TurnSuperseded':
       return turnSize(event.turn) + turnSize(event.by)

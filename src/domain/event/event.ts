@@ -4,10 +4,12 @@
 
 import type { PresenceState } from '../presence-state.ts'
 import type { FactVisibility } from '../../store/sql/event/read-journal.ts'
+import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import type { SummaryRow } from '../../store/sql/summary/read-summaries.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import type { Participant } from '../participant.ts'
 import { isOpenAt, sees, seesAllOf, seesConversation, type VisibilityFields, type View } from '../view.ts'
+import { toRun, type Run } from '../visible-run.ts'
 
 type Common = { conversationId: string; at: Date }
 
@@ -26,18 +28,24 @@ export type ParticipantEvent = Common & {
   participant: Participant
 }
 export type ConversationUpdated = Common & { type: 'ConversationUpdated'; seq: number }
+/** The turn woke up nobody because of the loop guard. */
+export type WakeUpsStopped = Common & { type: 'WakeUpsStopped'; seq: number; turn: TurnRow }
 /** The summary may have been replaced after the event. */
 export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; summary: SummaryRow }
 /** `projectEvent` removes the facts that are not in view. */
 export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: FactVisibility[] }
+/** `run` has its present state; `projectEvent` removes what only the engine needs. */
+export type RunEvent = Common & { type: 'RunStarted' | 'RunChanged'; seq: number; run: RunRow }
 export type JournalEvent =
   | TurnEvent
   | TurnSuperseded
   | TurnUpdated
+  | WakeUpsStopped
   | ParticipantEvent
   | ConversationUpdated
   | SummaryWritten
   | FactsChanged
+  | RunEvent
 
 /** Text of an open turn: UTF-16 offsets [start, end). `of` has the fields of the turn that determine its visibility. */
 export type TurnDelta = Common & {
@@ -74,6 +82,7 @@ export const EVENT_TYPES = [
   'TurnSuperseded',
   'TurnUpdated',
   'TurnErased',
+  'WakeUpsStopped',
   'ParticipantJoined',
   'ParticipantLeft',
   'ParticipantUpdated',
@@ -82,6 +91,8 @@ export const EVENT_TYPES = [
   'ConversationUpdated',
   'SummaryWritten',
   'FactsChanged',
+  'RunStarted',
+  'RunChanged',
 ] as const satisfies readonly ConversationEvent['type'][]
 export type EventType = (typeof EVENT_TYPES)[number]
 
@@ -97,11 +108,13 @@ export type VisibleTurnUpdated = Omit<TurnUpdated, 'turn'> & { turn: TurnRow | n
 export type VisibleSummary = Omit<SummaryWritten, 'summary'> & { summary: Omit<SummaryRow, 'newestSeq' | 'turns'> }
 /** `factIds` are the facts that were in view when the event was read. */
 export type VisibleFacts = Omit<FactsChanged, 'facts'> & { factIds: string[] }
+export type VisibleRun = Omit<RunEvent, 'run'> & { run: Run }
 export type VisibleDelta = Omit<TurnDelta, 'of'>
 
 /** An event as a viewer receives it: only objects in view, without the fields that determine visibility. */
 export type VisibleEvent =
   | TurnEvent
+  | WakeUpsStopped
   | ParticipantEvent
   | ConversationUpdated
   | ParticipantRead
@@ -112,6 +125,7 @@ export type VisibleEvent =
   | VisibleTurnUpdated
   | VisibleSummary
   | VisibleFacts
+  | VisibleRun
   | VisibleDelta
 
 /**
@@ -130,6 +144,7 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
     case 'TurnOpened':
     case 'TurnCommitted':
     case 'TurnAborted':
+    case 'WakeUpsStopped':
       return isOpenAt(view.windows, event.seq) && sees(view, event.turn)
     case 'TurnSuperseded':
       return sees(view, event.by)
@@ -148,6 +163,11 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
       return isOpenAt(view.windows, event.seq) && seesAllOf(view, event.summary)
     case 'FactsChanged':
       return isOpenAt(view.windows, event.seq) && event.facts.some((fact) => sees(view, fact))
+    case 'RunStarted':
+    case 'RunChanged': {
+      const { seq, audience } = event.run
+      return isOpenAt(view.windows, event.seq) && seq !== null && sees(view, { seq, position: seq, audience })
+    }
     case 'TurnDelta':
       return isTextVisible(view, event.of)
     case 'ParticipantRead':
@@ -178,6 +198,9 @@ export function projectEvent(view: View, event: ConversationEvent): VisibleEvent
       const visibleIds = facts.filter((fact) => sees(view, fact)).map(({ id }) => id)
       return { ...rest, factIds: [...new Set(visibleIds)] }
     }
+    case 'RunStarted':
+    case 'RunChanged':
+      return { ...event, run: toRun(event.run) }
     case 'TurnDelta': {
       const { of, ...rest } = event
       return rest

@@ -20,6 +20,8 @@ const PARTICIPANT_EVENTS = {
   UPDATED: 'ParticipantUpdated',
 } as const
 
+const RUN_EVENTS = { RUN_STARTED: 'RunStarted', RUN_CHANGED: 'RunChanged' } as const
+
 /** Converts a journal entry to an event. Null if its turn, summary or participant no longer exists. */
 function toEvent(conversationId: string, row: JournalRow, participants: Map<string, Participant>): JournalEvent | null {
   const common = { conversationId, seq: row.seq, at: row.at }
@@ -30,6 +32,8 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
     case 'ABORTED':
     case 'ERASED':
       return row.turn && { ...common, type: TURN_EVENTS[row.kind], turn: row.turn }
+    case 'WAKE_UPS_STOPPED':
+      return row.turn && { ...common, type: 'WakeUpsStopped', turn: row.turn }
     case 'SUPERSEDED':
       return row.turn && { ...common, type: 'TurnSuperseded', turn: row.replaced ?? row.turn, by: row.turn }
     case 'JOINED':
@@ -46,7 +50,7 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
       return { ...common, type: 'FactsChanged', facts: row.facts }
     case 'RUN_STARTED':
     case 'RUN_CHANGED':
-      return null
+      return row.run && { ...common, type: RUN_EVENTS[row.kind], run: row.run }
   }
 }
 

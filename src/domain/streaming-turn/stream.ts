@@ -201,7 +201,7 @@ async function closeStream(
     })
     if (row.outcome === 'grown') continue
     if (row.outcome === 'written') {
-      announceEntries(deps, [{ tenant, conversationId: row.conversationId, first: row.seq!, last: row.seq! }])
+      announceEntries(deps, [{ tenant, conversationId: row.conversationId, first: row.seq!, last: row.lastSeq! }])
     }
     return row
   }
@@ -257,9 +257,27 @@ export async function abortSilentTurns(deps: StreamDeps): Promise<number> {
 }
 
 /** Aborts the turn. Returns false if another call has closed it or renewed its lease. */
-async function abortSilentTurn(deps: StreamDeps, tenant: string, turnId: string): Promise<boolean> {
-  const reason = `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`
-  const by = { viewer: null, writer: null, hash: null, silentMs: deps.streamLeaseMs }
+const abortSilentTurn = (deps: StreamDeps, tenant: string, turnId: string): Promise<boolean> =>
+  abortWithoutWriter(
+    deps,
+    tenant,
+    turnId,
+    deps.streamLeaseMs,
+    `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`,
+  )
+
+/** Aborts an open turn whose writer the server itself is, in this or another process. Returns false if it is closed. */
+export const abortOwnTurn = (deps: StreamDeps, tenant: string, turnId: string, reason: string): Promise<boolean> =>
+  abortWithoutWriter(deps, tenant, turnId, 0, reason)
+
+async function abortWithoutWriter(
+  deps: StreamDeps,
+  tenant: string,
+  turnId: string,
+  silentMs: number,
+  reason: string,
+): Promise<boolean> {
+  const by = { viewer: null, writer: null, hash: null, silentMs }
   const row = await closeStream(deps, tenant, turnId, by, (streamed) => aborted(deps, streamed, reason))
   return row.outcome === 'written'
 }

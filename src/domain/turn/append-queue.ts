@@ -46,11 +46,13 @@ type QueueState = {
   isScheduled: boolean
 }
 
-/** Returns the journal ranges that an append wrote, including the JOINED entries of actors who joined automatically. */
+/** Returns the ranges that an append wrote, with JOINED entries before and WAKE_UPS_STOPPED after its turns. */
 export function journalRangesOf({ call, rows }: WrittenAppend): JournalRange[] {
   const { tenant, conversationId } = call
   return rows.flatMap(({ outcome, detail, seq }) =>
-    outcome === 'written' ? [{ tenant, conversationId, first: detail === 'joined' ? seq - 1 : seq, last: seq }] : [],
+    outcome === 'written' || outcome === 'stopped'
+      ? [{ tenant, conversationId, first: detail === 'joined' ? seq - 1 : seq, last: seq }]
+      : [],
   )
 }
 

@@ -78,6 +78,7 @@ export function refusalOf(
         APPEND_LIMITS.openByViewer,
       )
     case 'written':
+    case 'stopped':
     case 'repeated':
       return null
   }

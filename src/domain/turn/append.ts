@@ -3,7 +3,7 @@
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
-import type { AppendedTurn } from '../../store/sql/turn/append-turns.ts'
+import type { AppendedTurn, AppendRow } from '../../store/sql/turn/append-turns.ts'
 import type { Role } from '../../store/generated/enums.ts'
 import { createYield } from '../../yield.ts'
 import type { Platform } from '../platform.ts'
@@ -134,27 +134,17 @@ async function append(
     if (turn) earlier.set(id, turn)
   }
   return {
-    turns: rows.map(
-      ({ id, seq, createdAt, index, parts }) =>
-        earlier.get(id) ?? toTurn(conversationId, turns[index]!, seq, createdAt, parts),
-    ),
+    turns: rows
+      .filter(({ outcome }) => outcome !== 'stopped')
+      .map((row) => earlier.get(row.id) ?? toTurn(conversationId, turns[row.index]!, row)),
     deduplicatedIds: repeated.map(({ id }) => id),
     joinedActors: rows.filter(({ detail }) => detail === 'joined').map(({ index }) => turns[index]!.actor),
     lastSeq: rows.reduce((last, { seq }) => Math.max(last, seq), 0),
   }
 }
 
-/**
- * Builds a turn that was just written, without reading it. `storedParts`: its parts, if they differ from the given
- * ones.
- */
-function toTurn(
-  conversationId: string,
-  turn: AppendedTurn,
-  seq: number,
-  createdAt: Date,
-  storedParts: unknown[] | null,
-): Turn {
+/** Builds a turn that was just written, without reading it. */
+function toTurn(conversationId: string, turn: AppendedTurn, { seq, createdAt, parts, mentions }: AppendRow): Turn {
   return {
     id: turn.id,
     conversationId,
@@ -164,8 +154,9 @@ function toTurn(
     role: turn.role as Role,
     status: turn.status,
     text: turn.text,
-    parts: storedParts ?? turn.parts ?? null,
+    parts: parts ?? turn.parts ?? null,
     audience: turn.audience ?? null,
+    mentions,
     tokenCount: turn.tokens,
     promptTokens: turn.promptTokens ?? null,
     completionTokens: turn.completionTokens ?? null,

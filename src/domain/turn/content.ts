@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
+import { MAX_MENTIONS, mentionsIn } from '../../text/mentions.ts'
 import type { TokenCounter } from '../../text/tokens.ts'
 import type { Limits } from '../platform.ts'
 import type { FoundCall } from '../../store/sql/turn/find-calls.ts'
@@ -11,6 +12,8 @@ import type { ToolCallRef, ToolResultRef } from '../../store/sql/turn/append-tur
 import { id, json, name, text } from '../input.ts'
 import { fileUrl } from './file-url.ts'
 import { resultProblem } from './tool-results.ts'
+
+export { MAX_MENTIONS }
 
 export type ContentPart =
   | { type: 'text'; text: string }
@@ -95,6 +98,8 @@ export type Content = {
   calls: ToolCallRef[]
   /** Its tool results. Those of calls made earlier in the same turn have the place 0. */
   results: ToolResultRef[]
+  /** The names in the text, which may be those of participants; absent for none. */
+  mentions?: string[]
 }
 
 /** Returns the text of a part for counting tokens: approximately the text that a model reads. */
@@ -163,6 +168,7 @@ export async function contentOf(
     tokens: typeof counted === 'number' ? counted : await counted,
     calls,
     results,
+    mentions: mentionsIn(text) ?? undefined,
   }
 }
 

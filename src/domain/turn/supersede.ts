@@ -7,6 +7,7 @@ import type { Tx } from '../../store/db.ts'
 import { writeEntry } from '../../store/sql/event/write-entry.ts'
 import type { Prisma } from '../../store/generated/client.ts'
 import type { ToolResultRef } from '../../store/sql/turn/append-turns.ts'
+import { findMentioned } from '../../store/sql/turn/find-mentioned.ts'
 import { findCalls, type FoundCall } from '../../store/sql/turn/find-calls.ts'
 import { withTransaction } from '../../store/tx.ts'
 import { announceEntries } from '../publisher.ts'
@@ -187,6 +188,9 @@ async function writeVersion(
       text: content.text,
       parts: (parts as Prisma.InputJsonArray | null) ?? undefined,
       audience: older.audience ? [...older.audience] : undefined,
+      mentions: content.mentions
+        ? ((await findMentioned(tx, conversationId, content.mentions)) ?? undefined)
+        : undefined,
       tokenCount: content.tokens,
       promptTokens: turn.tokenUsage?.prompt,
       completionTokens: turn.tokenUsage?.completion,

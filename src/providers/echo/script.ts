@@ -63,7 +63,7 @@ const rule = z
     ({ text = '', repeat = 1 }) => text.length * repeat <= MAX_UNITS,
     `has a text of more than ${MAX_UNITS} units`,
   )
-const rules = z.union([z.array(rule), rule.transform((each) => [each])])
+const rules = z.array(rule)
 
 export type EchoRule = z.output<typeof rule>
 

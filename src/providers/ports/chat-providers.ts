@@ -13,6 +13,8 @@ export type NamedProvider = {
   readonly models: readonly string[] | null
   /** Whether the adapter passes tools to its models. */
   readonly supportsTools: boolean
+  /** Whether the adapter itself ends a call in which the provider sends nothing. */
+  readonly limitsSilence: boolean
 }
 
 /** The chat providers of a server. */

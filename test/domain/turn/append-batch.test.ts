@@ -133,6 +133,7 @@ describe('rows by call', () => {
       seq: 1,
       createdAt: new Date(0),
       parts: null,
+      mentions: null,
     })
     const byCall = rowsByCall([row(2, 1), row(0, 0), row(2, 0), row(2, 2)])
     expect([...byCall].map(([call, rows]) => [call, rows.map(({ id }) => id)])).toEqual([

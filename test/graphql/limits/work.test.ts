@@ -102,6 +102,7 @@ describe('every field of Query', () => {
     memoryAudit: '{ activeFacts }',
     node: `(id: "${newId('turn')}") { id }`,
     nodes: `(ids: ["${newId('turn')}"]) { id }`,
+    providers: '{ name }',
     recall: '(input: { query: "x" }) { __typename }',
     tenantSettings: '{ retention }',
     userProfile: '(userId: "ada") { content }',

@@ -41,6 +41,8 @@ export type ConversationRow = {
   strategy: CompactionStrategy
   /** Whether the server extracts facts from the conversation's turns automatically. */
   factExtraction: boolean
+  /** Number of agents' turns in a row after which further ones wake up nobody. */
+  maxAgentTurns: number
   /** What happens to the content of summarised turns. */
   retention: Retention
   /** When the conversation is deleted; null for never. */
@@ -67,7 +69,7 @@ const COLUMNS = raw(`
   c.id, c.tenant, c.key, c.owner, c.agent_name AS "agentName", c.title, c.title_from AS "titleFrom",
   c.title_seq AS "titleSeq", c.automatic_title AS "automaticTitle", c.system_prompt AS "systemPrompt",
   c.metadata, c.trigger_turns AS "triggerTurns", c.trigger_tokens AS "triggerTokens",
-  c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy, c.fact_extraction AS "factExtraction",
+  c.summarizer_model AS "summarizerModel", c.compaction_strategy AS strategy, c.fact_extraction AS "factExtraction", c.max_agent_turns AS "maxAgentTurns",
   c.retention, c.expires_at AS "expiresAt", c.legal_hold AS "legalHold", c.version, c.visibility, c.created_at AS "createdAt", j.updated_at AS "updatedAt", j.last_seq AS "lastSeq",
   j.turn_count AS "publicTurnCount", j.token_count::double precision AS "publicTokenCount"`)
 

@@ -7,6 +7,8 @@ import type { ConversationVisibility, EntryKind } from '../../generated/enums.ts
 import type { FactRow } from '../fact/fact-columns.ts'
 import { raw, sql } from '../sql.ts'
 import { journalVisible, VIEWER } from '../visible.ts'
+import type { RunRow } from '../run/run-columns.ts'
+import { readRunsOfJournal } from '../run/read-runs.ts'
 import { SUMMARY_COLUMNS, type SummaryRow } from '../summary/read-summaries.ts'
 import { TURN_COLUMNS, type TurnRow } from '../turn/turn-columns.ts'
 
@@ -27,6 +29,8 @@ export type JournalRow = {
   replaced: TurnRow | null
   /** The new summary, for SUMMARIZED; otherwise null. */
   summary: SummaryRow | null
+  /** The run, for RUN_STARTED and RUN_CHANGED; otherwise null. */
+  run: RunRow | null
   /** The changed facts, for FACTS_CHANGED, one item for each source in the conversation; otherwise empty. */
   facts: FactVisibility[]
   /**
@@ -45,7 +49,7 @@ const turnBytes = (turn: string) =>
         + coalesce(octet_length(${turn}.metadata::text), 0) + coalesce(octet_length(${turn}.sources::text), 0))`)
 
 const ENTRY_COLUMNS = raw(`e.seq AS "entrySeq", e.kind, e.at, e.actor AS "entryActor", e.summary_id AS "summaryId",
-       e.fact_ids AS "factIds", t.supersedes`)
+       e.fact_ids AS "factIds", e.run_id AS "runId", t.supersedes`)
 const ENTRIES = raw(`FROM entry e LEFT JOIN turn t ON t.id = e.turn_id
   WHERE e.conversation_id = $2::text AND e.seq > $3::integer
     AND (SELECT true FROM conversation c WHERE c.id = $2::text AND c.tenant = $1::text)
@@ -89,6 +93,7 @@ export async function readJournal(
     entryActor: string | null
     summaryId: string
     factIds: string[]
+    runId: string | null
     supersedes: string
     entryBytes?: number
     pageBytes?: number
@@ -103,10 +108,15 @@ export async function readJournal(
   const summaryIds = rows.filter((row) => row.kind === 'SUMMARIZED').map((row) => row.summaryId)
   const summaries = summaryIds.length ? await summariesById(pool, tenant, summaryIds) : null
   const replaced = replacedIds.length ? await turnsById(pool, tenant, replacedIds) : null
+  const runIds = rows.flatMap((row) => row.runId ?? [])
+  const runs = runIds.length ? await readRunsOfJournal(pool, tenant, runIds) : []
   const changedIds = rows.flatMap((row) => row.factIds ?? [])
   const facts = changedIds.length ? await factsById(pool, tenant, conversationId, changedIds) : null
   return rows.map(
-    ({ entrySeq, kind, at, entryActor, summaryId, factIds, supersedes, entryBytes, pageBytes, ...turn }, index) => ({
+    (
+      { entrySeq, kind, at, entryActor, summaryId, factIds, runId, supersedes, entryBytes, pageBytes, ...turn },
+      index,
+    ) => ({
       seq: entrySeq,
       kind,
       at,
@@ -114,6 +124,7 @@ export async function readJournal(
       turn: turn.id ? turn : null,
       replaced: replaced?.get(supersedes) ?? null,
       summary: summaries?.get(summaryId) ?? null,
+      run: runs.find(({ id }) => id === runId) ?? null,
       facts: (factIds ?? []).flatMap((id) => facts?.get(id) ?? []),
       pageBytes: pageBytes ?? ((index + 1) * JOURNAL_PAGE_BYTES) / SMALL_PAGE,
     }),

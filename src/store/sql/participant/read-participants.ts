@@ -2,7 +2,7 @@
 // statements, because every recall and every subscription runs one (`npm run bench -- recall`, `fan-out`).
 
 import type { Pool } from '../../tenant-pool.ts'
-import type { HistoryVisibility, ParticipantKind } from '../../generated/enums.ts'
+import type { HistoryVisibility, ParticipantKind, Respond } from '../../generated/enums.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 import { participantKey } from '../turn/count-turns.ts'
 import { VIEWER, views } from '../visible.ts'
@@ -21,12 +21,14 @@ export type ParticipantRow = {
   windows: number[]
   /** Whether any turn's audience has ever included the participant. */
   addressed: boolean
+  /** Which turns wake up the participant. */
+  respond: Respond
 }
 
 export const PARTICIPANT_COLUMNS = raw(`
   p.conversation_id AS "conversationId", p.actor, p.kind, p.display_name AS "displayName",
   p.history AS "historyVisibility", p.administrator, p.joined_at AS "joinedAt", p.left_at AS "leftAt", p.last_read_seq AS "lastReadSeq",
-  p.windows, p.addressed`)
+  p.windows, p.addressed, p.respond`)
 
 /** Selects the participants of the conversations `c (id)`, ordered by conversation, time of joining, and actor. */
 const statement = (conversations: Sql) =>
@@ -68,8 +70,8 @@ const byKey = (columns: Sql) =>
   CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = k.conversation_id'))}) v
   JOIN participant p ON p.conversation_id = v.id AND p.actor = k.actor`.text
 const BY_KEY = byKey(PARTICIPANT_COLUMNS)
-// Feeds hold the rows of all participants, so the metadata, which may be large, is read separately.
-const METADATA_BY_KEY = byKey(raw('p.conversation_id AS "conversationId", p.actor, p.metadata'))
+// Feeds hold the rows of all participants, so metadata and agent settings, which may be large, are read separately.
+const DETAILS_BY_KEY = byKey(raw('p.conversation_id AS "conversationId", p.actor, p.metadata, p.agent'))
 
 /** Identifies a participant. */
 export type ParticipantKey = { conversationId: string; actor: string }
@@ -94,16 +96,19 @@ export async function readParticipantsByKey(
   return rows
 }
 
-/** The metadata of the participants with these keys in conversations that the viewer sees, by `participantKey`. */
-export async function readParticipantMetadata(
+/** `agent`: how the server runs the participant; null for one that it does not run. */
+export type ParticipantDetails = { metadata: Record<string, unknown>; agent: Record<string, unknown> | null }
+
+/** The details of the participants with these keys in conversations that the viewer sees, by `participantKey`. */
+export async function readParticipantDetails(
   pool: Pool,
   viewer: { tenant: string; actor: string },
   keys: readonly ParticipantKey[],
-): Promise<Map<string, Record<string, unknown>>> {
-  const { rows } = await pool.query<ParticipantKey & { metadata: Record<string, unknown> }>({
+): Promise<Map<string, ParticipantDetails>> {
+  const { rows } = await pool.query<ParticipantKey & ParticipantDetails>({
     scope: viewer.tenant,
-    name: 'read-participant-metadata',
-    text: METADATA_BY_KEY,
+    name: 'read-participant-details',
+    text: DETAILS_BY_KEY,
     values: [
       viewer.tenant,
       viewer.actor,
@@ -111,5 +116,10 @@ export async function readParticipantMetadata(
       keys.map(({ actor }) => actor),
     ],
   })
-  return new Map(rows.map(({ conversationId, actor, metadata }) => [participantKey(conversationId, actor), metadata]))
+  return new Map(
+    rows.map(({ conversationId, actor, metadata, agent }) => [
+      participantKey(conversationId, actor),
+      { metadata, agent },
+    ]),
+  )
 }

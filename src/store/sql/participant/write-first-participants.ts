@@ -2,16 +2,18 @@
 // client takes hundreds of milliseconds of processor time for a thousand participants.
 
 import type { Tx } from '../../db.ts'
-import type { HistoryVisibility, ParticipantKind } from '../../generated/enums.ts'
+import type { HistoryVisibility, ParticipantKind, Respond } from '../../generated/enums.ts'
 
 /** `windowStart`: the seq at which the participant's view opens. */
-type FirstParticipant = {
+export type FirstParticipant = {
   actor: string
   kind: ParticipantKind
   displayName: string | null
   historyVisibility: HistoryVisibility
   administrator: boolean
   metadata: object
+  respond: Respond
+  agent: object | null
   windowStart: number
 }
 
@@ -30,12 +32,15 @@ export async function writeFirstParticipants(
         ${participants.map(({ historyVisibility }) => historyVisibility)}::history_visibility[],
         ${participants.map(({ administrator }) => administrator)}::boolean[],
         ${participants.map(({ metadata }) => JSON.stringify(metadata))}::jsonb[],
+        ${participants.map(({ respond }) => respond)}::respond[],
+        ${participants.map(({ agent }) => (agent === null ? null : JSON.stringify(agent)))}::jsonb[],
         ${participants.map(({ windowStart }) => windowStart)}::integer[])
-      WITH ORDINALITY AS p(actor, kind, display_name, history, administrator, metadata, window_start, seq)
+      WITH ORDINALITY AS p(actor, kind, display_name, history, administrator, metadata, respond, agent, window_start, seq)
     ), entries AS (
       INSERT INTO entry (conversation_id, seq, kind, actor)
       SELECT ${conversationId}, seq, 'JOINED', actor FROM p
     )
-    INSERT INTO participant (conversation_id, actor, kind, display_name, history, administrator, metadata, windows)
-    SELECT ${conversationId}, actor, kind, display_name, history, administrator, metadata, ARRAY[window_start] FROM p`
+    INSERT INTO participant (conversation_id, actor, kind, display_name, history, administrator, metadata, respond, agent, windows)
+    SELECT ${conversationId}, actor, kind, display_name, history, administrator, metadata, respond, agent, ARRAY[window_start]
+    FROM p`
 }

@@ -29,6 +29,8 @@ export type ClosedTurn = {
   calls?: ToolCallRef[]
   /** Its tool results; `place` is 0 for a call that the turn itself makes. */
   results?: ToolResultRef[]
+  /** The names in its text, which may be those of participants; absent for none. */
+  mentions?: string[]
   /** Minimum time for which the writer must have been silent, in ms; null or omitted for none. */
   silentMs?: number | null
   /** Digest of the request and of the writer's token; null for the sweep. */
@@ -58,8 +60,9 @@ export type CloseRow = {
   detail: string | null
   conversationId: string
   actor: string
-  /** Seq of the new entry; null unless written. */
+  /** Seqs of the first and the last new entry; null unless written. */
   seq: number | null
+  lastSeq: number | null
   status: TurnStatus
 }
 
@@ -68,9 +71,10 @@ export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow>
   const { rows } = await pool.query<CloseRow>({
     scope: turn.tenant,
     name: 'close-turn',
-    text: `SELECT outcome, detail, conversation_id AS "conversationId", actor, seq, status
+    text: `SELECT outcome, detail, conversation_id AS "conversationId", actor, seq, last_seq AS "lastSeq",
+                  status
            FROM close_turn($1, $2, $3, $4, $5::turn_status, $6, $7, $8::jsonb, $9, $10, $11, $12, $13::jsonb, $14,
-                           $15::jsonb, $16::jsonb, $17, $18::integer[], $19::smallint, $20)`,
+                           $15::jsonb, $16::jsonb, $17, $18::integer[], $19::smallint, $20::text[], $21)`,
     values: [
       turn.tenant,
       turn.viewer,
@@ -91,6 +95,7 @@ export async function closeTurn(pool: Pool, turn: ClosedTurn): Promise<CloseRow>
       turn.silentMs,
       turn.terms,
       turn.cues,
+      turn.mentions,
       turn.hash,
     ],
   })

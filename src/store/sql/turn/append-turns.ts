@@ -41,6 +41,8 @@ export type AppendedTurn = {
   calls?: ToolCallRef[]
   /** Its tool results. */
   results?: ToolResultRef[]
+  /** The names in its text, which may be those of participants; absent for none. */
+  mentions?: string[]
 }
 
 export type ToolCallRef = { callId: string; name: string }
@@ -95,10 +97,12 @@ export type AppendLimits = {
  * of several calls; 'no_reply': the author does not see the turn that it replies to; 'removed': another actor removed
  * the author from the conversation; 'left': the author has left it, and it is a MEMBERS conversation; 'unknown': it is
  * a MEMBERS conversation in which an author was never a participant; 'participants', 'open_in_conversation',
- * 'open_by_viewer': a limit is reached.
+ * 'open_by_viewer': a limit is reached. 'stopped': a row in addition to that of a written turn, which wakes up nobody
+ * because of the loop guard.
  */
 type AppendOutcome =
   | 'written'
+  | 'stopped'
   | 'repeated'
   | 'moved_on'
   | 'other_content'
@@ -126,10 +130,13 @@ export type AppendRow = {
    */
   detail: string | null
   id: string
+  /** Seq of the turn; for 'stopped', of the entry WAKE_UPS_STOPPED. */
   seq: number
   createdAt: Date
   /** The stored parts of a written turn with tool results, which name their calls; null for other turns. */
   parts: unknown[] | null
+  /** The participants that a written turn mentions; null for none, and for other outcomes. */
+  mentions: string[] | null
 }
 
 /** Minimum number of UTF-16 units of text for which the parameter is printed in steps. */
@@ -155,7 +162,7 @@ export async function appendTurns(pool: Pool, calls: readonly AppendCall[], wait
   const { rows } = await pool.query<AppendRow>({
     scope: calls[0]!.tenant,
     name: 'append-turns',
-    text: `SELECT call, place AS index, outcome, detail, id, seq, created_at AS "createdAt", parts
+    text: `SELECT call, place AS index, outcome, detail, id, seq, created_at AS "createdAt", parts, mentions
            FROM append_turns($1::jsonb, $2::boolean)`,
     values: [await toJsonb(calls), wait],
   })

@@ -18,6 +18,7 @@ const COLUMNS = {
   text: column<string>('text'),
   parts: column<unknown[] | null>('parts'),
   audience: column<string[] | null>('audience'),
+  mentions: column<string[] | null>('mentions'),
   tokenCount: column<number>('token_count'),
   promptTokens: column<number | null>('prompt_tokens'),
   completionTokens: column<number | null>('completion_tokens'),

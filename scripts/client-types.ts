@@ -1,0 +1,195 @@
+// Prints src/client/generated.ts: the types of the fragments and inputs that the client's documents use, and what stock
+// clients need to know about the schema (possible types and scalars).
+
+import {
+  isAbstractType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  isScalarType,
+  isSpecifiedScalarType,
+  Kind,
+  parse,
+  type FragmentDefinitionNode,
+  type GraphQLAbstractType,
+  type GraphQLEnumType,
+  type GraphQLInputField,
+  type GraphQLInputObjectType,
+  type GraphQLInputType,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  type SelectionSetNode,
+} from 'graphql'
+import * as documents from '../src/client/documents.ts'
+
+/** The TypeScript type of each scalar in results. Inputs accept the same types. */
+const SCALARS: Record<string, string> = {
+  ID: 'string',
+  String: 'string',
+  Int: 'number',
+  Float: 'number',
+  Boolean: 'boolean',
+  BigInt: 'number',
+  DateTime: 'string',
+  JSON: 'any',
+}
+/** The inputs and enums that functions of the client take. */
+const NAMED = [
+  'CreateConversationInput',
+  'TurnInput',
+  'StreamingTurnInput',
+  'TurnVersionInput',
+  'TokenUsageInput',
+  'ConversationEventType',
+]
+
+const HEADER = `// Written by \`npm run schema\` (scripts/client-types.ts): the types of what the client sends and receives, and what stock
+// clients need to know about the schema.
+`
+
+const doc = (description: string | null | undefined, indent = '') =>
+  description ? `${indent}/** ${description.replaceAll('\n', ' ').replaceAll('*/', '*\\/')} */\n` : ''
+
+const valuesOf = (type: GraphQLEnumType) =>
+  type
+    .getValues()
+    .map(({ name }) => `'${name}'`)
+    .join(' | ')
+
+/** The object types of each interface and union, as Apollo Client's cache takes them. */
+function possibleTypesOf(schema: GraphQLSchema): string {
+  const lines = Object.values(schema.getTypeMap())
+    .filter((type) => isAbstractType(type) && !type.name.startsWith('__'))
+    .map((type) => [type.name, schema.getPossibleTypes(type as GraphQLAbstractType).map(({ name }) => name)] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(
+      ([name, names]) =>
+        `  ${name}: [${[...names]
+          .sort()
+          .map((each) => `'${each}'`)
+          .join(', ')}],\n`,
+    )
+  return `/** The object types of each interface and union: \`possibleTypes\` of Apollo Client's \`InMemoryCache\`. */
+export const possibleTypes: Record<string, string[]> = {\n${lines.join('')}}\n`
+}
+
+/** The custom scalars, as graphql-codegen (`scalars` of its configuration) and gql.tada (a type) take them. */
+function scalarsOf(schema: GraphQLSchema): string {
+  const custom = Object.values(schema.getTypeMap()).filter((type) => isScalarType(type) && !isSpecifiedScalarType(type))
+  const types = custom.map(({ name }) => [name, name === 'JSON' ? 'unknown' : SCALARS[name]!] as const)
+  return `/** The TypeScript type of each custom scalar, for gql.tada. */
+export type Scalars = { ${types.map(([name, type]) => `${name}: ${type}`).join('; ')} }
+
+/** The TypeScript type of each custom scalar: \`scalars\` of graphql-codegen. */
+export const scalars = { ${types.map(([name, type]) => `${name}: '${type}'`).join(', ')} }
+`
+}
+
+/** The fragments of all documents, by name. FOLLOW_SHARED selects less than FOLLOW, whose types are printed. */
+function fragmentsOf(): Map<string, FragmentDefinitionNode> {
+  const found = new Map<string, FragmentDefinitionNode>()
+  for (const [name, text] of Object.entries(documents)) {
+    if (name === 'FOLLOW_SHARED') continue
+    for (const definition of parse(text).definitions) {
+      if (definition.kind === Kind.FRAGMENT_DEFINITION) found.set(definition.name.value, definition)
+    }
+  }
+  return found
+}
+
+/** Prints the types of the client's fragments and inputs. */
+export function printClientTypes(schema: GraphQLSchema): string {
+  const enums = new Map<string, GraphQLEnumType>()
+  const inputs = new Map<string, GraphQLInputObjectType>()
+  const fragments = fragmentsOf()
+
+  function leaf(type: GraphQLNamedType): string {
+    if (isEnumType(type)) enums.set(type.name, type)
+    if (isInputObjectType(type) && !inputs.has(type.name)) {
+      inputs.set(type.name, type)
+      for (const field of Object.values(type.getFields())) inputOf(field.type)
+    }
+    return SCALARS[type.name] ?? type.name
+  }
+
+  function inputField({ name, description, type }: GraphQLInputField): string {
+    const field = isNonNullType(type) ? `${name}: ${inputOf(type)}` : `${name}?: ${inputOf(type)} | null`
+    return `${doc(description, '  ')}  ${field}\n`
+  }
+
+  function inputOf(type: GraphQLInputType): string {
+    if (isNonNullType(type)) return inputOf(type.ofType)
+    return isListType(type) ? `readonly ${inputOf(type.ofType)}[]` : leaf(type)
+  }
+
+  function output(type: GraphQLOutputType, selection: SelectionSetNode | undefined, nullable = true): string {
+    if (isNonNullType(type)) return output(type.ofType, selection, false)
+    const inner = isListType(type)
+      ? `${bracketed(output(type.ofType, selection))}[]`
+      : selection
+        ? selected(type as GraphQLNamedType, selection)
+        : leaf(type as GraphQLNamedType)
+    return nullable ? `${inner} | null` : inner
+  }
+  const bracketed = (type: string) => (/ [|&] /.test(type) && !type.startsWith('{') ? `(${type})` : type)
+
+  /** The fields that a selection on an object selects, each a line; those of fragments on other types are omitted. */
+  function fieldsOf(type: GraphQLObjectType, { selections }: SelectionSetNode, indent: string): string[] {
+    return selections.flatMap((each) => {
+      if (each.kind === Kind.FRAGMENT_SPREAD)
+        return fieldsOf(type, fragments.get(each.name.value)!.selectionSet, indent)
+      if (each.kind === Kind.INLINE_FRAGMENT) {
+        const condition = each.typeCondition!.name.value
+        const applies = condition === type.name || type.getInterfaces().some(({ name }) => name === condition)
+        return applies ? fieldsOf(type, each.selectionSet, indent) : []
+      }
+      const name = each.name.value
+      if (name === '__typename') return [`${indent}__typename: '${type.name}'\n`]
+      const field = type.getFields()[name]!
+      return [`${doc(field.description, indent)}${indent}${name}: ${output(field.type, each.selectionSet)}\n`]
+    })
+  }
+
+  /** The type of a selection: the name of the only fragment that it spreads, or its fields. */
+  function selected(type: GraphQLNamedType, selection: SelectionSetNode): string {
+    const [only, ...others] = selection.selections
+    if (only?.kind === Kind.FRAGMENT_SPREAD && others.length === 0) return only.name.value
+    if (!isObjectType(type)) throw new Error(`Select a fragment on ${type.name}.`)
+    return `{ ${fieldsOf(type, selection, '')
+      .map((line) => line.replace(/^\/\*\*.*\n/, '').trim())
+      .join('; ')} }`
+  }
+
+  function fragmentType({ name, typeCondition, selectionSet }: FragmentDefinitionNode): string {
+    const type = schema.getType(typeCondition.name.value)!
+    const objects = isAbstractType(type) ? schema.getPossibleTypes(type) : [type as GraphQLObjectType]
+    const sorted = [...objects].sort((a, b) => a.name.localeCompare(b.name))
+    const printed = sorted.map((object) => {
+      const fields = fieldsOf(object, selectionSet, '  ').join('')
+      return `${doc(object.description)}export type ${isAbstractType(type) ? object.name : name.value} = {\n${fields}}\n`
+    })
+    if (!isAbstractType(type)) return printed.join('\n')
+    const union = `export type ${name.value} =\n${sorted.map((each) => `  | ${each.name}\n`).join('')}`
+    return `${printed.join('\n')}\n${doc(type.description)}${union}`
+  }
+
+  function inputType(input: GraphQLInputObjectType): string {
+    const fields = Object.values(input.getFields())
+    const members = input.isOneOf
+      ? `\n${fields.map((field) => `  | { ${field.name}: ${inputOf(field.type)} }\n`).join('')}`
+      : ` {\n${fields.map(inputField).join('')}}\n`
+    return `${doc(input.description)}export type ${input.name} =${members}`
+  }
+
+  const fragmentTypes = [...fragments.values()].map(fragmentType)
+  for (const name of NAMED) leaf(schema.getType(name)!)
+  const inputTypes = [...inputs.values()].map(inputType)
+  const enumTypes = [...enums.values()].map(
+    (type) => `${doc(type.description)}export type ${type.name} = ${valuesOf(type)}\n`,
+  )
+  return [HEADER, ...fragmentTypes, ...inputTypes, ...enumTypes, possibleTypesOf(schema), scalarsOf(schema)].join('\n')
+}

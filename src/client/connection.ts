@@ -1,0 +1,154 @@
+// One client's connection: names the viewer, sends queries and mutations with retries, and subscribes over WebSocket or
+// Server-Sent Events.
+
+import { READ_VIEWER } from './documents.ts'
+import { ColloquyError, errorOfResult, payloadOf } from './errors.ts'
+import { request, subscribeByEvents, type Endpoint, type Result } from './http.ts'
+import { backOff, isRetryable, retrying } from './retry.ts'
+import { createSockets, type WebSocketClass } from './socket.ts'
+
+export type ConnectOptions = {
+  /** URL of the GraphQL endpoint, for example `https://example.org/graphql`. In a browser, it may be relative. */
+  url: string
+  /**
+   * Token of the viewer, or a function that returns a current one. The function is called before each request and
+   * connection. Omit it for a server that does not authenticate clients.
+   */
+  token?: string | (() => string | Promise<string>)
+  /**
+   * Actor for whom the client reads and writes. Defaults to the actor of the token. With a token, another actor needs the
+   * right `act-as`.
+   */
+  actor?: string
+  /** Tenant of the viewer, on a server that does not authenticate clients. Defaults to `default`. */
+  tenant?: string
+  /** Time for which a failed request is retried, ms. Defaults to 60,000. Subscriptions are resumed without a limit. */
+  retryForMs?: number
+  /** Time in which the server must answer a request, ms. Defaults to 15,000. */
+  timeoutMs?: number
+  /**
+   * WebSocket for subscriptions, for example that of the package `ws`; null for Server-Sent Events. Defaults to the
+   * global WebSocket, which browsers and Node 22 have, or else to Server-Sent Events.
+   */
+  webSocket?: WebSocketClass | null
+  /** Replaces the global `fetch`. */
+  fetch?: typeof fetch
+}
+
+export type RequestOptions = {
+  /** Ends the call, which then rejects with the signal's reason. */
+  signal?: AbortSignal | null
+}
+
+export type SendOptions = RequestOptions & {
+  /** Whether the call is sent once only, because it is not safe to repeat. Defaults to false. */
+  once?: boolean
+}
+
+/** How a subscription is resumed, and who is told about it. */
+export type ResumeOptions = RequestOptions & {
+  /** Called with `live` when the server has received the subscription, and with `waiting` and the error after a loss. */
+  onConnection?(state: 'live' | 'waiting', error?: ColloquyError): void
+}
+
+export type Connection = {
+  /** The actor of operations, for servers that authenticate clients: the variable or field `as`. */
+  readonly as: string | undefined
+  /** The actor in whose view the client reads. */
+  actor(options?: RequestOptions): Promise<string>
+  /** Sends a query or mutation; repeats it after a failure that may pass. @throws ColloquyError */
+  send(query: string, variables: Record<string, unknown>, options?: SendOptions): Promise<Record<string, any>>
+  /** Runs a mutation that is safe to repeat, and returns its payload. @throws ColloquyError */
+  mutate(document: string, input: Record<string, unknown>, options?: SendOptions): Promise<any>
+  /**
+   * Subscribes, and again after each loss of the connection, with the variables that `variables` returns then. Yields the
+   * value of the only field. Ends when the server completes the subscription or the signal is aborted.
+   * @throws ColloquyError for a failure that does not pass
+   */
+  subscribe(query: string, variables: () => Record<string, unknown>, options?: ResumeOptions): AsyncGenerator<any, void>
+  /** Closes the sockets. */
+  close(): Promise<void>
+}
+
+/** Maximum number of consecutive attempts to subscribe that fail by a defect of the server. */
+const MAX_DEFECTS = 10
+
+/** Whether a subscription that failed with the error can be resumed. `defects`: consecutive defects of the server. */
+const isResumable = (error: unknown, defects: number): boolean =>
+  // A server counts the subscriptions of a lost connection until it notices the loss.
+  error instanceof ColloquyError && (error.code === 'LIMIT_REACHED' || (isRetryable(error) && defects < MAX_DEFECTS))
+
+const webSocketUrl = (url: string): string => {
+  const base = (globalThis as { location?: { href: string } }).location?.href
+  return new URL(url, base).href.replace(/^http/, 'ws')
+}
+
+export function createConnection(options: ConnectOptions): Connection {
+  const { url, token, actor, tenant, retryForMs = 60_000, timeoutMs = 15_000 } = options
+  const WebSocket =
+    options.webSocket === undefined
+      ? (globalThis as { WebSocket?: WebSocketClass }).WebSocket
+      : (options.webSocket ?? undefined)
+  const as = token === undefined ? undefined : actor
+  const currentToken = async () => (typeof token === 'function' ? token() : token!)
+  const names: Record<string, string> = {
+    ...(tenant !== undefined && { 'x-tenant': encodeURIComponent(tenant) }),
+    ...(actor !== undefined && { 'x-actor': encodeURIComponent(actor) }),
+  }
+  const endpoint: Endpoint = {
+    url,
+    fetch: options.fetch ?? ((...args: Parameters<typeof fetch>) => fetch(...args)),
+    headers: async () => (token === undefined ? names : { authorization: `Bearer ${await currentToken()}` }),
+    timeoutMs,
+  }
+  const parameters = async () => (token === undefined ? names : { token: await currentToken() })
+  const sockets = WebSocket ? createSockets({ url: webSocketUrl(url), WebSocket, parameters }) : null
+
+  const send: Connection['send'] = (query, variables, { signal, once } = {}) =>
+    retrying(() => request(endpoint, { query, variables }, signal), once ? 0 : retryForMs, signal)
+
+  return {
+    as,
+    send,
+    async actor(options) {
+      return actor ?? (await send(READ_VIEWER, {}, options)).viewer.actor
+    },
+    async mutate(document, input, options) {
+      const data = await send(document, { input: as === undefined ? input : { as, ...input } }, options)
+      return payloadOf(Object.values(data)[0])
+    },
+    async *subscribe(query, variables, { signal, onConnection } = {}) {
+      const live = () => onConnection?.('live')
+      const attempt = () => {
+        const operation = { query, variables: { ...variables(), ...(as !== undefined && { as }) } }
+        return sockets
+          ? sockets.subscribe(operation, live, signal)
+          : subscribeByEvents(endpoint, operation, live, signal)
+      }
+      for (let failures = 0, defects = 0; !signal?.aborted; failures++) {
+        try {
+          for await (const value of valuesOf(attempt())) {
+            failures = defects = 0
+            yield value
+          }
+          return
+        } catch (error) {
+          if (signal?.aborted) return
+          defects = error instanceof ColloquyError && error.code === 'INTERNAL_SERVER_ERROR' ? defects + 1 : 0
+          if (!isResumable(error, defects)) throw error
+          onConnection?.('waiting', error as ColloquyError)
+          await backOff(failures, signal)
+        }
+      }
+    },
+    close: async () => sockets?.close(),
+  }
+}
+
+/** The values of the only field of each result. @throws ColloquyError for a result with errors */
+async function* valuesOf(results: AsyncIterable<Result>): AsyncGenerator<any, void> {
+  for await (const { data, errors } of results) {
+    if (errors?.length || !data) throw errorOfResult(errors ?? [])
+    yield Object.values(data)[0]
+  }
+}

@@ -1,0 +1,64 @@
+// The verbs of one conversation: append, edit, write a stream, follow, and a live transcript.
+
+import type { Connection, RequestOptions } from './connection.ts'
+import { APPEND_TURN, MARK_READ, SET_PRESENCE, SUPERSEDE_TURN } from './documents.ts'
+import { fieldsOf, follow, readHead, type ConversationName, type FollowedEvent, type FollowOptions } from './follow.ts'
+import type { Participant, PresenceState, Turn, TurnInput, TurnVersionInput } from './generated.ts'
+import { randomId } from './random-id.ts'
+import type { Source } from './stream-parts.ts'
+import { createTranscript, type Transcript, type TranscriptOptions } from './transcript.ts'
+import { write, type WriteOptions } from './write.ts'
+
+/** A turn to append: its text, or its fields. `role` defaults to USER. */
+export type NewTurn = string | (Omit<TurnInput, 'role'> & { role?: TurnInput['role'] })
+/** A newer version of a turn: its text, or its fields. */
+export type NewVersion = string | (Omit<TurnVersionInput, 'role'> & { role?: TurnVersionInput['role'] })
+
+/** One conversation. Nothing is requested until a function is called. Every write is repeated until it is acknowledged. */
+export type ConversationHandle = {
+  readonly name: ConversationName
+  /** Appends a turn, once, however often the call is repeated. @throws ColloquyError */
+  append(turn: NewTurn, options?: RequestOptions): Promise<Turn>
+  /** Replaces the newest version of a turn of the actor. `role` defaults to that of the turn. @throws ColloquyError */
+  edit(turn: Pick<Turn, 'id' | 'role'>, version: NewVersion, options?: RequestOptions): Promise<Turn>
+  /**
+   * Writes a streaming turn from text, a stream of text, the result or `fullStream` of the AI SDK, or a stream of OpenAI's
+   * SDK; see `write`. Resolves with the committed turn. `role` defaults to ASSISTANT. @throws ColloquyError
+   */
+  write(source: Source | PromiseLike<Source>, options?: WriteOptions): Promise<Turn>
+  /** The events from `afterSeq` on, each once and in order; see `follow`. @throws ColloquyError */
+  follow(options?: FollowOptions): AsyncGenerator<FollowedEvent, void>
+  /** A live list of the turns, with the participants and their presence. */
+  transcript(options?: TranscriptOptions): Transcript
+  /** Marks the entries up to `seq` as read; all, without `seq`. @throws ColloquyError */
+  markRead(seq?: number, options?: RequestOptions): Promise<Participant>
+  /** Shows what the actor is doing. It expires on the server after a while. @throws ColloquyError */
+  setPresence(state: PresenceState, options?: RequestOptions): Promise<Participant>
+}
+
+export function createConversationHandle(connection: Connection, name: ConversationName): ConversationHandle {
+  const named = fieldsOf(name)
+  return {
+    name,
+    async append(turn, options) {
+      const fields = typeof turn === 'string' ? { content: turn } : turn
+      const input = { ...named, turn: { role: 'USER', clientId: randomId(), ...fields } }
+      return (await connection.mutate(APPEND_TURN, input, options)).turn
+    },
+    async edit({ id: turnId, role }, version, options) {
+      const fields = typeof version === 'string' ? { content: version } : version
+      const input = { turnId, turn: { role, clientId: randomId(), ...fields } }
+      return (await connection.mutate(SUPERSEDE_TURN, input, options)).turn
+    },
+    write: (source, options) => write(connection, name, source, options),
+    follow: (options) => follow(connection, name, options),
+    transcript: (options) => createTranscript(connection, name, options),
+    async markRead(seq, options) {
+      const newest = seq ?? (await readHead(connection, name, options)).lastSeq
+      return (await connection.mutate(MARK_READ, { ...named, seq: newest }, options)).participant
+    },
+    async setPresence(state, options) {
+      return (await connection.mutate(SET_PRESENCE, { ...named, state }, options)).participant
+    },
+  }
+}

@@ -1,0 +1,142 @@
+// The GraphQL documents that the client sends. scripts/client-types.ts generates generated.ts, the types of their
+// fragments, from them and the schema.
+
+const PARTS = `
+fragment Part on ContentPart {
+  __typename
+  ... on TextPart { text }
+  ... on ReasoningPart { reasoning signature }
+  ... on ToolCallPart { callId name arguments }
+  ... on ToolResultPart { callId callTurnId name result }
+  ... on FilePart { url mediaType fileName }
+  ... on DataPart { data }
+}`
+
+/** The fields of a turn that are equal for all viewers, so that the server renders an event once for all of them. */
+const SHARED_TURN = `
+  id seq position actor author { displayName kind } role status text parts { ...Part } audience model metadata
+  createdAt pinned isEdited abortReason tokenUsage { prompt completion } citations { documentId documentName chunk score }`
+
+const TURN = `
+fragment Turn on Turn {${SHARED_TURN} replyTo { id }
+}${PARTS}`
+
+const TURN_WITHOUT_REPLY = `
+fragment Turn on Turn {${SHARED_TURN}
+}${PARTS}`
+
+const PARTICIPANT = `
+fragment Participant on Participant {
+  id actor displayName kind presence administrator historyVisibility lastReadSeq metadata joinedAt leftAt
+}`
+
+const CONVERSATION = `
+fragment Conversation on Conversation {
+  id key title owner agentName visibility lastSeq createdAt updatedAt
+}`
+
+const EVENT = `
+fragment ConversationEvent on ConversationEvent {
+  __typename seq at conversationId
+  ... on TurnAppended { turn { ...Turn } }
+  ... on TurnOpened { turn { ...Turn } }
+  ... on TurnDelta { turnId start end text }
+  ... on TurnCommitted { turn { ...Turn } }
+  ... on TurnAborted { turn { ...Turn } }
+  ... on TurnSuperseded { turn { id seq position } by { ...Turn } }
+  ... on TurnUpdated { turn { ...Turn } }
+  ... on TurnErased { turn { ...Turn } }
+  ... on ParticipantJoined { participant { ...Participant } }
+  ... on ParticipantLeft { participant { ...Participant } }
+  ... on ParticipantUpdated { participant { ...Participant } }
+  ... on ParticipantRead { participant { ...Participant } }
+  ... on PresenceChanged { participant { ...Participant } state }
+  ... on ConversationUpdated { conversation { ...Conversation } }
+  ... on Gap { resumeAfterSeq }
+}`
+
+const INBOX = `
+fragment ListedConversation on Conversation {
+  ...Conversation
+  viewerUnreadCount
+  lastTurn { id seq position actor role status text createdAt }
+}
+fragment InboxEvent on InboxEvent {
+  reason at conversationId unreadCount
+  conversation { ...ListedConversation }
+}`
+
+/** The errors that a mutation returns as members of its result's union. */
+const ERRORS = `
+  ... on UserError {
+    __typename code message
+    ... on InvalidInput { issues { path message } }
+    ... on StreamClosed { status }
+  }`
+
+const eventsOf = (turn: string) => `subscription Follow(
+  $conversationId: ID, $conversationKey: String, $as: String, $afterSeq: Int, $types: [ConversationEventType!]
+) {
+  conversationEvents(
+    conversationId: $conversationId, conversationKey: $conversationKey, as: $as, afterSeq: $afterSeq, types: $types
+  ) { ...ConversationEvent }
+}${EVENT}${turn}${PARTICIPANT}${CONVERSATION}`
+
+export const FOLLOW = eventsOf(TURN)
+/** FOLLOW without the fields that differ by viewer. The server renders each event once for all viewers. */
+export const FOLLOW_SHARED = eventsOf(TURN_WITHOUT_REPLY)
+
+export const READ_VIEWER = `query Viewer($as: String) { viewer(as: $as) { actor } }`
+
+export const READ_HEAD = `query Head($id: ID, $key: String, $as: String) {
+  conversation(id: $id, key: $key, as: $as) { id lastSeq }
+}`
+
+export const READ_TRANSCRIPT = `query Transcript($id: ID, $key: String, $as: String, $limit: Int!) {
+  conversation(id: $id, key: $key, as: $as) {
+    ...Conversation
+    viewerParticipant { actor }
+    participants(first: 200) { nodes { ...Participant } }
+    history(limit: $limit) { __typename ... on Turn { ...Turn } }
+  }
+}${TURN}${PARTICIPANT}${CONVERSATION}`
+
+export const READ_OLDER = `query Older($id: ID, $key: String, $as: String, $limit: Int!, $before: Int!) {
+  conversation(id: $id, key: $key, as: $as) {
+    history(limit: $limit, beforePosition: $before) { __typename ... on Turn { ...Turn } }
+  }
+}${TURN}`
+
+export const READ_TURN = `query Turn($ids: [ID!]!, $as: String) {
+  nodes(ids: $ids, as: $as) { __typename ... on Turn { ...Turn conversation { id } } }
+}${TURN}`
+
+export const LIST_CONVERSATIONS = `query Conversations($as: String, $actor: String!, $first: Int!) {
+  conversations(as: $as, first: $first, filter: { participant: $actor }, orderBy: UPDATED_AT) {
+    nodes { ...ListedConversation }
+  }
+}${INBOX.slice(0, INBOX.indexOf('fragment InboxEvent'))}${CONVERSATION}`
+
+export const FOLLOW_INBOX = `subscription Inbox($as: String) {
+  inbox(as: $as) { ...InboxEvent }
+}${INBOX}${CONVERSATION}`
+
+/** A mutation with the one variable `input`. */
+const mutation = (verb: string, payload: string, fragments = '') => {
+  const name = verb[0]!.toUpperCase() + verb.slice(1)
+  return `mutation ${name}($input: ${name}Input!) {
+  ${verb}(input: $input) {
+  ... on ${name}Payload { ${payload} }${ERRORS}
+  }
+}${fragments}`
+}
+
+export const CREATE_CONVERSATION = mutation('createConversation', 'conversation { ...Conversation }', CONVERSATION)
+export const APPEND_TURN = mutation('appendTurn', 'turn { ...Turn }', TURN)
+export const SUPERSEDE_TURN = mutation('supersedeTurn', 'turn { ...Turn }', TURN)
+export const OPEN_TURN = mutation('openTurn', 'turn { ...Turn }', TURN)
+export const APPEND_DELTA = mutation('appendDelta', 'end')
+export const COMMIT_TURN = mutation('commitTurn', 'turn { ...Turn }', TURN)
+export const ABORT_TURN = mutation('abortTurn', 'turn { id status }')
+export const MARK_READ = mutation('markRead', 'participant { ...Participant }', PARTICIPANT)
+export const SET_PRESENCE = mutation('setPresence', 'participant { ...Participant }', PARTICIPANT)

@@ -1,0 +1,97 @@
+// The inbox: the changes in all conversations of the client's actor, and the live list of these conversations.
+
+import type { Connection, ResumeOptions } from './connection.ts'
+import { FOLLOW_INBOX, LIST_CONVERSATIONS } from './documents.ts'
+import { ColloquyError } from './errors.ts'
+import type { InboxEvent, ListedConversation } from './generated.ts'
+import { createLive, type Live } from './live.ts'
+
+/**
+ * The events of the inbox. After each lost connection, it begins again with the conversations that have unread turns, so
+ * a conversation may be delivered more than once, and nothing that is unread is missed.
+ * @throws ColloquyError for a failure that does not pass
+ */
+export const followInbox = (connection: Connection, options?: ResumeOptions): AsyncGenerator<InboxEvent, void> =>
+  connection.subscribe(FOLLOW_INBOX, () => ({}), options)
+
+export type InboxState = {
+  /** `loading` before the list is read, `waiting` while the connection is lost, `failed` after an error that does not pass. */
+  readonly status: 'loading' | 'live' | 'waiting' | 'failed'
+  /** The newest failure; null while `status` is `live`. */
+  readonly error: ColloquyError | null
+  /** The conversations of the actor, the most recently active first. */
+  readonly conversations: readonly ListedConversation[]
+  /** Number of unread turns in all of `conversations`. */
+  readonly unreadCount: number
+}
+
+export type InboxAction =
+  | { type: 'listed'; conversations: readonly ListedConversation[] }
+  | { type: 'event'; event: InboxEvent }
+  | { type: 'connection'; status: InboxState['status']; error: ColloquyError | null }
+
+export const EMPTY_INBOX: InboxState = { status: 'loading', error: null, conversations: [], unreadCount: 0 }
+
+/** The number of conversations that are listed when the list is read. More are added as they change. */
+const LISTED = 50
+
+function withConversations(state: InboxState, conversations: readonly ListedConversation[]): InboxState {
+  const sorted = conversations.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : a.updatedAt > b.updatedAt ? -1 : 0))
+  const unreadCount = sorted.reduce((sum, { viewerUnreadCount }) => sum + viewerUnreadCount, 0)
+  return { ...state, conversations: sorted, unreadCount }
+}
+
+export function reduceInbox(state: InboxState, action: InboxAction): InboxState {
+  switch (action.type) {
+    case 'listed':
+      return withConversations(state, action.conversations)
+    case 'event': {
+      const { conversationId, reason, conversation } = action.event
+      const others = state.conversations.filter(({ id }) => id !== conversationId)
+      const isGone = reason === 'REMOVED' || reason === 'DELETED' || !conversation
+      if (isGone && others.length === state.conversations.length) return state
+      return withConversations(state, isGone ? others : [...others, conversation])
+    }
+    case 'connection':
+      if (state.status === action.status && state.error === action.error) return state
+      return { ...state, status: action.status, error: action.error }
+  }
+}
+
+/**
+ * The live list of the actor's conversations. It is read at the start and after each lost connection; the events that
+ * arrive meanwhile are applied to it.
+ */
+export function createInbox(connection: Connection): Live<InboxState> {
+  return createLive<InboxState, InboxAction>(EMPTY_INBOX, reduceInbox, async ({ apply }, signal) => {
+    /** The events that have arrived since the newest list was requested. */
+    let meanwhile: InboxEvent[] = []
+    let isListing = false
+    const fail = (error: unknown) => {
+      const failure = error instanceof ColloquyError ? error : new ColloquyError('BAD_RESPONSE', String(error))
+      apply({ type: 'connection', status: 'failed', error: failure })
+    }
+    async function list(): Promise<void> {
+      const arrived: InboxEvent[] = (meanwhile = [])
+      isListing = true
+      const variables = { as: connection.as, actor: await connection.actor({ signal }), first: LISTED }
+      const { conversations } = await connection.send(LIST_CONVERSATIONS, variables, { signal })
+      apply({ type: 'listed', conversations: conversations.nodes })
+      for (const event of arrived) apply({ type: 'event', event })
+      isListing = false
+      apply({ type: 'connection', status: 'live', error: null })
+    }
+    const onConnection = (status: 'live' | 'waiting', error?: ColloquyError) => {
+      if (status === 'live') list().catch(fail)
+      else apply({ type: 'connection', status, error: error! })
+    }
+    try {
+      for await (const event of followInbox(connection, { signal, onConnection })) {
+        if (isListing) meanwhile.push(event)
+        apply({ type: 'event', event })
+      }
+    } catch (error) {
+      fail(error)
+    }
+  })
+}

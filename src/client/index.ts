@@ -1,0 +1,64 @@
+// The client of a Colloquy server, the door `colloquy/client`: for browsers and Node, without server code and without
+// other packages.
+
+import {
+  createConnection,
+  type ConnectOptions,
+  type RequestOptions,
+  type ResumeOptions,
+  type SendOptions,
+} from './connection.ts'
+import { createConversationHandle, type ConversationHandle } from './conversation.ts'
+import { CREATE_CONVERSATION } from './documents.ts'
+import type { Conversation, CreateConversationInput, InboxEvent } from './generated.ts'
+import { createInbox, followInbox, type InboxState } from './inbox.ts'
+import type { Live } from './live.ts'
+
+export type { ConnectOptions, RequestOptions, ResumeOptions, SendOptions } from './connection.ts'
+export type { ConversationHandle, NewTurn, NewVersion } from './conversation.ts'
+export { ColloquyError, type Issue } from './errors.ts'
+export type { ConversationName, FollowedEvent, FollowOptions, JoinedDelta } from './follow.ts'
+export type * from './generated.ts'
+export { possibleTypes, scalars } from './generated.ts'
+export type { InboxState } from './inbox.ts'
+export type { Live } from './live.ts'
+export { resuming } from './resuming.ts'
+export type { WebSocketClass, WebSocketLike } from './socket.ts'
+export type { Source } from './stream-parts.ts'
+export type { Transcript, TranscriptOptions } from './transcript.ts'
+export type { TranscriptState } from './transcript-state.ts'
+export type { WriteOptions } from './write.ts'
+
+export type Client = {
+  /** A conversation, by its id or `{ key }`. Nothing is requested until a function of it is called. */
+  conversation(name: string | { key: string }): ConversationHandle
+  /** Creates a conversation. With a `key`, the call is repeated until it is acknowledged. @throws ColloquyError */
+  createConversation(input?: CreateConversationInput, options?: RequestOptions): Promise<Conversation>
+  /** The changes in all conversations of the actor; see `followInbox`. @throws ColloquyError */
+  inbox(options?: ResumeOptions): AsyncGenerator<InboxEvent, void>
+  /** The live list of the actor's conversations, with their unread counts. */
+  conversations(): Live<InboxState>
+  /**
+   * Sends a query or mutation of your own, and returns its data. It is repeated after a failure that may pass, unless
+   * `once` is true; a mutation must then be safe to repeat. @throws ColloquyError
+   */
+  request<T = any>(query: string, variables?: Record<string, unknown>, options?: SendOptions): Promise<T>
+  /** Closes the client's sockets, which ends its subscriptions. */
+  close(): Promise<void>
+}
+
+/** Creates a client. It connects when it is used. */
+export function connect(options: ConnectOptions): Client {
+  const connection = createConnection(options)
+  return {
+    conversation: (name) => createConversationHandle(connection, typeof name === 'string' ? { id: name } : name),
+    async createConversation(input = {}, given) {
+      const once = input.key == null
+      return (await connection.mutate(CREATE_CONVERSATION, input, { ...given, once })).conversation
+    },
+    inbox: (given) => followInbox(connection, given),
+    conversations: () => createInbox(connection),
+    request: (query, variables = {}, given) => connection.send(query, variables, given) as Promise<any>,
+    close: connection.close,
+  }
+}

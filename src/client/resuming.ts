@@ -1,0 +1,36 @@
+// Lets the stock clients of graphql-ws and graphql-sse resume: on a new connection, they send the variables that they
+// were given, which would deliver events twice.
+
+/** A client of graphql-ws or graphql-sse. */
+type Subscribing = { subscribe(request: any, sink: any, ...rest: any[]): () => void }
+
+/**
+ * Returns the client. On a new connection, its subscriptions to `conversationEvents` resume after the last entry that they
+ * received. They must have a variable `afterSeq`, and select `seq` and `... on Gap { resumeAfterSeq }` without aliases.
+ */
+export const resuming = <C extends Subscribing>(client: C): C => ({
+  ...client,
+  subscribe(request: any, sink: any, ...rest: any[]) {
+    let last = request.variables?.afterSeq
+    const variables = {
+      ...request.variables,
+      // The clients read the variables whenever they subscribe.
+      get afterSeq() {
+        return last
+      },
+    }
+    return client.subscribe(
+      { ...request, variables },
+      {
+        next(result: any) {
+          const event = result.data?.conversationEvents
+          last = event?.seq ?? event?.resumeAfterSeq ?? last
+          sink.next(result)
+        },
+        error: (reason: unknown) => sink.error(reason),
+        complete: () => sink.complete(),
+      },
+      ...rest,
+    )
+  },
+})

@@ -1,0 +1,67 @@
+// Waiting and retrying: exponential backoff with jitter, which ends at once when a signal is aborted.
+
+import { ColloquyError } from './errors.ts'
+
+/** Time before the first retry, and the maximum time between two, ms. Each is shortened by up to half at random. */
+const BACKOFF = { firstMs: 100, maxMs: 5_000 }
+
+/** Waits; resolves early when the signal is aborted. */
+export const sleep = (ms: number, signal?: AbortSignal | null): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal?.addEventListener('abort', done)
+  })
+
+/** Waits before retry `attempt`, which counts from 0. */
+export const backOff = (attempt: number, signal?: AbortSignal | null): Promise<void> =>
+  sleep(Math.min(BACKOFF.maxMs, BACKOFF.firstMs * 2 ** Math.min(attempt, 16)) * (0.5 + Math.random() / 2), signal)
+
+export const isRetryable = (error: unknown): boolean => error instanceof ColloquyError && error.isRetryable
+
+/** Rejects with the signal's reason if it is aborted. */
+function throwIfAborted(signal?: AbortSignal | null): void {
+  if (signal?.aborted) throw signal.reason
+}
+
+/**
+ * Calls `attempt` until it succeeds.
+ * @param forMs time after which a retryable failure is thrown, ms
+ * @throws the first failure that is not retryable, or the last one; the reason of the signal
+ */
+export async function retrying<T>(attempt: () => Promise<T>, forMs: number, signal?: AbortSignal | null): Promise<T> {
+  const end = Date.now() + forMs
+  for (let tries = 0; ; tries++) {
+    throwIfAborted(signal)
+    try {
+      return await attempt()
+    } catch (error) {
+      throwIfAborted(signal)
+      if (!isRetryable(error) || Date.now() >= end) throw error
+      await backOff(tries, signal)
+    }
+  }
+}
+
+/** Returns a signal that is aborted with any of the given ones; `release` ends its dependence on them. */
+export function anySignal(signals: readonly (AbortSignal | null | undefined)[]) {
+  const controller = new AbortController()
+  const given = signals.filter((signal) => signal != null)
+  const abort = (event: Event) => controller.abort((event.target as AbortSignal).reason)
+  for (const signal of given) {
+    if (signal.aborted) controller.abort(signal.reason)
+    else signal.addEventListener('abort', abort)
+  }
+  return {
+    signal: controller.signal,
+    abort: (reason?: unknown) => controller.abort(reason),
+    release: () => {
+      for (const signal of given) signal.removeEventListener('abort', abort)
+    },
+  }
+}

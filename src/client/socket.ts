@@ -1,0 +1,206 @@
+// Subscriptions over WebSocket, by the protocol graphql-transport-ws
+// (https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md). One socket carries up to 100 subscriptions.
+
+import { ColloquyError, errorOfResult, networkError, type GraphQLErrors } from './errors.ts'
+import type { Operation, Result } from './http.ts'
+import { sleep } from './retry.ts'
+
+/** The part of a WebSocket that the client uses. */
+export type WebSocketLike = {
+  readyState: number
+  send(data: string): void
+  close(code?: number, reason?: string): void
+  onopen: ((event: any) => void) | null
+  onmessage: ((event: any) => void) | null
+  onclose: ((event: any) => void) | null
+  onerror: ((event: any) => void) | null
+}
+/** A WebSocket of a browser, of Node 22, or of the package `ws`. */
+export type WebSocketClass = new (url: string, protocol: string) => WebSocketLike
+
+export type SocketEndpoint = {
+  url: string
+  WebSocket: WebSocketClass
+  /** Returns the payload of `connection_init`, with a current token. */
+  parameters(): Promise<Record<string, string>>
+}
+
+/** `readyState` of an open WebSocket. */
+const OPEN = 1
+/** Maximum number of subscriptions of one socket, as the server allows. */
+const MAX_OPERATIONS = 100
+/** Time in which the server must accept a connection, ms. */
+const CONNECT_MS = 15_000
+/** Time without a message after which the client sends a ping. After twice this time, the socket counts as lost. */
+const PING_MS = 10_000
+/** Time for which a socket without subscriptions stays open, ms. */
+const IDLE_MS = 1_000
+/** Maximum length of the results that wait for one subscription's reader, in UTF-16 units. */
+const MAX_WAITING = 4 * 1024 * 1024
+/** Close codes from 4400 to 4499 that refuse the client for now only: a late `connection_init`, too many sockets. */
+const TEMPORARY = new Set([4408, 4429])
+
+type Subscription = {
+  waiting: { payload: Result; length: number }[]
+  /** Total length of `waiting`. */
+  length: number
+  /** Why no more results follow: null if the server completed the subscription, undefined if it is live. */
+  ended: ColloquyError | null | undefined
+  wake(): void
+}
+
+type Socket = { send(message: object): void; subscriptions: Map<string, Subscription>; close(): void; isOpen: boolean }
+
+const errorOfClose = ({ code, reason }: { code: number; reason: string }): ColloquyError => {
+  if (code < 4400 || code >= 4500 || TEMPORARY.has(code))
+    return networkError(new Error(reason || `closed with ${code}`))
+  return new ColloquyError(code === 4403 ? 'UNAUTHENTICATED' : 'BAD_REQUEST', reason || `Closed with ${code}.`)
+}
+
+/** The subscriptions of one client, on as few sockets as possible. */
+export function createSockets(endpoint: SocketEndpoint) {
+  /** The open sockets, each with the number of its subscriptions. */
+  const slots = new Set<{ socket: Promise<Socket>; users: number }>()
+  let nextId = 1
+
+  function acquire() {
+    const free = [...slots].find(({ users }) => users < MAX_OPERATIONS)
+    const drop = () => void slots.delete(slot)
+    const slot = free ?? { socket: endpoint.parameters().then((payload) => connect(endpoint, payload, drop)), users: 0 }
+    if (!free) slot.socket.catch(drop)
+    slot.users += 1
+    slots.add(slot)
+    return slot
+  }
+
+  async function release(slot: ReturnType<typeof acquire>): Promise<void> {
+    slot.users -= 1
+    if (slot.users > 0) return
+    await sleep(IDLE_MS)
+    if (slot.users === 0) (await slot.socket.catch(() => null))?.close()
+  }
+
+  return {
+    /** Subscribes once. Ends when the server completes the subscription or the signal is aborted. @throws ColloquyError */
+    async *subscribe(
+      operation: Operation,
+      onStart: () => void,
+      signal?: AbortSignal | null,
+    ): AsyncGenerator<Result, void> {
+      const slot = acquire()
+      try {
+        const socket = await slot.socket
+        if (signal?.aborted) return
+        onStart()
+        yield* resultsOf(socket, String(nextId++), operation, signal)
+      } finally {
+        void release(slot)
+      }
+    },
+    /** Closes all sockets; their subscriptions fail. */
+    async close(): Promise<void> {
+      for (const { socket } of [...slots]) (await socket.catch(() => null))?.close()
+    },
+  }
+}
+
+/** Opens a socket. Resolves when the server has accepted it. */
+function connect(
+  { url, WebSocket }: SocketEndpoint,
+  payload: Record<string, string>,
+  onClosed: () => void,
+): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const wire = new WebSocket(url, 'graphql-transport-ws')
+    const subscriptions = new Map<string, Subscription>()
+    const send = (message: object) => {
+      if (wire.readyState === OPEN) wire.send(JSON.stringify(message))
+    }
+    let heard = Date.now()
+
+    function end(error: ColloquyError): void {
+      if (!socket.isOpen) return
+      socket.isOpen = false
+      clearTimeout(connecting)
+      clearInterval(pinging)
+      onClosed()
+      reject(error)
+      for (const subscription of subscriptions.values()) {
+        subscription.ended ??= error
+        subscription.wake()
+      }
+      wire.onopen = wire.onmessage = wire.onclose = null
+      wire.onerror = () => {}
+      wire.close(1000)
+    }
+    const socket: Socket = { send, subscriptions, isOpen: true, close: () => end(networkError()) }
+    const connecting = setTimeout(() => end(networkError(new Error('no answer'))), CONNECT_MS)
+    const pinging = setInterval(() => {
+      const silentFor = Date.now() - heard
+      if (silentFor >= 2 * PING_MS) end(networkError(new Error('no answer')))
+      else if (silentFor >= PING_MS) send({ type: 'ping' })
+    }, PING_MS / 2)
+
+    wire.onopen = () => send({ type: 'connection_init', payload })
+    wire.onclose = (event: { code: number; reason: string }) => end(errorOfClose(event))
+    wire.onerror = (event: { error?: unknown }) => end(networkError(event.error))
+    wire.onmessage = ({ data }: { data: string }) => {
+      heard = Date.now()
+      const message = JSON.parse(data) as { type: string; id?: string; payload?: any }
+      if (message.type === 'connection_ack') {
+        clearTimeout(connecting)
+        return resolve(socket)
+      }
+      if (message.type === 'ping') return send({ type: 'pong' })
+      const subscription = subscriptions.get(message.id ?? '')
+      if (subscription) deliver(subscription, message.type, message.payload, data.length)
+    }
+  })
+}
+
+/** Hands a message to a subscription. A reader that is too far behind is ended, and subscribes again. */
+function deliver(subscription: Subscription, type: string, payload: any, length: number): void {
+  if (subscription.ended !== undefined) return
+  if (type === 'next') {
+    subscription.waiting.push({ payload, length })
+    subscription.length += length
+    if (subscription.length > MAX_WAITING) subscription.ended = networkError(new Error('the reader is too slow'))
+  } else if (type === 'error') subscription.ended = errorOfResult(payload as GraphQLErrors)
+  else if (type === 'complete') subscription.ended = null
+  subscription.wake()
+}
+
+/** The results of one subscription on the socket. */
+async function* resultsOf(
+  { send, subscriptions, isOpen }: Socket,
+  id: string,
+  operation: Operation,
+  signal?: AbortSignal | null,
+): AsyncGenerator<Result, void> {
+  const ended = isOpen ? undefined : networkError()
+  const subscription: Subscription = { waiting: [], length: 0, ended, wake: () => {} }
+  const { waiting } = subscription
+  const stop = () => {
+    waiting.length = 0
+    subscription.ended ??= null
+    subscription.wake()
+  }
+  signal?.addEventListener('abort', stop)
+  subscriptions.set(id, subscription)
+  send({ id, type: 'subscribe', payload: operation })
+  try {
+    for (;;) {
+      for (let next = waiting.shift(); next; next = waiting.shift()) {
+        subscription.length -= next.length
+        yield next.payload
+      }
+      if (subscription.ended) throw subscription.ended
+      if (subscription.ended === null) return
+      await new Promise<void>((resolve) => (subscription.wake = resolve))
+    }
+  } finally {
+    signal?.removeEventListener('abort', stop)
+    subscriptions.delete(id)
+    send({ id, type: 'complete' })
+  }
+}

@@ -1,0 +1,202 @@
+// Reads the parts of models' streams: plain text, the `fullStream` of the AI SDK, the streams of OpenAI's SDK (chat
+// completions and responses), and the events of Colloquy's own chat providers. Pure: parts in, pieces of a turn out.
+
+/** What a part adds to the turn, or says about it. */
+export type Piece =
+  | { type: 'text'; text: string }
+  | { type: 'reasoning'; text: string }
+  | { type: 'toolCall'; callId: string; name: string; arguments: unknown }
+  | { type: 'toolResult'; callId: string; name: string; result: unknown }
+  | { type: 'usage'; prompt: number; completion: number }
+  | { type: 'model'; model: string }
+  | { type: 'error'; error: unknown }
+
+type Part = Record<string, any>
+/** Calls whose arguments arrive in fragments, by their index in the stream. */
+type OpenCall = { callId: string; name: string; arguments: string }
+
+const text = (value: unknown): Piece[] =>
+  typeof value === 'string' && value !== '' ? [{ type: 'text', text: value }] : []
+const failed = (message: string): Piece => ({ type: 'error', error: new Error(message) })
+const usage = (prompt: unknown, completion: unknown): Piece[] =>
+  typeof prompt === 'number' && typeof completion === 'number' ? [{ type: 'usage', prompt, completion }] : []
+const model = (name: unknown): Piece[] =>
+  typeof name === 'string' && name !== '' ? [{ type: 'model', model: name }] : []
+
+/** Arguments as a turn stores them: an object. Text that is not the JSON of an object is kept in `input`. */
+function argumentsOf(value: unknown): unknown {
+  if (typeof value === 'string') {
+    try {
+      return argumentsOf(value === '' ? {} : JSON.parse(value))
+    } catch {
+      return { input: value }
+    }
+  }
+  if (value === undefined) return {}
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : { input: value }
+}
+const call = (callId: string, name: string, given: unknown): Piece => ({
+  type: 'toolCall',
+  callId,
+  name,
+  arguments: argumentsOf(given),
+})
+
+/** A part of the AI SDK's `fullStream`, or an event of a ProviderStream; null for a part of neither. */
+function readTyped(part: Part): Piece[] | null {
+  switch (part.type) {
+    case 'text-delta':
+      return text(part.text ?? part.delta)
+    case 'reasoning-delta':
+      return [{ type: 'reasoning', text: part.text ?? part.delta ?? '' }]
+    case 'tool-call':
+      return part.toolCall
+        ? [call(part.toolCall.id, part.toolCall.name, part.toolCall.arguments)]
+        : [call(part.toolCallId, part.toolName, part.input)]
+    case 'tool-result':
+      if (part.preliminary) return []
+      return [{ type: 'toolResult', callId: part.toolCallId, name: part.toolName, result: part.output ?? null }]
+    case 'tool-error': {
+      const result = { error: part.error instanceof Error ? part.error.message : String(part.error) }
+      return [{ type: 'toolResult', callId: part.toolCallId, name: part.toolName, result }]
+    }
+    case 'finish-step':
+      return model(part.response?.modelId)
+    case 'finish':
+      if (part.finishReason === 'error') return [failed('The model failed.')]
+      return usage(part.totalUsage?.inputTokens, part.totalUsage?.outputTokens)
+    case 'abort':
+      return [failed('The stream was aborted.')]
+    case 'error':
+      return [{ type: 'error', error: part.error ?? new Error(part.errorText ?? part.message ?? 'The model failed.') }]
+    case 'delta':
+      return (part.delta?.content ?? []).flatMap((each: Part) => (each.type === 'text' ? text(each.text) : []))
+    case 'done':
+      return [
+        ...model(part.result?.metadata?.model),
+        ...usage(part.result?.usage?.inputTokens, part.result?.usage?.outputTokens),
+      ]
+    default:
+      return null
+  }
+}
+
+/** An event of OpenAI's responses API; null for another part. */
+function readResponse(part: Part): Piece[] | null {
+  if (typeof part.type !== 'string' || !part.type.startsWith('response.')) return null
+  switch (part.type) {
+    case 'response.output_text.delta':
+    case 'response.refusal.delta':
+      return text(part.delta)
+    case 'response.reasoning_text.delta':
+    case 'response.reasoning_summary_text.delta':
+      return [{ type: 'reasoning', text: part.delta }]
+    case 'response.output_item.done':
+      return part.item.type === 'function_call' ? [call(part.item.call_id, part.item.name, part.item.arguments)] : []
+    case 'response.failed':
+      return [failed(part.response?.error?.message ?? 'The model failed.')]
+    case 'response.completed':
+    case 'response.incomplete':
+      return [
+        ...model(part.response?.model),
+        ...usage(part.response?.usage?.input_tokens, part.response?.usage?.output_tokens),
+      ]
+    default:
+      return []
+  }
+}
+
+/** The types of the parts that begin and end a stream of each kind. */
+const BEGINS = new Set(['start', 'response.created'])
+const FINISHES = new Set(['finish', 'done', 'response.completed', 'response.incomplete'])
+
+/** Creates a reader of one stream. */
+export function createPartReader() {
+  const calls = new Map<number, OpenCall>()
+  /** Whether any part was of a known kind; whether the stream announced an end, and whether that arrived. */
+  let isKnown = false
+  let mustFinish = false
+  let isFinished = false
+
+  function readChunk(part: Part): Piece[] {
+    mustFinish = true
+    const [choice] = part.choices as Part[]
+    for (const fragment of (choice?.delta?.tool_calls ?? []) as Part[]) {
+      const open = calls.get(fragment.index) ?? { callId: '', name: '', arguments: '' }
+      open.callId ||= fragment.id ?? ''
+      open.name ||= fragment.function?.name ?? ''
+      open.arguments += fragment.function?.arguments ?? ''
+      calls.set(fragment.index, open)
+    }
+    const ended = choice?.finish_reason ? [...calls.values()] : []
+    if (choice?.finish_reason) {
+      isFinished = true
+      calls.clear()
+    }
+    return [
+      ...text(choice?.delta?.content),
+      ...text(choice?.delta?.refusal),
+      ...ended.map((open) => call(open.callId, open.name, open.arguments)),
+      ...model(part.model),
+      ...usage(part.usage?.prompt_tokens, part.usage?.completion_tokens),
+    ]
+  }
+
+  return {
+    /** Returns the pieces of the next part. A part of an unknown kind has none. */
+    read(part: unknown): Piece[] {
+      if (typeof part === 'string') {
+        isKnown = true
+        return text(part)
+      }
+      if (typeof part !== 'object' || part === null) return []
+      const known = part as Part
+      if (BEGINS.has(known.type)) isKnown = mustFinish = true
+      if (FINISHES.has(known.type)) isFinished = true
+      const pieces = Array.isArray(known.choices) ? readChunk(known) : (readResponse(known) ?? readTyped(known))
+      if (pieces) isKnown = true
+      return pieces ?? []
+    },
+    /**
+     * Returns an error if the stream, which has ended, was incomplete: it announced its end, as all streams but those of
+     * plain text do, and was cut off before; or it had only unknown parts.
+     * @param count number of parts read
+     */
+    end(count: number): Piece[] {
+      if (count > 0 && !isKnown) return [failed('The stream has no parts of a known kind.')]
+      return mustFinish && !isFinished ? [failed('The stream ended before the model had finished.')] : []
+    },
+  }
+}
+
+/** What `write` accepts as the source of a turn. */
+export type Source =
+  | string
+  | AsyncIterable<unknown>
+  | ReadableStreamLike
+  /** The result of the AI SDK's `streamText`. */
+  | { fullStream: AsyncIterable<unknown> | ReadableStreamLike }
+type ReadableStreamLike = {
+  getReader(): { read(): Promise<{ done: boolean; value?: unknown }>; cancel(reason?: unknown): Promise<void> }
+}
+
+async function* once(value: string): AsyncGenerator<unknown, void> {
+  yield value
+}
+
+/** Not every browser iterates over a ReadableStream. */
+async function* drain(stream: ReadableStreamLike): AsyncGenerator<unknown, void> {
+  const reader = stream.getReader()
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
+  } finally {
+    void reader.cancel().catch(() => {})
+  }
+}
+
+/** The parts of a source. */
+export function partsOf(source: Source): AsyncIterator<unknown> {
+  if (typeof source === 'string') return once(source)
+  if ('fullStream' in source) return partsOf(source.fullStream)
+  return Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : drain(source)
+}

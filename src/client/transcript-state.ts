@@ -1,0 +1,155 @@
+// The live transcript as a pure reducer: what has been read or delivered goes in, and the state to show comes out. A
+// state is never changed, so that views can compare states.
+
+import type { ColloquyError } from './errors.ts'
+import type { FollowedEvent } from './follow.ts'
+import type { Conversation, Participant, Turn } from './generated.ts'
+
+export type TranscriptState = {
+  /**
+   * `loading` before the first history is read, `live` while events arrive, `waiting` while the connection is lost, `deleted`
+   * once the conversation is deleted, and `failed` after an error that does not pass, or when the viewer no longer sees it.
+   */
+  readonly status: 'loading' | 'live' | 'waiting' | 'deleted' | 'failed'
+  /** The newest failure; null while `status` is `live`. */
+  readonly error: ColloquyError | null
+  readonly conversation: Conversation | null
+  /** At most 200 of the participants read, and those who joined since, in the order in which they were received. */
+  readonly participants: readonly Participant[]
+  /** Each turn once, in its newest version, by position. An open turn has the text streamed so far. */
+  readonly turns: readonly Turn[]
+  /** Whether the history has turns before the first of `turns`. */
+  readonly hasOlder: boolean
+  /** Seq of the newest entry that the state includes. */
+  readonly lastSeq: number
+  /** Actor in whose view the transcript is; null if it never joined. */
+  readonly viewer: string | null
+  /** Whether entries were skipped or the view changed, so that the history must be read again. */
+  readonly isStale: boolean
+}
+
+export type TranscriptAction =
+  | {
+      type: 'read'
+      conversation: Conversation
+      viewer: string | null
+      participants: readonly Participant[]
+      turns: readonly Turn[]
+      hasOlder: boolean
+    }
+  | { type: 'older'; turns: readonly Turn[]; hasOlder: boolean }
+  | { type: 'event'; event: FollowedEvent }
+  | { type: 'connection'; status: 'live' | 'waiting' | 'failed'; error: ColloquyError | null }
+
+export const EMPTY: TranscriptState = {
+  status: 'loading',
+  error: null,
+  conversation: null,
+  participants: [],
+  turns: [],
+  hasOlder: false,
+  lastSeq: 0,
+  viewer: null,
+  isStale: false,
+}
+
+/** The index of the turn with the position, or of the first turn after it. Most events are about the newest turns. */
+function indexOf(turns: readonly Turn[], position: number): number {
+  let index = turns.length
+  while (index > 0 && turns[index - 1]!.position >= position) index -= 1
+  return index
+}
+
+/**
+ * Merges a version of a turn with the one that is shown. Events carry the current state of a turn, so an event may repeat
+ * what is known. The text of an open turn only grows.
+ */
+function newerOf(shown: Turn, received: Turn): Turn {
+  if (received.seq !== shown.seq) return received.seq > shown.seq ? received : shown
+  if (received.status !== 'STREAMING') return received
+  if (shown.status !== 'STREAMING') return shown
+  return received.text.length >= shown.text.length ? received : { ...received, text: shown.text, parts: shown.parts }
+}
+
+/** Adds or replaces a turn. Turns before the part of the history that is read are left to `older`. */
+function withTurn(state: TranscriptState, turn: Turn): TranscriptState {
+  const { turns } = state
+  const index = indexOf(turns, turn.position)
+  const shown = turns[index]
+  if (shown?.position === turn.position) {
+    const newer = newerOf(shown, turn)
+    return newer === shown ? state : { ...state, turns: turns.with(index, newer) }
+  }
+  return index === 0 && state.hasOlder ? state : { ...state, turns: turns.toSpliced(index, 0, turn) }
+}
+
+/** Sets the text of an open turn, up to the end of a delta. A history that was read later may have more of it. */
+function withText(state: TranscriptState, turnId: string, text: string): TranscriptState {
+  const index = state.turns.findLastIndex(({ id }) => id === turnId)
+  const turn = state.turns[index]
+  if (turn?.status !== 'STREAMING' || text.length <= turn.text.length) return state
+  return { ...state, turns: state.turns.with(index, { ...turn, text, parts: [{ __typename: 'TextPart', text }] }) }
+}
+
+function withParticipant(state: TranscriptState, participant: Participant): TranscriptState {
+  const index = state.participants.findIndex(({ id }) => id === participant.id)
+  const participants = index < 0 ? [...state.participants, participant] : state.participants.with(index, participant)
+  return { ...state, participants }
+}
+
+function applyEvent(state: TranscriptState, event: FollowedEvent): TranscriptState {
+  switch (event.__typename) {
+    case 'TurnAppended':
+    case 'TurnOpened':
+    case 'TurnCommitted':
+    case 'TurnAborted':
+    case 'TurnUpdated':
+    case 'TurnErased':
+      return withTurn(state, event.turn)
+    case 'TurnSuperseded':
+      return withTurn(state, event.by)
+    case 'TurnDelta':
+      return withText(state, event.turnId, event.joined)
+    case 'ParticipantJoined':
+    case 'ParticipantLeft':
+    case 'ParticipantUpdated': {
+      const next = withParticipant(state, event.participant)
+      return event.participant.actor === state.viewer ? { ...next, isStale: true } : next
+    }
+    case 'ParticipantRead':
+    case 'PresenceChanged':
+      return withParticipant(state, event.participant)
+    case 'ConversationUpdated':
+      return { ...state, conversation: event.conversation }
+    case 'Gap':
+      return { ...state, isStale: true }
+    case 'ConversationDeleted':
+      return { ...state, status: 'deleted', turns: [], participants: [], hasOlder: false }
+    default:
+      return state
+  }
+}
+
+/** The turns of the history before the first turn that is shown. */
+const olderThan = ({ turns: [first] }: TranscriptState, turns: readonly Turn[]) =>
+  first ? turns.filter(({ position }) => position < first.position) : turns
+
+export function reduceTranscript(state: TranscriptState, action: TranscriptAction): TranscriptState {
+  switch (action.type) {
+    case 'read': {
+      const { conversation, viewer, participants, turns, hasOlder } = action
+      const read = { ...state, conversation, viewer, participants, turns, hasOlder, isStale: false }
+      return { ...read, lastSeq: Math.max(conversation.lastSeq, state.lastSeq) }
+    }
+    case 'older':
+      return { ...state, turns: [...olderThan(state, action.turns), ...state.turns], hasOlder: action.hasOlder }
+    case 'event': {
+      const next = applyEvent(state, action.event)
+      const seq = action.event.seq ?? ('resumeAfterSeq' in action.event ? action.event.resumeAfterSeq : 0)
+      return seq > state.lastSeq ? { ...next, lastSeq: seq } : next
+    }
+    case 'connection':
+      if (state.status === 'deleted' || (state.status === action.status && state.error === action.error)) return state
+      return { ...state, status: action.status, error: action.error }
+  }
+}

@@ -1,0 +1,63 @@
+// The runs that this process executes. Only their number is bounded here; what each keeps in memory is bounded by the
+// budget of its context and by the size of a turn.
+
+import { LimitReached } from '../../errors.ts'
+
+/** Maximum number of runs that one process executes at a time. */
+export const MAX_ACTIVE_RUNS = 256
+
+/** Why a run is stopped from outside. */
+export type StopReason = 'CANCELLED' | 'SHUTDOWN'
+
+export type ActiveRuns = {
+  readonly size: number
+  /** @throws LimitReached if the process executes MAX_ACTIVE_RUNS runs, or is shutting down */
+  requireRoom(): void
+  /** Executes a run. `work` never rejects; its signal aborts with a StopReason. */
+  start(runId: string, work: (signal: AbortSignal) => Promise<void>): void
+  /** Stops the run, and resolves when it has stopped. Resolves at once if this process does not execute it. */
+  stop(runId: string, reason: StopReason): Promise<void>
+  /** Resolves when the run has stopped; false if this process does not execute it. */
+  wait(runId: string): Promise<boolean>
+  /** Stops all runs. Later runs are refused. */
+  close(): Promise<void>
+}
+
+export function createActiveRuns(): ActiveRuns {
+  const active = new Map<string, { controller: AbortController; done: Promise<void> }>()
+  let isClosed = false
+  const runs: ActiveRuns = {
+    get size() {
+      return active.size
+    },
+    requireRoom() {
+      if (isClosed) throw new LimitReached('The server is shutting down. Try again on another one.', 0)
+      if (active.size >= MAX_ACTIVE_RUNS) {
+        throw new LimitReached(
+          `This process executes ${MAX_ACTIVE_RUNS} runs, the maximum. Try again later.`,
+          MAX_ACTIVE_RUNS,
+        )
+      }
+    },
+    start(runId, work) {
+      const controller = new AbortController()
+      const done = work(controller.signal).finally(() => active.delete(runId))
+      active.set(runId, { controller, done })
+    },
+    async stop(runId, reason) {
+      const run = active.get(runId)
+      run?.controller.abort(reason)
+      await run?.done
+    },
+    async wait(runId) {
+      const run = active.get(runId)
+      await run?.done
+      return run !== undefined
+    },
+    async close() {
+      isClosed = true
+      await Promise.all([...active.keys()].map((runId) => runs.stop(runId, 'SHUTDOWN')))
+    },
+  }
+  return runs
+}

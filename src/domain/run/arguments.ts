@@ -1,0 +1,35 @@
+// Checks the arguments of tool calls against their JSON Schemas. Both come from outside: a schema may contain a slow
+// pattern, or references that multiply. So a check that takes too long is stopped.
+
+import { createContext, runInContext } from 'node:vm'
+import { Validator, type Schema } from '@cfworker/json-schema'
+
+/** Time limit of one check, ms. */
+const CHECK_MS = 100
+/** Maximum length of a problem, in characters. */
+const MAX_PROBLEM = 500
+
+const sandbox = createContext({ work: null as unknown })
+
+/** Runs synchronous work; throws after CHECK_MS. The sandbox only serves as a timer: V8 stops the work itself. */
+function limited<T>(work: () => T): T {
+  sandbox.work = work
+  try {
+    return runInContext('work()', sandbox, { timeout: CHECK_MS }) as T
+  } finally {
+    sandbox.work = null
+  }
+}
+
+/** Returns why the value does not match the schema, for the model; null if it matches. */
+export function problemOf(schema: Record<string, unknown>, value: unknown): string | null {
+  const draft = typeof schema.$schema === 'string' && /draft-0?[47]/.test(schema.$schema) ? '7' : '2020-12'
+  try {
+    const { valid, errors } = limited(() => new Validator(schema as Schema, draft).validate(value))
+    if (valid) return null
+    const { instanceLocation, error } = errors.at(-1)!
+    return `${instanceLocation}: ${error}`.slice(0, MAX_PROBLEM)
+  } catch {
+    return 'The arguments cannot be checked against the schema of the tool.'
+  }
+}

@@ -1,0 +1,41 @@
+// cancelRun: ends a run at once, in whichever process executes it. The reply keeps what was written.
+
+import { z } from 'zod'
+import { Conflict, NotFound } from '../../errors.ts'
+import { authorize, requirePermits, trusted } from '../authorize.ts'
+import { id, parse } from '../input.ts'
+import { abortOwnTurn } from '../streaming-turn/stream.ts'
+import type { Viewer } from '../view.ts'
+import { toRun, type Run } from '../visible-run.ts'
+import { changeRun } from './change.ts'
+import type { RunDeps } from './deps.ts'
+import { requireRun } from './run.ts'
+
+const cancelRunInput = z.object({ runId: id('run') })
+export type CancelRunInput = z.input<typeof cancelRunInput>
+
+/**
+ * Cancels a run that is running or waits, aborts the reply that it writes, and returns it. A cancelled run is returned
+ * as it is.
+ * @throws InvalidInput @throws NotFound @throws NotAllowed by rights.ts
+ * @throws Conflict if the run has ended otherwise
+ */
+export async function cancelRun(deps: RunDeps, viewer: Viewer, input: CancelRunInput): Promise<Run> {
+  authorize(viewer, 'cancelRun')
+  const { runId } = parse(cancelRunInput, input)
+  const run = await requireRun(deps, viewer, runId)
+  const isOther = run.viewer !== viewer.actor && run.actor !== viewer.actor
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'cancelRun', run.conversationId, isOther ? ['otherRun'] : [])
+  const changed = await changeRun(deps, run, { event: 'cancel', heldBy: null })
+  if (changed.outcome === 'missing') throw new NotFound('run', runId)
+  if (changed.outcome === 'refused') {
+    throw new Conflict(`Run ${runId} is ${changed.run.state}, so it cannot be cancelled any more.`)
+  }
+  if (changed.outcome === 'changed') {
+    await deps.runs.stop(runId, 'CANCELLED')
+    const { turnId } = await requireRun(deps, trusted(viewer), runId)
+    // Another process may execute the run; it stops when its next delta is refused, or earlier.
+    if (turnId !== null) await abortOwnTurn(deps, run.tenant, turnId, 'The run was cancelled.')
+  }
+  return toRun(await requireRun(deps, trusted(viewer), runId))
+}

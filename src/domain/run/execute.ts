@@ -1,0 +1,167 @@
+// Executes a run in this process: one reply after another, with the results of the server's own tools between them,
+// until the agent has answered, the run waits, or it fails.
+
+import { recordResults } from '../../store/sql/run/provider-calls.ts'
+import { renewRun } from '../../store/sql/run/write-runs.ts'
+import type { ProviderToolCall } from '../../providers/ports/provider-adapter.ts'
+import { appendTurn } from '../turn/append.ts'
+import { announceRun, changeRun, subscribeToRun } from './change.ts'
+import type { RunDeps } from './deps.ts'
+import { failureOf, RunFailure, RunLost } from './failure.ts'
+import { ROUNDS } from './options.ts'
+import { agentOf, writeReply, type HeldRun, type Reply } from './reply.ts'
+import type { RunEvent } from './state.ts'
+import { executeTool, invalidCalls } from './tools.ts'
+import { persist } from './turn-writer.ts'
+
+type Result = { call: ProviderToolCall; result: unknown }
+
+/** Appends the results of tool calls of a reply. A repeated call changes nothing. */
+async function appendResults(
+  deps: RunDeps,
+  { run }: HeldRun,
+  { round, turn }: Reply,
+  results: readonly Result[],
+  isCorrection: boolean,
+): Promise<void> {
+  const written = await persist(deps.streamLeaseMs, () =>
+    appendTurn(deps, agentOf(run), {
+      conversationId: run.conversationId,
+      turn: {
+        role: 'TOOL',
+        parts: results.map(({ call, result }) => ({
+          toolResult: { callId: call.id, name: call.name, result, callTurnId: turn.id },
+        })),
+        audience: run.audience,
+        replyToId: turn.id,
+        traceId: run.id,
+        clientId: `${run.id}:${round}`,
+      },
+    }),
+  )
+  const { tenant, id: runId } = run
+  await persist(deps.streamLeaseMs, () =>
+    recordResults(deps.pool, { tenant, runId }, { round, resultsId: written.turn.id, isCorrection }),
+  )
+  announceRun(deps, runId)
+}
+
+/** The results of a reply with invalid calls: none of its calls is executed. */
+const corrections = (calls: readonly ProviderToolCall[], problems: ReadonlyMap<string, string>): Result[] =>
+  calls.map((call) => ({
+    call,
+    result: {
+      error: problems.get(call.id) ?? 'Not executed, because another call of the same reply is invalid. Call it again.',
+    },
+  }))
+
+async function executeTools(
+  deps: RunDeps,
+  { run, tools }: HeldRun,
+  calls: readonly ProviderToolCall[],
+  signal: AbortSignal,
+): Promise<Result[]> {
+  const { tenant, conversationId, actor, id: runId } = run
+  const executed = calls.flatMap((call) => {
+    const execute = tools.find(({ name }) => name === call.name)?.execute
+    return execute ? [{ call, execute }] : []
+  })
+  return Promise.all(
+    executed.map(async ({ call, execute }) => {
+      const context = { tenant, conversationId, actor, runId, callId: call.id, signal }
+      return { call, result: await executeTool(deps.log, execute, call.arguments, context) }
+    }),
+  )
+}
+
+/** Does one round. Returns how the run goes on; null for another round. */
+async function nextRound(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<RunEvent | null> {
+  const { run, options } = held
+  const maxRounds = options.maxRounds ?? ROUNDS.default
+  if (run.round >= maxRounds) {
+    throw new RunFailure('TOO_MANY_ROUNDS', `The agent has not answered after ${maxRounds} calls of the provider.`)
+  }
+  const reply = await writeReply(deps, held, signal)
+  held.run = { ...run, round: reply.round, turnId: reply.turn.id }
+  const { calls } = reply
+  if (calls.length === 0) return 'complete'
+  const problems = invalidCalls(calls, held.tools)
+  if (problems.size > 0) {
+    if (run.corrected) {
+      throw new RunFailure('INVALID_TOOL_CALL', `The agent repeated an invalid tool call: ${[...problems.values()][0]}`)
+    }
+    await appendResults(deps, held, reply, corrections(calls, problems), true)
+    held.run = { ...held.run, corrected: true }
+    return null
+  }
+  const results = await executeTools(deps, held, calls, signal)
+  signal.throwIfAborted()
+  if (results.length > 0) await appendResults(deps, held, reply, results, false)
+  return results.length < calls.length ? 'await-tools' : null
+}
+
+/** Ends the run with an event, unless another process or call has ended it. Repeats while the database is away. */
+async function finish(deps: RunDeps, { run }: HeldRun, event: RunEvent, failure?: RunFailure): Promise<void> {
+  await persist(deps.streamLeaseMs, () =>
+    changeRun(deps, run, { event, heldBy: run.holder, ...(failure ? { failure } : null) }),
+  )
+}
+
+async function runRounds(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const event = await nextRound(deps, held, signal)
+    if (event !== null) return finish(deps, held, event)
+  }
+}
+
+/** Keeps the lease of the run, and calls `lose` when another process or call has ended the run. */
+async function keep(deps: RunDeps, { run }: HeldRun, lose: () => void): Promise<() => void> {
+  const key = { id: run.id, holder: run.holder, leaseMs: deps.streamLeaseMs }
+  const renew = () =>
+    renewRun(deps.pool, run.tenant, key).then(
+      (isHeld) => isHeld || lose(),
+      (err: unknown) => deps.log.warn({ err, runId: run.id }, 'could not renew the lease of a run; trying again'),
+    )
+  const timer = setInterval(() => void renew(), deps.streamLeaseMs / 3)
+  // A cancellation is announced; without the announcement, the next renewal finds it.
+  const unsubscribe = await subscribeToRun(deps, run.id, () => void renew())
+  return () => {
+    clearInterval(timer)
+    unsubscribe().catch(() => {})
+  }
+}
+
+/** Executes the run until it ends or waits. Never rejects. `stop` aborts with a StopReason. */
+export async function execute(deps: RunDeps, held: HeldRun, stop: AbortSignal): Promise<void> {
+  const halt = new AbortController()
+  const timer = setTimeout(() => halt.abort('TIME_LIMIT'), deps.runLimits.maxMs)
+  const signal = AbortSignal.any([stop, halt.signal])
+  let release = () => {}
+  try {
+    release = await keep(deps, held, () => halt.abort('CANCELLED'))
+    await runRounds(deps, held, signal)
+  } catch (error) {
+    await end(deps, held, signal.aborted ? stoppedBy(signal.reason, deps.runLimits.maxMs) : error)
+  } finally {
+    clearTimeout(timer)
+    release()
+  }
+}
+
+/** The error of a run that was stopped. */
+function stoppedBy(reason: unknown, maxMs: number): Error {
+  if (reason === 'SHUTDOWN') return new RunFailure('INTERRUPTED', 'The server was shut down.')
+  if (reason === 'TIME_LIMIT') return new RunFailure('TIME_LIMIT', `The run took longer than ${maxMs / 1000} s.`)
+  return new RunLost()
+}
+
+/** Records the failure of a run. If the database cannot be reached, the lease ends the run. */
+async function end(deps: RunDeps, held: HeldRun, error: unknown): Promise<void> {
+  if (error instanceof RunLost) return
+  const failure = failureOf(error)
+  const { id: runId } = held.run
+  if (failure.code === 'INTERNAL') deps.log.error({ err: error, runId }, 'a run failed unexpectedly')
+  await finish(deps, held, 'fail', failure).catch((err: unknown) =>
+    deps.log.error({ err, runId }, 'could not record the failure of a run; its lease will end it'),
+  )
+}

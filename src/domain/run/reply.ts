@@ -1,0 +1,203 @@
+// One round of a run: builds the context, opens a streaming turn, calls the provider, and commits the turn with the text
+// and the tool calls of the reply. A call that fails aborts the turn, which keeps its text.
+
+import { randomBytes } from 'node:crypto'
+import type { ProviderToolCall } from '../../providers/ports/provider-adapter.ts'
+import type { RunRow } from '../../store/sql/run/run-columns.ts'
+import { beginCall, endCall, type EndedCall } from '../../store/sql/run/provider-calls.ts'
+import { buildContext } from '../context/build.ts'
+import { abortTurn, commitTurn } from '../streaming-turn/stream.ts'
+import { openTurn } from '../turn/append.ts'
+import type { PartInput } from '../turn/content.ts'
+import { getTurns, type Turn } from '../turn/turn.ts'
+import type { Viewer } from '../view.ts'
+import { callProvider } from './call-provider.ts'
+import { announceRun } from './change.ts'
+import type { RunDeps } from './deps.ts'
+import { RunFailure, RunLost, failureOf } from './failure.ts'
+import { DEFAULT_TOKEN_BUDGET, type RunOptions } from './options.ts'
+import { composePrompt, type AnsweredTurn } from './prompt.ts'
+import { requireQuota } from './quota.ts'
+import { MAX_CALLS, type OfferedTool } from './tools.ts'
+import { createTurnWriter, persist } from './turn-writer.ts'
+
+/** A run that this process executes. */
+export type HeldRun = { run: RunRow & { holder: string }; options: RunOptions; tools: readonly OfferedTool[] }
+
+export type Reply = { round: number; turn: Turn; calls: readonly ProviderToolCall[] }
+
+export const agentOf = ({ tenant, actor }: RunRow): Viewer => ({ tenant, actor })
+
+async function answeredTurn(deps: RunDeps, run: RunRow): Promise<AnsweredTurn | null> {
+  if (run.replyToId === null) return null
+  const turn = (await getTurns(deps, agentOf(run), [run.replyToId])).get(run.replyToId)
+  return turn && turn.text.trim() !== '' ? { id: turn.id, author: turn.actor, text: turn.text } : null
+}
+
+async function promptOf(deps: RunDeps, { run, options, tools }: HeldRun) {
+  const { tokenBudget, ...context } = options.context ?? {}
+  const answered = await answeredTurn(deps, run)
+  const { conversationId, actor } = run
+  const parts = {
+    instructions: options.instructions ?? null,
+    tools,
+    answered,
+    tokenBudget: tokenBudget ?? DEFAULT_TOKEN_BUDGET,
+  }
+  return composePrompt(
+    parts,
+    (text) => deps.tokens.count(text),
+    (budget) => buildContext(deps, agentOf(run), { ...context, conversationId, as: actor, tokenBudget: budget }),
+  )
+}
+
+/** The parameters of the call, other than its messages. */
+function paramsOf({ run, options, tools }: HeldRun) {
+  const choice = options.toolChoice ?? 'AUTO'
+  return {
+    ...(tools.length === 0 || choice === 'NONE'
+      ? null
+      : {
+          tools: tools.map(({ execute: _, schema, ...tool }) => ({ ...tool, ...(schema ? { schema } : null) })),
+          // A model that must call a tool each time would never answer.
+          toolChoice: choice === 'REQUIRED' && run.round === 0 ? 'required' : 'auto',
+        }),
+    ...(options.maxTokens == null ? null : { maxTokens: options.maxTokens }),
+    ...(options.agentContext == null ? null : { agentContext: options.agentContext }),
+    metadata: { provider: run.provider, model: run.model },
+  }
+}
+
+type OpenReply = { turn: Turn; writerToken: string; round: number }
+
+/** Opens the turn of the reply and records the call. @throws RunLost if another process holds the run */
+async function openReply(deps: RunDeps, { run }: HeldRun): Promise<OpenReply> {
+  const agent = agentOf(run)
+  const writerToken = randomBytes(24).toString('base64url')
+  const { turn } = await openTurn(deps, agent, {
+    conversationId: run.conversationId,
+    writerToken,
+    turn: {
+      role: 'ASSISTANT',
+      model: run.model,
+      adapter: run.provider,
+      traceId: run.id,
+      replyToId: run.replyToId,
+      audience: run.audience,
+    },
+  })
+  const round = await beginCall(deps.pool, { tenant: run.tenant, runId: run.id, holder: run.holder }, turn.id)
+  if (round === null) {
+    await abortTurn(deps, agent, { turnId: turn.id, writerToken, reason: 'The run has ended.' }).catch(() => {})
+    throw new RunLost()
+  }
+  announceRun(deps, run.id)
+  return { turn, writerToken, round }
+}
+
+/** The usage of a call: the provider's, or the server's count. `isEstimated` says which. */
+const usageOf = (
+  reported: { inputTokens: number; outputTokens: number } | undefined,
+  counted: { prompt: number; completion: number },
+): Pick<EndedCall, 'promptTokens' | 'completionTokens' | 'isEstimated'> =>
+  reported
+    ? { promptTokens: reported.inputTokens, completionTokens: reported.outputTokens, isEstimated: false }
+    : { promptTokens: counted.prompt, completionTokens: counted.completion, isEstimated: true }
+
+const callParts = (calls: readonly ProviderToolCall[]): PartInput[] =>
+  calls.map(({ id, name, arguments: given }) => ({ toolCall: { callId: id, name, arguments: given } }))
+
+function requireUsable(calls: readonly ProviderToolCall[], length: number): void {
+  if (calls.length > MAX_CALLS) {
+    throw new RunFailure('INVALID_REPLY', `The reply has ${calls.length} tool calls; at most ${MAX_CALLS} are allowed.`)
+  }
+  if (new Set(calls.map(({ id }) => id)).size < calls.length) {
+    throw new RunFailure('INVALID_REPLY', 'The reply has two tool calls with the same id.')
+  }
+  if (calls.length === 0 && length === 0) {
+    throw new RunFailure('INVALID_REPLY', 'The reply has neither text nor tool calls.')
+  }
+}
+
+/** Writes one reply. `signal` aborts with the reason to end. @throws what `failureOf` converts, or the signal's reason */
+export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<Reply> {
+  const { run } = held
+  await requireQuota(deps, run.tenant, run.conversationId, run.actor)
+  const provider = deps.providers.get(run.provider)
+  if (!provider) throw new RunFailure('PROVIDER_FAILED', `The server no longer has the provider ${run.provider}.`)
+  const prompt = await promptOf(deps, held)
+  signal.throwIfAborted()
+  const { turn, writerToken, round } = await openReply(deps, held)
+  const agent = agentOf(run)
+  const failing = new AbortController()
+  const either = AbortSignal.any([signal, failing.signal])
+  const writer = createTurnWriter(deps, agent, { turnId: turn.id, writerToken }, (error) => failing.abort(error))
+  const progress = { attempts: 0, length: 0, isBlank: true }
+  const end = (call: Omit<EndedCall, 'round' | 'attempts'>) =>
+    persist(deps.streamLeaseMs, () =>
+      endCall(
+        deps.pool,
+        { tenant: run.tenant, runId: run.id },
+        { round, attempts: Math.max(1, progress.attempts), ...call },
+      ),
+    )
+  try {
+    const params = { messages: prompt.messages, ...paramsOf(held) }
+    const { result, calls } = await callProvider(provider.adapter, params, {
+      stallMs: provider.limitsSilence ? deps.runLimits.maxMs : deps.runLimits.stallMs,
+      signal: either,
+      onAttempt: (attempt) => void (progress.attempts = attempt),
+      async onText(text) {
+        progress.length += text.length
+        if (progress.isBlank) progress.isBlank = text.trim() === ''
+        await writer.write(text)
+      },
+    })
+    await writer.finish()
+    requireUsable(calls, progress.isBlank ? 0 : progress.length)
+    const { usage } = result
+    const committed = await persist(deps.streamLeaseMs, () =>
+      commitTurn(deps, agent, {
+        turnId: turn.id,
+        writerToken,
+        ...(calls.length === 0 ? null : { parts: callParts(calls) }),
+        ...(usage ? { tokenUsage: { prompt: usage.inputTokens, completion: usage.outputTokens } } : null),
+      }),
+    )
+    const counted = { prompt: prompt.tokens, completion: committed.tokenCount }
+    await end({ ...usageOf(usage, counted), finishReason: result.finishReason ?? null, errorCode: null })
+    return { round, turn: committed, calls }
+  } catch (error) {
+    await abandon(deps, agent, { turnId: turn.id, writerToken }, error, signal, async (aborted) => {
+      const counted = { prompt: progress.length > 0 ? prompt.tokens : 0, completion: aborted?.tokenCount ?? 0 }
+      const errorCode = signal.aborted ? String(signal.reason) : failureOf(error).code
+      await end({ ...usageOf(undefined, counted), finishReason: null, errorCode })
+    })
+    throw error
+  } finally {
+    writer.stop()
+  }
+}
+
+/** Aborts the turn of a failed call, then records the end of the call. Both only matter if the database answers. */
+async function abandon(
+  deps: RunDeps,
+  agent: Viewer,
+  opened: { turnId: string; writerToken: string },
+  error: unknown,
+  signal: AbortSignal,
+  record: (aborted: Turn | null) => Promise<void>,
+): Promise<void> {
+  const reason = signal.aborted ? REASONS[String(signal.reason)] : failureOf(error).message
+  const aborted = await persist(deps.streamLeaseMs, () =>
+    abortTurn(deps, agent, { ...opened, reason: (reason ?? 'The run has ended.').slice(0, 1000) }),
+  ).catch(() => null)
+  await record(aborted).catch((err: unknown) => deps.log.warn({ err }, 'could not record the end of a provider call'))
+}
+
+/** Why a turn was aborted, by the reason to end the run. */
+const REASONS: Readonly<Record<string, string>> = {
+  CANCELLED: 'The run was cancelled.',
+  SHUTDOWN: 'The server was shut down.',
+  TIME_LIMIT: 'The run took too long.',
+}

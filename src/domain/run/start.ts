@@ -1,0 +1,255 @@
+// runTurn: appends the caller's turns, and lets an agent answer. A run is reserved first, so that a refused call writes
+// nothing; then the turns are appended; then the run starts, with a journal entry.
+
+import { randomBytes } from 'node:crypto'
+import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
+import { readOpenCalls } from '../../store/sql/run/provider-calls.ts'
+import type { RunRow } from '../../store/sql/run/run-columns.ts'
+import { readRun } from '../../store/sql/run/read-runs.ts'
+import { deleteUnseenRun, findRivals, insertRun, recordStart } from '../../store/sql/run/write-runs.ts'
+import { writeEntry } from '../../store/sql/event/write-entry.ts'
+import { withTransaction } from '../../store/tx.ts'
+import { authorize, lockConversation, requirePermits, trusted } from '../authorize.ts'
+import { getConversations } from '../conversation.ts'
+import { newId } from '../id.ts'
+import { parse } from '../input.ts'
+import { announceEntries } from '../publisher.ts'
+import { redactInput } from '../redaction.ts'
+import { appendTurns, type AppendTurnsInput } from '../turn/append.ts'
+import { digest } from '../turn/content.ts'
+import { history } from '../turn/history.ts'
+import { getTurns, type Turn } from '../turn/turn.ts'
+import type { Viewer } from '../view.ts'
+import { toRun, type Run } from '../visible-run.ts'
+import { changeRun, isRunning } from './change.ts'
+import type { RunDeps } from './deps.ts'
+import { execute } from './execute.ts'
+import { optionsOf, storedOptions } from './options.ts'
+import { requireQuota } from './quota.ts'
+import { requireRun } from './run.ts'
+import {
+  chooseModel,
+  findAgent,
+  mergeOptions,
+  overridesSettings,
+  runTurnInput,
+  type ParsedRunTurn,
+} from './run-input.ts'
+import { offeredTools } from './tools.ts'
+import { waitForRun } from './wait.ts'
+
+export type RunTurnInput = Omit<Partial<ParsedRunTurn>, 'turns' | 'conversationId'> & {
+  conversationId: string
+  turns?: AppendTurnsInput['turns'] | null
+}
+
+/** What runTurn has done: the run, and the turns that the call appended. */
+export type RunTurnResult = { run: Run; turns: Turn[] }
+
+/**
+ * Appends `turns`, and runs the agent. With `wait`, resolves when the run has ended or waits; otherwise at once. With
+ * `runId`, continues a run that waits for the results of tools. Once a run has started, its failure is its state, not an
+ * error of this function.
+ * @throws InvalidInput @throws NotFound for an unknown conversation, agent, provider or run @throws NotAllowed by
+ * rights.ts, or if the agent cannot write to the conversation
+ * @throws Conflict if the agent is already running in the conversation, the clientId was used with other input, or the
+ * run to continue does not wait for results
+ * @throws QuotaExceeded @throws LimitReached if the process executes MAX_ACTIVE_RUNS runs
+ */
+export async function runTurn(deps: RunDeps, viewer: Viewer, input: RunTurnInput): Promise<RunTurnResult> {
+  authorize(viewer, 'runTurn', input)
+  const given = await redactInput(deps, viewer, 'runTurn', parse(runTurnInput, input))
+  deps.runs.requireRoom()
+  const { run, turns } = given.runId == null ? await begin(deps, viewer, given) : await resume(deps, viewer, given)
+  if (given.wait ?? true) await waitForRun(deps, run)
+  return { run: toRun(await requireRun(deps, trusted(viewer), run.id)), turns }
+}
+
+/** A turn that the run may answer. */
+type Answered = Pick<Turn, 'id' | 'audience'>
+
+/** The turns to append. Without a clientId of their own, they get one from that of the run. */
+const turnsOf = ({ turns, clientId }: ParsedRunTurn): AppendTurnsInput['turns'] =>
+  ((turns ?? []) as AppendTurnsInput['turns']).map((turn, index) =>
+    clientId == null || turn.clientId != null ? turn : { ...turn, clientId: `run:${clientId}:${index}` },
+  )
+
+async function appendGiven(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn): Promise<Turn[]> {
+  const { conversationId } = given
+  const turns = turnsOf(given)
+  return turns.length === 0 ? [] : (await appendTurns(deps, viewer, { conversationId, turns })).turns
+}
+
+/** Returns the turn that both the viewer and the agent see. @throws InvalidInput */
+async function requireAnswered(
+  deps: RunDeps,
+  viewer: Viewer,
+  { conversationId, actor, turnId }: { conversationId: string; actor: string; turnId: string },
+): Promise<Answered> {
+  for (const each of [trusted(viewer), { tenant: viewer.tenant, actor }]) {
+    const turn = (await getTurns(deps, each, [turnId])).get(turnId)
+    if (turn?.conversationId === conversationId) continue
+    throw InvalidInput.at('replyTo', `is ${turnId}, which is no turn of the conversation that ${each.actor} sees`)
+  }
+  return (await getTurns(deps, trusted(viewer), [turnId])).get(turnId)!
+}
+
+/**
+ * Returns the turn that a run without `replyTo` answers: the last of the given turns, or the newest turn by another
+ * author. So the answer to a private turn is private. Null for an empty conversation.
+ */
+async function newestAnswered(
+  deps: RunDeps,
+  viewer: Viewer,
+  actor: string,
+  conversationId: string,
+  turns: readonly Turn[],
+): Promise<Answered | null> {
+  const seenBy = (each: Viewer) => history(deps, each, [conversationId], { limit: 10 })
+  const candidates = turns.length > 0 ? turns : ((await seenBy(trusted(viewer))).get(conversationId) ?? [])
+  return (
+    candidates.findLast(
+      (turn) => turn.actor !== actor && turn.status === 'COMMITTED' && (turn.audience?.includes(actor) ?? true),
+    ) ?? null
+  )
+}
+
+async function begin(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn): Promise<{ run: RunRow; turns: Turn[] }> {
+  const { conversationId } = given
+  const { tenant } = viewer
+  const conversation = (await getConversations(deps, trusted(viewer), [conversationId])).get(conversationId)
+  if (!conversation) throw new NotFound('conversation', conversationId)
+  const agent = await findAgent(deps, viewer, conversation, given)
+  const { actor } = agent
+  const isForeign = actor !== viewer.actor && (agent.settings === null || overridesSettings(given))
+  await requirePermits(deps.db.of(tenant), viewer, 'runTurn', conversationId, isForeign ? ['foreignAgent'] : [])
+  const { provider, model } = chooseModel(deps, given, agent)
+  await requireQuota(deps, tenant, conversationId, actor)
+  const replyTo =
+    given.replyTo == null ? null : await requireAnswered(deps, viewer, { conversationId, actor, turnId: given.replyTo })
+  const holder = randomBytes(12).toString('base64url')
+  const id = newId('run')
+  const { wait: _, ...request } = given
+  const reserved = {
+    id,
+    conversationId,
+    actor,
+    viewer: viewer.actor,
+    provider: provider.name,
+    model,
+    options: storedOptions(mergeOptions(given, agent)),
+    clientId: given.clientId ?? null,
+    clientHash: given.clientId == null ? null : digest(request),
+    holder,
+    leaseMs: deps.streamLeaseMs,
+  }
+  if (!(await insertRun(deps.pool, tenant, reserved))) return repeat(deps, viewer, given, reserved)
+  try {
+    const turns = await appendGiven(deps, viewer, given)
+    const answered = replyTo ?? (await newestAnswered(deps, viewer, actor, conversationId, turns))
+    const run = await start(deps, viewer, reserved, answered)
+    executeHere(deps, run, holder)
+    return { run, turns }
+  } catch (error) {
+    await deleteUnseenRun(deps.pool, tenant, id).catch(() => {})
+    throw error
+  }
+}
+
+/** Returns the run that an earlier call with the same clientId has started. @throws Conflict */
+async function repeat(
+  deps: RunDeps,
+  viewer: Viewer,
+  given: ParsedRunTurn,
+  reserved: Parameters<typeof insertRun>[2],
+): Promise<{ run: RunRow; turns: Turn[] }> {
+  const { repeatedId, runningId } = await findRivals(deps.pool, viewer.tenant, reserved)
+  const isSeen = (id: string) => requireRun(deps, trusted(viewer), id).catch(() => null)
+  if (repeatedId === null) {
+    throw isRunning(reserved.actor, runningId !== null && (await isSeen(runningId)) ? runningId : null)
+  }
+  const run = await isSeen(repeatedId)
+  const key = JSON.stringify(reserved.clientId)
+  if (!run) throw new Conflict(`Another call with the clientId ${key} is starting a run. Try again.`)
+  if (run.clientHash !== reserved.clientHash) {
+    throw new Conflict(`The clientId ${key} was already used with other input, for the run ${repeatedId}.`)
+  }
+  // The turns have clientIds, so they are found, not written again.
+  return { run, turns: await appendGiven(deps, viewer, given) }
+}
+
+/** Records the start of a reserved run in the journal. Its replies are limited to those who see the turn it answers. */
+async function start(
+  deps: RunDeps,
+  viewer: Viewer,
+  { id, conversationId, actor }: { id: string; conversationId: string; actor: string },
+  answered: Answered | null,
+): Promise<RunRow> {
+  const { tenant } = viewer
+  return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
+    await lockConversation(tx, trusted(viewer), conversationId)
+    const audience = answered?.audience ? await presentAmong(tx, conversationId, answered.audience, actor) : null
+    const seq = await writeEntry(tx, conversationId, 'RUN_STARTED', { runId: id })
+    await recordStart(tx, id, { seq, audience, replyToId: answered?.id ?? null })
+    afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first: seq, last: seq }]))
+    const run = await readRun(tx, id)
+    // The sweep deletes a run that was not started within its lease.
+    if (!run) throw new Conflict('The run could not be started in time. Try again.')
+    return run
+  })
+}
+
+/** The audience of the replies: the actors who can still receive turns, and the agent. */
+async function presentAmong(
+  tx: Parameters<typeof writeEntry>[0],
+  conversationId: string,
+  audience: readonly string[],
+  agent: string,
+): Promise<string[]> {
+  const where = { conversationId, actor: { in: [...audience] }, leftAt: null }
+  const present = await tx.participant.findMany({ where, select: { actor: true } })
+  return [...new Set([agent, ...present.map(({ actor }) => actor)])]
+}
+
+/** Executes the run in this process. */
+export function executeHere(deps: RunDeps, run: RunRow, holder: string): void {
+  const options = optionsOf(run)
+  const held = { run: { ...run, holder }, options, tools: offeredTools(options.tools, deps.tools) }
+  deps.runs.start(run.id, (signal) => execute(deps, held, signal))
+}
+
+async function resume(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn): Promise<{ run: RunRow; turns: Turn[] }> {
+  const run = await requireRun(deps, trusted(viewer), given.runId!)
+  if (run.conversationId !== given.conversationId) throw new NotFound('run', run.id)
+  const isOther = run.viewer !== viewer.actor && run.actor !== viewer.actor
+  await requirePermits(deps.db.of(viewer.tenant), viewer, 'runTurn', run.conversationId, isOther ? ['otherRun'] : [])
+  if (run.state !== 'WAITING_FOR_TOOLS') throw notWaiting(run)
+  await requireQuota(deps, run.tenant, run.conversationId, run.actor)
+  const turns = await appendGiven(deps, viewer, given)
+  const open = run.turnId === null ? [] : await readOpenCalls(deps.pool, run.tenant, run.turnId)
+  if (open.length > 0) {
+    throw new Conflict(`Run ${run.id} still waits for results of the calls ${open.join(', ')}. Append them first.`)
+  }
+  return { run: await continueRun(deps, run), turns }
+}
+
+const notWaiting = ({ id, state }: Pick<RunRow, 'id' | 'state'>) =>
+  new Conflict(`Run ${id} is ${state}; only a run that is WAITING_FOR_TOOLS can be continued.`)
+
+/**
+ * Continues a waiting run in this process.
+ * @throws Conflict if it does not wait any more, or the agent is running again @throws NotFound @throws LimitReached
+ */
+export async function continueRun(
+  deps: RunDeps,
+  waiting: Pick<RunRow, 'tenant' | 'conversationId' | 'id'>,
+): Promise<RunRow> {
+  deps.runs.requireRoom()
+  const holder = randomBytes(12).toString('base64url')
+  const hold = { holder, leaseMs: deps.streamLeaseMs }
+  const changed = await changeRun(deps, waiting, { event: 'continue', heldBy: null, hold })
+  if (changed.outcome === 'missing') throw new NotFound('run', waiting.id)
+  if (changed.outcome !== 'changed') throw notWaiting(changed.run)
+  executeHere(deps, changed.run, holder)
+  return changed.run
+}

@@ -1,0 +1,132 @@
+// The tools of runs: those that a library user registers, which the engine executes, and those that a run defines, whose
+// results the caller appends.
+
+import type { ProviderToolCall, ProviderToolDefinition } from '../../providers/ports/provider-adapter.ts'
+import type { Log } from '../platform.ts'
+import { storable } from '../input.ts'
+import type { ToolDefinition } from '../tool-definition.ts'
+import { problemOf } from './arguments.ts'
+
+export type ToolContext = {
+  tenant: string
+  conversationId: string
+  /** The agent that calls the tool. */
+  actor: string
+  runId: string
+  /** Unique within the turn that makes the call; use it with `runId` as an idempotency key. */
+  callId: string
+  /** Aborts when the run is cancelled, and when the call has taken TOOL_MS. */
+  signal: AbortSignal
+}
+
+/** A tool that the engine executes. */
+export type Tool = {
+  /** 1 to 64 letters, digits, "_" or "-". */
+  name: string
+  description?: string
+  /** JSON Schema of the arguments. Default: any arguments. */
+  schema?: Record<string, unknown>
+  /**
+   * Returns the result as JSON. An error is logged, and the model learns only that the tool failed: return what the
+   * model should know.
+   */
+  execute(this: void, args: unknown, context: ToolContext): unknown
+}
+export type Tools = ReadonlyMap<string, Tool>
+
+/** Time limit of one execution, ms. */
+export const TOOL_MS = 60_000
+/** Maximum size of a result, in bytes of JSON. */
+export const MAX_RESULT_BYTES = 256 * 1024
+/** Maximum number of calls in one reply. */
+export const MAX_CALLS = 128
+
+/** @throws Error for a bad name, or two tools with one name */
+export function toolsOf(tools: readonly Tool[]): Tools {
+  const byName = new Map<string, Tool>()
+  for (const tool of tools) {
+    if (!/^[\w-]{1,64}$/.test(tool.name)) throw new Error(`${JSON.stringify(tool.name)} is not a name of a tool.`)
+    if (byName.has(tool.name)) throw new Error(`Two tools are named ${tool.name}.`)
+    byName.set(tool.name, tool)
+  }
+  return byName
+}
+
+/** A tool that a run offers. `execute` is null if the caller appends the results. */
+export type OfferedTool = ProviderToolDefinition & {
+  schema: Record<string, unknown> | undefined
+  execute: Tool['execute'] | null
+}
+
+/** Whether the definition only names a registered tool. */
+export const namesRegistered = ({ description, schema }: ToolDefinition): boolean =>
+  description == null && schema == null
+
+/** Returns the tools that a run offers: all registered ones if it defines none. */
+export function offeredTools(defined: readonly ToolDefinition[] | null | undefined, registered: Tools): OfferedTool[] {
+  const offer = ({ name, description, schema, execute }: Tool): OfferedTool => ({
+    name,
+    ...(description === undefined ? null : { description }),
+    schema,
+    execute,
+  })
+  if (defined == null) return [...registered.values()].map(offer)
+  return defined.map((tool) => {
+    const own = namesRegistered(tool) ? registered.get(tool.name) : undefined
+    if (own) return offer(own)
+    const { name, description, schema } = tool
+    return { name, ...(description == null ? null : { description }), schema: schema ?? undefined, execute: null }
+  })
+}
+
+/** Returns the problem of each invalid call, by its id: of an unknown tool, or with arguments against its schema. */
+export function invalidCalls(calls: readonly ProviderToolCall[], tools: readonly OfferedTool[]): Map<string, string> {
+  const problems = new Map<string, string>()
+  for (const { id, name, arguments: given } of calls) {
+    const tool = tools.find((each) => each.name === name)
+    const problem = !tool
+      ? `There is no tool ${JSON.stringify(name.slice(0, 64))}.`
+      : given === null || typeof given !== 'object' || Array.isArray(given)
+        ? 'The arguments are not a JSON object.'
+        : tool.schema && problemOf(tool.schema, given)
+    if (problem) problems.set(id, problem)
+  }
+  return problems
+}
+
+const failed = (error: string) => ({ error })
+
+/** Executes a tool. Never rejects: a failure is a result that says so. */
+export async function executeTool(
+  log: Log,
+  execute: Tool['execute'],
+  args: unknown,
+  context: ToolContext,
+): Promise<unknown> {
+  const expiry = new AbortController()
+  const timer = setTimeout(() => expiry.abort(), TOOL_MS)
+  const signal = AbortSignal.any([context.signal, expiry.signal])
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true })
+  })
+  stopped.catch(() => {})
+  try {
+    const result = (await Promise.race([execute(args, { ...context, signal }), stopped])) ?? null
+    const printed = JSON.stringify(result)
+    if (printed === undefined || storable(printed) !== null || /\\u(?:0000|d[89a-f]..)/i.test(printed)) {
+      return failed('The result of the tool is not JSON that can be stored.')
+    }
+    const bytes = Buffer.byteLength(printed)
+    if (bytes > MAX_RESULT_BYTES) {
+      return failed(`The result of the tool has ${bytes} bytes; at most ${MAX_RESULT_BYTES} are allowed.`)
+    }
+    return result
+  } catch (err) {
+    if (expiry.signal.aborted) return failed(`The tool took longer than ${TOOL_MS / 1000} s.`)
+    if (context.signal.aborted) return failed('The run ended before the tool returned a result.')
+    log.warn({ err, runId: context.runId, callId: context.callId }, 'a tool failed')
+    return failed('The tool failed.')
+  } finally {
+    clearTimeout(timer)
+  }
+}

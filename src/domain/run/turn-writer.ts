@@ -1,0 +1,121 @@
+// Writes the text of one reply into a streaming turn, in order and exactly once: while one delta is written, the text
+// that arrives is collected for the next. A write whose outcome is unknown is repeated at the same offset.
+
+import { DomainError, InvalidInput, StreamClosed } from '../../errors.ts'
+import type { StreamDeps } from '../streaming-turn/delta-queue.ts'
+import { isFirstHalf } from '../streaming-turn/state.ts'
+import { appendDelta } from '../streaming-turn/stream.ts'
+import type { Viewer } from '../view.ts'
+import { RunFailure } from './failure.ts'
+
+/** Maximum length of one delta, in UTF-16 units. */
+const MAX_DELTA = 64 * 1024
+/** Length of the text that waits at which the provider is no longer read, in UTF-16 units. */
+const MAX_WAITING = 1024 * 1024
+/** First and maximum pause before a write is repeated, ms. */
+const PAUSE_MS = { first: 50, max: 2_000 }
+
+export type TurnWriter = {
+  /** Adds text. Resolves at once, unless MAX_WAITING units wait. @throws the error of an earlier write */
+  write(text: string): Promise<void>
+  /** Resolves when all text is stored. @throws the error of a write */
+  finish(): Promise<void>
+  /** Ends the heartbeats. */
+  stop(): void
+}
+
+type Opened = { turnId: string; writerToken: string }
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+/** Repeats a call that fails for an unexpected reason, such as a lost connection, for `ms`. The call is idempotent. */
+export async function persist<T>(ms: number, call: () => Promise<T>): Promise<T> {
+  const until = performance.now() + ms
+  for (let wait = PAUSE_MS.first; ; wait = Math.min(PAUSE_MS.max, wait * 2)) {
+    try {
+      return await call()
+    } catch (error) {
+      if (error instanceof DomainError || performance.now() + wait > until) throw error
+      await pause(wait)
+    }
+  }
+}
+
+/** Returns the error to report for a delta that was refused. */
+const refusalOf = (error: unknown, limit: number): unknown =>
+  error instanceof InvalidInput
+    ? new RunFailure('REPLY_TOO_LONG', `The reply is longer than ${limit} bytes, the maximum of a turn.`)
+    : error
+
+/** @param onFailure called once, when a write fails */
+export function createTurnWriter(
+  deps: StreamDeps,
+  agent: Viewer,
+  opened: Opened,
+  onFailure: (error: unknown) => void,
+): TurnWriter {
+  let waiting = ''
+  /** The first half of a surrogate pair whose other half has not arrived. */
+  let half = ''
+  let end = 0
+  let running: Promise<void> | null = null
+  let failure: { error: unknown } | null = null
+  let wroteAt = performance.now()
+
+  const send = (text: string, start: number) =>
+    persist(deps.streamLeaseMs, () => appendDelta(deps, agent, { ...opened, text, start }))
+
+  function fail(error: unknown): void {
+    if (failure) return
+    failure = { error: refusalOf(error, deps.limits.turnBytes) }
+    waiting = ''
+    onFailure(failure.error)
+  }
+
+  async function run(): Promise<void> {
+    while (waiting !== '' && !failure) {
+      const text = waiting.slice(0, MAX_DELTA)
+      waiting = waiting.slice(MAX_DELTA)
+      try {
+        await send(text, end)
+        end += text.length
+        wroteAt = performance.now()
+      } catch (error) {
+        fail(error)
+      }
+    }
+    running = null
+  }
+
+  const start = () => {
+    if (waiting !== '' && !running) running = run()
+  }
+
+  const heartbeat = setInterval(() => {
+    const isIdle = !running && performance.now() - wroteAt > deps.streamLeaseMs / 4
+    // A lost heartbeat is made up for by the next one; a closed turn is not.
+    if (isIdle) send('', end).catch((error: unknown) => error instanceof StreamClosed && fail(error))
+  }, deps.streamLeaseMs / 3)
+
+  async function drain(limit: number): Promise<void> {
+    while (running && waiting.length >= limit) await running
+    if (failure) throw failure.error
+  }
+
+  return {
+    write(text) {
+      const given = half + text.replaceAll('\0', '\ufffd')
+      half = given !== '' && isFirstHalf(given.charCodeAt(given.length - 1)) ? given.at(-1)! : ''
+      waiting += given.slice(0, given.length - half.length).toWellFormed()
+      start()
+      return drain(MAX_WAITING)
+    },
+    async finish() {
+      if (half !== '') waiting += '\ufffd'
+      half = ''
+      start()
+      await drain(0)
+    },
+    stop: () => clearInterval(heartbeat),
+  }
+}

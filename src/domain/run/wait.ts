@@ -1,0 +1,103 @@
+// Waits for runs, and follows them: the state of a run after each change.
+
+import { z } from 'zod'
+import { readRun } from '../../store/sql/run/read-runs.ts'
+import type { RunRow } from '../../store/sql/run/run-columns.ts'
+import { authorize, trusted } from '../authorize.ts'
+import type { Feeds } from '../event/feeds.ts'
+import { id, name, parse } from '../input.ts'
+import type { Platform } from '../platform.ts'
+import { createPushIterator } from '../push-iterator.ts'
+import { actAs, type Viewer } from '../view.ts'
+import type { Run } from '../visible-run.ts'
+import { subscribeToRun } from './change.ts'
+import type { RunDeps } from './deps.ts'
+import { getRuns, requireRun } from './run.ts'
+import { isEnded } from './state.ts'
+
+/** Milliseconds after which a run is read again although no change was announced. */
+const POLL_MS = 2_000
+
+/** Resolves when the run has ended or waits, or no longer exists; at the latest after the time limit of a run. */
+export async function waitForRun(deps: RunDeps, { id: runId, tenant }: Pick<RunRow, 'id' | 'tenant'>): Promise<void> {
+  if (await deps.runs.wait(runId)) return
+  const until = performance.now() + deps.runLimits.maxMs
+  let wake = () => {}
+  const unsubscribe = await subscribeToRun(deps, runId, () => wake())
+  try {
+    while (performance.now() < until) {
+      const announced = new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, POLL_MS)
+        wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      if ((await readRun(deps.db.of(tenant), runId))?.state !== 'RUNNING') return
+      await announced
+    }
+  } finally {
+    wake()
+    unsubscribe().catch(() => {})
+  }
+}
+
+type EventDeps = Platform & { feeds: Pick<Feeds, 'enter'> }
+
+const subscription = z.object({ runId: id('run'), as: name.nullish() })
+
+/** Maximum number of states that wait for a consumer; the oldest are dropped, because each state is complete. */
+const BUFFER = 4
+
+/**
+ * Returns the present state of the run, then its state after each change of its state, its calls or its tokens;
+ * changes at almost the same time may be delivered as one. Ends after a run that has ended, and when the viewer no
+ * longer sees the run.
+ * @throws InvalidInput @throws NotFound @throws LimitReached
+ */
+export async function readRunEvents(
+  deps: EventDeps,
+  principal: Viewer,
+  input: z.input<typeof subscription>,
+): Promise<AsyncIterableIterator<Run>> {
+  authorize(principal, 'readRunEvents', { as: input.as ?? null })
+  const { runId, as } = parse(subscription, input)
+  const viewer = actAs(principal, as)
+  await requireRun(deps, viewer, runId)
+  const leave = deps.feeds.enter(principal)
+  const buffer = createPushIterator<Run>(BUFFER, { whenFull: 'drop-oldest' })
+  let version = 0
+  let isStopped = false
+  let reading: Promise<void> | null = null
+  let isStale = false
+
+  async function read(): Promise<void> {
+    const run = (await getRuns(deps, trusted(viewer), [runId])).get(runId)
+    if (!run) return buffer.end()
+    if (run.version > version) buffer.push(run)
+    version = run.version
+    if (isEnded(run.state)) buffer.end()
+  }
+
+  function refresh(): void {
+    if (isStopped) return
+    isStale = true
+    reading ??= (async () => {
+      while (isStale && !isStopped) {
+        isStale = false
+        await read().catch((err: unknown) => deps.log.warn({ err, runId }, 'could not read a run; trying again'))
+      }
+      reading = null
+    })()
+  }
+
+  const timer = setInterval(refresh, POLL_MS)
+  const unsubscribe = await subscribeToRun(deps, runId, refresh)
+  refresh()
+  return buffer.iterate(() => {
+    isStopped = true
+    clearInterval(timer)
+    leave()
+    unsubscribe().catch(() => {})
+  })
+}

@@ -1,0 +1,10 @@
+// A run as its viewers see it: without what only the engine needs.
+
+import type { RunRow } from '../store/sql/run/run-columns.ts'
+
+export type Run = Omit<RunRow, 'tenant' | 'seq' | 'audience' | 'corrected' | 'options' | 'clientHash' | 'holder'>
+
+export function toRun(row: RunRow): Run {
+  const { tenant, seq, audience, corrected, options, clientHash, holder, ...run } = row
+  return run
+}

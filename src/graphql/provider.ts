@@ -1,0 +1,25 @@
+// The chat providers of the server: their names and models.
+
+import { getProviders, MAX_PROVIDERS } from '../domain/provider.ts'
+import { builder } from './builder.ts'
+
+builder.objectType('Provider', {
+  description: 'Chat provider that the operator configured. Its URL and its key are not readable.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'Name by which callers choose the provider. Unique on the server.' }),
+    defaultModel: t.exposeString('defaultModel', { description: 'Model of the calls that name none.' }),
+    models: t.exposeStringList('models', {
+      nullable: true,
+      description: 'Models that calls may name, `defaultModel` included. Null if calls may name any model.',
+    }),
+    supportsTools: t.exposeBoolean('supportsTools', { description: 'Whether calls may offer tools to the model.' }),
+  }),
+})
+
+builder.queryField('providers', (t) =>
+  t.field({
+    type: ['Provider'],
+    description: `Returns the chat providers of the server, in ascending order of their names; at most ${MAX_PROVIDERS}.`,
+    resolve: (_, __, { reading, viewer, work }) => work.read(async () => getProviders(reading, viewer)),
+  }),
+)

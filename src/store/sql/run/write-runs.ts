@@ -1,0 +1,128 @@
+// Writes runs. Times are the database's, so that processes whose clocks differ agree on leases.
+
+import type { Pool } from '../../tenant-pool.ts'
+import type { Tx } from '../../db.ts'
+import type { RunState } from '../../generated/enums.ts'
+import { named } from '../sql.ts'
+
+export type NewRun = {
+  id: string
+  conversationId: string
+  actor: string
+  viewer: string
+  provider: string
+  model: string
+  options: object
+  clientId: string | null
+  clientHash: string | null
+  holder: string
+  leaseMs: number
+}
+
+/**
+ * Inserts a run that nobody sees yet. Returns false, and writes nothing, if the agent has a RUNNING run in the
+ * conversation, or the viewer has used the clientId.
+ */
+export async function insertRun(pool: Pool, tenant: string, run: NewRun): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    scope: tenant,
+    name: 'insert-run',
+    text: `INSERT INTO run (id, conversation_id, actor, viewer, provider, model, options, client_id, client_hash, holder, lease_until)
+           VALUES ($1, $2, $3, $4, $5, $6, $7::jsonb, $8, $9, $10, now() + make_interval(secs => $11::double precision / 1000))
+           ON CONFLICT DO NOTHING`,
+    values: [
+      run.id,
+      run.conversationId,
+      run.actor,
+      run.viewer,
+      run.provider,
+      run.model,
+      JSON.stringify(run.options),
+      run.clientId,
+      run.clientHash,
+      run.holder,
+      run.leaseMs,
+    ],
+  })
+  return rowCount === 1
+}
+
+/** The id of the viewer's run with the clientId, and the id of the agent's RUNNING run; each null if there is none. */
+export async function findRivals(
+  pool: Pool,
+  tenant: string,
+  { conversationId, viewer, actor, clientId }: Pick<NewRun, 'conversationId' | 'viewer' | 'actor' | 'clientId'>,
+): Promise<{ repeatedId: string | null; runningId: string | null }> {
+  const { rows } = await pool.query<{ repeatedId: string | null; runningId: string | null }>({
+    scope: tenant,
+    name: 'find-rival-runs',
+    text: `SELECT (SELECT r.id FROM run r WHERE r.conversation_id = $1 AND r.viewer = $2 AND r.client_id = $4) AS "repeatedId",
+                  (SELECT r.id FROM run r WHERE r.conversation_id = $1 AND r.actor = $3 AND r.state = 'RUNNING') AS "runningId"`,
+    values: [conversationId, viewer, actor, clientId],
+  })
+  return rows[0]!
+}
+
+/** Deletes a run that nobody has seen. */
+export async function deleteUnseenRun(pool: Pool, tenant: string, id: string): Promise<void> {
+  await pool.query({
+    scope: tenant,
+    name: 'delete-unseen-run',
+    text: 'DELETE FROM run WHERE id = $1 AND seq IS NULL',
+    values: [id],
+  })
+}
+
+/** Renews the lease. Returns false if the process no longer holds the run. */
+export async function renewRun(
+  pool: Pool,
+  tenant: string,
+  { id, holder, leaseMs }: Pick<NewRun, 'id' | 'holder' | 'leaseMs'>,
+): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    scope: tenant,
+    name: 'renew-run',
+    text: `UPDATE run SET lease_until = now() + make_interval(secs => $3::double precision / 1000)
+           WHERE id = $1 AND holder = $2 AND state = 'RUNNING'`,
+    values: [id, holder, leaseMs],
+  })
+  return rowCount === 1
+}
+
+/** Records where the run is in the journal, and what it answers. The transaction has locked the journal. */
+export async function recordStart(
+  tx: Tx,
+  id: string,
+  { seq, audience, replyToId }: { seq: number; audience: readonly string[] | null; replyToId: string | null },
+): Promise<void> {
+  await tx.$executeRaw`
+    ${named('record-run-start')}
+    UPDATE run SET seq = ${seq}::integer, audience = ${audience}::text[], reply_to_id = ${replyToId}::text WHERE id = ${id}::text`
+}
+
+export type RunChange = {
+  state: RunState
+  /** The process that executes it from now on; null for none. */
+  holder: string | null
+  /** When the lease, or the wait, ends: ms from now; null for never. */
+  leaseMs: number | null
+  hasEnded: boolean
+  error: { code: string; message: string } | null
+}
+
+/** Changes the state of a run that the transaction has locked. The options are deleted when it ends. */
+export async function writeRunState(
+  tx: Tx,
+  id: string,
+  { state, holder, leaseMs, hasEnded, error }: RunChange,
+): Promise<void> {
+  await tx.$executeRaw`
+    ${named('write-run-state')}
+    UPDATE run
+    SET state = ${state}::run_state, holder = ${holder}::text, version = version + 1,
+        lease_until = now() + make_interval(secs => ${leaseMs}::double precision / 1000),
+        ended_at = CASE WHEN ${hasEnded}::boolean THEN now() END,
+        options = CASE WHEN ${hasEnded}::boolean THEN '{}' ELSE options END,
+        error_code = ${error?.code ?? null}::text, error_message = ${error?.message ?? null}::text
+    WHERE id = ${id}::text`
+}

@@ -1,0 +1,197 @@
+// The contract of chat providers: the order of the events, the equality of deltas and result, and every end of a call.
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { ChatAdapter } from '../../src/providers/chat-adapter.ts'
+import {
+  ProviderCallFailed,
+  type ProviderCallParams,
+  type ProviderMessage,
+  type ProviderStreamEvent,
+  type ProviderToolCall,
+} from '../../src/providers/ports/provider-adapter.ts'
+
+/** The reply that a provider is to give. */
+export type Reply = {
+  texts: string[]
+  toolCalls?: Omit<ProviderToolCall, 'id'>[]
+  /** What follows: the end of the reply, nothing for a long time, or the loss of the connection. */
+  then: 'END' | 'STALL' | 'BREAK'
+}
+
+export type Subject = {
+  /** Creates an adapter that fails after `stallMs` without anything from the provider. */
+  create(stallMs: number): ChatAdapter
+  /** Prepares the next reply. Returns the extensions of the call for it, if any. */
+  prepare(reply: Reply): Record<string, unknown> | undefined
+  close(): Promise<void>
+}
+
+const ASKED: ProviderMessage[] = [
+  { role: 'system', content: [{ type: 'text', text: 'Be brief.' }] },
+  { role: 'user', name: 'Ada', content: [{ type: 'text', text: 'How are you?' }] },
+]
+
+const textOf = ({ content }: ProviderMessage) =>
+  content.map((part) => (part.type === 'text' ? (part.text as string) : '')).join('')
+
+async function read(events: AsyncIterable<ProviderStreamEvent>) {
+  const seen: ProviderStreamEvent[] = []
+  let error: unknown = null
+  try {
+    for await (const event of events) seen.push(event)
+  } catch (thrown) {
+    error = thrown
+  }
+  const deltas = seen.map((event) => (event.type === 'delta' ? textOf(event.delta) : '')).join('')
+  const last = seen.at(-1)
+  return { seen, deltas, error, result: last?.type === 'done' ? last.result : null }
+}
+
+const failureOf = (promise: Promise<unknown>): Promise<ProviderCallFailed> =>
+  promise.then(
+    () => expect.unreachable('the call should fail'),
+    (error: ProviderCallFailed) => error,
+  )
+
+const TEXTS = ['The kettle is on. ', 'Ça va: ', 'naïve 👩‍🔬 ', 'and done.']
+
+export function providerAdapterContract(name: string, open: () => Promise<Subject>): void {
+  describe(`${name}, as a provider adapter,`, () => {
+    let subject: Subject
+    let adapters: ChatAdapter[] = []
+    beforeAll(async () => {
+      subject = await open()
+    })
+    afterEach(async () => {
+      for (const each of adapters.splice(0)) await each.close()
+    })
+    afterAll(() => subject.close())
+
+    function prepared(reply: Reply, stallMs = 5_000): { adapter: ChatAdapter; params: ProviderCallParams } {
+      const adapter = subject.create(stallMs)
+      adapters.push(adapter)
+      const extensions = subject.prepare(reply)
+      return {
+        adapter,
+        params: { messages: ASKED, metadata: { provider: 'p', model: 'm', ...(extensions && { extensions }) } },
+      }
+    }
+
+    it('streams deltas that equal the text of the result, and ends with the result', async () => {
+      const { adapter, params } = prepared({ texts: TEXTS, then: 'END' })
+      const stream = await adapter.completeStream(params)
+      const { seen, deltas, result, error } = await read(stream)
+      expect(error).toBeNull()
+      expect(deltas).toBe(TEXTS.join(''))
+      expect(result).toMatchObject({
+        message: { role: 'assistant' },
+        finishReason: 'stop',
+        createdAt: expect.any(Date),
+      })
+      expect(textOf(result!.message)).toBe(deltas)
+      expect(result!.toolCalls).toBeUndefined()
+      expect(result!.usage).toMatchObject({ inputTokens: expect.any(Number), outputTokens: expect.any(Number) })
+      expect(result!.id).toMatch(/^[\x21-\x7e]+$/)
+      expect(seen.filter(({ type }) => type === 'done')).toHaveLength(1)
+      expect(await stream.final).toBe(result)
+    })
+
+    it('returns the same without a stream, and if nobody reads the events', async () => {
+      const once = prepared({ texts: TEXTS, then: 'END' })
+      expect(textOf((await once.adapter.complete(once.params)).message)).toBe(TEXTS.join(''))
+      const unread = prepared({ texts: TEXTS, then: 'END' })
+      const { final } = await unread.adapter.completeStream(unread.params)
+      expect(textOf((await final).message)).toBe(TEXTS.join(''))
+    })
+
+    it('loses nothing for a slow reader, and joins deltas that wait', async () => {
+      const { adapter, params } = prepared({ texts: TEXTS, then: 'END' })
+      const stream = await adapter.completeStream(params)
+      await stream.final
+      const { seen, deltas } = await read(stream)
+      expect(deltas).toBe(TEXTS.join(''))
+      expect(seen.map(({ type }) => type)).toEqual(['delta', 'done'])
+    })
+
+    it('reports parallel tool calls with ids of their own, and their arguments', async () => {
+      const toolCalls = [
+        { name: 'search', arguments: { words: ['löwe', '"x"'], limit: 3 } },
+        { name: 'search', arguments: { words: [] } },
+        { name: 'now', arguments: {} },
+      ]
+      const { adapter, params } = prepared({ texts: ['I look. '], toolCalls, then: 'END' })
+      const tools = ['search', 'now'].map((each) => ({
+        name: each,
+        description: 'A tool.',
+        schema: { type: 'object' },
+      }))
+      const { seen, result } = await read(await adapter.completeStream({ ...params, tools }))
+      const calls = seen.flatMap((event) => (event.type === 'tool-call' ? [event.toolCall] : []))
+      expect(calls.map(({ id: _, ...call }) => call)).toEqual(toolCalls)
+      expect(new Set(calls.map(({ id }) => id)).size).toBe(3)
+      expect(result).toMatchObject({ toolCalls: calls, finishReason: 'tool-calls' })
+      expect(result!.message.content).toEqual([
+        { type: 'text', text: 'I look. ' },
+        ...calls.map((call) => ({ type: 'tool-call', ...call })),
+      ])
+    })
+
+    it('fails as STALLED after silence, with the text so far, before and after the first delta', async () => {
+      const early = prepared({ texts: [], then: 'STALL' }, 150)
+      const stalled = await failureOf(early.adapter.completeStream(early.params).then((stream) => stream.final))
+      expect(stalled).toBeInstanceOf(ProviderCallFailed)
+      expect(stalled).toMatchObject({ code: 'STALLED', retryable: true, message: expect.stringContaining('0.15 s') })
+      const late = prepared({ texts: ['So far. '], then: 'STALL' }, 150)
+      const { deltas, error } = await read(await late.adapter.completeStream(late.params))
+      expect(deltas).toBe('So far. ')
+      expect(error).toMatchObject({ code: 'STALLED' })
+    })
+
+    it('fails as CUT_OFF if the connection breaks in the reply, with the text so far', async () => {
+      const { adapter, params } = prepared({ texts: ['So ', 'far. '], then: 'BREAK' })
+      const stream = await adapter.completeStream(params)
+      const { deltas, error } = await read(stream)
+      expect(deltas).toBe('So far. ')
+      expect(error).toMatchObject({ code: 'CUT_OFF', retryable: true })
+      expect(await failureOf(stream.final)).toBe(error)
+    })
+
+    it("ends with the signal's reason: before the call, before the reply, and within it", async () => {
+      const reason = new Error('enough')
+      const never = prepared({ texts: TEXTS, then: 'END' })
+      const aborted = AbortSignal.abort(reason)
+      expect(await failureOf(never.adapter.completeStream({ ...never.params, signal: aborted }))).toBe(reason)
+
+      for (const texts of [[], ['So far. ']]) {
+        const { adapter, params } = prepared({ texts, then: 'STALL' })
+        const controller = new AbortController()
+        setTimeout(() => controller.abort(reason), 100)
+        const streaming = adapter.completeStream({ ...params, signal: controller.signal })
+        const { error, deltas } = await streaming.then(read, (thrown: unknown) => ({ error: thrown, deltas: '' }))
+        expect(error).toBe(reason)
+        expect(deltas).toBe(texts.join(''))
+      }
+    })
+
+    it('ends the call if the reader stops early', async () => {
+      const { adapter, params } = prepared({ texts: ['So far. '], then: 'STALL' })
+      const stream = await adapter.completeStream(params)
+      for await (const event of stream) {
+        expect(event.type).toBe('delta')
+        break
+      }
+      expect(await failureOf(stream.final)).toMatchObject({ name: 'AbortError' })
+    })
+
+    it('fails as CLOSED after close, which ends running calls', async () => {
+      const { adapter, params } = prepared({ texts: ['So far. '], then: 'STALL' })
+      const stream = await adapter.completeStream(params)
+      const reading = read(stream)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      await adapter.close()
+      expect((await reading).error).toMatchObject({ code: 'CLOSED', retryable: false })
+      expect(await failureOf(adapter.complete(params))).toMatchObject({ code: 'CLOSED' })
+      await adapter.close()
+    })
+  })
+}

@@ -1,0 +1,27 @@
+// The hooks as a server renders them. test/client-bundle.test.ts runs them in a browser.
+
+import { createElement } from 'react'
+import { renderToString } from 'react-dom/server'
+import { expect, it } from 'vitest'
+import { connect, type Client } from '../../src/client/index.ts'
+import { ColloquyProvider, useConversation, useInbox, useTranscript } from '../../src/react/index.ts'
+
+const client: Client = connect({
+  url: 'http://127.0.0.1:9/graphql',
+  fetch: () => Promise.reject(new Error('A server must not request anything while it renders.')),
+})
+
+function Chat() {
+  const { turns, status } = useTranscript(useConversation({ key: 'planning' }))
+  const { unreadCount } = useInbox()
+  return createElement('p', null, `${status}, ${turns.length} turns, ${unreadCount} unread`)
+}
+
+it('render the state before the first read, without a request', () => {
+  const page = createElement(ColloquyProvider, { client }, createElement(Chat))
+  expect(renderToString(page)).toBe('<p>loading, 0 turns, 0 unread</p>')
+})
+
+it('fail outside of a ColloquyProvider, with the next step', () => {
+  expect(() => renderToString(createElement(Chat))).toThrow('Render a ColloquyProvider with a client')
+})

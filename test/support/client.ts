@@ -1,0 +1,40 @@
+// Clients of src/client on both transports, for the suites of test/client.
+
+import { WebSocket } from 'ws'
+import { connect, type Client, type ConnectOptions, type FollowedEvent } from '../../src/client/index.ts'
+
+/** The transports of subscriptions, for `describe.each`. */
+export const TRANSPORTS = [
+  { transport: 'WebSocket', webSocket: WebSocket },
+  { transport: 'Server-Sent Events', webSocket: null },
+] as const
+export type Transport = (typeof TRANSPORTS)[number]
+
+/** A client of the server at the address, as the actor. */
+export const clientOf = (
+  address: string,
+  tenant: string,
+  actor: string,
+  { webSocket }: Pick<Transport, 'webSocket'> = TRANSPORTS[1],
+  options: Partial<ConnectOptions> = {},
+): Client => connect({ url: new URL('/graphql', address).href, tenant, actor, webSocket, ...options })
+
+/** What a follower has received: the seqs of entries, the texts of turns as their deltas joined them, and the final ones. */
+export type Received = {
+  seqs: number[]
+  joined: Map<string, string>
+  pieces: Map<string, string>
+  final: Map<string, string>
+}
+
+/** Adds an event to what was received. `pieces` has each delta's own text, so it equals `joined` if none was doubled. */
+export function record(received: Received, event: FollowedEvent): void {
+  if (event.seq !== null) received.seqs.push(event.seq)
+  if (event.__typename === 'TurnDelta') {
+    received.joined.set(event.turnId, event.joined)
+    received.pieces.set(event.turnId, (received.pieces.get(event.turnId) ?? '') + event.text)
+  }
+  if (event.__typename === 'TurnCommitted') received.final.set(event.turn.id, event.turn.text)
+}
+
+export const newReceived = (): Received => ({ seqs: [], joined: new Map(), pieces: new Map(), final: new Map() })

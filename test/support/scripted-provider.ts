@@ -1,0 +1,82 @@
+// A chat provider for tests of runs: it replies as the test's script says, and records what it was asked.
+
+import type {
+  ProviderAdapter,
+  ProviderCallParams,
+  ProviderCallResult,
+  ProviderStreamEvent,
+  ProviderToolCall,
+} from '../../src/providers/ports/provider-adapter.ts'
+
+/** One reply: texts, tool calls, pauses (functions), and errors, in order; then the end. */
+export type Step = string | ProviderToolCall | Error | ((signal: AbortSignal) => Promise<unknown>)
+export type Script = readonly Step[]
+
+export type ScriptedProvider = ProviderAdapter & {
+  /** The parameters of each call, in order. */
+  readonly asked: ProviderCallParams[]
+  /** The reply to the next calls: the first element to the first of them. Without any, replies "ok". */
+  next(...scripts: Script[]): void
+}
+
+/** @param usage what the provider reports; null for nothing */
+export function createScriptedProvider(
+  usage: { inputTokens: number; outputTokens: number } | null = { inputTokens: 10, outputTokens: 5 },
+): ScriptedProvider {
+  const waiting: Script[] = []
+  const asked: ProviderCallParams[] = []
+
+  async function* play(params: ProviderCallParams): AsyncGenerator<ProviderStreamEvent> {
+    let text = ''
+    const toolCalls: ProviderToolCall[] = []
+    for (const step of waiting.shift() ?? ['ok']) {
+      if (typeof step === 'string') {
+        text += step
+        yield { type: 'delta', delta: { role: 'assistant', content: [{ type: 'text', text: step }] } }
+      } else if (step instanceof Error) throw step
+      else if (typeof step === 'function') await step(params.signal!)
+      else {
+        toolCalls.push(step)
+        yield { type: 'tool-call', toolCall: step }
+      }
+    }
+    const result: ProviderCallResult = {
+      id: `call_${asked.length}`,
+      createdAt: new Date(),
+      message: { role: 'assistant', content: [{ type: 'text', text }] },
+      ...(toolCalls.length > 0 ? { toolCalls } : null),
+      ...(usage ? { usage } : null),
+      finishReason: toolCalls.length > 0 ? 'tool-calls' : 'stop',
+    }
+    yield { type: 'done', result }
+  }
+
+  return {
+    asked,
+    next: (...scripts) => void waiting.push(...scripts),
+    async complete(params) {
+      asked.push(params)
+      for await (const event of play(params)) if (event.type === 'done') return event.result
+      throw new Error('unreachable')
+    },
+    async completeStream(params) {
+      asked.push(params)
+      const events = play(params)
+      return { final: new Promise<never>(() => {}), [Symbol.asyncIterator]: () => events }
+    },
+  }
+}
+
+/** A pause that lasts until the call is aborted. */
+export const forever = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => {
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- as an adapter does
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+
+/** A pause that the test ends. */
+export function gate(): { pause: () => Promise<void>; open: () => void } {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { pause: () => opened, open }
+}
