@@ -491,6 +491,8 @@ export type InboxEvent = {
   unreadCount: number
   /** Current state of the conversation. Null if it is deleted. */
   conversation: ListedConversation | null
+  /** The turn to answer, in its first version. Null for reasons other than WAKE_UP, and if the participant does not see the turn any more. */
+  turn: Turn | null
 }
 
 /** Input of createConversation. Every field is optional. */
@@ -573,6 +575,8 @@ export type AgentInput = {
   provider: string
   /** Maximum number of tokens of the context that the model gets, 1 to 10,000,000. Defaults to the default of runTurn. */
   tokenBudget?: number | null
+  /** Quota: number of tokens that runs of the participant in the conversation may use in one day (UTC). At 0, no run starts. Defaults to null, for no quota. */
+  tokensPerDay?: number | null
   /** Tools that the model may call, at most 128. Defaults to null, for all tools that are registered on the server. */
   tools?: readonly ToolDefinitionInput[] | null
 }
@@ -778,6 +782,9 @@ export type Retention = 'AUDIT_ONLY' | 'EPHEMERAL' | 'FULL'
 
 /** A type of conversation event that a subscription can select. `ConversationDeleted` and `Gap` have no value, because every subscription receives them. */
 export type ConversationEventType = 'CONVERSATION_UPDATED' | 'FACTS_CHANGED' | 'PARTICIPANT_JOINED' | 'PARTICIPANT_LEFT' | 'PARTICIPANT_READ' | 'PARTICIPANT_UPDATED' | 'PRESENCE_CHANGED' | 'RUN_CHANGED' | 'RUN_STARTED' | 'SUMMARY_WRITTEN' | 'TURN_ABORTED' | 'TURN_APPENDED' | 'TURN_COMMITTED' | 'TURN_DELTA' | 'TURN_ERASED' | 'TURN_OPENED' | 'TURN_SUPERSEDED' | 'TURN_UPDATED' | 'WAKE_UPS_STOPPED'
+
+/** Which other claims on the turn a claim excludes. */
+export type ClaimScope = 'AGENT' | 'TURN'
 
 /** The object types of each interface and union: `possibleTypes` of Apollo Client's `InMemoryCache`. */
 export const possibleTypes: Record<string, string[]> = {

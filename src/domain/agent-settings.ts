@@ -7,7 +7,7 @@ import { Prisma } from '../store/generated/client.ts'
 import type { ParticipantKind, Respond } from '../store/generated/enums.ts'
 import { dropWakeUps } from '../store/sql/wake-up/drop-wake-ups.ts'
 import { updateResponding } from '../store/sql/wake-up/update-responding.ts'
-import { between, name, text } from './input.ts'
+import { between, name, text, tokensPerDay } from './input.ts'
 import { toolDefinitions } from './tool-definition.ts'
 import type { Viewer } from './view.ts'
 
@@ -24,6 +24,7 @@ export const agentInput = z.object({
   tools: toolDefinitions.nullish(),
   maxTokens: between(1, MAX_AGENT_TOKENS).nullish(),
   tokenBudget: between(1, MAX_AGENT_TOKENS).nullish(),
+  tokensPerDay: tokensPerDay.nullish(),
 })
 export type AgentSettings = z.output<typeof agentInput>
 

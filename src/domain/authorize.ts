@@ -7,18 +7,8 @@ import type { Tx } from '../store/db.ts'
 import { readLastSeq } from '../store/sql/event/read-journal.ts'
 import { lockJournal, type LockedJournal } from '../store/sql/event/write-entry.ts'
 import type { Platform } from './platform.ts'
-import {
-  beyondConversations,
-  CONDITIONS,
-  lacksPermit,
-  lacksRight,
-  reaches,
-  relationOf,
-  VERBS,
-  type Condition,
-  type Permit,
-  type Verb,
-} from './rights.ts'
+import { CONDITIONS, reaches, relationOf, VERBS, type Condition, type Permit, type Verb } from './rights.ts'
+import { beyondConversations, lacksPermit, lacksRight } from './rights-text.ts'
 import type { Viewer } from './view.ts'
 
 /** What a call concerns. `as` names the acting actor if that is not yet the viewer's. */

@@ -3,7 +3,7 @@
 
 import type { MoveFacts } from './conversation-visibility.ts'
 import type { Feeds } from './event/feeds.ts'
-import type { Inboxes } from './event/inbox.ts'
+import type { Inboxes } from './event/inboxes.ts'
 import type { FactEmbedding } from './fact/embed.ts'
 import type { RecalledFacts } from './fact/recalled.ts'
 import type { Embedding } from './indexing/embedding.ts'

@@ -94,6 +94,9 @@ export const between = (min: number, max: number) => {
   return z.int(range).min(min, range).max(max, range)
 }
 
+/** A quota: a number of tokens in one day. */
+export const tokensPerDay = between(0, 2_147_483_647)
+
 /** A number from 0 to 1, both included. */
 export const share = z.number().min(0, 'must be 0 to 1').max(1, 'must be 0 to 1')
 

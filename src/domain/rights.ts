@@ -1,7 +1,6 @@
 // The table of rights: the right that each verb of the domain needs, and what parts of its input need in addition.
 // Pure. authorize.ts applies the table, and docs/security.md prints it (`npm run docs:rights`).
 
-import { NotAllowed } from '../errors.ts'
 import type { Right } from './principal.ts'
 
 /** Relations of the acting actor to a conversation, closest first. Each includes those after it, up to PARTICIPANT. */
@@ -175,6 +174,9 @@ const RULES = {
   supersedeTurn: { right: 'write', limited: 'OBJECTS', conditions: TURN },
   pinTurn: { right: 'write', limited: 'OBJECTS', permit: MANAGED },
   unpinTurn: { right: 'write', limited: 'OBJECTS', permit: MANAGED },
+  claimTurn: { right: 'write', limited: 'OBJECTS' },
+  renewClaim: { right: 'write', limited: 'OBJECTS' },
+  releaseClaim: { right: 'write', limited: 'OBJECTS' },
   eraseTurn: { right: 'erase', limited: 'OBJECTS', conditions: ['otherAuthor'] },
   getTurns: { right: 'read', limited: 'OBJECTS' },
   getNextVersions: { right: 'read', limited: 'OBJECTS' },
@@ -196,6 +198,7 @@ const RULES = {
   readEventsOf: { right: 'read', limited: 'ONE' },
   readInto: { right: 'read', limited: 'ONE' },
   readInbox: { right: 'read', limited: 'NONE' },
+  getWakeUps: { right: 'read', limited: 'NONE' },
   // Summaries
   compact: { right: 'write', limited: 'ONE', permit: PRESENT },
   summarize: { right: 'write', limited: 'ONE', permit: PRESENT },
@@ -263,52 +266,3 @@ export function relationOf(actor: string, { owner, visibility, participant }: St
   if (isPresent) return participant.administrator ? 'ADMINISTRATOR' : 'PARTICIPANT'
   return participant === null ? 'STRANGER' : 'FORMER'
 }
-
-const HOLDERS = {
-  OWNER: 'the owner of the conversation',
-  ADMINISTRATOR: 'the owner or an administrator of the conversation',
-  PARTICIPANT: 'a participant of the conversation',
-} as const
-
-/** Who passes a permit, as the end of a sentence: "must come from … or needs the right …". */
-const demandOf = ({ relation, right }: Permit): string =>
-  relation ? `must come from ${HOLDERS[relation]}, or needs the right \`${right}\`` : `needs the right \`${right}\``
-
-/** Returns sentences that state what the verb needs. */
-export function describeRule({ right, permit, conditions = [] }: VerbRule): string {
-  const sentences = [
-    `Needs the right \`${right}\`.`,
-    ...(permit ? [`A call ${demandOf(permit)}.`] : []),
-    ...conditions.map((condition) => `A call ${CONDITIONS[condition].when} ${demandOf(CONDITIONS[condition])}.`),
-  ]
-  return sentences.join(' ')
-}
-
-/** Returns the error of a credential that lacks a right which the verb always needs. */
-export const lacksRight = (right: Right, verb: Verb | null = null): NotAllowed =>
-  new NotAllowed(
-    `This call needs the right \`${right}\`, which this credential does not have. Use a credential that has it.`,
-    right,
-    verb,
-  )
-
-/**
- * Returns the error of a call without the permit. `when` completes "A call …"; without it, the permit is the verb's.
- */
-export function lacksPermit({ relation, right }: Permit, verb: Verb, when?: string): NotAllowed {
-  const call = when === undefined ? 'This call' : `A call ${when}`
-  const ask = relation
-    ? `Ask ${HOLDERS[relation]}, or use a credential that has the right.`
-    : 'Use a credential that has it.'
-  const message = `${call} ${demandOf({ relation, right })}, which this credential does not have. ${ask}`
-  return new NotAllowed(message, right, verb)
-}
-
-/** Returns the error of a verb that concerns more than the conversations to which the credential is limited. */
-export const beyondConversations = (verb: Verb): NotAllowed =>
-  new NotAllowed(
-    'This credential is limited to some conversations, and the call concerns more than one of them. Name one '
-      + 'conversation in the call, or use a credential without this limit.',
-    null,
-    verb,
-  )

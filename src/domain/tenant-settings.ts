@@ -7,7 +7,7 @@ import type { Retention } from '../store/generated/enums.ts'
 import { withTransaction } from '../store/tx.ts'
 import { auditRecord } from './audit/line.ts'
 import { authorize } from './authorize.ts'
-import { parse } from './input.ts'
+import { parse, tokensPerDay as tokensPerDayInput } from './input.ts'
 import type { Platform } from './platform.ts'
 import { REDACT_MODES, strongerMode, type RedactMode } from './redaction.ts'
 import { requireKey, retentionInput } from './retention-policy.ts'
@@ -16,6 +16,8 @@ import type { Viewer } from './view.ts'
 export type TenantSettings = {
   retention: Retention
   ttlSeconds: number | null
+  /** Tokens that all runs of the tenant may use in one day (UTC); null for no quota. */
+  tokensPerDay: number | null
   /** The tenant's own mode; null for the server's. */
   redact: RedactMode | null
   /** The stronger of the tenant's and the server's mode. */
@@ -32,6 +34,7 @@ async function readSettings(
   return {
     retention: row?.retention ?? 'FULL',
     ttlSeconds: row?.ttlSeconds ?? null,
+    tokensPerDay: row?.tokensPerDay ?? null,
     redact,
     redactInEffect: strongerMode(redaction.least, redact),
   }
@@ -50,6 +53,7 @@ const updateTenantSettingsInput = z.object({
   retention: retentionInput.retention,
   ttlSeconds: retentionInput.ttlSeconds,
   redact: z.enum(REDACT_MODES).nullish(),
+  tokensPerDay: tokensPerDayInput.nullish(),
 })
 export type UpdateTenantSettingsInput = z.input<typeof updateTenantSettingsInput>
 
@@ -66,7 +70,7 @@ export async function updateTenantSettings(
   input: UpdateTenantSettingsInput,
 ): Promise<TenantSettings> {
   authorize(viewer, 'updateTenantSettings')
-  const { retention, ttlSeconds, redact } = parse(updateTenantSettingsInput, input)
+  const { retention, ttlSeconds, redact, tokensPerDay } = parse(updateTenantSettingsInput, input)
   requireKey(deps, retention)
   const { least } = deps.redaction
   if (redact != null && strongerMode(redact, least) !== redact) {
@@ -77,6 +81,7 @@ export async function updateTenantSettings(
     ...(retention !== undefined && { retention: retention ?? 'FULL' }),
     ...(ttlSeconds !== undefined && { ttlSeconds }),
     ...(redact !== undefined && { redact }),
+    ...(tokensPerDay !== undefined && { tokensPerDay }),
   }
   return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     await tx.tenantSettings.upsert({ where: { tenant }, create: { tenant, ...given }, update: given })
@@ -85,6 +90,7 @@ export async function updateTenantSettings(
       retention: settings.retention,
       ttlSeconds: settings.ttlSeconds ?? 'none',
       redact: settings.redact ?? 'none',
+      tokensPerDay: settings.tokensPerDay ?? 'none',
     }
     await deps.audit.append(tx, [auditRecord(viewer, 'updateTenantSettings', [], { details })])
     afterCommit(() => deps.redaction.changed(tenant))

@@ -46,6 +46,11 @@ export const AgentInput = builder.inputType('AgentInput', {
     tokenBudget: t.int({
       description: `Maximum number of tokens of the context that the model gets, ${TOKENS}. Defaults to the default of runTurn.`,
     }),
+    tokensPerDay: t.int({
+      description:
+        'Quota: number of tokens that runs of the participant in the conversation may use in one day (UTC). At 0, no run '
+        + 'starts. Defaults to null, for no quota.',
+    }),
   }),
 })
 
@@ -75,6 +80,11 @@ const AgentSettings = builder
       tokenBudget: t.exposeInt('tokenBudget', {
         nullable: true,
         description: 'Maximum number of tokens of the context that the model gets. Null for the default of runTurn.',
+      }),
+      tokensPerDay: t.exposeInt('tokensPerDay', {
+        nullable: true,
+        description:
+          'Number of tokens that runs of the participant in the conversation may use in one day (UTC). Null for no quota.',
       }),
     }),
   })

@@ -21,7 +21,7 @@ import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 import { TokenUsage } from './turn.ts'
 
 const RunStateEnum = builder.enumType('RunState', {
-  description: 'State of a run.',
+  description: 'Whether a run is executed, waits or has ended.',
   values: {
     RUNNING: { description: 'A server process executes the run.' },
     WAITING_FOR_TOOLS: {

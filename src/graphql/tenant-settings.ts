@@ -35,6 +35,10 @@ const TenantSettingsType = builder
         nullable: true,
         description: 'Seconds after its creation at which a new conversation is deleted. Null for never.',
       }),
+      tokensPerDay: t.exposeInt('tokensPerDay', {
+        nullable: true,
+        description: 'Number of tokens that all runs of agents may use in one day (UTC). Null for no quota.',
+      }),
       redact: t.field({
         type: RedactModeEnum,
         nullable: true,
@@ -75,6 +79,10 @@ const UpdateTenantSettingsInput = builder.inputType('UpdateTenantSettingsInput',
     retention: t.field({ type: RetentionEnum, description: 'Retention of new conversations. Null restores FULL.' }),
     ttlSeconds: t.int({
       description: `Seconds after its creation at which a new conversation is deleted; 1 to ${MAX_TTL_SECONDS}. Null for never.`,
+    }),
+    tokensPerDay: t.int({
+      description:
+        'Quota: number of tokens that all runs of agents may use in one day (UTC). At 0, no run starts. Null for no quota.',
     }),
     redact: t.field({
       type: RedactModeEnum,

@@ -12,12 +12,18 @@ import { getJob } from '../../src/domain/job/job.ts'
 import { getEmbeddingProgress } from '../../src/domain/indexing/embedding-progress.ts'
 import { readInto } from '../../src/domain/event/reader.ts'
 import { countOfParticipants, pageOfParticipants } from '../../src/domain/participant-page.ts'
+
+import { cancelRun } from '../../src/domain/run/cancel.ts'
+import { getProviderCalls, getRunPages, getRuns, getTokenSums } from '../../src/domain/run/run.ts'
+import { runTurn } from '../../src/domain/run/start.ts'
+import { readRunEvents } from '../../src/domain/run/wait.ts'
 import { getParticipantsByKey } from '../../src/domain/participant.ts'
 import { getParticipantDetails, getUnreadCounts } from '../../src/domain/participant-details.ts'
 import { historyWithSummaries, summarizedThrough } from '../../src/domain/summary/history.ts'
 import { coveringSummaries } from '../../src/domain/summary/summary.ts'
 import { countOfTurns } from '../../src/domain/turn/history.ts'
 import { getNextVersions, getPreviousVersions, getVersionNumbers } from '../../src/domain/turn/turn.ts'
+import { partsOf } from '../../src/domain/turn/content.ts'
 import { pageOfTurns } from '../../src/domain/turn/history.ts'
 import { WRITER } from '../support/writer.ts'
 import { SYSTEM } from '../../src/store/scope.ts'
@@ -36,6 +42,7 @@ export type Room = {
   formerOpen: string
   summary: string
   fact: string
+  run: string
 }
 
 export type Cell = { deps: Deps; viewer: Viewer; relation: Relation; room: Room }
@@ -71,6 +78,13 @@ async function openTurn(cell: Cell): Promise<string> {
   const viewer = trustedAs(cell, isPresent(cell) ? cell.viewer.actor : 'guest')
   const input = { conversationId: cell.room.id, turn: { role: 'USER' as const }, writerToken: WRITER }
   return (await domain.openTurn(cell.deps, viewer, input)).turn.id
+}
+
+/** Returns a turn that the viewer has claimed, if it is in the conversation. */
+async function claimed(cell: Cell): Promise<string> {
+  const claim = { turnId: cell.room.newer, claimToken: WRITER }
+  if (isPresent(cell)) await domain.claimTurn(cell.deps, trustedAs(cell, cell.viewer.actor), claim)
+  return claim.turnId
 }
 
 const abort = (cell: Cell, turnId: string) =>
@@ -326,6 +340,80 @@ const APPENDS: Call[] = TURN_PARTS.flatMap(([conditions, part]): Call[] => [
   },
 ])
 
+/** Starts a run of "guest" that waits for results. For a former participant, returns a run that it saw. */
+async function waitingRun(cell: Cell): Promise<string> {
+  if (cell.relation === 'FORMER') return cell.room.run
+  const { run } = await runTurn(cell.deps, trustedAs(cell, 'guest'), {
+    conversationId: cell.room.id,
+    actor: 'guest',
+    turns: [{ actor: 'owner', ...text('Look it up.') }],
+    instructions: '{"echo": {"tools": [{"name": "look_up"}]}}',
+    tools: [{ name: 'look_up', description: 'Looks something up.' }],
+  })
+  return run.id
+}
+
+/** Appends the results of the calls of a run, and continues it. */
+async function continueRun(cell: Cell): Promise<unknown> {
+  const { deps, viewer, room } = cell
+  const runId = await waitingRun(cell)
+  const guest = trustedAs(cell, 'guest')
+  const calls = (await getProviderCalls(deps, guest, [runId])).get(runId)!
+  const turn = (await domain.getTurns(deps, guest, [calls.at(-1)!.turnId])).values().next().value!
+  const results = partsOf(turn).flatMap((part) =>
+    part.type === 'toolCall' ? [{ toolResult: { callId: part.callId, name: part.name, callTurnId: turn.id } }] : [],
+  )
+  if (results.length > 0) {
+    await domain.appendTurn(deps, guest, { conversationId: room.id, turn: { role: 'TOOL', parts: results } })
+  }
+  return runTurn(deps, viewer, { conversationId: room.id, runId })
+}
+
+const runOf = ({ room }: Cell) => room.run
+
+const RUNS: Call[] = [
+  {
+    verb: 'runTurn',
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) => runTurn(deps, viewer, { conversationId: room.id, actor: viewer.actor }),
+  },
+  {
+    verb: 'runTurn',
+    conditions: ['foreignAgent'],
+    is: 'CHANGE',
+    run: ({ deps, viewer, room }) => runTurn(deps, viewer, { conversationId: room.id, actor: 'guest' }),
+  },
+  {
+    verb: 'cancelRun',
+    conditions: ['otherRun'],
+    is: 'CHANGE',
+    run: async (cell) => cancelRun(cell.deps, cell.viewer, { runId: await waitingRun(cell) }),
+  },
+  { verb: 'runTurn', conditions: ['otherRun'], is: 'CHANGE', run: continueRun },
+  { verb: 'getRuns', run: async (cell) => sizeOf(await getRuns(cell.deps, cell.viewer, [runOf(cell)])) },
+  {
+    verb: 'getRunPages',
+    run: async ({ deps, viewer, room }) =>
+      (await getRunPages(deps, viewer, [room.id], { first: 1 })).get(room.id)!.items.length,
+  },
+  {
+    verb: 'getProviderCalls',
+    run: async (cell) => sizeOf(await getProviderCalls(cell.deps, cell.viewer, [runOf(cell)])),
+  },
+  {
+    verb: 'getTokenSums',
+    run: async ({ deps, viewer, room }) => (await getTokenSums(deps, viewer, [room.id])).get(room.id)!.prompt,
+  },
+  {
+    verb: 'readRunEvents',
+    async run(cell) {
+      const events = await readRunEvents(cell.deps, cell.viewer, { runId: runOf(cell) })
+      await events.return!()
+      return events
+    },
+  },
+]
+
 const EDITS: Call[] = TURN_PARTS.filter(([, part]) => !('actor' in part)).map(([conditions, part]) => ({
   verb: 'supersedeTurn',
   conditions,
@@ -336,6 +424,7 @@ const EDITS: Call[] = TURN_PARTS.filter(([, part]) => !('actor' in part)).map(([
 
 const TURNS: Call[] = [
   ...APPENDS,
+  ...RUNS,
   ...EDITS,
   {
     verb: 'appendDelta',
@@ -378,6 +467,27 @@ const TURNS: Call[] = [
     verb: 'unpinTurn',
     is: 'PRESENT',
     run: ({ deps, viewer, room }) => domain.unpinTurn(deps, viewer, { turnId: room.newer }),
+  },
+  {
+    verb: 'claimTurn',
+    is: 'PRESENT',
+    run: ({ deps, viewer, room }) => domain.claimTurn(deps, viewer, { turnId: room.newer, claimToken: WRITER }),
+  },
+  {
+    verb: 'renewClaim',
+    is: 'PRESENT',
+    async run(cell) {
+      const { deps, viewer } = cell
+      return domain.renewClaim(deps, viewer, { turnId: await claimed(cell), claimToken: WRITER })
+    },
+  },
+  {
+    verb: 'releaseClaim',
+    is: 'PRESENT',
+    async run(cell) {
+      const { deps, viewer } = cell
+      return domain.releaseClaim(deps, viewer, { turnId: await claimed(cell), claimToken: WRITER })
+    },
   },
   {
     verb: 'eraseTurn',
@@ -450,6 +560,7 @@ const EVENTS: Call[] = [
     concerns: 'NONE',
     run: async ({ deps, viewer }) => closed(await domain.readInbox(deps, viewer, {})),
   },
+  { verb: 'getWakeUps', concerns: 'NONE', run: ({ deps, viewer }) => domain.getWakeUps(deps, viewer, {}) },
 ]
 
 const SUMMARIES: Call[] = [

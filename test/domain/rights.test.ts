@@ -17,6 +17,7 @@ import {
   type Relation,
 } from '../../src/domain/rights.ts'
 import type { Viewer } from '../../src/domain/view.ts'
+import { runTurn } from '../../src/domain/run/start.ts'
 import * as domain from '../../src/index.ts'
 import { backends } from '../support/backend.ts'
 import { isExhaustive, isLong } from '../support/long.ts'
@@ -122,6 +123,7 @@ describe.each(backends)('a verb, on $name', (backend) => {
       conversationId: id,
       facts: [{ subject: 'the harbour', predicate: 'is', object: 'closed' }],
     })
+    const { run } = await runTurn(deps, guest, { conversationId: id, actor: 'guest' })
     for (const actor of ['former', 'gone']) {
       await domain.removeParticipant(deps, actor === 'gone' ? owner : tenant.as(actor), { conversationId: id, actor })
     }
@@ -135,6 +137,7 @@ describe.each(backends)('a verb, on $name', (backend) => {
       formerOpen,
       summary: summary.id,
       fact: facts[0]!.id,
+      run: run.id,
     }
   }
 

@@ -29,9 +29,9 @@ const WITHOUT_VIEW = new Set([
 /** Relay requires `id` to be the only argument of `node`, which is answered in the view that other fields name. */
 const ONLY_ID = 'node'
 /** Mutations by which a new actor may become known. */
-const INTRODUCING = new Set(['appendTurn', 'appendTurns', 'createConversation', 'openTurn'])
+const INTRODUCING = new Set(['appendTurn', 'appendTurns', 'createConversation', 'openTurn', 'runTurn'])
 /** Mutations whose `actor` is not the one that runs them, but the one that they change. */
-const ABOUT_ACTORS = new Set(['createApiKey', 'removeParticipant', 'updateParticipant'])
+const ABOUT_ACTORS = new Set(['createApiKey', 'removeParticipant', 'runTurn', 'updateParticipant'])
 const READS = [...fieldsOf('Query'), ...fieldsOf('Subscription')].filter(({ name }) => !WITHOUT_VIEW.has(name))
 
 it('every field of Query, Mutation and Subscription accepts `as`, except those without a view and `node`', () => {
@@ -55,7 +55,7 @@ it('no input has both `as` and another word for the author', () => {
   }
 })
 
-type Ids = { conversation: string; members: string; turn: string; fact: string }
+type Ids = { conversation: string; members: string; turn: string; fact: string; run: string }
 
 /** Documents that answer with the marker as bob, and without it as cy. */
 const CASES: Record<string, (ids: Ids) => [selection: string, marker: string]> = {
@@ -89,8 +89,11 @@ const CASES: Record<string, (ids: Ids) => [selection: string, marker: string]> =
       ... on Recall { hits { memory { ... on Turn { text } ... on Fact { object } } neighbours { text } } } }`,
     CANARY,
   ],
+  run: ({ run }) => [`run(id: "${run}", as: $as) { replies { text } replyTo { text } }`, CANARY],
+  runEvents: ({ run }) => [`runEvents(runId: "${run}", as: $as) { replies { text } replyTo { text } }`, CANARY],
   userProfile: () => ['userProfile(userId: "ada", as: $as) { content }', CANARY],
   viewer: () => ['viewer(as: $as) { actor }', 'bob'],
+  wakeUps: () => ['wakeUps(as: $as) { nodes { turn { text } } }', CANARY],
   conversationEvents: ({ conversation }) => [
     `conversationEvents(conversationId: "${conversation}", afterSeq: 0, types: [TURN_APPENDED], as: $as) {
       ... on TurnAppended { turn { text conversation { turns(first: 1) { nodes { text } } } } } }`,
@@ -104,14 +107,16 @@ describe.each(backends)('as, on $name', (backend) => {
   const { as, append, failure, follow, newConversation } = clients
   const gateway = as('gateway')
   const documentOf = (name: string, selection: string) =>
-    `${name === 'conversationEvents' || name === 'inbox' ? 'subscription' : 'query'} ($as: String) { ${selection} }`
+    `${['conversationEvents', 'inbox', 'runEvents'].includes(name) ? 'subscription' : 'query'} ($as: String) { ${selection} }`
   let ids: Ids
 
   async function read(name: string, actor: string): Promise<string> {
     const [selection] = CASES[name]!(ids)
     const document = documentOf(name, selection)
     if (document.startsWith('query')) return JSON.stringify(await gateway(document, { as: actor }))
-    const events = await follow('gateway', document, { as: actor })
+    // An actor who does not see the run may not follow it.
+    const events = await follow('gateway', document, { as: actor }).catch((error: unknown) => String(error))
+    if (typeof events === 'string') return events
     const received = await take(events, 1)
     await events.return?.()
     return JSON.stringify(received)
@@ -127,17 +132,27 @@ describe.each(backends)('as, on $name', (backend) => {
       { input: { facts: [{ subject: 'ada', predicate: 'knows', object: CANARY, sourceTurnId: turn }] } },
     )
     const fact = recordFacts.facts[0].id
+    const { runTurn } = await as('bob')(
+      `mutation ($input: RunTurnInput!) { runTurn(input: $input) { ... on RunTurnPayload { run { id } } } }`,
+      { input: { conversationId: conversation, actor: 'bob', replyTo: turn } },
+    )
+    const run = runTurn.run.id
     const { pool, jobs } = clients.deps
     await sql(pool).query(
       `INSERT INTO user_profile (tenant, user_id, content, token_count, made_by, made_of, claims, updated_at)
        VALUES ($1, 'ada', $2, 1, 'rules', ARRAY[$3], '{}', now())`,
       [TENANT, `Ada knows ${CANARY}.`, fact],
     )
+    await sql(pool).query(
+      `INSERT INTO wake_up (turn_id, actor, conversation_id, tenant, position)
+       SELECT t.id, a, t.conversation_id, t.tenant, t.root_seq FROM turn t, unnest(ARRAY['bob', 'cy']) a WHERE t.id = $1`,
+      [turn],
+    )
     await jobs.work('compact', 1, async (_, signal) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
     })
     await jobs.send('compact', [{ tenant: TENANT, key: members }])
-    ids = { conversation, members, turn, fact }
+    ids = { conversation, members, turn, fact, run }
   })
 
   it('has a case for every root field that reads', () => {

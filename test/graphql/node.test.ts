@@ -47,9 +47,9 @@ describe.each(backends)('an object on $name', (backend) => {
     for (const object of objects) {
       expect(await ada('query ($id: ID!) { node(id: $id) { __typename id } }', object)).toEqual({ node: object })
     }
-    // Profiles, jobs and API keys have tests of their own (profile.test.ts, job.test.ts, api-key.test.ts).
+    // Profiles, jobs and API keys have tests of their own (profile.test.ts, job.test.ts, api-key.test.ts), as runs have (run.test.ts).
     const types = schema.getPossibleTypes(schema.getType('Node') as GraphQLInterfaceType).map(String)
-    expect(new Set([...objects.map(({ __typename }) => __typename), 'UserProfile', 'Job', 'ApiKey'])).toEqual(
+    expect(new Set([...objects.map(({ __typename }) => __typename), 'UserProfile', 'Job', 'ApiKey', 'Run'])).toEqual(
       new Set(types),
     )
   })

@@ -92,8 +92,10 @@ describe('the GraphQL schema', () => {
       'FactSourceConnection',
       'JobConnection',
       'ParticipantConnection',
+      'RunConnection',
       'SummaryConnection',
       'TurnConnection',
+      'WakeUpConnection',
     ])
     for (const connection of connections) {
       const { edges, pageInfo } = connection.getFields()

@@ -98,12 +98,14 @@ export type Ids = {
   open: string
   fact: string
   summary: string
+  run: string
   apiKey?: string
 }
 
 /** Fields that end or delete what they are about, so that each call needs objects of its own. */
 export const ENDING = new Set([
   'Mutation.abortTurn',
+  'Mutation.cancelRun',
   'Mutation.commitTurn',
   'Mutation.deleteConversation',
   'Mutation.eraseTurn',
@@ -126,9 +128,10 @@ export function valuesOf(schema: GraphQLSchema, field: RootField, ids: Ids, text
     if (name === 'conversationId' || (name === 'id' && field.name === 'Query.conversation')) return ids.conversation
     if (name === 'conversationKey') return ids.key
     if (name === 'turnId' && OF_OPEN_TURNS.has(field.name)) return ids.open
+    if (name === 'runId' || (name === 'id' && field.name === 'Query.run')) return ids.run
     if (name === 'factId') return ids.fact
     if (type === 'ID') return (field.name.endsWith('ApiKey') && name !== 'conversationIds' && ids.apiKey) || ids.turn
-    if (name === 'writerToken') return writerToken
+    if (name === 'writerToken' || name === 'claimToken') return writerToken
     if (ACTORS.has(name)) return field.name === 'Mutation.removeParticipant' && name === 'actor' ? 'bob' : 'ann'
     if (name === 'url') return `https://files.example/${text}`
     if (name === 'mediaType') return 'text/plain'
@@ -182,12 +185,21 @@ export async function createObjects(
   }
   const key = `key-${Math.random()}`
   const participants = [{ actor: 'ann' }, { actor: 'bob', displayName: text, metadata: { of: text } }]
-  const created = { key, title: text, metadata: { of: text }, systemPrompt: text, visibility, participants }
+  const created = {
+    key,
+    agentName: 'ann',
+    title: text,
+    metadata: { of: text },
+    systemPrompt: text,
+    visibility,
+    participants,
+  }
   const { conversation } = await run('createConversation', created, 'conversation { id }')
   const conversationId = conversation.id as string
   const content = `${text} I live in Oslo.`
   const { turn } = await run('appendTurn', { conversationId, turn: { role: 'USER', content, audience } }, 'turn { id }')
   await run('appendTurn', { conversationId, turn: { role: 'USER', content: `${text} again` } }, 'turn { id }')
+  await run('claimTurn', { turnId: turn.id, claimToken: writerToken }, 'claim { scope }')
   // An equal fact would be a duplicate.
   const facts = [{ subject: 'ann', predicate: 'knows', object: `${text} ${key}`, sourceTurnId: turn.id as string }]
   const recorded = await run('recordFacts', { conversationId, userId: 'ann', facts }, 'facts { id }')
@@ -197,5 +209,23 @@ export async function createObjects(
     'turn { id }',
   )
   await run('appendDelta', { turnId: open.id, writerToken, text }, 'turn { id }')
-  return { conversation: conversationId, key, turn: turn.id, open: open.id, fact: recorded.facts[0].id, summary: '' }
+  const { run: waiting } = await run(
+    'runTurn',
+    {
+      conversationId,
+      actor: 'bob',
+      turns: [{ role: 'USER', content: `${text} {"echo": {"tools": [{"name": "look_up"}]}}`, audience }],
+      tools: [{ name: 'look_up', description: 'Looks something up.' }],
+    },
+    'run { id }',
+  )
+  return {
+    conversation: conversationId,
+    key,
+    turn: turn.id,
+    open: open.id,
+    fact: recorded.facts[0].id,
+    summary: '',
+    run: waiting.id,
+  }
 }

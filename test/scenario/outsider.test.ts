@@ -14,6 +14,7 @@ import { newId, type Kind } from '../../src/domain/id.ts'
 import { addParticipant, removeParticipant } from '../../src/domain/participant.ts'
 import { updateParticipant } from '../../src/domain/update-participant.ts'
 import { appendDelta } from '../../src/domain/streaming-turn/stream.ts'
+import { runTurn } from '../../src/domain/run/start.ts'
 import { summarize } from '../../src/domain/summary/compact.ts'
 import { openTurn } from '../../src/domain/turn/append.ts'
 import { NotFound } from '../../src/errors.ts'
@@ -28,7 +29,7 @@ const MARKER = 'zanzibar7f3a9'
 const OTHER_WRITER = 'x'.repeat(WRITER.length)
 
 /** Ids of the hidden conversation and its objects; in the twin tenant, unused ids. */
-type Ids = { conversation: string; turn: string; open: string; summary: string; fact: string }
+type Ids = { conversation: string; turn: string; open: string; summary: string; fact: string; run: string }
 /** Returns the operations to send for one field. */
 type Case = (ids: Ids, actor: string) => string | string[]
 
@@ -116,6 +117,7 @@ const cases: Record<string, Case> = {
     `{ facts(filter: { conversationId: ${text(conversation)} }) { edges { node { ${FACT} } } } }`,
   ],
   'Query.userProfile': () => '{ userProfile(userId: "ann") { content tokenCount } }',
+  'Query.wakeUps': () => '{ wakeUps { nodes { turn { text } claim { scope } } pageInfo { hasNextPage } } }',
   'Query.jobs': () => '{ jobs { nodes { name state userId conversation { id } } } }',
   'Query.apiKeys': () => '{ apiKeys { nodes { name actor } pageInfo { hasNextPage } } }',
   'Query.auditLog': () => '{ auditLog { nodes { seq actor verb resources } } }',
@@ -123,6 +125,16 @@ const cases: Record<string, Case> = {
   'Query.tenantSettings': () => '{ tenantSettings { retention ttlSeconds } }',
   'Query.erasure': () => '{ erasure(id: "none") { id } }',
   'Query.verifyErasureReceipt': () => '{ verifyErasureReceipt(document: "x", signature: "y") }',
+  'Query.run': ({ run }) => `{ run(id: ${text(run)}) { id state replies { text } } }`,
+  'Mutation.runTurn': ({ conversation, turn, run }) => [
+    mutation(
+      'runTurn',
+      `conversationId: ${text(conversation)}, actor: "ann", turns: [{ role: USER, content: "hello" }]`,
+    ),
+    mutation('runTurn', `conversationId: ${text(conversation)}, actor: "ann", replyTo: ${text(turn)}`),
+    mutation('runTurn', `conversationId: ${text(conversation)}, runId: ${text(run)}`),
+  ],
+  'Mutation.cancelRun': ({ run }) => mutation('cancelRun', `runId: ${text(run)}`),
   'Query.providers': () => '{ providers { name models defaultModel supportsTools } }',
   // This field reports the progress of all tenants together, so it has no operation here.
   'Query.embedding': () => [],
@@ -170,6 +182,12 @@ const cases: Record<string, Case> = {
     mutation('supersedeTurn', `turnId: ${text(turn)}, turn: { role: USER, content: "mine now" }`),
   'Mutation.pinTurn': ({ turn, open }) => [turn, open].map((id) => mutation('pinTurn', `turnId: ${text(id)}`)),
   'Mutation.unpinTurn': ({ turn, open }) => [turn, open].map((id) => mutation('unpinTurn', `turnId: ${text(id)}`)),
+  'Mutation.claimTurn': ({ turn, open }) =>
+    [turn, open].map((id) => mutation('claimTurn', `turnId: ${text(id)}, claimToken: ${text(OTHER_WRITER)}`)),
+  'Mutation.renewClaim': ({ turn }) =>
+    mutation('renewClaim', `turnId: ${text(turn)}, claimToken: ${text(OTHER_WRITER)}`),
+  'Mutation.releaseClaim': ({ turn }) =>
+    mutation('releaseClaim', `turnId: ${text(turn)}, claimToken: ${text(OTHER_WRITER)}`),
   'Mutation.addParticipant': ({ conversation }, actor) => [
     mutation('addParticipant', `conversationId: ${text(conversation)}, participant: { actor: ${text(actor)} }`),
     mutation(
@@ -271,7 +289,7 @@ function normalized(body: unknown): string {
     .replace(/"cursor":"[^"]*"/g, '')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/tenant-\d+/g, 'TENANT')
-    .replace(/\b(?:conv|turn|sum|fact)_[0-9A-Z]{26}\b/g, (id) => {
+    .replace(/\b(?:conv|turn|sum|fact|run)_[0-9A-Z]{26}\b/g, (id) => {
       seen.set(id, seen.get(id) ?? `id${seen.size}`)
       return seen.get(id)!
     })
@@ -322,7 +340,14 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
       turn: { role: 'ASSISTANT' },
     })
     await appendDelta(deps, ann, { writerToken: WRITER, turnId: open.id, text: MARKER })
-    return { conversation: conversationId, turn, open: open.id, summary, fact: recorded.facts.at(-1)!.id }
+    const { run } = await runTurn(deps, ann, {
+      conversationId,
+      actor: 'ann',
+      replyTo: turn,
+      instructions: '{"echo": {"tools": [{"name": "look_up"}]}}',
+      tools: [{ name: 'look_up', description: 'Looks something up.' }],
+    })
+    return { conversation: conversationId, turn, open: open.id, summary, fact: recorded.facts.at(-1)!.id, run: run.id }
   }
 
   const unknown = (): Ids => {
@@ -333,6 +358,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
       open: id('turn'),
       summary: id('summary'),
       fact: id('fact'),
+      run: id('run'),
     }
   }
 
@@ -352,7 +378,11 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
       Object.keys(type.getFields()).map((field) => `${type.name}.${field}`),
     )
     expect(Object.keys(cases).sort()).toEqual(fields.sort())
-    expect(Object.keys(schema.getSubscriptionType()!.getFields()).sort()).toEqual(['conversationEvents', 'inbox'])
+    expect(Object.keys(schema.getSubscriptionType()!.getFields()).sort()).toEqual([
+      'conversationEvents',
+      'inbox',
+      'runEvents',
+    ])
     // `node` and `nodes` have a case for each type but Job and UserProfile, whose ids an outsider asks with jobs and
     // userProfile, ApiKey, which belongs to no conversation, and Viewer.
     const node = schema.getType('Node')
@@ -363,6 +393,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
       'Fact',
       'Job',
       'Participant',
+      'Run',
       'Summary',
       'Turn',
       'UserProfile',
@@ -400,21 +431,22 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
 
   it('does not exist for subscriptions of an outsider, and is in no outsider’s inbox', async () => {
     const tenant = server.tenant()
-    const { conversation } = await hiddenConversation(tenant)
-    const events = (actor: string, id: string) =>
-      server
-        .client({ 'x-tenant': tenant.name, 'x-actor': actor })
-        .iterate({ query: `subscription { conversationEvents(conversationId: "${id}", afterSeq: 0) { __typename } }` })
-    const answerOf = async (id: string) => {
+    const { conversation, run } = await hiddenConversation(tenant)
+    const eve = server.client({ 'x-tenant': tenant.name, 'x-actor': 'eve' })
+    const answerOf = async (field: string) => {
       const answers: unknown[] = []
       await expect(
         (async () => {
-          for await (const answer of events('eve', id)) answers.push(answer)
+          for await (const answer of eve.iterate({ query: `subscription { ${field} { __typename } }` }))
+            answers.push(answer)
         })().catch((error: unknown) => void answers.push(error)),
       ).resolves.toBeUndefined()
       return normalized(answers)
     }
-    expect(await answerOf(conversation)).toBe(await answerOf(newId('conversation')))
+    const follow = (id: string) => answerOf(`conversationEvents(conversationId: "${id}", afterSeq: 0)`)
+    expect(await follow(conversation)).toBe(await follow(newId('conversation')))
+    const followRun = (id: string) => answerOf(`runEvents(runId: "${id}")`)
+    expect(await followRun(run)).toBe(await followRun(newId('run')))
     const inbox = server
       .client({ 'x-tenant': tenant.name, 'x-actor': 'eve' })
       .iterate({ query: 'subscription { inbox { conversationId reason } }' })

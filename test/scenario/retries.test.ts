@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApiKey, revokeApiKey, rotateApiKey } from '../../src/domain/api-key/api-key.ts'
+import { claimTurn, releaseClaim, renewClaim } from '../../src/domain/claim/claim.ts'
 import { createConversation, updateConversation } from '../../src/domain/conversation.ts'
 import type { Deps } from '../../src/domain/deps.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
@@ -20,6 +21,8 @@ import { setPresence } from '../../src/domain/presence.ts'
 import { refreshUserProfile } from '../../src/domain/profile/refresh.ts'
 import { updateParticipant } from '../../src/domain/update-participant.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
+import { cancelRun } from '../../src/domain/run/cancel.ts'
+import { runTurn } from '../../src/domain/run/start.ts'
 import { compact, summarize } from '../../src/domain/summary/compact.ts'
 import { appendTurn, appendTurns, openTurn } from '../../src/domain/turn/append.ts'
 import { pinTurn, unpinTurn } from '../../src/domain/turn/pin.ts'
@@ -225,6 +228,29 @@ const ROWS: Record<string, Row> = {
     },
     same: ({ turn }) => turn,
   },
+  claimTurn: {
+    prepare:
+      ({ ada, turnIds }) =>
+      (deps) =>
+        claimTurn(deps, ada, { turnId: turnIds[0]!, claimToken: WRITER }),
+    same: identical,
+  },
+  renewClaim: {
+    async prepare({ deps, ada, turnIds }) {
+      const claim = { turnId: turnIds[0]!, claimToken: WRITER }
+      await claimTurn(deps, ada, claim)
+      return (other) => renewClaim(other, ada, { ...claim, ttlSeconds: 600 })
+    },
+    same: ({ turnId, actor, scope }) => ({ turnId, actor, scope }),
+  },
+  releaseClaim: {
+    async prepare({ deps, ada, turnIds }) {
+      const claim = { turnId: turnIds[0]!, claimToken: WRITER }
+      await claimTurn(deps, ada, claim)
+      return (other) => releaseClaim(other, ada, claim)
+    },
+    same: ({ turnId, actor, scope }) => ({ turnId, actor, scope }),
+  },
   openTurn: {
     prepare:
       ({ ada, conversationId }) =>
@@ -299,6 +325,27 @@ const ROWS: Record<string, Row> = {
         summarize(deps, ada, { conversationId, through: turnIds[5] }),
     same: idOf,
   },
+  runTurn: {
+    prepare:
+      ({ ada, conversationId }) =>
+      (deps) =>
+        runTurn(deps, ada, {
+          conversationId,
+          actor: 'bob',
+          turns: [turn('{"echo": {"text": "Me."}}')],
+          clientId: 'run',
+        }),
+    same: ({ run, turns }) => ({ run, turns: turns.map(idOf) }),
+  },
+  cancelRun: {
+    async prepare({ deps, ada, conversationId }) {
+      const tools = [{ name: 'look_up', description: 'Looks something up.' }]
+      const turns = [turn('{"echo": {"tools": [{"name": "look_up"}]}}')]
+      const { run } = await runTurn(deps, ada, { conversationId, actor: 'bob', turns, tools })
+      return (other) => cancelRun(other, ada, { runId: run.id })
+    },
+    same: ({ id, state, version }) => ({ id, state, version }),
+  },
   compact: {
     prepare:
       ({ ada, conversationId }) =>
@@ -335,22 +382,26 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
   async function stored({ deps: { db, presence }, ada: { tenant }, conversationId }: Given) {
     const inTenant = { conversation: { tenant } }
     const order = { createdAt: 'asc' as const }
-    const [settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks] = await Promise.all([
-      db.of(SYSTEM).tenantSettings.findMany({ where: { tenant } }),
-      db.of(SYSTEM).apiKey.findMany({ where: { tenant } }),
-      db.of(SYSTEM).conversation.findMany({ where: { tenant }, orderBy: order }),
-      db.of(SYSTEM).turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
-      db.of(SYSTEM).participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
-      db.of(SYSTEM).fact.findMany({ where: { tenant }, orderBy: [{ object: 'asc' }] }),
-      db.of(SYSTEM).userProfile.findMany({ where: { tenant } }),
-      db.of(SYSTEM).summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
-      db.of(SYSTEM).chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
-    ])
+    const [runs, settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks, claims] =
+      await Promise.all([
+        db.of(SYSTEM).run.findMany({ where: { tenant }, orderBy: order }),
+        db.of(SYSTEM).tenantSettings.findMany({ where: { tenant } }),
+        db.of(SYSTEM).apiKey.findMany({ where: { tenant } }),
+        db.of(SYSTEM).conversation.findMany({ where: { tenant }, orderBy: order }),
+        db.of(SYSTEM).turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
+        db.of(SYSTEM).participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
+        db.of(SYSTEM).fact.findMany({ where: { tenant }, orderBy: [{ object: 'asc' }] }),
+        db.of(SYSTEM).userProfile.findMany({ where: { tenant } }),
+        db.of(SYSTEM).summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
+        db.of(SYSTEM).chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
+        db.of(SYSTEM).claim.findMany({ where: { tenant } }),
+      ])
     return {
       conversations: conversations.map(({ key, title, metadata, legalHold, expiresAt }) => ({
         ...{ key, title, metadata, legalHold },
         expires: expiresAt !== null,
       })),
+      runs: runs.map(({ state, round }) => ({ state, round })),
       settings: settings.map(({ retention, ttlSeconds }) => ({ retention, ttlSeconds })),
       keys: keys.map(({ name, version, revokedAt }) => ({ name, version, isRevoked: revokedAt !== null })),
       turns: turns.map(({ status, text, parts, model, clientId, pinned, supersedes, supersededBy }) => ({
@@ -366,6 +417,11 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
       profiles: profiles.map(({ content }) => content),
       summaries: summaries.map(({ fromPosition, toPosition, content }) => ({ fromPosition, toPosition, content })),
       chunks: chunks.map(({ text }) => text),
+      // Each renewal sets another time.
+      claims: claims.map(({ slot, outcome, expiresAt }) => ({
+        ...{ slot, outcome },
+        isLong: expiresAt.getTime() > Date.now() + 120_000,
+      })),
       presence: [...((await presence.states([conversationId])).get(conversationId) ?? [])],
     }
   }

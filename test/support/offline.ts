@@ -9,5 +9,6 @@ export const OFFLINE = {
   extractor: { kind: 'rules' },
   promptsDir: undefined,
   redact: 'off',
+  chatProviders: { echo: { kind: 'echo' } },
   automatic: { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 0 },
 } satisfies Partial<DepsConfig>

@@ -17,6 +17,8 @@ export type ScriptedProvider = ProviderAdapter & {
   readonly asked: ProviderCallParams[]
   /** The reply to the next calls: the first element to the first of them. Without any, replies "ok". */
   next(...scripts: Script[]): void
+  /** Forgets the calls, and the replies that were not used. */
+  reset(): void
 }
 
 /** @param usage what the provider reports; null for nothing */
@@ -54,6 +56,10 @@ export function createScriptedProvider(
   return {
     asked,
     next: (...scripts) => void waiting.push(...scripts),
+    reset() {
+      waiting.length = 0
+      asked.length = 0
+    },
     async complete(params) {
       asked.push(params)
       for await (const event of play(params)) if (event.type === 'done') return event.result

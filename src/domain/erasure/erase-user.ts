@@ -216,7 +216,12 @@ async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<voi
         data: { title: null, titleFrom: null, titleSeq: null, titleTried: 0, metadata: {}, version: { increment: 1 } },
       })
       if (titles > 0) seqs.push(await writeEntry(tx, conversationId, 'UPDATED', {}))
-      await addErasureCounts(tx, id, { participant: participants, title: titles })
+      // The user wrote the instructions of its waiting runs.
+      const { count: runs } = await tx.run.updateMany({
+        where: { conversationId, viewer: user, options: { not: {} } },
+        data: { options: {} },
+      })
+      await addErasureCounts(tx, id, { participant: participants, title: titles, run: runs })
     }
     await move(tx, erasure, conversationId, ALL_POSITIONS)
     const [first, last] = [seqs[0], seqs.at(-1)]

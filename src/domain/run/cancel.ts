@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { Conflict, NotFound } from '../../errors.ts'
-import { authorize, requirePermits, trusted } from '../authorize.ts'
+import { authorize, requirePermits, requireWriter, trusted } from '../authorize.ts'
 import { id, parse } from '../input.ts'
 import { abortOwnTurn } from '../streaming-turn/stream.ts'
 import type { Viewer } from '../view.ts'
@@ -24,6 +24,7 @@ export async function cancelRun(deps: RunDeps, viewer: Viewer, input: CancelRunI
   authorize(viewer, 'cancelRun')
   const { runId } = parse(cancelRunInput, input)
   const run = await requireRun(deps, viewer, runId)
+  await requireWriter(deps.db.of(viewer.tenant), viewer, run.conversationId)
   const isOther = run.viewer !== viewer.actor && run.actor !== viewer.actor
   await requirePermits(deps.db.of(viewer.tenant), viewer, 'cancelRun', run.conversationId, isOther ? ['otherRun'] : [])
   const changed = await changeRun(deps, run, { event: 'cancel', heldBy: null })

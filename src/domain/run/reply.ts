@@ -168,6 +168,8 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
     await end({ ...usageOf(usage, counted), finishReason: result.finishReason ?? null, errorCode: null })
     return { round, turn: committed, calls }
   } catch (error) {
+    // What has arrived is kept, unless the writer itself has failed.
+    await writer.finish().catch(() => {})
     await abandon(deps, agent, { turnId: turn.id, writerToken }, error, signal, async (aborted) => {
       const counted = { prompt: progress.length > 0 ? prompt.tokens : 0, completion: aborted?.tokenCount ?? 0 }
       const errorCode = signal.aborted ? String(signal.reason) : failureOf(error).code

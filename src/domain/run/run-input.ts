@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { InvalidInput, NotAllowed, NotFound } from '../../errors.ts'
 import type { NamedProvider } from '../../providers/ports/chat-providers.ts'
+import type { AgentSettings } from '../agent-settings.ts'
 import { notParticipant } from '../authorize.ts'
 import type { Conversation } from '../conversation.ts'
 import { id, name } from '../input.ts'
@@ -23,17 +24,6 @@ export const runTurnInput = z.object({
   runId: id('run').nullish(),
 })
 export type ParsedRunTurn = z.output<typeof runTurnInput>
-
-/** How the server runs an agent, as stored with the participant. */
-const agentSettings = z.object({
-  provider: name.nullish(),
-  model: name.nullish(),
-  instructions: optionFields.instructions,
-  tools: optionFields.tools,
-  maxTokens: optionFields.maxTokens,
-  tokenBudget: z.int().nullish(),
-})
-type AgentSettings = z.output<typeof agentSettings>
 
 /** The agent that a run executes. `settings` is null for an agent without settings. */
 export type Agent = { actor: string; settings: AgentSettings | null }
@@ -67,7 +57,7 @@ export async function findAgent(
   if (!isPresent && actor !== viewer.actor && actor !== conversation.agentName) throw new NotFound('agent', actor)
   if (participant?.removed) throw new NotAllowed(`${JSON.stringify(actor)} was removed from the conversation.`)
   if (!isPresent && conversation.visibility === 'MEMBERS') throw notParticipant(actor)
-  return { actor, settings: participant?.agent == null ? null : agentSettings.parse(participant.agent) }
+  return { actor, settings: (participant?.agent ?? null) as AgentSettings | null }
 }
 
 /**

@@ -9,7 +9,7 @@ import { readRun } from '../../store/sql/run/read-runs.ts'
 import { deleteUnseenRun, findRivals, insertRun, recordStart } from '../../store/sql/run/write-runs.ts'
 import { writeEntry } from '../../store/sql/event/write-entry.ts'
 import { withTransaction } from '../../store/tx.ts'
-import { authorize, lockConversation, requirePermits, trusted } from '../authorize.ts'
+import { authorize, lockConversation, requirePermits, requireWriter, trusted } from '../authorize.ts'
 import { getConversations } from '../conversation.ts'
 import { newId } from '../id.ts'
 import { parse } from '../input.ts'
@@ -119,6 +119,7 @@ async function begin(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn): Promi
   const { tenant } = viewer
   const conversation = (await getConversations(deps, trusted(viewer), [conversationId])).get(conversationId)
   if (!conversation) throw new NotFound('conversation', conversationId)
+  await requireWriter(deps.db.of(tenant), viewer, conversationId)
   const agent = await findAgent(deps, viewer, conversation, given)
   const { actor } = agent
   const isForeign = actor !== viewer.actor && (agent.settings === null || overridesSettings(given))
@@ -156,6 +157,9 @@ async function begin(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn): Promi
   }
 }
 
+/** Time for which a call waits for another one with the same clientId to start its run, ms. */
+const STARTING_MS = 5_000
+
 /** Returns the run that an earlier call with the same clientId has started. @throws Conflict */
 async function repeat(
   deps: RunDeps,
@@ -165,10 +169,16 @@ async function repeat(
 ): Promise<{ run: RunRow; turns: Turn[] }> {
   const { repeatedId, runningId } = await findRivals(deps.pool, viewer.tenant, reserved)
   const isSeen = (id: string) => requireRun(deps, trusted(viewer), id).catch(() => null)
+  const until = performance.now() + STARTING_MS
   if (repeatedId === null) {
     throw isRunning(reserved.actor, runningId !== null && (await isSeen(runningId)) ? runningId : null)
   }
-  const run = await isSeen(repeatedId)
+  let run = await isSeen(repeatedId)
+  // The other call is appending its turns.
+  while (!run && performance.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    run = await isSeen(repeatedId)
+  }
   const key = JSON.stringify(reserved.clientId)
   if (!run) throw new Conflict(`Another call with the clientId ${key} is starting a run. Try again.`)
   if (run.clientHash !== reserved.clientHash) {
@@ -221,6 +231,7 @@ export function executeHere(deps: RunDeps, run: RunRow, holder: string): void {
 async function resume(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn): Promise<{ run: RunRow; turns: Turn[] }> {
   const run = await requireRun(deps, trusted(viewer), given.runId!)
   if (run.conversationId !== given.conversationId) throw new NotFound('run', run.id)
+  await requireWriter(deps.db.of(viewer.tenant), viewer, run.conversationId)
   const isOther = run.viewer !== viewer.actor && run.actor !== viewer.actor
   await requirePermits(deps.db.of(viewer.tenant), viewer, 'runTurn', run.conversationId, isOther ? ['otherRun'] : [])
   if (run.state !== 'WAITING_FOR_TOOLS') throw notWaiting(run)

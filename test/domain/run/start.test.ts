@@ -46,7 +46,7 @@ describe.each(backends)('runTurn on $name', (backend) => {
     tenant = world.tenant()
     conversationId = await tenant.newConversation({ actor: 'ada', kind: 'HUMAN' }, { actor: 'bot', kind: 'AGENT' })
     executed.length = 0
-    provider.asked.length = 0
+    provider.reset()
   })
   const ask = (more: Partial<RunTurnInput> = {}, actor = 'ada') =>
     runTurn(world.deps, tenant.as(actor), {
@@ -176,7 +176,6 @@ describe.each(backends)('runTurn on $name', (backend) => {
     script(...[1, 2, 3].map((n) => [call(`c${n}`, 'add', { a: 1, b: 1 })]))
     const { run } = await ask({ maxRounds: 2 })
     expect(run).toMatchObject({ state: 'FAILED', errorCode: 'TOO_MANY_ROUNDS', round: 2 })
-    provider.next()
   })
 
   it('refuses a second run of the agent, writes nothing, and names the first', async () => {

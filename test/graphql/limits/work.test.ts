@@ -104,11 +104,13 @@ describe('every field of Query', () => {
     nodes: `(ids: ["${newId('turn')}"]) { id }`,
     providers: '{ name }',
     recall: '(input: { query: "x" }) { __typename }',
+    run: `(id: "${newId('run')}") { id }`,
     tenantSettings: '{ retention }',
     userProfile: '(userId: "ada") { content }',
     verifyAuditLog: '{ isComplete }',
     verifyErasureReceipt: '(document: "x", signature: "y")',
     viewer: null,
+    wakeUps: '{ edges { cursor } }',
   }
 
   it('is tested here', () => {

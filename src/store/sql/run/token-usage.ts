@@ -28,7 +28,7 @@ export async function readQuotas(
   const { rows } = await pool.query<Row>({
     scope: tenant,
     name: 'read-token-quotas',
-    text: `SELECT (SELECT p.tokens_per_day FROM participant p WHERE p.conversation_id = $2 AND p.actor = $3) AS "participantLimit",
+    text: `SELECT (SELECT (p.agent->>'tokensPerDay')::integer FROM participant p WHERE p.conversation_id = $2 AND p.actor = $3) AS "participantLimit",
                   coalesce((SELECT u.prompt_tokens + u.completion_tokens FROM token_usage u
                             WHERE u.conversation_id = $2 AND u.actor = $3 AND u.day = d.day), 0) AS "participantUsed",
                   (SELECT s.tokens_per_day FROM tenant_settings s WHERE s.tenant = $1) AS "tenantLimit",
