@@ -132,6 +132,17 @@ export type Conversation = {
   updatedAt: string
 }
 
+/** A claim ended without an answer: it was released or expired, or the turn that answered was aborted. */
+export type ClaimReleased = {
+  __typename: 'ClaimReleased'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
+}
+
 /** The conversation was deleted with all its content. This is the last event: the subscription completes. */
 export type ConversationDeleted = {
   __typename: 'ConversationDeleted'
@@ -306,6 +317,17 @@ export type TurnAppended = {
   turn: Turn
 }
 
+/** A participant claimed the right to answer a turn. */
+export type TurnClaimed = {
+  __typename: 'TurnClaimed'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
+}
+
 /** A streaming turn was committed. */
 export type TurnCommitted = {
   __typename: 'TurnCommitted'
@@ -405,6 +427,7 @@ export type WakeUpsStopped = {
 
 /** An event of a conversation. The objects in an event have their current state, not their state at the time of the event. */
 export type ConversationEvent =
+  | ClaimReleased
   | ConversationDeleted
   | ConversationUpdated
   | FactsChanged
@@ -419,6 +442,7 @@ export type ConversationEvent =
   | SummaryWritten
   | TurnAborted
   | TurnAppended
+  | TurnClaimed
   | TurnCommitted
   | TurnDelta
   | TurnErased
@@ -479,13 +503,13 @@ export type ListedConversation = {
   lastTurn: { id: string; seq: number; position: number; actor: string; role: Role; status: TurnStatus; text: string; createdAt: string } | null
 }
 
-/** A conversation in a participant's list that has unread turns, or that changed. Several changes with the same reason at almost the same time are delivered as one event. */
+/** A conversation in a participant's list that has unread turns, that changed, or in which the participant is to answer a turn. Several changes with the same reason at almost the same time are delivered as one event; each turn to answer has its own. */
 export type InboxEvent = {
-  /** Kind of the change, or UNREAD. */
+  /** Kind of the change, or WAKE_UP or UNREAD. */
   reason: InboxReason
-  /** Time of the change. For UNREAD, time of the newest entry of the conversation. */
+  /** Time of the change. For UNREAD, time of the newest entry of the conversation; for WAKE_UP, time at which the turn was written. */
   at: string
-  /** Id of the conversation that has unread turns or that changed. */
+  /** Id of the conversation that has unread turns, that changed, or that has the turn to answer. */
   conversationId: string
   /** Current number of turns by others that the participant has not read. At most 1000; 0 if the conversation is deleted. */
   unreadCount: number
@@ -769,7 +793,7 @@ export type PresenceState = 'AWAY' | 'OFFLINE' | 'ONLINE' | 'THINKING' | 'TYPING
 export type HistoryVisibility = 'ALL' | 'SINCE_JOINED'
 
 /** Reason why the inbox delivers a conversation. */
-export type InboxReason = 'ADDED' | 'APPENDED' | 'DELETED' | 'READ' | 'REMOVED' | 'UNREAD' | 'UPDATED'
+export type InboxReason = 'ADDED' | 'APPENDED' | 'DELETED' | 'READ' | 'REMOVED' | 'UNREAD' | 'UPDATED' | 'WAKE_UP'
 
 /** How the oldest turns of a conversation are summarised. */
 export type CompactionStrategy = 'HIERARCHICAL' | 'NEVER' | 'ROLLING'
@@ -781,7 +805,7 @@ export type Respond = 'ADDRESSED' | 'ALWAYS' | 'MENTIONED' | 'NEVER'
 export type Retention = 'AUDIT_ONLY' | 'EPHEMERAL' | 'FULL'
 
 /** A type of conversation event that a subscription can select. `ConversationDeleted` and `Gap` have no value, because every subscription receives them. */
-export type ConversationEventType = 'CONVERSATION_UPDATED' | 'FACTS_CHANGED' | 'PARTICIPANT_JOINED' | 'PARTICIPANT_LEFT' | 'PARTICIPANT_READ' | 'PARTICIPANT_UPDATED' | 'PRESENCE_CHANGED' | 'RUN_CHANGED' | 'RUN_STARTED' | 'SUMMARY_WRITTEN' | 'TURN_ABORTED' | 'TURN_APPENDED' | 'TURN_COMMITTED' | 'TURN_DELTA' | 'TURN_ERASED' | 'TURN_OPENED' | 'TURN_SUPERSEDED' | 'TURN_UPDATED' | 'WAKE_UPS_STOPPED'
+export type ConversationEventType = 'CLAIM_RELEASED' | 'CONVERSATION_UPDATED' | 'FACTS_CHANGED' | 'PARTICIPANT_JOINED' | 'PARTICIPANT_LEFT' | 'PARTICIPANT_READ' | 'PARTICIPANT_UPDATED' | 'PRESENCE_CHANGED' | 'RUN_CHANGED' | 'RUN_STARTED' | 'SUMMARY_WRITTEN' | 'TURN_ABORTED' | 'TURN_APPENDED' | 'TURN_CLAIMED' | 'TURN_COMMITTED' | 'TURN_DELTA' | 'TURN_ERASED' | 'TURN_OPENED' | 'TURN_SUPERSEDED' | 'TURN_UPDATED' | 'WAKE_UPS_STOPPED'
 
 /** Which other claims on the turn a claim excludes. */
 export type ClaimScope = 'AGENT' | 'TURN'
@@ -795,10 +819,11 @@ export const possibleTypes: Record<string, string[]> = {
   AppendTurnsResult: ['AppendTurnsPayload', 'Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound'],
   BuildContextResult: ['BudgetTooSmall', 'Context', 'InvalidInput', 'NotAllowed', 'NotFound'],
   CancelRunResult: ['CancelRunPayload', 'Conflict', 'InvalidInput', 'NotAllowed', 'NotFound'],
+  ClaimTurnResult: ['ClaimTurnPayload', 'Conflict', 'InvalidInput', 'NotAllowed', 'NotFound'],
   CommitTurnResult: ['CommitTurnPayload', 'InvalidInput', 'NotAllowed', 'NotFound', 'StreamClosed'],
   CompactResult: ['CompactPayload', 'InvalidInput', 'NotAllowed', 'NotFound', 'ProviderFailed'],
   ContentPart: ['DataPart', 'FilePart', 'ReasoningPart', 'TextPart', 'ToolCallPart', 'ToolResultPart'],
-  ConversationEvent: ['ConversationDeleted', 'ConversationUpdated', 'FactsChanged', 'Gap', 'ParticipantJoined', 'ParticipantLeft', 'ParticipantRead', 'ParticipantUpdated', 'PresenceChanged', 'RunChanged', 'RunStarted', 'SummaryWritten', 'TurnAborted', 'TurnAppended', 'TurnCommitted', 'TurnDelta', 'TurnErased', 'TurnOpened', 'TurnSuperseded', 'TurnUpdated', 'WakeUpsStopped'],
+  ConversationEvent: ['ClaimReleased', 'ConversationDeleted', 'ConversationUpdated', 'FactsChanged', 'Gap', 'ParticipantJoined', 'ParticipantLeft', 'ParticipantRead', 'ParticipantUpdated', 'PresenceChanged', 'RunChanged', 'RunStarted', 'SummaryWritten', 'TurnAborted', 'TurnAppended', 'TurnClaimed', 'TurnCommitted', 'TurnDelta', 'TurnErased', 'TurnOpened', 'TurnSuperseded', 'TurnUpdated', 'WakeUpsStopped'],
   CreateApiKeyResult: ['Conflict', 'CreateApiKeyPayload', 'InvalidInput', 'NotAllowed'],
   CreateConversationResult: ['Conflict', 'CreateConversationPayload', 'InvalidInput', 'NotAllowed'],
   DeleteConversationResult: ['DeleteConversationPayload', 'InvalidInput', 'NotAllowed', 'NotFound'],
@@ -816,7 +841,9 @@ export const possibleTypes: Record<string, string[]> = {
   ReconcileFactsResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'ProviderFailed', 'ReconcileFactsPayload'],
   RecordFactsResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RecordFactsPayload'],
   RefreshUserProfileResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'ProviderFailed', 'RefreshUserProfilePayload'],
+  ReleaseClaimResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'ReleaseClaimPayload'],
   RemoveParticipantResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RemoveParticipantPayload'],
+  RenewClaimResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'RenewClaimPayload'],
   RetractFactResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RetractFactPayload'],
   RevokeApiKeyResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RevokeApiKeyPayload'],
   RotateApiKeyResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'RotateApiKeyPayload'],
