@@ -29,6 +29,8 @@ export type HeldRun = {
   tools: readonly OfferedTool[]
   /** Whether it continues after the decisions about the calls of its newest reply. */
   isDecided: boolean
+  /** Token of the agent's claim on the turn that the run answers; null for none. */
+  claimToken: string | null
 }
 
 export type Reply = { round: number; turn: Turn; calls: readonly ProviderToolCall[] }
@@ -84,12 +86,13 @@ function paramsOf({ run, options, tools }: HeldRun) {
 type OpenReply = { turn: Turn; writerToken: string; round: number }
 
 /** Opens the turn of the reply and records the call. @throws RunLost if another process holds the run */
-async function openReply(deps: RunDeps, { run }: HeldRun): Promise<OpenReply> {
+async function openReply(deps: RunDeps, { run, claimToken }: HeldRun): Promise<OpenReply> {
   const agent = agentOf(run)
   const writerToken = randomBytes(24).toString('base64url')
   const { turn } = await openTurn(deps, agent, {
     conversationId: run.conversationId,
     writerToken,
+    claimToken,
     turn: {
       role: 'ASSISTANT',
       model: run.model,
