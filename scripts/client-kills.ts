@@ -9,7 +9,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createServerProcess, type Server } from '../test/scenario/processes.ts'
 import { newDataDir, type Backend } from '../test/support/backend.ts'
 
-const CLIENTS = ['graphql-ws', 'graphql-sse', 'urql', 'Apollo Client', 'Relay']
+const CLIENTS = [
+  'colloquy/client',
+  'colloquy/client by SSE',
+  'graphql-ws',
+  'graphql-sse',
+  'urql',
+  'Apollo Client',
+  'Relay',
+]
 const SIGNALS = ['SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM'] as const
 /** Time in which all clients must have caught up with the writer, after a restart. */
 const CATCH_UP_MS = 60_000

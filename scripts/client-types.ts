@@ -45,6 +45,7 @@ const NAMED = [
   'TurnVersionInput',
   'TokenUsageInput',
   'ConversationEventType',
+  'ClaimScope',
 ]
 
 const HEADER = `// Written by \`npm run schema\` (scripts/client-types.ts): the types of what the client sends and receives, and what stock

@@ -12,6 +12,8 @@ import { MAX_RECENT_TURNS } from '../src/domain/context/build.ts'
 import { MAX_EXTRACTED_TURNS } from '../src/domain/fact/extract.ts'
 import { MAX_UNREAD } from '../src/domain/participant-details.ts'
 import { MAX_WAITING } from '../src/domain/tenant-gate.ts'
+import { MAX_PROVIDERS } from '../src/domain/provider.ts'
+import { MAX_REPLY_BYTES, MAX_REPLY_CALLS } from '../src/providers/chat-adapter.ts'
 import { HISTORY_BYTES, MIN_SHARE_BYTES, PAGE_BYTES } from '../src/domain/turn/history.ts'
 import * as errors from '../src/errors.ts'
 import { MAX_TOKEN_LENGTH, REMEMBERED_BYTES } from '../src/server/auth/authenticator.ts'
@@ -124,6 +126,17 @@ describe('docs/operations.md', () => {
     )
     expect(rows.get('pages that readers hold while they catch up')).toContain(MiB(CATCH_UP_BYTES))
     expect(rows.get('page of the journal for a reader that catches up')).toContain(`${JOURNAL_PAGE_BYTES / 1024} KiB`)
+  })
+
+  it('states the limits of chat providers', () => {
+    const rows = new Map(
+      table(document('docs/operations.md'), '| What | Maximum |').map(([what, limit]) => [what, limit]),
+    )
+    expect(rows.get('size of one reply of a chat provider: its text and the arguments of its calls')).toBe(
+      `${MAX_REPLY_BYTES / 2 ** 20} MiB`,
+    )
+    expect(rows.get('tool calls of one reply of a chat provider')).toBe(String(MAX_REPLY_CALLS))
+    expect(rows.get('configured chat providers')).toBe(String(MAX_PROVIDERS))
   })
 
   it('states the limits of each tenant', () => {

@@ -68,6 +68,70 @@ const PRINTED = {
   ready: 200,
 }
 
+/** A program that uses the doors for clients on a server of the package. */
+const CLIENT_PROGRAM = `
+import { createDeps, createServer, loadConfig } from 'colloquy'
+import { ColloquyError, connect, possibleTypes, resuming, type Client, type FollowedEvent, type Turn } from 'colloquy/client'
+import { ColloquyProvider, useConversation, useInbox, useTranscript } from 'colloquy/react'
+import { createElement, type FunctionComponent } from 'react'
+
+const Chat: FunctionComponent<{ id: string }> = ({ id }) => {
+  const { turns, status } = useTranscript(useConversation(id))
+  const { unreadCount } = useInbox()
+  return createElement('p', null, turns.map(({ text }) => text).join() + status + unreadCount.toFixed())
+}
+
+async function* words() { yield* ['Hello ', 'all'] }
+
+async function follow(client: Client, id: string): Promise<FollowedEvent['__typename'][]> {
+  const seen: FollowedEvent['__typename'][] = []
+  for await (const event of client.conversation(id).follow({ afterSeq: 0 })) {
+    seen.push(event.__typename)
+    if (event.__typename === 'TurnCommitted') break
+  }
+  return seen
+}
+
+async function run(): Promise<void> {
+  const config = { ...loadConfig({ LOG_LEVEL: 'silent', PORT: '0' }), dataDir: null }
+  const { deps, health, close } = await createDeps(config)
+  const server = createServer(deps, { ...config, port: 0 }, health)
+  const client = connect({ url: \`http://127.0.0.1:\${await server.listen()}/graphql\`, actor: 'ada' })
+  const { id } = await client.createConversation({ key: 'greeting' })
+  await client.conversation(id).append('Good morning.')
+  const turn: Turn = await client.conversation({ key: 'greeting' }).write(words())
+  const code = await client.conversation('conv_unknown').append('x').catch((error: ColloquyError) => error.code)
+  const seen = await follow(client, id)
+  const element = createElement(ColloquyProvider, { client }, createElement(Chat, { id }))
+  await client.close()
+  await server.close()
+  await close()
+  const { length } = possibleTypes.UserError!
+  console.log(JSON.stringify({
+    text: turn.text, code, seen, hasErrors: length > 3, resuming: typeof resuming, props: Object.keys(element.props),
+  }))
+}
+run().catch((error: unknown) => { console.error(error); process.exitCode = 1 })
+`
+
+const CLIENT_PRINTED = {
+  text: 'Hello all',
+  code: 'NOT_FOUND',
+  seen: ['ParticipantJoined', 'TurnAppended', 'TurnOpened', 'TurnCommitted'],
+  hasErrors: true,
+  resuming: 'function',
+  props: ['client', 'children'],
+}
+
+/** A page that uses the doors for clients, compiled with the types of browsers and without those of Node. */
+const PAGE = `
+import { connect } from 'colloquy/client'
+import { useTranscript } from 'colloquy/react'
+const conversation = connect({ url: '/graphql', token: async () => 'token', webSocket: WebSocket }).conversation('conv_1')
+void fetch('/answer').then(({ body }) => conversation.write(body!.pipeThrough(new TextDecoderStream())))
+export const useTexts = () => useTranscript(conversation, { pageSize: 20 }).turns.map(({ text }) => text)
+`
+
 const TSCONFIG = {
   compilerOptions: {
     target: 'es2022',
@@ -79,7 +143,11 @@ const TSCONFIG = {
     types: ['node'],
     outDir: 'out',
   },
-  files: ['program.ts'],
+  files: ['program.ts', 'client-program.ts'],
+}
+const PAGE_TSCONFIG = {
+  compilerOptions: { ...TSCONFIG.compilerOptions, lib: ['es2023', 'dom'], types: [], noEmit: true },
+  files: ['page.ts'],
 }
 
 /** Whether only worker threads load the module, which may therefore contain top-level await. */
@@ -134,17 +202,28 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
       await mkdir(directory, { recursive: true })
       await writeFile(join(directory, 'package.json'), JSON.stringify({ type }))
       await writeFile(join(directory, 'program.ts'), PROGRAM)
+      await writeFile(join(directory, 'client-program.ts'), CLIENT_PROGRAM)
+      await writeFile(join(directory, 'page.ts'), PAGE)
       await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(TSCONFIG))
+      await writeFile(join(directory, 'tsconfig.page.json'), JSON.stringify(PAGE_TSCONFIG))
       // The program is compiled with the Node types of this repository, because the project installs only the package.
       await mkdir(join(directory, 'node_modules/@types'), { recursive: true })
       for (const name of ['@types/node', 'undici-types']) {
         await cp(join(root, 'node_modules', name), join(directory, 'node_modules', name), { recursive: true })
       }
-      await inProject(process.execPath, join(root, 'node_modules/typescript/bin/tsc'), '-p', directory)
+      // React is an optional peer, which the application installs.
+      for (const name of ['react', '@types/react', 'csstype']) {
+        await cp(join(root, 'node_modules', name), join(project, 'node_modules', name), { recursive: true })
+      }
+      const tsc = join(root, 'node_modules/typescript/bin/tsc')
+      await inProject(process.execPath, tsc, '-p', join(directory, 'tsconfig.page.json'))
+      await inProject(process.execPath, tsc, '-p', directory)
       const compiled = await readFile(join(directory, 'out/program.js'), 'utf8')
       expect(compiled.includes('require("colloquy")')).toBe(type === 'commonjs')
       const printed = await inProject(process.execPath, join(directory, 'out/program.js'))
       expect(JSON.parse(printed.trim().split('\n').at(-1)!)).toEqual(PRINTED)
+      const ofClient = await inProject(process.execPath, join(directory, 'out/client-program.js'))
+      expect(JSON.parse(ofClient.trim().split('\n').at(-1)!)).toEqual(CLIENT_PRINTED)
     },
     120_000,
   )

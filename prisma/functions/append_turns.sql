@@ -5,6 +5,7 @@
 --          occur more than once only when none of its calls carries `expected`.
 --          turns[].results  [{part, callId, name, turnId}] as for find_calls; or {part, callId, name, place}, when turn
 --                  number `place` of the same call made the tool call
+--          turns[].claimHash  hash of the token of the claim with which the turn answers the turn replyToId
 --          turns[].mentions  the names in the turn's text, as for find_mentioned; absent for none
 --          limits  maximum numbers {participants, openInConversation, openByViewer}; null or absent for none. The first
 --                  counts former participants too. openByViewer may be exceeded by calls that run at the same time.
@@ -14,9 +15,10 @@
 -- other call has no row, or one row 'unknown', locks nothing and waits for nothing. Otherwise the call has one row a turn ('written', with the detail
 -- 'joined' when the actor joined one entry before, and with the stored parts of a turn with tool results; or 'repeated',
 -- with the turn that its clientId already wrote), or one row that names the fault ('moved_on', 'other_content', 'held',
--- 'stranger', 'no_call', 'other_name', 'ambiguous', 'no_reply', 'removed', 'left', 'participants',
+-- 'stranger', 'no_call', 'other_name', 'ambiguous', 'no_reply', 'no_claim', 'removed', 'left', 'participants',
 -- 'open_in_conversation', 'open_by_viewer') and nothing is written. In addition, each turn that wakes up nobody because of
--- the loop guard (wake_up_participants) has a row 'stopped' with the seq of the entry that says so.
+-- the loop guard (wake_up_participants) has a row 'stopped' with the seq of the entry that says so. No two calls may
+-- answer with the same claim.
 --
 -- Invariant: numbers are assigned after the conversations are locked, by a second statement with its own snapshot, so
 -- the journal has no gap and a clientId is written once.
@@ -79,7 +81,7 @@ BEGIN
       id text, actor text, kind participant_kind, role role, status turn_status, text text, parts jsonb,
       audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
       "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
-      "writerHash" text, "createdAt" timestamptz, "importedAt" timestamptz, "replyToId" text, calls jsonb, results jsonb,
+      "writerHash" text, "claimHash" text, "createdAt" timestamptz, "importedAt" timestamptz, "replyToId" text, calls jsonb, results jsonb,
       terms integer[], cues smallint, mentions text[])
     LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash, x.status FROM turn x
                        WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
@@ -127,6 +129,11 @@ BEGIN
              WHERE x.id = s."replyToId" AND x.conversation_id = s.conversation_id
                AND (x.audience IS NULL OR s.actor = ANY (x.audience))
                AND width_bucket(x.seq, s.windows) % 2 = 1 AND width_bucket(x.root_seq, s.windows) % 2 = 1 LIMIT 1) IS NULL
+      UNION ALL
+      SELECT s.call, s.place, 'no_claim', k.fault::text
+      FROM said s
+      CROSS JOIN LATERAL claim_fault(s.conversation_id, s.actor, s."replyToId", s."claimHash") AS k(fault)
+      WHERE s.twin_id IS NULL AND s."claimHash" IS NOT NULL AND k.fault IS NOT NULL
       UNION ALL
       SELECT n.call, n.place, 'participants', NULL
       FROM (SELECT s.*, dense_rank() OVER (PARTITION BY s.conversation_id ORDER BY s.actor) AS nth
@@ -240,6 +247,7 @@ BEGIN
     WHERE p.conversation_id = ANY (locked) AND p.conversation_id = w.conversation_id AND p.actor = w.actor
       AND NOT p.addressed;
   END IF;
+  IF jsonb_path_exists(p_calls, '$[*].turns[*].claimHash') THEN PERFORM answer_claims(p_calls); END IF;
 
   IF responding THEN
     RETURN QUERY

@@ -17,7 +17,10 @@
 -- the stream; 'left' when the author has left the conversation; 'missing' when the tenant has no such turn, or the viewer
 -- neither opened it nor sees its conversation. The last three lock nothing.
 --
--- An aborted turn loses its clientId, so that the next openTurn with it opens a new turn.
+-- An aborted turn loses its clientId, so that the next openTurn with it opens a new turn. A turn that answers with a claim
+-- ends the claim: as answered when it is committed, with the wake-ups that the claim excludes; as released, with an entry,
+-- when it is aborted. A turn that waits for results of its tool calls answers nothing: its author holds the claim for at
+-- least 60 s more, and answers with a later turn.
 CREATE OR REPLACE FUNCTION close_turn(
   p_tenant text, p_viewer text, p_turn text, p_writer text, p_status turn_status, p_end integer, p_text text, p_parts jsonb, p_tokens integer,
   p_prompt_tokens integer, p_completion_tokens integer, p_model text, p_metadata jsonb, p_reason text,
@@ -35,6 +38,7 @@ DECLARE
   tail record;
   windows integer[];
   fault record;
+  claimed claim%ROWTYPE;
   last integer;
 BEGIN
   SELECT x.* INTO t FROM turn x JOIN conversation c ON c.id = x.conversation_id AND c.tenant = p_tenant
@@ -117,12 +121,28 @@ BEGIN
   SELECT t.conversation_id, c.v->>'callId', p_turn, c.v->>'name' FROM jsonb_array_elements(p_calls) AS c(v);
   INSERT INTO entry (conversation_id, seq, kind, turn_id)
   VALUES (t.conversation_id, j.last_seq + 1, p_status::text::entry_kind, p_turn);
+  last := j.last_seq + 1;
+  UPDATE claim k
+  SET answer_id = CASE WHEN p_status = 'COMMITTED' AND NOT has_open_calls(p_parts) THEN p_turn END,
+      ended_at = CASE WHEN p_status = 'COMMITTED' AND has_open_calls(p_parts) THEN NULL ELSE clock_timestamp() END,
+      outcome = (CASE WHEN p_status <> 'COMMITTED' THEN 'RELEASED' WHEN NOT has_open_calls(p_parts) THEN 'ANSWERED' END)::claim_outcome,
+      expires_at = CASE WHEN p_status = 'COMMITTED' AND has_open_calls(p_parts)
+                        THEN greatest(k.expires_at, clock_timestamp() + interval '60 seconds') ELSE k.expires_at END
+  WHERE k.answer_id = p_turn AND k.ended_at IS NULL RETURNING k.* INTO claimed;
+  IF claimed.outcome = 'ANSWERED' THEN
+    UPDATE wake_up w SET answered_at = now(), answer_id = p_turn
+    WHERE w.turn_id = claimed.turn_id AND (claimed.slot = '' OR w.actor = claimed.slot) AND w.answered_at IS NULL
+      AND w.dropped_reason IS NULL;
+  ELSIF claimed.outcome = 'RELEASED' THEN
+    last := last + 1;
+    INSERT INTO entry (conversation_id, seq, kind, turn_id, actor)
+    VALUES (t.conversation_id, last, 'CLAIM_RELEASED', claimed.turn_id, t.actor);
+  END IF;
   UPDATE journal x
-  SET last_seq = j.last_seq + 1, updated_at = now(),
+  SET last_seq = last, updated_at = now(),
       turn_count = x.turn_count + (p_status = 'COMMITTED' AND t.audience IS NULL)::integer,
       token_count = x.token_count + CASE WHEN p_status = 'COMMITTED' AND t.audience IS NULL THEN p_tokens ELSE 0 END
   WHERE x.conversation_id = t.conversation_id;
-  last := j.last_seq + 1;
   IF j.responding AND p_status = 'COMMITTED' THEN
     SELECT coalesce(max(w.seq), last) INTO last FROM wake_up_participants(ARRAY[p_turn]) w;
   END IF;

@@ -40,6 +40,12 @@ export type RequestOptions = {
   signal?: AbortSignal | null
 }
 
+/** How a turn is written that answers a claimed turn. */
+export type AnsweringOptions = RequestOptions & {
+  /** Token of the claim on the turn that `replyToId` names. The claim ends with the answer. Defaults to no claim. */
+  claimToken?: string
+}
+
 export type SendOptions = RequestOptions & {
   /** Whether the call is sent once only, because it is not safe to repeat. Defaults to false. */
   once?: boolean

@@ -1,6 +1,6 @@
 // The verbs of one conversation: append, edit, write a stream, follow, and a live transcript.
 
-import type { Connection, RequestOptions } from './connection.ts'
+import type { AnsweringOptions, Connection, RequestOptions } from './connection.ts'
 import { APPEND_TURN, MARK_READ, SET_PRESENCE, SUPERSEDE_TURN } from './documents.ts'
 import { fieldsOf, follow, readHead, type ConversationName, type FollowedEvent, type FollowOptions } from './follow.ts'
 import type { Participant, PresenceState, Turn, TurnInput, TurnVersionInput } from './generated.ts'
@@ -18,7 +18,7 @@ export type NewVersion = string | (Omit<TurnVersionInput, 'role'> & { role?: Tur
 export type ConversationHandle = {
   readonly name: ConversationName
   /** Appends a turn, once, however often the call is repeated. @throws ColloquyError */
-  append(turn: NewTurn, options?: RequestOptions): Promise<Turn>
+  append(turn: NewTurn, options?: AnsweringOptions): Promise<Turn>
   /** Replaces the newest version of a turn of the actor. `role` defaults to that of the turn. @throws ColloquyError */
   edit(turn: Pick<Turn, 'id' | 'role'>, version: NewVersion, options?: RequestOptions): Promise<Turn>
   /**
@@ -40,9 +40,9 @@ export function createConversationHandle(connection: Connection, name: Conversat
   const named = fieldsOf(name)
   return {
     name,
-    async append(turn, options) {
+    async append(turn, { claimToken, ...options } = {}) {
       const fields = typeof turn === 'string' ? { content: turn } : turn
-      const input = { ...named, turn: { role: 'USER', clientId: randomId(), ...fields } }
+      const input = { ...named, claimToken, turn: { role: 'USER', clientId: randomId(), ...fields } }
       return (await connection.mutate(APPEND_TURN, input, options)).turn
     },
     async edit({ id: turnId, role }, version, options) {

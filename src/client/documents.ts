@@ -35,6 +35,11 @@ fragment Conversation on Conversation {
   id key title owner agentName visibility lastSeq createdAt updatedAt
 }`
 
+const RUN = `
+fragment Run on Run {
+  id actor startedBy state provider model createdAt endedAt error { code message } tokenUsage { prompt completion }
+}`
+
 const EVENT = `
 fragment ConversationEvent on ConversationEvent {
   __typename seq at conversationId
@@ -52,8 +57,13 @@ fragment ConversationEvent on ConversationEvent {
   ... on ParticipantRead { participant { ...Participant } }
   ... on PresenceChanged { participant { ...Participant } state }
   ... on ConversationUpdated { conversation { ...Conversation } }
+  ... on TurnClaimed { turn { id seq position } participant { ...Participant } }
+  ... on ClaimReleased { turn { id seq position } participant { ...Participant } }
+  ... on WakeUpsStopped { turn { id seq position } limit }
+  ... on RunStarted { run { ...Run } }
+  ... on RunChanged { run { ...Run } }
   ... on Gap { resumeAfterSeq }
-}`
+}${RUN}`
 
 const INBOX = `
 fragment ListedConversation on Conversation {
@@ -64,6 +74,7 @@ fragment ListedConversation on Conversation {
 fragment InboxEvent on InboxEvent {
   reason at conversationId unreadCount
   conversation { ...ListedConversation }
+  turn { ...Turn }
 }`
 
 /** The errors that a mutation returns as members of its result's union. */
@@ -119,7 +130,7 @@ export const LIST_CONVERSATIONS = `query Conversations($as: String, $actor: Stri
 
 export const FOLLOW_INBOX = `subscription Inbox($as: String) {
   inbox(as: $as) { ...InboxEvent }
-}${INBOX}${CONVERSATION}`
+}${INBOX}${CONVERSATION}${TURN}`
 
 /** A mutation with the one variable `input`. */
 const mutation = (verb: string, payload: string, fragments = '') => {
@@ -138,5 +149,8 @@ export const OPEN_TURN = mutation('openTurn', 'turn { ...Turn }', TURN)
 export const APPEND_DELTA = mutation('appendDelta', 'end')
 export const COMMIT_TURN = mutation('commitTurn', 'turn { ...Turn }', TURN)
 export const ABORT_TURN = mutation('abortTurn', 'turn { id status }')
+export const CLAIM_TURN = mutation('claimTurn', 'claim { expiresAt }')
+export const RENEW_CLAIM = mutation('renewClaim', 'claim { expiresAt }')
+export const RELEASE_CLAIM = mutation('releaseClaim', 'claim { expiresAt }')
 export const MARK_READ = mutation('markRead', 'participant { ...Participant }', PARTICIPANT)
 export const SET_PRESENCE = mutation('setPresence', 'participant { ...Participant }', PARTICIPANT)

@@ -132,6 +132,21 @@ export type Conversation = {
   updatedAt: string
 }
 
+/** A claim ended without an answer: it was released or expired, or the turn that answered was aborted. */
+export type ClaimReleased = {
+  __typename: 'ClaimReleased'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
+  /** First version of the claimed turn. */
+  turn: { id: string; seq: number; position: number }
+  /** The participant that held the claim. */
+  participant: Participant
+}
+
 /** The conversation was deleted with all its content. This is the last event: the subscription completes. */
 export type ConversationDeleted = {
   __typename: 'ConversationDeleted'
@@ -256,6 +271,8 @@ export type RunChanged = {
   at: string
   /** Id of the conversation in which the event occurred. */
   conversationId: string
+  /** The run, in its current state. */
+  run: Run
 }
 
 /** A run of an agent started. Its replies are turns with events of their own. */
@@ -267,6 +284,8 @@ export type RunStarted = {
   at: string
   /** Id of the conversation in which the event occurred. */
   conversationId: string
+  /** The run, in its current state. */
+  run: Run
 }
 
 /** A summary of old turns was written. Delivered only to viewers who see every turn version that the summary was made from. */
@@ -304,6 +323,21 @@ export type TurnAppended = {
   conversationId: string
   /** The appended turn. */
   turn: Turn
+}
+
+/** A participant claimed the right to answer a turn. */
+export type TurnClaimed = {
+  __typename: 'TurnClaimed'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
+  /** First version of the claimed turn. */
+  turn: { id: string; seq: number; position: number }
+  /** The participant that will answer. */
+  participant: Participant
 }
 
 /** A streaming turn was committed. */
@@ -401,10 +435,15 @@ export type WakeUpsStopped = {
   at: string
   /** Id of the conversation in which the event occurred. */
   conversationId: string
+  /** The turn of the agent. */
+  turn: { id: string; seq: number; position: number }
+  /** Current `maxAgentTurns` of the conversation. */
+  limit: number
 }
 
 /** An event of a conversation. The objects in an event have their current state, not their state at the time of the event. */
 export type ConversationEvent =
+  | ClaimReleased
   | ConversationDeleted
   | ConversationUpdated
   | FactsChanged
@@ -419,6 +458,7 @@ export type ConversationEvent =
   | SummaryWritten
   | TurnAborted
   | TurnAppended
+  | TurnClaimed
   | TurnCommitted
   | TurnDelta
   | TurnErased
@@ -426,6 +466,30 @@ export type ConversationEvent =
   | TurnSuperseded
   | TurnUpdated
   | WakeUpsStopped
+
+/** A run of an agent: it answers a turn of a conversation in one or more calls of a provider. Visible to those who see its replies. */
+export type Run = {
+  /** Identifies the object among all objects of all types that the client can read. Begins with a prefix for the type. Not a cursor. */
+  id: string
+  /** The agent, who is the author of the replies. */
+  actor: string
+  /** Actor that started the run. */
+  startedBy: string
+  /** Current state. */
+  state: RunState
+  /** Name of the provider, as configured on the server. */
+  provider: string
+  /** Name of the model, as the provider knows it. */
+  model: string
+  /** Time at which the run was requested. */
+  createdAt: string
+  /** Time at which the run ended. Null until then. */
+  endedAt: string | null
+  /** Why the run failed. Null unless its state is FAILED. */
+  error: { code: RunErrorCode; message: string } | null
+  /** Sums over the calls that have ended. */
+  tokenUsage: { prompt: number; completion: number }
+}
 
 /** Present or former member of a conversation. A former participant still sees the turns that it saw until it left. */
 export type Participant = {
@@ -479,18 +543,20 @@ export type ListedConversation = {
   lastTurn: { id: string; seq: number; position: number; actor: string; role: Role; status: TurnStatus; text: string; createdAt: string } | null
 }
 
-/** A conversation in a participant's list that has unread turns, or that changed. Several changes with the same reason at almost the same time are delivered as one event. */
+/** A conversation in a participant's list that has unread turns, that changed, or in which the participant is to answer a turn. Several changes with the same reason at almost the same time are delivered as one event; each turn to answer has its own. */
 export type InboxEvent = {
-  /** Kind of the change, or UNREAD. */
+  /** Kind of the change, or WAKE_UP or UNREAD. */
   reason: InboxReason
-  /** Time of the change. For UNREAD, time of the newest entry of the conversation. */
+  /** Time of the change. For UNREAD, time of the newest entry of the conversation; for WAKE_UP, time at which the turn was written. */
   at: string
-  /** Id of the conversation that has unread turns or that changed. */
+  /** Id of the conversation that has unread turns, that changed, or that has the turn to answer. */
   conversationId: string
   /** Current number of turns by others that the participant has not read. At most 1000; 0 if the conversation is deleted. */
   unreadCount: number
   /** Current state of the conversation. Null if it is deleted. */
   conversation: ListedConversation | null
+  /** The turn to answer, in its first version. Null for reasons other than WAKE_UP, and if the participant does not see the turn any more. */
+  turn: Turn | null
 }
 
 /** Input of createConversation. Every field is optional. */
@@ -763,11 +829,17 @@ export type ConversationVisibility = 'MEMBERS' | 'OPEN'
 /** Current activity of a participant. If several clients of one participant set a state, the newest state applies. */
 export type PresenceState = 'AWAY' | 'OFFLINE' | 'ONLINE' | 'THINKING' | 'TYPING'
 
+/** Whether a run is executed, waits or has ended. */
+export type RunState = 'CANCELLED' | 'COMPLETED' | 'FAILED' | 'RUNNING' | 'WAITING_FOR_APPROVAL' | 'WAITING_FOR_TOOLS'
+
+/** Why a run failed. */
+export type RunErrorCode = 'AGENT_LEFT' | 'BUDGET_TOO_SMALL' | 'EXPIRED' | 'INTERNAL' | 'INTERRUPTED' | 'INVALID_REPLY' | 'INVALID_TOOL_CALL' | 'PROVIDER_FAILED' | 'PROVIDER_STALLED' | 'QUOTA_EXCEEDED' | 'REPLY_TOO_LONG' | 'TIME_LIMIT' | 'TOO_MANY_ROUNDS'
+
 /** Part of the earlier history that a participant sees. */
 export type HistoryVisibility = 'ALL' | 'SINCE_JOINED'
 
 /** Reason why the inbox delivers a conversation. */
-export type InboxReason = 'ADDED' | 'APPENDED' | 'DELETED' | 'READ' | 'REMOVED' | 'UNREAD' | 'UPDATED'
+export type InboxReason = 'ADDED' | 'APPENDED' | 'DELETED' | 'READ' | 'REMOVED' | 'UNREAD' | 'UPDATED' | 'WAKE_UP'
 
 /** How the oldest turns of a conversation are summarised. */
 export type CompactionStrategy = 'HIERARCHICAL' | 'NEVER' | 'ROLLING'
@@ -779,7 +851,10 @@ export type Respond = 'ADDRESSED' | 'ALWAYS' | 'MENTIONED' | 'NEVER'
 export type Retention = 'AUDIT_ONLY' | 'EPHEMERAL' | 'FULL'
 
 /** A type of conversation event that a subscription can select. `ConversationDeleted` and `Gap` have no value, because every subscription receives them. */
-export type ConversationEventType = 'CONVERSATION_UPDATED' | 'FACTS_CHANGED' | 'PARTICIPANT_JOINED' | 'PARTICIPANT_LEFT' | 'PARTICIPANT_READ' | 'PARTICIPANT_UPDATED' | 'PRESENCE_CHANGED' | 'RUN_CHANGED' | 'RUN_STARTED' | 'SUMMARY_WRITTEN' | 'TURN_ABORTED' | 'TURN_APPENDED' | 'TURN_COMMITTED' | 'TURN_DELTA' | 'TURN_ERASED' | 'TURN_OPENED' | 'TURN_SUPERSEDED' | 'TURN_UPDATED' | 'WAKE_UPS_STOPPED'
+export type ConversationEventType = 'CLAIM_RELEASED' | 'CONVERSATION_UPDATED' | 'FACTS_CHANGED' | 'PARTICIPANT_JOINED' | 'PARTICIPANT_LEFT' | 'PARTICIPANT_READ' | 'PARTICIPANT_UPDATED' | 'PRESENCE_CHANGED' | 'RUN_CHANGED' | 'RUN_STARTED' | 'SUMMARY_WRITTEN' | 'TURN_ABORTED' | 'TURN_APPENDED' | 'TURN_CLAIMED' | 'TURN_COMMITTED' | 'TURN_DELTA' | 'TURN_ERASED' | 'TURN_OPENED' | 'TURN_SUPERSEDED' | 'TURN_UPDATED' | 'WAKE_UPS_STOPPED'
+
+/** Which other claims on the turn a claim excludes. */
+export type ClaimScope = 'AGENT' | 'TURN'
 
 /** The object types of each interface and union: `possibleTypes` of Apollo Client's `InMemoryCache`. */
 export const possibleTypes: Record<string, string[]> = {
@@ -790,10 +865,11 @@ export const possibleTypes: Record<string, string[]> = {
   AppendTurnsResult: ['AppendTurnsPayload', 'Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound'],
   BuildContextResult: ['BudgetTooSmall', 'Context', 'InvalidInput', 'NotAllowed', 'NotFound'],
   CancelRunResult: ['CancelRunPayload', 'Conflict', 'InvalidInput', 'NotAllowed', 'NotFound'],
+  ClaimTurnResult: ['ClaimTurnPayload', 'Conflict', 'InvalidInput', 'NotAllowed', 'NotFound'],
   CommitTurnResult: ['CommitTurnPayload', 'InvalidInput', 'NotAllowed', 'NotFound', 'StreamClosed'],
   CompactResult: ['CompactPayload', 'InvalidInput', 'NotAllowed', 'NotFound', 'ProviderFailed'],
   ContentPart: ['DataPart', 'FilePart', 'ReasoningPart', 'TextPart', 'ToolCallPart', 'ToolResultPart'],
-  ConversationEvent: ['ConversationDeleted', 'ConversationUpdated', 'FactsChanged', 'Gap', 'ParticipantJoined', 'ParticipantLeft', 'ParticipantRead', 'ParticipantUpdated', 'PresenceChanged', 'RunChanged', 'RunStarted', 'SummaryWritten', 'TurnAborted', 'TurnAppended', 'TurnCommitted', 'TurnDelta', 'TurnErased', 'TurnOpened', 'TurnSuperseded', 'TurnUpdated', 'WakeUpsStopped'],
+  ConversationEvent: ['ClaimReleased', 'ConversationDeleted', 'ConversationUpdated', 'FactsChanged', 'Gap', 'ParticipantJoined', 'ParticipantLeft', 'ParticipantRead', 'ParticipantUpdated', 'PresenceChanged', 'RunChanged', 'RunStarted', 'SummaryWritten', 'TurnAborted', 'TurnAppended', 'TurnClaimed', 'TurnCommitted', 'TurnDelta', 'TurnErased', 'TurnOpened', 'TurnSuperseded', 'TurnUpdated', 'WakeUpsStopped'],
   CreateApiKeyResult: ['Conflict', 'CreateApiKeyPayload', 'InvalidInput', 'NotAllowed'],
   CreateConversationResult: ['Conflict', 'CreateConversationPayload', 'InvalidInput', 'NotAllowed'],
   DeleteConversationResult: ['DeleteConversationPayload', 'InvalidInput', 'NotAllowed', 'NotFound'],
@@ -811,7 +887,9 @@ export const possibleTypes: Record<string, string[]> = {
   ReconcileFactsResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'ProviderFailed', 'ReconcileFactsPayload'],
   RecordFactsResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RecordFactsPayload'],
   RefreshUserProfileResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'ProviderFailed', 'RefreshUserProfilePayload'],
+  ReleaseClaimResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'ReleaseClaimPayload'],
   RemoveParticipantResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RemoveParticipantPayload'],
+  RenewClaimResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'RenewClaimPayload'],
   RetractFactResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RetractFactPayload'],
   RevokeApiKeyResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RevokeApiKeyPayload'],
   RotateApiKeyResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'RotateApiKeyPayload'],

@@ -1,6 +1,7 @@
 // The client of a Colloquy server, the door `colloquy/client`: for browsers and Node, without server code and without
 // other packages.
 
+import { answer, type AnswerHandler, type AnswerOptions } from './answer.ts'
 import {
   createConnection,
   type ConnectOptions,
@@ -14,7 +15,8 @@ import type { Conversation, CreateConversationInput, InboxEvent } from './genera
 import { createInbox, followInbox, type InboxState } from './inbox.ts'
 import type { Live } from './live.ts'
 
-export type { ConnectOptions, RequestOptions, ResumeOptions, SendOptions } from './connection.ts'
+export type { AnswerHandler, AnswerOptions, Question } from './answer.ts'
+export type { AnsweringOptions, ConnectOptions, RequestOptions, ResumeOptions, SendOptions } from './connection.ts'
 export type { ConversationHandle, NewTurn, NewVersion } from './conversation.ts'
 export { ColloquyError, type Issue } from './errors.ts'
 export type { ConversationName, FollowedEvent, FollowOptions, JoinedDelta } from './follow.ts'
@@ -39,6 +41,11 @@ export type Client = {
   /** The live list of the actor's conversations, with their unread counts. */
   conversations(): Live<InboxState>
   /**
+   * Answers the turns that wake the actor up, each by one process, until the signal is aborted; see AnswerHandler.
+   * @throws ColloquyError
+   */
+  answer(handler: AnswerHandler, options?: AnswerOptions): Promise<void>
+  /**
    * Sends a query or mutation of your own, and returns its data. It is repeated after a failure that may pass, unless
    * `once` is true; a mutation must then be safe to repeat. @throws ColloquyError
    */
@@ -50,14 +57,17 @@ export type Client = {
 /** Creates a client. It connects when it is used. */
 export function connect(options: ConnectOptions): Client {
   const connection = createConnection(options)
+  const conversation = (name: string | { key: string }) =>
+    createConversationHandle(connection, typeof name === 'string' ? { id: name } : name)
   return {
-    conversation: (name) => createConversationHandle(connection, typeof name === 'string' ? { id: name } : name),
+    conversation,
     async createConversation(input = {}, given) {
       const once = input.key == null
       return (await connection.mutate(CREATE_CONVERSATION, input, { ...given, once })).conversation
     },
     inbox: (given) => followInbox(connection, given),
     conversations: () => createInbox(connection),
+    answer: (handler, given) => answer(connection, conversation, handler, given),
     request: (query, variables = {}, given) => connection.send(query, variables, given) as Promise<any>,
     close: connection.close,
   }

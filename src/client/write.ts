@@ -1,7 +1,7 @@
 // Pipes a stream of a model into a streaming turn: deltas in order, each repeated until it is acknowledged, heartbeats
 // while the model is silent, and one end: a commit with usage, or an abort that keeps the text.
 
-import type { Connection, RequestOptions } from './connection.ts'
+import type { AnsweringOptions, Connection } from './connection.ts'
 import { ABORT_TURN, APPEND_DELTA, COMMIT_TURN, OPEN_TURN } from './documents.ts'
 import { ColloquyError } from './errors.ts'
 import { fieldsOf, type ConversationName } from './follow.ts'
@@ -10,7 +10,7 @@ import { randomId } from './random-id.ts'
 import { anySignal, sleep } from './retry.ts'
 import { createPartReader, partsOf, type Piece, type Source } from './stream-parts.ts'
 
-export type WriteOptions = RequestOptions
+export type WriteOptions = AnsweringOptions
   & Partial<StreamingTurnInput> & {
     /**
      * Promise that must resolve before the turn is committed. If it rejects, or resolves to `error`, the turn is aborted.
@@ -146,13 +146,14 @@ export async function write(
   connection: Connection,
   name: ConversationName,
   given: Source | PromiseLike<Source>,
-  { signal, until, reasoning = false, onOpen, heartbeatMs = 8_000, ...turn }: WriteOptions = {},
+  { signal, until, reasoning = false, onOpen, heartbeatMs = 8_000, claimToken, ...turn }: WriteOptions = {},
 ): Promise<Turn> {
   // Handles a rejection that arrives before it is awaited.
   for (const promise of [given, until]) void Promise.resolve(promise).catch(() => {})
   const writerToken = randomId()
   const input = { role: 'ASSISTANT', clientId: randomId(), ...turn }
-  const opened = await connection.mutate(OPEN_TURN, { ...fieldsOf(name), writerToken, turn: input }, { signal })
+  const opening = { ...fieldsOf(name), writerToken, claimToken, turn: input }
+  const opened = await connection.mutate(OPEN_TURN, opening, { signal })
   const { signal: stop, abort: stopSending, release } = anySignal([])
   const writing: Write = { connection, turnId: opened.turn.id, writerToken, heartbeatMs }
   const sender = createSender(writing, stop)

@@ -1,4 +1,4 @@
-// What the table of rights says in words: what a verb needs, and the errors of calls that lack it.
+// What the rights table means in words: the sentences in the API's descriptions, and the errors of refused calls. Pure.
 
 import { NotAllowed } from '../errors.ts'
 import type { Right } from './principal.ts'

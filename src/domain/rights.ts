@@ -174,6 +174,9 @@ const RULES = {
   supersedeTurn: { right: 'write', limited: 'OBJECTS', conditions: TURN },
   pinTurn: { right: 'write', limited: 'OBJECTS', permit: MANAGED },
   unpinTurn: { right: 'write', limited: 'OBJECTS', permit: MANAGED },
+  claimTurn: { right: 'write', limited: 'OBJECTS' },
+  renewClaim: { right: 'write', limited: 'OBJECTS' },
+  releaseClaim: { right: 'write', limited: 'OBJECTS' },
   eraseTurn: { right: 'erase', limited: 'OBJECTS', conditions: ['otherAuthor'] },
   getTurns: { right: 'read', limited: 'OBJECTS' },
   getNextVersions: { right: 'read', limited: 'OBJECTS' },
@@ -195,6 +198,7 @@ const RULES = {
   readEventsOf: { right: 'read', limited: 'ONE' },
   readInto: { right: 'read', limited: 'ONE' },
   readInbox: { right: 'read', limited: 'NONE' },
+  getWakeUps: { right: 'read', limited: 'NONE' },
   // Summaries
   compact: { right: 'write', limited: 'ONE', permit: PRESENT },
   summarize: { right: 'write', limited: 'ONE', permit: PRESENT },

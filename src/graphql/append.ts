@@ -137,11 +137,21 @@ const TurnVersionInput = builder.inputType('TurnVersionInput', {
   fields: (t) => ({ ...turnFields(t), ...contentFields(t) }),
 })
 
+/** The field with which a turn answers with a claim. `effect` says what becomes of the claim. */
+export const claimTokenField = (t: InputFieldBuilder, effect: string) => ({
+  claimToken: t.string({
+    description:
+      'The `claimToken` passed to claimTurn by the author, to answer the claimed turn, which `turn.replyToId` names. The '
+      + `claim ${effect}. Fails with Conflict if the claim has ended. Defaults to null, for a turn without a claim.`,
+  }),
+})
+
 const AppendTurnInput = builder.inputType('AppendTurnInput', {
   description: 'Input of appendTurn: a conversation and the turn to append.',
   fields: (t) => ({
     ...conversationRef(t, 'that receives the turn'),
     turn: t.field({ type: TurnInput, required: true, description: 'Turn to append.' }),
+    ...claimTokenField(t, 'ends as answered with this call'),
     expectedLastSeq: t.int({
       description:
         'Expected `lastSeq` of the conversation. If the journal has a newer entry, the call fails with Conflict. '

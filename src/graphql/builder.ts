@@ -6,9 +6,11 @@ import SchemaBuilder from '@pothos/core'
 import ErrorsPlugin from '@pothos/plugin-errors'
 import type { ApiKey } from '../domain/api-key/api-key.ts'
 import type { AuditLine } from '../domain/audit-page.ts'
+import type { Claim } from '../domain/claim/claim.ts'
+import type { WakeUp } from '../domain/claim/wake-up-page.ts'
 import type { Conversation } from '../domain/conversation.ts'
 import type { ErasureReceipt } from '../domain/erasure/receipt.ts'
-import type { InboxEvent } from '../domain/event/inbox.ts'
+import type { InboxEvent } from '../domain/event/inboxes.ts'
 import type { Fact } from '../domain/fact/fact.ts'
 import type { FactSource } from '../domain/fact/source.ts'
 import type { EmbeddingProgress } from '../domain/indexing/embedding-progress.ts'
@@ -30,6 +32,7 @@ export const builder = new SchemaBuilder<{
   Objects: {
     ApiKey: ApiKey
     AuditLine: AuditLine
+    Claim: Claim
     Conversation: Conversation
     EmbeddingProgress: EmbeddingProgress
     ErasureReceipt: ErasureReceipt
@@ -44,6 +47,7 @@ export const builder = new SchemaBuilder<{
     Turn: Turn
     UserProfile: UserProfile
     Viewer: Viewer
+    WakeUp: WakeUp
   }
   Scalars: {
     // Output only.

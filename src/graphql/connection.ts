@@ -67,7 +67,8 @@ export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
     | 'Participant'
     | 'Run'
     | 'Summary'
-    | 'Turn',
+    | 'Turn'
+    | 'WakeUp',
   items: string,
   cursorOf: (item: Item, page: Of) => string,
 ): { Connection: Ref<Of>; Edge: Ref<Edge<Item, Of>> } {

@@ -18,6 +18,8 @@ export const ConversationEventTypeEnum = builder.enumType('ConversationEventType
     TURN_SUPERSEDED: value('TurnSuperseded', 'Events of the type `TurnSuperseded`: edits.'),
     TURN_UPDATED: value('TurnUpdated', 'Events of the type `TurnUpdated`: pins.'),
     TURN_ERASED: value('TurnErased', 'Events of the type `TurnErased`.'),
+    TURN_CLAIMED: value('TurnClaimed', 'Events of the type `TurnClaimed`.'),
+    CLAIM_RELEASED: value('ClaimReleased', 'Events of the type `ClaimReleased`.'),
     WAKE_UPS_STOPPED: value('WakeUpsStopped', 'Events of the type `WakeUpsStopped`.'),
     PARTICIPANT_JOINED: value('ParticipantJoined', 'Events of the type `ParticipantJoined`.'),
     PARTICIPANT_LEFT: value('ParticipantLeft', 'Events of the type `ParticipantLeft`.'),

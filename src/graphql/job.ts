@@ -17,6 +17,9 @@ const JobNameEnum = builder.enumType('JobName', {
     WRITE_TITLE: { description: 'Makes the title of a conversation that has none.' },
     EXTRACT_FACTS: { description: 'Extracts facts from the new turns of a conversation.' },
     REFRESH_PROFILE: { description: 'Refreshes the profile of a user.' },
+    RUN_AGENT: {
+      description: 'Runs an agent of a conversation, because turns wake it up; see `respond` of Participant.',
+    },
     RECONCILE_FACTS: { description: 'Merges duplicate facts about a user, and supersedes contradicted ones.' },
   } satisfies Record<JobName, object>,
 })
@@ -37,7 +40,7 @@ const JobStateEnum = builder.enumType('JobState', {
 builder.objectType('Job', {
   interfaces: [Node],
   description:
-    'Background work for one conversation or one user. A job determines the work that is due when it runs, '
+    'Background work for one conversation, one agent of a conversation, or one user. A job determines the work that is due when it runs, '
     + 'and may find none.',
   fields: (t) => ({
     id: t.id({

@@ -4,8 +4,8 @@
 import type { GraphQLField, GraphQLSchema } from 'graphql'
 import { auditRecord } from '../domain/audit/line.ts'
 import { kindOf } from '../domain/id.ts'
-import { VERBS, type Verb } from '../domain/rights.ts'
 import { describeRule } from '../domain/rights-text.ts'
+import { VERBS, type Verb } from '../domain/rights.ts'
 import type { NotAllowed } from '../errors.ts'
 import type { RequestContext } from './request.ts'
 

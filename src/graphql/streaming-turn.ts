@@ -5,7 +5,7 @@ import { openTurn } from '../domain/turn/append.ts'
 import { MAX_PARTS } from '../domain/turn/content.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, StreamClosed } from '../errors.ts'
-import { appendedPayload, AUTHOR, StreamingTurnInput, TokenUsageInput } from './append.ts'
+import { appendedPayload, AUTHOR, claimTokenField, StreamingTurnInput, TokenUsageInput } from './append.ts'
 import { WRITER_TOKEN } from '../domain/turn/writer.ts'
 import { asField, asNewField, INTRODUCES } from './as.ts'
 import { builder } from './builder.ts'
@@ -22,6 +22,7 @@ const OpenTurnInput = builder.inputType('OpenTurnInput', {
   fields: (t) => ({
     ...conversationRef(t, 'that receives the turn'),
     turn: t.field({ type: StreamingTurnInput, required: true, description: 'Turn to open, without its content.' }),
+    ...claimTokenField(t, 'does not expire while the turn is open; committing the turn answers, aborting it releases'),
     expectedLastSeq: t.int({
       description:
         'Expected `lastSeq` of the conversation. If the journal has a newer entry, the call fails with Conflict. '

@@ -9,7 +9,7 @@ import { ProviderFailed } from '../errors.ts'
 import { createBoss } from './boss.ts'
 import { readRetrying } from './sql/job/read-retrying.ts'
 
-/** The subject of a job. `key` is the id of a conversation or a user of the tenant. */
+/** The subject of a job. `key` is the id of a conversation or a user of the tenant, or names an agent of a conversation. */
 export type Subject = { tenant: string; key: string }
 
 export type JobQueue = {

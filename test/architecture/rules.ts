@@ -26,13 +26,17 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'yield', 'errors', 'counters'] },
   graphql: { all: ['graphql', 'domain', 'yield', 'errors', 'counters'], types: ['store'] },
   server: { all: ['server', 'graphql', 'domain', 'json-steps', 'yield', 'errors', 'counters'], types: ['config'] },
+  transcript: { all: ['transcript'] },
+  'open-transcript': { all: ['domain'], types: ['transcript'] },
+  'conversation-core': { all: ['conversation-core', 'transcript'], types: ['providers'] },
+  'conversation-store': { all: ['conversation-store', 'transcript'] },
   bin: { all: ['main', 'config'] },
   deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors', 'log'], types: ['config'] },
   command: { all: ['deps', 'domain', 'errors', 'log'], types: ['config'] },
   main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
   client: { all: ['client'] },
   react: { all: ['react', 'client'] },
-  index: { all: ['server', 'deps', 'domain', 'store', 'providers', 'text', 'config', 'errors'] },
+  index: { all: ['server', 'open-transcript', 'deps', 'domain', 'store', 'providers', 'text', 'config', 'errors'] },
 }
 
 /** Imports that ALLOWED forbids. Layers import one way: main → server → graphql → domain → {store, providers, bus}. */
@@ -105,6 +109,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
   ['indexing'],
   ['turn'],
   ['streaming-turn'],
+  ['claim'],
   ['summary'],
   ['fact'],
   ['profile'],

@@ -1,7 +1,7 @@
-// Settings of graphql-codegen: typed documents for the program of Apollo Client, and the types of each interface and
-// union for its cache.
+// Settings of graphql-codegen: typed documents for the program of Apollo Client.
 
 import type { CodegenConfig } from '@graphql-codegen/cli'
+import { scalars } from '../../src/client/generated.ts'
 
 const config: CodegenConfig = {
   schema: '../../schema.graphql',
@@ -13,12 +13,11 @@ const config: CodegenConfig = {
       config: {
         // A scalar without a type is an error.
         strictScalars: true,
-        scalars: { DateTime: 'string', JSON: 'unknown', BigInt: 'number' },
+        scalars,
         useTypeImports: true,
         enumsAsTypes: true,
       },
     },
-    './generated/recipes/possible-types.ts': { plugins: ['fragment-matcher'], config: { useExplicitTyping: true } },
   },
 }
 export default config

@@ -29,7 +29,9 @@ const WITHOUT_ID = {
     ...['EmbeddingProgress', 'MemoryAudit'], // a measurement
     'AuditLine', // numbered within its tenant, and never changes
     'AuditVerification', // the result of one call
+    'AgentSettings', // a part of one participant
     'Citation', // a part of one turn version
+    'Claim', // a part of the call, the event or the wake-up that tells of it
     'CompactionPolicy', // a part of its conversation
     'ErasureReceipt', // the result of one call
     'FactSource', // a part of its fact
@@ -41,12 +43,14 @@ const WITHOUT_ID = {
     'Provider', // identified by its name, and configured by the operator
     'TenantSettings', // one per tenant, always read as a whole
     'TokenUsage', // a part of one turn version
+    'WakeUp', // read in its list only, and gone once it is answered
   ],
 }
 
 /** Lines of the schema that break a rule, with the rule and the reason. An exception that is not needed is an error. */
 const EXCEPTIONS = {
   'type AuditLineEdge {': '@graphql-eslint/relay-edge-types -- A line is read in its list only, and has no id.',
+  'type WakeUpEdge {': '@graphql-eslint/relay-edge-types -- A wake-up is read in its list only, and has no id.',
   'type FactSourceEdge {': '@graphql-eslint/relay-edge-types -- A source is a part of its fact, and has no id.',
 }
 

@@ -2,14 +2,16 @@
 // entry. scripts/client-kills.ts kills the server meanwhile, and counts.
 
 import { gql } from '@apollo/client'
+import { WebSocket } from 'ws'
 import { createClient } from 'graphql-sse'
 import { requestSubscription } from 'relay-runtime'
+import { connect, resuming } from '../../src/client/index.ts'
 import { url } from './live.ts'
 import { client as apollo } from './generated/recipes/apollo.ts'
 import { follow } from './generated/recipes/follow.ts'
 import { environment } from './generated/recipes/relay.ts'
 import Live, { type programLiveSubscription } from './generated/relay/programLiveSubscription.graphql.ts'
-import { headers, resuming } from './generated/recipes/socket.ts'
+import { headers } from './generated/recipes/socket.ts'
 import { client as urql } from './generated/recipes/urql.ts'
 
 const conversation = process.argv[2]!
@@ -26,6 +28,16 @@ const printTo = (name: string) => (event: { seq?: number | null } | null | undef
   if (event?.seq != null) console.log(`${name} ${event.seq}`)
 }
 const failTo = (name: string) => (reason: unknown) => console.log(`${name} failed`, reason)
+
+for (const [name, webSocket] of [
+  ['colloquy/client', WebSocket],
+  ['colloquy/client by SSE', null],
+] as const) {
+  const client = connect({ url, actor: 'ada', webSocket })
+  void (async () => {
+    for await (const event of client.conversation(conversation).follow({ afterSeq: 0 })) printTo(name)(event)
+  })().catch(failTo(name))
+}
 
 void follow(conversation, printTo('graphql-ws'))
 

@@ -6,9 +6,14 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { transformFileSync } from '@babel/core'
 
 const document = readFileSync('../../docs/streaming-and-subscriptions.md', 'utf8')
-/** Makes a file of the document use the server that COLLOQUY names (`<host>:<port>`) when it runs. */
+/**
+ * Makes a file of the document use the server that COLLOQUY names (`<host>:<port>`) when it runs, and the client of this
+ * checkout.
+ */
 const addressed = (code: string) =>
-  code.replace(/'(\w+):\/\/127\.0\.0\.1:4000\/graphql'/g, '`$1://${process.env.COLLOQUY}/graphql`')
+  code
+    .replace(/'(\w+):\/\/127\.0\.0\.1:4000\/graphql'/g, '`$1://${process.env.COLLOQUY}/graphql`')
+    .replace("'colloquy/client'", "'../../../../src/client/index.ts'")
 
 mkdirSync('generated/recipes', { recursive: true })
 for (const [, name, code] of document.matchAll(/^```ts\n\/\/ (\S+)\n([\s\S]*?)^```$/gm)) {

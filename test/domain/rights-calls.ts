@@ -80,6 +80,13 @@ async function openTurn(cell: Cell): Promise<string> {
   return (await domain.openTurn(cell.deps, viewer, input)).turn.id
 }
 
+/** Returns a turn that the viewer has claimed, if it is in the conversation. */
+async function claimed(cell: Cell): Promise<string> {
+  const claim = { turnId: cell.room.newer, claimToken: WRITER }
+  if (isPresent(cell)) await domain.claimTurn(cell.deps, trustedAs(cell, cell.viewer.actor), claim)
+  return claim.turnId
+}
+
 const abort = (cell: Cell, turnId: string) =>
   domain.abortTurn(cell.deps, trustedAs(cell, 'guest'), { turnId, writerToken: WRITER }).catch(() => {})
 
@@ -462,6 +469,27 @@ const TURNS: Call[] = [
     run: ({ deps, viewer, room }) => domain.unpinTurn(deps, viewer, { turnId: room.newer }),
   },
   {
+    verb: 'claimTurn',
+    is: 'PRESENT',
+    run: ({ deps, viewer, room }) => domain.claimTurn(deps, viewer, { turnId: room.newer, claimToken: WRITER }),
+  },
+  {
+    verb: 'renewClaim',
+    is: 'PRESENT',
+    async run(cell) {
+      const { deps, viewer } = cell
+      return domain.renewClaim(deps, viewer, { turnId: await claimed(cell), claimToken: WRITER })
+    },
+  },
+  {
+    verb: 'releaseClaim',
+    is: 'PRESENT',
+    async run(cell) {
+      const { deps, viewer } = cell
+      return domain.releaseClaim(deps, viewer, { turnId: await claimed(cell), claimToken: WRITER })
+    },
+  },
+  {
     verb: 'eraseTurn',
     conditions: ['otherAuthor'],
     is: 'CHANGE',
@@ -532,6 +560,7 @@ const EVENTS: Call[] = [
     concerns: 'NONE',
     run: async ({ deps, viewer }) => closed(await domain.readInbox(deps, viewer, {})),
   },
+  { verb: 'getWakeUps', concerns: 'NONE', run: ({ deps, viewer }) => domain.getWakeUps(deps, viewer, {}) },
 ]
 
 const SUMMARIES: Call[] = [

@@ -93,6 +93,7 @@ const CASES: Record<string, (ids: Ids) => [selection: string, marker: string]> =
   runEvents: ({ run }) => [`runEvents(runId: "${run}", as: $as) { replies { text } replyTo { text } }`, CANARY],
   userProfile: () => ['userProfile(userId: "ada", as: $as) { content }', CANARY],
   viewer: () => ['viewer(as: $as) { actor }', 'bob'],
+  wakeUps: () => ['wakeUps(as: $as) { nodes { turn { text } } }', CANARY],
   conversationEvents: ({ conversation }) => [
     `conversationEvents(conversationId: "${conversation}", afterSeq: 0, types: [TURN_APPENDED], as: $as) {
       ... on TurnAppended { turn { text conversation { turns(first: 1) { nodes { text } } } } } }`,
@@ -141,6 +142,11 @@ describe.each(backends)('as, on $name', (backend) => {
       `INSERT INTO user_profile (tenant, user_id, content, token_count, made_by, made_of, claims, updated_at)
        VALUES ($1, 'ada', $2, 1, 'rules', ARRAY[$3], '{}', now())`,
       [TENANT, `Ada knows ${CANARY}.`, fact],
+    )
+    await sql(pool).query(
+      `INSERT INTO wake_up (turn_id, actor, conversation_id, tenant, position)
+       SELECT t.id, a, t.conversation_id, t.tenant, t.root_seq FROM turn t, unnest(ARRAY['bob', 'cy']) a WHERE t.id = $1`,
+      [turn],
     )
     await jobs.work('compact', 1, async (_, signal) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))

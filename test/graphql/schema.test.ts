@@ -95,6 +95,7 @@ describe('the GraphQL schema', () => {
       'RunConnection',
       'SummaryConnection',
       'TurnConnection',
+      'WakeUpConnection',
     ])
     for (const connection of connections) {
       const { edges, pageInfo } = connection.getFields()

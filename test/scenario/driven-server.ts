@@ -23,9 +23,15 @@ export type DrivenServer = {
   stop(): Promise<void>
 }
 
-/** Starts a process with these settings, and with limits that admit the generated operations. */
-export async function startDrivenServer(env: Record<string, string>): Promise<DrivenServer> {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/bin.ts'], {
+/**
+ * Starts a process with these settings, and with limits that admit the generated operations.
+ * @param flags of Node
+ */
+export async function startDrivenServer(
+  env: Record<string, string>,
+  flags: readonly string[] = [],
+): Promise<DrivenServer> {
+  const child = spawn(process.execPath, [...flags, '--import', 'tsx', 'src/bin.ts'], {
     cwd: root,
     env: {
       PATH: process.env.PATH,
@@ -125,7 +131,7 @@ export function valuesOf(schema: GraphQLSchema, field: RootField, ids: Ids, text
     if (name === 'runId' || (name === 'id' && field.name === 'Query.run')) return ids.run
     if (name === 'factId') return ids.fact
     if (type === 'ID') return (field.name.endsWith('ApiKey') && name !== 'conversationIds' && ids.apiKey) || ids.turn
-    if (name === 'writerToken') return writerToken
+    if (name === 'writerToken' || name === 'claimToken') return writerToken
     if (ACTORS.has(name)) return field.name === 'Mutation.removeParticipant' && name === 'actor' ? 'bob' : 'ann'
     if (name === 'url') return `https://files.example/${text}`
     if (name === 'mediaType') return 'text/plain'
@@ -193,6 +199,7 @@ export async function createObjects(
   const content = `${text} I live in Oslo.`
   const { turn } = await run('appendTurn', { conversationId, turn: { role: 'USER', content, audience } }, 'turn { id }')
   await run('appendTurn', { conversationId, turn: { role: 'USER', content: `${text} again` } }, 'turn { id }')
+  await run('claimTurn', { turnId: turn.id, claimToken: writerToken }, 'claim { scope }')
   // An equal fact would be a duplicate.
   const facts = [{ subject: 'ann', predicate: 'knows', object: `${text} ${key}`, sourceTurnId: turn.id as string }]
   const recorded = await run('recordFacts', { conversationId, userId: 'ann', facts }, 'facts { id }')

@@ -117,6 +117,7 @@ const cases: Record<string, Case> = {
     `{ facts(filter: { conversationId: ${text(conversation)} }) { edges { node { ${FACT} } } } }`,
   ],
   'Query.userProfile': () => '{ userProfile(userId: "ann") { content tokenCount } }',
+  'Query.wakeUps': () => '{ wakeUps { nodes { turn { text } claim { scope } } pageInfo { hasNextPage } } }',
   'Query.jobs': () => '{ jobs { nodes { name state userId conversation { id } } } }',
   'Query.apiKeys': () => '{ apiKeys { nodes { name actor } pageInfo { hasNextPage } } }',
   'Query.auditLog': () => '{ auditLog { nodes { seq actor verb resources } } }',
@@ -181,6 +182,12 @@ const cases: Record<string, Case> = {
     mutation('supersedeTurn', `turnId: ${text(turn)}, turn: { role: USER, content: "mine now" }`),
   'Mutation.pinTurn': ({ turn, open }) => [turn, open].map((id) => mutation('pinTurn', `turnId: ${text(id)}`)),
   'Mutation.unpinTurn': ({ turn, open }) => [turn, open].map((id) => mutation('unpinTurn', `turnId: ${text(id)}`)),
+  'Mutation.claimTurn': ({ turn, open }) =>
+    [turn, open].map((id) => mutation('claimTurn', `turnId: ${text(id)}, claimToken: ${text(OTHER_WRITER)}`)),
+  'Mutation.renewClaim': ({ turn }) =>
+    mutation('renewClaim', `turnId: ${text(turn)}, claimToken: ${text(OTHER_WRITER)}`),
+  'Mutation.releaseClaim': ({ turn }) =>
+    mutation('releaseClaim', `turnId: ${text(turn)}, claimToken: ${text(OTHER_WRITER)}`),
   'Mutation.addParticipant': ({ conversation }, actor) => [
     mutation('addParticipant', `conversationId: ${text(conversation)}, participant: { actor: ${text(actor)} }`),
     mutation(

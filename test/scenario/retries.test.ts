@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApiKey, revokeApiKey, rotateApiKey } from '../../src/domain/api-key/api-key.ts'
+import { claimTurn, releaseClaim, renewClaim } from '../../src/domain/claim/claim.ts'
 import { createConversation, updateConversation } from '../../src/domain/conversation.ts'
 import type { Deps } from '../../src/domain/deps.ts'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
@@ -227,6 +228,29 @@ const ROWS: Record<string, Row> = {
     },
     same: ({ turn }) => turn,
   },
+  claimTurn: {
+    prepare:
+      ({ ada, turnIds }) =>
+      (deps) =>
+        claimTurn(deps, ada, { turnId: turnIds[0]!, claimToken: WRITER }),
+    same: identical,
+  },
+  renewClaim: {
+    async prepare({ deps, ada, turnIds }) {
+      const claim = { turnId: turnIds[0]!, claimToken: WRITER }
+      await claimTurn(deps, ada, claim)
+      return (other) => renewClaim(other, ada, { ...claim, ttlSeconds: 600 })
+    },
+    same: ({ turnId, actor, scope }) => ({ turnId, actor, scope }),
+  },
+  releaseClaim: {
+    async prepare({ deps, ada, turnIds }) {
+      const claim = { turnId: turnIds[0]!, claimToken: WRITER }
+      await claimTurn(deps, ada, claim)
+      return (other) => releaseClaim(other, ada, claim)
+    },
+    same: ({ turnId, actor, scope }) => ({ turnId, actor, scope }),
+  },
   openTurn: {
     prepare:
       ({ ada, conversationId }) =>
@@ -358,7 +382,7 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
   async function stored({ deps: { db, presence }, ada: { tenant }, conversationId }: Given) {
     const inTenant = { conversation: { tenant } }
     const order = { createdAt: 'asc' as const }
-    const [runs, settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks] =
+    const [runs, settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks, claims] =
       await Promise.all([
         db.of(SYSTEM).run.findMany({ where: { tenant }, orderBy: order }),
         db.of(SYSTEM).tenantSettings.findMany({ where: { tenant } }),
@@ -370,6 +394,7 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
         db.of(SYSTEM).userProfile.findMany({ where: { tenant } }),
         db.of(SYSTEM).summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
         db.of(SYSTEM).chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
+        db.of(SYSTEM).claim.findMany({ where: { tenant } }),
       ])
     return {
       conversations: conversations.map(({ key, title, metadata, legalHold, expiresAt }) => ({
@@ -392,6 +417,11 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
       profiles: profiles.map(({ content }) => content),
       summaries: summaries.map(({ fromPosition, toPosition, content }) => ({ fromPosition, toPosition, content })),
       chunks: chunks.map(({ text }) => text),
+      // Each renewal sets another time.
+      claims: claims.map(({ slot, outcome, expiresAt }) => ({
+        ...{ slot, outcome },
+        isLong: expiresAt.getTime() > Date.now() + 120_000,
+      })),
       presence: [...((await presence.states([conversationId])).get(conversationId) ?? [])],
     }
   }

@@ -23,6 +23,7 @@ const SYSTEM_FILES = [
   'store/sql/background/count-user-turns.ts',
   'store/sql/background/read-due-extraction.ts',
   'store/sql/background/read-due-users.ts',
+  'store/sql/claim/expire-claims.ts',
   'store/sql/erasure/erasures.ts',
   'store/sql/erasure/retention.ts',
   'store/sql/fact/fact-vectors.ts',
@@ -35,9 +36,11 @@ const SYSTEM_FILES = [
   'store/sql/job/read-jobs.ts',
   'store/sql/job/read-queue-sizes.ts',
   'store/sql/job/read-retrying.ts',
+  'store/sql/run/read-runs.ts',
   'store/sql/streaming-turn/read-silent-streams.ts',
   'store/sql/summary/read-compaction.ts',
   'store/sql/title/read-due-titles.ts',
+  'store/sql/wake-up/due-wake-ups.ts',
   'store/vector-index.ts',
 ]
 

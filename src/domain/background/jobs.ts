@@ -5,6 +5,7 @@ import { countUserTurns, readExtractingAmong, readUncounted } from '../../store/
 import { readDueExtraction, readDueExtractionAmong } from '../../store/sql/background/read-due-extraction.ts'
 import { readDueUsers, readDueUsersAmong, type UserMark } from '../../store/sql/background/read-due-users.ts'
 import type { Subject } from '../../store/job-queue.ts'
+import { agents } from './agents.ts'
 import type { BackgroundDeps } from './deps.ts'
 import { compaction } from './compaction.ts'
 import { countsTurnsOf, reconcilesEvery } from '../automatic-thresholds.ts'
@@ -42,12 +43,16 @@ function perUserWork(
   }
 }
 
-/** Returns compaction, the kinds of work that the server's settings enable, and the counter of users' turns. */
+/**
+ * Returns compaction, the kinds of work that the server's settings enable, and the counter of users' turns. Without a
+ * provider, the server runs no agents.
+ */
 function workKindsOf(deps: BackgroundDeps, verbs: Verbs): WorkKinds {
   const { automatic, db } = deps
   const { extractNext, refreshProfileDue, reconcileDue } = verbs
   const conversationWork = [compaction(deps)]
   if (automatic.titles) conversationWork.push(titles(deps))
+  if (deps.providers.list().length > 0) conversationWork.push(agents(deps))
   const userWork: Work<Subject>[] = []
   if (automatic.factExtractionEvery > 0) {
     conversationWork.push(extractionWork(deps, automatic.factExtractionEvery, extractNext))

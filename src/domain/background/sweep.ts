@@ -3,6 +3,7 @@
 import { Unavailable } from '../../errors.ts'
 import type { BackgroundDeps } from './deps.ts'
 import { deleteExpiredConversations, removeSummarizedContent } from '../erasure/retention.ts'
+import { endExpiredClaims } from '../claim/claim.ts'
 import { continueErasures } from '../erasure/erase-user.ts'
 import { pruneAuditLog } from '../audit/prune.ts'
 import { indexTurns } from '../indexing/index-turns.ts'
@@ -24,6 +25,7 @@ const TASKS: Task[] = [
     everyMs: (deps) => deps.streamLeaseMs / 2,
     run: abortSilentTurns,
   },
+  { name: 'end expired claims', everyMs: () => 1_000, run: endExpiredClaims },
   { name: 'end runs whose lease expired', everyMs: (deps) => deps.streamLeaseMs / 2, run: endLostRuns },
   { name: 'end expired presence', everyMs: (deps) => deps.presenceTtlMs / 12, run: endExpiredPresence },
   { name: 'continue erasures of users', everyMs: () => 1_000, run: continueErasures },

@@ -1,7 +1,7 @@
 // The derivatives of what agents do: their runs, and what belongs to them. Part of the register in derivatives.ts.
 
 import { CASCADE, type Derivative } from './derivative.ts'
-import { eraseWakeUps } from './erase-steps.ts'
+import { eraseWakeUps, expireClaims } from './erase-steps.ts'
 
 export const AGENT_DERIVATIVES: readonly Derivative[] = [
   {
@@ -32,6 +32,16 @@ export const AGENT_DERIVATIVES: readonly Derivative[] = [
     data: 'Ids of turns that participants are to answer, and of their answers.',
     onEdit: { how: 'Kept: an edit wakes up nobody, and the wake-up is about the turn in all its versions.' },
     onErase: { how: 'Rows about any version are deleted by position.', erase: eraseWakeUps },
+    onDelete: CASCADE,
+  },
+  {
+    table: 'claim',
+    data: 'Who claimed a turn until when, a hash of the token, and the id of the turn that answered.',
+    onEdit: { how: 'Kept: a claim concerns all versions of a turn.' },
+    onErase: {
+      how: 'Kept: it names turns without content. A claim that an erased open turn keeps expires.',
+      erase: expireClaims,
+    },
     onDelete: CASCADE,
   },
 ]

@@ -18,6 +18,7 @@ import {
   eraseContent,
   type TurnToErase,
 } from '../../store/sql/erasure/erase-turns.ts'
+import { expireClaimsAnsweredBy } from '../../store/sql/claim/expire-claims.ts'
 import { countFactChanges, readUsersOfFacts } from '../../store/sql/background/user-progress.ts'
 import { readFactsFrom, readSupersededBy, removeSources } from '../../store/sql/fact/fact-sources.ts'
 import type { Tx } from '../../store/db.ts'
@@ -70,6 +71,12 @@ export const eraseWakeUps: PrepareErase = async (tx, erased) => ({
 })
 
 export const endStreams: PrepareErase = async (tx, erased) => ({ rows: await deleteStreams(tx, idsOf(erased)) })
+
+/** Claims that an open turn keeps expire, because the turn will not answer. The sweep ends them. */
+export const expireClaims: PrepareErase = async (tx, erased) => {
+  await expireClaimsAnsweredBy(tx, idsOf(erased))
+  return { rows: 0 }
+}
 
 export const eraseVectors: PrepareErase = async (tx, erased) => ({
   rows: await deleteVectors(tx, erased.conversationId, positionsOf(erased)),

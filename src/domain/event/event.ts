@@ -22,6 +22,13 @@ export type TurnEvent = Common & {
 export type TurnSuperseded = Common & { type: 'TurnSuperseded'; seq: number; turn: TurnRow; by: TurnRow }
 /** `turn` is the version that was the newest one. */
 export type TurnUpdated = Common & { type: 'TurnUpdated'; seq: number; turn: TurnRow }
+/** `turn` is the first version. `participant` holds or held the claim. */
+export type ClaimEvent = Common & {
+  type: 'TurnClaimed' | 'ClaimReleased'
+  seq: number
+  turn: TurnRow
+  participant: Participant
+}
 export type ParticipantEvent = Common & {
   type: 'ParticipantJoined' | 'ParticipantLeft' | 'ParticipantUpdated'
   seq: number
@@ -40,6 +47,7 @@ export type JournalEvent =
   | TurnEvent
   | TurnSuperseded
   | TurnUpdated
+  | ClaimEvent
   | WakeUpsStopped
   | ParticipantEvent
   | ConversationUpdated
@@ -82,6 +90,8 @@ export const EVENT_TYPES = [
   'TurnSuperseded',
   'TurnUpdated',
   'TurnErased',
+  'TurnClaimed',
+  'ClaimReleased',
   'WakeUpsStopped',
   'ParticipantJoined',
   'ParticipantLeft',
@@ -114,6 +124,7 @@ export type VisibleDelta = Omit<TurnDelta, 'of'>
 /** An event as a viewer receives it: only objects in view, without the fields that determine visibility. */
 export type VisibleEvent =
   | TurnEvent
+  | ClaimEvent
   | WakeUpsStopped
   | ParticipantEvent
   | ConversationUpdated
@@ -144,6 +155,8 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
     case 'TurnOpened':
     case 'TurnCommitted':
     case 'TurnAborted':
+    case 'TurnClaimed':
+    case 'ClaimReleased':
     case 'WakeUpsStopped':
       return isOpenAt(view.windows, event.seq) && sees(view, event.turn)
     case 'TurnSuperseded':

@@ -14,6 +14,8 @@ const TURN_EVENTS = {
   ERASED: 'TurnErased',
 } as const
 
+const CLAIM_EVENTS = { CLAIMED: 'TurnClaimed', CLAIM_RELEASED: 'ClaimReleased' } as const
+
 const PARTICIPANT_EVENTS = {
   JOINED: 'ParticipantJoined',
   LEFT: 'ParticipantLeft',
@@ -43,6 +45,11 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
       if (row.actor === null) return { ...common, type: 'ConversationUpdated' }
       const participant = participants.get(row.actor)
       return participant ? { ...common, type: PARTICIPANT_EVENTS[row.kind], participant } : null
+    }
+    case 'CLAIMED':
+    case 'CLAIM_RELEASED': {
+      const participant = participants.get(row.actor!)
+      return row.turn && participant ? { ...common, type: CLAIM_EVENTS[row.kind], turn: row.turn, participant } : null
     }
     case 'SUMMARIZED':
       return row.summary && { ...common, type: 'SummaryWritten', summary: row.summary }

@@ -147,8 +147,8 @@ export async function startWork(deps: Platform, kinds: WorkKinds): Promise<() =>
   try {
     for (const work of kinds.conversationWork) {
       stops.push(
-        await startWorker(deps, work, ({ key }) => {
-          unchecked.addConversations([key])
+        await startWorker(deps, work, (subject) => {
+          unchecked.addConversations([work.conversationOf?.(subject) ?? subject.key])
           checking?.nudge()
         }),
       )

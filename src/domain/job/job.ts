@@ -2,6 +2,7 @@
 
 import { readQueueSizes, type QueueSize } from '../../store/sql/job/read-queue-sizes.ts'
 import { readJobs, type JobPosition, type JobRow, type JobState } from '../../store/sql/job/read-jobs.ts'
+import { partsOfKey } from '../../store/sql/wake-up/due-wake-ups.ts'
 import type { Platform } from '../platform.ts'
 import { authorize } from '../authorize.ts'
 import { cursorFormat } from '../cursor.ts'
@@ -11,18 +12,19 @@ import { QUEUES, type JobName } from './worker.ts'
 
 export type { JobState } from '../../store/sql/job/read-jobs.ts'
 
-/** A job for one conversation or one user; the other id is null. */
+/** A job for one conversation, one user or an agent of a conversation; the id of another subject is null. */
 export type Job = Omit<JobRow, 'name' | 'key'> & { name: JobName; conversationId: string | null; userId: string | null }
 
 const NAMES = new Map(Object.entries(QUEUES).map(([name, queue]) => [queue, name as JobName]))
 
-/** The kind of object whose id is the key of a job. */
-const SUBJECTS: Record<JobName, 'conversation' | 'user'> = {
+/** The kind of object whose id is the key of a job. The key of an agent begins with the id of its conversation. */
+const SUBJECTS: Record<JobName, 'conversation' | 'user' | 'agent'> = {
   COMPACT: 'conversation',
   WRITE_TITLE: 'conversation',
   EXTRACT_FACTS: 'conversation',
   REFRESH_PROFILE: 'user',
   RECONCILE_FACTS: 'user',
+  RUN_AGENT: 'agent',
 }
 
 const CURSOR = cursorFormat<JobPosition>(
@@ -36,9 +38,9 @@ export const jobCursor = (job: Job): string => CURSOR.encode(job)
 
 function toJob({ name: queue, key, ...row }: JobRow): Job {
   const name = NAMES.get(queue)!
-  const ids =
-    SUBJECTS[name] === 'conversation' ? { conversationId: key, userId: null } : { conversationId: null, userId: key }
-  return { ...row, name, ...ids }
+  const subject = SUBJECTS[name]
+  const conversationId = subject === 'user' ? null : subject === 'agent' ? partsOfKey(key).conversationId : key
+  return { ...row, name, conversationId, userId: subject === 'user' ? key : null }
 }
 
 /**

@@ -4,10 +4,11 @@
 
 import { ProviderFailed } from '../../errors.ts'
 import { JobFailed, type Subject } from '../../store/job-queue.ts'
+import { AGENT_QUEUE } from '../../store/sql/job/read-jobs.ts'
 import type { Platform } from '../platform.ts'
 
 /** Kinds of background work. */
-export type JobName = 'COMPACT' | 'WRITE_TITLE' | 'EXTRACT_FACTS' | 'REFRESH_PROFILE' | 'RECONCILE_FACTS'
+export type JobName = 'COMPACT' | 'WRITE_TITLE' | 'EXTRACT_FACTS' | 'REFRESH_PROFILE' | 'RECONCILE_FACTS' | 'RUN_AGENT'
 
 /** Queue name of each kind. */
 export const QUEUES: Readonly<Record<JobName, string>> = {
@@ -16,6 +17,7 @@ export const QUEUES: Readonly<Record<JobName, string>> = {
   EXTRACT_FACTS: 'extract-facts',
   REFRESH_PROFILE: 'refresh-profile',
   RECONCILE_FACTS: 'reconcile-facts',
+  RUN_AGENT: AGENT_QUEUE,
 }
 
 /** Signals that end work early. */
@@ -37,6 +39,8 @@ export type Work<Key> = {
   due(after: Subject | null, limit: number): Promise<Subject[]>
   /** Returns the subjects with due work among the given ones. */
   dueAmong(keys: readonly Key[]): Promise<Subject[]>
+  /** Returns the conversation of a subject whose key is not the conversation's id. */
+  conversationOf?(subject: Subject): string
   /** Does the due work of the subject and returns the number of steps. Overlapping runs never repeat a step. */
   run(subject: Subject, halt: Halt): Promise<number>
 }

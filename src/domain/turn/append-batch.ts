@@ -23,11 +23,17 @@ export const isLarge = ({ text }: WaitingAppend): boolean => text > LARGE_TEXT
 export const queueKeyOf = ({ conversationId, tenant }: Pick<AppendCall, 'conversationId' | 'tenant'>): string =>
   `${conversationId} ${tenant}`
 
-/** Whether two calls must not share a statement: they share an idempotency key, or one of them expects a seq. */
+/**
+ * Whether two calls must not share a statement: they share an idempotency key or a claim, or one of them expects a seq.
+ */
 function excludes(a: AppendCall, b: AppendCall): boolean {
   if (a.expected != null || b.expected != null) return true
-  return a.turns.some(
-    (x) => x.clientId != null && b.turns.some((y) => y.clientId === x.clientId && y.actor === x.actor),
+  return a.turns.some((x) =>
+    b.turns.some(
+      (y) =>
+        (x.clientId != null && y.clientId === x.clientId && y.actor === x.actor)
+        || (x.claimHash !== undefined && y.claimHash === x.claimHash),
+    ),
   )
 }
 

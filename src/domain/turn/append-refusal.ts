@@ -1,7 +1,13 @@
 // The errors of refused appends and edits, and the limits that appends check.
 
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound } from '../../errors.ts'
-import type { AppendLimits, AppendRow, ResultFault, UsedClientId } from '../../store/sql/turn/append-turns.ts'
+import type {
+  AppendLimits,
+  AppendRow,
+  ClaimFault,
+  ResultFault,
+  UsedClientId,
+} from '../../store/sql/turn/append-turns.ts'
 import { MAX_PARTICIPANTS, tooManyParticipants } from '../participant.ts'
 import { resultProblem } from './tool-results.ts'
 
@@ -29,6 +35,24 @@ export function clientIdInUse({ clientId, turnId, status, holder }: UsedClientId
  */
 export const notInView = (path: string, turnId: string): InvalidInput =>
   InvalidInput.at(path, `is ${turnId}, which is no turn of the conversation that the author sees`)
+
+/** Returns the error for a token that holds no live claim on the turn. */
+export function claimNotHeld({ turnId, state, answerId }: ClaimFault): Conflict {
+  switch (state) {
+    case 'ANSWERED':
+      return new Conflict(`This claim has ended: turn ${answerId} has answered turn ${turnId}.`)
+    case 'ANSWERING':
+      return new Conflict(`Turn ${answerId} answers turn ${turnId} with this claim. Commit or abort it first.`)
+    case 'EXPIRED':
+      return new Conflict(`This claim on turn ${turnId} has expired. Claim the turn again.`)
+    case 'RELEASED':
+      return new Conflict(`This claim on turn ${turnId} has been released. Claim the turn again.`)
+    default:
+      return new Conflict(
+        `You have no claim on turn ${turnId} with this claimToken. Claim the turn, or send the token of its claim.`,
+      )
+  }
+}
 
 /** Returns the error for a refused call, given its first row; null if the call was not refused. */
 export function refusalOf(
@@ -61,6 +85,8 @@ export function refusalOf(
       return InvalidInput.at(`${path(index)}.parts`, resultProblem(outcome, JSON.parse(detail!) as ResultFault))
     case 'no_reply':
       return notInView(`${path(index)}.replyToId`, detail!)
+    case 'no_claim':
+      return claimNotHeld(JSON.parse(detail!) as ClaimFault)
     case 'removed':
       return new NotAllowed(
         `${JSON.stringify(detail)} was removed from the conversation. Another actor must add the participant again.`,

@@ -75,7 +75,7 @@ function toRow(
   input: ParsedTurn,
   status: AppendedTurn['status'],
   content: Content,
-  writerHash?: string,
+  { writerHash, claimHash }: { writerHash?: string; claimHash?: string } = {},
 ): AppendedTurn {
   const actor = input.actor ?? viewer.actor
   return {
@@ -103,7 +103,15 @@ function toRow(
     clientId: input.clientId,
     clientHash: input.clientId != null ? digest({ ...input, actor, status, writerHash }) : null,
     writerHash,
+    claimHash,
   }
+}
+
+/** Returns the hash of the claim with which the turn answers another one. @throws InvalidInput if it answers none */
+function claimHashOf(token: string | null | undefined, turn: Pick<ParsedTurn, 'replyToId'>): string | undefined {
+  if (token == null) return undefined
+  if (turn.replyToId == null) throw InvalidInput.at('claimToken', 'needs turn.replyToId, the claimed turn')
+  return hashOfWriter(token)
 }
 
 async function append(
@@ -179,6 +187,7 @@ function toTurn(conversationId: string, turn: AppendedTurn, { seq, createdAt, pa
 const appendTurnInput = z.object({
   conversationId: id('conversation'),
   turn: turnInput,
+  claimToken: writerToken.nullish(),
   expectedLastSeq: count.nullish(),
 })
 export type AppendTurnInput = z.input<typeof appendTurnInput>
@@ -190,16 +199,17 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
  * @throws InvalidInput @throws NotFound
  * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation, or by
  * rights.ts
- * @throws Conflict if the newest entry is not expectedLastSeq, or the clientId was already used for different content
+ * @throws Conflict if the newest entry is not expectedLastSeq, the clientId was already used for different content, or
+ * claimToken holds no live claim on the turn to reply to
  * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS
  */
 export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Appended> {
   authorize(viewer, 'appendTurn', input)
   const parsed = parse(appendTurnInput, input)
-  const { conversationId, turn, expectedLastSeq } = await redactInput(deps, viewer, 'appendTurn', parsed)
+  const { conversationId, turn, claimToken, expectedLastSeq } = await redactInput(deps, viewer, 'appendTurn', parsed)
   await requirePermitsOfTurns(deps, viewer, 'appendTurn', conversationId, [turn])
   const content = await contentGiven(deps, turn, 'turn')
-  const row = toRow(viewer, turn, 'COMMITTED', content)
+  const row = toRow(viewer, turn, 'COMMITTED', content, { claimHash: claimHashOf(claimToken, turn) })
   return single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
 }
 
@@ -249,6 +259,7 @@ const openTurnInput = z.object({
   conversationId: id('conversation'),
   turn: streamingTurnInput,
   writerToken,
+  claimToken: writerToken.nullish(),
   expectedLastSeq: count.nullish(),
 })
 export type OpenTurnInput = z.input<typeof openTurnInput>
@@ -258,15 +269,16 @@ export type OpenTurnInput = z.input<typeof openTurnInput>
  * clientId was already used with the same fields and writerToken, the result has the existing turn, unless that was
  * aborted: an aborted turn has no clientId any more.
  * @throws InvalidInput @throws NotFound @throws NotAllowed @throws LimitReached
- * @throws Conflict if the newest entry is not expectedLastSeq, or the clientId was used with other fields or another
- * writerToken; it names the actor who is writing
+ * @throws Conflict if the newest entry is not expectedLastSeq, the clientId was used with other fields or another
+ * writerToken (the error names the actor who is writing), or claimToken holds no live claim on the turn to reply to
  */
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Appended> {
   authorize(viewer, 'openTurn', input)
   const given = await redactInput(deps, viewer, 'openTurn', parse(openTurnInput, input))
-  const { conversationId, turn, writerToken: token, expectedLastSeq } = given
+  const { conversationId, turn, writerToken: token, claimToken, expectedLastSeq } = given
   await requirePermitsOfTurns(deps, viewer, 'openTurn', conversationId, [turn])
-  const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, hashOfWriter(token))
+  const hashes = { writerHash: hashOfWriter(token), claimHash: claimHashOf(claimToken, turn) }
+  const row = toRow(viewer, turn, 'STREAMING', NO_CONTENT, hashes)
   const opened = single(await append(deps, viewer, conversationId, [row], { expected: expectedLastSeq }))
   // No delta precedes it: writers learn the id from this result. A repeated call repeats it, after a crash for example.
   if ((await deps.redaction.of(viewer.tenant)) === 'turns') await holdText(deps.pool, viewer.tenant, opened.turn.id)

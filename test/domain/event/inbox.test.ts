@@ -9,7 +9,8 @@ import {
   type CreateConversationInput,
 } from '../../../src/domain/conversation.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
-import { readInbox, reasonsFor, type InboxEvent } from '../../../src/domain/event/inbox.ts'
+import { readInbox } from '../../../src/domain/event/inbox.ts'
+import { reasonsFor, type InboxEvent } from '../../../src/domain/event/inboxes.ts'
 import { MAX_UNREAD_CONVERSATIONS } from '../../../src/domain/event/unread.ts'
 import { recordFacts, retractFact } from '../../../src/domain/fact/record.ts'
 import { addParticipant, markRead, removeParticipant } from '../../../src/domain/participant.ts'

@@ -5,20 +5,24 @@ import { getJob } from '../../../src/domain/job/job.ts'
 import { QUEUES, type JobName } from '../../../src/domain/job/worker.ts'
 import type { Platform } from '../../../src/domain/platform.ts'
 
-/** A database whose only job is of that name, with the key `subject`. */
-function dbWith(name: JobName): Platform['db'] {
-  const results = [[{ installed: true }], [{ id: 'id', name: QUEUES[name], key: 'subject', order: 0n }]]
+/** A database whose only job is of that name, with that key. */
+function dbWith(name: JobName, key: string): Platform['db'] {
+  const results = [[{ installed: true }], [{ id: 'id', name: QUEUES[name], key, order: 0n }]]
   return { of: () => ({ $queryRaw: async () => results.shift() }) } as unknown as Platform['db']
 }
 
 describe('a job', () => {
-  it.each<[JobName, subject: object]>([
+  it.each<[JobName, subject: object, key?: string]>([
     ['COMPACT', { conversationId: 'subject', userId: null }],
     ['WRITE_TITLE', { conversationId: 'subject', userId: null }],
     ['EXTRACT_FACTS', { conversationId: 'subject', userId: null }],
     ['REFRESH_PROFILE', { conversationId: null, userId: 'subject' }],
     ['RECONCILE_FACTS', { conversationId: null, userId: 'subject' }],
-  ])('named %s is about %o', async (name, subject) => {
-    expect(await getJob({ db: dbWith(name) }, { tenant: 't', actor: 'ada' }, 'id')).toMatchObject({ name, ...subject })
+    ['RUN_AGENT', { conversationId: 'conv', userId: null }, 'conv an agent'],
+  ])('named %s is about %o', async (name, subject, key = 'subject') => {
+    expect(await getJob({ db: dbWith(name, key) }, { tenant: 't', actor: 'ada' }, 'id')).toMatchObject({
+      name,
+      ...subject,
+    })
   })
 })

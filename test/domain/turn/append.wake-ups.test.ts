@@ -10,6 +10,7 @@ import { updateParticipant } from '../../../src/domain/update-participant.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
+import type { PartInput } from '../../../src/domain/turn/content.ts'
 import { getTurns, type Turn } from '../../../src/domain/turn/turn.ts'
 import { readJournal } from '../../../src/store/sql/event/read-journal.ts'
 import { backends } from '../../support/backend.ts'
@@ -177,10 +178,8 @@ describe.each(backends)('wake-ups on $name', (backend) => {
       const tenant = world.tenant()
       const conversationId = await tenant.newConversation('ann', agent('bot', 'ALWAYS'), agent('other', 'ALWAYS'))
       const call = { toolCall: { callId: 'c1', name: 'search', arguments: {} } }
-      const append = (parts: object[], role: 'ASSISTANT' | 'TOOL' = 'ASSISTANT') =>
-        appendTurns(world.deps, tenant.as('bot'), { conversationId, turns: [{ role, parts } as never] }).then(
-          ({ turns }) => wokenBy(turns[0]!),
-        )
+      const append = async (parts: PartInput[], role: 'ASSISTANT' | 'TOOL' = 'ASSISTANT') =>
+        wokenBy(await tenant.append(conversationId, 'bot', '', { content: undefined, parts, role }))
       expect(await append([{ text: 'Let me look.' }, call])).toEqual([])
       const result = { toolResult: { callId: 'c1', name: 'search', result: 1 } }
       expect(await append([result], 'TOOL')).toEqual([])

@@ -110,6 +110,7 @@ describe('every field of Query', () => {
     verifyAuditLog: '{ isComplete }',
     verifyErasureReceipt: '(document: "x", signature: "y")',
     viewer: null,
+    wakeUps: '{ edges { cursor } }',
   }
 
   it('is tested here', () => {

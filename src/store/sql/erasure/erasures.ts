@@ -1,6 +1,8 @@
 // Statements of the table erasure, of legal holds, and those that find the data of a user to erase.
 
 import { SYSTEM } from '../../scope.ts'
+import { AGENT_QUEUE } from '../job/read-jobs.ts'
+import { sql, type Sql } from '../sql.ts'
 import type { Db, Tx } from '../../db.ts'
 import type { ErasureKind } from '../../generated/enums.ts'
 
@@ -132,6 +134,11 @@ export async function isHeld(
   return rows[0]!.held
 }
 
+/** Whether a job is about the user, or about the user as an agent. */
+const isAbout = (user: string): Sql => sql`(
+  data->>'key' = ${user}::text
+  OR name = ${AGENT_QUEUE} AND data->>'key' = split_part(data->>'key', ' ', 1) || ' ' || ${user}::text)`
+
 /** Deletes the jobs of the user that do not run, and the archived ones. */
 export async function deleteJobsOfUser(db: Db, tenant: string, user: string): Promise<number> {
   const rows = await db.of(SYSTEM).$queryRaw<
@@ -140,8 +147,8 @@ export async function deleteJobsOfUser(db: Db, tenant: string, user: string): Pr
   if (!rows[0]!.installed) return 0
   const deleted = await db.of(SYSTEM).$executeRaw`
     DELETE FROM pgboss.job
-    WHERE data->>'tenant' = ${tenant}::text AND data->>'key' = ${user}::text AND state <> 'active'`
+    WHERE data->>'tenant' = ${tenant}::text AND ${isAbout(user)} AND state <> 'active'`
   const archived = await db.of(SYSTEM).$executeRaw`
-    DELETE FROM pgboss.archive WHERE data->>'tenant' = ${tenant}::text AND data->>'key' = ${user}::text`
+    DELETE FROM pgboss.archive WHERE data->>'tenant' = ${tenant}::text AND ${isAbout(user)}`
   return deleted + archived
 }

@@ -12,13 +12,16 @@ import { raw, sql, type Sql } from '../sql.ts'
 import { views } from '../visible.ts'
 import type { Viewer } from '../../viewer.ts'
 
+/** Queue of jobs about agents: the keys have the id of the conversation, a blank, and the actor. */
+export const AGENT_QUEUE = 'run-agent'
+
 export type JobState = 'WAITING' | 'RETRYING' | 'ACTIVE' | 'COMPLETED' | 'FAILED'
 
 export type JobRow = {
   id: string
   /** Name of the queue. */
   name: string
-  /** The id of a conversation or of a user, depending on the queue. */
+  /** The id of a conversation or of a user, or as for AGENT_QUEUE, depending on the queue. */
   key: string
   state: JobState
   createdAt: Date
@@ -51,7 +54,8 @@ const isInstalled = async (db: Db): Promise<boolean> => {
 
 /** Whether the viewer sees job `b`: its conversation, or if it is about another user, any conversation of that user. */
 const isSeen = (viewer: Viewer): Sql => sql`(
-  CASE WHEN b.data->>'key' ~ '^conv_\\w{26}$' THEN EXISTS (${views(viewer, raw(`c.id = b.data->>'key'`))})
+  CASE WHEN b.name = ${AGENT_QUEUE} OR b.data->>'key' ~ '^conv_\\w{26}$'
+    THEN EXISTS (${views(viewer, raw(`c.id = split_part(b.data->>'key', ' ', 1)`))})
   ELSE b.data->>'key' = ${viewer.actor}::text OR EXISTS (${views(
     viewer,
     raw(`c.id IN (SELECT u.conversation_id FROM participant u WHERE u.actor = b.data->>'key')`),

@@ -3,7 +3,13 @@
 
 import type { Pool } from '../../tenant-pool.ts'
 
-type Participation = { actor: string; windows: number[]; addressed: boolean }
+type Participation = {
+  actor: string
+  windows: number[]
+  addressed: boolean
+  /** Whether turns may wake up the participant. */
+  isResponding: boolean
+}
 
 /** Current and former participations of the actors, by conversation. A conversation without any has no key. */
 export async function readParticipations(
@@ -16,7 +22,8 @@ export async function readParticipations(
     scope: tenant,
     name: 'read-participations',
     text: `
-      SELECT p.conversation_id AS "conversationId", p.actor, p.windows, p.addressed
+      SELECT p.conversation_id AS "conversationId", p.actor, p.windows, p.addressed,
+             p.respond <> 'NEVER' AS "isResponding"
       FROM participant p JOIN conversation c ON c.id = p.conversation_id AND c.tenant = $1::text
       WHERE p.conversation_id = ANY ($2::text[]) AND p.actor = ANY ($3::text[])`,
     values: [tenant, conversationIds, actors],

@@ -3,6 +3,7 @@
 // Prisma would take about twice as long (`npm run bench -- append`).
 
 import type { Pool } from '../../tenant-pool.ts'
+import type { ClaimState } from '../claim/claim-columns.ts'
 import { stringifyInSteps } from '../../../json-steps.ts'
 
 /** A turn in the input of append_turns, with the field names of the JSON record. */
@@ -29,6 +30,8 @@ export type AppendedTurn = {
   clientHash?: string | null
   /** Hash of the writer's token; required for status STREAMING. */
   writerHash?: string
+  /** Hash of the token of the claim with which the turn answers `replyToId`; omitted for a turn without a claim. */
+  claimHash?: string
   createdAt?: Date | null
   /** Required if `createdAt` is given: when the server received the turn. */
   importedAt?: Date | null
@@ -64,6 +67,9 @@ export type ResultFault = ToolCallRef & {
   found: string[]
 }
 
+/** Details of a claim with which a turn cannot answer, as JSON. `answerId`: the turn that answers with it. */
+export type ClaimFault = { turnId: string; state: ClaimState | 'NONE'; answerId: string | null }
+
 /** Details of a clientId that is in use, as JSON. `holder` is the actor who opened the turn and is still writing. */
 export type UsedClientId = { clientId: string; turnId: string; status: string; holder: string | null }
 
@@ -94,7 +100,8 @@ export type AppendLimits = {
  * refuse the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
  * content; 'held': another writer has opened a turn with the clientId; 'stranger': an actor in the audience is not a
  * participant; 'no_call': the turn answers an unknown tool call; 'other_name': a call of another tool; 'ambiguous': one
- * of several calls; 'no_reply': the author does not see the turn that it replies to; 'removed': another actor removed
+ * of several calls; 'no_reply': the author does not see the turn that it replies to; 'no_claim': it holds no live claim
+ * on that turn with the token given; 'removed': another actor removed
  * the author from the conversation; 'left': the author has left it, and it is a MEMBERS conversation; 'unknown': it is
  * a MEMBERS conversation in which an author was never a participant; 'participants', 'open_in_conversation',
  * 'open_by_viewer': a limit is reached. 'stopped': a row in addition to that of a written turn, which wakes up nobody
@@ -112,6 +119,7 @@ type AppendOutcome =
   | 'other_name'
   | 'ambiguous'
   | 'no_reply'
+  | 'no_claim'
   | 'removed'
   | 'left'
   | 'unknown'
@@ -125,8 +133,8 @@ export type AppendRow = {
   index: number
   outcome: AppendOutcome
   /**
-   * For a refused call, the newest seq, a UsedClientId, the actor, a ResultFault or the id of the turn replied to; null
-   * for a limit. For a written turn, 'joined' if the turn made the actor join; otherwise null.
+   * For a refused call, the newest seq, a UsedClientId, the actor, a ResultFault, the id of the turn replied to or a
+   * ClaimFault; null for a limit. For a written turn, 'joined' if the turn made the actor join; otherwise null.
    */
   detail: string | null
   id: string

@@ -1,0 +1,509 @@
+-- Claims: the right of one participant, or of one process of it, to answer a turn.
+
+ALTER TYPE entry_kind ADD VALUE 'CLAIMED';
+ALTER TYPE entry_kind ADD VALUE 'CLAIM_RELEASED';
+CREATE TYPE claim_outcome AS ENUM ('RELEASED', 'EXPIRED', 'ANSWERED');
+
+CREATE TABLE claim (
+  turn_id         text NOT NULL,
+  slot            text NOT NULL,
+  conversation_id text NOT NULL,
+  tenant          text NOT NULL DEFAULT current_setting('colloquy.tenant', true),
+  actor           text NOT NULL,
+  token_hash      text NOT NULL,
+  expires_at      timestamptz(3) NOT NULL,
+  answer_id       text,
+  ended_at        timestamptz(3),
+  outcome         claim_outcome,
+  PRIMARY KEY (turn_id, slot),
+  FOREIGN KEY (conversation_id, tenant) REFERENCES conversation (id, tenant) ON DELETE CASCADE,
+  CHECK ((ended_at IS NULL) = (outcome IS NULL)),
+  CHECK (outcome IS DISTINCT FROM 'ANSWERED' OR answer_id IS NOT NULL)
+);
+-- For deletions of conversations, and for actors who leave.
+CREATE INDEX claim_conversation ON claim (conversation_id);
+-- For the sweep, which ends expired claims.
+CREATE INDEX claim_expires ON claim (expires_at) WHERE ended_at IS NULL AND answer_id IS NULL;
+-- For inboxes, which deliver a turn again once a claim on it has ended without an answer.
+CREATE INDEX claim_ended ON claim (tenant, ended_at) WHERE ended_at IS NOT NULL;
+-- For the end of a streaming turn that answers.
+CREATE INDEX claim_answer ON claim (answer_id) WHERE ended_at IS NULL AND answer_id IS NOT NULL;
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON claim TO colloquy_app, colloquy_system;
+ALTER TABLE claim ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON claim TO colloquy_app USING (tenant = current_setting('colloquy.tenant', true));
+CREATE POLICY system ON claim TO colloquy_system USING (true);
+
+-- Checks the claim with which a turn answers another one. Called by append_turns, which has locked the conversation.
+--
+-- p_actor     the author of the answer
+-- p_reply_to  any version of the turn that it answers
+-- p_hash      hash of the claim's token
+--
+-- Returns null if the author holds the claim and it is live. Otherwise {turnId, state, answerId}: the version given, the
+-- state as in src/domain/claim/state.ts, and the turn that answers with this claim; the state is NONE if the author has
+-- no such claim. Only the author's own claim is described, so the result reveals nothing to others.
+CREATE OR REPLACE FUNCTION claim_fault(p_conversation text, p_actor text, p_reply_to text, p_hash text) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+DECLARE
+  found record;
+BEGIN
+  SELECT k.answer_id, CASE WHEN k.ended_at IS NOT NULL THEN k.outcome::text
+                           WHEN k.answer_id IS NOT NULL THEN 'ANSWERING'
+                           WHEN k.expires_at <= clock_timestamp() THEN 'EXPIRED'
+                           ELSE 'HELD' END AS state
+  INTO found
+  FROM turn v
+  JOIN turn f ON f.conversation_id = v.conversation_id AND f.root_seq = v.root_seq AND f.seq = v.root_seq
+  JOIN claim k ON k.turn_id = f.id
+  WHERE v.id = p_reply_to AND v.conversation_id = p_conversation AND k.actor = p_actor AND k.token_hash = p_hash
+  ORDER BY k.ended_at IS NOT NULL LIMIT 1;
+  IF found.state = 'HELD' THEN RETURN NULL; END IF;
+  RETURN jsonb_build_object('turnId', p_reply_to, 'state', coalesce(found.state, 'NONE'), 'answerId', found.answer_id);
+END $$;
+
+-- Records the turns that answer with a claim, in the claim. Called by append_turns, which has locked the conversations,
+-- written the turns and checked the claims.
+--
+-- p_calls  the calls of append_turns; turns with the key claimHash answer with a claim
+--
+-- A committed turn ends its claim as answered, with the wake-ups that the claim excludes: that of its holder, or all of
+-- the turn for scope TURN. A streaming turn keeps the claim until close_turn ends it. Turns that were not written,
+-- repetitions, and turns that wait for results of their tool calls, change nothing.
+CREATE OR REPLACE FUNCTION answer_claims(p_calls jsonb) RETURNS void LANGUAGE sql AS $$
+  WITH answered AS (
+    UPDATE claim k
+    SET answer_id = x.id,
+        ended_at = CASE x.status WHEN 'COMMITTED' THEN clock_timestamp() END,
+        outcome = CASE x.status WHEN 'COMMITTED' THEN 'ANSWERED'::claim_outcome END
+    FROM jsonb_array_elements(p_calls) c
+    CROSS JOIN LATERAL jsonb_array_elements(c->'turns') t
+    CROSS JOIN LATERAL (
+      SELECT x.id, x.status, x.actor, x.parts, f.id AS first_id
+      FROM turn x
+      JOIN turn v ON v.id = x.reply_to_id
+      JOIN turn f ON f.conversation_id = v.conversation_id AND f.root_seq = v.root_seq AND f.seq = v.root_seq
+      WHERE x.id = t->>'id' AND x.conversation_id = c->>'conversationId' LIMIT 1) x
+    WHERE t->>'claimHash' IS NOT NULL
+      AND k.turn_id = x.first_id AND k.actor = x.actor AND k.token_hash = t->>'claimHash' AND k.ended_at IS NULL
+      AND NOT (x.status = 'COMMITTED' AND has_open_calls(x.parts))
+    RETURNING k.turn_id, k.slot, k.answer_id, k.ended_at
+  )
+  UPDATE wake_up w SET answered_at = now(), answer_id = a.answer_id
+  FROM answered a
+  WHERE a.ended_at IS NOT NULL AND w.turn_id = a.turn_id AND (a.slot = '' OR w.actor = a.slot)
+    AND w.answered_at IS NULL AND w.dropped_reason IS NULL
+$$;
+
+-- Appends or opens turns: any number of calls, each atomic and for one conversation. Called by
+-- src/store/sql/turn/append-turns.ts.
+--
+-- p_calls  [{conversationId, tenant, viewer, expected, limits, turns: [{id, actor, kind, role, status, text, …}]}]. A conversation may
+--          occur more than once only when none of its calls carries `expected`.
+--          turns[].results  [{part, callId, name, turnId}] as for find_calls; or {part, callId, name, place}, when turn
+--                  number `place` of the same call made the tool call
+--          turns[].claimHash  hash of the token of the claim with which the turn answers the turn replyToId
+--          turns[].mentions  the names in the turn's text, as for find_mentioned; absent for none
+--          limits  maximum numbers {participants, openInConversation, openByViewer}; null or absent for none. The first
+--                  counts former participants too. openByViewer may be exceeded by calls that run at the same time.
+-- p_wait   false skips conversations that another transaction has locked: their calls have no row in the result.
+--
+-- A call reaches a conversation of its tenant; a MEMBERS conversation only if every author is or was a participant. Any
+-- other call has no row, or one row 'unknown', locks nothing and waits for nothing. Otherwise the call has one row a turn ('written', with the detail
+-- 'joined' when the actor joined one entry before, and with the stored parts of a turn with tool results; or 'repeated',
+-- with the turn that its clientId already wrote), or one row that names the fault ('moved_on', 'other_content', 'held',
+-- 'stranger', 'no_call', 'other_name', 'ambiguous', 'no_reply', 'no_claim', 'removed', 'left', 'participants',
+-- 'open_in_conversation', 'open_by_viewer') and nothing is written. In addition, each turn that wakes up nobody because of
+-- the loop guard (wake_up_participants) has a row 'stopped' with the seq of the entry that says so. No two calls may
+-- answer with the same claim.
+--
+-- Invariant: numbers are assigned after the conversations are locked, by a second statement with its own snapshot, so
+-- the journal has no gap and a clientId is written once.
+CREATE OR REPLACE FUNCTION append_turns(p_calls jsonb, p_wait boolean)
+RETURNS TABLE (call integer, place integer, outcome text, detail text, id text, seq integer, created_at timestamptz,
+               parts jsonb, mentions text[])
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  locked text[];
+  responding boolean;
+BEGIN
+  -- In id order, so that two batches cannot wait for each other. Tenant and visibility are compared before the row is
+  -- locked, and again after a wait for it: the journal's copy of the visibility is then the newest one.
+  IF p_wait THEN
+    SELECT coalesce(array_agg(j.conversation_id), '{}'), coalesce(bool_or(j.responding), false) INTO locked, responding
+    FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
+          FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
+    CROSS JOIN LATERAL (SELECT j.conversation_id, j.responding FROM journal j
+                        WHERE j.conversation_id = a.id AND j.tenant = a.tenant
+                          AND (j.visibility = 'OPEN' OR EXISTS (
+                            SELECT FROM jsonb_array_elements(p_calls) c
+                            WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
+                              SELECT FROM jsonb_array_elements(c->'turns') t
+                              WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
+                                       AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
+                        LIMIT 1 FOR UPDATE) j;
+  ELSE
+    SELECT coalesce(array_agg(j.conversation_id), '{}'), coalesce(bool_or(j.responding), false) INTO locked, responding
+    FROM (SELECT DISTINCT c->>'conversationId' AS id, c->>'tenant' AS tenant
+          FROM jsonb_array_elements(p_calls) c ORDER BY id, tenant) a
+    CROSS JOIN LATERAL (SELECT j.conversation_id, j.responding FROM journal j
+                        WHERE j.conversation_id = a.id AND j.tenant = a.tenant
+                          AND (j.visibility = 'OPEN' OR EXISTS (
+                            SELECT FROM jsonb_array_elements(p_calls) c
+                            WHERE c->>'conversationId' = a.id AND c->>'tenant' = a.tenant AND NOT EXISTS (
+                              SELECT FROM jsonb_array_elements(c->'turns') t
+                              WHERE (SELECT true FROM participant p WHERE p.conversation_id = a.id
+                                       AND p.actor = t->>'actor' LIMIT 1) IS NULL)))
+                        LIMIT 1 FOR UPDATE SKIP LOCKED) j;
+  END IF;
+
+  RETURN QUERY
+  -- The scalar and LIMIT 1 look-ups keep the planner on the primary keys, whatever it thinks of the batch's size.
+  WITH said AS MATERIALIZED (
+    SELECT (c.o - 1)::integer AS call, (t.o - 1)::integer AS place, j.conversation_id, j.last_seq, j.salt, j.visibility,
+           (c.v->>'expected')::integer AS expected, c.v->>'tenant' AS tenant, c.v->>'viewer' AS viewer,
+           (c.v->'limits'->>'participants')::integer AS max_participants,
+           (c.v->'limits'->>'openInConversation')::integer AS max_in_conversation,
+           (c.v->'limits'->>'openByViewer')::integer AS max_by_viewer, r.*,
+           twin.id AS twin_id, twin.seq AS twin_seq, twin.created_at AS twin_at, twin.client_hash AS twin_hash,
+           twin.status AS twin_status,
+           m.present, coalesce(m.removed, false) AS removed, coalesce(m.windows, '{1}') AS windows,
+           CASE WHEN r.mentions IS NOT NULL THEN find_mentioned(j.conversation_id, r.mentions) END AS mentioned
+    FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c(v, o)
+    CROSS JOIN LATERAL (SELECT * FROM journal j
+                        WHERE j.conversation_id = c.v->>'conversationId' AND j.tenant = c.v->>'tenant' LIMIT 1) j
+    CROSS JOIN LATERAL jsonb_array_elements(c.v->'turns') WITH ORDINALITY AS t(v, o)
+    CROSS JOIN LATERAL jsonb_to_record(t.v) AS r(
+      id text, actor text, kind participant_kind, role role, status turn_status, text text, parts jsonb,
+      audience text[], tokens integer, "promptTokens" integer, "completionTokens" integer, model text, adapter text,
+      "traceId" text, sources jsonb, pinned boolean, metadata jsonb, "clientId" text, "clientHash" text,
+      "writerHash" text, "claimHash" text, "createdAt" timestamptz, "importedAt" timestamptz, "replyToId" text, calls jsonb, results jsonb,
+      terms integer[], cues smallint, mentions text[])
+    LEFT JOIN LATERAL (SELECT x.id, x.seq, x.created_at, x.client_hash, x.status FROM turn x
+                       WHERE x.conversation_id = j.conversation_id AND x.actor = r.actor
+                         AND x.client_id = r."clientId" LIMIT 1) twin ON true
+    LEFT JOIN LATERAL (SELECT p.left_at IS NULL AS present, p.removed, p.windows FROM participant p
+                       WHERE p.conversation_id = j.conversation_id AND p.actor = r.actor LIMIT 1) m ON true
+    WHERE j.conversation_id = ANY (locked)
+  ), result AS MATERIALIZED (
+    SELECT s.call, s.place, c.*
+    FROM said s CROSS JOIN LATERAL find_calls(s.conversation_id, s.actor, s.windows, s.results) c
+    WHERE s.twin_id IS NULL AND s.results IS NOT NULL
+  ), fault AS MATERIALIZED (
+    SELECT DISTINCT ON (f.call) f.call, f.place, f.outcome, f.detail
+    FROM (
+      -- Before every other fault: the others would tell that the conversation exists.
+      SELECT s.call, -1 AS place, 'unknown' AS outcome, NULL AS detail
+      FROM said s WHERE s.visibility = 'MEMBERS' AND s.present IS NULL
+      UNION ALL
+      SELECT s.call, s.place, 'moved_on', s.last_seq::text
+      FROM said s WHERE s.expected <> s.last_seq AND s.twin_id IS NULL
+      UNION ALL
+      SELECT s.call, s.place, CASE WHEN w.viewer IS NULL THEN 'other_content' ELSE 'held' END,
+             jsonb_build_object('clientId', s."clientId", 'turnId', s.twin_id, 'status', s.twin_status, 'holder', w.viewer)::text
+      FROM said s
+      LEFT JOIN LATERAL (SELECT x.viewer FROM stream x WHERE x.turn_id = s.twin_id
+                                                         AND x.writer_hash IS DISTINCT FROM s."writerHash" LIMIT 1) w ON true
+      WHERE s.twin_hash <> s."clientHash"
+      UNION ALL
+      SELECT s.call, s.place, CASE WHEN s.removed THEN 'removed' ELSE 'left' END, s.actor
+      FROM said s WHERE s.twin_id IS NULL AND (s.removed OR s.visibility = 'MEMBERS' AND NOT s.present)
+      UNION ALL
+      SELECT s.call, s.place, 'stranger', a.actor
+      FROM said s CROSS JOIN LATERAL unnest(s.audience) AS a(actor)
+      WHERE s.twin_id IS NULL
+        AND (SELECT true FROM participant p WHERE p.conversation_id = s.conversation_id AND p.actor = a.actor
+                                              AND p.left_at IS NULL) IS NULL
+        AND NOT EXISTS (SELECT FROM said o WHERE o.call = s.call AND o.actor = a.actor)
+      UNION ALL
+      SELECT r.call, r.place, r.outcome, r.detail::text FROM result r WHERE r.outcome <> 'found'
+      UNION ALL
+      SELECT s.call, s.place, 'no_reply', s."replyToId"
+      FROM said s
+      WHERE s.twin_id IS NULL AND s."replyToId" IS NOT NULL
+        AND (SELECT true FROM turn x
+             WHERE x.id = s."replyToId" AND x.conversation_id = s.conversation_id
+               AND (x.audience IS NULL OR s.actor = ANY (x.audience))
+               AND width_bucket(x.seq, s.windows) % 2 = 1 AND width_bucket(x.root_seq, s.windows) % 2 = 1 LIMIT 1) IS NULL
+      UNION ALL
+      SELECT s.call, s.place, 'no_claim', k.fault::text
+      FROM said s
+      CROSS JOIN LATERAL claim_fault(s.conversation_id, s.actor, s."replyToId", s."claimHash") AS k(fault)
+      WHERE s.twin_id IS NULL AND s."claimHash" IS NOT NULL AND k.fault IS NOT NULL
+      UNION ALL
+      SELECT n.call, n.place, 'participants', NULL
+      FROM (SELECT s.*, dense_rank() OVER (PARTITION BY s.conversation_id ORDER BY s.actor) AS nth
+            FROM said s WHERE s.twin_id IS NULL AND s.present IS NULL) n
+      WHERE n.max_participants IS NOT NULL
+        AND n.nth + (SELECT count(*) FROM participant p WHERE p.conversation_id = n.conversation_id) > n.max_participants
+      UNION ALL
+      SELECT n.call, n.place, 'open_in_conversation', NULL
+      FROM (SELECT s.*, row_number() OVER (PARTITION BY s.conversation_id ORDER BY s.call, s.place) AS nth
+            FROM said s WHERE s.twin_id IS NULL AND s.status = 'STREAMING') n
+      WHERE n.max_in_conversation IS NOT NULL
+        AND n.nth + (SELECT count(*) FROM stream x WHERE x.conversation_id = n.conversation_id) > n.max_in_conversation
+      UNION ALL
+      SELECT n.call, n.place, 'open_by_viewer', NULL
+      FROM (SELECT s.*, row_number() OVER (PARTITION BY s.tenant, s.viewer ORDER BY s.call, s.place) AS nth
+            FROM said s WHERE s.twin_id IS NULL AND s.status = 'STREAMING') n
+      WHERE n.max_by_viewer IS NOT NULL
+        AND n.nth + (SELECT count(*) FROM stream x WHERE x.tenant = n.tenant AND x.viewer = n.viewer) > n.max_by_viewer
+    ) f ORDER BY f.call, f.place
+  ), fresh AS MATERIALIZED (
+    -- Who speaks without being in the conversation joins by it, one entry before the turn.
+    SELECT s.*, s.last_seq + (row_number() OVER w + sum(s.joins::integer) OVER w)::integer AS seq
+    FROM (SELECT s.*, s.present IS NOT TRUE
+                 AND row_number() OVER (PARTITION BY s.conversation_id, s.actor ORDER BY s.call, s.place) = 1 AS joins
+          FROM said s
+          WHERE s.twin_id IS NULL AND NOT EXISTS (SELECT FROM fault f WHERE f.call = s.call)) s
+    WINDOW w AS (PARTITION BY s.conversation_id ORDER BY s.call, s.place)
+  ), answered AS MATERIALIZED (
+    -- The call of each tool result. Its turn is stored before, or in the same append, perhaps by an earlier attempt.
+    SELECT r.call, r.place, r.part, r.call_id, r.turn_id, r.call_position FROM result r WHERE r.outcome = 'found'
+    UNION ALL
+    SELECT f.call, f.place, (e.v->>'part')::integer, e.v->>'callId', coalesce(c.twin_id, c.id), coalesce(c.twin_seq, n.seq)
+    FROM fresh f
+    CROSS JOIN LATERAL jsonb_array_elements(f.results) AS e(v)
+    JOIN said c ON c.call = f.call AND c.place = (e.v->>'place')::integer
+    LEFT JOIN fresh n ON n.call = c.call AND n.place = c.place
+    WHERE f.results IS NOT NULL
+  ), linked AS MATERIALIZED (
+    SELECT f.call, f.place,
+           jsonb_agg(CASE WHEN a.turn_id IS NULL THEN p.part ELSE p.part || jsonb_build_object(
+                       'callTurnId', a.turn_id, 'callPosition', a.call_position) END ORDER BY p.o) AS parts
+    FROM fresh f
+    CROSS JOIN LATERAL jsonb_array_elements(f.parts) WITH ORDINALITY AS p(part, o)
+    LEFT JOIN answered a ON a.call = f.call AND a.place = f.place AND a.part = p.o - 1
+    WHERE f.results IS NOT NULL
+    GROUP BY f.call, f.place
+  ), joined AS (
+    INSERT INTO participant AS p (conversation_id, actor, kind, windows)
+    SELECT f.conversation_id, f.actor, f.kind, '{1}' FROM fresh f WHERE f.joins
+    ON CONFLICT (conversation_id, actor) DO UPDATE SET left_at = NULL, joined_at = now(),
+      windows = CASE p.history WHEN 'ALL' THEN '{1}'
+                ELSE p.windows || (SELECT f.seq - 1 FROM fresh f
+                                   WHERE f.joins AND f.conversation_id = p.conversation_id AND f.actor = p.actor) END
+  ), wrote AS (
+    INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, parts, audience, mentions, token_count,
+                      prompt_tokens, completion_tokens, model, adapter, trace_id, sources, pinned, metadata,
+                      client_id, client_hash, created_at, imported_at, reply_to_id, terms, cues)
+    SELECT f.id, f.conversation_id, f.seq, f.seq, f.actor, f.role, f.status, f.text, coalesce(l.parts, f.parts), f.audience,
+           f.mentioned, f.tokens,
+           f."promptTokens", f."completionTokens", f.model, f.adapter, f."traceId", f.sources,
+           coalesce(f.pinned, false), f.metadata, f."clientId", f."clientHash", coalesce(f."createdAt", now()),
+           f."importedAt", f."replyToId", salted(f.terms, f.salt), f.cues
+    FROM fresh f LEFT JOIN linked l ON l.call = f.call AND l.place = f.place
+  ), recorded AS (
+    INSERT INTO entry (conversation_id, seq, kind, turn_id, actor)
+    SELECT f.conversation_id, f.seq - 1, 'JOINED', NULL, f.actor FROM fresh f WHERE f.joins
+    UNION ALL
+    SELECT f.conversation_id, f.seq, CASE f.status WHEN 'STREAMING' THEN 'OPENED' ELSE 'APPENDED' END::entry_kind, f.id, NULL
+    FROM fresh f
+  ), called AS (
+    INSERT INTO tool_call (conversation_id, call_id, turn_id, name)
+    SELECT f.conversation_id, c.v->>'callId', f.id, c.v->>'name'
+    FROM fresh f CROSS JOIN LATERAL jsonb_array_elements(f.calls) AS c(v)
+  ), returned AS (
+    INSERT INTO tool_result (conversation_id, call_id, call_position, turn_id)
+    SELECT DISTINCT f.conversation_id, a.call_id, a.call_position, f.id
+    FROM answered a JOIN fresh f ON f.call = a.call AND f.place = a.place
+  ), opened AS (
+    INSERT INTO stream (turn_id, conversation_id, tenant, viewer, writer_hash)
+    SELECT f.id, f.conversation_id, f.tenant, f.viewer, f."writerHash" FROM fresh f WHERE f.status = 'STREAMING'
+  ), counted AS (
+    UPDATE journal j
+    SET last_seq = n.last_seq, turn_count = j.turn_count + n.turns, token_count = j.token_count + n.tokens,
+        updated_at = now()
+    FROM (SELECT f.conversation_id, max(f.seq) AS last_seq,
+                 count(*) FILTER (WHERE f.status = 'COMMITTED' AND f.audience IS NULL) AS turns,
+                 coalesce(sum(f.tokens) FILTER (WHERE f.status = 'COMMITTED' AND f.audience IS NULL), 0) AS tokens
+          FROM fresh f GROUP BY f.conversation_id) n
+    WHERE j.conversation_id = ANY (locked) AND j.conversation_id = n.conversation_id
+  )
+  SELECT f.call, f.place, f.outcome, f.detail, NULL, NULL::integer, NULL::timestamptz, NULL::jsonb, NULL::text[] FROM fault f
+  UNION ALL
+  SELECT s.call, s.place, 'repeated', NULL, s.twin_id, s.twin_seq, s.twin_at, NULL, NULL
+  FROM said s WHERE s.twin_id IS NOT NULL AND NOT EXISTS (SELECT FROM fault f WHERE f.call = s.call)
+  UNION ALL
+  SELECT f.call, f.place, 'written', CASE WHEN f.joins THEN 'joined' END, f.id, f.seq,
+         coalesce(f."createdAt", now())::timestamptz(3), l.parts, f.mentioned
+  FROM fresh f LEFT JOIN linked l ON l.call = f.call AND l.place = f.place;
+
+  -- From their first private turn on, participants are told apart when views are compared. Only turns that were written
+  -- count, so a refused call changes nobody.
+  IF jsonb_path_exists(p_calls, '$[*].turns[*].audience[*]') THEN
+    UPDATE participant p SET addressed = true
+    FROM (SELECT DISTINCT x.conversation_id, a.actor
+          FROM jsonb_array_elements(p_calls) c
+          CROSS JOIN LATERAL jsonb_array_elements(c->'turns') t
+          CROSS JOIN LATERAL (SELECT x.conversation_id, x.audience FROM turn x
+                              WHERE x.id = t->>'id' AND x.conversation_id = c->>'conversationId' LIMIT 1) x
+          CROSS JOIN LATERAL unnest(x.audience) AS a(actor)
+          WHERE jsonb_typeof(t->'audience') = 'array') w
+    WHERE p.conversation_id = ANY (locked) AND p.conversation_id = w.conversation_id AND p.actor = w.actor
+      AND NOT p.addressed;
+  END IF;
+  IF jsonb_path_exists(p_calls, '$[*].turns[*].claimHash') THEN PERFORM answer_claims(p_calls); END IF;
+
+  IF responding THEN
+    RETURN QUERY
+    SELECT n.call, n.place, 'stopped', NULL, w.turn_id, w.seq, NULL::timestamptz, NULL::jsonb, NULL::text[]
+    FROM wake_up_participants(ARRAY(
+      SELECT t->>'id' FROM jsonb_array_elements(p_calls) c CROSS JOIN LATERAL jsonb_array_elements(c->'turns') t)) w
+    JOIN (SELECT (c.o - 1)::integer AS call, (t.o - 1)::integer AS place, t.v->>'id' AS id
+          FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS c(v, o)
+          CROSS JOIN LATERAL jsonb_array_elements(c.v->'turns') WITH ORDINALITY AS t(v, o)) n ON n.id = w.turn_id;
+  END IF;
+END $$;
+
+-- Commits or aborts an open turn: stores its final text, ends its stream, writes the entry and updates the counters.
+-- Called by src/store/sql/streaming-turn/close-turn.ts.
+--
+-- p_viewer     the actor who closes the turn; null for the sweep
+-- p_writer     hash of the writer's token; null for the sweep, which must give p_silent_ms
+-- p_end        end of the text that the caller read, in UTF-16 units; another end means that a delta arrived since
+-- p_calls      the tool calls that the turn makes: [{callId, name}]
+-- p_results    the calls that it answers: [{part, callId, name, turnId}] as for find_calls; calls of the turn itself have
+--              the key `place` instead of turnId
+-- p_silent_ms  abort only if the writer has been silent for this long, in ms; null for any
+-- p_mentions   the names in its text, as for find_mentioned; null for none
+-- p_hash       digest of the request and of the writer's token; null for the sweep
+--
+-- One row. outcome: 'written' with the seqs of the first and the last entry; 'closed' with the turn's status; 'repeated' when the turn was closed by
+-- a call with the same p_hash; 'grown' when a delta arrived since; 'alive' when the writer was not silent for long enough;
+-- 'no_call', 'other_name' and 'ambiguous' with the detail of find_calls; 'other_writer' when p_writer is not the hash of
+-- the stream; 'left' when the author has left the conversation; 'missing' when the tenant has no such turn, or the viewer
+-- neither opened it nor sees its conversation. The last three lock nothing.
+--
+-- An aborted turn loses its clientId, so that the next openTurn with it opens a new turn. A turn that answers with a claim
+-- ends the claim: as answered when it is committed, with the wake-ups that the claim excludes; as released, with an entry,
+-- when it is aborted. A turn that waits for results of its tool calls answers nothing: its author holds the claim for at
+-- least 60 s more, and answers with a later turn.
+CREATE OR REPLACE FUNCTION close_turn(
+  p_tenant text, p_viewer text, p_turn text, p_writer text, p_status turn_status, p_end integer, p_text text, p_parts jsonb, p_tokens integer,
+  p_prompt_tokens integer, p_completion_tokens integer, p_model text, p_metadata jsonb, p_reason text,
+  p_calls jsonb, p_results jsonb, p_silent_ms integer, p_terms integer[], p_cues smallint, p_mentions text[],
+  p_hash text)
+RETURNS TABLE (outcome text, detail text, conversation_id text, actor text, seq integer, last_seq integer,
+               status turn_status)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  t turn%ROWTYPE;
+  j journal%ROWTYPE;
+  renewed timestamptz;
+  writer text;
+  tail record;
+  windows integer[];
+  fault record;
+  claimed claim%ROWTYPE;
+  last integer;
+BEGIN
+  SELECT x.* INTO t FROM turn x JOIN conversation c ON c.id = x.conversation_id AND c.tenant = p_tenant
+  WHERE x.id = p_turn AND (p_viewer IS NULL OR c.visibility = 'OPEN'
+    OR EXISTS (SELECT FROM stream s WHERE s.turn_id = x.id AND s.viewer = p_viewer)
+    OR EXISTS (SELECT FROM participant p WHERE p.conversation_id = x.conversation_id AND p.actor = p_viewer));
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT 'missing', NULL, NULL, NULL, NULL::integer, NULL::integer, NULL::turn_status;
+    RETURN;
+  END IF;
+  IF p_writer IS NULL AND p_silent_ms IS NULL THEN RAISE 'close_turn needs p_writer or p_silent_ms'; END IF;
+  SELECT s.writer_hash INTO writer FROM stream s WHERE s.turn_id = p_turn;
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT CASE WHEN x.end_hash = p_hash THEN 'repeated' ELSE 'closed' END, NULL, t.conversation_id, t.actor,
+                        NULL::integer, NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
+    RETURN;
+  END IF;
+  IF writer <> p_writer THEN
+    RETURN QUERY SELECT 'other_writer', NULL, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
+    RETURN;
+  END IF;
+  IF writer IS NOT NULL AND p_writer IS NOT NULL AND NOT EXISTS (
+    SELECT FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor AND p.left_at IS NULL) THEN
+    RETURN QUERY SELECT 'left', NULL, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
+    RETURN;
+  END IF;
+  SELECT * INTO j FROM journal WHERE conversation_id = t.conversation_id FOR UPDATE;
+  SELECT s.renewed_at INTO renewed FROM stream s WHERE s.turn_id = p_turn FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT CASE WHEN x.end_hash = p_hash THEN 'repeated' ELSE 'closed' END, NULL, t.conversation_id, t.actor,
+                        NULL::integer, NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
+    RETURN;
+  END IF;
+  SELECT c."end", c.written_at INTO tail FROM chunk c WHERE c.turn_id = p_turn ORDER BY c.start DESC LIMIT 1;
+  IF coalesce(tail."end", 0) <> p_end THEN
+    RETURN QUERY SELECT 'grown', NULL, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
+    RETURN;
+  END IF;
+  IF p_silent_ms IS NOT NULL
+     AND greatest(renewed, tail.written_at) > clock_timestamp() - make_interval(secs => p_silent_ms / 1000.0) THEN
+    RETURN QUERY SELECT 'alive', NULL, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
+    RETURN;
+  END IF;
+  IF p_results IS NOT NULL THEN
+    SELECT p.windows INTO windows FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor;
+    SELECT c.outcome, c.detail INTO fault FROM find_calls(t.conversation_id, t.actor, windows, p_results) c
+    WHERE c.outcome <> 'found' LIMIT 1;
+    IF FOUND THEN
+      RETURN QUERY SELECT fault.outcome, fault.detail::text, t.conversation_id, t.actor, NULL::integer, NULL::integer, t.status;
+      RETURN;
+    END IF;
+    WITH answered AS (
+      SELECT c.part, c.call_id, c.turn_id, c.call_position
+      FROM find_calls(t.conversation_id, t.actor, windows, p_results) c
+      UNION ALL
+      SELECT (e.v->>'part')::integer, e.v->>'callId', t.id, t.root_seq
+      FROM jsonb_array_elements(p_results) AS e(v) WHERE e.v ? 'place'
+    ), returned AS (
+      INSERT INTO tool_result (conversation_id, call_id, call_position, turn_id)
+      SELECT DISTINCT t.conversation_id, a.call_id, a.call_position, t.id FROM answered a
+    )
+    SELECT jsonb_agg(CASE WHEN a.turn_id IS NULL THEN p.part ELSE p.part || jsonb_build_object(
+                       'callTurnId', a.turn_id, 'callPosition', a.call_position) END ORDER BY p.o) INTO p_parts
+    FROM jsonb_array_elements(p_parts) WITH ORDINALITY AS p(part, o) LEFT JOIN answered a ON a.part = p.o - 1;
+  END IF;
+
+  UPDATE turn x
+  SET status = p_status, text = p_text, parts = p_parts, token_count = p_tokens, abort_reason = p_reason, end_hash = p_hash,
+      client_id = CASE p_status WHEN 'ABORTED' THEN NULL ELSE x.client_id END,
+      client_hash = CASE p_status WHEN 'ABORTED' THEN NULL ELSE x.client_hash END,
+      prompt_tokens = coalesce(p_prompt_tokens, x.prompt_tokens),
+      completion_tokens = coalesce(p_completion_tokens, x.completion_tokens),
+      model = coalesce(p_model, x.model), metadata = coalesce(p_metadata, x.metadata),
+      terms = salted(p_terms, j.salt), cues = p_cues,
+      mentions = CASE WHEN p_mentions IS NOT NULL AND p_status = 'COMMITTED'
+                      THEN find_mentioned(t.conversation_id, p_mentions) END
+  WHERE x.id = p_turn;
+  DELETE FROM stream WHERE turn_id = p_turn;
+  INSERT INTO tool_call (conversation_id, call_id, turn_id, name)
+  SELECT t.conversation_id, c.v->>'callId', p_turn, c.v->>'name' FROM jsonb_array_elements(p_calls) AS c(v);
+  INSERT INTO entry (conversation_id, seq, kind, turn_id)
+  VALUES (t.conversation_id, j.last_seq + 1, p_status::text::entry_kind, p_turn);
+  last := j.last_seq + 1;
+  UPDATE claim k
+  SET answer_id = CASE WHEN p_status = 'COMMITTED' AND NOT has_open_calls(p_parts) THEN p_turn END,
+      ended_at = CASE WHEN p_status = 'COMMITTED' AND has_open_calls(p_parts) THEN NULL ELSE clock_timestamp() END,
+      outcome = (CASE WHEN p_status <> 'COMMITTED' THEN 'RELEASED' WHEN NOT has_open_calls(p_parts) THEN 'ANSWERED' END)::claim_outcome,
+      expires_at = CASE WHEN p_status = 'COMMITTED' AND has_open_calls(p_parts)
+                        THEN greatest(k.expires_at, clock_timestamp() + interval '60 seconds') ELSE k.expires_at END
+  WHERE k.answer_id = p_turn AND k.ended_at IS NULL RETURNING k.* INTO claimed;
+  IF claimed.outcome = 'ANSWERED' THEN
+    UPDATE wake_up w SET answered_at = now(), answer_id = p_turn
+    WHERE w.turn_id = claimed.turn_id AND (claimed.slot = '' OR w.actor = claimed.slot) AND w.answered_at IS NULL
+      AND w.dropped_reason IS NULL;
+  ELSIF claimed.outcome = 'RELEASED' THEN
+    last := last + 1;
+    INSERT INTO entry (conversation_id, seq, kind, turn_id, actor)
+    VALUES (t.conversation_id, last, 'CLAIM_RELEASED', claimed.turn_id, t.actor);
+  END IF;
+  UPDATE journal x
+  SET last_seq = last, updated_at = now(),
+      turn_count = x.turn_count + (p_status = 'COMMITTED' AND t.audience IS NULL)::integer,
+      token_count = x.token_count + CASE WHEN p_status = 'COMMITTED' AND t.audience IS NULL THEN p_tokens ELSE 0 END
+  WHERE x.conversation_id = t.conversation_id;
+  IF j.responding AND p_status = 'COMMITTED' THEN
+    SELECT coalesce(max(w.seq), last) INTO last FROM wake_up_participants(ARRAY[p_turn]) w;
+  END IF;
+  RETURN QUERY SELECT 'written', NULL, t.conversation_id, t.actor, j.last_seq + 1, last, p_status;
+END $$;

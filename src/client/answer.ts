@@ -1,0 +1,186 @@
+// Answers the turns that wake the client's actor up: claims each, so that one process answers it, renews the claim while
+// the handler works, and ends it with the answer, by releasing it, or by dismissing the turn.
+
+import type { Connection, RequestOptions } from './connection.ts'
+import type { ConversationHandle, NewTurn } from './conversation.ts'
+import { CLAIM_TURN, RELEASE_CLAIM, RENEW_CLAIM } from './documents.ts'
+import { ColloquyError } from './errors.ts'
+import type { ClaimScope, InboxEvent, Turn } from './generated.ts'
+import { followInbox } from './inbox.ts'
+import { randomId } from './random-id.ts'
+import { anySignal, sleep } from './retry.ts'
+import type { Source } from './stream-parts.ts'
+import type { WriteOptions } from './write.ts'
+
+/** A turn to answer. */
+export type Question = {
+  readonly turn: Turn
+  readonly conversation: ConversationHandle
+  /** Aborted when the claim is lost, or the client stops answering. Pass it to the model. */
+  readonly signal: AbortSignal
+  /** Answers with a whole turn. `role` defaults to ASSISTANT. @throws ColloquyError of the code CONFLICT without the claim */
+  append(turn: NewTurn): Promise<Turn>
+  /** Answers with a stream; see `write` of a conversation. @throws ColloquyError of the code CONFLICT without the claim */
+  write(source: Source | PromiseLike<Source>, options?: WriteOptions): Promise<Turn>
+}
+
+/**
+ * Returns the answer: a text, or a stream, which `write` of the question takes. Without one, and if the handler has not
+ * answered by itself, the turn is dismissed: nothing delivers it again. If it throws, the claim is released, and the turn
+ * is delivered again, to any process of the actor.
+ */
+export type AnswerHandler = (question: Question) => AnswerResult | PromiseLike<AnswerResult>
+type AnswerResult = Source | null | undefined | void
+
+export type AnswerOptions = RequestOptions & {
+  /** Maximum number of turns that are answered at once. Defaults to 4. */
+  concurrency?: number
+  /** Which other claims on a turn a claim excludes: those of the same actor, or all. Defaults to `AGENT`. */
+  scope?: ClaimScope
+  /** Time after which the claim of a process that has died expires, s. Renewed at a third of it. Defaults to 60. */
+  ttlSeconds?: number
+  /** Called when a turn could not be answered. Defaults to no call. */
+  onError?(error: unknown, turn: Turn): void
+}
+
+/** Number of times that one process tries to answer a turn; then it leaves the turn to others. */
+const MAX_ATTEMPTS = 5
+/** Time before the second attempt to answer a turn, ms. It doubles with each further one. */
+const RETRY_MS = 1_000
+/** Maximum number of turns that were left to others and are remembered. The oldest are forgotten. */
+const MAX_REMEMBERED = 1_000
+/** Maximum number of turns that wait for this process. The others are delivered again. */
+const MAX_WAITING = 100
+/** Time for which the end of a claim is retried, ms. After that, the claim expires. */
+const RELEASE_MS = 5_000
+
+type Answering = Required<Pick<AnswerOptions, 'scope' | 'ttlSeconds'>> & {
+  connection: Connection
+  conversationOf(id: string): ConversationHandle
+  handler: AnswerHandler
+  signal?: AbortSignal | null
+}
+
+/** Claims the turn. Returns false if another process has claimed or answered it. */
+async function claim({ connection, scope, ttlSeconds, signal }: Answering, turnId: string, claimToken: string) {
+  try {
+    await connection.mutate(CLAIM_TURN, { turnId, claimToken, scope, ttlSeconds }, { signal })
+    return true
+  } catch (error) {
+    if (error instanceof ColloquyError && (error.code === 'CONFLICT' || error.code === 'NOT_FOUND')) return false
+    throw error
+  }
+}
+
+/** Answers one turn, if this process can claim it. @throws the error of the handler, or of the server */
+async function answerTurn(answering: Answering, turn: Turn, conversationId: string): Promise<void> {
+  const { connection, handler, ttlSeconds } = answering
+  const claimToken = randomId()
+  if (!(await claim(answering, turn.id, claimToken))) return
+  const { signal, abort, release: unlink } = anySignal([answering.signal])
+  const renewal = setInterval(
+    () => {
+      connection.mutate(RENEW_CLAIM, { turnId: turn.id, claimToken, ttlSeconds }, { signal }).catch(abort)
+    },
+    (ttlSeconds * 1000) / 3,
+  )
+  const conversation = answering.conversationOf(conversationId)
+  let isAnswered = false
+  /** From here on, the answer itself keeps the claim. */
+  const answered = (written: Promise<Turn>) => {
+    clearInterval(renewal)
+    isAnswered = true
+    return written
+  }
+  const question: Question = {
+    turn,
+    conversation,
+    signal,
+    append: (given) => {
+      const fields = typeof given === 'string' ? { content: given } : given
+      const reply = { role: 'ASSISTANT' as const, replyToId: turn.id, ...fields }
+      return answered(conversation.append(reply, { signal, claimToken }))
+    },
+    write: (source, options) =>
+      answered(conversation.write(source, { signal, replyToId: turn.id, ...options, claimToken })),
+  }
+  const end = async (dismiss: boolean) => {
+    const late = anySignal([])
+    void sleep(RELEASE_MS, late.signal).then(() => late.abort())
+    await connection.mutate(RELEASE_CLAIM, { turnId: turn.id, claimToken, dismiss }, late).catch(() => {})
+    late.abort()
+  }
+  try {
+    const result = await handler(question)
+    if (typeof result === 'string') await question.append(result)
+    else if (result) await question.write(result)
+    else if (!isAnswered) await end(true)
+  } catch (error) {
+    await end(false)
+    throw signal.aborted ? signal.reason : error
+  } finally {
+    clearInterval(renewal)
+    unlink()
+  }
+}
+
+/** Answers wake-ups until the signal is aborted. @throws ColloquyError if the inbox cannot be read for good */
+export async function answer(
+  connection: Connection,
+  conversationOf: (id: string) => ConversationHandle,
+  handler: AnswerHandler,
+  { concurrency = 4, scope = 'AGENT', ttlSeconds = 60, signal, onError }: AnswerOptions = {},
+): Promise<void> {
+  const answering: Answering = { connection, conversationOf, handler, scope, ttlSeconds, signal }
+  const waiting = new Map<string, InboxEvent>()
+  const running = new Map<string, Promise<void>>()
+  const givenUp = new Set<string>()
+  /** Ends the current subscription once nothing waits, if turns were delivered that did not fit into `waiting`. */
+  let subscribeAgain = () => {}
+
+  async function attempt(turn: Turn, conversationId: string): Promise<void> {
+    for (let failures = 0; failures < MAX_ATTEMPTS && !signal?.aborted; failures++) {
+      if (failures > 0) await sleep(RETRY_MS * 2 ** (failures - 1), signal)
+      try {
+        return await answerTurn(answering, turn, conversationId)
+      } catch (error) {
+        if (!signal?.aborted) onError?.(error, turn)
+      }
+    }
+    givenUp.add(turn.id)
+    if (givenUp.size > MAX_REMEMBERED) givenUp.delete(givenUp.values().next().value!)
+  }
+
+  function start(): void {
+    if (waiting.size === 0) subscribeAgain()
+    for (const [turnId, { turn, conversationId }] of waiting) {
+      if (running.size >= concurrency || signal?.aborted) return
+      waiting.delete(turnId)
+      const done = attempt(turn!, conversationId).finally(() => {
+        running.delete(turnId)
+        start()
+      })
+      running.set(turnId, done)
+    }
+  }
+
+  for (let isComplete = false; !isComplete;) {
+    isComplete = true
+    subscribeAgain = () => {}
+    const current = anySignal([signal])
+    const inbox: AsyncIterable<InboxEvent> = followInbox(connection, current)
+    for await (const event of inbox) {
+      const { turn, reason } = event
+      if (reason !== 'WAKE_UP' || !turn || running.has(turn.id) || givenUp.has(turn.id)) continue
+      if (waiting.size < MAX_WAITING) waiting.set(turn.id, event)
+      else {
+        // A new subscription begins with all turns that wait for an answer.
+        isComplete = false
+        subscribeAgain = current.abort
+      }
+      start()
+    }
+    current.release()
+  }
+  await Promise.all(running.values())
+}

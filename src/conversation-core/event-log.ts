@@ -1,0 +1,38 @@
+// The events of a streaming turn: kept until the turn is released, so that a reader may start late or stop early.
+
+/** Any number of readers receive all events from the first on. */
+export type EventLog<Event> = AsyncIterable<Event> & {
+  push(event: Event): void
+  /** Ends the iterations after the events. With an error, they throw it. */
+  end(error?: unknown): void
+}
+
+export function createEventLog<Event>(): EventLog<Event> {
+  const events: Event[] = []
+  let ended: { error?: unknown } | null = null
+  let wake = () => {}
+  let changed = new Promise<void>((resolve) => (wake = resolve))
+  const announce = () => {
+    const awaken = wake
+    changed = new Promise((resolve) => (wake = resolve))
+    awaken()
+  }
+  return {
+    push(event) {
+      events.push(event)
+      announce()
+    },
+    end(error) {
+      ended = error === undefined ? {} : { error }
+      announce()
+    },
+    async *[Symbol.asyncIterator]() {
+      for (let next = 0; ;) {
+        while (next < events.length) yield events[next++]!
+        if (ended && 'error' in ended) throw ended.error
+        if (ended) return
+        await changed
+      }
+    },
+  }
+}

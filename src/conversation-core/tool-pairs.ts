@@ -1,0 +1,33 @@
+// Pairs tool results with the calls that they answer. Pure.
+
+import type { ConversationMessage, ToolCallContentPart, ToolResultContentPart } from './types.ts'
+
+export type MadeCall = { call: ToolCallContentPart; messageId: string; index: number; part: number }
+/** `index`: the place of the result's message. */
+export type ToolPair = MadeCall & { result: ToolResultContentPart; resultIndex: number }
+
+/** Whether the result, which has the id of a call or none, may answer the call. */
+const matches = (call: ToolCallContentPart, result: ToolResultContentPart): boolean =>
+  result.id === undefined ? call.name === result.name : call.id === result.id
+
+/**
+ * Returns the pairs in the order of their results. A result answers the newest earlier message with an open call of its
+ * id or, without an id, of its name; of several calls in that message, the first. A call is answered once. A result
+ * without such a call is in no pair.
+ */
+export function pairToolResults(messages: readonly Pick<ConversationMessage, 'id' | 'content'>[]): ToolPair[] {
+  let open: MadeCall[] = []
+  const pairs: ToolPair[] = []
+  for (const [index, { id: messageId, content }] of messages.entries()) {
+    for (const [part, given] of content.entries()) {
+      if (given.type === 'tool-call') open.push({ call: given, messageId, index, part })
+      if (given.type !== 'tool-result') continue
+      const newest = open.findLast(({ call }) => matches(call, given))?.index
+      const made = open.find((each) => each.index === newest && matches(each.call, given))
+      if (!made) continue
+      pairs.push({ ...made, result: given, resultIndex: index })
+      open = open.filter((each) => each !== made)
+    }
+  }
+  return pairs
+}

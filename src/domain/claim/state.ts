@@ -1,0 +1,93 @@
+// The states of a claim, as a pure state machine. A claim is the right of one process of a participant to answer a turn.
+// claim.ts applies the machine under the lock of the conversation; the SQL functions claim_fault, answer_claims and
+// close_turn implement the transitions by answers. test/domain/claim/state.test.ts covers every transition.
+//
+//              renew       release      expire     answer by a turn    its commit   its abort
+//   HELD       HELD        RELEASED     EXPIRED    ANSWERING/ANSWERED  ···          ···
+//   ANSWERING  ANSWERING   (refused)    ···        (refused)           ANSWERED     RELEASED
+//   ANSWERED   (refused)   (refused)    ···        (refused)           ···          ···
+//   RELEASED   (refused)   RELEASED     ···        (refused)           ···          ···
+//   EXPIRED    (refused)   EXPIRED      ···        (refused)           ···          ···
+
+import type { ClaimRow } from '../../store/sql/claim/claim-columns.ts'
+
+/** AGENT: one process of the participant may answer. TURN: one process of one participant may answer. */
+export const CLAIM_SCOPES = ['AGENT', 'TURN'] as const
+export type ClaimScope = (typeof CLAIM_SCOPES)[number]
+
+/** Returns the slot of a claim: a turn has at most one live claim for each slot. */
+export const slotOf = (scope: ClaimScope, actor: string): string => (scope === 'AGENT' ? actor : '')
+
+/** Returns the scope of the claims of a slot. */
+export const scopeOf = (slot: string): ClaimScope => (slot === '' ? 'TURN' : 'AGENT')
+
+type Claimant = { actor: string; tokenHash: string }
+type Stored = Pick<ClaimRow, 'slot' | 'actor' | 'tokenHash' | 'state' | 'hasEnded'>
+
+const holds = ({ actor, tokenHash }: Claimant, claim: Stored) => claim.actor === actor && claim.tokenHash === tokenHash
+
+/** Whether no two participants may both answer with claims of these slots. */
+const exclude = (a: string, b: string) => a === b || a === '' || b === ''
+
+const isLive = ({ state }: Stored) => state === 'HELD' || state === 'ANSWERING'
+
+export type ClaimDecision<C> =
+  /** The same claim is live: nothing changes. */
+  | { outcome: 'repeated'; claim: C }
+  /** The claim is written, after `expired` are ended. */
+  | { outcome: 'granted'; expired: C[] }
+  /** Another claim is live, or the turn was answered with a claim. */
+  | { outcome: 'refused'; by: C }
+
+/**
+ * Decides a call of claimTurn. A claim of scope TURN excludes all others on the turn; one of scope AGENT those of the same
+ * participant and of scope TURN. An answered turn cannot be claimed again in a scope that the answer excludes.
+ */
+export function decideClaim<C extends Stored>(
+  claims: readonly C[],
+  request: Claimant & { slot: string },
+): ClaimDecision<C> {
+  const relevant = claims.filter(({ slot }) => exclude(slot, request.slot))
+  const answered = relevant.find(({ state }) => state === 'ANSWERED')
+  if (answered) return { outcome: 'refused', by: answered }
+  const live = relevant.filter(isLive)
+  const own = live.find((claim) => claim.slot === request.slot && holds(request, claim))
+  if (own) return { outcome: 'repeated', claim: own }
+  if (live[0]) return { outcome: 'refused', by: live[0] }
+  return { outcome: 'granted', expired: relevant.filter(({ state, hasEnded }) => state === 'EXPIRED' && !hasEnded) }
+}
+
+/** The stored claim of the token that has changed last matters: a token may have claimed the turn in both scopes. */
+const ownOf = <C extends Stored>(claims: readonly C[], claimant: Claimant): C | null =>
+  claims.find((claim) => isLive(claim) && holds(claimant, claim))
+  ?? claims.find((claim) => holds(claimant, claim))
+  ?? null
+
+export type RenewDecision<C> =
+  | { outcome: 'extended'; claim: C }
+  /** A streaming turn keeps the claim: nothing changes. */
+  | { outcome: 'kept'; claim: C }
+  /** `claim` is null if the token has no claim on the turn, or another claim has replaced it. */
+  | { outcome: 'refused'; claim: C | null }
+
+/** Decides a call of renewClaim. */
+export function decideRenewal<C extends Stored>(claims: readonly C[], claimant: Claimant): RenewDecision<C> {
+  const claim = ownOf(claims, claimant)
+  if (claim?.state === 'HELD') return { outcome: 'extended', claim }
+  if (claim?.state === 'ANSWERING') return { outcome: 'kept', claim }
+  return { outcome: 'refused', claim }
+}
+
+export type ReleaseDecision<C> =
+  | { outcome: 'released'; claim: C; as: 'RELEASED' | 'EXPIRED' }
+  /** The claim has ended without an answer: nothing changes. */
+  | { outcome: 'repeated'; claim: C }
+  | { outcome: 'refused'; claim: C | null }
+
+/** Decides a call of releaseClaim. */
+export function decideRelease<C extends Stored>(claims: readonly C[], claimant: Claimant): ReleaseDecision<C> {
+  const claim = ownOf(claims, claimant)
+  if (claim === null || claim.state === 'ANSWERING' || claim.state === 'ANSWERED') return { outcome: 'refused', claim }
+  if (claim.hasEnded) return { outcome: 'repeated', claim }
+  return { outcome: 'released', claim, as: claim.state === 'HELD' ? 'RELEASED' : 'EXPIRED' }
+}

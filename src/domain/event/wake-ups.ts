@@ -1,0 +1,99 @@
+// The wake-ups that inboxes deliver: those that wait when an inbox opens, those of new turns, and those whose claim ended
+// without an answer. A wake-up that nobody claims is delivered again, in growing intervals, because the bus may lose the
+// message that announced it, and consumers may fail. They claim a turn before they answer, so repetitions do no harm.
+
+import {
+  readOfferedWakeUps,
+  readTime,
+  readUnclaimedWakeUps,
+  readWakeUpsOfTurns,
+  type Span,
+  type WakeUpPosition,
+  type WakeUpRow,
+} from '../../store/sql/wake-up/read-wake-ups.ts'
+import { startPeriodic } from '../job/periodic.ts'
+import type { Platform } from '../platform.ts'
+import type { Viewer } from '../view.ts'
+import type { JournalEvent } from './event.ts'
+
+/** Wake-ups per read. */
+const PAGE = 100
+
+/** Yields the viewer's wake-ups without a live claim, oldest first. Pages are read as they are consumed. */
+export async function* unclaimedWakeUps(
+  { gates, reads }: Pick<Platform, 'gates' | 'reads'>,
+  viewer: Viewer,
+): AsyncGenerator<WakeUpRow, void> {
+  let last: WakeUpPosition | null = null
+  for (;;) {
+    const page: WakeUpRow[] = await gates.reads.run(viewer.tenant, () =>
+      readUnclaimedWakeUps(reads.pool, viewer, last, PAGE),
+    )
+    yield* page
+    if (page.length < PAGE) return
+    last = page.at(-1)!
+  }
+}
+
+/** Returns the id of the turn that the event may offer to participants; null for none. */
+export function offeredTurn(event: JournalEvent): string | null {
+  switch (event.type) {
+    case 'TurnAppended':
+    case 'TurnCommitted':
+    case 'ClaimReleased':
+      return event.turn.id
+    default:
+      return null
+  }
+}
+
+/** Returns the unclaimed wake-ups of the actors about the turns. */
+export const wakeUpsOfTurns = async (
+  { pool }: Pick<Platform, 'pool'>,
+  tenant: string,
+  turnIds: readonly string[],
+  actors: readonly string[],
+): Promise<WakeUpRow[]> =>
+  turnIds.length === 0 || actors.length === 0 ? [] : readWakeUpsOfTurns(pool, tenant, turnIds, actors)
+
+/** Interval of the check for wake-ups that nobody has claimed, in ms. */
+export const REPEAT_MS = 10_000
+/** Number of times that an unclaimed wake-up is delivered again; the last time after REPEAT_MS * 2 ** (REPEATS - 1). */
+export const REPEATS = 13
+/** Maximum number of wake-ups that one check delivers again. Later checks, and inboxes that open later, deliver the others. */
+const MAX_REPEATED = 1_000
+
+/**
+ * Returns the spans of time in which a wake-up must have been offered to be delivered again by a check at `now`, after the
+ * previous check: those in which its age has reached REPEAT_MS, twice that, four times that and so on. The spans of
+ * successive checks adjoin, so that each age is reached once.
+ */
+export const spansOf = (previous: Date, now: Date): Span[] =>
+  Array.from({ length: REPEATS }, (_, nth) => {
+    const age = REPEAT_MS * 2 ** nth
+    return { since: new Date(previous.getTime() - age), until: new Date(now.getTime() - age) }
+  })
+
+/**
+ * Delivers the wake-ups of the actors that are unclaimed at the ages of `spansOf`, by the database's clock. Returns a
+ * function that stops the checks.
+ */
+export function repeatWakeUps(
+  deps: Pick<Platform, 'pool' | 'log'>,
+  tenant: string,
+  actors: () => readonly string[],
+  deliver: (wakeUp: WakeUpRow) => void,
+): () => Promise<void> {
+  let previous: Date | null = null
+  async function check(): Promise<void> {
+    try {
+      const now = await readTime(deps.pool, tenant)
+      const spans = spansOf(previous ?? new Date(now.getTime() - REPEAT_MS), now)
+      for (const each of await readOfferedWakeUps(deps.pool, tenant, actors(), spans, MAX_REPEATED)) deliver(each)
+      previous = now
+    } catch (error) {
+      deps.log.warn({ err: error, tenant }, 'could not read the wake-ups that nobody has claimed')
+    }
+  }
+  return startPeriodic(REPEAT_MS, check)
+}

@@ -1,0 +1,40 @@
+// What the server does next about a wake-up, by the run of its last attempt. Pure.
+
+import type { RunState, WakeUpDrop } from '../../store/generated/enums.ts'
+import type { RunErrorCode } from './failure.ts'
+
+/** Maximum number of runs for one wake-up. */
+export const MAX_ATTEMPTS = 8
+
+/** Failures that would occur again. */
+const FINAL: ReadonlySet<string> = new Set<RunErrorCode>([
+  'AGENT_LEFT',
+  'BUDGET_TOO_SMALL',
+  'EXPIRED',
+  'REPLY_TOO_LONG',
+  'TOO_MANY_ROUNDS',
+])
+
+/** `start`: run the agent. `wait`: the run continues. `end`: the agent has answered. */
+export type AnswerStep = { do: 'start' } | { do: 'wait' } | { do: 'end' } | { do: 'drop'; reason: WakeUpDrop }
+
+/** Returns the next step. `run` is null if the last attempt has started none. */
+export function answerStep(
+  attempts: number,
+  run: { state: RunState; errorCode: string | null } | null,
+  maxAttempts = MAX_ATTEMPTS,
+): AnswerStep {
+  switch (run?.state) {
+    case 'RUNNING':
+    case 'WAITING_FOR_TOOLS':
+    case 'WAITING_FOR_APPROVAL':
+      return { do: 'wait' }
+    case 'COMPLETED':
+      return { do: 'end' }
+    case 'CANCELLED':
+      return { do: 'drop', reason: 'RUN_CANCELLED' }
+    case 'FAILED':
+      if (FINAL.has(run.errorCode ?? '')) return { do: 'drop', reason: 'AGENT_FAILED' }
+  }
+  return attempts >= maxAttempts ? { do: 'drop', reason: 'AGENT_FAILED' } : { do: 'start' }
+}

@@ -1,0 +1,157 @@
+// Runs the agents of the server that turns wake up: one run for each wake-up, oldest turn first, and another one after a
+// failure. The clientId of a run names the turn and the attempt, so no attempt runs twice, and the agent claims the turn,
+// so that agents elsewhere do not answer it too. The reply itself ends the wake-up, in the transaction that commits it
+// (prisma/functions/wake_up_participants.sql).
+
+import { randomBytes } from 'node:crypto'
+import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, QuotaExceeded } from '../../errors.ts'
+import { JobFailed } from '../../store/job-queue.ts'
+import {
+  beginAttempt,
+  dropWakeUp,
+  endWakeUp,
+  postponeAttempt,
+  type Attempt,
+} from '../../store/sql/wake-up/attempt-wake-up.ts'
+import { readDueWakeUp, RETRY_MS, type DueWakeUp } from '../../store/sql/wake-up/due-wake-ups.ts'
+import { claimTurn, releaseClaim, renewClaim } from '../claim/claim.ts'
+import type { Viewer } from '../view.ts'
+import type { Run } from '../visible-run.ts'
+import { answerStep, MAX_ATTEMPTS } from './answer-step.ts'
+import type { RunDeps } from './deps.ts'
+import { runTurn } from './start.ts'
+
+/** The agent of a conversation. */
+export type AgentOf = { tenant: string; conversationId: string; actor: string }
+
+/** Bounds of the attempts to answer one wake-up. `delayMs` follows the first failure; it doubles with each further one. */
+export type AnswerLimits = { attempts: number; delayMs: number }
+const LIMITS: AnswerLimits = { attempts: MAX_ATTEMPTS, delayMs: RETRY_MS }
+
+/** Time for which a begun attempt may take to start its run, ms. After that, another attempt begins. */
+const GRACE_MS = 60_000
+/** Time after which the claim of an agent whose process has died expires, s. */
+const CLAIM_SECONDS = 60
+/** Delay after an attempt that did not start because of the state of this process or of the agent, ms. */
+const BUSY_MS = 1_000
+
+/**
+ * Answers the agent's due wake-up with the lowest position. Returns false if none is due, or another process has begun
+ * to answer it.
+ * @throws JobFailed if the agent has failed and is to be run again, later
+ */
+export async function answerNext(
+  deps: RunDeps,
+  agent: AgentOf,
+  stop: AbortSignal,
+  limits: AnswerLimits = LIMITS,
+): Promise<boolean> {
+  const { tenant, actor } = agent
+  const wakeUp = await readDueWakeUp(deps.db, tenant, agent, limits.delayMs)
+  if (wakeUp === null) return false
+  const { turnId, attempts, run } = wakeUp
+  const attempt = { turnId, actor, attempts }
+  const step = answerStep(attempts, run, limits.attempts)
+  if (step.do === 'drop') {
+    if (await dropWakeUp(deps.db, tenant, attempt, step.reason)) {
+      deps.log.warn(
+        { ...agent, turnId, attempts, runId: run?.id, code: run?.errorCode },
+        'an agent does not answer a turn',
+      )
+    }
+    return true
+  }
+  if (step.do === 'end') {
+    await endWakeUp(deps.db, tenant, attempt)
+    return true
+  }
+  if (step.do === 'wait' || !(await beginAttempt(deps.db, tenant, attempt, GRACE_MS))) return false
+  const ended = await runAgent(deps, agent, wakeUp, stop).catch((error: unknown) =>
+    handleRefusal(deps, tenant, attempt, error, limits),
+  )
+  if (ended?.state === 'FAILED' && answerStep(attempts + 1, ended, limits.attempts).do === 'start') {
+    throw new JobFailed(`The run ${ended.id} failed: ${ended.errorCode}.`)
+  }
+  return ended !== null
+}
+
+/** Runs the agent until it has answered, waits or fails. Rejects when the process stops; the run is then ended by it. */
+async function runAgent(
+  deps: RunDeps,
+  { tenant, conversationId, actor }: AgentOf,
+  { turnId, newestId, attempts }: DueWakeUp,
+  stop: AbortSignal,
+): Promise<Run> {
+  const clientId = `wake-up:${turnId}:${attempts + 1}`
+  const viewer = { tenant, actor }
+  const claim = await holdClaim(deps, viewer, turnId)
+  const input = { conversationId, actor, replyTo: newestId, clientId, wait: true }
+  const running = runTurn(deps, viewer, input, claim.token).finally(claim.release)
+  let onStop = () => {}
+  const stopped = new Promise<never>((_, reject) => {
+    onStop = () => reject(new Error('The process that ran the job was stopped.'))
+    if (stop.aborted) onStop()
+    else stop.addEventListener('abort', onStop, { once: true })
+  })
+  try {
+    return (await Promise.race([running, stopped])).run
+  } finally {
+    stop.removeEventListener('abort', onStop)
+    running.catch(() => {})
+    stopped.catch(() => {})
+  }
+}
+
+/**
+ * Claims the turn for the agent, and keeps the claim until `release`, which resolves in any case. The answer ends it.
+ * @throws Conflict if another claim excludes this one @throws NotFound @throws NotAllowed
+ */
+async function holdClaim(
+  deps: RunDeps,
+  viewer: Viewer,
+  turnId: string,
+): Promise<{ token: string; release: () => Promise<void> }> {
+  const claim = { turnId, claimToken: randomBytes(24).toString('base64url') }
+  await claimTurn(deps, viewer, { ...claim, ttlSeconds: CLAIM_SECONDS })
+  const renew = () => renewClaim(deps, viewer, { ...claim, ttlSeconds: CLAIM_SECONDS }).catch(() => {})
+  const timer = setInterval(() => void renew(), (CLAIM_SECONDS * 1000) / 3)
+  return {
+    token: claim.claimToken,
+    async release() {
+      clearInterval(timer)
+      // Refused if the turn is answered; if the database is away, the claim expires.
+      await releaseClaim(deps, viewer, claim).catch(() => {})
+    },
+  }
+}
+
+/** Whether the same call would be refused again: the settings of the agent or its conversation must change first. */
+const isFinal = (error: unknown): boolean =>
+  error instanceof InvalidInput || error instanceof NotFound || error instanceof NotAllowed
+
+/**
+ * Handles an attempt whose run did not start. Returns null if nothing is left to do now.
+ * @throws the error, or JobFailed, if the agent is to be run again later
+ */
+async function handleRefusal(
+  deps: RunDeps,
+  tenant: string,
+  attempt: Attempt,
+  error: unknown,
+  { attempts, delayMs }: AnswerLimits,
+): Promise<null> {
+  if (isFinal(error) || (error instanceof QuotaExceeded && attempt.attempts + 1 >= attempts)) {
+    await dropWakeUp(deps.db, tenant, attempt, 'AGENT_FAILED')
+    deps.log.warn({ err: error, tenant, ...attempt }, 'an agent cannot answer a turn')
+    return null
+  }
+  // The agent is running, or a claim excludes the agent: the end of either makes the wake-up due again.
+  if (error instanceof Conflict) {
+    await postponeAttempt(deps.db, tenant, attempt, 0, false)
+    return null
+  }
+  const isBusy = error instanceof LimitReached
+  await postponeAttempt(deps.db, tenant, attempt, isBusy ? BUSY_MS : delayMs * 2 ** attempt.attempts, !isBusy)
+  if (error instanceof QuotaExceeded || isBusy) throw new JobFailed(error.message)
+  throw error
+}

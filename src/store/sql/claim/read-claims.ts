@@ -1,0 +1,47 @@
+// Reads a turn with the claims on it, in one statement by primary keys: a call that is refused needs no other one.
+
+import type { Tx } from '../../db.ts'
+import type { TurnStatus } from '../../generated/enums.ts'
+import type { Viewer } from '../../viewer.ts'
+import { raw, sql } from '../sql.ts'
+import { views, visible } from '../visible.ts'
+import { CLAIM_COLUMNS, type ClaimRow } from './claim-columns.ts'
+
+/** A turn that the viewer sees, and the newest claim of each slot on it. */
+export type ClaimableTurn = {
+  conversationId: string
+  /** Id of the first version. */
+  firstId: string
+  /** Status of the first version. */
+  status: TurnStatus
+  /** Whether the viewer is in the conversation. */
+  isPresent: boolean
+  /** Whether the viewer's wake-up has ended, and the turn that answered; null for none. */
+  isWakeUpOver: boolean
+  wakeUpAnswerId: string | null
+  claims: ClaimRow[]
+}
+
+/** The turn, given by the id of any version; null if the viewer does not see that version. */
+export async function readClaimableTurn(db: Tx, viewer: Viewer, turnId: string): Promise<ClaimableTurn | null> {
+  type Flat = Omit<ClaimableTurn, 'claims' | 'conversationId'> & { inConversation: string } & (
+      | ClaimRow
+      | { slot: null }
+    )
+  const rows = await db.$queryRaw<Flat[]>(sql`
+    SELECT t.conversation_id AS "inConversation", f.id AS "firstId", f.status, p.actor IS NOT NULL AS "isPresent",
+           w.answered_at IS NOT NULL AS "isWakeUpOver", w.answer_id AS "wakeUpAnswerId", ${CLAIM_COLUMNS}
+    FROM turn t
+    JOIN LATERAL (${views(viewer, raw('c.id = t.conversation_id'))}) v ON ${visible('t', 'v')}
+    JOIN turn f ON f.conversation_id = t.conversation_id AND f.root_seq = t.root_seq AND f.seq = t.root_seq
+    LEFT JOIN participant p ON p.conversation_id = t.conversation_id AND p.actor = ${viewer.actor}::text AND p.left_at IS NULL
+    LEFT JOIN wake_up w ON w.turn_id = f.id AND w.actor = ${viewer.actor}::text
+    LEFT JOIN claim k ON k.turn_id = f.id
+    WHERE t.id = ${turnId}::text
+    ORDER BY k.slot`)
+  const [first] = rows
+  if (!first) return null
+  const { inConversation, firstId, status, isPresent, isWakeUpOver, wakeUpAnswerId } = first
+  const claims = rows.filter((row): row is Flat & ClaimRow => row.slot !== null)
+  return { conversationId: inConversation, firstId, status, isPresent, isWakeUpOver, wakeUpAnswerId, claims }
+}

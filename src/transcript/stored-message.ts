@@ -1,0 +1,63 @@
+// What the stores of both documents add to a turn, so that a message is read as it was written: its id and its time in
+// the metadata, and content without text in a data part. Pure.
+
+import { codeOf, ConversationNotFound, IdConflict } from './errors.ts'
+import type { GivenPart, StoredTurn } from './transcript.ts'
+
+/** Key of the turn's metadata that holds the id and the time of the message. */
+const KEY = 'storedMessage'
+
+/** Returns the metadata of the turn of a message. */
+export const metadataOf = (
+  { id, createdAt }: { id: string; createdAt: Date },
+  metadata: Record<string, unknown> | undefined,
+): Record<string, unknown> => ({ ...metadata, [KEY]: { id, createdAt: createdAt.toISOString() } })
+
+export type MessageHead = {
+  id: string
+  createdAt: Date
+  /** Undefined if the message has none. */
+  metadata: Record<string, unknown> | undefined
+}
+
+/** Returns the id, time and metadata of the message of a turn. A turn that no store wrote has its own. */
+export function headOf(turn: StoredTurn): MessageHead {
+  const { [KEY]: given, ...metadata } = turn.metadata
+  const { id, createdAt } = (given ?? {}) as { id?: string; createdAt?: string }
+  return {
+    id: id ?? turn.id,
+    createdAt: createdAt === undefined ? turn.createdAt : new Date(createdAt),
+    metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
+  }
+}
+
+/** Returns the content of a message with blank texts only, which no turn may have, as a data part. */
+export const blankPart = (texts: readonly string[]): GivenPart => ({ data: { type: 'blank', texts } })
+
+/** Returns the texts of a part that blankPart made; null for any other data. */
+export function textsOfBlank(data: unknown): string[] | null {
+  const { type, texts } = (data ?? {}) as { type?: unknown; texts?: unknown }
+  return type === 'blank' && Array.isArray(texts) ? (texts as string[]) : null
+}
+
+/**
+ * Runs a write of messages, and converts the errors of the server.
+ * @throws ConversationNotFound @throws IdConflict, or the server's error
+ */
+export async function writing(
+  conversationId: string,
+  ids: { messages: readonly string[]; turn?: string },
+  write: () => Promise<void>,
+): Promise<void> {
+  try {
+    await write()
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'NOT_FOUND') throw new ConversationNotFound(conversationId)
+    if (code !== 'CONFLICT') throw error
+    // The server names the key of the first conflict at the start of its message.
+    const named = /^clientId ("(?:[^"\\]|\\.)*")/.exec((error as Error).message)?.[1]
+    const id = named === undefined ? ids.messages[0] : (JSON.parse(named) as string)
+    throw new IdConflict(id === ids.turn ? 'turn' : 'message', id ?? '')
+  }
+}
