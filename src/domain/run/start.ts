@@ -233,7 +233,7 @@ async function presentAmong(
 }
 
 /** Executes the run in this process. */
-export function executeHere(deps: RunDeps, run: RunRow, holder: string, claimToken: string | null = null): void {
+function executeHere(deps: RunDeps, run: RunRow, holder: string, claimToken: string | null = null): void {
   const options = optionsOf(run)
   const held = { run: { ...run, holder }, options, tools: offeredTools(options.tools, deps.tools), claimToken }
   deps.runs.start(run.id, (signal) => execute(deps, held, signal))
