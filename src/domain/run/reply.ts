@@ -27,6 +27,8 @@ export type HeldRun = {
   run: RunRow & { holder: string }
   options: RunOptions
   tools: readonly OfferedTool[]
+  /** Whether it continues after the decisions about the calls of its newest reply. */
+  isDecided: boolean
   /** Token of the agent's claim on the turn that the run answers; null for none. */
   claimToken: string | null
 }
@@ -68,7 +70,10 @@ function paramsOf({ run, options, tools }: HeldRun) {
     ...(tools.length === 0 || choice === 'NONE'
       ? null
       : {
-          tools: tools.map(({ execute: _, schema, ...tool }) => ({ ...tool, ...(schema ? { schema } : null) })),
+          tools: tools.map(({ execute: _, approval: _approval, schema, ...tool }) => ({
+            ...tool,
+            ...(schema ? { schema } : null),
+          })),
           // A model that must call a tool each time would never answer.
           toolChoice: choice === 'REQUIRED' && run.round === 0 ? 'required' : 'auto',
         }),
