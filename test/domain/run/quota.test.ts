@@ -27,11 +27,7 @@ describe.each(backends)('quotas on $name', (backend) => {
       agent: { provider: 'scripted', ...(tokensPerDay === null ? null : { tokensPerDay }) },
     })
   const ask = (conversationId: string) =>
-    runTurn(world.deps, tenant.as('ada'), {
-      conversationId,
-      actor: 'bot',
-      turns: [{ role: 'USER', content: 'Who?' }],
-    })
+    runTurn(world.deps, tenant.as('ada'), { conversationId, actor: 'bot', turns: [{ role: 'USER', content: 'Who?' }] })
 
   it('refuse a run of a participant that has used its tokens, and write nothing', async () => {
     const conversationId = await newConversation(20)
