@@ -23,7 +23,13 @@ import { MAX_CALLS, type OfferedTool } from './tools.ts'
 import { createTurnWriter, persist } from './turn-writer.ts'
 
 /** A run that this process executes. */
-export type HeldRun = { run: RunRow & { holder: string }; options: RunOptions; tools: readonly OfferedTool[] }
+export type HeldRun = {
+  run: RunRow & { holder: string }
+  options: RunOptions
+  tools: readonly OfferedTool[]
+  /** Whether it continues after the decisions about the calls of its newest reply. */
+  isDecided: boolean
+}
 
 export type Reply = { round: number; turn: Turn; calls: readonly ProviderToolCall[] }
 
@@ -62,7 +68,10 @@ function paramsOf({ run, options, tools }: HeldRun) {
     ...(tools.length === 0 || choice === 'NONE'
       ? null
       : {
-          tools: tools.map(({ execute: _, schema, ...tool }) => ({ ...tool, ...(schema ? { schema } : null) })),
+          tools: tools.map(({ execute: _, approval: _approval, schema, ...tool }) => ({
+            ...tool,
+            ...(schema ? { schema } : null),
+          })),
           // A model that must call a tool each time would never answer.
           toolChoice: choice === 'REQUIRED' && run.round === 0 ? 'required' : 'auto',
         }),

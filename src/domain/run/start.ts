@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
+import type { Tx } from '../../store/db.ts'
 import { readOpenCalls } from '../../store/sql/run/provider-calls.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { readRun } from '../../store/sql/run/read-runs.ts'
@@ -221,10 +222,10 @@ async function presentAmong(
   return [...new Set([agent, ...present.map(({ actor }) => actor)])]
 }
 
-/** Executes the run in this process. */
-export function executeHere(deps: RunDeps, run: RunRow, holder: string): void {
+/** Executes the run in this process. `isDecided`: it begins with the calls of its newest reply. */
+function executeHere(deps: RunDeps, run: RunRow, holder: string, isDecided = false): void {
   const options = optionsOf(run)
-  const held = { run: { ...run, holder }, options, tools: offeredTools(options.tools, deps.tools) }
+  const held = { run: { ...run, holder }, options, tools: offeredTools(options.tools, deps.tools), isDecided }
   deps.runs.start(run.id, (signal) => execute(deps, held, signal))
 }
 
@@ -241,26 +242,45 @@ async function resume(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn): Prom
   if (open.length > 0) {
     throw new Conflict(`Run ${run.id} still waits for results of the calls ${open.join(', ')}. Append them first.`)
   }
-  return { run: await continueRun(deps, run), turns }
+  return { run: await continueRun(deps, run, 'WAITING_FOR_TOOLS'), turns }
 }
 
-const notWaiting = ({ id, state }: Pick<RunRow, 'id' | 'state'>) =>
-  new Conflict(`Run ${id} is ${state}; only a run that is WAITING_FOR_TOOLS can be continued.`)
+type WaitingState = 'WAITING_FOR_TOOLS' | 'WAITING_FOR_APPROVAL'
+
+const notWaiting = ({ id, state }: Pick<RunRow, 'id' | 'state'>, from: WaitingState = 'WAITING_FOR_TOOLS') =>
+  new Conflict(
+    state === 'WAITING_FOR_APPROVAL'
+      ? `Run ${id} waits for approval. It continues by itself after the last decision, by resolveApproval.`
+      : `Run ${id} is ${state}; only a run that is ${from} can be continued.`,
+  )
 
 /**
- * Continues a waiting run in this process.
+ * Continues a waiting run in this process; one that waits for approval, with the calls of its newest reply.
  * @throws Conflict if it does not wait any more, or the agent is running again @throws NotFound @throws LimitReached
  */
 export async function continueRun(
   deps: RunDeps,
   waiting: Pick<RunRow, 'tenant' | 'conversationId' | 'id'>,
+  from: WaitingState,
 ): Promise<RunRow> {
   deps.runs.requireRoom()
   const holder = randomBytes(12).toString('base64url')
   const hold = { holder, leaseMs: deps.streamLeaseMs }
-  const changed = await changeRun(deps, waiting, { event: 'continue', heldBy: null, hold })
+  const changed = await changeRun(deps, waiting, {
+    event: 'continue',
+    from,
+    heldBy: null,
+    hold,
+    also: (tx, { id }) => requireDecided(tx, id),
+  })
   if (changed.outcome === 'missing') throw new NotFound('run', waiting.id)
-  if (changed.outcome !== 'changed') throw notWaiting(changed.run)
-  executeHere(deps, changed.run, holder)
+  if (changed.outcome !== 'changed') throw notWaiting(changed.run, from)
+  executeHere(deps, changed.run, holder, from === 'WAITING_FOR_APPROVAL')
   return changed.run
+}
+
+/** @throws Conflict while a tool call of the run waits for a decision */
+async function requireDecided(tx: Tx, runId: string): Promise<void> {
+  const pending = await tx.approval.count({ where: { runId, state: 'PENDING' } })
+  if (pending > 0) throw new Conflict(`${pending} tool calls of run ${runId} still wait for a decision.`)
 }
