@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { table } from '../test/bench/figures.ts'
+import { isolationCosts } from '../test/trust/isolation-costs.ts'
+import { metricsCosts } from '../test/trust/metrics-costs.ts'
 import { findServices, withDatabase } from '../test/bench/services.ts'
 import { audits, scans } from '../test/trust/audits.ts'
 import { refusals } from '../test/trust/refusals.ts'
@@ -21,9 +23,15 @@ const SECTIONS: readonly Section[] = [
   scans,
   testSection('rights, cell by cell', ['test/domain/rights.test.ts']),
   refusals,
-  testSection('canaries', ['test/scenario/canary.test.ts', 'test/domain/view.canary.test.ts']),
+  testSection('canaries', [
+    'test/scenario/canary.test.ts',
+    'test/scenario/erasure-canary.test.ts',
+    'test/domain/view.canary.test.ts',
+  ]),
   testSection('checker of histories', ['test/faults/checker.test.ts']),
   subscribers,
+  isolationCosts,
+  metricsCosts,
 ]
 
 const { values: options, positionals } = parseArgs({

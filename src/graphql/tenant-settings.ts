@@ -57,7 +57,7 @@ const TenantSettingsType = builder
 builder.queryField('tenantSettings', (t) =>
   t.field({
     type: TenantSettingsType,
-    description: "Returns the settings of the viewer's tenant. Needs the right `operate`.",
+    description: "Returns the settings of the viewer's tenant.",
     resolve: (_, __, { reading, viewer, work }) => work.read(() => getTenantSettings(reading, viewer)),
   }),
 )

@@ -147,7 +147,10 @@ function classOf(view: View): string {
   return cached
 }
 
-/** The last payload that was returned: the readers of an event follow one another, and most have the same payload. */
+/**
+ * The last payload that was returned: the readers of an event follow one another, and most have the same payload. It is
+ * forgotten after the current task, because the event has content, which may be erased later.
+ */
 let last: { event: ConversationEvent; key: string; viewKey: string; payload: Payload } | null = null
 
 /** Returns the event, rendered for a reader with that view of the conversation. Never throws. */
@@ -164,6 +167,7 @@ export function payloadOf(event: ConversationEvent, view: View, reader: Viewer, 
     byClass.set(viewKey, (payload = { bytes: null, ready: null, estimate: sizeOfEvent(event) }))
     fill(payload, rendering, () => rendering.run(projectEvent(view, event), reader))
   }
+  if (!last) setImmediate(() => (last = null))
   last = { event, key, viewKey, payload }
   return payload
 }

@@ -1,8 +1,9 @@
 // Counts tokens with OpenAI's o200k encoding. Short texts are counted inline, long ones in a worker thread, so that a
 // long text does not block the event loop.
 
+import { createHash, randomBytes } from 'node:crypto'
 import type { Worker } from 'node:worker_threads'
-import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { clearMergeCache, countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { startThread } from '../thread.ts'
 
 export type TokenCounter = {
@@ -27,8 +28,23 @@ const RUNS = new RegExp(`\\S{1,${MAX_RUN_UNITS}}|\\s{1,${MAX_RUN_UNITS}}`, 'gu')
 /** Text such as `<|endoftext|>` counts as text, never as a control token. */
 const PLAIN = { disallowedSpecial: new Set<string>() }
 
+/**
+ * The library caches rare words, as slices that keep the whole texts in memory. The cache is cleared after CACHED_UNITS of
+ * text and after CACHED_MS, so that it holds little, and content does not stay there after it was erased.
+ */
+const CACHED_UNITS = 4 * 1024 * 1024
+const CACHED_MS = 10_000
+let cachedUnits = 0
+function clearCache(): void {
+  clearMergeCache()
+  cachedUnits = 0
+}
+
 /** Counts on the calling thread. Each split of a run longer than MAX_RUN_UNITS adds at most one token. */
 export function countInline(text: string): number {
+  if (cachedUnits > CACHED_UNITS) clearCache()
+  if (cachedUnits === 0) setTimeout(clearCache, CACHED_MS).unref()
+  cachedUnits += text.length + 1
   if (text.length < MAX_RUN_UNITS || !OVERLONG.test(text)) return countTokens(text, PLAIN)
   let tokens = 0
   let piece = ''
@@ -42,24 +58,27 @@ export function countInline(text: string): number {
   return tokens + countTokens(piece, PLAIN)
 }
 
-/** Maximum UTF-16 units of the texts in one generation of the cache. The cache has two generations. */
-const GENERATION = 2 * 1024 * 1024
+/** Maximum number of counts in one generation of the cache, about 1.5 MB. The cache has two generations. */
+const GENERATION = 10_000
 
-/** Caches counts in two generations. When the older one is dropped, recently used entries are in the younger one. */
+/**
+ * Caches counts in two generations. When the older one is dropped, recently used entries are in the younger one. The keys
+ * are salted hashes, not texts, which could be erased later. Hashing takes a tenth of the time of counting.
+ */
 function createCache(count: (text: string) => number): (text: string) => number {
+  const salt = randomBytes(16)
   let young = new Map<string, number>()
   let old = new Map<string, number>()
-  let chars = 0
   return (text) => {
-    const cached = young.get(text)
+    const key = createHash('sha256').update(salt).update(text).digest('base64')
+    const cached = young.get(key)
     if (cached !== undefined) return cached
-    const tokens = old.get(text) ?? count(text)
-    if ((chars += text.length) > GENERATION) {
+    const tokens = old.get(key) ?? count(text)
+    if (young.size >= GENERATION) {
       old = young
       young = new Map()
-      chars = text.length
     }
-    young.set(text, tokens)
+    young.set(key, tokens)
     return tokens
   }
 }

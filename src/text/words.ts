@@ -74,16 +74,24 @@ export function terms(text: string): string[] {
 /** Words that are stemmed. Shorter words, and words with digits or other letters, are their own stem. */
 const STEMMED = /^[a-z]{3,}$/
 
-/** Stems by word, because texts repeat words. Cleared when it has STEMS_KEPT entries. */
+/**
+ * Stems by word, because texts repeat words. Cleared when it has STEMS_KEPT entries, and after STEMS_KEPT_MS, because
+ * words are content, which must not stay in memory after it was erased.
+ */
 let stems = new Map<string, string>()
 const STEMS_KEPT = 20_000
+const STEMS_KEPT_MS = 10_000
+/** Maximum UTF-16 units of a cached word. A longer one may be a slice of its text, and keep all of it in memory. */
+const MAX_KEPT_UNITS = 12
 
 /** Returns the stem of a word that `words` returned. */
 export function stem(word: string): string {
   const cached = stems.get(word)
   if (cached !== undefined) return cached
-  if (stems.size >= STEMS_KEPT) stems = new Map()
   const result = STEMMED.test(word) ? porter(word) : word
+  if (word.length > MAX_KEPT_UNITS) return result
+  if (stems.size >= STEMS_KEPT) stems = new Map()
+  if (stems.size === 0) setTimeout(() => (stems = new Map()), STEMS_KEPT_MS).unref()
   stems.set(word, result)
   return result
 }

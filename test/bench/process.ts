@@ -95,7 +95,7 @@ async function startProcess(
     createInterface({ input: child.stdout! }).on('line', (line) => {
       onLine?.(line)
       const url = /"url":"([^"]+)"/.exec(line)?.[1]
-      if (url) resolve(Number(new URL(url).port))
+      if (url && !url.endsWith('/metrics')) resolve(Number(new URL(url).port))
       // Levels of pino: 50 is error, 60 is fatal.
       if (/"level":[56]0/.test(line)) console.error(`${name}: ${line}`)
     })

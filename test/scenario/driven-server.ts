@@ -23,9 +23,15 @@ export type DrivenServer = {
   stop(): Promise<void>
 }
 
-/** Starts a process with these settings, and with limits that admit the generated operations. */
-export async function startDrivenServer(env: Record<string, string>): Promise<DrivenServer> {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/bin.ts'], {
+/**
+ * Starts a process with these settings, and with limits that admit the generated operations.
+ * @param flags of Node
+ */
+export async function startDrivenServer(
+  env: Record<string, string>,
+  flags: readonly string[] = [],
+): Promise<DrivenServer> {
+  const child = spawn(process.execPath, [...flags, '--import', 'tsx', 'src/bin.ts'], {
     cwd: root,
     env: {
       PATH: process.env.PATH,

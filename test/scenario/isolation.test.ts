@@ -9,11 +9,13 @@
 import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
+import { createApiKey } from '../../src/domain/api-key/api-key.ts'
 import { newId } from '../../src/domain/id.ts'
+import { RIGHTS } from '../../src/domain/principal.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { backends } from '../support/backend.ts'
 import { rootFieldsOf, type Leaf, type RootField } from '../support/generated-operations.ts'
-import { isExhaustive } from '../support/long.ts'
+import { isExhaustive, isLong } from '../support/long.ts'
 import { useServer } from '../support/server.ts'
 import { choicesOf, createObjects, post, valuesOf, type Body, type Ids } from './driven-server.ts'
 import { sql } from '../support/sql.ts'
@@ -65,16 +67,39 @@ const median = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b)
 
 type Transport = (field: RootField, variables: object, headers: Record<string, string>) => Promise<string>
 
-describe.each(backends)('isolation on $name', { timeout: 600_000 }, (backend) => {
-  const server = useServer(backend, LIMITS, {
-    settings: {
-      automatic: { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 0 },
+/** Without credentials, where any name is believed; in the long run also with keys that have every right. */
+const modes = isLong ? ['none', 'keys'] : ['none']
+const servers = backends.flatMap((backend) =>
+  modes.map((mode) => ({ name: `${backend.name}, AUTH_MODE=${mode}`, mode, backend })),
+)
+
+describe.each(servers)('isolation on $name', { timeout: 600_000 }, ({ name: serverName, mode, backend }) => {
+  const server = useServer(
+    backend,
+    { ...LIMITS, AUTH_MODE: mode },
+    {
+      settings: {
+        automatic: { titles: false, threadSummaryEvery: 0, factExtractionEvery: 0, userSummaryEvery: 0, dedupEvery: 0 },
+      },
     },
-  })
-  const OWNER = { 'x-tenant': 'owner', 'x-actor': 'ann' }
+  )
+  type Names = { 'x-tenant': string; 'x-actor': string; authorization?: string }
+  const OWNER: Names = { 'x-tenant': 'owner', 'x-actor': 'ann' }
+  const strangers: Record<string, Names> = {
+    'an actor of another tenant': { 'x-tenant': 'stranger', 'x-actor': 'ann' },
+    'an outsider of the tenant': { 'x-tenant': 'owner', 'x-actor': 'eve' },
+  }
   let ids: Ids
 
+  async function giveKey(names: Names): Promise<void> {
+    const admin = { tenant: names['x-tenant'], actor: 'admin' }
+    const key = { name: `key of ${names['x-actor']}`, actor: names['x-actor'], kind: 'HUMAN' as const }
+    const { token } = await createApiKey(server.deps, admin, { ...key, rights: [...RIGHTS] })
+    names.authorization = `Bearer ${token}`
+  }
+
   beforeAll(async () => {
+    if (mode === 'keys') for (const names of [OWNER, ...Object.values(strangers)]) await giveKey(names)
     ids = await createObjects(server, OWNER, CANARY, WRITER_TOKEN, { visibility: 'MEMBERS' })
     // Background work embeds the objects a moment later.
     for (let last = ''; last !== (last = await digest());) await new Promise((resolve) => setTimeout(resolve, 2_000))
@@ -158,10 +183,6 @@ describe.each(backends)('isolation on $name', { timeout: 600_000 }, (backend) =>
   /** The ids that the request itself contains are no leak. */
   const leaks = (answer: string) => answer.includes(CANARY)
 
-  const strangers = {
-    'an actor of another tenant': { 'x-tenant': 'stranger', 'x-actor': 'ann' },
-    'an outsider of the tenant': { 'x-tenant': 'owner', 'x-actor': 'eve' },
-  }
   const transports: Record<string, Transport> = {
     HTTP: overHttp,
     WebSocket: overWebSocket,
@@ -175,7 +196,7 @@ describe.each(backends)('isolation on $name', { timeout: 600_000 }, (backend) =>
     Object.keys(transports).map((transport) => [stranger, transport] as const),
   )
   it.each(cases)('answers %s over %s as if the objects did not exist', async (stranger, transport) => {
-    const headers = strangers[stranger as keyof typeof strangers]
+    const headers = strangers[stranger]!
     const send = transports[transport]!
     const before = await digest()
     const times = { foreign: [] as number[], unknown: [] as number[] }
@@ -218,7 +239,7 @@ describe.each(backends)('isolation on $name', { timeout: 600_000 }, (backend) =>
     }
     expect(await digest()).toBe(before)
     const figures = `${count} operations; median ${median(times.foreign).toFixed(2)} ms for hidden objects, ${median(times.unknown).toFixed(2)} ms for unknown ids`
-    console.info(`isolation, ${backend.name}, ${stranger}, ${transport}: 0 leaks in ${figures}`)
+    console.info(`isolation, ${serverName}, ${stranger}, ${transport}: 0 leaks in ${figures}`)
   })
 
   it('has sent every operation of the schema', () => {
