@@ -24,6 +24,7 @@ import { updateDerivatives } from './domain/erasure/run-derivatives.ts'
 import { createFeeds } from './domain/event/feeds.ts'
 import { createInboxes } from './domain/event/inboxes.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
+import { createIndexCache } from './domain/recall/index-cache.ts'
 import { createRecalledFacts } from './domain/fact/recalled.ts'
 import type { CustomDetector } from './text/redact.ts'
 import { createEmbedding } from './domain/indexing/embedding.ts'
@@ -209,6 +210,7 @@ function createDomainState(
     updateDerivatives,
     moveFacts,
     feeds,
+    indexes: createIndexCache(),
     inboxes: createInboxes(platform),
     appends: createAppendQueue(appendPool, appendConcurrency, (calls) =>
       announceEntries(platform, calls.flatMap(journalRangesOf)),

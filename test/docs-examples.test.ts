@@ -207,4 +207,9 @@ describe('the examples of docs/library.md', () => {
   it.runIf(isLong)('start and stop a server', async () => {
     expect(await runExample('server.mts', examples[1]!)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/graphql$/m)
   })
+
+  it.runIf(isLong)('run a turn on the store of document 003, with the echo provider', async () => {
+    const example = examples.find((code) => code.includes('runStreamingTurn'))!
+    expect(await runExample('core.mts', example)).toMatch(/closed on Mondays[^]*\n2 1\n$/)
+  })
 })

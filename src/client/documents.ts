@@ -35,6 +35,11 @@ fragment Conversation on Conversation {
   id key title owner agentName visibility lastSeq createdAt updatedAt
 }`
 
+const RUN = `
+fragment Run on Run {
+  id actor startedBy state provider model createdAt endedAt error { code message } tokenUsage { prompt completion }
+}`
+
 const EVENT = `
 fragment ConversationEvent on ConversationEvent {
   __typename seq at conversationId
@@ -52,8 +57,13 @@ fragment ConversationEvent on ConversationEvent {
   ... on ParticipantRead { participant { ...Participant } }
   ... on PresenceChanged { participant { ...Participant } state }
   ... on ConversationUpdated { conversation { ...Conversation } }
+  ... on TurnClaimed { turn { id seq position } participant { ...Participant } }
+  ... on ClaimReleased { turn { id seq position } participant { ...Participant } }
+  ... on WakeUpsStopped { turn { id seq position } limit }
+  ... on RunStarted { run { ...Run } }
+  ... on RunChanged { run { ...Run } }
   ... on Gap { resumeAfterSeq }
-}`
+}${RUN}`
 
 const INBOX = `
 fragment ListedConversation on Conversation {

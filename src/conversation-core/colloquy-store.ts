@@ -6,6 +6,7 @@ import { codeOf, ConversationNotFound, IdConflict } from '../transcript/errors.t
 import { inTimeOrder, withoutRepetitions } from '../transcript/same.ts'
 import { headOf, writing } from '../transcript/stored-message.ts'
 import {
+  conversationsOf,
   PAGE_TURNS,
   pagesBackwards,
   type GivenConversation,
@@ -109,21 +110,17 @@ export class ColloquyConversationStore implements ConversationStore {
   > {
     // With beforeId, also read the conversations updated at `before`: dates have whole milliseconds.
     const bound = before && new Date(before.getTime() + (beforeId === undefined ? 0 : 1))
+    const ties: Conversation[] = []
     const listed: Conversation[] = []
-    let isPassed = beforeId === undefined || before === undefined
-    for (let after: string | null = null; listed.length < limit;) {
-      const page = await this.#transcript.listConversations({ ...(bound && { updatedBefore: bound }) }, after)
-      const conversations = page.conversations.map(toConversation)
-      if (!isPassed) {
-        const last = conversations.findIndex(({ id }) => id === beforeId)
-        conversations.splice(0, last + 1)
-        isPassed = true
-      }
-      listed.push(...conversations)
-      if (page.after === null) break
-      ;({ after } = page)
+    for await (const stored of conversationsOf(this.#transcript, bound ? { updatedBefore: bound } : {})) {
+      const conversation = toConversation(stored)
+      const isTie = beforeId !== undefined && conversation.updatedAt.getTime() === before?.getTime()
+      // Of the conversations updated at `before`, those up to beforeId are on the page before.
+      if (isTie && conversation.id === beforeId) ties.length = 0
+      else (isTie ? ties : listed).push(conversation)
+      if (listed.length >= limit) break
     }
-    return listed.slice(0, limit)
+    return [...ties, ...listed].slice(0, limit)
   }
 
   async appendMessages(messages: ConversationMessage[]): Promise<void> {

@@ -20,7 +20,7 @@ export * from './errors.ts'
 export { InMemoryConversationStore, type InMemoryConversationStoreOptions } from './memory-store.ts'
 export { ColloquyConversationStore, type ColloquyConversationStoreOptions } from './colloquy-store.ts'
 export { connectTranscript, type ConnectOptions } from '../transcript/connect.ts'
-export type { Transcript } from '../transcript/transcript.ts'
+export { conversationsOf, type StoredConversation, type Transcript } from '../transcript/transcript.ts'
 export {
   BudgetedHistoryBuilder,
   estimateTokens,

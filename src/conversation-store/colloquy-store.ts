@@ -4,6 +4,7 @@
 import { codeOf, ConversationNotFound, IdConflict } from '../transcript/errors.ts'
 import { blankPart, headOf, metadataOf, textsOfBlank, writing } from '../transcript/stored-message.ts'
 import {
+  conversationsOf,
   PAGE_TURNS,
   pagesBackwards,
   type ConversationQuery,
@@ -176,11 +177,10 @@ export class ColloquyConversationStore implements ConversationStore {
       ],
     }
     const listed: Conversation[] = []
-    for (let after: string | null = null; listed.length < offset + limit;) {
-      const page = await this.#transcript.listConversations(query, after)
-      listed.push(...page.conversations.flatMap((stored) => toConversation(stored) ?? []))
-      if (page.after === null) break
-      ;({ after } = page)
+    for await (const stored of conversationsOf(this.#transcript, query)) {
+      const conversation = toConversation(stored)
+      if (conversation) listed.push(conversation)
+      if (listed.length >= offset + limit) break
     }
     return listed.slice(offset, offset + limit)
   }

@@ -9,6 +9,7 @@ import type { RecalledFacts } from './fact/recalled.ts'
 import type { Embedding } from './indexing/embedding.ts'
 import type { Platform } from './platform.ts'
 import type { Engine } from './run/engine.ts'
+import type { IndexCache } from './recall/index-cache.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
 import type { AppendQueue } from './turn/append-queue.ts'
 import type { UpdateDerivatives } from './turn/supersede.ts'
@@ -24,4 +25,5 @@ export type Deps = Platform
     embedding: Embedding
     factEmbedding: FactEmbedding
     recalledFacts: RecalledFacts
+    indexes: IndexCache
   }

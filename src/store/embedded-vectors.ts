@@ -75,15 +75,6 @@ async function bestFindable(
 export function createEmbeddedVectors(db: Db, { cacheBytes = CACHE_BYTES } = {}): VectorSearch {
   const cache = createCachedVectors(db, cacheBytes)
   return {
-    async scan(embedder, scope, conversationIds, query) {
-      const found = new Map<string, Map<number, number>>()
-      for (const { turns, similarities } of await compareAll(cache, embedder, scope, conversationIds, query)) {
-        const bySeq = found.get(turns.conversationId) ?? new Map<number, number>()
-        for (let i = 0; i < similarities.length; i++) bySeq.set(turns.seqs[i]!, similarities[i]!)
-        found.set(turns.conversationId, bySeq)
-      }
-      return found
-    },
     compare: (embedder, scope, versions, query) => compareVectors(db, scope, embedder, versions, query),
     async nearest(embedder, viewer, conversationIds, query, limit, filter) {
       const compared = await compareAll(cache, embedder, viewer.tenant, conversationIds, query)

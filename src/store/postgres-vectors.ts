@@ -2,7 +2,7 @@
 // If the index finds fewer turns than requested, the search is repeated exactly, in case more turns match.
 
 import type { Db } from './db.ts'
-import { compareVectors, scanVectors } from './sql/recall/compare-vectors.ts'
+import { compareVectors } from './sql/recall/compare-vectors.ts'
 import { nearestByIndex, nearestOfAll } from './sql/recall/nearest-vectors.ts'
 import { countScope } from './sql/recall/count-scope.ts'
 import { writeVectors } from './sql/indexing/write-vectors.ts'
@@ -57,7 +57,6 @@ export function createPostgresVectors(db: Db, { reads = db, exactTurns = EXACT_T
   }
 
   return {
-    scan: (embedder, scope, conversationIds, query) => scanVectors(reads, scope, embedder, conversationIds, query),
     compare: (embedder, scope, versions, query) => compareVectors(reads, scope, embedder, versions, query),
     async nearest(embedder, viewer, conversationIds, query, limit, filter) {
       const search = { embedder, viewer, conversationIds, query, limit, filter }

@@ -32,17 +32,6 @@ export type FoundTurn = TurnVersionId & { similarity: number }
 
 export type VectorSearch = {
   /**
-   * Compares every vector of the conversations in `scope` with the unit vector `query`, exactly. Returns cosine
-   * similarities by conversation, then seq; a conversation without vectors may have no key. Not narrowed to a view:
-   * callers use only the similarities of turns that the viewer sees. For scopes of a few thousand turns.
-   */
-  scan(
-    embedder: string,
-    scope: Scope,
-    conversationIds: readonly string[],
-    query: Float32Array,
-  ): Promise<Map<string, Map<number, number>>>
-  /**
    * Compares the vectors of the given turns with `query`, exactly. Returns cosine similarities by `versionKey`; a turn
    * without a vector has no key. Not narrowed to a view.
    */

@@ -58,7 +58,7 @@ const turnOf = (wire: WireTurn): StoredTurn => ({
   parts: wire.parts.map(({ __typename, ...part }) => ({ type: PART_TYPES[__typename], ...part }) as StoredPart),
 })
 
-/** Maximum number of turns per request: the default page size, which every server allows unless PAGE_SIZE is lower. */
+/** Maximum number of turns per request: the default page size, which every server allows unless MAX_PAGE_SIZE is lower. */
 const MAX_TURNS = 50
 
 const CONVERSATION_ID = /^conv_[0-9A-HJKMNP-TV-Z]{26}$/

@@ -134,3 +134,16 @@ export async function* pagesBackwards(
     ;({ before } = page)
   } while (before !== null)
 }
+
+/** Returns the matching conversations, the newest `updatedAt` first. Reads a page at a time. */
+export async function* conversationsOf(
+  transcript: Transcript,
+  query: ConversationQuery,
+): AsyncGenerator<StoredConversation> {
+  let after: string | null = null
+  do {
+    const page: ConversationPage = await transcript.listConversations(query, after)
+    yield* page.conversations
+    ;({ after } = page)
+  } while (after !== null)
+}

@@ -7,6 +7,7 @@ import { compact } from './compact.ts'
 import { context } from './context.ts'
 import { fanOut } from './fan-out.ts'
 import { fastPost, plans } from './fast-paths.ts'
+import { firstDelta } from './first-delta.ts'
 import { formatReport, type Report } from './figures.ts'
 import { http } from './http.ts'
 import { endProcesses } from './process.ts'
@@ -21,6 +22,7 @@ const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = {
   plans,
   'fast-post': fastPost,
   'fan-out': fanOut,
+  'first-delta': firstDelta,
   recall: recallLatency,
   vectors,
   compact,

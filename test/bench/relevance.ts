@@ -12,7 +12,7 @@ import { toTerms } from '../../src/domain/recall/query-terms.ts'
 import { COEFFICIENTS, type RelevanceCoefficients } from '../../src/domain/recall/relevance-coefficients.ts'
 import { relevanceFeatures } from '../../src/domain/recall/relevance.ts'
 import { recallTurns } from '../../src/domain/recall/turns.ts'
-import { readScope } from '../../src/store/sql/recall/read-scope.ts'
+import { readConversationScope } from '../../src/store/sql/recall/read-scope.ts'
 import { note, table } from './figures.ts'
 import { importTurns, waitForVectors } from './import-locomo.ts'
 import { readConversation, type Conversation } from './locomo.ts'
@@ -76,7 +76,12 @@ async function importScopes({ speakers, turns }: Conversation): Promise<Scope[]>
 
 /** Recalls turns in one scope, with and without vectors. */
 async function ask(file: string, { scope, conversationId, turnIds }: Scope, question: string, evidence: Set<string>) {
-  const { conversations } = await readScope(deps.pool, viewer, 'CONVERSATION', conversationId)
+  const { conversations } = await readConversationScope(
+    deps.pool,
+    viewer,
+    conversationId,
+    deps.embedding.serving().name,
+  )
   const [query] = await embedder.embed([question])
   const hits: Hit[] = []
   for (const model of MODELS) {

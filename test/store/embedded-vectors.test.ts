@@ -8,7 +8,7 @@ import { backends } from '../support/backend.ts'
 import { addEmbedder } from '../support/seeded-vectors.ts'
 import { useWorld } from '../support/world.ts'
 import { sql } from '../support/sql.ts'
-import { SYSTEM, type Scope } from '../../src/store/scope.ts'
+import { type Scope } from '../../src/store/scope.ts'
 
 const EMBEDDER = 'test:2'
 const EAST = Float32Array.of(1, 0)
@@ -30,7 +30,7 @@ describe('the vector cache of the embedded database', () => {
   }
 
   it('does not cache a conversation whose vectors are written or deleted while it reads them', async () => {
-    const { conversationId, vectorRows } = await newConversationOf(2)
+    const { conversationId, vectorRows, as } = await newConversationOf(2)
     let meanwhile = async () => {}
     const { pool, db } = world.deps
     const slowly = (client: Tx) =>
@@ -46,8 +46,7 @@ describe('the vector cache of the embedded database', () => {
       })
     const slow = { ...db, of: (scope: Scope) => slowly(db.of(scope)) }
     const vectors = createEmbeddedVectors(slow)
-    const size = async () =>
-      (await vectors.scan(EMBEDDER, SYSTEM, [conversationId], EAST)).get(conversationId)?.size ?? 0
+    const size = async () => (await vectors.nearest(EMBEDDER, as('ada'), [conversationId], EAST, 99, {})).found.length
     await vectors.write(EMBEDDER, vectorRows.slice(0, 1))
     meanwhile = () => vectors.write(EMBEDDER, vectorRows.slice(1))
     expect(await size()).toBe(1)
@@ -55,23 +54,22 @@ describe('the vector cache of the embedded database', () => {
       await sql(pool).query('DELETE FROM conversation WHERE id = $1', [conversationId])
       vectors.forget(conversationId)
     }
-    expect(await size()).toBe(2)
-    meanwhile = async () => {}
     expect(await size()).toBe(0)
+    meanwhile = async () => {}
+    expect(vectors.cacheBytes()).toBe(0)
   })
 
   it('reads vectors once, and drops them when their conversation is deleted', async () => {
     const { conversationId, vectorRows, as } = await newConversationOf(2)
     const { vectors, pool } = world.deps
-    const scan = async () =>
-      (await vectors.scan(EMBEDDER, SYSTEM, [conversationId], EAST)).get(conversationId)?.size ?? 0
+    const count = async () => (await vectors.nearest(EMBEDDER, as('ada'), [conversationId], EAST, 99, {})).found.length
     await vectors.write(EMBEDDER, vectorRows)
-    expect(await scan()).toBe(2)
+    expect(await count()).toBe(2)
     const query = vi.spyOn(pool, 'query')
-    expect(await scan()).toBe(2)
+    expect(await count()).toBe(2)
     expect(query.mock.calls.map(([statement]) => (statement as { name?: string }).name)).not.toContain('read-vectors')
     query.mockRestore()
     await deleteConversation(world.deps, as('ada'), conversationId)
-    expect(await scan()).toBe(0)
+    expect(await count()).toBe(0)
   })
 })

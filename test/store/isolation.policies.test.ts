@@ -8,7 +8,7 @@ import { readLastSeq } from '../../src/store/sql/event/read-journal.ts'
 import { readParticipants } from '../../src/store/sql/participant/read-participants.ts'
 import { findTerms } from '../../src/store/sql/recall/find-terms.ts'
 import { readIndex } from '../../src/store/sql/recall/read-index.ts'
-import { readScope } from '../../src/store/sql/recall/read-scope.ts'
+import { readWideScope } from '../../src/store/sql/recall/read-scope.ts'
 import { appendTurns } from '../../src/store/sql/turn/append-turns.ts'
 import { countTurns } from '../../src/store/sql/turn/count-turns.ts'
 import { pageTurns } from '../../src/store/sql/turn/page-turns.ts'
@@ -45,7 +45,7 @@ const statements: Record<string, (pool: Pool, viewer: Viewer, ids: Ids) => Promi
   'turns by their terms': async (pool, viewer, { conversationId, terms }) =>
     (await findTerms(pool, viewer, [conversationId], terms, 10, {})).flat().length,
   'the scope of a recall': async (pool, viewer, { conversationId }) =>
-    (await readScope(pool, viewer, 'TENANT', null)).conversations.filter(({ id }) => id === conversationId).length,
+    (await readWideScope(pool, viewer, 'TENANT', null)).conversations.filter(({ id }) => id === conversationId).length,
 }
 
 describe.each(backends)('without conditions on the tenant, on $name,', (backend) => {

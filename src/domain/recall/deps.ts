@@ -3,5 +3,6 @@
 import type { RecalledFacts } from '../fact/recalled.ts'
 import type { Embedding } from '../indexing/embedding.ts'
 import type { Platform } from '../platform.ts'
+import type { IndexCache } from './index-cache.ts'
 
-export type RecallDeps = Platform & { embedding: Embedding; recalledFacts: RecalledFacts }
+export type RecallDeps = Platform & { embedding: Embedding; recalledFacts: RecalledFacts; indexes: IndexCache }

@@ -4,16 +4,17 @@
 
 import { countTurns } from '../../store/sql/turn/count-turns.ts'
 import { findTerms } from '../../store/sql/recall/find-terms.ts'
-import { readIndex, type IndexedTurn, type TurnRange } from '../../store/sql/recall/read-index.ts'
-import { readParticipants, type ParticipantRow } from '../../store/sql/participant/read-participants.ts'
+import { readIndex, type TurnRange } from '../../store/sql/recall/read-index.ts'
+import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
-import { versionKey, type TurnVersionId, type SearchFilter } from '../../store/vector-search.ts'
+import { versionKey, type TurnVersionId } from '../../store/vector-search.ts'
 import { createYield } from '../../yield.ts'
-import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
 import { bm25, inverseDocumentFrequencies, REACH, type Statistics } from './bm25.ts'
-import { ownScore, SITTING_REACH, statisticsOf, withNeighbours } from './candidate.ts'
+import { SITTING_REACH, withNeighbours } from './candidate.ts'
+import { gatherWhole } from './gather-whole.ts'
 import type { QueryTerms } from './query-terms.ts'
+import { best, isOther, type GatherDeps, type GatheredTurns, type SearchRequest } from './search.ts'
 
 /** Maximum number of public turns (committed, without an audience) in a scope that is read completely. */
 const WHOLE_TURNS = 5_000
@@ -28,35 +29,6 @@ const COMMON_SHARE = 0.1
 const MAX_POSTINGS = 10_000
 /** Number of postings that are merged before the next call of `yieldIfDue`. */
 const YIELD_AFTER = 256
-/** Greater than every position. */
-const MAX_SEQ = 2 ** 31 - 1
-
-/** Identifies a turn, regardless of its versions. */
-export type TurnPlace = { conversationId: string; position: number }
-
-/** A search by words and by vectors. */
-export type SearchRequest = {
-  terms: QueryTerms
-  /** The query's vector and its embedder; null if the vector is all zeros or the embedder is unavailable. */
-  vector: { embedder: string; query: Float32Array } | null
-  filter: SearchFilter
-  /** Number of turns (or facts) to take from each search, by words and by vectors. */
-  limit: number
-  /** The turn that the query was taken from, which is neither a candidate nor a neighbour; null if there is none. */
-  queryTurn: TurnPlace | null
-}
-
-export type GatheredTurns = {
-  sequences: IndexedTurn[][]
-  /** For each sequence, the indexes of its candidates. */
-  candidates: number[][]
-  statistics: Statistics
-  /** Returns the cosine of the query and the turn; null if either has no vector. */
-  similarity(turn: IndexedTurn): number | null
-  /** Participants of the candidates' conversations. */
-  participants: readonly ParticipantRow[]
-  vectorSearch: 'EXACT' | 'APPROXIMATE' | 'NONE'
-}
 
 /**
  * Whether the scope is read completely: it has at most `whole` public turns, and at most ENTRIES_PER_TURN times as many
@@ -74,19 +46,14 @@ export function isReadWhole(
 
 /** Gathers candidates. `whole` is the maximum number of public turns in a scope that is read completely. */
 export const gather = (
-  deps: Platform,
+  deps: GatherDeps,
   viewer: Viewer,
   conversations: readonly ScopeConversation[],
   request: SearchRequest,
   whole = WHOLE_TURNS,
 ): Promise<GatheredTurns> =>
   isReadWhole(conversations, whole)
-    ? gatherWhole(
-        deps,
-        viewer,
-        conversations.map(({ id }) => id),
-        request,
-      )
+    ? gatherWhole(deps, viewer, conversations, request)
     : deps.gates.searches.run(viewer.tenant, () =>
         gatherWide(
           deps,
@@ -96,65 +63,8 @@ export const gather = (
         ),
       )
 
-/** Returns the elements with positive scores, best first, at most `max`. Of equal scores, the first ones are kept. */
-function best<T>(all: readonly T[], scoreOf: (each: T) => number, max: number): T[] {
-  // Insert into a short sorted list, because sorting all turns of a wide scope would take tens of milliseconds.
-  const top: { each: T; score: number }[] = []
-  for (const each of all) {
-    const score = scoreOf(each)
-    if (score <= 0 || (top.length === max && score <= top[max - 1]!.score)) continue
-    let at = top.length
-    while (at > 0 && top[at - 1]!.score < score) at -= 1
-    top.splice(at, 0, { each, score })
-    if (top.length > max) top.pop()
-  }
-  return top.map(({ each }) => each)
-}
-
-const isOther = (queryTurn: TurnPlace | null) => (turn: TurnPlace) =>
-  turn.position !== queryTurn?.position || turn.conversationId !== queryTurn.conversationId
-
-async function gatherWhole(
-  { pool, vectors }: Platform,
-  viewer: Viewer,
-  conversationIds: readonly string[],
-  { terms, vector, filter, limit, queryTurn }: SearchRequest,
-): Promise<GatheredTurns> {
-  const [read, similarities, participants] = await Promise.all([
-    readIndex(
-      pool,
-      viewer,
-      conversationIds.map((conversationId) => ({ conversationId, from: 0, to: MAX_SEQ, around: 0 })),
-      filter,
-      terms,
-    ),
-    vector && vectors.scan(vector.embedder, viewer.tenant, conversationIds, vector.query),
-    readParticipants(pool, viewer, conversationIds),
-  ])
-  const sequences = queryTurn ? read.map((sequence) => sequence.filter(isOther(queryTurn))) : read
-  const scope = sequences.flat()
-  const statistics = statisticsOf(terms.size, scope)
-  const similarity = ({ conversationId, seq }: IndexedTurn) => similarities?.get(conversationId)?.get(seq) ?? null
-
-  const eligible = scope.filter((turn) => turn.eligible)
-  const idf = inverseDocumentFrequencies(statistics)
-  const found = new Set([
-    ...best(eligible, (turn) => ownScore(idf, statistics.averageLength, turn), limit),
-    // Shift the score of every turn with a vector above 0, so that dissimilar turns can fill the result.
-    ...best(eligible, (turn) => (similarity(turn) ?? -2) + 1 + 1e-6, limit),
-  ])
-  return {
-    sequences,
-    statistics,
-    similarity,
-    participants,
-    candidates: sequences.map((sequence) => withNeighbours(sequence, (turn) => found.has(turn))),
-    vectorSearch: vector ? 'EXACT' : 'NONE',
-  }
-}
-
 async function gatherWide(
-  deps: Platform,
+  deps: GatherDeps,
   viewer: Viewer,
   conversationIds: readonly string[],
   request: SearchRequest,
@@ -202,7 +112,7 @@ async function gatherWide(
 
 /** Returns the turns whose own words match best, the terms that were searched for, and the statistics of the scope. */
 async function findByWords(
-  { pool }: Platform,
+  { pool }: GatherDeps,
   viewer: Viewer,
   conversationIds: readonly string[],
   { terms, filter, limit, queryTurn }: SearchRequest,

@@ -5,7 +5,12 @@ import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import { Role } from '../../store/generated/enums.ts'
-import { readScope } from '../../store/sql/recall/read-scope.ts'
+import {
+  readConversationScope,
+  readWideScope,
+  type ScopeRead,
+  type WideScope,
+} from '../../store/sql/recall/read-scope.ts'
 import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
 import { versionKey } from '../../store/vector-search.ts'
 import type { RecallDeps } from './deps.ts'
@@ -15,7 +20,7 @@ import { metadataFilter } from '../metadata-filter.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { recallFacts } from './facts.ts'
-import type { SearchRequest, GatheredTurns, TurnPlace } from './gather.ts'
+import type { SearchRequest, GatheredTurns, TurnPlace } from './search.ts'
 import {
   choose,
   identityOf,
@@ -222,18 +227,15 @@ async function search(
 
 /** Returns the conversations in scope. @throws NotFound if the viewer sees no conversation with the given id */
 async function findConversations(
-  { pool }: RecallDeps,
+  { pool, embedding }: RecallDeps,
   viewer: Viewer,
   scope: (typeof SCOPES)[number],
   conversationId: string | null,
-): ReturnType<typeof readScope> {
-  if (conversationId !== null && scope !== 'CONVERSATION') {
-    const { conversations } = await readScope(pool, viewer, 'CONVERSATION', conversationId)
-    if (conversations.length === 0) throw new NotFound('conversation', conversationId)
-  }
-  const found = await readScope(pool, viewer, scope, conversationId)
-  if (scope === 'CONVERSATION' && found.conversations.length === 0) throw new NotFound('conversation', conversationId!)
-  return found
+): Promise<ScopeRead> {
+  if (conversationId === null) return readWideScope(pool, viewer, scope as WideScope, null)
+  const found = await readConversationScope(pool, viewer, conversationId, embedding.serving().name)
+  if (found.conversations.length === 0) throw new NotFound('conversation', conversationId)
+  return scope === 'CONVERSATION' ? found : readWideScope(pool, viewer, scope, conversationId)
 }
 
 /** Embeds the query. Null if its vector is all zeros or the embedder fails: the search then uses words only. */

@@ -1,7 +1,9 @@
 // Runs the agents of the server that turns wake up: one run for each wake-up, oldest turn first, and another one after a
-// failure. The clientId of a run names the turn and the attempt, so no attempt runs twice. The reply itself ends the
-// wake-up, in the transaction that commits it (prisma/functions/wake_up_participants.sql).
+// failure. The clientId of a run names the turn and the attempt, so no attempt runs twice, and the agent claims the turn,
+// so that agents elsewhere do not answer it too. The reply itself ends the wake-up, in the transaction that commits it
+// (prisma/functions/wake_up_participants.sql).
 
+import { randomBytes } from 'node:crypto'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, QuotaExceeded } from '../../errors.ts'
 import { JobFailed } from '../../store/job-queue.ts'
 import {
@@ -12,6 +14,8 @@ import {
   type Attempt,
 } from '../../store/sql/wake-up/attempt-wake-up.ts'
 import { readDueWakeUp, RETRY_MS, type DueWakeUp } from '../../store/sql/wake-up/due-wake-ups.ts'
+import { claimTurn, releaseClaim, renewClaim } from '../claim/claim.ts'
+import type { Viewer } from '../view.ts'
 import type { Run } from '../visible-run.ts'
 import { answerStep, MAX_ATTEMPTS } from './answer-step.ts'
 import type { RunDeps } from './deps.ts'
@@ -26,6 +30,8 @@ const LIMITS: AnswerLimits = { attempts: MAX_ATTEMPTS, delayMs: RETRY_MS }
 
 /** Time for which a begun attempt may take to start its run, ms. After that, another attempt begins. */
 const GRACE_MS = 60_000
+/** Time after which the claim of an agent whose process has died expires, s. */
+const CLAIM_SECONDS = 60
 /** Delay after an attempt that did not start because of the state of this process or of the agent, ms. */
 const BUSY_MS = 1_000
 
@@ -77,7 +83,10 @@ async function runAgent(
   stop: AbortSignal,
 ): Promise<Run> {
   const clientId = `wake-up:${turnId}:${attempts + 1}`
-  const running = runTurn(deps, { tenant, actor }, { conversationId, actor, replyTo: newestId, clientId, wait: true })
+  const viewer = { tenant, actor }
+  const claim = await holdClaim(deps, viewer, turnId)
+  const input = { conversationId, actor, replyTo: newestId, clientId, wait: true }
+  const running = runTurn(deps, viewer, input, claim.token).finally(claim.release)
   let onStop = () => {}
   const stopped = new Promise<never>((_, reject) => {
     onStop = () => reject(new Error('The process that ran the job was stopped.'))
@@ -90,6 +99,29 @@ async function runAgent(
     stop.removeEventListener('abort', onStop)
     running.catch(() => {})
     stopped.catch(() => {})
+  }
+}
+
+/**
+ * Claims the turn for the agent, and keeps the claim until `release`, which resolves in any case. The answer ends it.
+ * @throws Conflict if another claim excludes this one @throws NotFound @throws NotAllowed
+ */
+async function holdClaim(
+  deps: RunDeps,
+  viewer: Viewer,
+  turnId: string,
+): Promise<{ token: string; release: () => Promise<void> }> {
+  const claim = { turnId, claimToken: randomBytes(24).toString('base64url') }
+  await claimTurn(deps, viewer, { ...claim, ttlSeconds: CLAIM_SECONDS })
+  const renew = () => renewClaim(deps, viewer, { ...claim, ttlSeconds: CLAIM_SECONDS }).catch(() => {})
+  const timer = setInterval(() => void renew(), (CLAIM_SECONDS * 1000) / 3)
+  return {
+    token: claim.claimToken,
+    async release() {
+      clearInterval(timer)
+      // Refused if the turn is answered; if the database is away, the claim expires.
+      await releaseClaim(deps, viewer, claim).catch(() => {})
+    },
   }
 }
 
@@ -113,7 +145,7 @@ async function handleRefusal(
     deps.log.warn({ err: error, tenant, ...attempt }, 'an agent cannot answer a turn')
     return null
   }
-  // The agent is running: the end of that run makes the wake-up due again.
+  // The agent is running, or a claim excludes the agent: the end of either makes the wake-up due again.
   if (error instanceof Conflict) {
     await postponeAttempt(deps.db, tenant, attempt, 0, false)
     return null

@@ -18,11 +18,18 @@ import { RunFailure, RunLost, failureOf } from './failure.ts'
 import { DEFAULT_TOKEN_BUDGET, type RunOptions } from './options.ts'
 import { composePrompt, type AnsweredTurn } from './prompt.ts'
 import { requireQuota } from './quota.ts'
+import { withoutPrivate } from './readers.ts'
 import { MAX_CALLS, type OfferedTool } from './tools.ts'
 import { createTurnWriter, persist } from './turn-writer.ts'
 
 /** A run that this process executes. */
-export type HeldRun = { run: RunRow & { holder: string }; options: RunOptions; tools: readonly OfferedTool[] }
+export type HeldRun = {
+  run: RunRow & { holder: string }
+  options: RunOptions
+  tools: readonly OfferedTool[]
+  /** Token of the agent's claim on the turn that the run answers; null for none. */
+  claimToken: string | null
+}
 
 export type Reply = { round: number; turn: Turn; calls: readonly ProviderToolCall[] }
 
@@ -47,7 +54,10 @@ async function promptOf(deps: RunDeps, { run, options, tools }: HeldRun) {
   return composePrompt(
     parts,
     (text) => deps.tokens.count(text),
-    (budget) => buildContext(deps, agentOf(run), { ...context, conversationId, as: actor, tokenBudget: budget }),
+    async (budget) => {
+      const input = { ...context, conversationId, as: actor, tokenBudget: budget }
+      return withoutPrivate(deps, run, await buildContext(deps, agentOf(run), input))
+    },
   )
 }
 
@@ -71,12 +81,13 @@ function paramsOf({ run, options, tools }: HeldRun) {
 type OpenReply = { turn: Turn; writerToken: string; round: number }
 
 /** Opens the turn of the reply and records the call. @throws RunLost if another process holds the run */
-async function openReply(deps: RunDeps, { run }: HeldRun): Promise<OpenReply> {
+async function openReply(deps: RunDeps, { run, claimToken }: HeldRun): Promise<OpenReply> {
   const agent = agentOf(run)
   const writerToken = randomBytes(24).toString('base64url')
   const { turn } = await openTurn(deps, agent, {
     conversationId: run.conversationId,
     writerToken,
+    claimToken,
     turn: {
       role: 'ASSISTANT',
       model: run.model,

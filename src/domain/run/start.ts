@@ -49,18 +49,24 @@ export type RunTurnResult = { run: Run; turns: Turn[] }
 /**
  * Appends `turns`, and runs the agent. With `wait`, resolves when the run has ended or waits; otherwise at once. With
  * `runId`, continues a run that waits for the results of tools. Once a run has started, its failure is its state, not an
- * error of this function.
+ * error of this function. With `claimToken`, the token of the agent's claim on `replyTo`, the replies answer with it.
  * @throws InvalidInput @throws NotFound for an unknown conversation, agent, provider or run @throws NotAllowed by
  * rights.ts, or if the agent cannot write to the conversation
  * @throws Conflict if the agent is already running in the conversation, the clientId was used with other input, or the
  * run to continue does not wait for results
  * @throws QuotaExceeded @throws LimitReached if the process executes MAX_ACTIVE_RUNS runs
  */
-export async function runTurn(deps: RunDeps, viewer: Viewer, input: RunTurnInput): Promise<RunTurnResult> {
+export async function runTurn(
+  deps: RunDeps,
+  viewer: Viewer,
+  input: RunTurnInput,
+  claimToken: string | null = null,
+): Promise<RunTurnResult> {
   authorize(viewer, 'runTurn', input)
   const given = await redactInput(deps, viewer, 'runTurn', parse(runTurnInput, input))
   deps.runs.requireRoom()
-  const { run, turns } = given.runId == null ? await begin(deps, viewer, given) : await resume(deps, viewer, given)
+  const { run, turns } =
+    given.runId == null ? await begin(deps, viewer, given, claimToken) : await resume(deps, viewer, given)
   if (given.wait ?? true) await waitForRun(deps, run)
   return { run: toRun(await requireRun(deps, trusted(viewer), run.id)), turns }
 }
@@ -114,7 +120,12 @@ async function newestAnswered(
   )
 }
 
-async function begin(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn): Promise<{ run: RunRow; turns: Turn[] }> {
+async function begin(
+  deps: RunDeps,
+  viewer: Viewer,
+  given: ParsedRunTurn,
+  claimToken: string | null,
+): Promise<{ run: RunRow; turns: Turn[] }> {
   const { conversationId } = given
   const { tenant } = viewer
   const conversation = (await getConversations(deps, trusted(viewer), [conversationId])).get(conversationId)
@@ -149,7 +160,7 @@ async function begin(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn): Promi
     const turns = await appendGiven(deps, viewer, given)
     const answered = replyTo ?? (await newestAnswered(deps, viewer, actor, conversationId, turns))
     const run = await start(deps, viewer, reserved, answered)
-    executeHere(deps, run, holder)
+    executeHere(deps, run, holder, claimToken)
     return { run, turns }
   } catch (error) {
     await deleteUnseenRun(deps.pool, tenant, id).catch(() => {})
@@ -222,9 +233,9 @@ async function presentAmong(
 }
 
 /** Executes the run in this process. */
-export function executeHere(deps: RunDeps, run: RunRow, holder: string): void {
+export function executeHere(deps: RunDeps, run: RunRow, holder: string, claimToken: string | null = null): void {
   const options = optionsOf(run)
-  const held = { run: { ...run, holder }, options, tools: offeredTools(options.tools, deps.tools) }
+  const held = { run: { ...run, holder }, options, tools: offeredTools(options.tools, deps.tools), claimToken }
   deps.runs.start(run.id, (signal) => execute(deps, held, signal))
 }
 

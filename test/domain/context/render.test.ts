@@ -16,6 +16,7 @@ import type { ChatCompletionMessageParam } from 'openai/resources/chat/completio
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest'
 import { renderFrom, type ContextTurn } from '../../../src/domain/context/perspective.ts'
+import { toAiSdkModelPrompt } from '../../../src/domain/context/render/ai-sdk.ts'
 import { piecesOf, render, type Rendered } from '../../../src/domain/context/render.ts'
 import type { UiMessage } from '../../../src/domain/context/render/ui.ts'
 import { openAiName } from '../../../src/text/openai-name.ts'
@@ -428,5 +429,27 @@ describe('a rendering', () => {
     ['x'.repeat(99), 'x'.repeat(64)],
   ])('maps %s to a name that OpenAI accepts', (name, expected) => {
     expect(openAiName(name)).toMatch(expected)
+  })
+})
+
+describe('toAiSdkModelPrompt', () => {
+  it('returns the prompt as a model of the SDK gets it', async () => {
+    const messages = messagesFor([
+      contextTurn('ada', 'USER', 'Weather in Oslo?'),
+      contextTurn('bot', 'ASSISTANT', [
+        { type: 'text', text: 'Let me look.' },
+        { type: 'toolCall', callId: 'c1', name: 'weather', arguments: { city: 'Oslo' } },
+      ]),
+      contextTurn('bot', 'TOOL', [{ type: 'toolResult', callId: 'c1', name: 'weather', result: { degrees: 7 } }]),
+      contextTurn('ada', 'USER', 'Thanks.'),
+    ])
+    const rendered = { ...render(messages, 'AI_SDK'), system: 'Be brief.' }
+    const model = new MockLanguageModelV3()
+    await generateText({ model, ...rendered }).catch(() => {})
+    const [{ prompt } = { prompt: [] }] = model.doGenerateCalls
+    const plain = (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown
+    expect(plain(toAiSdkModelPrompt(rendered))).toEqual(plain(prompt))
+    expect(prompt.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'user'])
+    expect(toAiSdkModelPrompt({ messages: [] })).toEqual([])
   })
 })

@@ -14,6 +14,7 @@ import { addEmbedder } from '../../support/seeded-vectors.ts'
 import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
 import { SYSTEM } from '../../../src/store/scope.ts'
+import { similaritiesOf } from '../../support/vectors.ts'
 
 const ANY_VECTOR = Float32Array.of(1, 0, 0, 0)
 
@@ -32,9 +33,8 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
   }
   const seqs = async (embedder: FakeEmbedder, conversationId: string) =>
     [
-      ...((await world.deps.vectors.scan(embedder.name, SYSTEM, [conversationId], ANY_VECTOR))
-        .get(conversationId)
-        ?.keys() ?? []),
+      ...((await similaritiesOf(world.deps, embedder.name, [conversationId], ANY_VECTOR)).get(conversationId)?.keys()
+        ?? []),
     ].sort((a, b) => a - b)
   /** Waits until the embedder has read the whole journal of the conversation and no process claims it. */
   const untilRead = (embedder: FakeEmbedder, conversationId: string, ms = 5_000) =>
@@ -62,7 +62,7 @@ describe.each(backends)('the embedding worker, on $name', (backend) => {
     const [query] = await embed(['a cat'])
     await vi.waitFor(
       async () => {
-        const found = (await world.deps.vectors.scan(name, SYSTEM, [one], query!)).get(one)
+        const found = (await similaritiesOf(world.deps, name, [one], query!)).get(one)
         expect(found?.get(turn.seq)).toBeGreaterThan(0.3)
       },
       { timeout: 1_000, interval: 20 },

@@ -9,6 +9,7 @@ import { backends } from '../../support/backend.ts'
 import { fakeEmbedder } from '../../support/fake-embedder.ts'
 import { useWorld } from '../../support/world.ts'
 import { SYSTEM } from '../../../src/store/scope.ts'
+import { similaritiesOf } from '../../support/vectors.ts'
 
 const ANY_VECTOR = Float32Array.of(1, 0, 0, 0)
 
@@ -30,7 +31,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     return embedding
   }
   const count = async (embedder: Embedder, conversationId: string) =>
-    (await world.deps.vectors.scan(embedder.name, SYSTEM, [conversationId], ANY_VECTOR)).get(conversationId)?.size ?? 0
+    (await similaritiesOf(world.deps, embedder.name, [conversationId], ANY_VECTOR)).get(conversationId)?.size ?? 0
   const rowOf = (embedder: Embedder) => world.deps.db.of(SYSTEM).embedder.findUnique({ where: { name: embedder.name } })
   const filled = (embedder: Embedder) =>
     vi.waitFor(async () => expect((await rowOf(embedder))?.filledAt).toBeTruthy(), { timeout: 5_000 })

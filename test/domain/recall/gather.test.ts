@@ -6,14 +6,15 @@ import { createConversation } from '../../../src/domain/conversation.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { inverseDocumentFrequencies } from '../../../src/domain/recall/bm25.ts'
 import { toTurnCandidate, type TurnCandidate } from '../../../src/domain/recall/candidate.ts'
-import { gather, isReadWhole, type SearchRequest, type GatheredTurns } from '../../../src/domain/recall/gather.ts'
+import { gather, isReadWhole } from '../../../src/domain/recall/gather.ts'
+import type { SearchRequest, GatheredTurns } from '../../../src/domain/recall/search.ts'
 import { toTerms } from '../../../src/domain/recall/query-terms.ts'
 import { abortTurn, appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
 import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import type { Turn } from '../../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
-import { readScope } from '../../../src/store/sql/recall/read-scope.ts'
+import { readWideScope } from '../../../src/store/sql/recall/read-scope.ts'
 import { backends } from '../../support/backend.ts'
 import { waitForTurnVectors } from '../../support/recall.ts'
 import { useWorld } from '../../support/world.ts'
@@ -89,7 +90,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     ]),
   })
   const gatheredFor = async (viewer: Viewer, request: SearchRequest, whole?: number) => {
-    const { conversations } = await readScope(world.deps.pool, viewer, 'TENANT', null)
+    const { conversations } = await readWideScope(world.deps.pool, viewer, 'TENANT', null)
     return rankingInput(await gather(world.deps, viewer, conversations, request, whole))
   }
 

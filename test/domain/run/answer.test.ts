@@ -1,6 +1,8 @@
 // The answers of agents that the server runs because turns woke them up: one answer for each wake-up, or a reason.
 
 import { beforeEach, describe, expect, it } from 'vitest'
+import { Conflict } from '../../../src/errors.ts'
+import { claimTurn, releaseClaim } from '../../../src/domain/claim/claim.ts'
 import { answerNext } from '../../../src/domain/run/answer.ts'
 import { cancelRun } from '../../../src/domain/run/cancel.ts'
 import { runTurn } from '../../../src/domain/run/start.ts'
@@ -43,6 +45,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     ).rows
   const turns = async (actor = 'ann') =>
     (await history(world.deps, tenant.as(actor), [conversationId], {})).get(conversationId)!
+  const isAsked = () => expect.poll(() => provider.asked.length, { timeout: 10_000 }).toBe(1)
   const due = () => readDueAgentsAmong(world.deps.db, [conversationId])
 
   it('answer each turn once, oldest first, with their settings', async () => {
@@ -68,7 +71,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     const { pause, open } = gate()
     provider.next([pause, 'ok'])
     const answers = [answer(), answer(), answer()]
-    await expect.poll(() => provider.asked.length).toBe(1)
+    await isAsked()
     expect(await due()).toEqual([])
     open()
     expect((await Promise.all(answers)).filter(Boolean)).toHaveLength(1)
@@ -125,7 +128,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     const { pause } = gate()
     provider.next([pause])
     const answering = answer()
-    await expect.poll(() => provider.asked.length).toBe(1)
+    await isAsked()
     const { id: runId } = (await world.deps.db.of(tenant.name).run.findFirst({ where: { conversationId } }))!
     await cancelRun(world.deps, tenant.as('bot'), { runId })
     await answering
@@ -152,6 +155,25 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     expect(await wakeUps()).toMatchObject([{ answer_id: (await turns()).at(-1)!.id, attempts: 1 }])
   })
 
+  it('claim the turn while they answer, and leave turns that others have claimed', async () => {
+    const { id: turnId } = await tenant.append(conversationId, 'ann', '@bot')
+    const claim = { turnId, scope: 'TURN' as const, claimToken: 'the token of a claim' }
+    await claimTurn(world.deps, tenant.as('ann'), claim)
+    expect([await due(), await answer()]).toEqual([[], false])
+    await releaseClaim(world.deps, tenant.as('ann'), claim)
+    const { pause, open } = gate()
+    provider.next([pause, 'ok'])
+    const answering = answer()
+    await isAsked()
+    await expect(claimTurn(world.deps, tenant.as('ann'), claim)).rejects.toThrow(Conflict)
+    open()
+    expect(await answering).toBe(true)
+    await expect(claimTurn(world.deps, tenant.as('ann'), claim)).rejects.toThrow(Conflict)
+    expect(
+      await world.deps.db.of(tenant.name).claim.findMany({ where: { turnId, outcome: 'ANSWERED' } }),
+    ).toMatchObject([{ slot: 'bot', answerId: (await turns()).at(-1)!.id }])
+  })
+
   it('let a run of a caller end first, which does not count as an attempt', async () => {
     const turn = await tenant.append(conversationId, 'ann', '@bot')
     const { pause, open } = gate()
@@ -162,7 +184,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
       actor: 'bot',
       turns: [{ role: 'USER', content: 'x' }],
     })
-    await expect.poll(() => provider.asked.length).toBe(1)
+    await isAsked()
     expect([await due(), await answer()]).toEqual([[], false])
     open()
     await running

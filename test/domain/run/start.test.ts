@@ -104,6 +104,15 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect(await callsOf((await ask()).run.id)).toHaveLength(1)
   })
 
+  it('tells the model no private turn that a reader of the answer does not see', async () => {
+    const canary = 'zanzibar7f3a9'
+    await tenant.append(conversationId, 'ada', `The code is ${canary}.`, { audience: ['bot'] })
+    await ask({ context: { semanticRecall: {} }, turns: [{ role: 'USER', content: 'What is the code?' }] })
+    expect(JSON.stringify(provider.asked[0]!.messages)).not.toContain(canary)
+    await ask({ turns: [{ role: 'USER', content: 'And now?', audience: ['bot'] }] })
+    expect(JSON.stringify(provider.asked[1]!.messages)).toContain(canary)
+  })
+
   it('executes the tools of the server, in parallel, and lets the model answer', async () => {
     script([call('c1', 'add', { a: 1, b: 2 }), call('c2', 'add', { a: 3, b: 4 })], ['Three and seven.'])
     const { run } = await ask()

@@ -41,6 +41,17 @@ export function toAiSdkPrompt(steps: readonly RenderStep[]): AiSdkPrompt {
   }
 }
 
+type AiSdkModelMessage = { role: 'system'; content: string } | { role: AiSdkMessage['role']; content: object[] }
+
+/** Returns the prompt as a model of the SDK gets it, for middleware: the system prompt first, and texts as parts. */
+export const toAiSdkModelPrompt = ({ system, messages }: AiSdkPrompt): AiSdkModelMessage[] => [
+  ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
+  ...messages.map(({ role, content }) => ({
+    role,
+    content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+  })),
+]
+
 /** Renders one step. Returns an empty array for a step without content. */
 export function toAiSdk(step: Exclude<RenderStep, { role: 'system' }>): AiSdkMessage[] {
   switch (step.role) {

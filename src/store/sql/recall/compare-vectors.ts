@@ -1,4 +1,4 @@
-// Computes the exact similarity to a query, for all turns of conversations or for given turns. Uses the key of
+// Computes the exact similarity of turns to a query. Uses the key of
 // turn_vector (conversation_id, embedder, root_seq, seq). Not narrowed to a view.
 
 import type { Scope } from '../../scope.ts'
@@ -6,35 +6,6 @@ import type { Db } from '../../db.ts'
 import { vectorValue } from '../../vector.ts'
 import { versionKey, type TurnVersionId } from '../../vector-search.ts'
 import { named } from '../sql.ts'
-
-/**
- * Similarities by conversation, then seq, of all turns with a vector. Reads each conversation as one packed value of
- * 8 bytes per turn, which is much cheaper than one row per turn.
- */
-export async function scanVectors(
-  db: Db,
-  scope: Scope,
-  embedder: string,
-  conversationIds: readonly string[],
-  query: Float32Array,
-): Promise<Map<string, Map<number, number>>> {
-  const rows = await db.of(scope).$queryRaw<{ conversationId: string; packed: Uint8Array }[]>`${named('scan-vectors')}
-    SELECT v.conversation_id AS "conversationId",
-           string_agg(
-             int4send(v.seq) || float4send((-(v.embedding <#> (SELECT ${vectorValue(query)}::vector)))::real), ''::bytea
-           ) AS packed
-    FROM turn_vector v
-    WHERE v.conversation_id = ANY (${conversationIds}::text[]) AND v.embedder = ${embedder}::text
-    GROUP BY v.conversation_id`
-  return new Map(
-    rows.map(({ conversationId, packed }) => {
-      const similarities = new Map<number, number>()
-      const view = new DataView(packed.buffer, packed.byteOffset, packed.length)
-      for (let at = 0; at < packed.length; at += 8) similarities.set(view.getInt32(at), view.getFloat32(at + 4))
-      return [conversationId, similarities]
-    }),
-  )
-}
 
 /** Similarities of the given turns, by `versionKey`. A turn without a vector has no key. */
 export async function compareVectors(

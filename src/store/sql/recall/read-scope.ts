@@ -5,8 +5,10 @@
 import type { Pool } from '../../tenant-pool.ts'
 import { raw, sql } from '../sql.ts'
 import { VIEWER, views } from '../visible.ts'
+import { indexViewColumns, toIndexView, type IndexView, type IndexViewRow } from './read-turn-index.ts'
 
-export type Scope = 'CONVERSATION' | 'OWNER' | 'TENANT'
+export type WideScope = 'OWNER' | 'TENANT'
+export type Scope = 'CONVERSATION' | WideScope
 
 export type ScopeConversation = {
   id: string
@@ -14,21 +16,21 @@ export type ScopeConversation = {
   lastSeq: number
   /** Number of committed turns without audience, newest versions only. */
   publicTurns: number
-  /** Whether the conversation has an active fact, visible or not. Always true unless the scope is CONVERSATION. */
+  /** Whether the conversation has an active fact, visible or not. Always true in a wide scope. */
   hasFacts: boolean
+  /** Null in a wide scope. */
+  index: IndexView | null
 }
 
 /** Each condition uses $3, because Postgres must infer the types of all parameters. */
-const IN_SCOPE: Record<Scope, string> = {
-  CONVERSATION: 'c.id = $3::text',
+const IN_SCOPE: Record<WideScope, string> = {
   OWNER: `c.owner = coalesce(
     (SELECT o.owner FROM conversation o WHERE o.id = $3::text AND o.tenant = $1::text), $2::text)`,
   TENANT: '($3::text IS NULL OR true)',
 }
 
-const ONE_HAS_FACTS = `EXISTS (
+const HAS_FACTS = `EXISTS (
   SELECT FROM fact_source s JOIN fact f ON f.id = s.fact_id WHERE s.conversation_id = c.id AND f.superseded_at IS NULL)`
-const HAS_FACTS: Record<Scope, string> = { CONVERSATION: ONE_HAS_FACTS, OWNER: 'true', TENANT: 'true' }
 
 /**
  * Reads the tenant's OPEN and MEMBERS conversations separately, to avoid a scan of MEMBERS conversations that the
@@ -40,37 +42,66 @@ const inTenant = sql`
   ${views(VIEWER, raw(`c.visibility = 'MEMBERS' AND p.actor IS NOT NULL AND ${IN_SCOPE.TENANT}`))}`
 
 /** The last row contains the time. The time is rounded up to milliseconds, because stored times are rounded. */
-const statement = (scope: Scope) =>
+const TIME = 'ceil(extract(epoch FROM now()) * 1000)::float8'
+
+const statement = (scope: WideScope) =>
   sql`
-  SELECT c.id, j.last_seq AS "lastSeq", j.turn_count AS "publicTurns", ${raw(HAS_FACTS[scope])} AS "hasFacts",
-         NULL::float8 AS time
+  SELECT c.id, j.last_seq AS "lastSeq", j.turn_count AS "publicTurns", NULL::float8 AS time
   FROM (${scope === 'TENANT' ? inTenant : views(VIEWER, raw(IN_SCOPE[scope]))}) c
   JOIN journal j ON j.conversation_id = c.id
-  UNION ALL SELECT NULL, NULL, NULL, NULL, ceil(extract(epoch FROM now()) * 1000)::float8`.text
+  UNION ALL SELECT NULL, NULL, NULL, ${raw(TIME)}`.text
 
-const STATEMENTS: Record<Scope, string> = {
-  CONVERSATION: statement('CONVERSATION'),
-  OWNER: statement('OWNER'),
-  TENANT: statement('TENANT'),
+const STATEMENTS = { OWNER: statement('OWNER'), TENANT: statement('TENANT') }
+
+const ONE = sql`
+  SELECT c.id, j.turn_count AS "publicTurns", ${raw(HAS_FACTS)} AS "hasFacts", ${indexViewColumns('$4')}, t.time
+  FROM (SELECT ${raw(TIME)} AS time) t
+  LEFT JOIN (${views(VIEWER, raw('c.id = $3::text'))}) v ON true
+  LEFT JOIN conversation c ON c.id = v.id LEFT JOIN journal j ON j.conversation_id = v.id`.text
+
+/** The result of `readScope`, and the database's time before the conversations were read. */
+export type ScopeRead = { conversations: ScopeConversation[]; readAt: Date }
+
+/** Reads the conversation, if the viewer sees it, with its IndexView for the embedder. */
+export async function readConversationScope(
+  pool: Pool,
+  { tenant, actor }: { tenant: string; actor: string },
+  conversationId: string,
+  embedder: string,
+): Promise<ScopeRead> {
+  type Row = IndexViewRow & { id: string | null; publicTurns: number; hasFacts: boolean; time: number }
+  const { rows } = await pool.query<Row>({
+    scope: tenant,
+    name: 'read-scope-conversation',
+    text: ONE,
+    values: [tenant, actor, conversationId, embedder],
+  })
+  const [row] = rows as [Row]
+  const { id, lastSeq, publicTurns, hasFacts } = row
+  const found = id === null ? [] : [{ id, lastSeq, publicTurns, hasFacts, index: toIndexView(row) }]
+  return { conversations: found, readAt: new Date(row.time) }
 }
 
 /**
- * The conversations in scope that the viewer sees, unordered, and the database's time before they were read.
- * CONVERSATION: the given conversation. OWNER: all conversations of its owner, or of the viewer if none is given.
- * TENANT: all conversations.
+ * Reads the conversations in scope that the viewer sees, unordered. OWNER: all conversations of the given
+ * conversation's owner, or of the viewer if none is given. TENANT: all conversations.
  */
-export async function readScope(
+export async function readWideScope(
   pool: Pool,
   { tenant, actor }: { tenant: string; actor: string },
-  scope: Scope,
+  scope: WideScope,
   conversationId: string | null,
-): Promise<{ conversations: ScopeConversation[]; readAt: Date }> {
-  const { rows } = await pool.query<ScopeConversation | { id: null; time: number }>({
+): Promise<ScopeRead> {
+  type Row = { id: string; lastSeq: number; publicTurns: number } | { id: null; time: number }
+  const { rows } = await pool.query<Row>({
     scope: tenant,
     name: `read-scope-${scope.toLowerCase()}`,
     text: STATEMENTS[scope],
     values: [tenant, actor, conversationId],
   })
   const last = rows.at(-1) as { id: null; time: number }
-  return { conversations: rows.slice(0, -1) as ScopeConversation[], readAt: new Date(last.time) }
+  const conversations = (rows.slice(0, -1) as { id: string; lastSeq: number; publicTurns: number }[]).map(
+    ({ id, lastSeq, publicTurns }) => ({ id, lastSeq, publicTurns, hasFacts: true, index: null }),
+  )
+  return { conversations, readAt: new Date(last.time) }
 }

@@ -12,8 +12,8 @@ export const RETRY_MS = 2_000
 
 /**
  * Pending wake-ups `w` with the run `r` of their last attempt, if it has started. A wake-up is due unless its run
- * continues or has just failed, its attempt has just begun, or the agent answers another turn of the conversation. Uses
- * the indexes wake_up_due, run_client_id and run_running.
+ * continues or has just failed, its attempt has just begun, the agent answers another turn of the conversation, or a claim
+ * excludes the agent. Uses the indexes wake_up_due, run_client_id and run_running, and the primary key of claim.
  */
 const due = (retryMs: number): Sql => sql`
   FROM wake_up w
@@ -27,7 +27,9 @@ const due = (retryMs: number): Sql => sql`
                r.ended_at + make_interval(secs => ${raw(String(retryMs / 1000))} * power(2, w.attempts - 1)) <= now()
              ELSE r.ended_at IS NOT NULL END
     AND NOT EXISTS (SELECT FROM run x WHERE x.conversation_id = w.conversation_id AND x.actor = w.actor
-                                        AND x.state = 'RUNNING')`
+                                        AND x.state = 'RUNNING')
+    AND NOT EXISTS (SELECT FROM claim k WHERE k.turn_id = w.turn_id AND k.slot IN ('', w.actor) AND k.ended_at IS NULL
+                                          AND (k.answer_id IS NOT NULL OR k.expires_at > now()))`
 
 /** The subject of a job: the conversation and the agent. */
 const KEY = raw(`w.conversation_id || ' ' || w.actor`)

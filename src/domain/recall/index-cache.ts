@@ -1,0 +1,87 @@
+// A cache of the indexes of conversations that are searched whole. A recall reads the state of a conversation with its
+// view; the cached index is used only if it has that state. So writes of other processes are seen by the next recall,
+// and no message can be missed. A conversation with newer entries is read again from there on.
+
+import { LRUCache } from 'lru-cache'
+import { readTurnIndex, type IndexState } from '../../store/sql/recall/read-turn-index.ts'
+import type { Pool } from '../../store/tenant-pool.ts'
+import { isCurrent, updated, type TurnIndex } from './turn-index.ts'
+
+/** Maximum size of the cache, in bytes: about 80,000 turns with vectors of 100 components. */
+const MAX_BYTES = 64 * 1024 * 1024
+/** Milliseconds after which an index that no recall used is dropped. */
+const UNUSED_MS = 300_000
+/** Maximum number of newer entries that are read alone. Beyond them, the whole conversation is read again. */
+const MAX_NEWER = 500
+
+export type IndexCache = {
+  /**
+   * Returns the indexes of conversations of the tenant, in at least the given states. A conversation that no longer
+   * exists has no key.
+   */
+  read(
+    pool: Pool,
+    tenant: string,
+    embedder: string,
+    conversations: readonly { id: string; state: IndexState }[],
+  ): Promise<Map<string, TurnIndex>>
+}
+
+const keyOf = (embedder: string, conversationId: string) => `${conversationId} ${embedder}`
+
+/** @param maxBytes maximum size, in bytes; 0 keeps nothing */
+export function createIndexCache(maxBytes = MAX_BYTES): IndexCache {
+  const cache = new LRUCache<string, TurnIndex>({
+    maxSize: Math.max(1, maxBytes),
+    sizeCalculation: ({ bytes }) => bytes,
+    ttl: UNUSED_MS,
+    updateAgeOnGet: true,
+    ttlAutopurge: true,
+  })
+
+  /** Seq of the newest entry that the index and its vectors contain; null if the conversation must be read whole. */
+  function resumeFrom(index: TurnIndex | undefined, state: IndexState): number | null {
+    if (!index || index.removedThrough !== state.removedThrough) return null
+    const after = Math.min(index.lastSeq, index.embeddedThrough)
+    return after > 0 && state.lastSeq - after <= MAX_NEWER ? after : null
+  }
+
+  async function readAll(
+    pool: Pool,
+    tenant: string,
+    embedder: string,
+    conversations: readonly { id: string; before: TurnIndex | null; after: number | null }[],
+  ): Promise<TurnIndex[]> {
+    const read = await readTurnIndex(pool, tenant, embedder, conversations)
+    const indexes: TurnIndex[] = []
+    const changed: { id: string; before: null; after: null }[] = []
+    for (const { id, before } of conversations) {
+      const each = read.get(id)
+      if (!each) continue
+      // Retention has removed content meanwhile, of any turn.
+      if (before && before.removedThrough !== each.removedThrough) changed.push({ id, before: null, after: null })
+      else indexes.push(updated(id, before, each))
+    }
+    for (const index of indexes) cache.set(keyOf(embedder, index.conversationId), index)
+    return changed.length > 0 ? [...indexes, ...(await readAll(pool, tenant, embedder, changed))] : indexes
+  }
+
+  return {
+    async read(pool, tenant, embedder, conversations) {
+      const found: TurnIndex[] = []
+      const behind: { id: string; before: TurnIndex; after: number }[] = []
+      const missing: { id: string; before: null; after: null }[] = []
+      for (const { id, state } of conversations) {
+        const cached = cache.get(keyOf(embedder, id))
+        const after = resumeFrom(cached, state)
+        if (cached && isCurrent(cached, state)) found.push(cached)
+        else if (cached && after !== null) behind.push({ id, before: cached, after })
+        else missing.push({ id, before: null, after: null })
+      }
+      for (const group of [behind, missing]) {
+        if (group.length > 0) found.push(...(await readAll(pool, tenant, embedder, group)))
+      }
+      return new Map(found.map((index) => [index.conversationId, index]))
+    },
+  }
+}

@@ -1,0 +1,250 @@
+// Reads what recall needs of conversations, for a cache: the index entry and the vector of each version of a turn,
+// whoever may see it. One statement reads a whole conversation, by turn_place and the key of turn_vector; the other one
+// reads only the turns of newer journal entries. Uses pg's named statements, because Prisma would convert each packed
+// value to base64 and back.
+
+import type { Role } from '../../generated/enums.ts'
+import type { Pool } from '../../tenant-pool.ts'
+import { createYield } from '../../../yield.ts'
+import { raw, sql, type Sql } from '../sql.ts'
+import { VIEWER, views } from '../visible.ts'
+
+/** What a cached conversation was read at. It is unchanged while all of these are equal. */
+export type IndexState = {
+  /** Seq of the newest journal entry. */
+  lastSeq: number
+  /** Position up to which retention has removed content. */
+  removedThrough: number
+  /** Seq up to which the embedder has processed the journal; 0 before the first time. */
+  embeddedThrough: number
+}
+
+/** A version of a turn. Only committed versions can be found; the others hide older versions. */
+export type IndexedVersion = {
+  position: number
+  seq: number
+  isCommitted: boolean
+  /** Creation time, in ms since the epoch. */
+  at: number
+  actor: string
+  role: Role
+  /** Null for all participants. */
+  audience: readonly string[] | null
+  /** Token count of the content. */
+  tokens: number
+  /** Bits of Cue (domain/indexing/cues.ts). */
+  cues: number
+  /** Hashes of the terms, repetitions included (domain/indexing/index-entry.ts). */
+  terms: Int32Array
+  /** Null if the embedder has none. */
+  vector: Float32Array | null
+}
+
+/** A current or former participant. */
+export type NamedParticipant = { conversationId: string; actor: string; displayName: string | null }
+
+/** The versions that were read, unordered, and the positions to which they belong; null for all positions. */
+export type ReadIndex = IndexState & {
+  versions: IndexedVersion[]
+  positions: ReadonlySet<number> | null
+  participants: NamedParticipant[]
+}
+
+/** The state of a conversation, and the viewer's view of it. */
+export type IndexView = {
+  state: IndexState
+  view: { actor: string | null; windows: readonly number[]; addressed: boolean }
+}
+
+/** Columns of the state of conversation `c` with journal `j`. @param embedder parameter or value of its name */
+const stateColumns = (embedder: string): Sql =>
+  raw(`
+  j.last_seq AS "lastSeq", c.removed_through AS "removedThrough",
+  coalesce((SELECT k.through_seq FROM embedding_cursor k
+            WHERE k.conversation_id = c.id AND k.embedder = ${embedder}::text), 0) AS "embeddedThrough"`)
+
+const ROLES = ['SYSTEM', 'USER', 'ASSISTANT', 'TOOL'] as const satisfies readonly Role[]
+/** Bits above those of Cue: whether the version is committed, and the index of its role in ROLES. */
+const COMMITTED = 256
+const ROLE_SHIFT = 9
+
+const bits = `coalesce(t.cues, 0) + CASE WHEN t.status = 'COMMITTED' THEN ${COMMITTED} ELSE 0 END
+  + (CASE t.role ${ROLES.map((role, i) => `WHEN '${role}' THEN ${i << ROLE_SHIFT}`).join(' ')} END)`
+
+/** @param touched the positions to read, as an array; null for all */
+const statement = (touched: string | null): string =>
+  sql`
+  SELECT s.ordinal::integer AS ordinal, ${stateColumns('$4')}, j.salt, g.positions AS touched, p.*, x.vectors,
+         (SELECT jsonb_agg(jsonb_build_object('actor', m.actor, 'displayName', m.display_name))
+          FROM participant m WHERE m.conversation_id = c.id) AS participants
+  FROM unnest($2::text[], $3::integer[]) WITH ORDINALITY AS s(conversation_id, after, ordinal)
+  JOIN conversation c ON c.id = s.conversation_id AND c.tenant = $1::text
+  JOIN journal j ON j.conversation_id = c.id
+  CROSS JOIN LATERAL (SELECT ${raw(touched ?? 'NULL::integer[]')} AS positions) g
+  CROSS JOIN LATERAL (
+    SELECT array_send(array_agg(t.root_seq)) AS "positions", array_send(array_agg(t.seq)) AS seqs,
+           array_send(array_agg(t.created_at)) AS times, array_send(array_agg(t.token_count)) AS tokens,
+           array_send(array_agg(${raw(bits)})) AS bits, array_agg(t.actor) AS actors,
+           string_agg(array_send(coalesce(t.terms, '{}')), '') AS terms,
+           jsonb_object_agg(t.seq, t.audience) FILTER (WHERE t.audience IS NOT NULL) AS audiences
+    FROM turn t WHERE t.conversation_id = c.id ${raw(touched ? 'AND t.root_seq = ANY (g.positions)' : '')}) p
+  CROSS JOIN LATERAL (
+    SELECT string_agg(int4send(v.seq) || vector_send(v.embedding), '') AS vectors
+    FROM turn_vector v
+    WHERE v.conversation_id = c.id AND v.embedder = $4::text
+      ${raw(touched ? 'AND v.root_seq = ANY (g.positions)' : '')}) x`.text
+
+const WHOLE = { name: 'read-turn-index', text: statement(null) }
+const NEWER = {
+  name: 'read-newer-turn-index',
+  text: statement(`ARRAY(
+    SELECT DISTINCT t.root_seq FROM entry e JOIN turn t ON t.id = e.turn_id
+    WHERE e.conversation_id = c.id AND e.seq > s.after)`),
+}
+
+/** The versions of a conversation, column by column, in the format of array_send. `seqs` is null if there are none. */
+type Columns = {
+  positions: Buffer
+  seqs: Buffer | null
+  times: Buffer
+  tokens: Buffer
+  bits: Buffer
+  actors: string[]
+  terms: Buffer
+  audiences: Record<string, string[]> | null
+  vectors: Buffer | null
+}
+type Row = IndexState
+  & Columns & {
+    ordinal: number
+    salt: number
+    touched: number[] | null
+    participants: Omit<NamedParticipant, 'conversationId'>[] | null
+  }
+
+/**
+ * Reads the conversations of the tenant. A conversation that does not exist has no key.
+ * @param conversations each with the seq of the entry after which to read; null to read it whole. All null, or none.
+ */
+export async function readTurnIndex(
+  pool: Pool,
+  tenant: string,
+  embedder: string,
+  conversations: readonly { id: string; after: number | null }[],
+): Promise<Map<string, ReadIndex>> {
+  const { rows } = await pool.query<Row>({
+    scope: tenant,
+    ...(conversations.some(({ after }) => after !== null) ? NEWER : WHOLE),
+    values: [tenant, conversations.map(({ id }) => id), conversations.map(({ after }) => after ?? 0), embedder],
+  })
+  const read = new Map<string, ReadIndex>()
+  for (const row of rows) {
+    const { lastSeq, removedThrough, embeddedThrough, touched, participants } = row
+    const conversationId = conversations[row.ordinal - 1]!.id
+    read.set(conversationId, {
+      lastSeq,
+      removedThrough,
+      embeddedThrough,
+      positions: touched && new Set(touched),
+      versions: await unpack(row),
+      participants: (participants ?? []).map((each) => ({ conversationId, ...each })),
+    })
+  }
+  return read
+}
+
+/** The columns of an IndexView of conversation `c` with journal `j` and view `v`. See `toIndexView`. */
+export const indexViewColumns = (embedder: string): Sql =>
+  sql`${stateColumns(embedder)}, v.actor AS "viewActor", v.windows, v.addressed`
+
+export type IndexViewRow = IndexState & { viewActor: string | null; windows: number[]; addressed: boolean }
+
+export const toIndexView = (row: IndexViewRow): IndexView => ({
+  state: { lastSeq: row.lastSeq, removedThrough: row.removedThrough, embeddedThrough: row.embeddedThrough },
+  view: { actor: row.viewActor, windows: row.windows, addressed: row.addressed },
+})
+
+/** Reads the states and views of conversations. A conversation that the viewer does not see has no key. */
+export async function readIndexViews(
+  pool: Pool,
+  { tenant, actor }: { tenant: string; actor: string },
+  embedder: string,
+  conversationIds: readonly string[],
+): Promise<Map<string, IndexView>> {
+  const { rows } = await pool.query<IndexViewRow & { id: string }>({
+    scope: tenant,
+    name: 'read-index-views',
+    text: sql`
+      SELECT c.id, ${indexViewColumns('$4')}
+      FROM (${views(VIEWER, raw('c.id = ANY ($3::text[])'))}) v
+      JOIN conversation c ON c.id = v.id JOIN journal j ON j.conversation_id = v.id`.text,
+    values: [tenant, actor, conversationIds, embedder],
+  })
+  return new Map(rows.map((row) => [row.id, toIndexView(row)]))
+}
+
+/** Number of versions after which unpacking checks whether to yield to the event loop. */
+const YIELD_AFTER = 64
+/** The origin of Postgres' timestamps, which are in microseconds. */
+const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1)
+/**
+ * The format of array_send, in bytes: size of the header, offset of the length, size of an empty array, and size of an
+ * element's header.
+ */
+const ARRAY_HEADER = 20
+const ARRAY_LENGTH = 12
+const EMPTY_ARRAY = 12
+const ELEMENT_HEADER = 4
+/** The header of a vector in pgvector's binary format: its dimension, and zero, of two bytes each. */
+const VECTOR_HEADER = 4
+
+/** Offset of an element in an array whose elements have `bytes` bytes each. */
+const offsetOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
+
+async function unpack({ seqs, ...columns }: Columns & { salt: number }): Promise<IndexedVersion[]> {
+  if (seqs === null) return []
+  const { positions, times, tokens, bits: flags, actors, terms: packed, audiences, salt } = columns
+  const vectors = unpackVectors(columns.vectors)
+  const versions: IndexedVersion[] = []
+  const yieldIfDue = createYield()
+  let at = 0
+  for (const [i, actor] of actors.entries()) {
+    if (i % YIELD_AFTER === 0) await yieldIfDue()
+    const time = offsetOf(i, 8)
+    const micros = times.readInt32BE(time) * 2 ** 32 + times.readUInt32BE(time + 4)
+    const bit = flags.readInt32BE(offsetOf(i, 4))
+    const isEmpty = packed.readInt32BE(at) === 0
+    const terms = new Int32Array(isEmpty ? 0 : packed.readInt32BE(at + ARRAY_LENGTH))
+    for (let n = 0; n < terms.length; n++) terms[n] = packed.readInt32BE(at + offsetOf(n, 4)) ^ salt
+    at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + terms.length * (ELEMENT_HEADER + 4)
+    const seq = seqs.readInt32BE(offsetOf(i, 4))
+    versions.push({
+      position: positions.readInt32BE(offsetOf(i, 4)),
+      seq,
+      isCommitted: (bit & COMMITTED) !== 0,
+      at: POSTGRES_EPOCH_MS + Math.round(micros / 1000),
+      actor,
+      role: ROLES[bit >> ROLE_SHIFT]!,
+      audience: audiences?.[seq] ?? null,
+      tokens: tokens.readInt32BE(offsetOf(i, 4)),
+      cues: bit & (COMMITTED - 1),
+      terms,
+      vector: vectors.get(seq) ?? null,
+    })
+  }
+  return versions
+}
+
+/** Returns the vectors by seq. */
+function unpackVectors(packed: Buffer | null): Map<number, Float32Array> {
+  const vectors = new Map<number, Float32Array>()
+  if (packed === null) return vectors
+  for (let at = 0; at < packed.length;) {
+    const seq = packed.readInt32BE(at)
+    const vector = new Float32Array(packed.readInt16BE(at + 4))
+    at += 4 + VECTOR_HEADER
+    for (let d = 0; d < vector.length; d++, at += 4) vector[d] = packed.readFloatBE(at)
+    vectors.set(seq, vector)
+  }
+  return vectors
+}

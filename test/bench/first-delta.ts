@@ -1,0 +1,154 @@
+// The time from the first chunk that a provider sends to the first delta that a subscriber receives: with Postgres and
+// Redis between two server processes, and on the embedded database within one. The provider is a server in this process
+// that speaks OpenAI's protocol, so the time includes the official SDK.
+
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient, type Client } from 'graphql-ws'
+import { WebSocket } from 'ws'
+import { format, median, type Figure, type Report } from './figures.ts'
+import { startServer, type ServerProcess } from './process.ts'
+import { withDatabase, type Bench } from './services.ts'
+
+const RUNS = 60
+const WARM_UP = 10
+const PAUSE_MS = 100
+/** The maximum median, ms. */
+const LIMIT_MS = 15
+
+const chunk = (delta: object, more: object = {}) =>
+  `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 0, model: 'm', choices: [{ index: 0, delta, ...more }] })}\n\n`
+
+/** Starts the provider. `sentAt` is the time of the newest first chunk, ms. */
+async function startProvider() {
+  let sentAt = 0
+  const answer = async (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    // A model thinks before its first token.
+    await sleep(20)
+    sentAt = performance.now()
+    response.write(chunk({ role: 'assistant', content: 'Once ' }))
+    await sleep(20)
+    response.write(chunk({ content: 'upon a time.' }))
+    response.end(`${chunk({}, { finish_reason: 'stop' })}data: [DONE]\n\n`)
+  }
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => void answer(response))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { baseUrl: `http://127.0.0.1:${port}/v1`, sentAt: () => sentAt, close: () => server.close() }
+}
+
+async function post(server: ServerProcess, query: string, input: object): Promise<Record<string, unknown>> {
+  const response = await fetch(`http://127.0.0.1:${server.port}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-actor': 'ada' },
+    body: JSON.stringify({ query, variables: { input } }),
+  })
+  const { data, errors } = (await response.json()) as { data?: { r: Record<string, unknown> }; errors?: unknown }
+  if (!data || errors || data.r.message) throw new Error(JSON.stringify(errors ?? data))
+  return data.r
+}
+
+const CREATE = `mutation ($input: CreateConversationInput!) {
+  r: createConversation(input: $input) { ... on CreateConversationPayload { conversation { id } } }
+}`
+const RUN = `mutation ($input: RunTurnInput!) {
+  r: runTurn(input: $input) { ... on RunTurnPayload { run { state } } ... on UserError { message } }
+}`
+const DELTAS = `subscription ($id: ID!) {
+  conversationEvents(conversationId: $id, types: [TURN_DELTA]) { ... on TurnDelta { start text } }
+}`
+
+const connect = ({ port }: ServerProcess): Client =>
+  createClient({
+    url: `ws://127.0.0.1:${port}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: { 'x-actor': 'ada' },
+  })
+
+/** Returns the median of the times of RUNS runs, ms: run on one server, watched on the other. */
+async function measure(runner: ServerProcess, watched: ServerProcess, provider: { sentAt(): number }): Promise<number> {
+  const participants = [{ actor: 'ada' }, { actor: 'bot', kind: 'AGENT' }]
+  const { conversation } = await post(runner, CREATE, { participants })
+  const { id } = conversation as { id: string }
+  const client = connect(watched)
+  let receivedAt = 0
+  const events = client.iterate<{ conversationEvents: { start: number } }>({ query: DELTAS, variables: { id } })
+  const reading = (async () => {
+    for await (const { data } of events) if (data?.conversationEvents.start === 0) receivedAt = performance.now()
+  })()
+  await sleep(500)
+  const times: number[] = []
+  for (let n = 0; n < WARM_UP + RUNS; n++) {
+    await post(runner, RUN, {
+      conversationId: id,
+      actor: 'bot',
+      provider: 'local',
+      turns: [{ role: 'USER', content: `Tell me story ${n}.` }],
+    })
+    await sleep(PAUSE_MS)
+    if (receivedAt < provider.sentAt()) throw new Error('A delta did not arrive.')
+    if (n >= WARM_UP) times.push(receivedAt - provider.sentAt())
+  }
+  await events.return?.()
+  await client.dispose()
+  await reading.catch(() => {})
+  return median(times)
+}
+
+const figure = (label: string, ours: number): Figure => ({
+  label,
+  ours,
+  theirs: LIMIT_MS,
+  against: 'the limit',
+  unit: 'ms',
+  better: 'smaller',
+  target: 1,
+})
+
+export async function firstDelta({ services, progress }: Bench): Promise<Report> {
+  const provider = await startProvider()
+  const directory = await mkdtemp(join(tmpdir(), 'colloquy-bench-'))
+  const file = join(directory, 'providers.json')
+  await writeFile(file, JSON.stringify({ local: { kind: 'openai', baseUrl: provider.baseUrl, model: 'm' } }))
+  const started: ServerProcess[] = []
+  const start = async (env: Record<string, string>) => {
+    const server = await startServer('src/bin.ts', { PROVIDERS_FILE: file, LOG_LEVEL: 'info', ...env })
+    started.push(server)
+    return server
+  }
+  const stopAll = () => Promise.all(started.splice(0).map((server) => server.stop()))
+  try {
+    const embedded = await start({ DATABASE_URL: '', REDIS_URL: '', DATA_DIR: join(directory, 'data') })
+    const own = await measure(embedded, embedded, provider)
+    progress(`embedded: ${format(own)} ms`)
+    await stopAll()
+    const shared = await withDatabase(services.databaseUrl, async (url) => {
+      const env = { DATABASE_URL: url, REDIS_URL: services.redisUrl }
+      const pair = [await start(env), await start(env)] as const
+      try {
+        return await measure(...pair, provider)
+      } finally {
+        await stopAll()
+      }
+    })
+    progress(`Postgres and Redis: ${format(shared)} ms`)
+    return {
+      title: "First delta of a run at a subscriber, after the provider's first chunk",
+      figures: [figure('embedded, one process', own), figure('Postgres and Redis, between two processes', shared)],
+      notes: [`The median of ${RUNS} runs. The provider sends its first chunk 20 ms after the request.`],
+    }
+  } finally {
+    await stopAll()
+    provider.close()
+    await rm(directory, { recursive: true })
+  }
+}
