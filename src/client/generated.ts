@@ -141,6 +141,10 @@ export type ClaimReleased = {
   at: string
   /** Id of the conversation in which the event occurred. */
   conversationId: string
+  /** First version of the claimed turn. */
+  turn: { id: string; seq: number; position: number }
+  /** The participant that held the claim. */
+  participant: Participant
 }
 
 /** The conversation was deleted with all its content. This is the last event: the subscription completes. */
@@ -267,6 +271,8 @@ export type RunChanged = {
   at: string
   /** Id of the conversation in which the event occurred. */
   conversationId: string
+  /** The run, in its current state. */
+  run: Run
 }
 
 /** A run of an agent started. Its replies are turns with events of their own. */
@@ -278,6 +284,8 @@ export type RunStarted = {
   at: string
   /** Id of the conversation in which the event occurred. */
   conversationId: string
+  /** The run, in its current state. */
+  run: Run
 }
 
 /** A summary of old turns was written. Delivered only to viewers who see every turn version that the summary was made from. */
@@ -326,6 +334,10 @@ export type TurnClaimed = {
   at: string
   /** Id of the conversation in which the event occurred. */
   conversationId: string
+  /** First version of the claimed turn. */
+  turn: { id: string; seq: number; position: number }
+  /** The participant that will answer. */
+  participant: Participant
 }
 
 /** A streaming turn was committed. */
@@ -423,6 +435,10 @@ export type WakeUpsStopped = {
   at: string
   /** Id of the conversation in which the event occurred. */
   conversationId: string
+  /** The turn of the agent. */
+  turn: { id: string; seq: number; position: number }
+  /** Current `maxAgentTurns` of the conversation. */
+  limit: number
 }
 
 /** An event of a conversation. The objects in an event have their current state, not their state at the time of the event. */
@@ -450,6 +466,30 @@ export type ConversationEvent =
   | TurnSuperseded
   | TurnUpdated
   | WakeUpsStopped
+
+/** A run of an agent: it answers a turn of a conversation in one or more calls of a provider. Visible to those who see its replies. */
+export type Run = {
+  /** Identifies the object among all objects of all types that the client can read. Begins with a prefix for the type. Not a cursor. */
+  id: string
+  /** The agent, who is the author of the replies. */
+  actor: string
+  /** Actor that started the run. */
+  startedBy: string
+  /** Current state. */
+  state: RunState
+  /** Name of the provider, as configured on the server. */
+  provider: string
+  /** Name of the model, as the provider knows it. */
+  model: string
+  /** Time at which the run was requested. */
+  createdAt: string
+  /** Time at which the run ended. Null until then. */
+  endedAt: string | null
+  /** Why the run failed. Null unless its state is FAILED. */
+  error: { code: RunErrorCode; message: string } | null
+  /** Sums over the calls that have ended. */
+  tokenUsage: { prompt: number; completion: number }
+}
 
 /** Present or former member of a conversation. A former participant still sees the turns that it saw until it left. */
 export type Participant = {
@@ -788,6 +828,12 @@ export type ConversationVisibility = 'MEMBERS' | 'OPEN'
 
 /** Current activity of a participant. If several clients of one participant set a state, the newest state applies. */
 export type PresenceState = 'AWAY' | 'OFFLINE' | 'ONLINE' | 'THINKING' | 'TYPING'
+
+/** Whether a run is executed, waits or has ended. */
+export type RunState = 'CANCELLED' | 'COMPLETED' | 'FAILED' | 'RUNNING' | 'WAITING_FOR_APPROVAL' | 'WAITING_FOR_TOOLS'
+
+/** Why a run failed. */
+export type RunErrorCode = 'AGENT_LEFT' | 'BUDGET_TOO_SMALL' | 'EXPIRED' | 'INTERNAL' | 'INTERRUPTED' | 'INVALID_REPLY' | 'INVALID_TOOL_CALL' | 'PROVIDER_FAILED' | 'PROVIDER_STALLED' | 'QUOTA_EXCEEDED' | 'REPLY_TOO_LONG' | 'TIME_LIMIT' | 'TOO_MANY_ROUNDS'
 
 /** Part of the earlier history that a participant sees. */
 export type HistoryVisibility = 'ALL' | 'SINCE_JOINED'
