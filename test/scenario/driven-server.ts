@@ -121,7 +121,15 @@ const OF_OPEN_TURNS = new Set(['Mutation.abortTurn', 'Mutation.appendDelta', 'Mu
 /** Names of leaves that contain the name of an actor or user. */
 const ACTORS = new Set(['actor', 'actors', 'as', 'audience', 'userId', 'owner', 'participant', 'filterParticipants'])
 /** Values of numbers for which 1 is of no use. */
-const NUMBERS: Record<string, number> = { tokenBudget: 4_000, first: 5, last: 5, limit: 5, k: 5, seq: 1 }
+const NUMBERS: Record<string, number> = {
+  tokensPerDay: 1_000_000_000,
+  tokenBudget: 4_000,
+  first: 5,
+  last: 5,
+  limit: 5,
+  k: 5,
+  seq: 1,
+}
 
 /** Returns a value for each leaf: the ids of the objects, names of actors, and the text for all other texts. */
 export function valuesOf(schema: GraphQLSchema, field: RootField, ids: Ids, text: string, writerToken: string) {
@@ -240,6 +248,7 @@ export async function createObjects(
     fact: recorded.facts[0].id,
     summary: '',
     run: waiting.id,
-    approval: asking.approvals.nodes[0].id,
+    // The agent does not see a private turn, and then calls no tool.
+    approval: asking.approvals.nodes[0]?.id ?? '',
   }
 }
