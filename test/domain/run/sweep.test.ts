@@ -15,21 +15,33 @@ import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
 
 describe('eventAfterLoss', () => {
-  const reply = (status: 'STREAMING' | 'COMMITTED' | 'ABORTED', calls = 0, openCalls = 0) => ({
-    status,
-    calls,
-    openCalls,
-  })
+  const answer = {
+    status: 'COMMITTED',
+    calls: 0,
+    openCalls: 0,
+    openToApprove: 0,
+    openOfServer: 0,
+    isDecided: false,
+  } as const
+  const calling = { ...answer, calls: 2, openCalls: 1 }
   it.each([
-    ['no reply', null, 0, 'fail'],
-    ['an open reply', reply('STREAMING'), 0, 'fail'],
-    ['an aborted reply', reply('ABORTED'), 0, 'fail'],
-    ['an answer', reply('COMMITTED'), 0, 'complete'],
-    ['calls that only the caller can answer', reply('COMMITTED', 2, 1), 0, 'await-tools'],
-    ['calls of tools of the server', reply('COMMITTED', 2, 1), 1, 'fail'],
-    ['calls that have results', reply('COMMITTED', 2, 0), 0, 'fail'],
-  ] as const)('after %s', (_, last, registeredOpen, event) => {
-    expect(eventAfterLoss(last, registeredOpen)).toBe(event)
+    ['no reply', null, 'fail'],
+    ['an open reply', { ...answer, status: 'STREAMING' }, 'fail'],
+    ['an aborted reply', { ...answer, status: 'ABORTED' }, 'fail'],
+    ['an answer', answer, 'complete'],
+    ['calls that only the caller can answer', calling, 'await-tools'],
+    ['calls of tools of the server', { ...calling, openOfServer: 1 }, 'fail'],
+    ['calls that have results', { ...calling, openCalls: 0 }, 'fail'],
+    ['calls to approve', { ...calling, openToApprove: 1 }, 'await-approval'],
+    [
+      'calls to approve, besides calls of tools of the server',
+      { ...calling, openToApprove: 1, openOfServer: 1 },
+      'await-approval',
+    ],
+    ['decided calls that nobody executed', { ...calling, openToApprove: 1, isDecided: true }, 'await-approval'],
+    ['decided calls of tools of the server', { ...calling, openOfServer: 1, isDecided: true }, 'fail'],
+  ] as const)('after %s', (_, last, event) => {
+    expect(eventAfterLoss(last)).toBe(event)
   })
 })
 
