@@ -12,7 +12,7 @@ import { withTransaction } from '../../src/store/tx.ts'
 export type GivenCall = { callId: string; arguments?: Record<string, unknown>; seconds?: number }
 
 /** The tool of the calls; its argument `amount` is a number. */
-export const PAY = {
+const PAY = {
   name: 'pay',
   schema: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] },
 }
