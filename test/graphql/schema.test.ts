@@ -86,6 +86,7 @@ describe('the GraphQL schema', () => {
     const connections = types.filter(({ name }) => name.endsWith('Connection')) as GraphQLObjectType[]
     expect(connections.map(({ name }) => name)).toEqual([
       'ApiKeyConnection',
+      'ApprovalConnection',
       'AuditLineConnection',
       'ConversationConnection',
       'FactConnection',
