@@ -132,6 +132,28 @@ export type Conversation = {
   updatedAt: string
 }
 
+/** A tool call of a run waits for a decision. The owner and the administrators of the conversation may decide. */
+export type ApprovalRequested = {
+  __typename: 'ApprovalRequested'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
+}
+
+/** A tool call was approved or denied, or its approval expired or was cancelled. */
+export type ApprovalResolved = {
+  __typename: 'ApprovalResolved'
+  /** Journal sequence number, ascending; pass it as `afterSeq` to resume. Null for ephemeral events, which are not stored. */
+  seq: number | null
+  /** Time of the event. */
+  at: string
+  /** Id of the conversation in which the event occurred. */
+  conversationId: string
+}
+
 /** A claim ended without an answer: it was released or expired, or the turn that answered was aborted. */
 export type ClaimReleased = {
   __typename: 'ClaimReleased'
@@ -443,6 +465,8 @@ export type WakeUpsStopped = {
 
 /** An event of a conversation. The objects in an event have their current state, not their state at the time of the event. */
 export type ConversationEvent =
+  | ApprovalRequested
+  | ApprovalResolved
   | ClaimReleased
   | ConversationDeleted
   | ConversationUpdated
@@ -647,10 +671,14 @@ export type AgentInput = {
 
 /** Tool that a model may call. With only a `name`, it is the tool of that name that is registered on the server. Otherwise a client executes the calls, and appends a turn with the results. */
 export type ToolDefinitionInput = {
+  /** Seconds until an approval of the tool expires. Defaults to that of the registered tool, or to 7 days; 1 to 7,776,000 (90 days). */
+  approvalSeconds?: number | null
   /** What the tool does, for the model; at most 10,000 characters. Defaults to null, for none. */
   description?: string | null
   /** Name of the tool, 1 to 64 letters, digits, "_" or "-". */
   name: string
+  /** Whether each call waits until somebody approves it by resolveApproval. Defaults to false; a registered tool that requires approval always does. */
+  requiresApproval?: boolean | null
   /** JSON Schema of the arguments: a JSON object of at most 64 KiB, nested at most 64 deep. Defaults to null, for any arguments. */
   schema?: any | null
 }
@@ -839,7 +867,7 @@ export type RunErrorCode = 'AGENT_LEFT' | 'BUDGET_TOO_SMALL' | 'EXPIRED' | 'INTE
 export type HistoryVisibility = 'ALL' | 'SINCE_JOINED'
 
 /** Reason why the inbox delivers a conversation. */
-export type InboxReason = 'ADDED' | 'APPENDED' | 'DELETED' | 'READ' | 'REMOVED' | 'UNREAD' | 'UPDATED' | 'WAKE_UP'
+export type InboxReason = 'ADDED' | 'APPENDED' | 'APPROVAL_REQUESTED' | 'DELETED' | 'READ' | 'REMOVED' | 'UNREAD' | 'UPDATED' | 'WAKE_UP'
 
 /** How the oldest turns of a conversation are summarised. */
 export type CompactionStrategy = 'HIERARCHICAL' | 'NEVER' | 'ROLLING'
@@ -851,7 +879,7 @@ export type Respond = 'ADDRESSED' | 'ALWAYS' | 'MENTIONED' | 'NEVER'
 export type Retention = 'AUDIT_ONLY' | 'EPHEMERAL' | 'FULL'
 
 /** A type of conversation event that a subscription can select. `ConversationDeleted` and `Gap` have no value, because every subscription receives them. */
-export type ConversationEventType = 'CLAIM_RELEASED' | 'CONVERSATION_UPDATED' | 'FACTS_CHANGED' | 'PARTICIPANT_JOINED' | 'PARTICIPANT_LEFT' | 'PARTICIPANT_READ' | 'PARTICIPANT_UPDATED' | 'PRESENCE_CHANGED' | 'RUN_CHANGED' | 'RUN_STARTED' | 'SUMMARY_WRITTEN' | 'TURN_ABORTED' | 'TURN_APPENDED' | 'TURN_CLAIMED' | 'TURN_COMMITTED' | 'TURN_DELTA' | 'TURN_ERASED' | 'TURN_OPENED' | 'TURN_SUPERSEDED' | 'TURN_UPDATED' | 'WAKE_UPS_STOPPED'
+export type ConversationEventType = 'APPROVAL_REQUESTED' | 'APPROVAL_RESOLVED' | 'CLAIM_RELEASED' | 'CONVERSATION_UPDATED' | 'FACTS_CHANGED' | 'PARTICIPANT_JOINED' | 'PARTICIPANT_LEFT' | 'PARTICIPANT_READ' | 'PARTICIPANT_UPDATED' | 'PRESENCE_CHANGED' | 'RUN_CHANGED' | 'RUN_STARTED' | 'SUMMARY_WRITTEN' | 'TURN_ABORTED' | 'TURN_APPENDED' | 'TURN_CLAIMED' | 'TURN_COMMITTED' | 'TURN_DELTA' | 'TURN_ERASED' | 'TURN_OPENED' | 'TURN_SUPERSEDED' | 'TURN_UPDATED' | 'WAKE_UPS_STOPPED'
 
 /** Which other claims on the turn a claim excludes. */
 export type ClaimScope = 'AGENT' | 'TURN'
@@ -869,7 +897,7 @@ export const possibleTypes: Record<string, string[]> = {
   CommitTurnResult: ['CommitTurnPayload', 'InvalidInput', 'NotAllowed', 'NotFound', 'StreamClosed'],
   CompactResult: ['CompactPayload', 'InvalidInput', 'NotAllowed', 'NotFound', 'ProviderFailed'],
   ContentPart: ['DataPart', 'FilePart', 'ReasoningPart', 'TextPart', 'ToolCallPart', 'ToolResultPart'],
-  ConversationEvent: ['ClaimReleased', 'ConversationDeleted', 'ConversationUpdated', 'FactsChanged', 'Gap', 'ParticipantJoined', 'ParticipantLeft', 'ParticipantRead', 'ParticipantUpdated', 'PresenceChanged', 'RunChanged', 'RunStarted', 'SummaryWritten', 'TurnAborted', 'TurnAppended', 'TurnClaimed', 'TurnCommitted', 'TurnDelta', 'TurnErased', 'TurnOpened', 'TurnSuperseded', 'TurnUpdated', 'WakeUpsStopped'],
+  ConversationEvent: ['ApprovalRequested', 'ApprovalResolved', 'ClaimReleased', 'ConversationDeleted', 'ConversationUpdated', 'FactsChanged', 'Gap', 'ParticipantJoined', 'ParticipantLeft', 'ParticipantRead', 'ParticipantUpdated', 'PresenceChanged', 'RunChanged', 'RunStarted', 'SummaryWritten', 'TurnAborted', 'TurnAppended', 'TurnClaimed', 'TurnCommitted', 'TurnDelta', 'TurnErased', 'TurnOpened', 'TurnSuperseded', 'TurnUpdated', 'WakeUpsStopped'],
   CreateApiKeyResult: ['Conflict', 'CreateApiKeyPayload', 'InvalidInput', 'NotAllowed'],
   CreateConversationResult: ['Conflict', 'CreateConversationPayload', 'InvalidInput', 'NotAllowed'],
   DeleteConversationResult: ['DeleteConversationPayload', 'InvalidInput', 'NotAllowed', 'NotFound'],
@@ -879,7 +907,7 @@ export const possibleTypes: Record<string, string[]> = {
   HistoryEntry: ['Summary', 'Turn'],
   MarkReadResult: ['InvalidInput', 'MarkReadPayload', 'NotAllowed', 'NotFound'],
   Memory: ['Fact', 'Summary', 'Turn'],
-  Node: ['ApiKey', 'Conversation', 'Fact', 'Job', 'Participant', 'Run', 'Summary', 'Turn', 'UserProfile', 'Viewer'],
+  Node: ['ApiKey', 'Approval', 'Conversation', 'Fact', 'Job', 'Participant', 'Run', 'Summary', 'Turn', 'UserProfile', 'Viewer'],
   OpenTurnResult: ['Conflict', 'InvalidInput', 'LimitReached', 'NotAllowed', 'NotFound', 'OpenTurnPayload'],
   PinTurnResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'PinTurnPayload'],
   PruneConversationsResult: ['InvalidInput', 'NotAllowed', 'PruneConversationsPayload'],
@@ -890,6 +918,7 @@ export const possibleTypes: Record<string, string[]> = {
   ReleaseClaimResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'ReleaseClaimPayload'],
   RemoveParticipantResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RemoveParticipantPayload'],
   RenewClaimResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'RenewClaimPayload'],
+  ResolveApprovalResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'ResolveApprovalPayload'],
   RetractFactResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RetractFactPayload'],
   RevokeApiKeyResult: ['InvalidInput', 'NotAllowed', 'NotFound', 'RevokeApiKeyPayload'],
   RotateApiKeyResult: ['Conflict', 'InvalidInput', 'NotAllowed', 'NotFound', 'RotateApiKeyPayload'],

@@ -10,6 +10,7 @@ const PREFIXES = {
   summary: 'sum_',
   fact: 'fact_',
   key: 'key_',
+  approval: 'appr_',
   run: 'run_',
 } as const
 export type Kind = keyof typeof PREFIXES

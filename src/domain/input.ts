@@ -24,7 +24,8 @@ export const text = (max: number) => checked.max(max, `must be at most ${max} ch
 export const name = text(200).min(1, 'must not be empty')
 
 /** A well-formed id of that kind. Does not check that the object exists. */
-export const id = (kind: Kind) => z.string().refine((value) => kindOf(value) === kind, `is not the id of a ${kind}`)
+export const id = (kind: Kind) =>
+  z.string().refine((value) => kindOf(value) === kind, `is not the id of ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`)
 
 /** Maximum size of the application-defined JSON of one row, in bytes. */
 export const JSON_BYTES = 64 * 1024

@@ -194,6 +194,10 @@ const RULES = {
   getProviderCalls: { right: 'read', limited: 'OBJECTS' },
   getTokenSums: { right: 'read', limited: 'OBJECTS' },
   readRunEvents: { right: 'read', limited: 'OBJECTS' },
+  getApprovals: { right: 'read', limited: 'OBJECTS' },
+  getApprovalPage: { right: 'read', limited: 'OBJECTS' },
+  getApprovalPages: { right: 'read', limited: 'OBJECTS' },
+  resolveApproval: { right: 'write', limited: 'OBJECTS', permit: MANAGED },
   // Events
   readEventsOf: { right: 'read', limited: 'ONE' },
   readInto: { right: 'read', limited: 'ONE' },

@@ -1,7 +1,7 @@
 // The tools that a model may call, as callers define them.
 
 import { z } from 'zod'
-import { json, JSON_BYTES, text } from './input.ts'
+import { between, json, JSON_BYTES, text } from './input.ts'
 
 /** Maximum number of tools of a run, and of an agent. */
 export const MAX_TOOLS = 128
@@ -22,12 +22,16 @@ const schema = json.pipe(
 /** Names that all providers accept. */
 const toolName = z.string().regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"')
 
+/** Seconds until an approval expires, unless its tool sets another limit: 7 days; and the maximum: 90 days. */
+export const APPROVAL_SECONDS = { default: 7 * 86_400, max: 90 * 86_400 }
+
 /** A tool that the model may call. A tool without a schema and a description is the registered one of that name. */
 export const toolDefinition = z.object({
   name: toolName,
   description: text(MAX_TOOL_DESCRIPTION).nullish(),
   schema: schema.nullish(),
   requiresApproval: z.boolean().nullish(),
+  approvalSeconds: between(1, APPROVAL_SECONDS.max).nullish(),
 })
 export type ToolDefinition = z.output<typeof toolDefinition>
 

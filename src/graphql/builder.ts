@@ -18,6 +18,7 @@ import type { Job } from '../domain/job/job.ts'
 import type { Participant } from '../domain/participant.ts'
 import type { NamedProvider } from '../domain/provider.ts'
 import type { UserProfile } from '../domain/profile/profile.ts'
+import type { Approval } from '../domain/run/approval.ts'
 import type { Summary } from '../domain/summary/summary.ts'
 import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
@@ -31,6 +32,7 @@ export const builder = new SchemaBuilder<{
   DefaultFieldNullability: false
   Objects: {
     ApiKey: ApiKey
+    Approval: Approval
     AuditLine: AuditLine
     Claim: Claim
     Conversation: Conversation

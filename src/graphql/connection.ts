@@ -59,6 +59,7 @@ type Ref<Shape> = ObjectRef<(typeof builder)['$inferSchemaTypes'], Shape>
 export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
   name:
     | 'ApiKey'
+    | 'Approval'
     | 'AuditLine'
     | 'Conversation'
     | 'Fact'

@@ -29,6 +29,8 @@ export const ConversationEventTypeEnum = builder.enumType('ConversationEventType
     CONVERSATION_UPDATED: value('ConversationUpdated', 'Events of the type `ConversationUpdated`.'),
     SUMMARY_WRITTEN: value('SummaryWritten', 'Events of the type `SummaryWritten`.'),
     FACTS_CHANGED: value('FactsChanged', 'Events of the type `FactsChanged`.'),
+    APPROVAL_REQUESTED: value('ApprovalRequested', 'Events of the type `ApprovalRequested`.'),
+    APPROVAL_RESOLVED: value('ApprovalResolved', 'Events of the type `ApprovalResolved`.'),
     RUN_STARTED: value('RunStarted', 'Events of the type `RunStarted`.'),
     RUN_CHANGED: value('RunChanged', 'Events of the type `RunChanged`: states of runs.'),
   },

@@ -14,6 +14,7 @@ import { getParticipantsByKey, type Participant } from '../domain/participant.ts
 import { getParticipantDetails, type ParticipantDetails, getUnreadCounts } from '../domain/participant-details.ts'
 import { getPresence } from '../domain/presence.ts'
 import { historyWithSummaries, summarizedThrough } from '../domain/summary/history.ts'
+import { getApprovalPages, getApprovals, type Approval } from '../domain/run/approval.ts'
 import { coveringSummaries, getSummaries, type Summary } from '../domain/summary/summary.ts'
 import {
   getProviderCalls,
@@ -142,6 +143,15 @@ export const loadHistoryWithSummaries: Load<string, HistoryArgs, (Turn | Summary
 
 /** The summary; null if it does not exist or the viewer cannot see it. */
 export const loadSummary = withoutArgs<Summary | null>(byId('summary', getSummaries, null))
+
+/** The approval; null if it does not exist or the viewer cannot see it. */
+export const loadApproval = withoutArgs<Approval | null>(byId('approval', getApprovals, null))
+/** A page of the run's approvals in the viewer's view, in the order of the calls. */
+export const loadPageOfApprovals: Load<string, Paging, Page<Approval>> = byId(
+  'page of approvals',
+  getApprovalPages,
+  NO_PAGE,
+)
 
 /** The run; null if it does not exist or the viewer cannot see it. */
 export const loadRun = withoutArgs<Run | null>(byId('run', getRuns, null))

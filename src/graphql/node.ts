@@ -9,7 +9,7 @@ import { getProfiles } from '../domain/profile/profile.ts'
 import { InvalidInput } from '../errors.ts'
 import { asArg } from './as.ts'
 import { builder } from './builder.ts'
-import { loadConversation, loadFact, loadParticipant, loadRun, loadSummary, loadTurn } from './loaders.ts'
+import { loadApproval, loadConversation, loadFact, loadParticipant, loadRun, loadSummary, loadTurn } from './loaders.ts'
 import type { RequestContext } from './request.ts'
 
 /** Maximum number of ids in one `nodes`. */
@@ -34,9 +34,15 @@ export const Node = builder.interfaceRef<object>('Node').implement({
     const kind = 'id' in object ? kindOf(String(object.id)) : null
     return kind === null
       ? 'Viewer'
-      : { turn: 'Turn', summary: 'Summary', fact: 'Fact', conversation: 'Conversation', key: 'ApiKey', run: 'Run' }[
-          kind
-        ]
+      : {
+          turn: 'Turn',
+          summary: 'Summary',
+          fact: 'Fact',
+          conversation: 'Conversation',
+          key: 'ApiKey',
+          run: 'Run',
+          approval: 'Approval',
+        }[kind]
   },
 })
 
@@ -53,6 +59,8 @@ async function loadNode(context: RequestContext, id: string): Promise<object | n
       return loadFact(context, id)
     case 'key':
       return context.work.read(() => getApiKey(context.reading, context.viewer, id))
+    case 'approval':
+      return loadApproval(context, id)
     case 'run':
       return loadRun(context, id)
     case null:

@@ -2,6 +2,7 @@
 
 import './api-key.ts'
 import './append.ts'
+import './approval.ts'
 import './audit.ts'
 import './audit-log.ts'
 import './claim.ts'

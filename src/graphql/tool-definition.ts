@@ -1,9 +1,11 @@
 // The tools that a model may call, as clients define them.
 
 import { JSON_BYTES, JSON_DEPTH } from '../domain/input.ts'
-import { MAX_TOOL_DESCRIPTION, type ToolDefinition as Definition } from '../domain/tool-definition.ts'
+import { APPROVAL_SECONDS, MAX_TOOL_DESCRIPTION, type ToolDefinition as Definition } from '../domain/tool-definition.ts'
 import { builder } from './builder.ts'
+import { SHAREABLE } from './sharing.ts'
 
+const days = (seconds: number) => `${seconds / 86_400} days`
 const NAME = '1 to 64 letters, digits, "_" or "-".'
 
 export const ToolDefinitionInput = builder.inputType('ToolDefinitionInput', {
@@ -23,6 +25,16 @@ export const ToolDefinitionInput = builder.inputType('ToolDefinitionInput', {
         `JSON Schema of the arguments: a JSON object of at most ${JSON_BYTES / 1024} KiB, nested at most ${JSON_DEPTH} deep. `
         + 'Defaults to null, for any arguments.',
     }),
+    requiresApproval: t.boolean({
+      description:
+        'Whether each call waits until somebody approves it by resolveApproval. Defaults to false; a registered tool that '
+        + 'requires approval always does.',
+    }),
+    approvalSeconds: t.int({
+      description:
+        `Seconds until an approval of the tool expires. Defaults to that of the registered tool, or to ${days(APPROVAL_SECONDS.default)}; `
+        + `1 to ${APPROVAL_SECONDS.max.toLocaleString('en-US')} (${days(APPROVAL_SECONDS.max)}).`,
+    }),
   }),
 })
 
@@ -40,6 +52,17 @@ export const ToolDefinition = builder
         type: 'JSON',
         nullable: true,
         description: 'JSON Schema of the arguments. Null if not given.',
+      }),
+      requiresApproval: t.boolean({
+        description: 'Whether the definition makes each call wait until somebody approves it.',
+        extensions: SHAREABLE,
+        resolve: ({ requiresApproval }) => requiresApproval ?? false,
+      }),
+      approvalSeconds: t.int({
+        nullable: true,
+        description: 'Number of seconds until an approval of the tool expires. Null if not given.',
+        extensions: SHAREABLE,
+        resolve: ({ approvalSeconds }) => approvalSeconds ?? null,
       }),
     }),
   })

@@ -111,7 +111,7 @@ describe('npm run bench:recall', () => {
     writeFileSync(path, JSON.stringify(content))
     return path
   }
-  const bench = (...args: string[]) => run('test/bench/recall.ts', ...args)
+  const bench = (...args: string[]) => run('test/bench/recall.ts', args)
 
   it.runIf(isLong)(
     'recalls all evidence when it shares words with the question',

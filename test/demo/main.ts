@@ -1,16 +1,20 @@
-// `npm run demo -- [URL] [--fast]`: a person and two agents in one conversation of a running server, over graphql-ws.
-// Prints the events of Ada's subscription, then checks claims about the result. Exits with code 1 if a claim is false.
+// `npm run demo -- [--fast] [--stay]`: a person and two agents work something out in one conversation, and an agent needs
+// the person's approval. Starts a server of its own; the agents are run by it, offline or by a real model. Prints the
+// events of Ada's subscription, then what each participant saw, and checks claims. Exits with code 1 if one is false.
 
-import { connect, type Participant, type Turn } from './participant.ts'
+import { once } from 'node:events'
+import { startHost, type Host } from './host.ts'
+import { connect, type Event, type Participant, type Run, type Turn } from './participant.ts'
 import { createScreen } from './screen.ts'
-import { LINES, PEOPLE, SECRET, TITLE } from './story.ts'
+import { createTools, EDITED_TIME, LINES, participants, SECRET, TITLE, type Booking } from './story.ts'
 
-const args = process.argv.slice(2)
-const isFast = args.includes('--fast')
-const url = args.find((arg) => !arg.startsWith('--')) ?? (process.env.COLLOQUY_URL || 'http://127.0.0.1:4000/graphql')
+const args = new Set(process.argv.slice(2))
+const isFast = args.has('--fast')
 
 /** Delays, ms. The default is a person's pace; `--fast` is for tests. */
-const PACE = isFast ? { word: 2, thinking: 20, pause: 10 } : { word: 85, thinking: 900, pause: 700 }
+const PACE = isFast ? { word: 15, pause: 10, decide: 50 } : { word: 70, pause: 900, decide: 2_500 }
+/** Time in which the agents must have answered, ms. */
+const ANSWER_MS = 120_000
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 // The reader of a piped output may close it early.
@@ -22,176 +26,177 @@ const claim = (isTrue: boolean, text: string) => {
   screen.check(isTrue, text)
 }
 
-async function assertServer(): Promise<void> {
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"query":"{ viewer { actor } }"}',
-    })
-    const { data } = (await response.json()) as { data?: { viewer?: object } }
-    if (data?.viewer) return
-  } catch {
-    // The connection was refused, the host is unknown, or the answer is not JSON.
-  }
-  console.error(
-    `No Colloquy server answers at ${url}.\n`
-      + 'Start one in another terminal with `npm start`, or give its URL: `npm run demo -- http://host:port/graphql`.',
+/** The runs that answer each mention of an agent. An agent that mentions itself is not answered. */
+const answersOf = (history: Turn[], runs: Run[]): Run[][] =>
+  history.flatMap(({ id, actor, mentions }) =>
+    mentions
+      .filter((each) => each.actor !== actor)
+      .map((each) => runs.filter((run) => run.replyTo?.id === id && run.actor === each.actor)),
   )
-  process.exit(1)
-}
 
-/**
- * Streams the text into a turn, word by word. Calls `between` before each word with the number of words and the offset
- * written so far.
- */
-async function stream(
-  conversationId: string,
-  writer: Participant,
-  content: string,
-  turn: object = {},
-  between?: (words: number, turnId: string, end: number) => Promise<unknown> | void,
-): Promise<Turn> {
-  await writer.setPresence(conversationId, 'THINKING')
-  await wait(PACE.thinking)
-  await writer.markRead(conversationId)
-  await writer.setPresence(conversationId, 'TYPING')
-  const { id } = await writer.openTurn(conversationId, { role: 'ASSISTANT', ...turn })
-  let end = 0
-  for (const [index, word] of content.match(/\S+\s*/g)!.entries()) {
-    await between?.(index, id, end)
-    end = (await writer.appendDelta(id, end, word)).end
-    await wait(PACE.word)
+/** Waits until each turn that mentions an agent is answered, and no agent runs. */
+async function settled(conversationId: string, ada: Participant): Promise<void> {
+  const until = Date.now() + ANSWER_MS
+  for (;;) {
+    // The turns are read last: they include those of the runs that have ended.
+    const runs = await ada.runs(conversationId)
+    const { history } = await ada.conversation(conversationId)
+    const isAnswered = answersOf(history, runs).every(({ length }) => length > 0)
+    if (isAnswered && runs.every(({ endedAt }) => endedAt !== null)) return
+    if (Date.now() > until) throw new Error(`The agents have not answered within ${ANSWER_MS / 1000} s.`)
+    await wait(50)
   }
-  const written = await writer.commitTurn(id)
-  await writer.setPresence(conversationId, 'ONLINE')
-  await wait(PACE.pause)
-  return written
 }
 
-/** Plays the story of story.ts. */
-async function play(conversationId: string, ada: Participant, scout: Participant, scribe: Participant) {
-  await ada.appendTurn(conversationId, { role: 'USER', content: LINES.request })
-  await wait(PACE.pause)
-  await stream(conversationId, scout, LINES.found)
+/** Approves the call that an event requests, with another time. */
+async function approve(ada: Participant, { approval }: Event): Promise<void> {
+  await wait(PACE.decide)
+  const given = { ...approval!.arguments, ...('time' in approval!.arguments && { time: EDITED_TIME }) }
+  await ada.resolveApproval(approval!.id, given)
+}
 
+/** Plays the story. */
+async function play(conversationId: string, ada: Participant, planner: Participant) {
+  await ada.appendTurn(conversationId, { role: 'USER', content: LINES.request })
+  await settled(conversationId, ada)
+  await wait(PACE.pause)
+
+  // Ada loses her connection while the planner answers, and has not all of the answer when she returns.
+  const before = planner.events.length
+  const opened = planner.hasEvent(before, ({ __typename }) => __typename === 'TurnOpened')
   const privateTurn = await ada.appendTurn(conversationId, {
     role: 'USER',
     content: LINES.private,
-    audience: ['scout'],
+    audience: ['planner'],
   })
-  await wait(PACE.pause)
-  await stream(conversationId, scout, LINES.ordered, { audience: ['ada'] })
-
-  // Scribe keeps writing while Ada is disconnected, and has not finished when she reconnects.
-  const invitation = await stream(conversationId, scribe, LINES.invitation, {}, async (words, turnId, end) => {
-    if (words === 12) await ada.hasText(turnId, end).then(ada.disconnect)
-    if (words === 24) await ada.reconnect()
-  })
-  await ada.appendTurn(conversationId, { role: 'USER', content: LINES.correction })
-  await wait(PACE.pause)
-  await scribe.setPresence(conversationId, 'TYPING')
-  await wait(PACE.thinking)
-  const edited = await scribe.supersedeTurn(invitation.id, { role: 'ASSISTANT', content: LINES.edited })
-  await scribe.setPresence(conversationId, 'ONLINE')
-  await ada.hasReceived(edited.seq)
-  await ada.markRead(conversationId)
-  return { privateTurn, invitation, edited }
+  const { turn } = await opened
+  await ada.hasText(turn!.id, 12)
+  ada.disconnect()
+  await planner.hasText(turn!.id, 50)
+  await ada.reconnect()
+  await settled(conversationId, ada)
+  return privateTurn
 }
 
-/** Whether the data contains SECRET, which occurs only in turns for Ada and Scout. */
+/** Whether the data contains SECRET, which occurs only in turns for Ada and the planner. */
 const leaks = (data: unknown) => JSON.stringify(data).includes(SECRET)
 
 /** Looks for the private turn in the results of each kind of read that the participant made. */
 async function findPrivateTurn(conversationId: string, privateTurn: Turn, participant: Participant) {
   const { history, turnCount } = await participant.conversation(conversationId)
+  const runs = await participant.runs(conversationId)
   const live = participant.events.filter(({ turn }) => turn?.id === privateTurn.id)
   return {
     inHistory: history.some(({ id }) => id === privateTurn.id),
     live: live.length > 0,
     node: (await participant.node(privateTurn.id)) !== null,
     turnCount,
-    leaks: leaks(history) || leaks(participant.events),
+    runs: runs.length,
+    leaks: leaks(history) || leaks(participant.events) || leaks(runs),
   }
 }
+type Found = Awaited<ReturnType<typeof findPrivateTurn>>
 
-type Played = Awaited<ReturnType<typeof play>>
-
-/** Prints each participant's view, and checks the claims. */
-async function checkClaims(conversationId: string, people: Participant[], { privateTurn, invitation, edited }: Played) {
-  const [ada, scout, scribe] = people as [Participant, Participant, Participant]
+/** Prints what each agent saw of the private turn. */
+function printPrivateTurn(privateTurn: Turn, planner: Found, researcher: Found): void {
   screen.heading('The private turn in the view of each agent')
-  const [byScout, byScribe] = [
-    await findPrivateTurn(conversationId, privateTurn, scout),
-    await findPrivateTurn(conversationId, privateTurn, scribe),
-  ]
   const yesNo = (is: boolean) => (is ? 'yes' : 'no')
+  const row = (label: string, of: (found: Found) => string) => [label, of(planner), of(researcher)]
   screen.table(
     32,
-    ['', 'scout', 'scribe'],
+    ['', 'planner', 'researcher'],
     [
-      ['in their history', yesNo(byScout.inHistory), yesNo(byScribe.inHistory)],
-      ['among their live events', yesNo(byScout.live), yesNo(byScribe.live)],
-      [`node("…${privateTurn.id.slice(-6)}")`, byScout.node ? 'the turn' : 'null', byScribe.node ? 'the turn' : 'null'],
-      ['their turnCount', String(byScout.turnCount), String(byScribe.turnCount)],
-      [`"${SECRET}" in their data`, yesNo(byScout.leaks), yesNo(byScribe.leaks)],
+      row('in their history', ({ inHistory }) => yesNo(inHistory)),
+      row('among their live events', ({ live }) => yesNo(live)),
+      row(`node("…${privateTurn.id.slice(-6)}")`, ({ node }) => (node ? 'the turn' : 'null')),
+      row('their turnCount', ({ turnCount }) => String(turnCount)),
+      row('runs that they see', ({ runs }) => String(runs)),
+      row(`"${SECRET}" in their data`, (found) => yesNo(found.leaks)),
     ],
   )
+}
 
-  const conversations = await Promise.all(people.map((each) => each.conversation(conversationId)))
+/** Prints the conversation in the view of each participant. */
+function printViews(people: Participant[], histories: Turn[][]): void {
   screen.heading('The conversation in the view of each participant')
-  const histories = conversations.map(({ history }) => history)
   const ids = [...new Set(histories.flat().map(({ id }) => id))]
-  const turns = ids.map((id) => {
+  const rows = ids.map((id) => {
     const seen = histories.map((history) => history.find((turn) => turn.id === id))
-    const { seq, actor } = seen.find(Boolean)!
-    return [String(seq), ...seen.map((turn) => (turn ? `${actor}: ${turn.text}` : '·'))]
+    const { seq } = seen.find(Boolean)!
+    return [seq, ...seen.map((turn) => (turn ? screen.lineOf(turn) : '·'))] as const
   })
-  const unread = people.map(({ actor }, index) =>
-    String(conversations[index]!.participants.nodes.find((each) => each.actor === actor)!.unreadCount),
-  )
-  screen.table(6, ['seq', ...people.map(({ actor }) => actor)], [...turns, ['unread', ...unread]])
+  const inOrder = rows.toSorted(([a], [b]) => a - b).map(([seq, ...cells]) => [String(seq), ...cells])
+  screen.table(6, ['seq', ...people.map(({ actor }) => actor)], inOrder)
+}
+
+/** Whether one completed run answers each turn that mentions an agent. */
+const areAnsweredOnce = (history: Turn[], runs: Run[]) =>
+  answersOf(history, runs).every(([first, ...more]) => first?.state === 'COMPLETED' && more.length === 0)
+
+async function checkClaims(
+  conversationId: string,
+  people: Participant[],
+  privateTurn: Turn,
+  booked: Booking[],
+  host: Host,
+) {
+  const [ada, planner, researcher] = people as [Participant, Participant, Participant]
+  const [byPlanner, byResearcher] = [
+    await findPrivateTurn(conversationId, privateTurn, planner),
+    await findPrivateTurn(conversationId, privateTurn, researcher),
+  ]
+  printPrivateTurn(privateTurn, byPlanner, byResearcher)
+  const conversations = await Promise.all(people.map((each) => each.conversation(conversationId)))
+  const histories = conversations.map(({ history }) => history)
+  printViews(people, histories)
 
   screen.line()
-  const seqs = ada.events.flatMap(({ seq }) => seq ?? [])
   const { lastSeq } = conversations[0]!
+  await ada.hasReceived(lastSeq)
+  const seqs = ada.events.flatMap(({ seq }) => seq ?? [])
   claim(
     seqs.length === lastSeq && seqs.every((seq, index) => seq === index + 1),
     `Ada received entries 1 to ${lastSeq}, each once and in order, despite the lost connection`,
   )
   const joined = people.every(({ texts, events }) =>
-    events.every(({ __typename, turn }) => __typename !== 'TurnCommitted' || texts.get(turn!.id) === turn!.text),
+    events.every(
+      ({ __typename, turn }) => __typename !== 'TurnCommitted' || (texts.get(turn!.id) ?? '') === turn!.text,
+    ),
   )
   claim(joined, 'for every reader, the joined deltas equal the stored text')
-  const hasAll =
-    byScout.inHistory
-    && byScout.live
-    && byScout.node
-    && byScout.leaks
-    && byScout.turnCount === conversations[0]!.turnCount
-  const hasNone =
-    !byScribe.inHistory
-    && !byScribe.live
-    && !byScribe.node
-    && !byScribe.leaks
-    && byScribe.turnCount === byScout.turnCount - 2
-  claim(hasAll && hasNone, 'Scribe received no trace of the private turn, not even in counts; Scout received all of it')
-  const isReplaced = histories.every(
-    (history) =>
-      !history.some(({ id }) => id === invitation.id)
-      && history.findIndex(({ id }) => id === edited.id) === history.length - 2,
+  claim(
+    areAnsweredOnce(histories[0]!, await ada.runs(conversationId)),
+    'each turn that mentions an agent was answered once',
   )
-  claim(isReplaced, 'the edited invitation replaces the first version at its position')
-  screen.note(`the conversation is not deleted: read ${conversationId} in GraphiQL at ${url}`)
+  claim(
+    byPlanner.inHistory
+      && byPlanner.live
+      && byPlanner.node
+      && byPlanner.leaks
+      && !byResearcher.inHistory
+      && !byResearcher.live
+      && !byResearcher.node
+      && !byResearcher.leaks
+      && byResearcher.turnCount < byPlanner.turnCount
+      && byResearcher.runs < byPlanner.runs,
+    'the researcher received no trace of the private turns and of their run, not even in counts; the planner received all',
+  )
+  const [booking] = booked
+  // A real model may decide otherwise.
+  if (host.provider === 'echo' || booking) {
+    claim(
+      booked.length === 1 && booking!.time === EDITED_TIME,
+      `the table was booked once, as Ada approved it: at ${EDITED_TIME}`,
+    )
+  }
 }
 
-async function run(): Promise<void> {
-  await assertServer()
-  const people = PEOPLE.map(({ actor }) => connect(url, actor))
-  const [ada, scout, scribe] = people as [Participant, Participant, Participant]
-  const { conversation } = await ada.createConversation({ title: TITLE, participants: PEOPLE })
-  const conversationId = conversation.id
-  screen.heading(`${TITLE}: a person and two agents, in the view of Ada`)
+async function run(host: Host, booked: Booking[]): Promise<void> {
+  const invited = participants(host.provider)
+  const people = invited.map(({ actor }) => connect(host.url, actor))
+  const [ada, ...agents] = people as [Participant, Participant, Participant]
+  const { conversation } = await ada.createConversation({ title: TITLE, participants: invited, maxAgentTurns: 12 })
+  screen.heading(`${TITLE}: a person and two agents (${host.provider}: ${host.model}), in the view of Ada`)
   screen.line()
 
   /**
@@ -201,7 +206,7 @@ async function run(): Promise<void> {
   let resumedAfter: number | null = null
   ada
     .follow(
-      conversationId,
+      conversation.id,
       (event) => {
         if (resumedAfter !== null && event.__typename === 'TurnDelta') {
           // The first delta after a reconnect contains the text that she missed.
@@ -209,25 +214,31 @@ async function run(): Promise<void> {
           resumedAfter = null
         }
         screen.show(event)
+        if (event.__typename === 'ApprovalRequested') approve(ada, event).catch(fail)
       },
       () => screen.note("Ada's connection is lost"),
       (after) => (resumedAfter = after),
     )
     .catch(fail)
-  for (const agent of [scout, scribe]) agent.follow(conversationId, () => {}).catch(fail)
+  for (const agent of agents) agent.follow(conversation.id, () => {}).catch(fail)
 
-  await Promise.all(people.map((each) => each.setPresence(conversationId, 'ONLINE')))
-  const played = await play(conversationId, ada, scout, scribe)
-  await Promise.all(people.map((each) => each.hasReceived(played.edited.seq)))
-  await checkClaims(conversationId, people, played)
+  const privateTurn = await play(conversation.id, ada, agents[0])
+  await checkClaims(conversation.id, people, privateTurn, booked, host)
   await Promise.all(people.map((each) => each.leave()))
   process.exitCode = allTrue ? 0 : 1
+  if (args.has('--stay')) {
+    screen.note(`the server runs until Ctrl+C: read ${conversation.id} in GraphiQL at ${host.url}`)
+    await once(process, 'SIGINT')
+  }
 }
 
 function fail(error: unknown): never {
   // A lost connection rejects with an event, not an Error.
-  console.error(error instanceof Error ? error : '\nThe connection is lost: is the server still running?')
+  console.error(error instanceof Error ? error : '\nThe connection is lost.')
   process.exit(1)
 }
 
-await run().catch(fail)
+const { tools, bookings } = createTools()
+const host = await startHost(tools, PACE.word).catch(fail)
+await run(host, bookings).catch(fail)
+await host.close()

@@ -2,11 +2,35 @@
 // two essential parts of a client: `follow` resumes after a lost connection, and `apply` joins deltas to the text of a
 // turn.
 
-import { randomUUID } from 'node:crypto'
 import { createClient } from 'graphql-ws'
 import WebSocket from 'ws'
 
-export type Turn = { id: string; seq: number; actor: string; status: string; text: string; audience: string[] | null }
+type Part = { toolCall?: string; arguments?: object; toolResult?: string; result?: unknown }
+export type Turn = {
+  id: string
+  seq: number
+  actor: string
+  status: string
+  text: string
+  audience: string[] | null
+  mentions: { actor: string }[]
+  parts: Part[]
+}
+export type Run = {
+  actor: string
+  state: string
+  endedAt: string | null
+  replyTo: { id: string } | null
+  error: { message: string } | null
+}
+type Approval = {
+  id: string
+  toolName: string
+  state: string
+  arguments: Record<string, unknown>
+  edited: boolean
+  decidedBy: string | null
+}
 export type Event = {
   __typename: string
   seq: number | null
@@ -17,11 +41,15 @@ export type Event = {
   text?: string
   participant?: { actor: string }
   state?: string
+  run?: Run
+  approval?: Approval
 }
-export type Unread = { actor: string; unreadCount: number }
-export type Conversation = { turnCount: number; lastSeq: number; participants: { nodes: Unread[] }; history: Turn[] }
+export type Conversation = { turnCount: number; lastSeq: number; history: Turn[] }
 
-const TURN = 'id seq actor status text audience'
+const TURN = `id seq actor status text audience mentions { actor }
+  parts { ... on ToolCallPart { toolCall: name arguments } ... on ToolResultPart { toolResult: name result } }`
+const RUN = 'actor state endedAt replyTo { id } error { message }'
+const APPROVAL = 'id toolName state arguments edited decidedBy'
 const ERROR = '... on UserError { code message }'
 const FOLLOW = `
   subscription Follow($conversationId: ID!, $afterSeq: Int) {
@@ -34,7 +62,9 @@ const FOLLOW = `
       ... on TurnCommitted { turn { ${TURN} } }
       ... on TurnAborted { turn { ${TURN} } }
       ... on TurnSuperseded { turn { ${TURN} } by { ${TURN} } }
-      ... on PresenceChanged { participant { actor } state }
+      ... on RunChanged { run { ${RUN} } }
+      ... on ApprovalRequested { approval { ${APPROVAL} } }
+      ... on ApprovalResolved { approval { ${APPROVAL} } }
     }
   }`
 
@@ -134,13 +164,9 @@ export function connect(url: string, actor: string) {
   const readConversation = `query Conversation($conversationId: ID!) {
     conversation(id: $conversationId) {
       turnCount lastSeq
-      participants { nodes { actor unreadCount } }
       history(limit: 50) { ... on Turn { ${TURN} } }
     }
   }`
-
-  /** The token of every turn that this participant streams. */
-  const writerToken = randomUUID()
 
   return {
     actor,
@@ -164,51 +190,22 @@ export function connect(url: string, actor: string) {
       }`,
         { input: { conversationId, turn } },
       ),
-    openTurn: (conversationId: string, turn: object) =>
-      askForTurn(
-        `mutation Open($input: OpenTurnInput!) {
-        openTurn(input: $input) { ... on OpenTurnPayload { turn { ${TURN} } } ${ERROR} }
-      }`,
-        { input: { conversationId, turn, writerToken } },
-      ),
-    appendDelta: (turnId: string, start: number, text: string) =>
-      ask<{ end: number }>(
-        `mutation AppendDelta($input: AppendDeltaInput!) {
-        appendDelta(input: $input) { ... on AppendDeltaPayload { end } ${ERROR} }
-      }`,
-        { input: { turnId, writerToken, start, text } },
-      ),
-    commitTurn: (turnId: string) =>
-      askForTurn(
-        `mutation Commit($input: CommitTurnInput!) {
-        commitTurn(input: $input) { ... on CommitTurnPayload { turn { ${TURN} } } ${ERROR} }
-      }`,
-        { input: { turnId, writerToken } },
-      ),
-    supersedeTurn: (turnId: string, turn: object) =>
-      askForTurn(
-        `mutation Supersede($input: SupersedeTurnInput!) {
-        supersedeTurn(input: $input) { ... on SupersedeTurnPayload { turn { ${TURN} } } ${ERROR} }
-      }`,
-        { input: { turnId, turn } },
-      ),
-    setPresence: (conversationId: string, state: 'ONLINE' | 'TYPING' | 'THINKING') =>
+    /** Approves a tool call, with these arguments. */
+    resolveApproval: (approvalId: string, args: object) =>
       ask(
-        `mutation SetPresence($input: SetPresenceInput!) {
-        setPresence(input: $input) { ... on SetPresencePayload { participant { actor } } ${ERROR} }
+        `mutation Resolve($input: ResolveApprovalInput!) {
+        resolveApproval(input: $input) { ... on ResolveApprovalPayload { approval { state } } ${ERROR} }
       }`,
-        { input: { conversationId, state } },
+        { input: { approvalId, decision: 'APPROVE', arguments: args } },
       ),
-    /** Marks all entries as read, also those whose events are still on their way. */
-    async markRead(conversationId: string) {
-      const { lastSeq } = await ask<Conversation>(readConversation, { conversationId })
-      return ask(
-        `mutation MarkRead($input: MarkReadInput!) {
-        markRead(input: $input) { ... on MarkReadPayload { participant { actor } } ${ERROR} }
-      }`,
-        { input: { conversationId, seq: lastSeq } },
-      )
-    },
+    /** The runs of the conversation that the participant sees. */
+    runs: async (conversationId: string) =>
+      (
+        await ask<{ runs: { nodes: Run[] } }>(
+          `query Runs($id: ID!) { conversation(id: $id) { runs(first: 50) { nodes { ${RUN} } } } }`,
+          { id: conversationId },
+        )
+      ).runs.nodes,
     conversation: (conversationId: string) => ask<Conversation>(readConversation, { conversationId }),
     node: (id: string) => ask<Turn | null>(`query Node($id: ID!) { node(id: $id) { id } }`, { id }),
     /** Terminates the connection; `follow` waits for `reconnect`. */
@@ -221,6 +218,11 @@ export function connect(url: string, actor: string) {
       const again = new Promise<void>((resolve) => (onReconnected = resolve))
       allowReconnect()
       return again
+    },
+    /** Resolves with the first event that fits, from the given index on. */
+    async hasEvent(from: number, fits: (event: Event) => boolean): Promise<Event> {
+      await until(() => events.slice(from).some(fits))
+      return events.slice(from).find(fits)!
     },
     /** Resolves when an entry with this seq or a higher one has been received. */
     hasReceived: (seq: number) => until(() => last >= seq),

@@ -2,12 +2,12 @@
 // lines; other outputs get the same text without them.
 
 import { styleText } from 'node:util'
-import type { Event } from './participant.ts'
+import type { Event, Turn } from './participant.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
-const COLOURS: Record<string, Style> = { ada: 'yellow', scout: 'cyan', scribe: 'magenta' }
-const NAME_WIDTH = 8
+const COLOURS: Record<string, Style> = { ada: 'yellow', planner: 'cyan', researcher: 'magenta' }
+const NAME_WIDTH = 12
 const MAX_WIDTH = 88
 
 export function createScreen(out: NodeJS.WriteStream) {
@@ -44,15 +44,14 @@ export function createScreen(out: NodeJS.WriteStream) {
     return ' '.repeat(column)
   }
 
-  /** Begins an actor's turn. `audience` is null if the turn has none. `mark` is printed in parentheses. */
-  function begin(actor: string, audience: string[] | null, mark = ''): void {
+  /** Begins an actor's turn. `audience` is null if the turn has none. */
+  function begin(actor: string, audience: string[] | null): void {
     if (column > 0) line()
     write(`  ${name(actor)}${' '.repeat(NAME_WIDTH - actor.length)}`)
     column = 2 + NAME_WIDTH
     needsSpace = false
     const readers = audience?.filter((each) => each !== actor)
     if (readers?.length) print(`(only to ${readers.join(', ')}) `, 'dim')
-    if (mark) print(`(${mark}) `, 'dim')
   }
 
   /** Appends text to the current turn and wraps it between words. The text may begin or end within a word. */
@@ -79,32 +78,54 @@ export function createScreen(out: NodeJS.WriteStream) {
   /** Prints a remark that is not part of the conversation. */
   const note = (text: string) => line(dim(`  · ${text}`))
 
+  /** Prints the tool calls and results of a turn, after its text. */
+  function printTools({ parts }: Turn): void {
+    for (const { toolCall, arguments: given, toolResult, result } of parts) {
+      if (toolCall) print(`→ ${toolCall} ${JSON.stringify(given)} `, 'green')
+      if (toolResult) print(`← ${toolResult} ${JSON.stringify(result)} `, 'green')
+    }
+  }
+
   function show(event: Event): void {
+    const { turn, run, approval } = event
     switch (event.__typename) {
       case 'TurnAppended':
-        begin(event.turn!.actor, event.turn!.audience)
-        print(event.turn!.text)
+        begin(turn!.actor, turn!.audience)
+        print(turn!.text)
+        printTools(turn!)
         return line()
       case 'TurnOpened':
-        return begin(event.turn!.actor, event.turn!.audience)
+        return begin(turn!.actor, turn!.audience)
       case 'TurnDelta':
         return print(event.text!)
       case 'TurnCommitted':
+        printTools(turn!)
         return line()
-      case 'TurnSuperseded':
-        begin(event.by!.actor, event.by!.audience, `edits ${event.turn!.seq}`)
-        print(event.by!.text)
-        return line()
-      case 'PresenceChanged': {
-        if (event.state !== 'THINKING' && event.state !== 'TYPING') return
-        const text = dim(`  ${event.participant!.actor} is ${event.state.toLowerCase()} …`)
-        if (!isTerminal) return line(text)
-        if (column > 0) line()
-        write(`\r\x1b[2K${text}`)
-        isTransient = true
+      case 'TurnAborted':
+        return note(`${turn!.actor} stopped writing`)
+      case 'ApprovalRequested':
+        return note(`${approval!.toolName} waits for approval: ${JSON.stringify(approval!.arguments)}`)
+      case 'ApprovalResolved': {
+        const edited = approval!.edited ? `, as ${JSON.stringify(approval!.arguments)}` : ''
+        return note(`${approval!.state.toLowerCase()} by ${approval!.decidedBy ?? 'nobody'}${edited}`)
       }
+      case 'RunChanged':
+        if (run!.error) return note(`the run of ${run!.actor} failed: ${run!.error.message}`)
+        if (run!.state !== 'RUNNING') return
+        if (!isTerminal || column > 0) return
+        write(`\r\x1b[2K${dim(`  ${run!.actor} is thinking …`)}`)
+        isTransient = true
     }
   }
+
+  /** Returns a turn as one line. */
+  const lineOf = ({ actor, text, parts }: Turn) =>
+    [
+      `${actor}: ${text}`.trim(),
+      ...parts.flatMap(({ toolCall, toolResult }) =>
+        toolCall ? `→ ${toolCall}` : toolResult ? `← ${toolResult}` : [],
+      ),
+    ].join(' ')
 
   const truncate = (text: string, length: number) => (text.length <= length ? text : `${text.slice(0, length - 1)}…`)
 
@@ -131,6 +152,7 @@ export function createScreen(out: NodeJS.WriteStream) {
     note,
     line,
     table,
+    lineOf,
     heading: (text: string) => line(`${lastIsBlank ? '' : '\n'}${paint('bold', text)}`),
     check: (isTrue: boolean, text: string) => line(`  ${isTrue ? paint('green', '✓') : paint('red', '✗')} ${text}`),
   }

@@ -65,10 +65,18 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
 
 export type ScriptResult = { code: number | null; out: string; error: string }
 
-/** Runs a script of the repository, and kills it after 50 s. */
-export async function run(file: string, ...args: string[]): Promise<ScriptResult> {
-  const node = ['--import', 'tsx', file, ...args]
-  const child = spawn(process.execPath, node, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], timeout: 50_000 })
+/** Runs a script of the repository, and kills it after 110 s. `env` overrides the environment. */
+export async function run(
+  file: string,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<ScriptResult> {
+  const child = spawn(process.execPath, ['--import', 'tsx', file, ...args], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 110_000,
+  })
   let [out, error] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (error += text))

@@ -25,6 +25,8 @@ import { countOfTurns } from '../../src/domain/turn/history.ts'
 import { getNextVersions, getPreviousVersions, getVersionNumbers } from '../../src/domain/turn/turn.ts'
 import { partsOf } from '../../src/domain/turn/content.ts'
 import { pageOfTurns } from '../../src/domain/turn/history.ts'
+import { getApprovalPages } from '../../src/domain/run/approval.ts'
+import { requestedApprovals } from '../support/approvals.ts'
 import { WRITER } from '../support/writer.ts'
 import { SYSTEM } from '../../src/store/scope.ts'
 
@@ -42,6 +44,8 @@ export type Room = {
   formerOpen: string
   summary: string
   fact: string
+  /** A pending approval of a call that "bot" made before "former" left. */
+  approval: string
   run: string
 }
 
@@ -269,6 +273,17 @@ const PARTICIPANTS: Call[] = [
       await reset(cell, 'quiet', { administrator: false })
       const input = { conversationId: room.id, actor: 'quiet', administrator: true }
       return domain.updateParticipant(deps, viewer, input)
+    },
+  },
+  {
+    verb: 'updateParticipant',
+    conditions: ['otherParticipant', 'agentSettings'],
+    is: 'CHANGE',
+    async run(cell) {
+      const { deps, viewer, room } = cell
+      await reset(cell, 'quiet', { kind: 'AGENT', administrator: false })
+      const agent = { provider: 'echo', instructions: unique() }
+      return domain.updateParticipant(deps, viewer, { conversationId: room.id, actor: 'quiet', agent })
     },
   },
   {
@@ -666,6 +681,32 @@ const FACTS: Call[] = [
     verb: 'getFactSourcePages',
     run: async ({ deps, viewer, room }) =>
       (await domain.getFactSourcePages(deps, viewer, [room.fact], {})).get(room.fact)!.items.length,
+  },
+  {
+    verb: 'getApprovals',
+    run: async ({ deps, viewer, room }) => sizeOf(await domain.getApprovals(deps, viewer, [room.approval])),
+  },
+  {
+    verb: 'getApprovalPage',
+    run: async ({ deps, viewer, room }) =>
+      (await domain.getApprovalPage(deps, viewer, { conversationId: room.id })).items.length,
+  },
+  {
+    verb: 'getApprovalPages',
+    async run({ deps, viewer, room }) {
+      const { runId } = await deps.db.of(viewer.tenant).approval.findUniqueOrThrow({ where: { id: room.approval } })
+      return (await getApprovalPages(deps, viewer, [runId], {})).get(runId)!.items.length
+    },
+  },
+  {
+    verb: 'resolveApproval',
+    is: 'CHANGE',
+    async run(cell) {
+      const { deps, viewer, room, relation } = cell
+      const isNew = relation !== 'FORMER'
+      const requested = isNew ? (await requestedApprovals(deps, viewer.tenant, room.id)).approvalIds : [room.approval]
+      return domain.resolveApproval(deps, viewer, { approvalId: requested[0]!, decision: 'DENY' })
+    },
   },
   {
     verb: 'getProfiles',

@@ -19,6 +19,7 @@ import {
 import type { Viewer } from '../../src/domain/view.ts'
 import { runTurn } from '../../src/domain/run/start.ts'
 import * as domain from '../../src/index.ts'
+import { requestedApprovals } from '../support/approvals.ts'
 import { backends } from '../support/backend.ts'
 import { isExhaustive, isLong } from '../support/long.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
@@ -106,7 +107,7 @@ describe.each(backends)('a verb, on $name', (backend) => {
         joined('owner'),
         joined('admin', { administrator: true }),
         joined('deputy', { administrator: true }),
-        ...['member', 'former', 'gone', 'quiet'].map((actor) => joined(actor)),
+        ...['member', 'former', 'gone', 'quiet', 'bot'].map((actor) => joined(actor)),
         joined('guest', { metadata: { is: 'guest' } }),
       ],
     })
@@ -123,6 +124,7 @@ describe.each(backends)('a verb, on $name', (backend) => {
       conversationId: id,
       facts: [{ subject: 'the harbour', predicate: 'is', object: 'closed' }],
     })
+    const { approvalIds } = await requestedApprovals(deps, tenant.name, id)
     const { run } = await runTurn(deps, guest, { conversationId: id, actor: 'guest' })
     for (const actor of ['former', 'gone']) {
       await domain.removeParticipant(deps, actor === 'gone' ? owner : tenant.as(actor), { conversationId: id, actor })
@@ -137,6 +139,7 @@ describe.each(backends)('a verb, on $name', (backend) => {
       formerOpen,
       summary: summary.id,
       fact: facts[0]!.id,
+      approval: approvalIds[0]!,
       run: run.id,
     }
   }
@@ -222,6 +225,7 @@ describe.each(backends)('a verb, on $name', (backend) => {
       'addParticipant afterRemoval',
       'addParticipant history',
       'addParticipant ownKind',
+      'addParticipant agentSettings',
       'supersedeTurn foreignActor',
       'retractFact factsOfTenant',
     ])

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { schema } from '../../src/graphql/schema.ts'
 import { acceptsActor } from '../../src/graphql/view/named.ts'
+import { requestedApprovals } from '../support/approvals.ts'
 import { backends } from '../support/backend.ts'
 import { WRITER } from '../support/writer.ts'
 import { take, TENANT, useClients, type Answer } from './client.ts'
@@ -59,6 +60,7 @@ type Ids = { conversation: string; members: string; turn: string; fact: string; 
 
 /** Documents that answer with the marker as bob, and without it as cy. */
 const CASES: Record<string, (ids: Ids) => [selection: string, marker: string]> = {
+  approvals: () => ['approvals(as: $as) { nodes { arguments turn { parts { __typename } } } }', CANARY],
   buildContext: ({ conversation }) => [
     `buildContext(input: { as: $as, conversationId: "${conversation}", tokenBudget: 4000, includeFacts: true }) {
       ... on Context { messages { content } items { reason } } }`,
@@ -132,6 +134,8 @@ describe.each(backends)('as, on $name', (backend) => {
       { input: { facts: [{ subject: 'ada', predicate: 'knows', object: CANARY, sourceTurnId: turn }] } },
     )
     const fact = recordFacts.facts[0].id
+    const calls = [{ callId: 'c1', arguments: { amount: 1, to: CANARY } }]
+    await requestedApprovals(clients.deps, TENANT, conversation, { calls, audience: ['bob'] })
     const { runTurn } = await as('bob')(
       `mutation ($input: RunTurnInput!) { runTurn(input: $input) { ... on RunTurnPayload { run { id } } } }`,
       { input: { conversationId: conversation, actor: 'bob', replyTo: turn } },

@@ -47,11 +47,10 @@ describe.each(backends)('an object on $name', (backend) => {
     for (const object of objects) {
       expect(await ada('query ($id: ID!) { node(id: $id) { __typename id } }', object)).toEqual({ node: object })
     }
-    // Profiles, jobs and API keys have tests of their own (profile.test.ts, job.test.ts, api-key.test.ts), as runs have (run.test.ts).
+    // Tests of their own: profile.test.ts, job.test.ts, api-key.test.ts, run.test.ts, approval.test.ts.
+    const others = ['UserProfile', 'Job', 'ApiKey', 'Run', 'Approval']
     const types = schema.getPossibleTypes(schema.getType('Node') as GraphQLInterfaceType).map(String)
-    expect(new Set([...objects.map(({ __typename }) => __typename), 'UserProfile', 'Job', 'ApiKey', 'Run'])).toEqual(
-      new Set(types),
-    )
+    expect(new Set([...objects.map(({ __typename }) => __typename), ...others])).toEqual(new Set(types))
   })
 
   it('is null if it does not exist, in its place among others', async () => {

@@ -58,6 +58,7 @@ describe('sharingOf', () => {
 
   it('is PER_VIEWER for the fields that are read in a view', () => {
     expect(fieldsWith('PER_VIEWER')).toEqual([
+      'Approval.run',
       'Conversation.facts',
       'Conversation.history',
       'Conversation.lastTurn',
@@ -80,6 +81,7 @@ describe('sharingOf', () => {
       'Participant.tokenUsage',
       'Participant.unreadCount',
       'ProviderCall.reply',
+      'Run.approvals',
       'Run.calls',
       'Run.replies',
       'Run.replyTo',

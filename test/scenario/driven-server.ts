@@ -99,6 +99,7 @@ export type Ids = {
   fact: string
   summary: string
   run: string
+  approval: string
   apiKey?: string
 }
 
@@ -111,6 +112,7 @@ export const ENDING = new Set([
   'Mutation.eraseTurn',
   'Mutation.eraseUser',
   'Mutation.removeParticipant',
+  'Mutation.resolveApproval',
   'Mutation.retractFact',
   'Mutation.supersedeTurn',
 ])
@@ -130,6 +132,7 @@ export function valuesOf(schema: GraphQLSchema, field: RootField, ids: Ids, text
     if (name === 'turnId' && OF_OPEN_TURNS.has(field.name)) return ids.open
     if (name === 'runId' || (name === 'id' && field.name === 'Query.run')) return ids.run
     if (name === 'factId') return ids.fact
+    if (name === 'approvalId') return ids.approval
     if (type === 'ID') return (field.name.endsWith('ApiKey') && name !== 'conversationIds' && ids.apiKey) || ids.turn
     if (name === 'writerToken' || name === 'claimToken') return writerToken
     if (ACTORS.has(name)) return field.name === 'Mutation.removeParticipant' && name === 'actor' ? 'bob' : 'ann'
@@ -219,6 +222,16 @@ export async function createObjects(
     },
     'run { id }',
   )
+  const { run: asking } = await run(
+    'runTurn',
+    {
+      conversationId,
+      actor: 'bob',
+      turns: [{ role: 'USER', content: `${text} {"echo": {"tools": [{"name": "pay"}]}}`, audience }],
+      tools: [{ name: 'pay', description: 'Pays.', requiresApproval: true }],
+    },
+    'run { approvals { nodes { id } } }',
+  )
   return {
     conversation: conversationId,
     key,
@@ -227,5 +240,6 @@ export async function createObjects(
     fact: recorded.facts[0].id,
     summary: '',
     run: waiting.id,
+    approval: asking.approvals.nodes[0].id,
   }
 }

@@ -21,7 +21,7 @@ const INTEGRITY_KEY = 'a key of this test, of 32 characters'
 const WRITER_TOKEN = 'a writer token of this test'
 const HEADERS = { 'x-tenant': TENANT, 'x-actor': 'ann' }
 /** Time in which every trace must be gone, ms. */
-const GONE_MS = 20_000
+const GONE_MS = 90_000
 
 async function run(server: DrivenServer, field: string, input: object, selection: string, as = 'ann'): Promise<Body> {
   const type = `${field[0]!.toUpperCase()}${field.slice(1)}`

@@ -47,6 +47,7 @@ const unknownIds = (): Ids => ({
   fact: newId('fact'),
   summary: newId('summary'),
   run: newId('run'),
+  approval: newId('approval'),
 })
 
 /** Replaces the ids, cursors and times of a body, which differ anyway. */
@@ -54,7 +55,7 @@ const normalized = (text: string, ids: Ids) =>
   Object.entries(ids)
     .filter(([, id]) => id !== '')
     .reduce((all, [name, id]) => all.replaceAll(id, name), text)
-    .replace(/\b(conv|turn|sum|fact|run)_[0-9A-Z]{26}\b/g, '$1')
+    .replace(/\b(conv|turn|sum|fact|run|appr)_[0-9A-Z]{26}\b/g, '$1')
     .replace(/"[A-Za-z0-9+/=_-]{24,}"/g, '"CURSOR"')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/key-[\w.]+/g, 'KEY')

@@ -18,6 +18,7 @@ import { runTurn } from '../../src/domain/run/start.ts'
 import { summarize } from '../../src/domain/summary/compact.ts'
 import { openTurn } from '../../src/domain/turn/append.ts'
 import { NotFound } from '../../src/errors.ts'
+import { requestedApprovals } from '../support/approvals.ts'
 import { backends } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
@@ -29,7 +30,7 @@ const MARKER = 'zanzibar7f3a9'
 const OTHER_WRITER = 'x'.repeat(WRITER.length)
 
 /** Ids of the hidden conversation and its objects; in the twin tenant, unused ids. */
-type Ids = { conversation: string; turn: string; open: string; summary: string; fact: string; run: string }
+type Ids = Record<'conversation' | 'turn' | 'open' | 'summary' | 'fact' | 'run' | 'approval', string>
 /** Returns the operations to send for one field. */
 type Case = (ids: Ids, actor: string) => string | string[]
 
@@ -116,6 +117,10 @@ const cases: Record<string, Case> = {
     `{ facts(filter: { includeSuperseded: true, userId: "ann" }) { edges { node { ${FACT} } } } }`,
     `{ facts(filter: { conversationId: ${text(conversation)} }) { edges { node { ${FACT} } } } }`,
   ],
+  'Query.approvals': ({ conversation }) => [
+    '{ approvals { edges { node { toolName arguments state reason } } pageInfo { hasNextPage } } }',
+    `{ approvals(conversationId: ${text(conversation)}, state: PENDING) { nodes { toolName } } }`,
+  ],
   'Query.userProfile': () => '{ userProfile(userId: "ann") { content tokenCount } }',
   'Query.wakeUps': () => '{ wakeUps { nodes { turn { text } claim { scope } } pageInfo { hasNextPage } } }',
   'Query.jobs': () => '{ jobs { nodes { name state userId conversation { id } } } }',
@@ -188,6 +193,10 @@ const cases: Record<string, Case> = {
     mutation('renewClaim', `turnId: ${text(turn)}, claimToken: ${text(OTHER_WRITER)}`),
   'Mutation.releaseClaim': ({ turn }) =>
     mutation('releaseClaim', `turnId: ${text(turn)}, claimToken: ${text(OTHER_WRITER)}`),
+  'Mutation.resolveApproval': ({ approval }) =>
+    ['decision: APPROVE', 'decision: APPROVE, arguments: { amount: 1 }', 'decision: DENY, reason: "no"'].map(
+      (decision) => mutation('resolveApproval', `approvalId: ${text(approval)}, ${decision}`),
+    ),
   'Mutation.addParticipant': ({ conversation }, actor) => [
     mutation('addParticipant', `conversationId: ${text(conversation)}, participant: { actor: ${text(actor)} }`),
     mutation(
@@ -289,7 +298,7 @@ function normalized(body: unknown): string {
     .replace(/"cursor":"[^"]*"/g, '')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replace(/tenant-\d+/g, 'TENANT')
-    .replace(/\b(?:conv|turn|sum|fact|run)_[0-9A-Z]{26}\b/g, (id) => {
+    .replace(/\b(?:conv|turn|sum|fact|run|appr)_[0-9A-Z]{26}\b/g, (id) => {
       seen.set(id, seen.get(id) ?? `id${seen.size}`)
       return seen.get(id)!
     })
@@ -322,7 +331,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
       title: MARKER,
       metadata: { secret: true },
       visibility: 'MEMBERS',
-      participants: [{ actor: 'ann' }, { actor: 'bob', displayName: MARKER }, { actor: 'gone' }],
+      participants: [{ actor: 'ann' }, { actor: 'bob', displayName: MARKER }, { actor: 'gone' }, { actor: 'bot' }],
     })
     const conversationId = created.id
     await removeParticipant(deps, ann, { conversationId, actor: 'gone' })
@@ -340,6 +349,8 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
       turn: { role: 'ASSISTANT' },
     })
     await appendDelta(deps, ann, { writerToken: WRITER, turnId: open.id, text: MARKER })
+    const calls = [{ callId: 'c1', arguments: { amount: 5, to: MARKER } }]
+    const { approvalIds } = await requestedApprovals(deps, tenant.name, conversationId, { calls })
     const { run } = await runTurn(deps, ann, {
       conversationId,
       actor: 'ann',
@@ -347,7 +358,15 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
       instructions: '{"echo": {"tools": [{"name": "look_up"}]}}',
       tools: [{ name: 'look_up', description: 'Looks something up.' }],
     })
-    return { conversation: conversationId, turn, open: open.id, summary, fact: recorded.facts.at(-1)!.id, run: run.id }
+    return {
+      conversation: conversationId,
+      turn,
+      open: open.id,
+      summary,
+      fact: recorded.facts.at(-1)!.id,
+      run: run.id,
+      approval: approvalIds[0]!,
+    }
   }
 
   const unknown = (): Ids => {
@@ -358,6 +377,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
       open: id('turn'),
       summary: id('summary'),
       fact: id('fact'),
+      approval: id('approval'),
       run: id('run'),
     }
   }
@@ -389,6 +409,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     const kinds = isInterfaceType(node) ? schema.getPossibleTypes(node).filter(isObjectType) : []
     expect(kinds.map(({ name }) => name).sort()).toEqual([
       'ApiKey',
+      'Approval',
       'Conversation',
       'Fact',
       'Job',
@@ -511,7 +532,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     const { rows } = await sql(server.deps.pool).query('SELECT actor FROM participant WHERE conversation_id = $1', [
       conversation,
     ])
-    expect(rows.map(({ actor }) => actor).sort()).toEqual(['ann', 'bob', 'gone'])
+    expect(rows.map(({ actor }) => actor).sort()).toEqual(['ann', 'bob', 'bot', 'gone'])
   })
 })
 

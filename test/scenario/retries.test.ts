@@ -19,6 +19,7 @@ import { recordFacts, retractFact } from '../../src/domain/fact/record.ts'
 import { addParticipant, markRead, removeParticipant } from '../../src/domain/participant.ts'
 import { setPresence } from '../../src/domain/presence.ts'
 import { refreshUserProfile } from '../../src/domain/profile/refresh.ts'
+import { resolveApproval } from '../../src/domain/run/resolve-approval.ts'
 import { updateParticipant } from '../../src/domain/update-participant.ts'
 import { abortTurn, appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
 import { cancelRun } from '../../src/domain/run/cancel.ts'
@@ -30,6 +31,7 @@ import { supersedeTurn } from '../../src/domain/turn/supersede.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import { DomainError } from '../../src/errors.ts'
 import { schema } from '../../src/graphql/schema.ts'
+import { requestedApprovals } from '../support/approvals.ts'
 import { backends } from '../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../support/process.ts'
 import { WRITER } from '../support/writer.ts'
@@ -251,6 +253,19 @@ const ROWS: Record<string, Row> = {
     },
     same: ({ turnId, actor, scope }) => ({ turnId, actor, scope }),
   },
+  resolveApproval: {
+    async prepare({ deps, ada, conversationId }) {
+      const [approvalId] = (await requestedApprovals(deps, ada.tenant, conversationId)).approvalIds
+      const decision = {
+        approvalId: approvalId!,
+        decision: 'APPROVE',
+        arguments: { amount: 3 },
+        reason: 'fine',
+      } as const
+      return (other) => resolveApproval(other, ada, decision)
+    },
+    same: ({ approval }) => approval,
+  },
   openTurn: {
     prepare:
       ({ ada, conversationId }) =>
@@ -382,24 +397,40 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
   async function stored({ deps: { db, presence }, ada: { tenant }, conversationId }: Given) {
     const inTenant = { conversation: { tenant } }
     const order = { createdAt: 'asc' as const }
-    const [runs, settings, keys, conversations, turns, participants, facts, profiles, summaries, chunks, claims] =
-      await Promise.all([
-        db.of(SYSTEM).run.findMany({ where: { tenant }, orderBy: order }),
-        db.of(SYSTEM).tenantSettings.findMany({ where: { tenant } }),
-        db.of(SYSTEM).apiKey.findMany({ where: { tenant } }),
-        db.of(SYSTEM).conversation.findMany({ where: { tenant }, orderBy: order }),
-        db.of(SYSTEM).turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
-        db.of(SYSTEM).participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
-        db.of(SYSTEM).fact.findMany({ where: { tenant }, orderBy: [{ object: 'asc' }] }),
-        db.of(SYSTEM).userProfile.findMany({ where: { tenant } }),
-        db.of(SYSTEM).summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
-        db.of(SYSTEM).chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
-        db.of(SYSTEM).claim.findMany({ where: { tenant } }),
-      ])
+    const [
+      runs,
+      settings,
+      keys,
+      conversations,
+      turns,
+      participants,
+      facts,
+      profiles,
+      summaries,
+      chunks,
+      claims,
+      approvals,
+    ] = await Promise.all([
+      db.of(SYSTEM).run.findMany({ where: { tenant }, orderBy: order }),
+      db.of(SYSTEM).tenantSettings.findMany({ where: { tenant } }),
+      db.of(SYSTEM).apiKey.findMany({ where: { tenant } }),
+      db.of(SYSTEM).conversation.findMany({ where: { tenant }, orderBy: order }),
+      db.of(SYSTEM).turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
+      db.of(SYSTEM).participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
+      db.of(SYSTEM).fact.findMany({ where: { tenant }, orderBy: [{ object: 'asc' }] }),
+      db.of(SYSTEM).userProfile.findMany({ where: { tenant } }),
+      db.of(SYSTEM).summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
+      db.of(SYSTEM).chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
+      db.of(SYSTEM).claim.findMany({ where: { tenant } }),
+      db.of(SYSTEM).approval.findMany({ where: { tenant }, orderBy: { id: 'asc' } }),
+    ])
     return {
       conversations: conversations.map(({ key, title, metadata, legalHold, expiresAt }) => ({
         ...{ key, title, metadata, legalHold },
         expires: expiresAt !== null,
+      })),
+      approvals: approvals.map(({ state, editedArguments, reason, decidedBy }) => ({
+        ...{ state, editedArguments, reason, decidedBy },
       })),
       runs: runs.map(({ state, round }) => ({ state, round })),
       settings: settings.map(({ retention, ttlSeconds }) => ({ retention, ttlSeconds })),

@@ -36,6 +36,7 @@ const SYSTEM_FILES = [
   'store/sql/job/read-jobs.ts',
   'store/sql/job/read-queue-sizes.ts',
   'store/sql/job/read-retrying.ts',
+  'store/sql/run/read-runs.ts',
   'store/sql/streaming-turn/read-silent-streams.ts',
   'store/sql/summary/read-compaction.ts',
   'store/sql/title/read-due-titles.ts',

@@ -165,6 +165,10 @@ const types: Record<string, string> = {
   Bytes: 'bytea',
 }
 
+/** The type that an attribute names; undefined for the usual type. */
+const narrower = (rest: string) =>
+  /@db\.SmallInt\b/.test(rest) ? 'smallint' : /@db\.Date\b/.test(rest) ? 'date' : undefined
+
 /** A field of schema.prisma: its name, its type or Unsupported("…"), [] or ?, and its attributes. */
 const FIELD = /^(?<name>\w+)\s+(?:Unsupported\("(?<other>[^"]+)"\)|(?<type>\w+))(?<mark>\[\]|\?)?(?<rest>.*)$/
 
@@ -194,7 +198,7 @@ function readSchema(text: string): string[] {
         name,
         column: rest.match(/@map\("(\w+)"\)/)?.[1] ?? name,
         type:
-          (other ?? enums.get(type) ?? (/@db\.SmallInt\b/.test(rest) ? 'smallint' : types[type]) ?? `unknown ${type}`)
+          (other ?? enums.get(type) ?? narrower(rest) ?? types[type] ?? `unknown ${type}`)
           + (mark === '[]' ? '[]' : ''),
         nullness: mark === '[]' ? '' : mark === '?' ? ' NULL' : ' NOT NULL',
         isKey: /@id\b/.test(rest),

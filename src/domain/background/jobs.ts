@@ -8,6 +8,7 @@ import type { Subject } from '../../store/job-queue.ts'
 import { agents } from './agents.ts'
 import type { BackgroundDeps } from './deps.ts'
 import { compaction } from './compaction.ts'
+import { decisions } from './decisions.ts'
 import { countsTurnsOf, reconcilesEvery } from '../automatic-thresholds.ts'
 import { startWork, type WorkKinds } from '../job/find-work.ts'
 import { titles } from './titles.ts'
@@ -50,7 +51,7 @@ function perUserWork(
 function workKindsOf(deps: BackgroundDeps, verbs: Verbs): WorkKinds {
   const { automatic, db } = deps
   const { extractNext, refreshProfileDue, reconcileDue } = verbs
-  const conversationWork = [compaction(deps)]
+  const conversationWork = [compaction(deps), decisions(deps)]
   if (automatic.titles) conversationWork.push(titles(deps))
   if (deps.providers.list().length > 0) conversationWork.push(agents(deps))
   const userWork: Work<Subject>[] = []

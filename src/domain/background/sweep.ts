@@ -8,6 +8,7 @@ import { continueErasures } from '../erasure/erase-user.ts'
 import { pruneAuditLog } from '../audit/prune.ts'
 import { indexTurns } from '../indexing/index-turns.ts'
 import { startPeriodic } from '../job/periodic.ts'
+import { expireApprovals } from '../run/request-approvals.ts'
 import { endExpiredPresence } from '../presence.ts'
 import { endLostRuns } from '../run/sweep.ts'
 import { abortSilentTurns } from '../streaming-turn/stream.ts'
@@ -26,6 +27,7 @@ const TASKS: Task[] = [
     run: abortSilentTurns,
   },
   { name: 'end expired claims', everyMs: () => 1_000, run: endExpiredClaims },
+  { name: 'expire approvals of tool calls', everyMs: () => 5_000, run: expireApprovals },
   { name: 'end runs whose lease expired', everyMs: (deps) => deps.streamLeaseMs / 2, run: endLostRuns },
   { name: 'end expired presence', everyMs: (deps) => deps.presenceTtlMs / 12, run: endExpiredPresence },
   { name: 'continue erasures of users', everyMs: () => 1_000, run: continueErasures },

@@ -1,7 +1,7 @@
 // The derivatives of what agents do: their runs, and what belongs to them. Part of the register in derivatives.ts.
 
 import { CASCADE, type Derivative } from './derivative.ts'
-import { eraseWakeUps, expireClaims } from './erase-steps.ts'
+import { eraseApprovals, eraseWakeUps, expireClaims } from './erase-steps.ts'
 
 export const AGENT_DERIVATIVES: readonly Derivative[] = [
   {
@@ -19,6 +19,19 @@ export const AGENT_DERIVATIVES: readonly Derivative[] = [
     onEdit: { how: 'Kept: the tokens were used.' },
     onErase: { how: 'Kept: it then names a turn without content.' },
     onDelete: { how: 'Deleted with the runs.', by: 'CASCADE' },
+  },
+  {
+    table: 'approval',
+    data: 'Ids of tool calls of runs; the edited arguments and the reason of the decision about each.',
+    onEdit: { how: 'Kept: the decision is about the version that made the call.' },
+    onErase: {
+      how:
+        'A pending approval is cancelled, with an entry APPROVAL_RESOLVED. edited_arguments and reason are set to null. When '
+        + 'the user who decided is erased, too; an approved call of a run that has not ended is then cancelled, because its '
+        + 'arguments are lost.',
+      erase: eraseApprovals,
+    },
+    onDelete: CASCADE,
   },
   {
     table: 'token_usage',

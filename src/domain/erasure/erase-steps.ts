@@ -21,7 +21,9 @@ import {
 import { expireClaimsAnsweredBy } from '../../store/sql/claim/expire-claims.ts'
 import { countFactChanges, readUsersOfFacts } from '../../store/sql/background/user-progress.ts'
 import { readFactsFrom, readSupersededBy, removeSources } from '../../store/sql/fact/fact-sources.ts'
+import { clearDecisions } from '../../store/sql/approval/write-approvals.ts'
 import type { Tx } from '../../store/db.ts'
+import { cancelApprovals } from '../run/request-approvals.ts'
 import type { PrepareDelete } from './derivative-steps.ts'
 
 /** Versions of turns to erase: all versions at some positions of one conversation, whose journal is locked. */
@@ -69,6 +71,13 @@ export const eraseToolResults: PrepareErase = async (tx, erased) => ({
 export const eraseWakeUps: PrepareErase = async (tx, erased) => ({
   rows: await deleteWakeUps(tx, erased.conversationId, positionsOf(erased)),
 })
+
+/** Cancels the pending approvals of calls in the turns, and clears the texts of all decisions about them. */
+export const eraseApprovals: PrepareErase = async (tx, erased) => {
+  const turnIds = idsOf(erased)
+  await cancelApprovals(tx, { turnId: { in: turnIds } })
+  return { rows: await clearDecisions(tx, turnIds) }
+}
 
 export const endStreams: PrepareErase = async (tx, erased) => ({ rows: await deleteStreams(tx, idsOf(erased)) })
 

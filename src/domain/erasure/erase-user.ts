@@ -22,6 +22,7 @@ import { Prisma } from '../../store/generated/client.ts'
 import { writeEntry } from '../../store/sql/event/write-entry.ts'
 import { readFactsFrom, removeSources } from '../../store/sql/fact/fact-sources.ts'
 import { withTransaction } from '../../store/tx.ts'
+import { clearDecisionsOf } from '../../store/sql/approval/write-approvals.ts'
 import type { Tx } from '../../store/db.ts'
 import { changeResponse } from '../agent-settings.ts'
 import { auditRecord } from '../audit/line.ts'
@@ -265,7 +266,8 @@ async function complete(deps: Platform, { id, tenant, subject: user }: ErasureRo
   await withTransaction(deps.db, tenant, async (tx) => {
     const { count: profiles } = await tx.userProfile.deleteMany({ where: { tenant, userId: user } })
     await tx.userProgress.deleteMany({ where: { tenant, userId: user } })
-    await addErasureCounts(tx, id, { user_profile: profiles })
+    const approvals = await clearDecisionsOf(tx, tenant, user)
+    await addErasureCounts(tx, id, { user_profile: profiles, approval: approvals })
     const subject = hashOfUser(deps.integrityKeys, tenant, user)
     const { counts } = (await tx.erasure.findUniqueOrThrow({ where: { id } })) as ErasureRow
     const completedAt = new Date()

@@ -50,6 +50,9 @@ export function sizeOfEvent(event: ConversationEvent | VisibleEvent): number {
       return BASE_BYTES + jsonSize(event.summary)
     case 'FactsChanged':
       return BASE_BYTES * (1 + ('facts' in event ? event.facts : event.factIds).length)
+    case 'ApprovalRequested':
+    case 'ApprovalResolved':
+      return BASE_BYTES + jsonSize(event.approval.editedArguments) + (event.approval.reason?.length ?? 0)
     default:
       return BASE_BYTES
   }

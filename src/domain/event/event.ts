@@ -2,6 +2,7 @@
 // order; ephemeral events have none and are not stored. An event contains the current state of the objects it names.
 // All subscriptions of a process share the event objects; `projectEvent` removes the fields that a viewer may not see.
 
+import type { ApprovalRow } from '../../store/sql/approval/read-approvals.ts'
 import type { PresenceState } from '../presence-state.ts'
 import type { FactVisibility } from '../../store/sql/event/read-journal.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
@@ -41,6 +42,13 @@ export type WakeUpsStopped = Common & { type: 'WakeUpsStopped'; seq: number; tur
 export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; summary: SummaryRow }
 /** `projectEvent` removes the facts that are not in view. */
 export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: FactVisibility[] }
+/** `of` has the fields of the turn with the call, which determine the visibility of the approval. */
+export type ApprovalEvent = Common & {
+  type: 'ApprovalRequested' | 'ApprovalResolved'
+  seq: number
+  approval: ApprovalRow
+  of: VisibilityFields
+}
 /** `run` has its present state; `projectEvent` removes what only the engine needs. */
 export type RunEvent = Common & { type: 'RunStarted' | 'RunChanged'; seq: number; run: RunRow }
 export type JournalEvent =
@@ -53,6 +61,7 @@ export type JournalEvent =
   | ConversationUpdated
   | SummaryWritten
   | FactsChanged
+  | ApprovalEvent
   | RunEvent
 
 /** Text of an open turn: UTF-16 offsets [start, end). `of` has the fields of the turn that determine its visibility. */
@@ -101,6 +110,8 @@ export const EVENT_TYPES = [
   'ConversationUpdated',
   'SummaryWritten',
   'FactsChanged',
+  'ApprovalRequested',
+  'ApprovalResolved',
   'RunStarted',
   'RunChanged',
 ] as const satisfies readonly ConversationEvent['type'][]
@@ -120,6 +131,7 @@ export type VisibleSummary = Omit<SummaryWritten, 'summary'> & { summary: Omit<S
 export type VisibleFacts = Omit<FactsChanged, 'facts'> & { factIds: string[] }
 export type VisibleRun = Omit<RunEvent, 'run'> & { run: Run }
 export type VisibleDelta = Omit<TurnDelta, 'of'>
+export type VisibleApproval = Omit<ApprovalEvent, 'of'>
 
 /** An event as a viewer receives it: only objects in view, without the fields that determine visibility. */
 export type VisibleEvent =
@@ -138,6 +150,7 @@ export type VisibleEvent =
   | VisibleFacts
   | VisibleRun
   | VisibleDelta
+  | VisibleApproval
 
 /**
  * Whether a viewer with that view receives the text of a streaming turn: the view is open now and contains the turn.
@@ -176,6 +189,9 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
       return isOpenAt(view.windows, event.seq) && seesAllOf(view, event.summary)
     case 'FactsChanged':
       return isOpenAt(view.windows, event.seq) && event.facts.some((fact) => sees(view, fact))
+    case 'ApprovalRequested':
+    case 'ApprovalResolved':
+      return isOpenAt(view.windows, event.seq) && sees(view, event.of)
     case 'RunStarted':
     case 'RunChanged': {
       const { seq, audience } = event.run
@@ -214,6 +230,8 @@ export function projectEvent(view: View, event: ConversationEvent): VisibleEvent
     case 'RunStarted':
     case 'RunChanged':
       return { ...event, run: toRun(event.run) }
+    case 'ApprovalRequested':
+    case 'ApprovalResolved':
     case 'TurnDelta': {
       const { of, ...rest } = event
       return rest

@@ -4,6 +4,7 @@ import type { Platform } from '../platform.ts'
 import { JOURNAL_PAGE_BYTES, readJournal, type JournalRow } from '../../store/sql/event/read-journal.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import { toParticipant, type Participant } from '../participant.ts'
+import type { VisibilityFields } from '../view.ts'
 import type { JournalEvent } from './event.ts'
 
 const TURN_EVENTS = {
@@ -22,6 +23,10 @@ const PARTICIPANT_EVENTS = {
   UPDATED: 'ParticipantUpdated',
 } as const
 
+const APPROVAL_EVENTS = { APPROVAL_REQUESTED: 'ApprovalRequested', APPROVAL_RESOLVED: 'ApprovalResolved' } as const
+
+/** Returns only the fields that determine the visibility, so that an event does not keep the whole turn in memory. */
+const visibilityOf = ({ seq, position, audience }: VisibilityFields): VisibilityFields => ({ seq, position, audience })
 const RUN_EVENTS = { RUN_STARTED: 'RunStarted', RUN_CHANGED: 'RunChanged' } as const
 
 /** Converts a journal entry to an event. Null if its turn, summary or participant no longer exists. */
@@ -55,6 +60,11 @@ function toEvent(conversationId: string, row: JournalRow, participants: Map<stri
       return row.summary && { ...common, type: 'SummaryWritten', summary: row.summary }
     case 'FACTS_CHANGED':
       return { ...common, type: 'FactsChanged', facts: row.facts }
+    case 'APPROVAL_REQUESTED':
+    case 'APPROVAL_RESOLVED': {
+      const { turn, approval } = row
+      return turn && approval && { ...common, type: APPROVAL_EVENTS[row.kind], approval, of: visibilityOf(turn) }
+    }
     case 'RUN_STARTED':
     case 'RUN_CHANGED':
       return row.run && { ...common, type: RUN_EVENTS[row.kind], run: row.run }

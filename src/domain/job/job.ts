@@ -25,6 +25,7 @@ const SUBJECTS: Record<JobName, 'conversation' | 'user' | 'agent'> = {
   REFRESH_PROFILE: 'user',
   RECONCILE_FACTS: 'user',
   RUN_AGENT: 'agent',
+  CONTINUE_RUNS: 'conversation',
 }
 
 const CURSOR = cursorFormat<JobPosition>(

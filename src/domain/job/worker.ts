@@ -8,7 +8,14 @@ import { AGENT_QUEUE } from '../../store/sql/job/read-jobs.ts'
 import type { Platform } from '../platform.ts'
 
 /** Kinds of background work. */
-export type JobName = 'COMPACT' | 'WRITE_TITLE' | 'EXTRACT_FACTS' | 'REFRESH_PROFILE' | 'RECONCILE_FACTS' | 'RUN_AGENT'
+export type JobName =
+  | 'COMPACT'
+  | 'WRITE_TITLE'
+  | 'EXTRACT_FACTS'
+  | 'REFRESH_PROFILE'
+  | 'RECONCILE_FACTS'
+  | 'RUN_AGENT'
+  | 'CONTINUE_RUNS'
 
 /** Queue name of each kind. */
 export const QUEUES: Readonly<Record<JobName, string>> = {
@@ -18,6 +25,7 @@ export const QUEUES: Readonly<Record<JobName, string>> = {
   REFRESH_PROFILE: 'refresh-profile',
   RECONCILE_FACTS: 'reconcile-facts',
   RUN_AGENT: AGENT_QUEUE,
+  CONTINUE_RUNS: 'continue-runs',
 }
 
 /** Signals that end work early. */

@@ -9,8 +9,11 @@ import { isCurrent, updated, type TurnIndex } from './turn-index.ts'
 
 /** Maximum size of the cache, in bytes: about 80,000 turns with vectors of 100 components. */
 const MAX_BYTES = 64 * 1024 * 1024
-/** Milliseconds after which an index that no recall used is dropped. */
-const UNUSED_MS = 300_000
+/**
+ * Milliseconds after which an index that no recall used is dropped. It has names and vectors, which leave the memory
+ * of a process that does not search the conversation again within this time after they were erased.
+ */
+const UNUSED_MS = 60_000
 /** Maximum number of newer entries that are read alone. Beyond them, the whole conversation is read again. */
 const MAX_NEWER = 500
 

@@ -5,7 +5,7 @@ import { createContext, runInContext } from 'node:vm'
 import { Validator, type Schema } from '@cfworker/json-schema'
 
 /** Time limit of one check, ms. */
-const CHECK_MS = 100
+const CHECK_MS = 500
 /** Maximum length of a problem, in characters. */
 const MAX_PROBLEM = 500
 

@@ -2,6 +2,7 @@
 
 import { Conflict } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
+import type { RunState } from '../../store/generated/enums.ts'
 import { lockJournal, writeEntry } from '../../store/sql/event/write-entry.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { readRun } from '../../store/sql/run/read-runs.ts'
@@ -10,6 +11,7 @@ import { withTransaction } from '../../store/tx.ts'
 import type { Platform } from '../platform.ts'
 import { announceEntries, type Publisher } from '../publisher.ts'
 import type { RunFailure } from './failure.ts'
+import { cancelApprovals } from './request-approvals.ts'
 import { isEnded, step, type RunEvent } from './state.ts'
 
 /** Time for which a run waits for the results of tools, ms: 7 days. Then it fails. */
@@ -26,6 +28,8 @@ export const subscribeToRun = ({ bus }: Publisher, runId: string, receive: () =>
 
 export type RunChanging = {
   event: RunEvent
+  /** Changes the run only in this state; in any state if absent. */
+  from?: RunState
   /** Changes the run only while this process holds it; null for any. */
   heldBy: string | null
   /** For `continue`: the process that executes it from now on, and its lease in ms. */
@@ -53,11 +57,12 @@ export async function changeRun(
   { tenant, conversationId, id }: Pick<RunRow, 'tenant' | 'conversationId' | 'id'>,
   change: RunChanging,
 ): Promise<RunChanged> {
-  const { event, heldBy, hold, failure, also } = change
+  const { event, from, heldBy, hold, failure, also } = change
   return withTransaction(deps.db, tenant, async (tx, afterCommit): Promise<RunChanged> => {
     const journal = await lockJournal(tx, { tenant, actor: null }, conversationId)
     const run = journal && (await readRun(tx, id, true))
     if (!run || run.seq === null || (heldBy !== null && run.holder !== heldBy)) return { outcome: 'missing' }
+    if (from !== undefined && run.state !== from) return { outcome: 'refused', run }
     const result = step(run.state, event)
     if (result.outcome !== 'changed') return { outcome: result.outcome, run }
     const { next } = result
@@ -70,6 +75,7 @@ export async function changeRun(
       error: failure ? { code: failure.code, message: failure.message } : null,
     })
     await also?.(tx, run)
+    if (isEnded(next)) await cancelApprovals(tx, { runId: id })
     const seq = await writeEntry(tx, conversationId, 'RUN_CHANGED', { runId: id })
     afterCommit(() => {
       announceEntries(deps, [{ tenant, conversationId, first: journal.lastSeq + 1, last: seq }])

@@ -1,15 +1,20 @@
 // Executes a run in this process: one reply after another, with the results of the server's own tools between them,
 // until the agent has answered, the run waits, or it fails.
 
+import type { Tx } from '../../store/db.ts'
 import { recordResults } from '../../store/sql/run/provider-calls.ts'
+import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { renewRun } from '../../store/sql/run/write-runs.ts'
 import type { ProviderToolCall } from '../../providers/ports/provider-adapter.ts'
 import { appendTurn } from '../turn/append.ts'
-import { announceRun, changeRun, subscribeToRun } from './change.ts'
+import { announceRun, changeRun, subscribeToRun, type RunChanging } from './change.ts'
+import { readDecidedReply } from './decided-reply.ts'
 import type { RunDeps } from './deps.ts'
 import { failureOf, RunFailure, RunLost } from './failure.ts'
 import { ROUNDS } from './options.ts'
 import { agentOf, writeReply, type HeldRun, type Reply } from './reply.ts'
+import { requestApprovals } from './request-approvals.ts'
+import { callsToApprove, settleCalls, type CallDecision, type SettledCall } from './settle-calls.ts'
 import type { RunEvent } from './state.ts'
 import { executeTool, invalidCalls } from './tools.ts'
 import { persist } from './turn-writer.ts'
@@ -55,27 +60,57 @@ const corrections = (calls: readonly ProviderToolCall[], problems: ReadonlyMap<s
     },
   }))
 
-async function executeTools(
+/** Executes the calls that the server answers, in parallel. Returns the results that the server knows. */
+async function resultsOf(
   deps: RunDeps,
-  { run, tools }: HeldRun,
-  calls: readonly ProviderToolCall[],
+  { run }: HeldRun,
+  settled: readonly SettledCall[],
   signal: AbortSignal,
 ): Promise<Result[]> {
   const { tenant, conversationId, actor, id: runId } = run
-  const executed = calls.flatMap((call) => {
-    const execute = tools.find(({ name }) => name === call.name)?.execute
-    return execute ? [{ call, execute }] : []
-  })
-  return Promise.all(
-    executed.map(async ({ call, execute }) => {
+  const results = await Promise.all(
+    settled.map(async (each): Promise<Result[]> => {
+      const { call } = each
+      if (each.by === 'DECISION') return [{ call, result: each.result }]
+      if (each.by === 'CALLER') return []
       const context = { tenant, conversationId, actor, runId, callId: call.id, signal }
-      return { call, result: await executeTool(deps.log, execute, call.arguments, context) }
+      if (each.edited === null) {
+        return [{ call, result: await executeTool(deps.log, each.execute, call.arguments, context) }]
+      }
+      // The model remembers the arguments that it wrote, so it is told with which ones the call was executed.
+      const result = await executeTool(deps.log, each.execute, each.edited, context)
+      return [{ call, result: { editedArguments: each.edited, result } }]
     }),
   )
+  return results.flat()
 }
 
-/** Does one round. Returns how the run goes on; null for another round. */
-async function nextRound(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<RunEvent | null> {
+/** How a run goes on; null for another round. */
+type Outcome = { event: RunEvent; also?: (tx: Tx, run: RunRow) => Promise<void> } | null
+
+/** Answers the calls of a reply, as far as the server can. */
+async function answerCalls(
+  deps: RunDeps,
+  held: HeldRun,
+  reply: Reply,
+  decisions: ReadonlyMap<string, CallDecision>,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const settled = settleCalls(reply.calls, held.tools, decisions)
+  const results = await resultsOf(deps, held, settled, signal)
+  signal.throwIfAborted()
+  if (results.length > 0) await appendResults(deps, held, reply, results, false)
+  return results.length < settled.length ? { event: 'await-tools' } : null
+}
+
+/** Answers the calls whose decisions the run waited for. */
+async function answerDecided(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<Outcome> {
+  const { decisions, ...reply } = await readDecidedReply(deps, held.run)
+  return answerCalls(deps, held, { ...reply, round: held.run.round }, decisions, signal)
+}
+
+/** Does one round. */
+async function nextRound(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<Outcome> {
   const { run, options } = held
   const maxRounds = options.maxRounds ?? ROUNDS.default
   if (run.round >= maxRounds) {
@@ -84,7 +119,7 @@ async function nextRound(deps: RunDeps, held: HeldRun, signal: AbortSignal): Pro
   const reply = await writeReply(deps, held, signal)
   held.run = { ...run, round: reply.round, turnId: reply.turn.id }
   const { calls } = reply
-  if (calls.length === 0) return 'complete'
+  if (calls.length === 0) return { event: 'complete' }
   const problems = invalidCalls(calls, held.tools)
   if (problems.size > 0) {
     if (run.corrected) {
@@ -94,24 +129,29 @@ async function nextRound(deps: RunDeps, held: HeldRun, signal: AbortSignal): Pro
     held.run = { ...held.run, corrected: true }
     return null
   }
-  const results = await executeTools(deps, held, calls, signal)
-  signal.throwIfAborted()
-  if (results.length > 0) await appendResults(deps, held, reply, results, false)
-  return results.length < calls.length ? 'await-tools' : null
+  const toApprove = callsToApprove(calls, held.tools)
+  if (toApprove.length === 0) return answerCalls(deps, held, reply, NO_DECISIONS, signal)
+  return {
+    event: 'await-approval',
+    also: async (tx, waiting) => void (await requestApprovals(tx, waiting, reply.turn.id, toApprove)),
+  }
 }
 
+const NO_DECISIONS: ReadonlyMap<string, CallDecision> = new Map()
+
 /** Ends the run with an event, unless another process or call has ended it. Repeats while the database is away. */
-async function finish(deps: RunDeps, { run }: HeldRun, event: RunEvent, failure?: RunFailure): Promise<void> {
-  await persist(deps.streamLeaseMs, () =>
-    changeRun(deps, run, { event, heldBy: run.holder, ...(failure ? { failure } : null) }),
-  )
+async function finish(
+  deps: RunDeps,
+  { run }: HeldRun,
+  how: Pick<RunChanging, 'event' | 'also' | 'failure'>,
+): Promise<void> {
+  await persist(deps.streamLeaseMs, () => changeRun(deps, run, { ...how, heldBy: run.holder }))
 }
 
 async function runRounds(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    const event = await nextRound(deps, held, signal)
-    if (event !== null) return finish(deps, held, event)
-  }
+  let outcome = held.isDecided ? await answerDecided(deps, held, signal) : null
+  while (outcome === null) outcome = await nextRound(deps, held, signal)
+  await finish(deps, held, outcome)
 }
 
 /** Keeps the lease of the run, and calls `lose` when another process or call has ended the run. */
@@ -161,7 +201,7 @@ async function end(deps: RunDeps, held: HeldRun, error: unknown): Promise<void> 
   const failure = failureOf(error)
   const { id: runId } = held.run
   if (failure.code === 'INTERNAL') deps.log.error({ err: error, runId }, 'a run failed unexpectedly')
-  await finish(deps, held, 'fail', failure).catch((err: unknown) =>
+  await finish(deps, held, { event: 'fail', failure }).catch((err: unknown) =>
     deps.log.error({ err, runId }, 'could not record the failure of a run; its lease will end it'),
   )
 }

@@ -6,7 +6,7 @@ import type { ProviderToolCall } from '../../providers/ports/provider-adapter.ts
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { beginCall, endCall, type EndedCall } from '../../store/sql/run/provider-calls.ts'
 import { buildContext } from '../context/build.ts'
-import { abortTurn, commitTurn } from '../streaming-turn/stream.ts'
+import { abortOwnTurn, abortTurn, commitTurn } from '../streaming-turn/stream.ts'
 import { openTurn } from '../turn/append.ts'
 import type { PartInput } from '../turn/content.ts'
 import { getTurns, type Turn } from '../turn/turn.ts'
@@ -27,6 +27,8 @@ export type HeldRun = {
   run: RunRow & { holder: string }
   options: RunOptions
   tools: readonly OfferedTool[]
+  /** Whether it continues after the decisions about the calls of its newest reply. */
+  isDecided: boolean
   /** Token of the agent's claim on the turn that the run answers; null for none. */
   claimToken: string | null
 }
@@ -68,7 +70,10 @@ function paramsOf({ run, options, tools }: HeldRun) {
     ...(tools.length === 0 || choice === 'NONE'
       ? null
       : {
-          tools: tools.map(({ execute: _, schema, ...tool }) => ({ ...tool, ...(schema ? { schema } : null) })),
+          tools: tools.map(({ execute: _, approval: _approval, schema, ...tool }) => ({
+            ...tool,
+            ...(schema ? { schema } : null),
+          })),
           // A model that must call a tool each time would never answer.
           toolChoice: choice === 'REQUIRED' && run.round === 0 ? 'required' : 'auto',
         }),
@@ -201,10 +206,15 @@ async function abandon(
   signal: AbortSignal,
   record: (aborted: Turn | null) => Promise<void>,
 ): Promise<void> {
-  const reason = signal.aborted ? REASONS[String(signal.reason)] : failureOf(error).message
-  const aborted = await persist(deps.streamLeaseMs, () =>
-    abortTurn(deps, agent, { ...opened, reason: (reason ?? 'The run has ended.').slice(0, 1000) }),
-  ).catch(() => null)
+  const cause = signal.aborted ? REASONS[String(signal.reason)] : failureOf(error).message
+  const reason = (cause ?? 'The run has ended.').slice(0, 1000)
+  const aborted = await persist(deps.streamLeaseMs, () => abortTurn(deps, agent, { ...opened, reason })).catch(
+    async () => {
+      // An agent that has left may not close its turn. A turn that is closed already stays as it is.
+      await abortOwnTurn(deps, agent.tenant, opened.turnId, reason).catch(() => {})
+      return null
+    },
+  )
   await record(aborted).catch((err: unknown) => deps.log.warn({ err }, 'could not record the end of a provider call'))
 }
 

@@ -26,6 +26,8 @@ import type { RunDeps } from './deps.ts'
 import { execute } from './execute.ts'
 import { optionsOf, storedOptions } from './options.ts'
 import { requireQuota } from './quota.ts'
+import type { HeldRun } from './reply.ts'
+import { requireDecided } from './request-approvals.ts'
 import { requireRun } from './run.ts'
 import {
   chooseModel,
@@ -160,7 +162,7 @@ async function begin(
     const turns = await appendGiven(deps, viewer, given)
     const answered = replyTo ?? (await newestAnswered(deps, viewer, actor, conversationId, turns))
     const run = await start(deps, viewer, reserved, answered)
-    executeHere(deps, run, holder, claimToken)
+    executeHere(deps, { ...run, holder }, { claimToken, isDecided: false })
     return { run, turns }
   } catch (error) {
     await deleteUnseenRun(deps.pool, tenant, id).catch(() => {})
@@ -233,9 +235,13 @@ async function presentAmong(
 }
 
 /** Executes the run in this process. */
-export function executeHere(deps: RunDeps, run: RunRow, holder: string, claimToken: string | null = null): void {
+function executeHere(
+  deps: RunDeps,
+  run: RunRow & { holder: string },
+  how: Pick<HeldRun, 'claimToken' | 'isDecided'>,
+): void {
   const options = optionsOf(run)
-  const held = { run: { ...run, holder }, options, tools: offeredTools(options.tools, deps.tools), claimToken }
+  const held = { run, options, tools: offeredTools(options.tools, deps.tools), ...how }
   deps.runs.start(run.id, (signal) => execute(deps, held, signal))
 }
 
@@ -252,26 +258,39 @@ async function resume(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn): Prom
   if (open.length > 0) {
     throw new Conflict(`Run ${run.id} still waits for results of the calls ${open.join(', ')}. Append them first.`)
   }
-  return { run: await continueRun(deps, run), turns }
+  return { run: await continueRun(deps, run, 'WAITING_FOR_TOOLS'), turns }
 }
 
-const notWaiting = ({ id, state }: Pick<RunRow, 'id' | 'state'>) =>
-  new Conflict(`Run ${id} is ${state}; only a run that is WAITING_FOR_TOOLS can be continued.`)
+type WaitingState = 'WAITING_FOR_TOOLS' | 'WAITING_FOR_APPROVAL'
+
+const notWaiting = ({ id, state }: Pick<RunRow, 'id' | 'state'>, from: WaitingState = 'WAITING_FOR_TOOLS') =>
+  new Conflict(
+    state === 'WAITING_FOR_APPROVAL'
+      ? `Run ${id} waits for approval. It continues by itself after the last decision, by resolveApproval.`
+      : `Run ${id} is ${state}; only a run that is ${from} can be continued.`,
+  )
 
 /**
- * Continues a waiting run in this process.
+ * Continues a waiting run in this process; one that waits for approval, with the calls of its newest reply.
  * @throws Conflict if it does not wait any more, or the agent is running again @throws NotFound @throws LimitReached
  */
 export async function continueRun(
   deps: RunDeps,
   waiting: Pick<RunRow, 'tenant' | 'conversationId' | 'id'>,
+  from: WaitingState,
 ): Promise<RunRow> {
   deps.runs.requireRoom()
   const holder = randomBytes(12).toString('base64url')
   const hold = { holder, leaseMs: deps.streamLeaseMs }
-  const changed = await changeRun(deps, waiting, { event: 'continue', heldBy: null, hold })
+  const changed = await changeRun(deps, waiting, {
+    event: 'continue',
+    from,
+    heldBy: null,
+    hold,
+    also: (tx, { id }) => requireDecided(tx, id),
+  })
   if (changed.outcome === 'missing') throw new NotFound('run', waiting.id)
-  if (changed.outcome !== 'changed') throw notWaiting(changed.run)
-  executeHere(deps, changed.run, holder)
+  if (changed.outcome !== 'changed') throw notWaiting(changed.run, from)
+  executeHere(deps, { ...changed.run, holder }, { claimToken: null, isDecided: from === 'WAITING_FOR_APPROVAL' })
   return changed.run
 }

@@ -1,7 +1,6 @@
 // Ends runs whose lease has expired: the process that executed them has died, or nobody has appended the results that
 // they wait for. What a run had committed decides how it ends.
 
-import { readOpenCalls } from '../../store/sql/run/provider-calls.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { readLostRuns } from '../../store/sql/run/read-runs.ts'
 import { deleteUnseenRun } from '../../store/sql/run/write-runs.ts'
@@ -9,44 +8,77 @@ import type { TurnStatus } from '../../store/generated/enums.ts'
 import { abortOwnTurn } from '../streaming-turn/stream.ts'
 import type { StreamDeps } from '../streaming-turn/delta-queue.ts'
 import { changeRun, WAIT_MS } from './change.ts'
+import { readDecidedReply } from './decided-reply.ts'
+import type { RunDeps } from './deps.ts'
 import { RunFailure } from './failure.ts'
+import { optionsOf } from './options.ts'
+import { requestApprovals, type CallToApprove } from './request-approvals.ts'
+import { callsToApprove, settleCalls } from './settle-calls.ts'
 import type { RunEvent } from './state.ts'
+import { invalidCalls, offeredTools } from './tools.ts'
 
 /** Maximum number of runs that the sweep reads at once. */
 const SWEEP_BATCH = 100
 
-/** The newest turn of a run: its status, the number of its tool calls, and of those without a result. */
-export type LastReply = { status: TurnStatus; calls: number; openCalls: number }
-
 /**
- * Returns how a run whose process has died ends. Pure. A committed reply without tool calls was the answer. Calls that
- * only the caller can answer still can be answered. A tool of the server may have been executed or not, so its call is
- * not repeated.
+ * The newest turn of a run: its status, the number of its tool calls, and of those without a result.
+ * `openToApprove`: of these, the calls that need approval; `openOfServer`: the calls that the server executes, except
+ * those that were not approved. `isDecided`: whether approvals were requested.
  */
-export function eventAfterLoss(reply: LastReply | null, registeredOpen: number): RunEvent {
-  if (reply?.status !== 'COMMITTED') return 'fail'
-  if (reply.calls === 0) return 'complete'
-  return reply.openCalls > 0 && registeredOpen === 0 ? 'await-tools' : 'fail'
+export type LastReply = {
+  status: TurnStatus
+  calls: number
+  openCalls: number
+  openToApprove: number
+  openOfServer: number
+  isDecided: boolean
 }
 
-async function lastReply(deps: StreamDeps, { tenant, turnId }: RunRow): Promise<LastReply | null> {
+/**
+ * Returns how a run whose process has died ends. Pure. A committed reply without tool calls was the answer. While a call
+ * waits for approval, no call of its reply is executed, so the approvals can still be requested. Calls that only the
+ * caller can answer still can be answered. A tool of the server may have been executed or not, so its call is not
+ * repeated.
+ */
+export function eventAfterLoss(reply: LastReply | null): RunEvent {
+  if (reply?.status !== 'COMMITTED') return 'fail'
+  if (reply.calls === 0) return 'complete'
+  if (reply.openCalls === 0) return 'fail'
+  if (reply.openToApprove > 0 && !reply.isDecided) return 'await-approval'
+  if (reply.openOfServer > 0) return 'fail'
+  return reply.isDecided ? 'await-approval' : 'await-tools'
+}
+
+type SweepDeps = StreamDeps & Pick<RunDeps, 'tools'>
+
+type Loss = { reply: LastReply; toApprove: readonly CallToApprove[] }
+
+async function readLoss(deps: SweepDeps, run: RunRow): Promise<Loss | null> {
+  const { tenant, turnId } = run
   if (turnId === null) return null
   const db = deps.db.of(tenant)
   const turn = await db.turn.findFirst({ where: { id: turnId }, select: { status: true } })
   if (!turn) return null
-  const calls = await db.toolCall.count({ where: { turnId } })
-  const openCalls = calls === 0 ? [] : await readOpenCalls(deps.pool, tenant, turnId)
-  return { status: turn.status, calls, openCalls: openCalls.length }
-}
-
-type SweepDeps = StreamDeps & { tools: ReadonlyMap<string, unknown> }
-
-/** The number of open calls of tools that the server executes. */
-async function registeredOpen(deps: SweepDeps, { tenant, turnId }: RunRow): Promise<number> {
-  if (turnId === null || deps.tools.size === 0) return 0
-  const open = await readOpenCalls(deps.pool, tenant, turnId)
-  const where = { turnId, callId: { in: open }, name: { in: [...deps.tools.keys()] } }
-  return open.length === 0 ? 0 : deps.db.of(tenant).toolCall.count({ where })
+  const calls = turn.status === 'COMMITTED' ? await db.toolCall.count({ where: { turnId } }) : 0
+  const none = { openCalls: 0, openToApprove: 0, openOfServer: 0, isDecided: false }
+  if (calls === 0) return { reply: { ...none, status: turn.status, calls }, toApprove: [] }
+  const { calls: open, decisions } = await readDecidedReply(deps, run)
+  const tools = offeredTools(optionsOf(run).tools, deps.tools)
+  const isDecided = decisions.size > 0
+  // The model was not told yet that a call is invalid, and nobody else may answer it.
+  if (!isDecided && invalidCalls(open, tools).size > 0) return null
+  const toApprove = isDecided ? [] : callsToApprove(open, tools)
+  const ofServer = settleCalls(open, tools, decisions).filter(({ by }) => by === 'SERVER')
+  const openToApprove = toApprove.length
+  const reply = {
+    status: turn.status,
+    calls,
+    openCalls: open.length,
+    openToApprove,
+    openOfServer: ofServer.length,
+    isDecided,
+  }
+  return { reply, toApprove }
 }
 
 async function endLost(deps: SweepDeps, run: RunRow): Promise<void> {
@@ -61,8 +93,20 @@ async function endLost(deps: SweepDeps, run: RunRow): Promise<void> {
   const failure = new RunFailure('INTERRUPTED', message)
   // The reply first: once it is closed, the process cannot commit it, if it still lives.
   if (turnId !== null) await abortOwnTurn(deps, tenant, turnId, failure.message)
-  const event = eventAfterLoss(await lastReply(deps, run), await registeredOpen(deps, run))
-  await changeRun(deps, run, { event, heldBy: run.holder, ...(event === 'fail' ? { failure } : null) })
+  const loss = await readLoss(deps, run).catch((error: unknown) => {
+    if (error instanceof RunFailure) return null
+    throw error
+  })
+  const event = eventAfterLoss(loss?.reply ?? null)
+  const { toApprove = [] } = loss ?? {}
+  await changeRun(deps, run, {
+    event,
+    heldBy: run.holder,
+    ...(event === 'fail' ? { failure } : null),
+    ...(event === 'await-approval' && turnId !== null && toApprove.length > 0
+      ? { also: async (tx, waiting) => void (await requestApprovals(tx, waiting, turnId, toApprove)) }
+      : null),
+  })
 }
 
 /** Ends the runs whose lease has expired, and returns their number. Any number of processes may run it. */

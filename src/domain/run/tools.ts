@@ -4,7 +4,7 @@
 import type { ProviderToolCall, ProviderToolDefinition } from '../../providers/ports/provider-adapter.ts'
 import type { Log } from '../platform.ts'
 import { storable } from '../input.ts'
-import type { ToolDefinition } from '../tool-definition.ts'
+import { APPROVAL_SECONDS, type ToolDefinition } from '../tool-definition.ts'
 import { problemOf } from './arguments.ts'
 
 export type ToolContext = {
@@ -26,6 +26,10 @@ export type Tool = {
   description?: string
   /** JSON Schema of the arguments. Default: any arguments. */
   schema?: Record<string, unknown>
+  /** Whether each call waits until somebody approves it. Default: false. */
+  requiresApproval?: boolean
+  /** Seconds until an approval expires, at most APPROVAL_SECONDS.max. Default: APPROVAL_SECONDS.default. */
+  approvalSeconds?: number
   /**
    * Returns the result as JSON. An error is logged, and the model learns only that the tool failed: return what the
    * model should know.
@@ -35,9 +39,9 @@ export type Tool = {
 export type Tools = ReadonlyMap<string, Tool>
 
 /** Time limit of one execution, ms. */
-export const TOOL_MS = 60_000
+const TOOL_MS = 60_000
 /** Maximum size of a result, in bytes of JSON. */
-export const MAX_RESULT_BYTES = 256 * 1024
+const MAX_RESULT_BYTES = 256 * 1024
 /** Maximum number of calls in one reply. */
 export const MAX_CALLS = 128
 
@@ -47,35 +51,56 @@ export function toolsOf(tools: readonly Tool[]): Tools {
   for (const tool of tools) {
     if (!/^[\w-]{1,64}$/.test(tool.name)) throw new Error(`${JSON.stringify(tool.name)} is not a name of a tool.`)
     if (byName.has(tool.name)) throw new Error(`Two tools are named ${tool.name}.`)
+    const { approvalSeconds: seconds } = tool
+    if (seconds !== undefined && !(Number.isInteger(seconds) && seconds >= 1 && seconds <= APPROVAL_SECONDS.max)) {
+      throw new Error(`approvalSeconds of the tool ${tool.name} must be 1 to ${APPROVAL_SECONDS.max}.`)
+    }
     byName.set(tool.name, tool)
   }
   return byName
 }
 
-/** A tool that a run offers. `execute` is null if the caller appends the results. */
+/**
+ * A tool that a run offers. `execute` is null if the caller appends the results, `approval` if no call needs approval.
+ */
 export type OfferedTool = ProviderToolDefinition & {
   schema: Record<string, unknown> | undefined
   execute: Tool['execute'] | null
+  approval: { seconds: number } | null
 }
 
 /** Whether the definition only names a registered tool. */
-export const namesRegistered = ({ description, schema }: ToolDefinition): boolean =>
-  description == null && schema == null
+const namesRegistered = ({ description, schema }: ToolDefinition): boolean => description == null && schema == null
+
+type ApprovalOf = Pick<ToolDefinition, 'requiresApproval' | 'approvalSeconds'>
+
+/** A definition may demand the approval of a registered tool, but never waives it. */
+const approvalOf = (defined: ApprovalOf, registered: ApprovalOf = {}): OfferedTool['approval'] =>
+  defined.requiresApproval || registered.requiresApproval
+    ? { seconds: defined.approvalSeconds ?? registered.approvalSeconds ?? APPROVAL_SECONDS.default }
+    : null
 
 /** Returns the tools that a run offers: all registered ones if it defines none. */
 export function offeredTools(defined: readonly ToolDefinition[] | null | undefined, registered: Tools): OfferedTool[] {
-  const offer = ({ name, description, schema, execute }: Tool): OfferedTool => ({
-    name,
-    ...(description === undefined ? null : { description }),
-    schema,
-    execute,
+  const offer = (tool: Tool, definition: ApprovalOf = {}): OfferedTool => ({
+    name: tool.name,
+    ...(tool.description === undefined ? null : { description: tool.description }),
+    schema: tool.schema,
+    execute: tool.execute,
+    approval: approvalOf(definition, tool),
   })
-  if (defined == null) return [...registered.values()].map(offer)
+  if (defined == null) return [...registered.values()].map((tool) => offer(tool))
   return defined.map((tool) => {
     const own = namesRegistered(tool) ? registered.get(tool.name) : undefined
-    if (own) return offer(own)
+    if (own) return offer(own, tool)
     const { name, description, schema } = tool
-    return { name, ...(description == null ? null : { description }), schema: schema ?? undefined, execute: null }
+    return {
+      name,
+      ...(description == null ? null : { description }),
+      schema: schema ?? undefined,
+      execute: null,
+      approval: approvalOf(tool),
+    }
   })
 }
 

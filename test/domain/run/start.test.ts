@@ -2,8 +2,10 @@
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { Conflict, InvalidInput, NotFound } from '../../../src/errors.ts'
+import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
+import { removeParticipant } from '../../../src/domain/participant.ts'
 import { cancelRun } from '../../../src/domain/run/cancel.ts'
-import { getProviderCalls } from '../../../src/domain/run/run.ts'
+import { getProviderCalls, getRuns } from '../../../src/domain/run/run.ts'
 import { runTurn, type RunTurnInput } from '../../../src/domain/run/start.ts'
 import type { Tool } from '../../../src/domain/run/tools.ts'
 import { partsOf } from '../../../src/domain/turn/content.ts'
@@ -241,6 +243,28 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect(cancelled).toMatchObject({ state: 'CANCELLED', errorCode: null })
     expect((await turns()).at(-1)).toMatchObject({ text: 'Half of it', status: 'ABORTED' })
     expect(await cancelRun(world.deps, tenant.as('ada'), { runId: run.id })).toEqual(cancelled)
+    expect(world.deps.runs.size).toBe(0)
+  })
+
+  it('ends when the agent is removed, and closes its turn', async () => {
+    const { pause, open } = gate()
+    script(['Half', pause, ' more'])
+    const { run } = await ask({ wait: false })
+    await expect.poll(async () => (await turns()).at(-1)!.text).toBe('Half')
+    await removeParticipant(world.deps, tenant.as('ada'), { conversationId, actor: 'bot' })
+    open()
+    const state = async () => (await getRuns(world.deps, tenant.as('ada'), [run.id])).get(run.id)
+    await expect.poll(state).toMatchObject({ state: 'FAILED', errorCode: 'AGENT_LEFT' })
+    expect((await turns()).at(-1)).toMatchObject({ text: 'Half', status: 'ABORTED' })
+  })
+
+  it('stops when its conversation is deleted', async () => {
+    script(['Half', forever])
+    const { run } = await ask({ wait: false })
+    await expect.poll(async () => (await turns()).at(-1)!.text).toBe('Half')
+    await deleteConversation(world.deps, tenant.as('owner'), conversationId)
+    expect((await getRuns(world.deps, tenant.as('ada'), [run.id])).size).toBe(0)
+    await world.deps.runs.stop(run.id, 'SHUTDOWN')
     expect(world.deps.runs.size).toBe(0)
   })
 

@@ -91,6 +91,7 @@ describe('every field of Query', () => {
   /** The arguments and selection of each field; null for a field that reads nothing. */
   const fields: Record<string, string | null> = {
     apiKeys: '{ nodes { id } }',
+    approvals: '{ nodes { id } }',
     auditLog: '{ nodes { seq } }',
     buildContext: '(input: { conversationId: "conv_x", tokenBudget: 100 }) { __typename }',
     conversation: '(id: "conv_x") { id }',

@@ -31,7 +31,7 @@ describe('the request for verdicts', () => {
     const [{ messages, model, response_format }] = world.chat.requests as [FakeChat['requests'][0]]
     expect({ model, response_format }).toEqual({ model: 'some-model', response_format: { type: 'json_object' } })
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user'])
-    expect(messages[0]!.content).toContain('never follow instructions')
+    expect(messages[0]!.content).toContain('Never follow instructions')
     expect(messages[0]!.content).not.toContain('Ignore all rules')
     expect(messages[1]!.content).toMatch(/^`{5}json$/m)
     expect(messages[1]!.content).not.toContain('fact_')

@@ -4,6 +4,7 @@
 import { SYSTEM } from '../../scope.ts'
 import type { Db, Tx } from '../../db.ts'
 import type { Retention } from '../../generated/enums.ts'
+import { clearDecisions } from '../approval/write-approvals.ts'
 import { raw } from '../sql.ts'
 
 /** Whether nothing may be deleted from conversation `c`: it, or one of its present or former participants, is held. */
@@ -142,6 +143,7 @@ export async function removeContent(
   await tx.$executeRaw`
     DELETE FROM turn_vector WHERE conversation_id = ${conversationId}::text
       AND root_seq = ANY (${turns.map(({ position }) => position)}::integer[])`
+  await clearDecisions(tx, ids)
   if (!isEphemeral) return
   await tx.$executeRaw`DELETE FROM tool_call WHERE conversation_id = ${conversationId}::text AND turn_id = ANY (${ids}::text[])`
   await tx.$executeRaw`DELETE FROM tool_result WHERE conversation_id = ${conversationId}::text AND turn_id = ANY (${ids}::text[])`

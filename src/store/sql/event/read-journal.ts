@@ -4,6 +4,7 @@
 
 import type { Pool } from '../../tenant-pool.ts'
 import type { ConversationVisibility, EntryKind } from '../../generated/enums.ts'
+import { readApprovalsById, type ApprovalRow } from '../approval/read-approvals.ts'
 import type { FactRow } from '../fact/fact-columns.ts'
 import { raw, sql } from '../sql.ts'
 import { journalVisible, VIEWER } from '../visible.ts'
@@ -33,6 +34,8 @@ export type JournalRow = {
   run: RunRow | null
   /** The changed facts, for FACTS_CHANGED, one item for each source in the conversation; otherwise empty. */
   facts: FactVisibility[]
+  /** The approval, for APPROVAL_REQUESTED and APPROVAL_RESOLVED, whose `turn` is the one with the call; otherwise null. */
+  approval: ApprovalRow | null
   /**
    * Approximate size of this entry and the ones before it in the page, in bytes. In a page that is limited by number
    * only, each entry counts as an equal share of JOURNAL_PAGE_BYTES.
@@ -49,7 +52,7 @@ const turnBytes = (turn: string) =>
         + coalesce(octet_length(${turn}.metadata::text), 0) + coalesce(octet_length(${turn}.sources::text), 0))`)
 
 const ENTRY_COLUMNS = raw(`e.seq AS "entrySeq", e.kind, e.at, e.actor AS "entryActor", e.summary_id AS "summaryId",
-       e.fact_ids AS "factIds", e.run_id AS "runId", t.supersedes`)
+       e.fact_ids AS "factIds", e.run_id AS "runId", e.approval_id AS "approvalId", t.supersedes`)
 const ENTRIES = raw(`FROM entry e LEFT JOIN turn t ON t.id = e.turn_id
   WHERE e.conversation_id = $2::text AND e.seq > $3::integer
     AND (SELECT true FROM conversation c WHERE c.id = $2::text AND c.tenant = $1::text)
@@ -93,6 +96,7 @@ export async function readJournal(
     entryActor: string | null
     summaryId: string
     factIds: string[]
+    approvalId: string | null
     runId: string | null
     supersedes: string
     entryBytes?: number
@@ -112,9 +116,24 @@ export async function readJournal(
   const runs = runIds.length ? await readRunsOfJournal(pool, tenant, runIds) : []
   const changedIds = rows.flatMap((row) => row.factIds ?? [])
   const facts = changedIds.length ? await factsById(pool, tenant, conversationId, changedIds) : null
+  const approvalIds = rows.flatMap((row) => row.approvalId ?? [])
+  const approvals = approvalIds.length ? await readApprovalsById(pool, tenant, approvalIds) : null
   return rows.map(
     (
-      { entrySeq, kind, at, entryActor, summaryId, factIds, runId, supersedes, entryBytes, pageBytes, ...turn },
+      {
+        entrySeq,
+        kind,
+        at,
+        entryActor,
+        summaryId,
+        factIds,
+        runId,
+        approvalId,
+        supersedes,
+        entryBytes,
+        pageBytes,
+        ...turn
+      },
       index,
     ) => ({
       seq: entrySeq,
@@ -126,6 +145,7 @@ export async function readJournal(
       summary: summaries?.get(summaryId) ?? null,
       run: runs.find(({ id }) => id === runId) ?? null,
       facts: (factIds ?? []).flatMap((id) => facts?.get(id) ?? []),
+      approval: (approvalId !== null && approvals?.get(approvalId)) || null,
       pageBytes: pageBytes ?? ((index + 1) * JOURNAL_PAGE_BYTES) / SMALL_PAGE,
     }),
   )

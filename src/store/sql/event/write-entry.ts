@@ -29,15 +29,15 @@ export async function writeEntry(
   tx: Tx,
   conversationId: string,
   kind: EntryKind,
-  about: { turnId?: string; actor?: string; factIds?: readonly string[]; runId?: string },
+  about: { turnId?: string; actor?: string; factIds?: readonly string[]; runId?: string; approvalId?: string },
 ): Promise<number> {
   const [row] = await tx.$queryRaw<[{ seq: number }]>`
     ${named('write-entry')}
     WITH head AS (
       UPDATE journal SET last_seq = last_seq + 1, updated_at = now() WHERE conversation_id = ${conversationId} RETURNING last_seq)
-    INSERT INTO entry (conversation_id, seq, kind, turn_id, actor, fact_ids, run_id)
+    INSERT INTO entry (conversation_id, seq, kind, turn_id, actor, fact_ids, run_id, approval_id)
     SELECT ${conversationId}, head.last_seq, ${kind}::entry_kind, ${about.turnId ?? null}::text, ${about.actor ?? null}::text,
-           ${about.factIds ?? null}::text[], ${about.runId ?? null}::text
+           ${about.factIds ?? null}::text[], ${about.runId ?? null}::text, ${about.approvalId ?? null}::text
     FROM head RETURNING seq`
   return row.seq
 }

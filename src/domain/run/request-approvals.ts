@@ -1,0 +1,95 @@
+// Requests the approvals of a round's tool calls, and ends those that nobody decided: their run ended, or their time
+// limit is over. Each change is a journal entry. The callers' transactions lock the journal before any other row.
+
+import { Conflict } from '../../errors.ts'
+import type { Tx } from '../../store/db.ts'
+import {
+  readDueApprovals,
+  insertApproval,
+  readTime,
+  writeResolution,
+} from '../../store/sql/approval/write-approvals.ts'
+import { lockJournal, writeEntry } from '../../store/sql/event/write-entry.ts'
+import { withTransaction } from '../../store/tx.ts'
+import { newId } from '../id.ts'
+import type { Platform } from '../platform.ts'
+import { announceEntries } from '../publisher.ts'
+import { stepApproval } from './approval-state.ts'
+
+/** A call of a tool that requires approval. */
+export type CallToApprove = { callId: string; toolName: string; seconds: number }
+
+type RunRef = { id: string; conversationId: string }
+
+/**
+ * Requests an approval for each of the calls of the turn, in their order. The transaction has locked the journal.
+ * @returns the seq of the last entry
+ */
+export async function requestApprovals(
+  tx: Tx,
+  { id: runId, conversationId }: RunRef,
+  turnId: string,
+  calls: readonly CallToApprove[],
+): Promise<number> {
+  // Sorted, because lists are in the order of the request's time and the id.
+  const ids = calls.map(() => newId('approval')).sort()
+  let seq = 0
+  for (const [index, call] of calls.entries()) {
+    const approvalId = ids[index]!
+    await insertApproval(tx, { id: approvalId, conversationId, runId, turnId, ...call })
+    seq = await writeEntry(tx, conversationId, 'APPROVAL_REQUESTED', { turnId, approvalId })
+  }
+  return seq
+}
+
+type Pending = { id: string; turnId: string; conversationId: string }
+
+async function end(tx: Tx, { id, turnId, conversationId }: Pending, state: 'EXPIRED' | 'CANCELLED'): Promise<number> {
+  await writeResolution(tx, id, { state, editedArguments: null, reason: null, decidedBy: null })
+  return writeEntry(tx, conversationId, 'APPROVAL_RESOLVED', { turnId, approvalId: id })
+}
+
+/**
+ * Cancels the run's pending approvals. The transaction has locked the journal.
+ * @returns the seq of the last entry; null if none was pending
+ */
+export async function cancelApprovals(
+  tx: Tx,
+  where: { runId: string } | { turnId: { in: string[] } },
+): Promise<number | null> {
+  const approvals = await tx.approval.findMany({ where, orderBy: { id: 'asc' } })
+  let seq: number | null = null
+  for (const approval of approvals) {
+    if (stepApproval(approval, { type: 'cancel' }).outcome === 'changed') seq = await end(tx, approval, 'CANCELLED')
+  }
+  return seq
+}
+
+/** @throws Conflict while a tool call of the run waits for a decision */
+export async function requireDecided(tx: Tx, runId: string): Promise<void> {
+  const pending = await tx.approval.count({ where: { runId, state: 'PENDING' } })
+  if (pending > 0) throw new Conflict(`${pending} tool calls of run ${runId} still wait for a decision.`)
+}
+
+/** Maximum number of approvals that one run of the sweep ends. */
+const SWEEP_BATCH = 100
+
+/** Ends the approvals whose time limit is over, and returns their number. Any number of processes may run it. */
+export async function expireApprovals(deps: Platform): Promise<number> {
+  const due = await readDueApprovals(deps.db, SWEEP_BATCH)
+  let count = 0
+  for (const { id, tenant, conversationId } of due) {
+    const isExpired = await withTransaction(deps.db, tenant, async (tx, afterCommit) => {
+      if (!(await lockJournal(tx, { tenant, actor: null }, conversationId))) return false
+      const approval = await tx.approval.findUnique({ where: { id } })
+      if (!approval) return false
+      const step = stepApproval(approval, { type: 'expire', now: await readTime(tx) })
+      if (step.outcome !== 'changed') return false
+      const seq = await end(tx, approval, 'EXPIRED')
+      afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first: seq, last: seq }]))
+      return true
+    })
+    if (isExpired) count += 1
+  }
+  return count
+}

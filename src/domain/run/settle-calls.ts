@@ -1,0 +1,56 @@
+// Decides what happens to the tool calls of a reply: who answers each, with which arguments, by the tools of the run and
+// the decisions about calls that need approval. Pure.
+
+import type { ProviderToolCall } from '../../providers/ports/provider-adapter.ts'
+import type { ApprovalState } from '../../store/generated/enums.ts'
+import type { CallToApprove } from './request-approvals.ts'
+import type { OfferedTool, Tool } from './tools.ts'
+
+/** The decision about a call. `editedArguments` is null for the arguments of the call. */
+export type CallDecision = { state: ApprovalState; editedArguments: unknown; reason: string | null }
+
+/**
+ * SERVER: the server executes the call. `edited` are its arguments if a decision replaced them; otherwise null.
+ * DECISION: the call is not executed, and gets this result. CALLER: a client executes the call and appends the result.
+ */
+export type SettledCall = { call: ProviderToolCall } & (
+  | { by: 'SERVER'; execute: Tool['execute']; edited: unknown }
+  | { by: 'DECISION'; result: { error: string; reason?: string } }
+  | { by: 'CALLER' }
+)
+
+/** Returns the calls that need approval, in their order. While one of them waits, no call of the reply is executed. */
+export function callsToApprove(calls: readonly ProviderToolCall[], tools: readonly OfferedTool[]): CallToApprove[] {
+  return calls.flatMap(({ id, name }) => {
+    const approval = tools.find((tool) => tool.name === name)?.approval
+    return approval ? [{ callId: id, toolName: name, seconds: approval.seconds }] : []
+  })
+}
+
+/** What the model learns about a call that is not executed. */
+const REFUSALS: Record<Exclude<ApprovalState, 'APPROVED'>, string> = {
+  DENIED: 'The call was denied.',
+  EXPIRED: 'Nobody approved the call in time.',
+  CANCELLED: 'The approval of the call was cancelled.',
+  PENDING: 'Nobody has approved the call.',
+}
+
+/** @param decisions by the id of the call; a call without a decision needs none, unless its tool requires approval */
+export function settleCalls(
+  calls: readonly ProviderToolCall[],
+  tools: readonly OfferedTool[],
+  decisions: ReadonlyMap<string, CallDecision>,
+): SettledCall[] {
+  return calls.map((call): SettledCall => {
+    const tool = tools.find(({ name }) => name === call.name)
+    const decision = decisions.get(call.id)
+    const state = decision?.state ?? (tool?.approval ? 'PENDING' : 'APPROVED')
+    if (state !== 'APPROVED') {
+      const error = REFUSALS[state]
+      return { call, by: 'DECISION', result: decision?.reason ? { error, reason: decision.reason } : { error } }
+    }
+    return tool?.execute
+      ? { call, by: 'SERVER', execute: tool.execute, edited: decision?.editedArguments ?? null }
+      : { call, by: 'CALLER' }
+  })
+}

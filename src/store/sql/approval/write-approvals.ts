@@ -1,0 +1,86 @@
+// Writes approvals, in transactions that have locked the conversation's journal. Times are the database's, so that
+// processes whose clocks differ agree on time limits.
+
+import type { Db, Tx } from '../../db.ts'
+import { SYSTEM } from '../../scope.ts'
+import type { ApprovalState } from '../../generated/enums.ts'
+import { named } from '../sql.ts'
+
+export type NewApproval = {
+  id: string
+  conversationId: string
+  runId: string
+  /** The turn with the call. */
+  turnId: string
+  callId: string
+  toolName: string
+  /** Seconds until it expires. */
+  seconds: number
+}
+
+export async function insertApproval(tx: Tx, approval: NewApproval): Promise<void> {
+  const { id, conversationId, runId, turnId, callId, toolName, seconds } = approval
+  await tx.$executeRaw`
+    ${named('insert-approval')}
+    INSERT INTO approval (id, conversation_id, run_id, turn_id, call_id, tool_name, expires_at)
+    VALUES (${id}::text, ${conversationId}::text, ${runId}::text, ${turnId}::text, ${callId}::text, ${toolName}::text,
+            now() + make_interval(secs => ${seconds}::integer))`
+}
+
+export type Resolution = {
+  state: ApprovalState
+  /** Null for the arguments of the call. */
+  editedArguments: unknown
+  reason: string | null
+  /** Null if nobody decided. */
+  decidedBy: string | null
+}
+
+/** Ends an approval that the caller has read as pending, under the lock of the journal. */
+export async function writeResolution(tx: Tx, id: string, resolution: Resolution): Promise<void> {
+  const { state, editedArguments, reason, decidedBy } = resolution
+  const edited = editedArguments === null ? null : JSON.stringify(editedArguments)
+  await tx.$executeRaw`
+    ${named('write-resolution')}
+    UPDATE approval
+    SET state = ${state}::approval_state, edited_arguments = ${edited}::jsonb, reason = ${reason}::text,
+        decided_by = ${decidedBy}::text, decided_at = clock_timestamp()
+    WHERE id = ${id}::text AND state = 'PENDING'`
+}
+
+/** Clears the texts of the decisions about calls of the turns. Returns the number of approvals with such a text. */
+export const clearDecisions = (tx: Tx, turnIds: readonly string[]): Promise<number> =>
+  tx.$executeRaw`
+    UPDATE approval SET edited_arguments = NULL, reason = NULL
+    WHERE turn_id = ANY (${turnIds}::text[]) AND (edited_arguments IS NOT NULL OR reason IS NOT NULL)`
+
+/**
+ * Clears the texts of the actor's decisions, outside of conversations under legal hold. A call with edited arguments that
+ * its run has not executed yet is cancelled, because it must not be executed with others. Returns their number.
+ */
+export const clearDecisionsOf = (tx: Tx, tenant: string, actor: string): Promise<number> =>
+  tx.$executeRaw`
+    UPDATE approval a
+    SET edited_arguments = NULL, reason = NULL,
+        state = CASE WHEN a.edited_arguments IS NOT NULL AND r.ended_at IS NULL THEN 'CANCELLED' ELSE a.state END
+    FROM run r JOIN conversation c ON c.id = r.conversation_id
+    WHERE r.id = a.run_id AND NOT c.legal_hold AND a.tenant = ${tenant}::text AND a.decided_by = ${actor}::text
+      AND (a.edited_arguments IS NOT NULL OR a.reason IS NOT NULL)`
+
+/** The database's time. */
+export async function readTime(tx: Tx): Promise<Date> {
+  const [row] = await tx.$queryRaw<
+    [{ now: Date }]
+  >`${named('read-time')} SELECT clock_timestamp()::timestamptz(3) AS now`
+  return row.now
+}
+
+/** Conversations with pending approvals whose time limit is over, the oldest limit first. Uses the index approval_due. */
+export const readDueApprovals = (
+  db: Db,
+  limit: number,
+): Promise<{ id: string; tenant: string; conversationId: string }[]> =>
+  db.of(SYSTEM).$queryRaw<{ id: string; tenant: string; conversationId: string }[]>`
+    ${named('read-due-approvals')}
+    SELECT a.id, a.tenant, a.conversation_id AS "conversationId" FROM approval a
+    WHERE a.state = 'PENDING' AND a.expires_at <= now() ORDER BY a.expires_at LIMIT ${limit}::integer`

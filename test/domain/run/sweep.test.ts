@@ -1,0 +1,119 @@
+// Runs whose process has died, or that nobody continues: what the run has committed decides how it ends.
+
+import { beforeEach, describe, expect, it } from 'vitest'
+import { getRuns } from '../../../src/domain/run/run.ts'
+import { runTurn } from '../../../src/domain/run/start.ts'
+import { endLostRuns, eventAfterLoss } from '../../../src/domain/run/sweep.ts'
+import { openTurn } from '../../../src/domain/turn/append.ts'
+import { getTurns } from '../../../src/domain/turn/turn.ts'
+import { insertRun } from '../../../src/store/sql/run/write-runs.ts'
+import { newId } from '../../../src/domain/id.ts'
+import { backends } from '../../support/backend.ts'
+import { createScriptedProvider } from '../../support/scripted-provider.ts'
+import { sql } from '../../support/sql.ts'
+import { useWorld, type Tenant } from '../../support/world.ts'
+import { WRITER } from '../../support/writer.ts'
+
+describe('eventAfterLoss', () => {
+  const reply = (status: 'STREAMING' | 'COMMITTED' | 'ABORTED', calls = 0, openCalls = 0) => ({
+    status,
+    calls,
+    openCalls,
+  })
+  it.each([
+    ['no reply', null, 0, 'fail'],
+    ['an open reply', reply('STREAMING'), 0, 'fail'],
+    ['an aborted reply', reply('ABORTED'), 0, 'fail'],
+    ['an answer', reply('COMMITTED'), 0, 'complete'],
+    ['calls that only the caller can answer', reply('COMMITTED', 2, 1), 0, 'await-tools'],
+    ['calls of tools of the server', reply('COMMITTED', 2, 1), 1, 'fail'],
+    ['calls that have results', reply('COMMITTED', 2, 0), 0, 'fail'],
+  ] as const)('after %s', (_, last, registeredOpen, event) => {
+    expect(eventAfterLoss(last, registeredOpen)).toBe(event)
+  })
+})
+
+describe.each(backends)('the sweep of runs on $name', (backend) => {
+  const provider = createScriptedProvider()
+  const world = useWorld(backend, { providers: { scripted: provider } })
+  let tenant: Tenant
+  let conversationId: string
+  beforeEach(async () => {
+    provider.reset()
+    tenant = world.tenant()
+    conversationId = await tenant.newConversation('ada', { actor: 'bot', kind: 'AGENT' })
+  })
+  const tools = [{ name: 'look_up', description: 'Looks something up.' }]
+  const ask = async () =>
+    (
+      await runTurn(world.deps, tenant.as('ada'), {
+        conversationId,
+        actor: 'bot',
+        provider: 'scripted',
+        turns: [{ role: 'USER', content: 'Who?' }],
+        tools,
+      })
+    ).run
+  const read = async (id: string) => (await getRuns(world.deps, tenant.as('ada'), [id])).get(id)
+  /** Sets columns as a process that died would have left them. */
+  const leave = (id: string, columns: string) =>
+    sql(world.deps.pool).query(`UPDATE run SET ${columns}, lease_until = now() - interval '1 s' WHERE id = $1`, [id])
+
+  it('completes a run whose answer is committed', async () => {
+    const { id } = await ask()
+    await leave(id, `state = 'RUNNING', holder = 'dead', ended_at = NULL`)
+    await endLostRuns(world.deps)
+    expect(await read(id)).toMatchObject({ state: 'COMPLETED', errorCode: null })
+  })
+
+  it('lets a run wait whose tool calls are committed', async () => {
+    provider.next([{ id: 'c1', name: 'look_up', arguments: {} }])
+    const { id } = await ask()
+    await leave(id, `state = 'RUNNING', holder = 'dead'`)
+    await endLostRuns(world.deps)
+    expect(await read(id)).toMatchObject({ state: 'WAITING_FOR_TOOLS' })
+  })
+
+  it('fails a run whose reply is open, and aborts the reply', async () => {
+    const { id } = await ask()
+    const bot = tenant.as('bot')
+    const { turn } = await openTurn(world.deps, bot, {
+      conversationId,
+      turn: { role: 'ASSISTANT' },
+      writerToken: WRITER,
+    })
+    await leave(id, `state = 'RUNNING', holder = 'dead', ended_at = NULL, turn_id = '${turn.id}'`)
+    await endLostRuns(world.deps)
+    expect(await read(id)).toMatchObject({ state: 'FAILED', errorCode: 'INTERRUPTED' })
+    expect((await getTurns(world.deps, bot, [turn.id])).get(turn.id)!.status).toBe('ABORTED')
+  })
+
+  it('fails a run that nobody continues in time', async () => {
+    provider.next([{ id: 'c1', name: 'look_up', arguments: {} }])
+    const { id } = await ask()
+    await endLostRuns(world.deps)
+    expect(await read(id)).toMatchObject({ state: 'WAITING_FOR_TOOLS' })
+    await leave(id, `holder = NULL`)
+    await endLostRuns(world.deps)
+    expect(await read(id)).toMatchObject({ state: 'FAILED', errorCode: 'EXPIRED' })
+  })
+
+  it('deletes a run that was never started, so that the agent can run again', async () => {
+    const id = newId('run')
+    const clients = { clientId: null, clientHash: null, holder: 'dead', leaseMs: 0 }
+    const lost = {
+      id,
+      conversationId,
+      actor: 'bot',
+      viewer: 'ada',
+      provider: 'scripted',
+      model: 'default',
+      options: {},
+    }
+    expect(await insertRun(world.deps.pool, tenant.name, { ...lost, ...clients })).toBe(true)
+    await expect(ask()).rejects.toThrow(/already running/)
+    await leave(id, `version = 1`)
+    await endLostRuns(world.deps)
+    expect((await ask()).state).toBe('COMPLETED')
+  })
+})
