@@ -170,6 +170,23 @@ describe('the client of docs/streaming-and-subscriptions.md', () => {
   })
 })
 
+describe('docs/client.md', () => {
+  it.runIf(isLong)('begins with a program that appends a turn and follows its conversation', async () => {
+    const code = blocks(readDocument('docs/client.md'), 'ts')[0]!.text
+    const entryPoint = pathToFileURL(join(root, 'src/client/index.ts')).href
+    const addressed = code.replace('http://127.0.0.1:4000/graphql', server.url)
+    expect(addressed).not.toBe(code)
+    const file = await writeModule('greeting.mts', addressed.replace("'colloquy/client'", `'${entryPoint}'`))
+    try {
+      const child = spawn(process.execPath, ['--import', 'tsx', file], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const [lines] = await Promise.all([child.stdout.setEncoding('utf8').toArray(), once(child, 'close')])
+      expect(lines.join('')).toBe('ParticipantJoined\nParticipantJoined\nTurnAppended\n')
+    } finally {
+      await rm(file)
+    }
+  })
+})
+
 describe('the examples of docs/library.md', () => {
   const examples = blocks(readDocument('docs/library.md'), 'ts').map(({ text }) => text)
   /** Replaces the doors of the package by their files. */

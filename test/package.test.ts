@@ -116,7 +116,7 @@ run().catch((error: unknown) => { console.error(error); process.exitCode = 1 })
 
 const CLIENT_PRINTED = {
   text: 'Hello all',
-  code: 'NOT_FOUND',
+  code: 'INVALID_INPUT',
   seen: ['ParticipantJoined', 'TurnAppended', 'TurnOpened', 'TurnCommitted'],
   hasErrors: true,
   resuming: 'function',

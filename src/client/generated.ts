@@ -867,7 +867,7 @@ export type RunErrorCode = 'AGENT_LEFT' | 'BUDGET_TOO_SMALL' | 'EXPIRED' | 'INTE
 export type HistoryVisibility = 'ALL' | 'SINCE_JOINED'
 
 /** Reason why the inbox delivers a conversation. */
-export type InboxReason = 'ADDED' | 'APPENDED' | 'DELETED' | 'READ' | 'REMOVED' | 'UNREAD' | 'UPDATED' | 'WAKE_UP'
+export type InboxReason = 'ADDED' | 'APPENDED' | 'APPROVAL_REQUESTED' | 'DELETED' | 'READ' | 'REMOVED' | 'UNREAD' | 'UPDATED' | 'WAKE_UP'
 
 /** How the oldest turns of a conversation are summarised. */
 export type CompactionStrategy = 'HIERARCHICAL' | 'NEVER' | 'ROLLING'

@@ -26,6 +26,10 @@ const InboxReasonEnum = builder.enumType('InboxReason', {
     APPENDED: { description: 'A turn that the participant sees was appended or committed.' },
     READ: { description: "The participant's read position changed, for example on another device." },
     UPDATED: { description: 'The conversation itself changed, or a turn was edited.' },
+    APPROVAL_REQUESTED: {
+      description:
+        'A tool call waits for approval, and the participant is the owner or an administrator who sees it: see `approvals`.',
+    },
     DELETED: { description: 'The conversation was deleted.' },
   } as const,
 })

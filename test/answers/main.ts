@@ -108,6 +108,13 @@ async function readRows(connect: string | pg.ClientConfig) {
   return { rows, journals }
 }
 
+async function dropDatabase(databaseUrl: string): Promise<void> {
+  const client = new pg.Client(TEST_DATABASE_URL)
+  await client.connect()
+  await client.query(`DROP DATABASE ${new URL(databaseUrl).pathname.slice(1)} WITH (FORCE)`)
+  await client.end()
+}
+
 async function run(): Promise<boolean> {
   const dataDir = isEmbedded ? await newDataDir() : null
   const site = dataDir ? { dataDir } : await createSite(TEST_DATABASE_URL!, TEST_REDIS_URL!)
@@ -174,6 +181,7 @@ async function run(): Promise<boolean> {
   const { rows, journals } = await readRows('databaseUrl' in site ? site.databaseUrl : embedded!.connection)
   await embedded?.close()
   if (dataDir) await rm(dataDir, { recursive: true })
+  if ('databaseUrl' in site) await dropDatabase(site.databaseUrl)
 
   const violations = violationsOf(rows, journals)
   if (rows.length !== turns) violations.push(`${rows.length} questions instead of ${turns}`)

@@ -276,6 +276,17 @@ const PARTICIPANTS: Call[] = [
     },
   },
   {
+    verb: 'updateParticipant',
+    conditions: ['otherParticipant', 'agentSettings'],
+    is: 'CHANGE',
+    async run(cell) {
+      const { deps, viewer, room } = cell
+      await reset(cell, 'quiet', { kind: 'AGENT', administrator: false })
+      const agent = { provider: 'echo', instructions: unique() }
+      return domain.updateParticipant(deps, viewer, { conversationId: room.id, actor: 'quiet', agent })
+    },
+  },
+  {
     verb: 'removeParticipant',
     conditions: ['otherParticipant'],
     is: 'CHANGE',

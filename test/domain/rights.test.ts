@@ -225,6 +225,7 @@ describe.each(backends)('a verb, on $name', (backend) => {
       'addParticipant afterRemoval',
       'addParticipant history',
       'addParticipant ownKind',
+      'addParticipant agentSettings',
       'supersedeTurn foreignActor',
       'retractFact factsOfTenant',
     ])

@@ -105,8 +105,10 @@ describe('the GraphQL schema', () => {
       expect(String(edges!.type)).toBe(`[${edge.name}!]!`)
       expect(String(edge.getFields().cursor!.type)).toBe('String!')
       const node = getNamedType(edge.getFields().node!.type) as GraphQLObjectType
-      // A source belongs to its fact, and a line to the audit log of its tenant: they have no ids of their own.
-      if (!['AuditLine', 'FactSource'].includes(node.name)) expect(node.getInterfaces().map(String)).toContain('Node')
+      // A source belongs to its fact, a line to the audit log of its tenant, and a wake-up to its turn: they have no ids of
+      // their own.
+      if (!['AuditLine', 'FactSource', 'WakeUp'].includes(node.name))
+        expect(node.getInterfaces().map(String)).toContain('Node')
     }
   })
 })

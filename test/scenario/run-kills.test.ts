@@ -22,7 +22,7 @@ async function post(server: Server, query: string, variables: object): Promise<R
     headers: { 'content-type': 'application/json', 'x-tenant': tenant, 'x-actor': 'ada' },
     body: JSON.stringify({ query, variables }),
   })
-  const { data, errors } = (await response.json()) as Result
+  const { data, errors }: Result = await response.json()
   if (!data || errors) throw new Error(JSON.stringify(errors))
   return data
 }

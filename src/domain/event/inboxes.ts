@@ -19,6 +19,7 @@ export const INBOX_REASONS = [
   'APPENDED',
   'READ',
   'UPDATED',
+  'APPROVAL_REQUESTED',
   'DELETED',
 ] as const
 export type InboxReason = (typeof INBOX_REASONS)[number]
@@ -56,7 +57,7 @@ export type Inboxes = {
   listen(tenant: string, listener: InboxListener): Promise<() => void>
 }
 
-type Participation = { actor: string; windows: readonly number[]; addressed: boolean }
+type Participation = { actor: string; windows: readonly number[]; addressed: boolean; mayApprove?: boolean }
 
 /** Returns the reason to notify the participant of an entry; null if there is none. */
 function reasonFor(event: JournalEvent, participant: Participation): InboxReason | null {
@@ -73,6 +74,8 @@ function reasonFor(event: JournalEvent, participant: Participation): InboxReason
       return isOpenAt(participant.windows, event.seq) && sees(participant, event.turn) ? 'APPENDED' : null
     case 'TurnSuperseded':
       return sees(participant, event.by) ? 'UPDATED' : null
+    case 'ApprovalRequested':
+      return participant.mayApprove && isVisible(participant, event) ? 'APPROVAL_REQUESTED' : null
     case 'TurnErased':
     case 'TurnUpdated':
       return isVisible(participant, event) ? 'UPDATED' : null

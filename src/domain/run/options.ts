@@ -13,7 +13,7 @@ export const ROUNDS = { default: 8, max: 64 }
 /** Token budget of the context of a run that gives none. */
 export const DEFAULT_TOKEN_BUDGET = 16_000
 
-export const TOOL_CHOICES = ['AUTO', 'NONE', 'REQUIRED'] as const
+const TOOL_CHOICES = ['AUTO', 'NONE', 'REQUIRED'] as const
 
 const contextOptions = z.object({
   tokenBudget: between(1, MAX_TOKENS).nullish(),

@@ -20,7 +20,7 @@ const message = (role: 'system' | 'user', text: string): ProviderMessage => ({
 })
 
 /** Returns the text that reminds the model of the turn to answer. */
-export function reminderOf({ author, text }: AnsweredTurn): string {
+function reminderOf({ author, text }: AnsweredTurn): string {
   const quote = text.length > MAX_QUOTE ? `${text.slice(0, MAX_QUOTE).toWellFormed()} …` : text
   return `Answer this earlier message of ${author}:\n\n${quote}`
 }

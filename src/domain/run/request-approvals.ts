@@ -1,6 +1,7 @@
 // Requests the approvals of a round's tool calls, and ends those that nobody decided: their run ended, or their time
 // limit is over. Each change is a journal entry. The callers' transactions lock the journal before any other row.
 
+import { Conflict } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
 import {
   readDueApprovals,
@@ -62,6 +63,12 @@ export async function cancelApprovals(
     if (stepApproval(approval, { type: 'cancel' }).outcome === 'changed') seq = await end(tx, approval, 'CANCELLED')
   }
   return seq
+}
+
+/** @throws Conflict while a tool call of the run waits for a decision */
+export async function requireDecided(tx: Tx, runId: string): Promise<void> {
+  const pending = await tx.approval.count({ where: { runId, state: 'PENDING' } })
+  if (pending > 0) throw new Conflict(`${pending} tool calls of run ${runId} still wait for a decision.`)
 }
 
 /** Maximum number of approvals that one run of the sweep ends. */

@@ -3,7 +3,6 @@
 
 import { randomBytes } from 'node:crypto'
 import { Conflict, InvalidInput, NotFound } from '../../errors.ts'
-import type { Tx } from '../../store/db.ts'
 import { readOpenCalls } from '../../store/sql/run/provider-calls.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { readRun } from '../../store/sql/run/read-runs.ts'
@@ -28,6 +27,7 @@ import { execute } from './execute.ts'
 import { optionsOf, storedOptions } from './options.ts'
 import { requireQuota } from './quota.ts'
 import type { HeldRun } from './reply.ts'
+import { requireDecided } from './request-approvals.ts'
 import { requireRun } from './run.ts'
 import {
   chooseModel,
@@ -293,10 +293,4 @@ export async function continueRun(
   if (changed.outcome !== 'changed') throw notWaiting(changed.run, from)
   executeHere(deps, { ...changed.run, holder }, { claimToken: null, isDecided: from === 'WAITING_FOR_APPROVAL' })
   return changed.run
-}
-
-/** @throws Conflict while a tool call of the run waits for a decision */
-async function requireDecided(tx: Tx, runId: string): Promise<void> {
-  const pending = await tx.approval.count({ where: { runId, state: 'PENDING' } })
-  if (pending > 0) throw new Conflict(`${pending} tool calls of run ${runId} still wait for a decision.`)
 }

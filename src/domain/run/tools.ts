@@ -39,9 +39,9 @@ export type Tool = {
 export type Tools = ReadonlyMap<string, Tool>
 
 /** Time limit of one execution, ms. */
-export const TOOL_MS = 60_000
+const TOOL_MS = 60_000
 /** Maximum size of a result, in bytes of JSON. */
-export const MAX_RESULT_BYTES = 256 * 1024
+const MAX_RESULT_BYTES = 256 * 1024
 /** Maximum number of calls in one reply. */
 export const MAX_CALLS = 128
 
@@ -70,8 +70,7 @@ export type OfferedTool = ProviderToolDefinition & {
 }
 
 /** Whether the definition only names a registered tool. */
-export const namesRegistered = ({ description, schema }: ToolDefinition): boolean =>
-  description == null && schema == null
+const namesRegistered = ({ description, schema }: ToolDefinition): boolean => description == null && schema == null
 
 type ApprovalOf = Pick<ToolDefinition, 'requiresApproval' | 'approvalSeconds'>
 

@@ -414,6 +414,20 @@ describe('the reasons for a change of the list', () => {
     expect(reasonsFor([appended(4), { ...appended(5), at }], bob)).toEqual(new Map([['APPENDED', at]]))
   })
 
+  it('tell of a tool call to approve only a participant that may decide and sees it', () => {
+    const requested = (audience: string[] | null = null) =>
+      ({
+        type: 'ApprovalRequested',
+        conversationId: 'c',
+        seq: 4,
+        at: new Date(0),
+        of: { seq: 4, position: 4, audience },
+      }) as never
+    expect([...reasonsFor([requested()], { ...bob, mayApprove: true }).keys()]).toEqual(['APPROVAL_REQUESTED'])
+    expect(reasonsFor([requested()], { ...bob, mayApprove: false }).size).toBe(0)
+    expect(reasonsFor([requested(['ann'])], { ...bob, mayApprove: true }).size).toBe(0)
+  })
+
   it('omit entries that the participant cannot see', () => {
     expect(reasonsFor([appended(2), appended(4, ['ann']), appended(7)], bob).size).toBe(0)
   })

@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { getRuns } from '../../../src/domain/run/run.ts'
 import { runTurn } from '../../../src/domain/run/start.ts'
-import { endLostRuns } from '../../../src/domain/run/sweep.ts'
+import { endLostRuns, eventAfterLoss } from '../../../src/domain/run/sweep.ts'
 import { openTurn } from '../../../src/domain/turn/append.ts'
 import { getTurns } from '../../../src/domain/turn/turn.ts'
 import { insertRun } from '../../../src/store/sql/run/write-runs.ts'
@@ -13,6 +13,25 @@ import { createScriptedProvider } from '../../support/scripted-provider.ts'
 import { sql } from '../../support/sql.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
+
+describe('eventAfterLoss', () => {
+  const reply = (status: 'STREAMING' | 'COMMITTED' | 'ABORTED', calls = 0, openCalls = 0) => ({
+    status,
+    calls,
+    openCalls,
+  })
+  it.each([
+    ['no reply', null, 0, 'fail'],
+    ['an open reply', reply('STREAMING'), 0, 'fail'],
+    ['an aborted reply', reply('ABORTED'), 0, 'fail'],
+    ['an answer', reply('COMMITTED'), 0, 'complete'],
+    ['calls that only the caller can answer', reply('COMMITTED', 2, 1), 0, 'await-tools'],
+    ['calls of tools of the server', reply('COMMITTED', 2, 1), 1, 'fail'],
+    ['calls that have results', reply('COMMITTED', 2, 0), 0, 'fail'],
+  ] as const)('after %s', (_, last, registeredOpen, event) => {
+    expect(eventAfterLoss(last, registeredOpen)).toBe(event)
+  })
+})
 
 describe.each(backends)('the sweep of runs on $name', (backend) => {
   const provider = createScriptedProvider()

@@ -9,6 +9,8 @@ type Participation = {
   addressed: boolean
   /** Whether turns may wake up the participant. */
   isResponding: boolean
+  /** Whether the participant is in the conversation, as its owner or an administrator. */
+  mayApprove: boolean
 }
 
 /** Current and former participations of the actors, by conversation. A conversation without any has no key. */
@@ -23,7 +25,8 @@ export async function readParticipations(
     name: 'read-participations',
     text: `
       SELECT p.conversation_id AS "conversationId", p.actor, p.windows, p.addressed,
-             p.respond <> 'NEVER' AS "isResponding"
+             p.respond <> 'NEVER' AS "isResponding",
+             p.left_at IS NULL AND (p.administrator OR c.owner = p.actor) AS "mayApprove"
       FROM participant p JOIN conversation c ON c.id = p.conversation_id AND c.tenant = $1::text
       WHERE p.conversation_id = ANY ($2::text[]) AND p.actor = ANY ($3::text[])`,
     values: [tenant, conversationIds, actors],
