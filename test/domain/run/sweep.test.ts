@@ -3,7 +3,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { getRuns } from '../../../src/domain/run/run.ts'
 import { runTurn } from '../../../src/domain/run/start.ts'
-import { endLostRuns, eventAfterLoss } from '../../../src/domain/run/sweep.ts'
+import type { RunEvent } from '../../../src/domain/run/state.ts'
+import { endLostRuns, eventAfterLoss, type LastReply } from '../../../src/domain/run/sweep.ts'
 import { openTurn } from '../../../src/domain/turn/append.ts'
 import { getTurns } from '../../../src/domain/turn/turn.ts'
 import { insertRun } from '../../../src/store/sql/run/write-runs.ts'
@@ -15,21 +16,29 @@ import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
 
 describe('eventAfterLoss', () => {
-  const reply = (status: 'STREAMING' | 'COMMITTED' | 'ABORTED', calls = 0, openCalls = 0) => ({
-    status,
-    calls,
-    openCalls,
+  const reply = (status: 'STREAMING' | 'COMMITTED' | 'ABORTED', more: Partial<LastReply> = {}): LastReply => ({
+    ...{ status, calls: 0, openCalls: 0, openToApprove: 0, openOfServer: 0, isDecided: false },
+    ...more,
   })
-  it.each([
-    ['no reply', null, 0, 'fail'],
-    ['an open reply', reply('STREAMING'), 0, 'fail'],
-    ['an aborted reply', reply('ABORTED'), 0, 'fail'],
-    ['an answer', reply('COMMITTED'), 0, 'complete'],
-    ['calls that only the caller can answer', reply('COMMITTED', 2, 1), 0, 'await-tools'],
-    ['calls of tools of the server', reply('COMMITTED', 2, 1), 1, 'fail'],
-    ['calls that have results', reply('COMMITTED', 2, 0), 0, 'fail'],
-  ] as const)('after %s', (_, last, registeredOpen, event) => {
-    expect(eventAfterLoss(last, registeredOpen)).toBe(event)
+  const open = { calls: 2, openCalls: 1 }
+  it.each<[string, LastReply | null, RunEvent]>([
+    ['no reply', null, 'fail'],
+    ['an open reply', reply('STREAMING'), 'fail'],
+    ['an aborted reply', reply('ABORTED'), 'fail'],
+    ['an answer', reply('COMMITTED'), 'complete'],
+    ['calls that only the caller can answer', reply('COMMITTED', open), 'await-tools'],
+    ['calls of tools of the server', reply('COMMITTED', { ...open, openOfServer: 1 }), 'fail'],
+    ['calls that have results', reply('COMMITTED', { calls: 2 }), 'fail'],
+    ['calls that need approval', reply('COMMITTED', { ...open, openToApprove: 1 }), 'await-approval'],
+    [
+      'calls that need approval, beside calls of the server',
+      reply('COMMITTED', { calls: 2, openCalls: 2, openToApprove: 1, openOfServer: 1 }),
+      'await-approval',
+    ],
+    ['approved calls of the server', reply('COMMITTED', { ...open, openOfServer: 1, isDecided: true }), 'fail'],
+    ['denied calls', reply('COMMITTED', { ...open, isDecided: true }), 'await-approval'],
+  ])('after %s', (_, last, event) => {
+    expect(eventAfterLoss(last)).toBe(event)
   })
 })
 
