@@ -105,12 +105,8 @@ describe('the GraphQL schema', () => {
       expect(String(edges!.type)).toBe(`[${edge.name}!]!`)
       expect(String(edge.getFields().cursor!.type)).toBe('String!')
       const node = getNamedType(edge.getFields().node!.type) as GraphQLObjectType
-<<<<<<< HEAD
       // A source belongs to its fact, a line to the audit log of its tenant, and a wake-up to its turn: they have no ids of
       // their own.
-=======
-      // A source belongs to its fact, and a line to the audit log of its tenant: they have no ids of their own.
->>>>>>> d5bd15450796f4b02364fc4f7d962ddc965b3d3d
       if (!['AuditLine', 'FactSource', 'WakeUp'].includes(node.name))
         expect(node.getInterfaces().map(String)).toContain('Node')
     }
