@@ -40,6 +40,11 @@ fragment Run on Run {
   id actor startedBy state provider model createdAt endedAt error { code message } tokenUsage { prompt completion }
 }`
 
+const APPROVAL = `
+fragment Approval on Approval {
+  id callId toolName state requestedAt expiresAt decidedBy decidedAt
+}`
+
 const EVENT = `
 fragment ConversationEvent on ConversationEvent {
   __typename seq at conversationId
@@ -62,8 +67,10 @@ fragment ConversationEvent on ConversationEvent {
   ... on WakeUpsStopped { turn { id seq position } limit }
   ... on RunStarted { run { ...Run } }
   ... on RunChanged { run { ...Run } }
+  ... on ApprovalRequested { approval { ...Approval } }
+  ... on ApprovalResolved { approval { ...Approval } }
   ... on Gap { resumeAfterSeq }
-}${RUN}`
+}${RUN}${APPROVAL}`
 
 const INBOX = `
 fragment ListedConversation on Conversation {

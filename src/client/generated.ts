@@ -141,6 +141,8 @@ export type ApprovalRequested = {
   at: string
   /** Id of the conversation in which the event occurred. */
   conversationId: string
+  /** The approval. Somebody may have decided since. */
+  approval: Approval
 }
 
 /** A tool call was approved or denied, or its approval expired or was cancelled. */
@@ -152,6 +154,8 @@ export type ApprovalResolved = {
   at: string
   /** Id of the conversation in which the event occurred. */
   conversationId: string
+  /** The approval with the decision. */
+  approval: Approval
 }
 
 /** A claim ended without an answer: it was released or expired, or the turn that answered was aborted. */
@@ -515,6 +519,26 @@ export type Run = {
   tokenUsage: { prompt: number; completion: number }
 }
 
+/** A tool call of a run that needs a decision before it is executed, and the decision. Visible to viewers of the turn with the call. */
+export type Approval = {
+  /** Identifies the object among all objects of all types that the client can read. Begins with a prefix for the type. Not a cursor. */
+  id: string
+  /** Id of the call, unique within the turn. */
+  callId: string
+  /** Name of the called tool. */
+  toolName: string
+  /** Current state of the approval. */
+  state: ApprovalState
+  /** Time at which the run made the call. */
+  requestedAt: string
+  /** Time at which a pending approval expires: 7 days after the call, unless the tool sets another limit. */
+  expiresAt: string
+  /** Name of the actor who approved or denied the call. Null unless somebody did. */
+  decidedBy: string | null
+  /** Time of the decision, or at which the approval expired or was cancelled. Null while it is pending. */
+  decidedAt: string | null
+}
+
 /** Present or former member of a conversation. A former participant still sees the turns that it saw until it left. */
 export type Participant = {
   /** Global id; pass it to `node`. */
@@ -862,6 +886,9 @@ export type RunState = 'CANCELLED' | 'COMPLETED' | 'FAILED' | 'RUNNING' | 'WAITI
 
 /** Why a run failed. */
 export type RunErrorCode = 'AGENT_LEFT' | 'BUDGET_TOO_SMALL' | 'EXPIRED' | 'INTERNAL' | 'INTERRUPTED' | 'INVALID_REPLY' | 'INVALID_TOOL_CALL' | 'PROVIDER_FAILED' | 'PROVIDER_STALLED' | 'QUOTA_EXCEEDED' | 'REPLY_TOO_LONG' | 'TIME_LIMIT' | 'TOO_MANY_ROUNDS'
+
+/** State of an approval. All states but PENDING are final. */
+export type ApprovalState = 'APPROVED' | 'CANCELLED' | 'DENIED' | 'EXPIRED' | 'PENDING'
 
 /** Part of the earlier history that a participant sees. */
 export type HistoryVisibility = 'ALL' | 'SINCE_JOINED'

@@ -49,7 +49,7 @@ function startReplica(servers: readonly string[], onOpened: (replica: Replica) =
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const replica: Replica = { child, counts: { refused: 0, opened: 0, answered: 0, lost: 0 } }
-  createInterface(child.stdout!).on('line', (line) => {
+  createInterface(child.stdout).on('line', (line) => {
     const [kind] = Object.keys(JSON.parse(line) as Report) as [keyof Replica['counts']]
     replica.counts[kind] += 1
     if (kind === 'opened') onOpened(replica)

@@ -74,7 +74,9 @@ describe.each(backends)('follow on $name', (backend) => {
       expect(received.seqs).toEqual(Array.from({ length: received.seqs.length }, (_, index) => index + 1))
       expect(received.final.get(turnId)).toBe(text)
       expect(received.pieces.get(turnId)).toBe(received.joined.get(turnId))
-      expect(text.startsWith(received.joined.get(turnId)!)).toBe(true)
+      // A follower that was away while the turn was written receives no delta.
+      const joined = received.joined.get(turnId) ?? ''
+      expect(joined).toBe(text.slice(0, joined.length))
     })
 
     it('begins with the newest entry, and misses none of those that follow while it connects', async () => {

@@ -154,6 +154,7 @@ describe('loadConfig', () => {
       AUDIT_DAYS: '31',
       QUERY_PLANS: '0',
       FAST_POST: '0',
+      RUN_SECONDS: '70',
       SHUTDOWN_SECONDS: '9',
     })
     expect(config).toEqual({
@@ -237,6 +238,7 @@ describe('loadConfig', () => {
       auditDays: 31,
       queryPlans: false,
       fastPost: false,
+      runMs: 70_000,
       shutdownMs: 9000,
     })
   })

@@ -86,7 +86,14 @@ async function runAgent(
   const viewer = { tenant, actor }
   const claim = await holdClaim(deps, viewer, turnId)
   const input = { conversationId, actor, replyTo: newestId, clientId, wait: true }
-  const running = runTurn(deps, viewer, input, claim.token).finally(claim.release)
+  const answer = async () => {
+    try {
+      return await runTurn(deps, viewer, input, claim.token)
+    } finally {
+      await claim.release()
+    }
+  }
+  const running = answer()
   let onStop = () => {}
   const stopped = new Promise<never>((_, reject) => {
     onStop = () => reject(new Error('The process that ran the job was stopped.'))

@@ -111,7 +111,7 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
     const fourth = await ask('@bot four')
     const { events, got } = await listen('bot', null)
     await got(first, fourth)
-    expect(events.map(({ reason }) => reason)).toEqual(['WAKE_UP', 'WAKE_UP', 'UNREAD'])
+    await expect.poll(() => events.map(({ reason }) => reason)).toEqual(['WAKE_UP', 'WAKE_UP', 'UNREAD'])
     expect(await listed('bot')).toEqual([first, `${second} bot AGENT`, fourth])
     expect(await listed('eve')).toEqual([])
   })

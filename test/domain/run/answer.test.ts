@@ -45,7 +45,9 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     ).rows
   const turns = async (actor = 'ann') =>
     (await history(world.deps, tenant.as(actor), [conversationId], {})).get(conversationId)!
-  const isAsked = () => expect.poll(() => provider.asked.length, { timeout: 10_000 }).toBe(1)
+  async function isAsked() {
+    await expect.poll(() => provider.asked.length, { timeout: 10_000 }).toBe(1)
+  }
   const due = () => readDueAgentsAmong(world.deps.db, [conversationId])
 
   it('answer each turn once, oldest first, with their settings', async () => {

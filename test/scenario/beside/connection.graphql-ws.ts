@@ -18,9 +18,9 @@ export const open = ({ url, tenant, actor }: Options): Client =>
 export async function ask(client: Client, query: string, variables: Record<string, unknown>): Promise<any> {
   for (;;) {
     try {
-      for await (const { data, errors } of client.iterate<any>({ query, variables })) {
+      for await (const { data, errors } of client.iterate<Record<string, any>>({ query, variables })) {
         if (errors) throw new Error(errors[0]!.message)
-        const [result] = Object.values(data!) as any[]
+        const [result] = Object.values(data!)
         if (result?.code) throw Object.assign(new Error(result.message), { code: result.code })
         return result
       }
