@@ -12,6 +12,7 @@ import type { RequestContext } from './request.ts'
 /** The verbs of root fields whose name is not that of their verb. */
 const OTHER_NAMES: Readonly<Record<string, Verb>> = {
   apiKeys: 'getApiKeys',
+  approvals: 'getApprovals',
   auditLog: 'getAuditLog',
   conversation: 'getConversations',
   conversations: 'getConversationPage',
@@ -22,8 +23,12 @@ const OTHER_NAMES: Readonly<Record<string, Verb>> = {
   inbox: 'readInbox',
   jobs: 'getJobs',
   memoryAudit: 'auditMemory',
+  providers: 'getProviders',
+  run: 'getRuns',
+  runEvents: 'readRunEvents',
   tenantSettings: 'getTenantSettings',
   userProfile: 'getProfiles',
+  wakeUps: 'getWakeUps',
 }
 
 /**

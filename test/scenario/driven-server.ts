@@ -209,7 +209,7 @@ export async function createObjects(
   const conversationId = conversation.id as string
   const content = `${text} I live in Oslo.`
   const { turn } = await run('appendTurn', { conversationId, turn: { role: 'USER', content, audience } }, 'turn { id }')
-  await run('appendTurn', { conversationId, turn: { role: 'USER', content: `${text} again` } }, 'turn { id }')
+  await run('appendTurn', { conversationId, turn: { role: 'USER', content: `${text} again`, audience } }, 'turn { id }')
   await run('claimTurn', { turnId: turn.id, claimToken: writerToken }, 'claim { scope }')
   // An equal fact would be a duplicate.
   const facts = [{ subject: 'ann', predicate: 'knows', object: `${text} ${key}`, sourceTurnId: turn.id as string }]

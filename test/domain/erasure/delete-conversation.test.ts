@@ -1,6 +1,7 @@
 // Deleting a conversation deletes its rows and all derived data from every table, and ends its subscriptions.
 
 import { describe, expect, it } from 'vitest'
+import { claimTurn } from '../../../src/domain/claim/claim.ts'
 import { deleteConversation } from '../../../src/domain/erasure/delete-conversation.ts'
 import { DERIVATIVES } from '../../../src/domain/erasure/derivatives.ts'
 import { readEventsOf } from '../../../src/domain/event/reader.ts'
@@ -8,7 +9,7 @@ import { recordFacts } from '../../../src/domain/fact/record.ts'
 import { newId } from '../../../src/domain/id.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { refreshUserProfile } from '../../../src/domain/profile/refresh.ts'
-import { createHeldDeltas } from '../../../src/domain/streaming-turn/held-deltas.ts'
+import { runTurn } from '../../../src/domain/run/start.ts'
 import { appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
 import { summarize } from '../../../src/domain/summary/compact.ts'
 import { openTurn } from '../../../src/domain/turn/append.ts'
@@ -17,13 +18,15 @@ import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { getTurns } from '../../../src/domain/turn/turn.ts'
 import { NotFound } from '../../../src/errors.ts'
 import { countUserTurns } from '../../../src/store/sql/background/count-user-turns.ts'
+import { requestedApprovals } from '../../support/approvals.ts'
 import { backends } from '../../support/backend.ts'
+import { createScriptedProvider } from '../../support/scripted-provider.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
 import { sql } from '../../support/sql.ts'
 
 describe.each(backends)('deleting a conversation on $name', (backend) => {
-  const world = useWorld(backend)
+  const world = useWorld(backend, { providers: { scripted: createScriptedProvider() } })
 
   /** The tables that have a row containing one of the texts. */
   async function tablesWith(texts: string[]): Promise<string[]> {
@@ -48,7 +51,13 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
   async function fullConversation(tenant: Tenant, user: string): Promise<{ conversationId: string; ids: string[] }> {
     const { deps } = world
     const [ann, bob] = [tenant.as('ann'), tenant.as('bob')]
-    const conversationId = await tenant.newConversation('ann', 'bob')
+    const conversationId = await tenant.newConversation(
+      'ann',
+      'bob',
+      { actor: 'bot', kind: 'AGENT' },
+      { actor: 'helper', respond: 'ALWAYS' },
+    )
+    // The turn wakes up the helper.
     const publicTurn = await tenant.append(conversationId, 'ann', `${user} likes tea`)
     const privateTurn = await tenant.append(conversationId, 'ann', 'canary', { audience: ['bob'] })
     const call = { callId: 'k', name: 'n' }
@@ -68,11 +77,29 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     })
     await appendDelta(deps, bob, { writerToken: WRITER, turnId: open.id, text: 'canary' })
     // With redaction, the newest text is held back.
-    const redacting = { ...deps, deltas: createHeldDeltas(deps, deps.pool, () => {}) }
-    await appendDelta(redacting, bob, { writerToken: WRITER, turnId: open.id, text: 'canary' })
+    const redacting = { ...deps, redaction: { least: 'turns' as const, of: () => 'turns' as const, changed() {} } }
+    const { turn: held } = await openTurn(redacting, ann, {
+      writerToken: WRITER,
+      conversationId,
+      turn: { role: 'ASSISTANT' },
+    })
+    await appendDelta(redacting, ann, { writerToken: WRITER, turnId: held.id, text: 'canary' })
+    await claimTurn(deps, bob, { turnId: publicTurn.id, claimToken: WRITER })
+    const { run } = await runTurn(deps, ann, {
+      conversationId,
+      actor: 'bot',
+      provider: 'scripted',
+      replyTo: publicTurn.id,
+    })
+    await requestedApprovals(deps, tenant.name, conversationId)
     return {
       conversationId,
-      ids: [conversationId, summary.id, ...[publicTurn, privateTurn, edited, open, ...facts].map(({ id }) => id)],
+      ids: [
+        conversationId,
+        summary.id,
+        run.id,
+        ...[publicTurn, privateTurn, edited, open, held, ...facts].map(({ id }) => id),
+      ],
     }
   }
 
@@ -88,7 +115,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     const receipt = await deleteConversation(world.deps, tenant.as('ann'), conversationId)
     expect(receipt).toMatchObject({
       conversations: 1,
-      turns: 4,
+      turns: 7,
       facts: 1,
       summaries: 1,
       profiles: 1,
@@ -97,7 +124,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
     expect(await tablesWith(ids)).toEqual(['audit_line', 'erasure'])
     expect(await tablesWith(other.ids)).toEqual(tables)
     const page = await pageOfTurns(world.deps, tenant.as('bob'), [other.conversationId], {})
-    expect(page.get(other.conversationId)!.items).toHaveLength(3)
+    expect(page.get(other.conversationId)!.items).toHaveLength(6)
   })
 
   it('ends its subscriptions; later operations find nothing or fail with NotFound', async () => {

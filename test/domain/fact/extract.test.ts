@@ -333,7 +333,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     await tenant.append(conversationId, 'ada', 'Ada | reads at | ada@exam\u200bple.org')
     const deps = {
       ...withExtractor(extractStatements),
-      redact: 'facts' as const,
+      redaction: { least: 'facts' as const, of: () => 'facts' as const, changed() {} },
       detectors: [{ kind: 'door code', pattern: /\d{4}-KEY/ }],
     }
     const { facts } = await extractFacts(deps, tenant.as('ada'), { conversationId })
