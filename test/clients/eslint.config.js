@@ -43,6 +43,7 @@ const WITHOUT_ID = {
     'Provider', // identified by its name, and configured by the operator
     'TenantSettings', // one per tenant, always read as a whole
     'TokenUsage', // a part of one turn version
+    'ToolDefinition', // a part of the settings of one participant
     'WakeUp', // read in its list only, and gone once it is answered
   ],
 }
@@ -50,6 +51,8 @@ const WITHOUT_ID = {
 /** Lines of the schema that break a rule, with the rule and the reason. An exception that is not needed is an error. */
 const EXCEPTIONS = {
   'type AuditLineEdge {': '@graphql-eslint/relay-edge-types -- A line is read in its list only, and has no id.',
+  '  wakeUps(':
+    '@graphql-eslint/relay-arguments -- Wake-ups are answered from the oldest on, so pages go forward only.',
   'type WakeUpEdge {': '@graphql-eslint/relay-edge-types -- A wake-up is read in its list only, and has no id.',
   'type FactSourceEdge {': '@graphql-eslint/relay-edge-types -- A source is a part of its fact, and has no id.',
 }
