@@ -21,6 +21,7 @@ import {
   withoutHeader,
   wrongDomainOrder,
   wrongLayer,
+  repeatedStatementNames,
 } from './architecture/rules.ts'
 import { innerImports, packageImports, parseSource, readSources, root, type SourceFile } from './architecture/source.ts'
 
@@ -67,6 +68,19 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
         ['src/domain/turn/append.ts imports src/domain/deps.ts'],
       ],
       [{ 'src/domain/mood/mood.ts': '' }, ['src/domain/mood/mood.ts belongs to no row of DOMAIN_ORDER']],
+    ],
+  ],
+  [
+    'every prepared statement has a name of its own',
+    repeatedStatementNames,
+    [
+      [
+        {
+          'src/store/a.ts': `const a = { name: 'read-time' }`,
+          'src/store/b.ts': `sql\`${'$'}{named('read-time')} SELECT 1\``,
+        },
+        ['src/store/b.ts uses the name read-time of a statement in src/store/a.ts'],
+      ],
     ],
   ],
   [

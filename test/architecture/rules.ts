@@ -299,6 +299,25 @@ export function verbsOf(files: readonly SourceFile[]): DeclaredVerb[] {
     )
 }
 
+/**
+ * Names of prepared statements that are used twice. A connection prepares one statement under each name, so another one
+ * with the name fails.
+ */
+export function repeatedStatementNames(files: readonly SourceFile[]): string[] {
+  const seen = new Map<string, string>()
+  const violations: string[] = []
+  for (const { path, code } of files) {
+    if (!path.startsWith('src/store/')) continue
+    for (const [, first, second] of code.matchAll(/\bnamed\('([\w-]+)'\)|\bname: '([\w-]+)'/g)) {
+      const name = (first ?? second)!
+      const other = seen.get(name)
+      if (other !== undefined) violations.push(`${path} uses the name ${name} of a statement in ${other}`)
+      seen.set(name, path)
+    }
+  }
+  return violations
+}
+
 /** Verbs whose first statement does not call `authorize` with their name. */
 export const unauthorizedVerbs = (files: readonly SourceFile[]): string[] =>
   verbsOf(files)

@@ -122,6 +122,8 @@ const OF_OPEN_TURNS = new Set(['Mutation.abortTurn', 'Mutation.appendDelta', 'Mu
 const ACTORS = new Set(['actor', 'actors', 'as', 'audience', 'userId', 'owner', 'participant', 'filterParticipants'])
 /** Values of numbers for which 1 is of no use. */
 const NUMBERS: Record<string, number> = {
+  // A shorter time would delete conversations while they are used.
+  ttlSeconds: 86_400,
   tokensPerDay: 1_000_000_000,
   tokenBudget: 4_000,
   first: 5,

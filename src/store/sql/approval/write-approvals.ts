@@ -71,7 +71,7 @@ export const clearDecisionsOf = (tx: Tx, tenant: string, actor: string): Promise
 export async function readTime(tx: Tx): Promise<Date> {
   const [row] = await tx.$queryRaw<
     [{ now: Date }]
-  >`${named('read-time')} SELECT clock_timestamp()::timestamptz(3) AS now`
+  >`${named('read-approval-time')} SELECT clock_timestamp()::timestamptz(3) AS now`
   return row.now
 }
 
