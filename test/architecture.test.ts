@@ -75,10 +75,7 @@ const RULES: [description: string, rule: Rule, broken: [files: Record<string, st
     repeatedStatementNames,
     [
       [
-        {
-          'src/store/a.ts': `const a = { name: 'read-time' }`,
-          'src/store/b.ts': `sql\`${'$'}{named('read-time')} SELECT 1\``,
-        },
+        { 'src/store/a.ts': `const a = { name: 'read-time' }`, 'src/store/b.ts': `sql(named('read-time'))` },
         ['src/store/b.ts uses the name read-time of a statement in src/store/a.ts'],
       ],
     ],

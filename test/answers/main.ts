@@ -127,28 +127,33 @@ async function run(): Promise<boolean> {
   const proxy = await createProxy(`http://${urls[0]!}`)
   const conversations = await Promise.all(Array.from({ length: CONVERSATIONS }, () => createConversation(servers[0]!)))
 
-  /** Replicas 0 and 1 are killed, and replica 2 is cut off, while they answer and once enough was answered in total. */
+  /** Two replicas are killed, and the third one is cut off, while they answer and once enough was answered in total. */
   const done: string[] = []
   const started: Replica[] = []
   const total = () => started.reduce((sum, { counts }) => sum + counts.answered, 0)
+  const isThird = (replica: Replica) => replica === started[2]
+  const kill = (replica: Replica) => void replica.child.kill('SIGKILL')
   const faults = [
-    { at: turns * 0.15, name: 'killed replica 1', strike: () => void started[0]!.child.kill('SIGKILL') },
-    { at: turns * 0.3, name: 'killed replica 2', strike: () => void started[1]!.child.kill('SIGKILL') },
+    { at: turns * 0.15, name: 'killed a replica', strikes: (each: Replica) => !isThird(each), strike: kill },
+    { at: turns * 0.3, name: 'killed another one', strikes: (each: Replica) => !isThird(each), strike: kill },
     {
       at: turns * 0.45,
-      name: `cut off replica 3`,
+      name: 'cut off the third one',
+      strikes: isThird,
       strike() {
         proxy.silence('new connections')
         setTimeout(() => void proxy.cut(), SILENCE_MS)
       },
     },
   ]
+  const struck = new Set<Replica>()
   const onOpened = (replica: Replica) => {
     const [due] = faults
-    if (!due || replica !== started[done.length] || total() < due.at) return
+    if (!due || struck.has(replica) || !due.strikes(replica) || total() < due.at) return
     faults.shift()
+    struck.add(replica)
     done.push(`${due.name} after ${total()} answers`)
-    due.strike()
+    due.strike(replica)
   }
   for (let n = 0; n < replicas; n++) {
     // The third one reaches a server through the proxy only; the others use the servers in rotation.

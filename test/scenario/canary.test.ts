@@ -137,7 +137,7 @@ async function drive(server: DrivenServer): Promise<{ succeeded: Set<string>; to
       const next = events.next()
       // An inbox delivers what others write.
       await createObjects(server, { ...HEADERS, 'x-actor': 'bob' }, TEXT, WRITER_TOKEN)
-      const first = await Promise.race([next, new Promise((resolve) => setTimeout(resolve, 300, null))])
+      const first = await Promise.race([next, new Promise((resolve) => setTimeout(resolve, 1_000, null))])
       if (first && !(first as { value?: { errors?: unknown } }).value?.errors) succeeded.add(field.name)
       void events.return?.()
     }

@@ -239,6 +239,8 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
         ({ turnId, actor }) => `${turnId} ${actor}`,
       )
     const start = await now()
+    // Times have milliseconds, and a span does not contain its beginning.
+    await new Promise((resolve) => setTimeout(resolve, 5))
     const [first, second] = [await ask('@bot one'), await ask('@bot two')]
     await new Promise((resolve) => setTimeout(resolve, 5))
     const middle = await now()
