@@ -10,10 +10,7 @@ export const REACH = 3
 /** Returns the weight of a turn's words by its distance in turns: 1, 1/2, 1/3 and so on. */
 export const weightAt = (distance: number) => 1 / (1 + distance)
 
-/**
- * Occurrences of each query term in a text, by the term's index; for a turn, the sum over the turn and its neighbours,
- * weighted by distance. Terms that do not occur may be absent.
- */
+/** Occurrences of each query term in a text, by the term's index. Terms that do not occur may be absent. */
 export type Counts = ReadonlyMap<number, number>
 
 /** Statistics of the texts of one kind (turns, facts or summaries) in the searched scope. */
@@ -30,11 +27,17 @@ export type Statistics = {
 export const inverseDocumentFrequencies = ({ texts, documentFrequencies }: Statistics): number[] =>
   documentFrequencies.map((count) => Math.log(1 + Math.max(0, texts - count + 0.5) / (count + 0.5)))
 
-/** Returns the BM25 score. `length` and `averageLength` are in terms; both include neighbours, or neither does. */
+/** Returns the length normalisation of a text. Both lengths are in terms, and include neighbours or both do not. */
+export const normOf = (length: number, averageLength: number): number => K1 * (1 - B + (B * length) / averageLength)
+
+/** Returns what `count` occurrences of a term add to the BM25 score of a text. @param norm see `normOf` */
+export const termScore = (idf: number, count: number, norm: number): number => (idf * count * (K1 + 1)) / (count + norm)
+
+/** Returns the BM25 score. See `normOf` for the lengths. */
 export function bm25(idf: readonly number[], counts: Counts, length: number, averageLength: number): number {
-  const norm = K1 * (1 - B + (B * length) / averageLength)
+  const norm = normOf(length, averageLength)
   let score = 0
-  for (const [term, count] of counts) score += (idf[term]! * count * (K1 + 1)) / (count + norm)
+  for (const [term, count] of counts) score += termScore(idf[term]!, count, norm)
   return score
 }
 

@@ -1,58 +1,74 @@
 // Converts indexed turns into ranking candidates, with the features of their neighbours and their sitting. Pure. A
-// sequence is an ordered run of consecutive turns in one conversation, as the viewer sees them. A sitting is a part of
-// a sequence without long gaps.
+// sitting is a part of a sequence without long gaps.
 
-import type { IndexedTurn } from '../../store/sql/recall/read-index.ts'
-import { averageLengthWithNeighbours, bm25, queryShare, REACH, weightAt, type Statistics } from './bm25.ts'
 import { Cue } from '../indexing/cues.ts'
+import type { IndexedTurn } from '../../store/sql/recall/read-index.ts'
+import { averageLengthWithNeighbours, normOf, REACH, termScore, weightAt, type Statistics } from './bm25.ts'
 import type { RankCandidate } from './rank.ts'
+import type { Sequence } from './sequence.ts'
 
 /** Maximum gap in milliseconds between consecutive turns of one sitting. */
 const SITTING_GAP_MS = 60 * 60 * 1000
 /** Maximum number of turns on each side that belong to a turn's sitting. */
 export const SITTING_REACH = 20
+/** Weight of each adjacent turn in a turn's similarity, because short turns mean little alone. */
+const NEIGHBOUR_WEIGHT = 0.5
 
 /** Returns the statistics of a scope that was read completely. `terms` is the number of query terms. */
-export function statisticsOf(terms: number, scope: readonly IndexedTurn[]): Statistics {
+export function statisticsOf(terms: number, scope: readonly Sequence[]): Statistics {
   const documentFrequencies = new Array<number>(terms).fill(0)
-  let [matching, length] = [0, 0]
-  for (const turn of scope) {
-    for (const term of turn.counts.keys()) documentFrequencies[term]! += 1
-    if (turn.counts.size === 0) continue
-    matching += 1
-    length += turn.length
+  let [texts, matching, length] = [0, 0, 0]
+  for (const { turns, counts } of scope) {
+    texts += turns.length
+    for (let entry = 0; entry < counts.starts[turns.length]!; entry++) documentFrequencies[counts.terms[entry]!]! += 1
+    for (let index = 0; index < turns.length; index++) {
+      if (counts.starts[index] === counts.starts[index + 1]) continue
+      matching += 1
+      length += turns[index]!.length
+    }
   }
-  return { texts: scope.length, documentFrequencies, averageLength: matching ? length / matching : 1 }
+  return { texts, documentFrequencies, averageLength: matching ? length / matching : 1 }
 }
 
-/** Returns the BM25 score of a turn without its neighbours. */
-export const ownScore = (idf: readonly number[], averageLength: number, { counts, length }: IndexedTurn): number =>
-  counts.size === 0 ? 0 : bm25(idf, counts, length, averageLength)
+/** Returns the BM25 score of the turn at `index` without its neighbours. */
+export function ownScore(
+  idf: readonly number[],
+  averageLength: number,
+  { turns, counts: { starts, terms, counts } }: Sequence,
+  index: number,
+): number {
+  let score = 0
+  const norm = normOf(turns[index]!.length, averageLength)
+  for (let entry = starts[index]!; entry < starts[index + 1]!; entry++) {
+    score += termScore(idf[terms[entry]!]!, counts[entry]!, norm)
+  }
+  return score
+}
 
 /** Whether two consecutive turns belong to one sitting. */
 const isSameSitting = (one: IndexedTurn, next: IndexedTurn) => Math.abs(next.at - one.at) < SITTING_GAP_MS
 
-/** Returns the first and last index of the sitting around `index`, at most `reach` away from it. */
-function sittingAround(
-  sequence: readonly IndexedTurn[],
-  index: number,
-  reach: number,
-): { first: number; last: number } {
-  let [first, last] = [index, index]
-  while (first > 0 && index - first < reach && isSameSitting(sequence[first - 1]!, sequence[first]!)) first -= 1
-  while (last < sequence.length - 1 && last - index < reach && isSameSitting(sequence[last]!, sequence[last + 1]!))
-    last += 1
-  return { first, last }
+/** Returns the first index of the sitting around `index`, at most `reach` before it. */
+function sittingStart(turns: readonly IndexedTurn[], index: number, reach: number): number {
+  let first = index
+  while (first > 0 && index - first < reach && isSameSitting(turns[first - 1]!, turns[first]!)) first -= 1
+  return first
+}
+
+/** Returns the last index of the sitting around `index`, at most `reach` after it. */
+function sittingEnd(turns: readonly IndexedTurn[], index: number, reach: number): number {
+  let last = index
+  while (last < turns.length - 1 && last - index < reach && isSameSitting(turns[last]!, turns[last + 1]!)) last += 1
+  return last
 }
 
 /** Returns the indexes of the eligible turns among the found turns and their neighbours in the same sitting. */
-export function withNeighbours(sequence: readonly IndexedTurn[], isFound: (turn: IndexedTurn) => boolean): number[] {
+export function withNeighbours({ turns, eligible }: Sequence, found: Iterable<number>): number[] {
   const chosen = new Set<number>()
-  sequence.forEach((turn, index) => {
-    if (!isFound(turn)) return
-    const { first, last } = sittingAround(sequence, index, REACH)
-    for (let at = first; at <= last; at++) if (sequence[at]!.eligible) chosen.add(at)
-  })
+  for (const index of found) {
+    const last = sittingEnd(turns, index, REACH)
+    for (let at = sittingStart(turns, index, REACH); at <= last; at++) if (eligible[at] === 1) chosen.add(at)
+  }
   return [...chosen]
 }
 
@@ -64,43 +80,95 @@ export type TurnSearch = {
   averageLength: number
   /** Returns whether the query names the turn's actor. */
   namesActor(turn: IndexedTurn): boolean
-  /** Returns the cosine similarity of the query's and the turn's embeddings; null if either has none. */
-  similarity(turn: IndexedTurn): number | null
 }
 
-export type TurnCandidate = RankCandidate & { turn: IndexedTurn; sequence: readonly IndexedTurn[]; index: number }
+export type TurnCandidate = RankCandidate & { kind: 'TURN'; turn: IndexedTurn; sequence: Sequence; index: number }
 
-/** Computes the ranking features of the turn at `index`. */
-export function toTurnCandidate(search: TurnSearch, sequence: readonly IndexedTurn[], index: number): TurnCandidate {
-  const turn = sequence[index]!
-  const { first, last } = sittingAround(sequence, index, SITTING_REACH)
-  const neighbourhood = sequence.slice(Math.max(first, index - REACH), Math.min(last, index + REACH) + 1)
-  const center = index - Math.max(first, index - REACH)
+/** Sums up the terms of some turns. Reused for all candidates of a search, because there may be a thousand. */
+class TermSums {
+  readonly #idf: readonly number[]
+  readonly #sums: Float64Array
+  readonly #all: number
 
-  const counts = new Map<number, number>()
-  let length = 0
-  neighbourhood.forEach((each, at) => {
-    const weight = weightAt(Math.abs(at - center))
-    length += weight * each.length
-    for (const [term, count] of each.counts) counts.set(term, (counts.get(term) ?? 0) + weight * count)
-  })
-  const sittingTerms = new Set<number>()
-  for (let at = first; at <= last; at++) for (const term of sequence[at]!.counts.keys()) sittingTerms.add(term)
-  const adjacent = [neighbourhood[center - 1], neighbourhood[center + 1]].filter((each) => each !== undefined)
+  constructor(idf: readonly number[]) {
+    this.#idf = idf
+    this.#sums = new Float64Array(idf.length)
+    this.#all = idf.reduce((sum, weight) => sum + weight, 0)
+  }
 
-  return {
-    turn,
-    sequence,
-    index,
-    named: search.namesActor(turn),
-    at: turn.at,
-    cues: turn.cues,
-    length: turn.length,
-    bm25: counts.size === 0 ? 0 : bm25(search.idf, counts, length, averageLengthWithNeighbours(search.averageLength)),
-    sitting: queryShare(search.idf, sittingTerms),
-    own: queryShare(search.idf, new Set(turn.counts.keys())),
-    similarity: search.similarity(turn),
-    neighbourSimilarities: adjacent.map((each) => search.similarity(each)).filter((each) => each !== null),
-    answers: center > 0 && (neighbourhood[center - 1]!.cues & Cue.ASKS) !== 0,
+  clear(): void {
+    this.#sums.fill(0)
+  }
+
+  add({ counts: { starts, terms, counts } }: Sequence, index: number, weight: number): void {
+    for (let entry = starts[index]!; entry < starts[index + 1]!; entry++) {
+      this.#sums[terms[entry]!]! += weight * counts[entry]!
+    }
+  }
+
+  bm25(length: number, averageLength: number): number {
+    const norm = normOf(length, averageLength)
+    let score = 0
+    for (let term = 0; term < this.#sums.length; term++) {
+      if (this.#sums[term]! > 0) score += termScore(this.#idf[term]!, this.#sums[term]!, norm)
+    }
+    return score
+  }
+
+  /** Returns the share of the query that the terms make up, weighted by inverse document frequency: 0 to 1. */
+  queryShare(): number {
+    let part = 0
+    for (let term = 0; term < this.#sums.length; term++) if (this.#sums[term]! > 0) part += this.#idf[term]!
+    return this.#all === 0 ? 0 : part / this.#all
+  }
+}
+
+/** Returns a function that computes the ranking features of the turn at an index of a sequence. */
+export function candidateReader(search: TurnSearch): (sequence: Sequence, index: number) => TurnCandidate {
+  const sums = new TermSums(search.idf)
+  const averageLength = averageLengthWithNeighbours(search.averageLength)
+  return (sequence, index) => {
+    const { turns, similarities } = sequence
+    const turn = turns[index]!
+    const [first, last] = [sittingStart(turns, index, SITTING_REACH), sittingEnd(turns, index, SITTING_REACH)]
+
+    sums.clear()
+    let length = 0
+    for (let at = Math.max(first, index - REACH); at <= Math.min(last, index + REACH); at++) {
+      const weight = weightAt(Math.abs(at - index))
+      length += weight * turns[at]!.length
+      sums.add(sequence, at, weight)
+    }
+    const bm25 = sums.bm25(length, averageLength)
+    sums.clear()
+    for (let at = first; at <= last; at++) sums.add(sequence, at, 1)
+    const sitting = sums.queryShare()
+    sums.clear()
+    sums.add(sequence, index, 1)
+    const own = sums.queryShare()
+
+    const similarity = similarities[index]!
+    let [total, weights] = [Number.isNaN(similarity) ? 0 : similarity, 1]
+    for (const at of [index - 1, index + 1]) {
+      if (at < first || at > last || Number.isNaN(similarities[at])) continue
+      total += NEIGHBOUR_WEIGHT * similarities[at]!
+      weights += NEIGHBOUR_WEIGHT
+    }
+    return {
+      kind: 'TURN',
+      turn,
+      sequence,
+      index,
+      named: search.namesActor(turn),
+      at: turn.at,
+      cues: turn.cues,
+      length: turn.length,
+      bm25,
+      sitting,
+      own,
+      similarity: Number.isNaN(similarity) ? null : similarity,
+      similarityWithNeighbours: total / weights,
+      answers: index > first && (turns[index - 1]!.cues & Cue.ASKS) !== 0,
+    }
   }
 }

@@ -1,18 +1,20 @@
 // Recalls the active facts that the viewer sees: finds them by words and by vectors, and scores them like turns. If the
 // query names the fact's subject, the fact gets the weight that a turn gets if the query names its actor.
 
-import { findFacts } from '../../store/sql/recall/find-facts.ts'
+import { findFacts, type MatchingFacts } from '../../store/sql/recall/find-facts.ts'
 import type { Scope } from '../../store/sql/recall/read-scope.ts'
 import type { RecallDeps } from './deps.ts'
 import { getFacts } from '../fact/fact.ts'
 import { sentenceOf } from '../fact/write.ts'
 import type { Viewer } from '../view.ts'
-import { rankStandalone, scoresOf } from './standalone.ts'
+import { inverseDocumentFrequencies, normOf, termScore, type Statistics } from './bm25.ts'
+import { rankStandalone } from './standalone.ts'
 import { cuesOf } from '../indexing/cues.ts'
-import type { SearchRequest } from './search.ts'
+import { best, type SearchRequest } from './search.ts'
 import { saltOf, salted } from '../../text/term-hash.ts'
-import type { RankedMemory } from './memory.ts'
+import type { FactCandidate } from './memory.ts'
 import { readQuestion } from './question.ts'
+import type { Ranked } from './rank.ts'
 import { namesOf } from './turns.ts'
 
 /** Matches a subject of capitalised words only. Such a subject counts as a name, which a query may shorten. */
@@ -29,6 +31,28 @@ const subjectNames = (subject: string): string[] =>
           .trim(),
       ]
 
+/** Returns the statistics of the facts in scope. @param texts number of facts @param terms number of query terms */
+function statisticsOf(texts: number, terms: number, { ids, counts, lengths }: MatchingFacts): Statistics {
+  const documentFrequencies = new Array<number>(terms).fill(0)
+  for (let entry = 0; entry < counts.starts[ids.length]!; entry++) documentFrequencies[counts.terms[entry]!]! += 1
+  const averageLength = lengths.reduce((sum, length) => sum + length, 0) / (ids.length || 1) || 1
+  return { texts, documentFrequencies, averageLength }
+}
+
+/** Returns the BM25 score of each matching fact; 0 for those that do not match the filter. */
+function scoresOfMatching(statistics: Statistics, { ids, counts, lengths, eligible }: MatchingFacts): Float64Array {
+  const idf = inverseDocumentFrequencies(statistics)
+  const scores = new Float64Array(ids.length)
+  for (let index = 0; index < ids.length; index++) {
+    if (eligible[index] === 0) continue
+    const norm = normOf(lengths[index]!, statistics.averageLength)
+    for (let entry = counts.starts[index]!; entry < counts.starts[index + 1]!; entry++) {
+      scores[index]! += termScore(idf[counts.terms[entry]!]!, counts.counts[entry]!, norm)
+    }
+  }
+  return scores
+}
+
 /**
  * Returns facts, best first. Scope OWNER contains the facts of the owner's conversations and the facts about the owner.
  * `conversationId` is the conversation to search (CONVERSATION), or a conversation of the owner (OWNER); null if the
@@ -42,45 +66,36 @@ export async function recallFacts(
   { scope, conversationId }: { scope: Scope; conversationId: string | null },
   query: string,
   { terms, vector, filter, limit }: SearchRequest,
-): Promise<RankedMemory[]> {
+): Promise<Ranked<FactCandidate>[]> {
   const salt = saltOf(viewer.tenant, '')
   const {
     facts: texts,
-    factsByTerm,
-    averageLength,
-    found,
-  } = await findFacts(deps.db, viewer, {
+    matching,
+    nearest,
+  } = await findFacts(deps.pool, viewer, {
     scope,
     conversationId,
-    terms: salted([...terms.keys()], salt),
+    terms: new Map([...terms].map(([hash, number]) => [hash ^ salt, number])),
     vector,
     nearest: limit,
     filter,
   })
-  const statistics = { texts, documentFrequencies: factsByTerm, averageLength }
-  const unsalted = found.map((each) => ({ ...each, terms: salted(each.terms, salt) }))
-  const scores = scoresOf(
-    terms,
-    statistics,
-    unsalted.map((each) => each.terms),
-  )
-  const byWords = unsalted
-    .map((each, i) => ({ each, score: scores[i]! }))
-    .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score)
-    .slice(0, limit)
-    .map(({ each }) => each)
-  const byVectors = unsalted
-    .filter(({ similarity }) => similarity !== null)
-    .sort((a, b) => b.similarity! - a.similarity!)
-    .slice(0, limit)
-  const candidates = [...new Set([...byWords, ...byVectors])]
+  const statistics = statisticsOf(texts, terms.size, matching)
+  const byWords = best(scoresOfMatching(statistics, matching), limit)
+  const indexes = new Map(matching.ids.map((id, index) => [id, index]))
+  const candidates = [...new Set([...byWords.map((index) => matching.ids[index]!), ...nearest.map(({ id }) => id)])]
+  const similarities = new Map(nearest.map(({ id, similarity }) => [id, similarity]))
+  const toFound = (id: string) => {
+    const index = indexes.get(id)
+    const similarity = index === undefined ? similarities.get(id)! : matching.similarities[index]!
+    return {
+      id,
+      terms: index === undefined ? [] : salted(matching.termsOf(index), salt),
+      similarity: Number.isNaN(similarity) ? null : similarity,
+    }
+  }
 
-  const facts = await getFacts(
-    deps,
-    viewer,
-    candidates.map(({ id }) => id),
-  )
+  const facts = await getFacts(deps, viewer, candidates)
   const subjects = new Map([...facts.values()].map(({ subject }) => [subject, subjectNames(subject)]))
   const question = readQuestion(
     query,
@@ -90,7 +105,7 @@ export async function recallFacts(
     question,
     terms,
     statistics,
-    candidates.flatMap(({ id, ...rest }) => {
+    candidates.map(toFound).flatMap(({ id, ...rest }) => {
       // The fact may have been superseded or deleted since the search.
       const fact = facts.get(id)
       if (!fact || fact.supersededAt) return []
@@ -98,6 +113,7 @@ export async function recallFacts(
       return [
         {
           ...rest,
+          kind: 'FACT' as const,
           fact,
           named: names.some((each) => question.names.has(each)),
           at: fact.observedAt.getTime(),
@@ -105,5 +121,5 @@ export async function recallFacts(
         },
       ]
     }),
-  ).map((ranked) => ({ kind: 'FACT', fact: ranked.candidate.fact, ...ranked }))
+  )
 }

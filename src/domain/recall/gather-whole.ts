@@ -2,15 +2,15 @@
 // (index-cache.ts), in each viewer's view.
 
 import { readMatching } from '../../store/sql/recall/read-matching.ts'
-import type { IndexedTurn } from '../../store/sql/recall/read-index.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
-import { readIndexViews, type IndexedVersion } from '../../store/sql/recall/read-turn-index.ts'
+import type { IndexedVersion } from '../../store/sql/recall/read-turn-index.ts'
 import type { SearchFilter } from '../../store/vector-search.ts'
 import type { View, Viewer } from '../view.ts'
-import { inverseDocumentFrequencies } from './bm25.ts'
+import { inverseDocumentFrequencies, type Statistics } from './bm25.ts'
 import { ownScore, statisticsOf, withNeighbours } from './candidate.ts'
-import { best, isOther, type GatherDeps, type GatheredTurns, type SearchRequest } from './search.ts'
-import { cosine, turnsInView, type FoundVersion, type TurnIndex } from './turn-index.ts'
+import { best, withoutQueryTurn, type GatherDeps, type GatheredTurns, type SearchRequest } from './search.ts'
+import type { Sequence } from './sequence.ts'
+import { searchIndex, type TurnIndex } from './turn-index.ts'
 
 /** Returns the indexes of the conversations that the viewer sees, with the view of each. */
 async function readIndexes(
@@ -20,12 +20,9 @@ async function readIndexes(
   vector: SearchRequest['vector'],
 ): Promise<{ index: TurnIndex; view: View }[]> {
   const embedder = vector?.embedder ?? embedding.serving().name
-  const ids = conversations.map(({ id }) => id)
-  const known = conversations.flatMap(({ id, index }) => (index ? [[id, index] as const] : []))
-  const views = known.length > 0 ? new Map(known) : await readIndexViews(pool, viewer, embedder, ids)
-  const visible = [...views].map(([id, { state }]) => ({ id, state }))
-  const read = await indexes.read(pool, viewer.tenant, embedder, visible)
-  return [...views].flatMap(([id, { view }]) => {
+  const states = conversations.map(({ id, index: { state } }) => ({ id, state }))
+  const read = await indexes.read(pool, viewer.tenant, embedder, states)
+  return conversations.flatMap(({ id, index: { view } }) => {
     const index = read.get(id)
     return index ? [{ index, view }] : []
   })
@@ -61,30 +58,46 @@ export async function gatherWhole(
     readIndexes(deps, viewer, conversations, vector),
     matcher(deps, viewer.tenant, ids, filter),
   ])
-  const sequences: FoundVersion[][] = []
+  const sequences: Sequence[] = []
   for (const { index, view } of read) {
-    const turns = await turnsInView(index, view, terms, (version) => isMatch(index.conversationId, version))
-    sequences.push(queryTurn ? turns.filter(isOther(queryTurn)) : turns)
+    const isEligible = (version: IndexedVersion) => isMatch(index.conversationId, version)
+    const sequence = await searchIndex(index, view, terms, vector?.query ?? null, isEligible)
+    sequences.push(withoutQueryTurn(queryTurn, sequence))
   }
-  const scope = sequences.flat()
-  const statistics = statisticsOf(terms.size, scope)
-  const similarities = new Map<IndexedTurn, number>()
-  if (vector) for (const turn of scope) if (turn.vector) similarities.set(turn, cosine(turn.vector, vector.query))
-  const similarity = (turn: IndexedTurn) => similarities.get(turn) ?? null
-
-  const eligible = scope.filter((turn) => turn.eligible)
-  const idf = inverseDocumentFrequencies(statistics)
-  const found = new Set<IndexedTurn>([
-    ...best(eligible, (turn) => ownScore(idf, statistics.averageLength, turn), limit),
-    // Shift the score of every turn with a vector above 0, so that dissimilar turns can fill the result.
-    ...best(eligible, (turn) => (similarity(turn) ?? -2) + 1 + 1e-6, limit),
-  ])
+  const statistics = statisticsOf(terms.size, sequences)
+  const found = findBest(sequences, statistics, limit)
   return {
     sequences,
     statistics,
-    similarity,
     participants: read.flatMap(({ index }) => index.participants),
-    candidates: sequences.map((sequence) => withNeighbours(sequence, (turn) => found.has(turn))),
+    candidates: sequences.map((sequence, i) => withNeighbours(sequence, found[i]!)),
     vectorSearch: vector ? 'EXACT' : 'NONE',
   }
+}
+
+/** For each sequence, returns the indexes of the best turns by words and by vectors, at most `limit` of each in all. */
+function findBest(sequences: readonly Sequence[], statistics: Statistics, limit: number): Set<number>[] {
+  const idf = inverseDocumentFrequencies(statistics)
+  const byWords = new Float64Array(statistics.texts)
+  const byVectors = new Float64Array(statistics.texts)
+  /** The offset of each sequence's turns in the scores, followed by the number of all turns. */
+  const offsets = [0]
+  for (const sequence of sequences) {
+    const { turns, eligible, similarities } = sequence
+    const offset = offsets.at(-1)!
+    for (let index = 0; index < turns.length; index++) {
+      if (eligible[index] === 0) continue
+      byWords[offset + index] = ownScore(idf, statistics.averageLength, sequence, index)
+      // Shift every cosine above 0, so that dissimilar turns can fill the result.
+      byVectors[offset + index] = similarities[index]! + 1 + 1e-6
+    }
+    offsets.push(offset + turns.length)
+  }
+  const found = sequences.map(() => new Set<number>())
+  let i = 0
+  for (const at of [...best(byWords, limit), ...best(byVectors, limit)].sort((a, b) => a - b)) {
+    while (at >= offsets[i + 1]!) i += 1
+    found[i]!.add(at - offsets[i]!)
+  }
+  return found
 }

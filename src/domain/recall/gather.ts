@@ -1,20 +1,16 @@
-// Finds candidate turns by words and by vectors, with the data that ranking needs. A small scope is read completely, a
-// wide one through its indexes. Every statement applies the viewer's view: turns that the viewer does not see are never
+// Finds candidate turns by words and by vectors, with the data that ranking needs. A small scope is read completely. A
+// wide one is searched through indexes: its words in memory or in the database, its vectors in the database. Every statement applies the viewer's view: turns that the viewer does not see are never
 // candidates or neighbours and are not counted.
 
-import { countTurns } from '../../store/sql/turn/count-turns.ts'
-import { findTerms } from '../../store/sql/recall/find-terms.ts'
-import { readIndex, type TurnRange } from '../../store/sql/recall/read-index.ts'
-import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
-import { versionKey, type TurnVersionId } from '../../store/vector-search.ts'
-import { createYield } from '../../yield.ts'
+import { versionKey } from '../../store/vector-search.ts'
 import type { Viewer } from '../view.ts'
-import { bm25, inverseDocumentFrequencies, REACH, type Statistics } from './bm25.ts'
-import { SITTING_REACH, withNeighbours } from './candidate.ts'
+import { withNeighbours } from './candidate.ts'
 import { gatherWhole } from './gather-whole.ts'
-import type { QueryTerms } from './query-terms.ts'
-import { best, isOther, type GatherDeps, type GatheredTurns, type SearchRequest } from './search.ts'
+import { isOther, type GatherDeps, type GatheredTurns, type SearchRequest, type WordSearch } from './search.ts'
+import type { Sequence } from './sequence.ts'
+import { searchInDatabase } from './words-in-database.ts'
+import { isInMemory, searchInMemory } from './words-in-memory.ts'
 
 /** Maximum number of public turns (committed, without an audience) in a scope that is read completely. */
 const WHOLE_TURNS = 5_000
@@ -23,13 +19,6 @@ const WHOLE_TURNS = 5_000
  * work, because private turns and older versions are read, too.
  */
 const ENTRIES_PER_TURN = 2
-/** A wide scope is not searched for terms that occur in more than this share of its turns, unless all terms do. */
-const COMMON_SHARE = 0.1
-/** Maximum number of turns found per term. A term that reaches it counts as common too. */
-const MAX_POSTINGS = 10_000
-/** Number of postings that are merged before the next call of `yieldIfDue`. */
-const YIELD_AFTER = 256
-
 /**
  * Whether the scope is read completely: it has at most `whole` public turns, and at most ENTRIES_PER_TURN times as many
  * entries. Private turns count only as entries, so they change the method, and slightly the ranking, only in a scope
@@ -54,124 +43,69 @@ export const gather = (
 ): Promise<GatheredTurns> =>
   isReadWhole(conversations, whole)
     ? gatherWhole(deps, viewer, conversations, request)
-    : deps.gates.searches.run(viewer.tenant, () =>
-        gatherWide(
-          deps,
-          viewer,
-          conversations.map(({ id }) => id),
-          request,
-        ),
-      )
+    : deps.gates.searches.run(viewer.tenant, () => gatherWide(deps, viewer, conversations, request))
 
 async function gatherWide(
   deps: GatherDeps,
   viewer: Viewer,
-  conversationIds: readonly string[],
+  conversations: readonly ScopeConversation[],
   request: SearchRequest,
 ): Promise<GatheredTurns> {
   const { vector, filter, limit, queryTurn } = request
-  const { pool, vectors } = deps
+  const { vectors } = deps
+  const ids = conversations.map(({ id }) => id)
   const [words, nearest] = await Promise.all([
-    findByWords(deps, viewer, conversationIds, request),
-    vector
-      && vectors.nearest(vector.embedder, viewer, conversationIds, vector.query, queryTurn ? limit + 1 : limit, filter),
+    searchWords(deps, viewer, conversations, request),
+    vector && vectors.nearest(vector.embedder, viewer, ids, vector.query, queryTurn ? limit + 1 : limit, filter),
   ])
-  const others = [...words.found, ...(nearest?.found ?? [])].filter(isOther(queryTurn))
-  const found = new Map(others.map((turn) => [versionKey(turn), turn]))
-  const ranges = rangesOf([...found.values()])
-  const read = await readIndex(pool, viewer, ranges, filter, words.terms)
-  const sequences = queryTurn ? read.map((sequence) => sequence.filter(isOther(queryTurn))) : read
-  // A found turn may also be among the turns around another range. It becomes a candidate only in the sequence of its
-  // own range, which contains more of its neighbours.
-  const candidates = sequences.map((sequence, i) =>
-    withNeighbours(
-      sequence,
-      (turn) => turn.position >= ranges[i]!.from && turn.position <= ranges[i]!.to && found.has(versionKey(turn)),
-    ),
-  )
+  const others = [...words.found, ...(nearest?.found ?? [])].filter((turn) => isOther(queryTurn, turn))
+  const { sequences, found, participants } = await words.around([
+    ...new Map(others.map((turn) => [versionKey(turn), turn])).values(),
+  ])
+  const candidates = candidatesIn(sequences, found)
 
   // Ranking needs the similarities of the candidates and of the turns beside them. The search computed some of them;
   // computing them again is cheap.
-  const compared = sequences.flatMap((sequence, i) => {
+  const compared = sequences.flatMap(({ turns }, i) => {
     const indexes = new Set(candidates[i]!.flatMap((index) => [index - 1, index, index + 1]))
-    return [...indexes].flatMap((index) => sequence[index] ?? [])
+    return [...indexes].flatMap((index) => turns[index] ?? [])
   })
-  const [similarities, participants] = await Promise.all([
-    vector && compared.length ? vectors.compare(vector.embedder, viewer.tenant, compared, vector.query) : null,
-    readParticipants(pool, viewer, [...new Set(ranges.map(({ conversationId }) => conversationId))]),
-  ])
-  return {
-    sequences,
-    candidates,
-    participants,
-    statistics: words.statistics,
-    similarity: (turn) => similarities?.get(versionKey(turn)) ?? null,
-    vectorSearch: nearest?.method ?? 'NONE',
+  const similarities =
+    vector && compared.length
+      ? await vectors.compare(vector.embedder, viewer.tenant, compared, vector.query)
+      : new Map<string, number>()
+  for (const { turns, similarities: cosines } of sequences) {
+    turns.forEach((turn, index) => (cosines[index] = similarities.get(versionKey(turn)) ?? NaN))
   }
+  return { sequences, candidates, participants, statistics: words.statistics, vectorSearch: nearest?.method ?? 'NONE' }
 }
 
-/** Returns the turns whose own words match best, the terms that were searched for, and the statistics of the scope. */
-async function findByWords(
-  { pool }: GatherDeps,
+/** Searches in memory if the scope is cached and memory contains what the filter compares. */
+async function searchWords(
+  deps: GatherDeps,
   viewer: Viewer,
-  conversationIds: readonly string[],
-  { terms, filter, limit, queryTurn }: SearchRequest,
-): Promise<{ found: TurnVersionId[]; terms: QueryTerms; statistics: Statistics }> {
-  const none = { found: [], terms: new Map(), statistics: { texts: 0, documentFrequencies: [], averageLength: 1 } }
-  if (terms.size === 0) return none
-  const [read, counted] = await Promise.all([
-    findTerms(pool, viewer, conversationIds, [...terms.keys()], MAX_POSTINGS, filter),
-    countTurns(pool, viewer, conversationIds),
-  ])
-  const postings = queryTurn ? read.map((each) => each.filter(isOther(queryTurn))) : read
-  const isAmongThem = postings.some((each, i) => each.length < read[i]!.length)
-  const turns = [...counted.values()].reduce((sum, { turnCount }) => sum + turnCount, 0) - (isAmongThem ? 1 : 0)
-  const present = [...terms.keys()]
-    .map((term, i) => ({ term, postings: postings[i]! }))
-    .filter(({ postings }) => postings.length > 0)
-  const rare = present.filter(({ postings }) => postings.length <= Math.min(COMMON_SHARE * turns, MAX_POSTINGS - 1))
-  const kept = rare.length ? rare : present
-
-  const matching = new Map<string, TurnVersionId & { counts: Map<number, number>; length: number; eligible: boolean }>()
-  const yieldIfDue = createYield()
-  for (const [term, { postings }] of kept.entries()) {
-    for (const [at, { count, ...version }] of postings.entries()) {
-      const key = versionKey(version)
-      let match = matching.get(key)
-      if (!match) matching.set(key, (match = { ...version, counts: new Map() }))
-      match.counts.set(term, count)
-      if (at % YIELD_AFTER === 0) await yieldIfDue()
-    }
+  conversations: readonly ScopeConversation[],
+  request: SearchRequest,
+): Promise<WordSearch> {
+  if (request.terms.size === 0 || !isInMemory(request.filter)) {
+    return searchInDatabase(deps, viewer, conversations, request)
   }
-  const matches = [...matching.values()]
-  const averageLength = matches.reduce((sum, { length }) => sum + length, 0) / (matches.length || 1) || 1
-  const statistics = { texts: turns, documentFrequencies: kept.map(({ postings }) => postings.length), averageLength }
-  const idf = inverseDocumentFrequencies(statistics)
-  return {
-    found: best(
-      matches.filter(({ eligible }) => eligible),
-      ({ counts, length }) => bm25(idf, counts, length, averageLength),
-      limit,
-    ),
-    terms: new Map(kept.map(({ term }, number) => [term, number])),
-    statistics,
-  }
+  const states = conversations.map(({ id, index: { state } }) => ({ id, state }))
+  const indexes = await deps.words.read(deps.pool, viewer.tenant, states)
+  if (indexes === null) return searchInDatabase(deps, viewer, conversations, request)
+  return searchInMemory(indexes, new Map(conversations.map(({ id, index: { view } }) => [id, view])), request)
 }
 
 /**
- * Returns the ranges of positions to read. Nearby turns share a range. The `around` turns on each side complete the
- * sittings of the neighbours; only visible turns are counted, so invisible turns do not change the result.
+ * Returns the indexes of the candidates in each sequence: the found turns and their neighbours. A neighbour that
+ * several sequences contain is a candidate in the first one; each has enough of its neighbours.
  */
-function rangesOf(versions: readonly TurnVersionId[]): TurnRange[] {
-  const around = SITTING_REACH + REACH
-  const sorted = versions.toSorted((a, b) =>
-    a.conversationId < b.conversationId ? -1 : a.conversationId > b.conversationId ? 1 : a.position - b.position,
+function candidatesIn(sequences: readonly Sequence[], found: readonly (readonly number[])[]): number[][] {
+  const taken = new Set<string>()
+  return sequences.map((sequence, i) =>
+    withNeighbours(sequence, found[i]!).filter((index) => {
+      const key = versionKey(sequence.turns[index]!)
+      return !taken.has(key) && taken.add(key)
+    }),
   )
-  const ranges: TurnRange[] = []
-  for (const { conversationId, position } of sorted) {
-    const last = ranges.at(-1)
-    if (last?.conversationId === conversationId && position - last.to <= 2 * around) last.to = position
-    else ranges.push({ conversationId, from: position, to: position, around })
-  }
-  return ranges
 }

@@ -1,6 +1,6 @@
 // A cache of the indexes of conversations that are searched whole. A recall reads the state of a conversation with its
-// view; the cached index is used only if it has that state. So writes of other processes are seen by the next recall,
-// and no message can be missed. A conversation with newer entries is read again from there on.
+// view; the cached index is used only if it has that state. So the next recall sees the writes of other processes,
+// without messages that could be lost. A conversation with newer entries is read again from there on.
 
 import { LRUCache } from 'lru-cache'
 import { readTurnIndex, type IndexState } from '../../store/sql/recall/read-turn-index.ts'
@@ -10,8 +10,8 @@ import { isCurrent, updated, type TurnIndex } from './turn-index.ts'
 /** Maximum size of the cache, in bytes: about 80,000 turns with vectors of 100 components. */
 const MAX_BYTES = 64 * 1024 * 1024
 /**
- * Milliseconds after which an index that no recall used is dropped. It has names and vectors, which leave the memory
- * of a process that does not search the conversation again within this time after they were erased.
+ * Milliseconds after which an index that no recall used is dropped. An index has names and vectors. If they are erased
+ * and the process does not search the conversation again, they leave its memory within this time.
  */
 const UNUSED_MS = 60_000
 /** Maximum number of newer entries that are read alone. Beyond them, the whole conversation is read again. */

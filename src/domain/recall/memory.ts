@@ -12,9 +12,11 @@ export type MemoryKind = (typeof KINDS)[number]
 
 export type Memory = { kind: 'TURN'; turn: Turn } | { kind: 'FACT'; fact: Fact } | { kind: 'SUMMARY'; summary: Summary }
 
-/** A ranked memory: a fact, a summary, or the index row of a turn. */
-export type RankedMemory = Ranked<Pick<RankCandidate, 'at' | 'own' | 'sitting' | 'cues' | 'similarity'>>
-  & ({ kind: 'TURN'; candidate: TurnCandidate } | { kind: 'FACT'; fact: Fact } | { kind: 'SUMMARY'; summary: Summary })
+export type FactCandidate = RankCandidate & { kind: 'FACT'; fact: Fact }
+export type SummaryCandidate = RankCandidate & { kind: 'SUMMARY'; summary: Summary }
+
+/** A ranked memory: a fact, a summary, or the index entry of a turn. */
+export type RankedMemory = Ranked<TurnCandidate | FactCandidate | SummaryCandidate>
 
 export type ChosenMemory = {
   hit: RankedMemory
@@ -23,7 +25,7 @@ export type ChosenMemory = {
 }
 
 /** Merges ranked lists, best first; at equal scores, the newer first. */
-export function merge(...kinds: readonly RankedMemory[][]): RankedMemory[] {
+export function merge(...kinds: readonly (readonly RankedMemory[])[]): readonly RankedMemory[] {
   const lists = kinds.filter(({ length }) => length > 0)
   if (lists.length < 2) return lists[0] ?? []
   return lists.flat().sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
@@ -34,26 +36,23 @@ export function merge(...kinds: readonly RankedMemory[][]): RankedMemory[] {
  * keys denote the same turn, fact or summary.
  */
 function withCosts(
-  hit: RankedMemory,
+  { candidate }: RankedMemory,
   reach: number,
 ): { around: TurnCandidate['turn'][]; costs: [key: string, tokens: number][] } {
-  if (hit.kind === 'FACT') return { around: [], costs: [[hit.fact.id, hit.fact.tokenCount]] }
-  if (hit.kind === 'SUMMARY') return { around: [], costs: [[hit.summary.id, hit.summary.tokenCount]] }
-  const { sequence, index } = hit.candidate
-  const around = sequence.slice(Math.max(0, index - reach), index + reach + 1)
-  return {
-    around: around.filter((turn) => turn !== hit.candidate.turn),
-    costs: around.map((turn) => [versionKey(turn), turn.tokens]),
-  }
+  if (candidate.kind === 'FACT') return { around: [], costs: [[candidate.fact.id, candidate.fact.tokenCount]] }
+  if (candidate.kind === 'SUMMARY') return { around: [], costs: [[candidate.summary.id, candidate.summary.tokenCount]] }
+  const { turn: own, sequence, index } = candidate
+  const around = sequence.turns.slice(Math.max(0, index - reach), index + reach + 1)
+  return { around: around.filter((turn) => turn !== own), costs: around.map((turn) => [versionKey(turn), turn.tokens]) }
 }
 
 /** The text that identifies a memory; the versions of a turn have the same. */
-export const identityOf = (hit: RankedMemory): string =>
-  hit.kind === 'TURN'
-    ? versionKey({ conversationId: hit.candidate.turn.conversationId, seq: hit.candidate.turn.position })
-    : hit.kind === 'FACT'
-      ? hit.fact.id
-      : hit.summary.id
+export const identityOf = ({ candidate }: RankedMemory): string =>
+  candidate.kind === 'TURN'
+    ? versionKey({ conversationId: candidate.turn.conversationId, seq: candidate.turn.position })
+    : candidate.kind === 'FACT'
+      ? candidate.fact.id
+      : candidate.summary.id
 
 /**
  * Chooses the best `k` hits that fit. Neighbours' tokens count too; a turn that is returned twice counts once.

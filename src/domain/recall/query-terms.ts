@@ -14,3 +14,18 @@ export function toTerms(query: string): QueryTerms {
   const distinct = [...new Set(terms(query))].slice(0, MAX_TERMS)
   return new Map(distinct.map((term, index) => [hashTerm(term), index]))
 }
+
+/** A wide scope is not searched for terms that occur in more than this share of its turns, unless all terms do. */
+const COMMON_SHARE = 0.1
+/** Maximum number of turns found per term. A term that reaches it counts as common too. */
+export const MAX_POSTINGS = 10_000
+
+/**
+ * Returns the indexes of the terms to search a wide scope for, ascending.
+ * @param frequencies number of turns that contain each term @param turns number of turns in the scope
+ */
+export function termsToSearch(frequencies: readonly number[], turns: number): number[] {
+  const present = [...frequencies.keys()].filter((index) => frequencies[index]! > 0)
+  const rare = present.filter((index) => frequencies[index]! <= Math.min(COMMON_SHARE * turns, MAX_POSTINGS - 1))
+  return rare.length > 0 ? rare : present
+}

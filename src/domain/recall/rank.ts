@@ -3,7 +3,7 @@
 
 import { Cue } from '../indexing/cues.ts'
 import { mayReportOn, type Question } from './question.ts'
-import { withRelevance } from './relevance.ts'
+import { relevancesOf } from './relevance.ts'
 
 export type RankCandidate = {
   /** Whether the query names the turn's actor or the fact's subject. */
@@ -25,8 +25,11 @@ export type RankCandidate = {
   length: number
   /** Cosine of the query and the candidate; null if either has no vector (yet). */
   similarity: number | null
-  /** Cosines of the query and the previous and next turn of the same sitting; empty for facts and summaries. */
-  neighbourSimilarities: readonly number[]
+  /**
+   * Weighted mean of `similarity` (0 for null) and the cosines of the previous and next turn of the same sitting; for a
+   * fact or summary, its own similarity.
+   */
+  similarityWithNeighbours: number
   /** Whether the previous turn of the same sitting ends with a question. */
   answers: boolean
 }
@@ -64,13 +67,8 @@ export const WEIGHTS = {
   substance: 0.25,
 } as const
 
-type Signal = keyof typeof WEIGHTS
-const SIGNALS = Object.keys(WEIGHTS) as Signal[]
-
 /** Number of terms at which `substance` is 1. 12 to 24 change recall by less than half a point. */
 export const FULL_LENGTH_TERMS = 16
-/** Weight of each adjacent turn in a turn's similarity, because short turns mean little alone. */
-const NEIGHBOUR_WEIGHT = 0.5
 
 /**
  * Returns the candidates with their scores, best first; at equal scores, the newer first. `best` is the BM25 score that
@@ -81,35 +79,33 @@ export function rank<T extends RankCandidate>(
   candidates: readonly T[],
   best = candidates.reduce((most, candidate) => Math.max(most, candidate.bm25), 0),
 ): Ranked<T>[] {
-  const ranked = candidates
-    .map((candidate) => {
-      const textScore = candidate.bm25 === 0 ? null : candidate.bm25 / best
-      const values = signals(question, candidate)
-      let score = textScore ?? 0
-      for (const name of SIGNALS) score += WEIGHTS[name] * values[name]
-      return { candidate, score, textScore }
-    })
-    .sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
-  return withRelevance(ranked)
+  const scored = candidates.map((candidate) => {
+    const textScore = candidate.bm25 === 0 ? null : candidate.bm25 / best
+    return { candidate, score: (textScore ?? 0) + weightedSignals(question, candidate), textScore }
+  })
+  scored.sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
+  const relevances = relevancesOf(scored)
+  return scored.map(({ candidate, score, textScore }, i) => ({
+    candidate,
+    score,
+    textScore,
+    relevance: relevances[i]!,
+  }))
 }
 
-/** Returns the unweighted signals of a candidate: similarity from −1 to 1, the others from 0 to 1. */
-function signals(question: Question, candidate: RankCandidate): Record<Signal, number> {
-  const { cues, neighbourSimilarities } = candidate
-  const similarities = neighbourSimilarities.reduce(
-    (sum, each) => sum + NEIGHBOUR_WEIGHT * each,
-    candidate.similarity ?? 0,
+/** Returns the weighted sum of a candidate's signals. Unweighted, similarity is from −1 to 1, the others from 0 to 1. */
+function weightedSignals(question: Question, candidate: RankCandidate): number {
+  const { cues } = candidate
+  return (
+    WEIGHTS.similarity * candidate.similarityWithNeighbours
+    + WEIGHTS.actor * Number(candidate.named)
+    + WEIGHTS.sitting * candidate.sitting
+    + WEIGHTS.period * Number(question.periods.length > 0 && mayReportOn(question.periods, candidate.at))
+    + WEIGHTS.time * Number(question.asksTime && (cues & Cue.STATES_TIME) !== 0)
+    + WEIGHTS.amount * Number(question.asksAmount && (cues & Cue.STATES_AMOUNT) !== 0)
+    + WEIGHTS.name * Number(question.asksName && (cues & Cue.STATES_NAME) !== 0)
+    + WEIGHTS.question * Number((cues & Cue.ASKS) !== 0)
+    + WEIGHTS.answer * Number(candidate.answers)
+    + WEIGHTS.substance * Math.min(1, candidate.length / FULL_LENGTH_TERMS)
   )
-  return {
-    similarity: similarities / (1 + NEIGHBOUR_WEIGHT * neighbourSimilarities.length),
-    actor: Number(candidate.named),
-    sitting: candidate.sitting,
-    period: Number(mayReportOn(question.periods, candidate.at)),
-    time: Number(question.asksTime && (cues & Cue.STATES_TIME) !== 0),
-    amount: Number(question.asksAmount && (cues & Cue.STATES_AMOUNT) !== 0),
-    name: Number(question.asksName && (cues & Cue.STATES_NAME) !== 0),
-    question: Number((cues & Cue.ASKS) !== 0),
-    answer: Number(candidate.answers),
-    substance: Math.min(1, candidate.length / FULL_LENGTH_TERMS),
-  }
 }

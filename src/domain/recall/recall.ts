@@ -109,6 +109,10 @@ type GivenInput = z.output<typeof recallInput>
 /** Whether the recall searches more than one conversation. */
 const isWide = ({ scope }: RecallInput): boolean => scope != null && scope !== 'CONVERSATION'
 
+/** Returns the conversation whose journal covers all data of the recall; null if other data may be searched. */
+export const coveringJournal = (input: RecallInput): string | null =>
+  isWide(input) ? null : (input.conversationId ?? null)
+
 /**
  * Returns the `k` (default DEFAULT_HITS) most relevant memories, best first; `kinds` defaults to DEFAULT_KINDS.
  * Superseded, streaming and aborted turns and superseded facts are excluded.
@@ -149,9 +153,11 @@ export async function recall(
     queryTurn,
   })
 
-  const relevant = ranked.filter(({ relevance }) => relevance >= (given.threshold ?? 0))
+  const relevant = given.threshold ? ranked.filter(({ relevance }) => relevance >= given.threshold!) : ranked
   const { chosen, isMore } = choose(unreadOf(relevant, read), k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
-  deps.recalledFacts.add(chosen.flatMap(({ hit }) => (hit.kind === 'FACT' ? [hit.fact.id] : [])))
+  deps.recalledFacts.add(
+    chosen.flatMap(({ hit: { candidate } }) => (candidate.kind === 'FACT' ? [candidate.fact.id] : [])),
+  )
   const keys = [...read, ...chosen.map(({ hit }) => hitKey(identityOf(hit)))]
   const cursorAfter = (hits: number) =>
     encodePosition(identity, { readAt: position?.readAt ?? readAt.getTime(), read: keys.slice(0, hits) })
@@ -189,7 +195,7 @@ async function search(
   viewer: Viewer,
   given: GivenInput,
   { limit, writtenBy, queryTurn }: { limit: number; writtenBy: Date | null; queryTurn: TurnPlace | null },
-): Promise<{ ranked: RankedMemory[]; vectorSearch: GatheredTurns['vectorSearch']; readAt: Date }> {
+): Promise<{ ranked: readonly RankedMemory[]; vectorSearch: GatheredTurns['vectorSearch']; readAt: Date }> {
   const { query } = given
   const scope = given.scope ?? 'CONVERSATION'
   const conversationId = given.conversationId ?? null
@@ -232,10 +238,11 @@ async function findConversations(
   scope: (typeof SCOPES)[number],
   conversationId: string | null,
 ): Promise<ScopeRead> {
-  if (conversationId === null) return readWideScope(pool, viewer, scope as WideScope, null)
-  const found = await readConversationScope(pool, viewer, conversationId, embedding.serving().name)
+  const embedder = embedding.serving().name
+  if (conversationId === null) return readWideScope(pool, viewer, scope as WideScope, null, embedder)
+  const found = await readConversationScope(pool, viewer, conversationId, embedder)
   if (found.conversations.length === 0) throw new NotFound('conversation', conversationId)
-  return scope === 'CONVERSATION' ? found : readWideScope(pool, viewer, scope, conversationId)
+  return scope === 'CONVERSATION' ? found : readWideScope(pool, viewer, scope, conversationId, embedder)
 }
 
 /** Embeds the query. Null if its vector is all zeros or the embedder fails: the search then uses words only. */
@@ -255,16 +262,18 @@ async function embedQuery(deps: RecallDeps, text: string): Promise<SearchRequest
 async function toHits({ pool }: RecallDeps, viewer: Viewer, chosen: readonly ChosenMemory[]): Promise<RecallHit[]> {
   const versions = new Map(
     chosen
-      .flatMap(({ hit, neighbours }) => (hit.kind === 'TURN' ? [hit.candidate.turn, ...neighbours] : []))
+      .flatMap(({ hit: { candidate }, neighbours }) =>
+        candidate.kind === 'TURN' ? [candidate.turn, ...neighbours] : [],
+      )
       .map((turn) => [versionKey(turn), turn]),
   )
   const rows = versions.size > 0 ? await readTurnsAt(pool, viewer, [...versions.values()]) : []
   const turns = new Map(rows.map((row) => [versionKey({ conversationId: row.conversationId, seq: row.seq }), row]))
-  const memoryOf = (hit: ChosenMemory['hit']): Memory | null => {
-    if (hit.kind === 'FACT') return { kind: 'FACT', fact: hit.fact }
-    if (hit.kind === 'SUMMARY') return { kind: 'SUMMARY', summary: hit.summary }
+  const memoryOf = ({ candidate }: RankedMemory): Memory | null => {
+    if (candidate.kind === 'FACT') return { kind: 'FACT', fact: candidate.fact }
+    if (candidate.kind === 'SUMMARY') return { kind: 'SUMMARY', summary: candidate.summary }
     // A turn may have been deleted since the search.
-    const turn = turns.get(versionKey(hit.candidate.turn))
+    const turn = turns.get(versionKey(candidate.turn))
     return turn ? { kind: 'TURN', turn } : null
   }
   return chosen.flatMap(({ hit, neighbours }) => {

@@ -62,10 +62,9 @@ function relevanceOf(features: RelevanceFeatures, coefficients: RelevanceCoeffic
   return 1 / (1 + Math.exp(-sum))
 }
 
-/** Adds the relevance to ranked candidates, best first. */
-export function withRelevance<T extends Scored>(ranked: readonly T[]): (T & { relevance: number })[] {
+/** Returns the relevance of each of the ranked candidates, which are sorted best first. */
+export function relevancesOf(ranked: readonly Scored[]): number[] {
   const hasVectors = ranked.some(({ candidate }) => candidate.similarity !== null)
   const coefficients = COEFFICIENTS[hasVectors ? 'vectors' : 'words']
-  const features = relevanceFeatures(ranked)
-  return ranked.map((each, i) => ({ ...each, relevance: relevanceOf(features[i]!, coefficients) }))
+  return relevanceFeatures(ranked).map((features) => relevanceOf(features, coefficients))
 }

@@ -1,13 +1,13 @@
 // A search for turns: its request, its result, and how the best matches are selected. Pure.
 
-import type { IndexedTurn } from '../../store/sql/recall/read-index.ts'
 import type { NamedParticipant } from '../../store/sql/recall/read-turn-index.ts'
-import type { SearchFilter } from '../../store/vector-search.ts'
+import type { SearchFilter, TurnVersionId } from '../../store/vector-search.ts'
 import type { Statistics } from './bm25.ts'
 import type { RecallDeps } from './deps.ts'
 import type { QueryTerms } from './query-terms.ts'
+import { withoutTurn, type Sequence } from './sequence.ts'
 
-export type GatherDeps = Pick<RecallDeps, 'pool' | 'vectors' | 'gates' | 'embedding' | 'indexes'>
+export type GatherDeps = Pick<RecallDeps, 'pool' | 'vectors' | 'gates' | 'embedding' | 'indexes' | 'words'>
 
 /** Identifies a turn, regardless of its versions. */
 export type TurnPlace = { conversationId: string; position: number }
@@ -25,32 +25,53 @@ export type SearchRequest = {
 }
 
 export type GatheredTurns = {
-  sequences: IndexedTurn[][]
-  /** For each sequence, the indexes of its candidates. */
+  sequences: Sequence[]
+  /** For each sequence, the indexes of its candidates. No turn is a candidate twice. */
   candidates: number[][]
   statistics: Statistics
-  /** Returns the cosine of the query and the turn; null if either has no vector. */
-  similarity(turn: IndexedTurn): number | null
   /** Participants of the candidates' conversations. */
   participants: readonly NamedParticipant[]
   vectorSearch: 'EXACT' | 'APPROXIMATE' | 'NONE'
 }
 
-/** Returns the elements with positive scores, best first, at most `max`. Of equal scores, the first ones are kept. */
-export function best<T>(all: readonly T[], scoreOf: (each: T) => number, max: number): T[] {
-  // Insert into a short sorted list, because sorting all turns of a wide scope would take tens of milliseconds.
-  const top: { each: T; score: number }[] = []
-  for (const each of all) {
-    const score = scoreOf(each)
-    if (score <= 0 || (top.length === max && score <= top[max - 1]!.score)) continue
-    let at = top.length
-    while (at > 0 && top[at - 1]!.score < score) at -= 1
-    top.splice(at, 0, { each, score })
-    if (top.length > max) top.pop()
-  }
-  return top.map(({ each }) => each)
+/** The turns of a wide scope whose own words match a query best. */
+export type WordSearch = {
+  statistics: Statistics
+  /** May contain the query's turn. */
+  found: readonly TurnVersionId[]
+  /**
+   * Returns the turns around the given ones, as far as ranking needs them, without the query's turn; for each sequence,
+   * the indexes of the given turns; and the participants of their conversations. Similarities are not set.
+   */
+  around(
+    turns: readonly TurnVersionId[],
+  ): Promise<{ sequences: Sequence[]; found: number[][]; participants: readonly NamedParticipant[] }>
 }
 
-/** Returns a function that says whether a turn is not the query's. */
-export const isOther = (queryTurn: TurnPlace | null) => (turn: TurnPlace) =>
+/**
+ * Returns the indexes of the highest positive scores, at most `max` (1 or more), highest first; of equal scores,
+ * the first.
+ */
+export function best(scores: ArrayLike<number>, max: number): number[] {
+  // Insert into a short sorted list, because sorting the scores of a whole scope would take ten times as long.
+  const top: number[] = []
+  for (let index = 0; index < scores.length; index++) {
+    const score = scores[index]!
+    if (!(score > 0) || (top.length === max && score <= scores[top[max - 1]!]!)) continue
+    let at = top.length === max ? max - 1 : top.length
+    for (; at > 0 && scores[top[at - 1]!]! < score; at--) top[at] = top[at - 1]!
+    top[at] = index
+  }
+  return top
+}
+
+/** Whether the turn is not the query's. */
+export const isOther = (queryTurn: TurnPlace | null, turn: TurnPlace): boolean =>
   turn.position !== queryTurn?.position || turn.conversationId !== queryTurn.conversationId
+
+/** Returns the sequence without the query's turn. */
+export function withoutQueryTurn(queryTurn: TurnPlace | null, sequence: Sequence): Sequence {
+  if (queryTurn === null || sequence.turns[0]?.conversationId !== queryTurn.conversationId) return sequence
+  const index = sequence.turns.findIndex(({ position }) => position === queryTurn.position)
+  return index < 0 ? sequence : withoutTurn(sequence, index)
+}

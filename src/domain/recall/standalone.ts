@@ -22,11 +22,7 @@ export function countsOf(queryTerms: QueryTerms, terms: readonly number[]): Map<
 }
 
 /** Returns the BM25 score of each text, in the given order. */
-export function scoresOf(
-  queryTerms: QueryTerms,
-  statistics: Statistics,
-  terms: readonly (readonly number[])[],
-): number[] {
+function scoresOf(queryTerms: QueryTerms, statistics: Statistics, terms: readonly (readonly number[])[]): number[] {
   const idf = inverseDocumentFrequencies(statistics)
   return terms.map((own) => {
     const counts = countsOf(queryTerms, own)
@@ -59,7 +55,7 @@ export function rankStandalone<T extends StandaloneMemory>(
       sitting: own,
       own,
       length: FULL_LENGTH_TERMS,
-      neighbourSimilarities: [],
+      similarityWithNeighbours: each.similarity ?? 0,
       answers: false,
     }
   })

@@ -12,8 +12,9 @@ import type { SearchRequest } from './search.ts'
 import { MAX_INDEXED_UNITS } from '../indexing/index-entry.ts'
 import { hashTerm } from '../../text/term-hash.ts'
 import { createYield } from '../../yield.ts'
-import type { RankedMemory } from './memory.ts'
+import type { SummaryCandidate } from './memory.ts'
 import { readQuestion } from './question.ts'
+import type { Ranked } from './rank.ts'
 
 /** Maximum number of summaries searched, newest first. */
 export const MAX_SUMMARIES = 1_000
@@ -47,7 +48,7 @@ export async function recallSummaries(
   conversations: readonly ScopeConversation[],
   query: string,
   { terms, filter }: SearchRequest,
-): Promise<RankedMemory[]> {
+): Promise<Ranked<SummaryCandidate>[]> {
   const { actors, roles, metadata, since, until, writtenBy } = filter
   if (terms.size === 0 || actors || roles || metadata) return []
   const summaries = await newestOf(
@@ -79,6 +80,7 @@ export async function recallSummaries(
     terms,
     statistics,
     matching.map(({ summary, terms: own }) => ({
+      kind: 'SUMMARY' as const,
       summary,
       terms: own,
       named: false,
@@ -86,5 +88,5 @@ export async function recallSummaries(
       similarity: null,
       cues: cuesOf(summary.content, new Set()),
     })),
-  ).map((ranked) => ({ kind: 'SUMMARY', summary: ranked.candidate.summary, ...ranked }))
+  )
 }

@@ -1,10 +1,11 @@
 // The index of one conversation, in memory: all versions of its turns, from which each recall selects what its viewer
 // sees. Pure.
 
+import { TermCounter } from '../../text/term-counts.ts'
 import { createYield } from '../../yield.ts'
-import type { IndexedTurn } from '../../store/sql/recall/read-index.ts'
 import type { IndexedVersion, IndexState, NamedParticipant, ReadIndex } from '../../store/sql/recall/read-turn-index.ts'
 import { isOpenAt, sees, viewClass, type View } from '../view.ts'
+import type { Sequence } from './sequence.ts'
 
 /** Estimated memory of a version besides its terms, vector and audience, and of an index, in bytes. */
 const VERSION_BYTES = 400
@@ -64,61 +65,47 @@ function visibleVersions(index: TurnIndex, view: View): readonly IndexedVersion[
 
 /** Number of versions after which work checks whether to yield to the event loop. */
 const YIELD_AFTER = 256
-const NONE: ReadonlyMap<number, number> = new Map()
-
-/** A turn in the index, with its vector; null if the embedder has none. */
-export type FoundVersion = IndexedTurn & { vector: Float32Array | null }
 
 /**
- * Returns the turns of the index in the view, in order of position, with the counts of the requested terms.
- * @param terms maps each term's hash to its key in `counts`
+ * Returns the turns of the index in the view, with their occurrences of the requested terms and their cosines.
+ * @param terms the number of each requested term, by the term's hash @param query the query's vector; null for none
  * @param isEligible whether a turn matches the filter
  */
-export async function turnsInView(
+export async function searchIndex(
   index: TurnIndex,
   view: View,
   terms: ReadonlyMap<number, number>,
+  query: Float32Array | null,
   isEligible: (version: IndexedVersion) => boolean,
-): Promise<FoundVersion[]> {
-  const { conversationId } = index
-  const found: FoundVersion[] = []
+): Promise<Sequence> {
+  const turns = visibleVersions(index, view)
+  const eligible = new Uint8Array(turns.length)
+  const similarities = new Float64Array(turns.length)
+  const counter = new TermCounter(terms, turns.length)
   const yieldIfDue = createYield()
-  for (const [i, version] of visibleVersions(index, view).entries()) {
+  for (let i = 0; i < turns.length; i++) {
     if (i % YIELD_AFTER === 0) await yieldIfDue()
-    const { position, seq, at, actor, tokens, cues, vector } = version
-    found.push({
-      conversationId,
-      position,
-      seq,
-      at,
-      actor,
-      tokens,
-      cues,
-      eligible: isEligible(version),
-      length: version.terms.length,
-      counts: countsOf(version.terms, terms),
-      vector,
-    })
+    const version = turns[i]!
+    const { terms: own, vector } = version
+    // oxlint-disable-next-line typescript/prefer-for-of -- three times as fast as the array's iterator
+    for (let n = 0; n < own.length; n++) counter.add(own[n]!)
+    counter.endText()
+    similarities[i] = vector === null || query === null ? NaN : cosine(vector, query)
+    eligible[i] = isEligible(version) ? 1 : 0
   }
-  return found
+  return { turns, counts: counter.finish(), eligible, similarities }
 }
 
-/** Returns the number of occurrences of each requested term that occurs. */
-function countsOf(terms: Int32Array, requested: ReadonlyMap<number, number>): ReadonlyMap<number, number> {
-  let counts: Map<number, number> | null = null
-  // oxlint-disable-next-line typescript/prefer-for-of -- three times as fast as the array's iterator
-  for (let n = 0; n < terms.length; n++) {
-    const number = requested.get(terms[n]!)
-    if (number === undefined) continue
-    counts ??= new Map()
-    counts.set(number, (counts.get(number) ?? 0) + 1)
+/** Returns the cosine of two vectors of length 1. Four sums at once take half the time of one. */
+function cosine(a: Float32Array, b: Float32Array): number {
+  const whole = a.length - (a.length % 4)
+  let [s0, s1, s2, s3] = [0, 0, 0, 0]
+  for (let d = 0; d < whole; d += 4) {
+    s0 += a[d]! * b[d]!
+    s1 += a[d + 1]! * b[d + 1]!
+    s2 += a[d + 2]! * b[d + 2]!
+    s3 += a[d + 3]! * b[d + 3]!
   }
-  return counts ?? NONE
-}
-
-/** Returns the cosine of two vectors of length 1. */
-export function cosine(a: Float32Array, b: Float32Array): number {
-  let sum = 0
-  for (let d = 0; d < a.length; d++) sum += a[d]! * b[d]!
-  return sum
+  for (let d = whole; d < a.length; d++) s0 += a[d]! * b[d]!
+  return s0 + s1 + (s2 + s3)
 }

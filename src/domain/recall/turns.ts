@@ -2,15 +2,13 @@
 
 import { STOP_WORDS, words } from '../../text/words.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
-import { versionKey } from '../../store/vector-search.ts'
 import { createYield } from '../../yield.ts'
 import type { RecallDeps } from './deps.ts'
 import type { Viewer } from '../view.ts'
 import { inverseDocumentFrequencies } from './bm25.ts'
-import { toTurnCandidate, type TurnCandidate } from './candidate.ts'
+import { candidateReader, type TurnCandidate } from './candidate.ts'
 import { gather } from './gather.ts'
 import type { SearchRequest, GatheredTurns } from './search.ts'
-import type { RankedMemory } from './memory.ts'
 import { readQuestion } from './question.ts'
 import { rank, type Ranked } from './rank.ts'
 
@@ -21,13 +19,10 @@ export async function recallTurns(
   conversations: readonly ScopeConversation[],
   query: string,
   request: SearchRequest,
-): Promise<{ found: RankedMemory[]; vectorSearch: GatheredTurns['vectorSearch'] }> {
+): Promise<{ found: Ranked<TurnCandidate>[]; vectorSearch: GatheredTurns['vectorSearch'] }> {
   if (conversations.length === 0) return { found: [], vectorSearch: 'NONE' }
   const gathered = await gather(deps, viewer, conversations, request)
-  return {
-    found: (await rankGathered(query, gathered)).map((ranked) => ({ kind: 'TURN', ...ranked })),
-    vectorSearch: gathered.vectorSearch,
-  }
+  return { found: await rankGathered(query, gathered), vectorSearch: gathered.vectorSearch }
 }
 
 /**
@@ -40,37 +35,39 @@ export function namesOf(name: string): string[] {
   return [...new Set([all.join(' '), first ?? ''])].filter((each) => each.length > 1 && !STOP_WORDS.has(each))
 }
 
-/** Ranks the gathered candidates, best first, each turn once. */
+/** Number of candidates after which ranking checks whether to yield to the event loop. */
+const YIELD_AFTER = 64
+
+/** Ranks the gathered candidates, best first. */
 async function rankGathered(
   query: string,
-  { sequences, candidates, participants, statistics, similarity }: GatheredTurns,
+  { sequences, candidates, participants, statistics }: GatheredTurns,
 ): Promise<Ranked<TurnCandidate>[]> {
-  // A neighbour of found turns may be a candidate in two sequences. Either sequence contains enough of its neighbours.
-  const chosen = new Map(
-    sequences.flatMap((sequence, i) =>
-      candidates[i]!.map((index) => [versionKey(sequence[index]!), { sequence, index }] as const),
-    ),
+  const named = participants.map((each) => ({
+    ...each,
+    names: [...namesOf(each.actor), ...namesOf(each.displayName ?? '')],
+  }))
+  const question = readQuestion(
+    query,
+    named.flatMap(({ names }) => names),
   )
-  const keyOf = (conversationId: string, actor: string) => `${conversationId} ${actor}`
-  const names = new Map(
-    participants.map(({ conversationId, actor, displayName }) => [
-      keyOf(conversationId, actor),
-      [...namesOf(actor), ...namesOf(displayName ?? '')],
-    ]),
-  )
-  const question = readQuestion(query, [...names.values()].flat())
-  const search = {
-    similarity,
+  const actors = new Map<string, Set<string>>()
+  for (const { conversationId, actor, names } of named) {
+    if (!names.some((each) => question.names.has(each))) continue
+    actors.set(conversationId, (actors.get(conversationId) ?? new Set()).add(actor))
+  }
+  const read = candidateReader({
     idf: inverseDocumentFrequencies(statistics),
     averageLength: statistics.averageLength,
-    namesActor: ({ conversationId, actor }: { conversationId: string; actor: string }) =>
-      (names.get(keyOf(conversationId, actor)) ?? []).some((each) => question.names.has(each)),
-  }
-  const ranked: TurnCandidate[] = []
+    namesActor: ({ conversationId, actor }) => actors.get(conversationId)?.has(actor) ?? false,
+  })
+  const found: TurnCandidate[] = []
   const yieldIfDue = createYield()
-  for (const { sequence, index } of chosen.values()) {
-    ranked.push(toTurnCandidate(search, sequence, index))
-    await yieldIfDue()
+  for (const [i, sequence] of sequences.entries()) {
+    for (const index of candidates[i]!) {
+      found.push(read(sequence, index))
+      if (found.length % YIELD_AFTER === 0) await yieldIfDue()
+    }
   }
-  return rank(question, ranked)
+  return rank(question, found)
 }

@@ -3,25 +3,27 @@
 import { describe, expect, it } from 'vitest'
 import { bm25, inverseDocumentFrequencies } from '../../../src/domain/recall/bm25.ts'
 import {
+  candidateReader,
   SITTING_REACH,
   statisticsOf,
-  toTurnCandidate,
   withNeighbours,
   type TurnSearch,
 } from '../../../src/domain/recall/candidate.ts'
 import { Cue } from '../../../src/domain/indexing/cues.ts'
+import { withoutTurn, type Sequence } from '../../../src/domain/recall/sequence.ts'
 import type { IndexedTurn } from '../../../src/store/sql/recall/read-index.ts'
+import { TermCounter } from '../../../src/text/term-counts.ts'
 
 const MINUTE = 60_000
-/** The query's terms are 7 and 8, with the indexes 0 and 1. */
-const countsOf = (terms: number[]) =>
-  new Map(
-    [7, 8]
-      .map((term, number) => [number, terms.filter((each) => each === term).length] as const)
-      .filter(([, count]) => count > 0),
-  )
+/** The index of each term of the query. */
+const QUERY = new Map([
+  [7, 0],
+  [8, 1],
+])
 
-const turn = (seq: number, terms: number[], more: Partial<IndexedTurn> = {}): IndexedTurn => ({
+type TurnInput = IndexedTurn & { terms: number[]; eligible: boolean; similarity: number | null }
+
+const turn = (seq: number, terms: number[], more: Partial<TurnInput> = {}): TurnInput => ({
   conversationId: 'r',
   position: seq,
   seq,
@@ -29,20 +31,34 @@ const turn = (seq: number, terms: number[], more: Partial<IndexedTurn> = {}): In
   actor: 'ann',
   tokens: 1,
   cues: 0,
-  eligible: true,
   length: terms.length,
-  counts: countsOf(terms),
+  terms,
+  eligible: true,
+  similarity: null,
   ...more,
 })
-const sequenceOf = (...turns: IndexedTurn[]) => turns
+function sequenceOf(...inputs: TurnInput[]): Sequence {
+  const counter = new TermCounter(QUERY, inputs.length)
+  for (const { terms } of inputs) {
+    for (const term of terms) counter.add(term)
+    counter.endText()
+  }
+  return {
+    turns: inputs.map(({ terms: _, eligible: __, similarity: ___, ...indexed }) => indexed),
+    counts: counter.finish(),
+    eligible: Uint8Array.from(inputs, ({ eligible }) => Number(eligible)),
+    similarities: Float64Array.from(inputs, ({ similarity }) => similarity ?? NaN),
+  }
+}
 
 const scope = { texts: 100, documentFrequencies: [2, 60], averageLength: 4 }
 const idf = inverseDocumentFrequencies(scope)
-const search: TurnSearch = { idf, averageLength: 4, namesActor: () => false, similarity: () => null }
+const search: TurnSearch = { idf, averageLength: 4, namesActor: () => false }
 
 describe('statistics', () => {
   it('sum up a scope: the turns that contain a term, and the length of the matching turns', () => {
-    expect(statisticsOf(2, sequenceOf(turn(1, [7, 7, 1]), turn(2, [7, 8, 1, 1, 1]), turn(3, [1, 1, 1])))).toEqual({
+    const one = sequenceOf(turn(1, [7, 7, 1]), turn(2, [7, 8, 1, 1, 1]))
+    expect(statisticsOf(2, [one, sequenceOf(turn(3, [1, 1, 1]))])).toEqual({
       texts: 3,
       documentFrequencies: [2, 1],
       averageLength: 4,
@@ -53,26 +69,36 @@ describe('statistics', () => {
   })
 })
 
-describe('the neighbours read with a match', () => {
-  const sequence = sequenceOf(...Array.from({ length: 9 }, (_, i) => turn(i, [1], { eligible: i !== 3 })))
+describe('the neighbours of a match', () => {
+  const inputs = Array.from({ length: 9 }, (_, i) => turn(i, [1], { eligible: i !== 3 }))
+  const sequence = sequenceOf(...inputs)
   it('are at most three turns on each side, and only turns that may be hits', () => {
-    expect(withNeighbours(sequence, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4, 5, 6, 7])
+    expect(withNeighbours(sequence, [4]).sort()).toEqual([1, 2, 4, 5, 6, 7])
   })
   it('are in the same sitting', () => {
-    const later = [
-      ...sequence.slice(0, 5),
-      ...sequenceOf(...[5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE }))),
-    ]
-    expect(withNeighbours(later, ({ seq }) => seq === 4).sort()).toEqual([1, 2, 4])
+    const later = [5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE }))
+    expect(withNeighbours(sequenceOf(...inputs.slice(0, 5), ...later), [4]).sort()).toEqual([1, 2, 4])
   })
   it('are listed once if two matches share them', () => {
-    expect(withNeighbours(sequence, ({ seq }) => seq < 2).sort()).toEqual([0, 1, 2, 4])
+    expect(withNeighbours(sequence, [0, 1]).sort()).toEqual([0, 1, 2, 4])
   })
 })
 
+it('a sequence without a turn equals one that never contained it', () => {
+  const inputs = [[7, 8], [], [8, 8, 1], [1]].map((terms, seq) => turn(seq, terms, { similarity: seq / 10 }))
+  for (const left of inputs) {
+    const rest = sequenceOf(...inputs.filter((each) => each !== left))
+    const { counts, ...others } = withoutTurn(sequenceOf(...inputs), inputs.indexOf(left))
+    const entries = counts.starts.at(-1)!
+    expect(others).toEqual({ turns: rest.turns, eligible: rest.eligible, similarities: rest.similarities })
+    expect(counts.starts).toEqual(rest.counts.starts)
+    expect(counts.terms.subarray(0, entries)).toEqual(rest.counts.terms.subarray(0, entries))
+    expect(counts.counts.subarray(0, entries)).toEqual(rest.counts.counts.subarray(0, entries))
+  }
+})
+
 describe('a candidate', () => {
-  const at = (sequence: IndexedTurn[], index: number, more: Partial<TurnSearch> = {}) =>
-    toTurnCandidate({ ...search, ...more }, sequence, index)
+  const at = (sequence: Sequence, index: number) => candidateReader(search)(sequence, index)
 
   it('counts its own words, and those of its neighbours at a half, a third and a quarter', () => {
     const sequence = sequenceOf(
@@ -95,15 +121,10 @@ describe('a candidate', () => {
   it('ignores turns of another sitting', () => {
     const sequence = sequenceOf(
       turn(1, [7], { cues: Cue.ASKS }),
-      turn(2, [1], { at: 62 * MINUTE }),
-      turn(3, [8], { at: 200 * MINUTE }),
+      turn(2, [1], { at: 62 * MINUTE, similarity: 0.5 }),
+      turn(3, [8], { at: 200 * MINUTE, similarity: 0.9 }),
     )
-    expect(at(sequence, 1, { similarity: () => 0.5 })).toMatchObject({
-      bm25: 0,
-      sitting: 0,
-      neighbourSimilarities: [],
-      answers: false,
-    })
+    expect(at(sequence, 1)).toMatchObject({ bm25: 0, sitting: 0, similarityWithNeighbours: 0.5, answers: false })
   })
   it('shares a sitting with turns less than an hour before', () => {
     const sequence = sequenceOf(turn(1, [7], { at: 0 }), turn(2, [1], { at: 60 * MINUTE - 1 }))
@@ -115,11 +136,19 @@ describe('a candidate', () => {
     expect(at(long, SITTING_REACH + 1).sitting).toBe(0)
     expect(at(sequenceOf(turn(1, [7]), turn(2, [8])), 0).sitting).toBe(1)
   })
-  it('has the similarities of its adjacent turns that have a vector', () => {
-    const sequence = sequenceOf(turn(1, []), turn(2, []), turn(3, []))
-    const similarity = ({ seq }: IndexedTurn) => (seq === 3 ? null : seq / 10)
-    expect(at(sequence, 1, { similarity })).toMatchObject({ similarity: 0.2, neighbourSimilarities: [0.1] })
-    expect(at(sequence, 2, { similarity })).toMatchObject({ similarity: null, neighbourSimilarities: [0.2] })
+  it('has the mean of its similarity and half of those of its adjacent turns that have a vector', () => {
+    const sequence = sequenceOf(
+      turn(1, [], { similarity: 0.1 }),
+      turn(2, [], { similarity: 0.2 }),
+      turn(3, [], { similarity: null }),
+    )
+    const similaritiesAt = (index: number) => {
+      const { similarity, similarityWithNeighbours } = at(sequence, index)
+      return [similarity, similarityWithNeighbours]
+    }
+    expect(similaritiesAt(0)).toEqual([0.1, expect.closeTo((0.1 + 0.2 / 2) / 1.5, 10)])
+    expect(similaritiesAt(1)).toEqual([0.2, expect.closeTo((0.2 + 0.1 / 2) / 1.5, 10)])
+    expect(similaritiesAt(2)).toEqual([null, expect.closeTo(0.2 / 2 / 1.5, 10)])
   })
   it('is an answer if the turn before it asks a question', () => {
     const sequence = sequenceOf(turn(1, [], { cues: Cue.ASKS }), turn(2, []), turn(3, []))

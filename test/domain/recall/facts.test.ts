@@ -225,7 +225,7 @@ describe.each(backends)('recall of facts, on $name', (backend) => {
     const recalledAt = async (id: string) =>
       (await world.deps.db.of(SYSTEM).fact.findUniqueOrThrow({ where: { id } })).recalledAt
     await found('melons', { k: 1 })
-    await vi.waitFor(async () => expect(await recalledAt(fact!.id)).toBeInstanceOf(Date), { timeout: 3_000 })
+    await vi.waitFor(async () => expect(await recalledAt(fact!.id)).toBeInstanceOf(Date))
     const first = await recalledAt(fact!.id)
     await found('melons', { k: 1 })
     await world.deps.recalledFacts.stop()

@@ -5,8 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { inverseDocumentFrequencies } from '../../../src/domain/recall/bm25.ts'
-import { toTurnCandidate, type TurnCandidate } from '../../../src/domain/recall/candidate.ts'
+import { candidateReader, type TurnCandidate } from '../../../src/domain/recall/candidate.ts'
 import { gather, isReadWhole } from '../../../src/domain/recall/gather.ts'
+import { createWordCache } from '../../../src/domain/recall/word-cache.ts'
 import type { SearchRequest, GatheredTurns } from '../../../src/domain/recall/search.ts'
 import { toTerms } from '../../../src/domain/recall/query-terms.ts'
 import { abortTurn, appendDelta } from '../../../src/domain/streaming-turn/stream.ts'
@@ -61,17 +62,16 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
   }
 
   /** The input of ranking, without the ids and seqs that differ between conversations. */
-  function rankingInput({ sequences, candidates, statistics, similarity }: GatheredTurns) {
-    const search = {
+  function rankingInput({ sequences, candidates, statistics }: GatheredTurns) {
+    const read = candidateReader({
       idf: inverseDocumentFrequencies(statistics),
       averageLength: statistics.averageLength,
-      similarity,
       namesActor: () => false,
-    }
+    })
     const found = new Map<string, Omit<TurnCandidate, 'turn' | 'sequence' | 'index'>>()
     sequences.forEach((sequence, i) =>
       candidates[i]!.forEach((index) => {
-        const { turn, sequence: _, index: __, ...signals } = toTurnCandidate(search, sequence, index)
+        const { turn, sequence: _, index: __, ...signals } = read(sequence, index)
         found.set(`${turn.at} ${turn.actor}`, signals)
       }),
     )
@@ -80,18 +80,36 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
   /** Matches cosines to five decimals only, because batches are summed in another order. */
   const nearly = ({ statistics, candidates }: ReturnType<typeof rankingInput>) => ({
     statistics,
-    candidates: candidates.map(([key, { similarity, neighbourSimilarities, ...signals }]) => [
+    candidates: candidates.map(([key, { similarity, similarityWithNeighbours, ...signals }]) => [
       key,
       {
         ...signals,
-        neighbourSimilarities: neighbourSimilarities.map((each) => expect.closeTo(each, 5)),
+        similarityWithNeighbours: expect.closeTo(similarityWithNeighbours, 5),
         similarity: similarity === null ? null : expect.closeTo(similarity, 5),
       },
     ]),
   })
-  const gatheredFor = async (viewer: Viewer, request: SearchRequest, whole?: number) => {
-    const { conversations } = await readWideScope(world.deps.pool, viewer, 'TENANT', null)
-    return rankingInput(await gather(world.deps, viewer, conversations, request, whole))
+  /** How a scope is searched. */
+  type Way = 'whole' | 'in the database' | 'in memory'
+  const ways: Way[] = ['whole', 'in the database', 'in memory']
+  const inDatabase = createWordCache(0)
+  const gatheredFor = async (viewer: Viewer, request: SearchRequest, way: Way = 'whole') => {
+    const { conversations } = await readWideScope(
+      world.deps.pool,
+      viewer,
+      'TENANT',
+      null,
+      world.deps.embedding.serving().name,
+    )
+    const deps = way === 'in the database' ? { ...world.deps, words: inDatabase } : world.deps
+    return rankingInput(await gather(deps, viewer, conversations, request, way === 'whole' ? undefined : 0))
+  }
+
+  const shared = new Map<boolean, ReturnType<typeof fill>>()
+  /** Returns a tenant of `fill` for tests that only read. */
+  function filled(secrets: boolean) {
+    if (!shared.has(secrets)) shared.set(secrets, fill(secrets))
+    return shared.get(secrets)!
   }
 
   /** Creates a tenant with three conversations. `secrets`: whether each also has turns that bob cannot see. */
@@ -174,16 +192,18 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     return [rare.slice(0, 3), rare.slice(3, 8), rare.slice(8, 9)].map((words) => words.join(' '))
   }
 
-  it('returns the same candidates whether the scope is read whole or through the indexes', async () => {
-    const { bob, turns } = await fill(true)
+  it('returns the same candidates whether the scope is searched whole, in the database or in memory', async () => {
+    const { bob, turns } = await filled(true)
     for (const query of queriesOf(turns)) {
       const request = await requestFor(query)
-      expect(await gatheredFor(bob, request, 0)).toEqual(nearly(await gatheredFor(bob, request)))
+      const whole = nearly(await gatheredFor(bob, request))
+      expect(await gatheredFor(bob, request, 'in the database')).toEqual(whole)
+      expect(await gatheredFor(bob, request, 'in memory')).toEqual(whole)
     }
   })
 
   it('applies filters to hits only, not to statistics', async () => {
-    const { bob, turns } = await fill(true)
+    const { bob, turns } = await filled(true)
     const [query] = queriesOf(turns)
     const { rows } = await sql(world.deps.pool).query<{ at: Date }>(
       'SELECT at FROM entry WHERE conversation_id = $1 AND seq = $2',
@@ -196,19 +216,17 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     ]) {
       const request = await requestFor(query!, filter)
       const whole = await gatheredFor(bob, request)
-      expect(await gatheredFor(bob, request, 0)).toEqual(nearly(whole))
+      expect(await gatheredFor(bob, request, 'in the database')).toEqual(nearly(whole))
+      expect(await gatheredFor(bob, request, 'in memory')).toEqual(nearly(whole))
       expect(whole.statistics).toEqual((await gatheredFor(bob, await requestFor(query!))).statistics)
     }
   })
 
-  it.each([
-    ['whole', undefined],
-    ['through the indexes', 0],
-  ])('leaves out the turn that the query was taken from, in a scope read %s', async (_, whole) => {
+  it.each(ways)('leaves out the turn that the query was taken from, in a scope searched %s', async (way) => {
     const { bob, turns } = await fill(true)
     const [query] = queriesOf(turns)
     const request = await requestFor(query!)
-    const without = await gatheredFor(bob, request, whole)
+    const without = await gatheredFor(bob, request, way)
     const { conversationId } = turns.at(-1)!
     const asked = await appendTurns(
       world.deps,
@@ -220,24 +238,21 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     )
     await waitForTurnVectors(world.deps, asked.turns)
     const { position } = asked.turns[0]!
-    const found = await gatheredFor(bob, { ...request, queryTurn: { conversationId, position } }, whole)
+    const found = await gatheredFor(bob, { ...request, queryTurn: { conversationId, position } }, way)
     expect(found).toEqual(nearly(without))
-    expect((await gatheredFor(bob, request, whole)).candidates.length).toBeGreaterThan(found.candidates.length)
+    expect((await gatheredFor(bob, request, way)).candidates.length).toBeGreaterThan(found.candidates.length)
   })
 
-  it.each([
-    ['whole', undefined],
-    ['through the indexes', 0],
-  ])(
-    'finds the same candidates in a scope read %s, with or without turns that the viewer cannot see',
-    async (_, whole) => {
-      const open = await fill(false)
-      const withSecrets = await fill(true)
+  it.each(ways)(
+    'finds the same candidates in a scope searched %s, with or without turns that the viewer cannot see',
+    async (way) => {
+      const open = await filled(false)
+      const withSecrets = await filled(true)
       for (const query of [...queriesOf(open.turns), WORDS.slice(0, 5).join(' ')]) {
         const request = await requestFor(query)
-        const seen = await gatheredFor(open.bob, request, whole)
+        const seen = await gatheredFor(open.bob, request, way)
         expect(seen.candidates.length).toBeGreaterThan(0)
-        expect(await gatheredFor(withSecrets.bob, request, whole)).toEqual(nearly(seen))
+        expect(await gatheredFor(withSecrets.bob, request, way)).toEqual(nearly(seen))
       }
     },
   )

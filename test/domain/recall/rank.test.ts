@@ -15,7 +15,7 @@ const plain: RankCandidate = {
   own: 0.25,
   length: 8,
   similarity: 0.2,
-  neighbourSimilarities: [],
+  similarityWithNeighbours: 0.2,
   answers: false,
 }
 const toQuestion = (query: string) => readQuestion(query, ['ann', 'bob'])
@@ -28,9 +28,8 @@ const first = (query: string, other: Partial<RankCandidate>) =>
 describe('of two turns that differ in one property, ranking puts first the turn that', () => {
   it.each<[string, string, Partial<RankCandidate>, 'plain' | 'other']>([
     ['contains more of the words', 'x', { bm25: 6 }, 'other'],
-    ['is nearer in meaning', 'x', { similarity: 0.4 }, 'other'],
-    ['has a vector', 'x', { similarity: null }, 'plain'],
-    ['is between turns that are nearer in meaning', 'x', { neighbourSimilarities: [0.9, 0.9] }, 'other'],
+    ['is nearer in meaning, together with its neighbours', 'x', { similarityWithNeighbours: 0.4 }, 'other'],
+    ['has a vector', 'x', { similarity: null, similarityWithNeighbours: 0 }, 'plain'],
     ['is by an actor named in the query', 'x', { named: true }, 'other'],
     ['is in a sitting about the query', 'x', { sitting: 0.9 }, 'other'],
     ['is from the month in the query', 'x in March 2024', { at: at('2024-03-03T00:00:00Z') }, 'other'],
@@ -48,8 +47,8 @@ describe('of two turns that differ in one property, ranking puts first the turn 
 describe('the score breakdown', () => {
   const [best, second, third] = rank(toQuestion('x'), [
     { ...plain, id: 'a', bm25: 8 },
-    { ...plain, id: 'b', bm25: 2, similarity: null },
-    { ...plain, id: 'c', bm25: 0, similarity: -0.5 },
+    { ...plain, id: 'b', bm25: 2, similarity: null, similarityWithNeighbours: 0 },
+    { ...plain, id: 'c', bm25: 0, similarity: -0.5, similarityWithNeighbours: -0.5 },
   ])
   const rest = WEIGHTS.sitting * 0.5 + WEIGHTS.substance * 0.5
 

@@ -1,13 +1,32 @@
 // Writes vectors of turns. First locks the embedder and the conversations against deletion, and each turn against
-// erasure. Skips deleted conversations, removed embedders and erased turns instead of failing the batch.
+// erasure. Skips deleted conversations, removed embedders and erased turns instead of failing the batch. Vectors are
+// sent in binary form: as text, formatting and parsing them takes several times as long as storing them.
 
 import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'
-import { vectorValue } from '../../vector.ts'
+import { halvesArray } from '../../vector.ts'
 import type { TurnVersionId } from '../../vector-search.ts'
 import { named } from '../sql.ts'
 
-/** Writes the vectors of turns that have no vector of the embedder, and returns these turns. */
+/** The id of the type halfvec in each database. It cannot change while the table of vectors exists. */
+const types = new WeakMap<object, Promise<number>>()
+
+function halvesType(db: Db): Promise<number> {
+  let type = types.get(db.prisma)
+  if (!type) {
+    type = db.of(SYSTEM).$queryRaw<
+      [{ id: number }]
+    >`SELECT 'halfvec'::regtype::oid::bigint::double precision AS id`.then(([{ id }]) => id)
+    types.set(db.prisma, type)
+    type.catch(() => types.delete(db.prisma))
+  }
+  return type
+}
+
+/**
+ * Writes the vectors of turns that have no vector of the embedder, and returns these turns. All vectors have the
+ * embedder's dimension.
+ */
 export async function writeVectors(
   db: Db,
   embedder: string,
@@ -16,7 +35,10 @@ export async function writeVectors(
   const conversationIds = vectors.map(({ conversationId }) => conversationId)
   const positions = vectors.map(({ position }) => position)
   const seqs = vectors.map(({ seq }) => seq)
-  const values = vectors.map(({ vector }) => vectorValue(vector))
+  const values = halvesArray(
+    vectors.map(({ vector }) => vector),
+    await halvesType(db),
+  )
   return db.of(SYSTEM).$queryRaw<TurnVersionId[]>`
     ${named('write-vectors')}
     WITH model AS MATERIALIZED (
@@ -25,9 +47,9 @@ export async function writeVectors(
       SELECT c.id, c.tenant FROM conversation c WHERE c.id = ANY (${[...new Set(conversationIds)]}::text[]) ORDER BY c.id FOR KEY SHARE
     )
     INSERT INTO turn_vector (embedder, conversation_id, tenant, root_seq, seq, embedding)
-    SELECT m.name, a.conversation_id, c.tenant, a.root_seq, a.seq, a.vector::vector
+    SELECT m.name, a.conversation_id, c.tenant, a.root_seq, a.seq, a.vector
     FROM model m
-    CROSS JOIN unnest(${conversationIds}::text[], ${positions}::integer[], ${seqs}::integer[], ${values}::text[])
+    CROSS JOIN unnest(${conversationIds}::text[], ${positions}::integer[], ${seqs}::integer[], ${values}::halfvec[])
                AS a(conversation_id, root_seq, seq, vector)
     JOIN alive c ON c.id = a.conversation_id
     CROSS JOIN LATERAL (

@@ -1,5 +1,6 @@
 // Computes the exact similarity of turns to a query. Uses the key of
-// turn_vector (conversation_id, embedder, root_seq, seq). Not narrowed to a view.
+// turn_vector (conversation_id, embedder, root_seq, seq). Not narrowed to a view. Rounds stored vectors, not the query,
+// like the search in memory.
 
 import type { Scope } from '../../scope.ts'
 import type { Db } from '../../db.ts'
@@ -23,7 +24,7 @@ export async function compareVectors(
     SELECT a.conversation_id AS "conversationId", a.seq, v.similarity
     FROM unnest(${conversationIds}::text[], ${positions}::integer[], ${seqs}::integer[]) AS a(conversation_id, root_seq, seq)
     CROSS JOIN LATERAL (
-      SELECT -(v.embedding <#> (SELECT ${vectorValue(query)}::vector)) AS similarity
+      SELECT -(v.embedding::vector <#> (SELECT ${vectorValue(query)}::vector)) AS similarity
       FROM turn_vector v
       WHERE v.conversation_id = a.conversation_id AND v.embedder = ${embedder}::text
         AND v.root_seq = a.root_seq AND v.seq = a.seq

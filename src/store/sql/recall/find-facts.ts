@@ -1,20 +1,23 @@
-// Finds candidate facts for a search: facts that contain terms of the query, and facts whose vectors are nearest to it.
-// Also computes the term statistics for ranking. Considers only active facts that the viewer sees.
+// Reads the active facts in scope that the viewer sees, as far as a search needs them: the terms of those that contain a
+// term of the query, and the facts whose vectors are nearest to it. Returns packed values in one row, because a name in
+// the query may occur in every fact. Uses pg's named statements, because Prisma would convert each packed value.
 
-import type { Db } from '../../db.ts'
+import { TermCounter, type TermCounts } from '../../../text/term-counts.ts'
+import { createYield } from '../../../yield.ts'
+import type { Pool } from '../../tenant-pool.ts'
 import type { SearchFilter } from '../../vector-search.ts'
 import { vectorValue } from '../../vector.ts'
-import { named, raw, sql, type Sql } from '../sql.ts'
-import { filterOf, matchesAuthor } from './findable.ts'
+import { raw, sql, type Sql } from '../sql.ts'
+import { filterParameters, filterValues, matchesAuthor } from './findable.ts'
 import type { Scope } from './read-scope.ts'
-import { factVisibleIn, hasSourceIn, views } from '../visible.ts'
+import { factVisibleIn, VIEWER, views } from '../visible.ts'
 
 type FactSearch = {
   scope: Scope
   /** The conversation to search. For OWNER, any conversation of the owner, or null if the viewer is the owner. */
   conversationId: string | null
-  /** Term hashes as stored: salted by the tenant. */
-  terms: readonly number[]
+  /** The number of each term, by its hash as stored: salted by the tenant. */
+  terms: ReadonlyMap<number, number>
   /** Null searches by terms only. */
   vector: { embedder: string; query: Float32Array } | null
   /** Maximum number of facts to find by vector. */
@@ -22,89 +25,133 @@ type FactSearch = {
   filter: SearchFilter
 }
 
-type FoundFact = {
-  id: string
-  /** Terms of the fact, as stored. */
-  terms: number[]
-  /** The greater cosine similarity of the fact's two vectors. Null if the fact or the query has no vector. */
-  similarity: number | null
+/** The facts that contain a term of the query, unordered. Arrays with the same index describe the same fact. */
+export type MatchingFacts = {
+  ids: readonly string[]
+  counts: TermCounts
+  /** Numbers of terms, repetitions included. */
+  lengths: Int32Array
+  /** 1 for a fact that matches the filter, otherwise 0. */
+  eligible: Uint8Array
+  /** The greater cosine similarity of the fact's two vectors; NaN if the fact or the query has no vector. */
+  similarities: Float64Array
+  /** Returns the terms of a fact, as stored. */
+  termsOf(index: number): number[]
 }
 
 type FactFindings = {
   /** Number of facts in scope. */
   facts: number
-  /** For each term, the number of facts that contain it. */
-  factsByTerm: number[]
-  /** Average number of terms of the facts that contain a term of the query; 1 if there are none. */
-  averageLength: number
-  /** Facts that match the filter, in no order. */
-  found: FoundFact[]
+  matching: MatchingFacts
+  /** The facts that are nearest to the query's vector and match the filter, nearest first. */
+  nearest: { id: string; similarity: number }[]
 }
 
-/** Maximum number of facts found by terms, the most recently observed ones. If more match, common terms are ignored. */
-const POSTINGS = 2_000
-/** A term is common if more than this share of the facts in scope contain it. */
-const COMMON = 0.1
+const OWNER = sql`coalesce(
+  (SELECT o.owner FROM conversation o WHERE o.id = $7::text AND o.tenant = $1::text), $2::text)`
 
-/** Condition that fact `f` is in scope. */
-function inScope(scope: Scope, viewer: { tenant: string; actor: string }, conversationId: string | null): Sql {
-  if (scope === 'CONVERSATION') return hasSourceIn(sql`${conversationId}::text`)
-  if (scope === 'TENANT') return sql`true`
-  const owner = sql`coalesce(
-    (SELECT o.owner FROM conversation o WHERE o.id = ${conversationId}::text AND o.tenant = ${viewer.tenant}::text),
-    ${viewer.actor}::text)`
-  return sql`(f.user_id = ${owner} OR f.id IN (
-    SELECT s.fact_id FROM conversation o JOIN fact_source s ON s.conversation_id = o.id
-    WHERE o.tenant = ${viewer.tenant}::text AND o.owner = ${owner}))`
+/** The active facts `f` with these ids. The LIMIT keeps the planner from reading the facts of all tenants for a join. */
+const withIds = (ids: Sql): Sql => sql`(${ids}) i CROSS JOIN LATERAL (
+  SELECT f.* FROM fact f WHERE f.id = i.id AND f.tenant = $1::text AND f.superseded_at IS NULL LIMIT 1) f`
+
+/** The active facts `f` in scope. Each uses $7, because Postgres must infer the types of all parameters. */
+const IN_SCOPE: Record<Scope, Sql> = {
+  CONVERSATION: withIds(sql`SELECT DISTINCT s.fact_id AS id FROM fact_source s WHERE s.conversation_id = $7::text`),
+  TENANT: sql`(
+    SELECT f.* FROM fact f WHERE f.tenant = $1::text AND f.superseded_at IS NULL AND ($7::text IS NULL OR true)) f`,
+  OWNER: withIds(sql`
+    SELECT f.id FROM fact f WHERE f.tenant = $1::text AND f.user_id = ${OWNER} AND f.superseded_at IS NULL
+    UNION SELECT s.fact_id FROM conversation o JOIN fact_source s ON s.conversation_id = o.id
+    WHERE o.tenant = $1::text AND o.owner = ${OWNER}`),
 }
 
-function statement(
-  viewer: { tenant: string; actor: string },
-  { scope, conversationId, terms, vector, nearest, filter }: FactSearch,
-): Sql {
-  const bound = filterOf(filter)
-  const active = sql`f.tenant = ${viewer.tenant}::text AND f.superseded_at IS NULL
-                     AND ${inScope(scope, viewer, conversationId)}`
-  const conversationIds = sql`c.id IN (SELECT f.conversation_id FROM fact f WHERE ${active})`
-  return sql`${named(`find-facts-${scope.toLowerCase()}`)}
-    WITH input AS MATERIALIZED (SELECT ${vector && vectorValue(vector.query)}::vector AS vector
-    ), v AS MATERIALIZED (${views(viewer, conversationIds)}), seen AS MATERIALIZED (
-      SELECT f.id, f.terms, f.terms && ${terms}::integer[] AS matches, f.observed_at,
+const FILTER = filterParameters(8)
+
+const statement = (scope: Scope): string =>
+  sql`
+    WITH input AS MATERIALIZED (SELECT $3::vector AS vector),
+    facts AS MATERIALIZED (
+      SELECT f.id, f.conversation_id, f.root_seq, f.seq, f.audience, f.observed_at, f.created_at, f.terms
+      FROM ${IN_SCOPE[scope]}),
+    v AS MATERIALIZED (${views(VIEWER, raw('c.id IN (SELECT f.conversation_id FROM facts f)'))}),
+    seen AS MATERIALIZED (
+      SELECT f.id, CASE WHEN f.terms && $5::integer[] THEN f.terms END AS terms,
              greatest(-(x.object <#> (SELECT a.vector FROM input a)), -(x.sentence <#> (SELECT a.vector FROM input a))) AS similarity,
-             (${bound.since}::timestamptz IS NULL OR f.observed_at >= ${bound.since}::timestamptz)
-             AND (${bound.until}::timestamptz IS NULL OR f.observed_at < ${bound.until}::timestamptz)
-             AND (${bound.writtenBy}::timestamptz IS NULL OR f.created_at <= ${bound.writtenBy}::timestamptz)
-             AND ((${bound.actors}::text[] IS NULL AND ${bound.roles}::role[] IS NULL AND ${bound.metadata}::jsonb IS NULL)
-                  OR EXISTS (SELECT FROM fact_source s JOIN turn t ON t.id = s.turn_id WHERE s.fact_id = f.id AND ${matchesAuthor(bound)})) AS eligible
-      FROM fact f
+             (${FILTER.since}::timestamptz IS NULL OR f.observed_at >= ${FILTER.since}::timestamptz)
+             AND (${FILTER.until}::timestamptz IS NULL OR f.observed_at < ${FILTER.until}::timestamptz)
+             AND (${FILTER.writtenBy}::timestamptz IS NULL OR f.created_at <= ${FILTER.writtenBy}::timestamptz)
+             AND ((${FILTER.actors}::text[] IS NULL AND ${FILTER.roles}::role[] IS NULL AND ${FILTER.metadata}::jsonb IS NULL)
+                  OR EXISTS (SELECT FROM fact_source s JOIN turn t ON t.id = s.turn_id WHERE s.fact_id = f.id AND ${matchesAuthor(FILTER)})) AS eligible
+      FROM facts f
       LEFT JOIN v ON v.id = f.conversation_id
-      LEFT JOIN fact_vector x ON x.fact_id = f.id AND x.embedder = ${vector?.embedder ?? null}::text
-      WHERE ${active} AND ${factVisibleIn(viewer, 'f', 'v')}
-    ), scope AS MATERIALIZED (
-      SELECT count(*)::integer AS facts, count(*) FILTER (WHERE s.matches AND s.eligible) AS matching,
-             coalesce(avg(cardinality(s.terms)) FILTER (WHERE s.matches), 1)::float8 AS length
-      FROM seen s
-    ), term_facts AS MATERIALIZED (
-      SELECT q.ordinal, q.term, count(s.id)::integer AS facts
-      FROM unnest(${terms}::integer[]) WITH ORDINALITY AS q(term, ordinal)
-      LEFT JOIN seen s ON s.matches AND q.term = ANY (s.terms)
-      GROUP BY q.ordinal, q.term
-    ), selective AS MATERIALIZED (
-      SELECT coalesce(array_agg(h.term) FILTER (WHERE h.facts > 0 AND h.facts <= ${raw(String(COMMON))} * c.facts), '{}') AS terms
-      FROM term_facts h, scope c
-    ), candidate AS (
-      SELECT * FROM (
-        SELECT s.id, s.terms, s.similarity FROM seen s, selective w, scope c
-        WHERE s.matches AND s.eligible AND (c.matching <= ${POSTINGS}::integer OR w.terms = '{}' OR s.terms && w.terms)
-        ORDER BY s.observed_at DESC, s.id LIMIT ${POSTINGS}::integer) by_words
-      UNION
-      SELECT * FROM (
-        SELECT s.id, s.terms, s.similarity FROM seen s
-        WHERE s.eligible AND s.similarity IS NOT NULL ORDER BY s.similarity DESC, s.id LIMIT ${nearest}::integer) by_vectors
-    )
-    SELECT c.facts, (SELECT array_agg(h.facts ORDER BY h.ordinal) FROM term_facts h) AS "factsByTerm", c.length AS "averageLength",
-           n.id, n.terms, n.similarity
-    FROM scope c LEFT JOIN candidate n ON true`
+      LEFT JOIN LATERAL (
+        SELECT x.object, x.sentence FROM fact_vector x WHERE x.fact_id = f.id AND x.embedder = $4::text LIMIT 1) x ON true
+      WHERE ${factVisibleIn(VIEWER, 'f', 'v')})
+    SELECT m.*, (
+      SELECT json_agg(json_build_object('id', n.id, 'similarity', n.similarity) ORDER BY n.similarity DESC, n.id) FROM (
+        SELECT s.id, s.similarity FROM seen s
+        WHERE s.eligible AND s.similarity IS NOT NULL ORDER BY s.similarity DESC, s.id LIMIT $6::integer) n) AS nearest
+    FROM (
+      SELECT count(*)::integer AS facts, string_agg(s.id, ' ') FILTER (WHERE s.terms IS NOT NULL) AS ids,
+             string_agg(array_send(s.terms), '') FILTER (WHERE s.terms IS NOT NULL) AS terms,
+             string_agg(int2send(s.eligible::integer::smallint) || float8send(coalesce(s.similarity, 'NaN')), '')
+               FILTER (WHERE s.terms IS NOT NULL) AS signals
+      FROM seen s) m`.text
+
+const STATEMENTS = {
+  CONVERSATION: { name: 'find-facts-conversation', text: statement('CONVERSATION') },
+  OWNER: { name: 'find-facts-owner', text: statement('OWNER') },
+  TENANT: { name: 'find-facts-tenant', text: statement('TENANT') },
+}
+
+/** The result of a statement. `terms` are in the format of array_send; `signals` has SIGNAL_BYTES for each fact. */
+type Packed = { facts: number; nearest: FactFindings['nearest'] | null } & (
+  | { ids: string; terms: Buffer; signals: Buffer }
+  | { ids: null }
+)
+
+/** Size of a fact's `eligible` and similarity. */
+const SIGNAL_BYTES = 10
+/** The format of array_send, in bytes: size of the header, offset of the length, and size of an element. */
+const ARRAY_HEADER = 20
+const ARRAY_LENGTH = 12
+const ELEMENT_BYTES = 8
+/** Number of facts after which unpacking checks whether to yield to the event loop. */
+const YIELD_AFTER = 256
+
+const NONE: MatchingFacts = {
+  ids: [],
+  counts: new TermCounter(new Map(), 0).finish(),
+  lengths: new Int32Array(),
+  eligible: new Uint8Array(),
+  similarities: new Float64Array(),
+  termsOf: () => [],
+}
+
+async function unpack(packed: Packed, requested: ReadonlyMap<number, number>): Promise<MatchingFacts> {
+  if (packed.ids === null) return NONE
+  const { terms, signals } = packed
+  const ids = packed.ids.split(' ')
+  const offsets = new Int32Array(ids.length)
+  const lengths = new Int32Array(ids.length)
+  const eligible = new Uint8Array(ids.length)
+  const similarities = new Float64Array(ids.length)
+  const counter = new TermCounter(requested, ids.length)
+  const termAt = (index: number, n: number) => terms.readInt32BE(offsets[index]! + ARRAY_HEADER + n * ELEMENT_BYTES + 4)
+  const yieldIfDue = createYield()
+  let at = 0
+  for (let index = 0; index < ids.length; index++) {
+    if (index % YIELD_AFTER === 0) await yieldIfDue()
+    offsets[index] = at
+    const length = (lengths[index] = terms.readInt32BE(at + ARRAY_LENGTH))
+    for (let n = 0; n < length; n++) counter.add(termAt(index, n))
+    counter.endText()
+    at += ARRAY_HEADER + length * ELEMENT_BYTES
+    eligible[index] = signals.readInt16BE(index * SIGNAL_BYTES)
+    similarities[index] = signals.readDoubleBE(index * SIGNAL_BYTES + 2)
+  }
+  const termsOf = (index: number) => Array.from({ length: lengths[index]! }, (_, n) => termAt(index, n))
+  return { ids, counts: counter.finish(), lengths, eligible, similarities, termsOf }
 }
 
 /**
@@ -112,24 +159,28 @@ function statement(
  * tenant. The filter's `since` and `until` apply to `observedAt`; its actors, roles and metadata apply to the fact's
  * source turns, so a fact without a source turn does not match them.
  *
- * Always exact: reads all facts in scope, by the index fact_source_conversation or by tenant, and compares all vectors.
- * With vectors of 100 dimensions, 2,000 facts take 20 ms on Postgres and 25 to 50 ms embedded; 100,000 facts take 0.3 s
- * on Postgres and 0.45 s embedded.
+ * Always exact: reads all facts in scope, by the indexes fact_source_conversation and fact_user or by tenant, and
+ * compares all vectors.
  */
 export async function findFacts(
-  db: Db,
+  pool: Pool,
   viewer: { tenant: string; actor: string },
-  search: FactSearch,
+  { scope, conversationId, terms, vector, nearest, filter }: FactSearch,
 ): Promise<FactFindings> {
-  type Row = Omit<FactFindings, 'found' | 'factsByTerm'> & { factsByTerm: number[] | null } & (FoundFact | { id: null })
-  const rows = await db.of(viewer.tenant).$queryRaw<Row[]>(statement(viewer, search))
-  const [{ facts, factsByTerm, averageLength }] = rows as [Row]
-  return {
-    facts,
-    factsByTerm: factsByTerm ?? [],
-    averageLength,
-    found: rows.flatMap((row) =>
-      row.id === null ? [] : [{ id: row.id, terms: row.terms, similarity: row.similarity }],
-    ),
-  }
+  const { rows } = await pool.query<Packed>({
+    scope: viewer.tenant,
+    ...STATEMENTS[scope],
+    values: [
+      viewer.tenant,
+      viewer.actor,
+      vector && vectorValue(vector.query),
+      vector?.embedder ?? null,
+      [...terms.keys()],
+      nearest,
+      conversationId,
+      ...filterValues(filter),
+    ],
+  })
+  const [row] = rows as [Packed]
+  return { facts: row.facts, matching: await unpack(row, terms), nearest: row.nearest ?? [] }
 }

@@ -30,8 +30,9 @@ const POSTING_BYTES = 16
 const statement = (sign: { from: Sql; value: Sql }) =>
   sql`
   WITH v AS MATERIALIZED (
-    SELECT array_agg(v.id ORDER BY v.id) AS ids, array_agg(array_position($3::text[], v.id) ORDER BY v.id) AS ordinals
-    FROM (${views(VIEWER, raw('c.id = ANY ($3::text[])'))}) v)
+    SELECT array_agg(v.id) AS ids, array_agg(g.ordinal::integer) AS ordinals
+    FROM (${views(VIEWER, raw('c.id = ANY ($3::text[])'))}) v
+    JOIN unnest($3::text[]) WITH ORDINALITY AS g(id, ordinal) ON g.id = v.id)
   SELECT h.term AS ordinal,
          string_agg(int4send(v.ordinals[h.conversation]) || int4send(h.root_seq) || int4send(h.seq)
                     || int2send((h.count * ${sign.value})::smallint) || int2send(h.length::smallint), '') AS packed

@@ -1,5 +1,5 @@
 // On Postgres, finds the turns nearest to a query vector, among the turns that the viewer may find. The approximate
-// search reads the embedder's HNSW index. The exact search compares all vectors of the conversations; with a filter,
+// search reads the embedder's HNSW indexes, and the vectors that none of them covers. The exact search compares all vectors of the conversations; with a filter,
 // only those of matching turns. It reads no vectors of other conversations, because the key of turn_vector begins with
 // the conversation.
 
@@ -8,7 +8,8 @@ import pg from 'pg'
 import type { Db } from '../../db.ts'
 import { vectorValue } from '../../vector.ts'
 import type { FoundTurn, SearchFilter } from '../../vector-search.ts'
-import { named, raw, sql, type Sql } from '../sql.ts'
+import type { Cover, NumberRange } from '../../vector-segments.ts'
+import { join, named, raw, sql, type Sql } from '../sql.ts'
 import { filterOf, findableAt, hasConditions, matches } from './findable.ts'
 import { newest, views, visible } from '../visible.ts'
 
@@ -28,7 +29,7 @@ type Nearest = {
 const EF_SEARCH = { min: 200, max: 1000 }
 
 /** The query vector. Bound only once per statement, because its text has several kilobytes. */
-const input = (query: Float32Array): Sql => sql`input AS MATERIALIZED (SELECT ${vectorValue(query)}::vector AS vector)`
+const input = (query: Float32Array): Sql => sql`input AS MATERIALIZED (SELECT ${vectorValue(query)}::halfvec AS vector)`
 
 // A subquery is evaluated once; a cast in ORDER BY would be evaluated for each row.
 const distance = raw('x.embedding <#> (SELECT a.vector FROM input a)')
@@ -67,34 +68,66 @@ export const nearestOfAll = (db: Db, search: Nearest): Promise<FoundTurn[]> =>
     .of(search.viewer.tenant)
     .$queryRaw<FoundTurn[]>(hasConditions(search.filter) ? filteredFirst(search) : allByDistance(search))
 
+/** The embedder's vectors in the scope, as the subquery of a search by index. */
+type Part = { embedder: Sql; inScope: Sql; findable: Sql; limit: number }
+
+/** The range as the predicate of its index has it. */
+const inRange = ({ from, to }: NumberRange): string =>
+  `x.number >= ${from}::bigint${to === Infinity ? '' : ` AND x.number < ${to}::bigint`}`
+
+/** The best turns of a segment, by its index. */
+const ofSegment = (
+  { embedder, inScope, findable, limit }: Part,
+  range: NumberRange,
+  half: Sql,
+  settings: Sql,
+): Sql => sql`(
+  SELECT x.conversation_id, x.root_seq, x.seq, x.embedding
+  FROM turn_vector x
+  CROSS JOIN ${findable} f
+  WHERE x.embedder = ${embedder} AND ${raw(inRange(range))} AND ${inScope}
+  ORDER BY x.embedding::${half} <#> (SELECT a.vector::${half} FROM input a, ${settings})
+  LIMIT ${limit}::integer)`
+
+/** The best turns that no segment covers, by comparing all of them. Uses the index turn_vector_number. */
+const ofGaps = ({ embedder, inScope, findable, limit }: Part, gaps: readonly NumberRange[]): Sql => sql`(
+  SELECT x.conversation_id, x.root_seq, x.seq, x.embedding
+  FROM (
+    SELECT x.conversation_id, x.root_seq, x.seq, x.embedding
+    FROM turn_vector x
+    WHERE x.embedder = ${embedder} AND (${raw(gaps.map((gap) => `(${inRange(gap)})`).join(' OR '))}) AND ${inScope}
+    ORDER BY ${distance} OFFSET 0) x
+  CROSS JOIN ${findable} f
+  LIMIT ${limit}::integer)`
+
 /**
- * Searches the index, then sorts the candidates by exact distance. May return fewer than `limit` turns even if more
- * match.
+ * Searches the segments' indexes and compares the other vectors, then sorts the candidates by exact distance. May
+ * return fewer than `limit` turns even if more match.
  *
- * The embedder's name is a literal in the SQL, so that the planner can use the embedder's partial index. The subquery
- * that selects the query vector also changes the HNSW settings: it runs once, before the index is read, and its changes
- * apply to this statement only. The CASE keeps the planner from estimating how many rows the conversations have, so
- * that the statement looks up the conversation of each row in a hash table.
+ * The embedder's name and the ranges are literals in the SQL, so that the planner can use the partial indexes. The
+ * subquery that selects the query vector also changes the HNSW settings: it runs once for each segment, before its index
+ * is read, and its changes apply to this statement only. The CASE keeps the planner from estimating how many rows the
+ * conversations have, so that the statement looks up the conversation of each row in a hash table.
  */
-export function nearestByIndex(db: Db, search: Nearest): Promise<FoundTurn[]> {
+export function nearestByIndex(db: Db, search: Nearest, { segments, gaps }: Cover): Promise<FoundTurn[]> {
   const { embedder, viewer, conversationIds, query, limit, filter } = search
   const half = raw(`halfvec(${query.length})`)
-  const hash = createHash('md5').update(`${embedder} ${query.length}`).digest('hex').slice(0, 16)
+  const ranges = [...segments, ...gaps].map(({ from, to }) => `${from}-${to}`).join()
+  const hash = createHash('md5').update(`${embedder} ${query.length} ${ranges}`).digest('hex').slice(0, 16)
   const efSearch = String(Math.min(Math.max(2 * limit, EF_SEARCH.min), EF_SEARCH.max))
+  const settings = sql`(
+    SELECT set_config('hnsw.ef_search', ${efSearch}::text, true),
+           set_config('hnsw.iterative_scan', 'relaxed_order', true)) AS settings`
+  const part: Part = {
+    embedder: raw(pg.escapeLiteral(embedder)),
+    inScope: sql`CASE WHEN x.conversation_id IN (SELECT s.id FROM scope s) THEN true ELSE false END`,
+    findable: findableAt('x', viewer, filterOf(filter)),
+    limit: 2 * limit + 20,
+  }
+  const parts = [...segments.map((segment) => ofSegment(part, segment, half, settings)), ofGaps(part, gaps)]
   return db.of(search.viewer.tenant).$queryRaw<FoundTurn[]>`
     ${named(`nearest-by-index-${hash}`)}
-    WITH ${input(query)}
-    SELECT ${columns}
-    FROM (
-      SELECT x.conversation_id, x.root_seq, x.seq, x.embedding
-      FROM turn_vector x
-      CROSS JOIN ${findableAt('x', viewer, filterOf(filter))} f
-      WHERE x.embedder = ${raw(pg.escapeLiteral(embedder))}
-        AND CASE WHEN x.conversation_id IN (SELECT unnest(${conversationIds}::text[])) THEN true ELSE false END
-      ORDER BY x.embedding::${half} <#> (
-        SELECT a.vector::${half}
-        FROM input a, (SELECT set_config('hnsw.ef_search', ${efSearch}::text, true),
-                              set_config('hnsw.iterative_scan', 'relaxed_order', true)) AS settings)
-      LIMIT ${2 * limit + 20}::integer) x
+    WITH ${input(query)}, scope AS MATERIALIZED (SELECT unnest(${conversationIds}::text[]) AS id)
+    SELECT ${columns} FROM (${join(parts, ' UNION ALL ')}) x
     ORDER BY ${distance} LIMIT ${limit}::integer`
 }

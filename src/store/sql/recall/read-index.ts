@@ -4,6 +4,7 @@
 // each packed value to base64 and back.
 
 import type { Pool } from '../../tenant-pool.ts'
+import { TermCounter, type TermCounts } from '../../../text/term-counts.ts'
 import { createYield } from '../../../yield.ts'
 import type { SearchFilter } from '../../vector-search.ts'
 import { raw, sql, type Sql } from '../sql.ts'
@@ -27,15 +28,18 @@ export type IndexedTurn = {
   tokens: number
   /** Bits of Cue (domain/indexing/cues.ts). */
   cues: number
-  /** Whether the turn matches the filter. */
-  eligible: boolean
   /** Number of terms, repetitions included. */
   length: number
-  /** Number of occurrences of requested terms, by the term's number. A term that does not occur has no key. */
-  counts: ReadonlyMap<number, number>
 }
 
-const NONE: ReadonlyMap<number, number> = new Map()
+/** Consecutive turns, and the occurrences of the requested terms in each. */
+export type IndexedTurns = {
+  /** In order of position. */
+  turns: readonly IndexedTurn[]
+  counts: TermCounts
+  /** By the turn's index: 1 if it matches the filter, otherwise 0. */
+  eligible: Uint8Array
+}
 
 /** A bit that Cue does not use; set if the turn matches the filter. */
 const ELIGIBLE = 256
@@ -81,7 +85,7 @@ export async function readIndex(
   ranges: readonly TurnRange[],
   filter: SearchFilter,
   terms: ReadonlyMap<number, number>,
-): Promise<IndexedTurn[][]> {
+): Promise<IndexedTurns[]> {
   const { rows } = await pool.query<Packed>({
     scope: viewer.tenant,
     name: 'read-index',
@@ -96,7 +100,7 @@ export async function readIndex(
       ...filterValues(filter),
     ],
   })
-  const found: IndexedTurn[][] = ranges.map(() => [])
+  const found = ranges.map(() => NONE)
   for (const row of rows) found[row.ordinal - 1] = await unpack(row, ranges[row.ordinal - 1]!.conversationId, terms)
   return found
 }
@@ -117,44 +121,55 @@ const ELEMENT_HEADER = 4
 /** Offset of an element in an array whose elements have `bytes` bytes each. */
 const offsetOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
 
+const NONE: IndexedTurns = { turns: [], counts: new TermCounter(new Map(), 0).finish(), eligible: new Uint8Array() }
+
+/** Returns the offset of each turn's terms. */
+function termOffsets(terms: Buffer, turns: number): Int32Array {
+  const offsets = new Int32Array(turns)
+  let at = 0
+  for (let i = 0; i < turns; i++) {
+    offsets[i] = at
+    const isEmpty = terms.readInt32BE(at) === 0
+    at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + terms.readInt32BE(at + ARRAY_LENGTH) * (ELEMENT_HEADER + 4)
+  }
+  return offsets
+}
+
 /** Returns the turns in order of position. Counts only the requested terms, because there are many turns. */
 async function unpack(
   packed: Packed,
   conversationId: string,
   requested: ReadonlyMap<number, number>,
-): Promise<IndexedTurn[]> {
-  if (packed.positions === null) return []
+): Promise<IndexedTurns> {
+  if (packed.positions === null) return NONE
   const { positions, seqs, times, tokens, bits, actors, terms, salt } = packed
+  const positionOf = (i: number) => positions.readInt32BE(offsetOf(i, 4))
+  const order = [...actors.keys()].sort((a, b) => positionOf(a) - positionOf(b))
+  const offsets = termOffsets(terms, order.length)
   const turns: IndexedTurn[] = []
+  const eligible = new Uint8Array(order.length)
+  const counter = new TermCounter(requested, order.length)
   const yieldIfDue = createYield()
-  let at = 0
-  for (const [i, actor] of actors.entries()) {
-    if (i % YIELD_AFTER === 0) await yieldIfDue()
+  for (const [index, i] of order.entries()) {
+    if (index % YIELD_AFTER === 0) await yieldIfDue()
+    const at = offsets[i]!
+    const length = terms.readInt32BE(at) === 0 ? 0 : terms.readInt32BE(at + ARRAY_LENGTH)
+    for (let n = 0; n < length; n++) counter.add(terms.readInt32BE(at + offsetOf(n, 4)) ^ salt)
+    counter.endText()
     const time = offsetOf(i, 8)
     const micros = times.readInt32BE(time) * 2 ** 32 + times.readUInt32BE(time + 4)
     const flags = bits.readInt32BE(offsetOf(i, 4))
-    const isEmpty = terms.readInt32BE(at) === 0
-    const length = isEmpty ? 0 : terms.readInt32BE(at + ARRAY_LENGTH)
-    let counts: Map<number, number> | null = null
-    for (let n = 0; n < length; n++) {
-      const number = requested.get(terms.readInt32BE(at + offsetOf(n, 4)) ^ salt)
-      if (number === undefined) continue
-      counts ??= new Map()
-      counts.set(number, (counts.get(number) ?? 0) + 1)
-    }
-    at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + length * (ELEMENT_HEADER + 4)
+    eligible[index] = (flags & ELIGIBLE) === 0 ? 0 : 1
     turns.push({
       conversationId,
-      position: positions.readInt32BE(offsetOf(i, 4)),
+      position: positionOf(i),
       seq: seqs.readInt32BE(offsetOf(i, 4)),
       at: POSTGRES_EPOCH_MS + Math.round(micros / 1000),
-      actor,
+      actor: actors[i]!,
       tokens: tokens.readInt32BE(offsetOf(i, 4)),
       cues: flags & (ELIGIBLE - 1),
-      eligible: (flags & ELIGIBLE) !== 0,
       length,
-      counts: counts ?? NONE,
     })
   }
-  return turns.sort((a, b) => a.position - b.position)
+  return { turns, counts: counter.finish(), eligible }
 }

@@ -18,8 +18,7 @@ export type ScopeConversation = {
   publicTurns: number
   /** Whether the conversation has an active fact, visible or not. Always true in a wide scope. */
   hasFacts: boolean
-  /** Null in a wide scope. */
-  index: IndexView | null
+  index: IndexView
 }
 
 /** Each condition uses $3, because Postgres must infer the types of all parameters. */
@@ -41,15 +40,24 @@ const inTenant = sql`
   ${views(VIEWER, raw(`c.visibility = 'OPEN' AND ${IN_SCOPE.TENANT}`))} UNION ALL
   ${views(VIEWER, raw(`c.visibility = 'MEMBERS' AND p.actor IS NOT NULL AND ${IN_SCOPE.TENANT}`))}`
 
-/** The last row contains the time. The time is rounded up to milliseconds, because stored times are rounded. */
+/** The time is rounded up to milliseconds, because stored times are rounded. */
 const TIME = 'ceil(extract(epoch FROM now()) * 1000)::float8'
 
+/** The view of an actor to whom no turn was ever limited, on a whole conversation. Most views are like this one. */
+const COMMON_VIEW = { actor: null, windows: [1], addressed: false } as const
+
+// One row with packed columns, because one row for each of thousands of conversations takes longer than the search.
 const statement = (scope: WideScope) =>
   sql`
-  SELECT c.id, j.last_seq AS "lastSeq", j.turn_count AS "publicTurns", NULL::float8 AS time
+  SELECT string_agg(c.id, ' ') AS ids, array_send(array_agg(j.last_seq)) AS "lastSeqs",
+         array_send(array_agg(j.turn_count)) AS "publicTurns", array_send(array_agg(o.removed_through)) AS removed,
+         array_send(array_agg(coalesce(k.through_seq, 0))) AS embedded,
+         jsonb_object_agg(c.id, jsonb_build_object('actor', c.actor, 'windows', c.windows, 'addressed', c.addressed))
+           FILTER (WHERE c.addressed OR c.windows <> '{1}') AS views,
+         ${raw(TIME)} AS time
   FROM (${scope === 'TENANT' ? inTenant : views(VIEWER, raw(IN_SCOPE[scope]))}) c
-  JOIN journal j ON j.conversation_id = c.id
-  UNION ALL SELECT NULL, NULL, NULL, ${raw(TIME)}`.text
+  JOIN conversation o ON o.id = c.id JOIN journal j ON j.conversation_id = c.id
+  LEFT JOIN embedding_cursor k ON k.conversation_id = c.id AND k.embedder = $4::text`.text
 
 const STATEMENTS = { OWNER: statement('OWNER'), TENANT: statement('TENANT') }
 
@@ -82,26 +90,42 @@ export async function readConversationScope(
   return { conversations: found, readAt: new Date(row.time) }
 }
 
+/** The columns of the statements for wide scopes: `ids` and those below in the format of array_send, or all null. */
+type PackedScope = { time: number; views: Record<string, IndexView['view']> | null } & (
+  | { ids: string; lastSeqs: Buffer; publicTurns: Buffer; removed: Buffer; embedded: Buffer }
+  | { ids: null }
+)
+
+/** Offset of an integer in the format of array_send: after the array's header, each has a header of its own. */
+const offsetOf = (index: number) => 20 + index * 8 + 4
+
 /**
- * Reads the conversations in scope that the viewer sees, unordered. OWNER: all conversations of the given
- * conversation's owner, or of the viewer if none is given. TENANT: all conversations.
+ * Reads the conversations in scope that the viewer sees, unordered, with their IndexViews for the embedder. OWNER: all
+ * conversations of the given conversation's owner, or of the viewer if none is given. TENANT: all conversations.
  */
 export async function readWideScope(
   pool: Pool,
   { tenant, actor }: { tenant: string; actor: string },
   scope: WideScope,
   conversationId: string | null,
+  embedder: string,
 ): Promise<ScopeRead> {
-  type Row = { id: string; lastSeq: number; publicTurns: number } | { id: null; time: number }
-  const { rows } = await pool.query<Row>({
+  const { rows } = await pool.query<PackedScope>({
     scope: tenant,
     name: `read-scope-${scope.toLowerCase()}`,
     text: STATEMENTS[scope],
-    values: [tenant, actor, conversationId],
+    values: [tenant, actor, conversationId, embedder],
   })
-  const last = rows.at(-1) as { id: null; time: number }
-  const conversations = (rows.slice(0, -1) as { id: string; lastSeq: number; publicTurns: number }[]).map(
-    ({ id, lastSeq, publicTurns }) => ({ id, lastSeq, publicTurns, hasFacts: true, index: null }),
-  )
-  return { conversations, readAt: new Date(last.time) }
+  const [row] = rows as [PackedScope]
+  const readAt = new Date(row.time)
+  if (row.ids === null) return { conversations: [], readAt }
+  const { lastSeqs, publicTurns, removed, embedded, views: ownViews } = row
+  const conversations = row.ids.split(' ').map((id, i): ScopeConversation => {
+    const at = offsetOf(i)
+    const lastSeq = lastSeqs.readInt32BE(at)
+    const state = { lastSeq, removedThrough: removed.readInt32BE(at), embeddedThrough: embedded.readInt32BE(at) }
+    const view = ownViews?.[id] ?? COMMON_VIEW
+    return { id, lastSeq, publicTurns: publicTurns.readInt32BE(at), hasFacts: true, index: { state, view } }
+  })
+  return { conversations, readAt }
 }

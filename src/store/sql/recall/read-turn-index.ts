@@ -1,15 +1,16 @@
-// Reads what recall needs of conversations, for a cache: the index entry and the vector of each version of a turn,
-// whoever may see it. One statement reads a whole conversation, by turn_place and the key of turn_vector; the other one
-// reads only the turns of newer journal entries. Uses pg's named statements, because Prisma would convert each packed
-// value to base64 and back.
+// Reads the data of conversations that recall caches: the index entry and the vector of each version of a turn,
+// regardless of views. One statement reads a whole conversation, by turn_place and the key of turn_vector; the other
+// one reads only the turns of newer journal entries. Uses pg's named statements, because Prisma would convert each
+// packed value to base64 and back.
 
 import type { Role } from '../../generated/enums.ts'
 import type { Pool } from '../../tenant-pool.ts'
+import { HALVES_HEADER, readHalves } from '../../vector.ts'
 import { createYield } from '../../../yield.ts'
 import { raw, sql, type Sql } from '../sql.ts'
-import { VIEWER, views } from '../visible.ts'
+import type { IndexedTurn } from './read-index.ts'
 
-/** What a cached conversation was read at. It is unchanged while all of these are equal. */
+/** The state in which a cached conversation was read. The conversation is unchanged while all fields are equal. */
 export type IndexState = {
   /** Seq of the newest journal entry. */
   lastSeq: number
@@ -20,20 +21,11 @@ export type IndexState = {
 }
 
 /** A version of a turn. Only committed versions can be found; the others hide older versions. */
-export type IndexedVersion = {
-  position: number
-  seq: number
+export type IndexedVersion = IndexedTurn & {
   isCommitted: boolean
-  /** Creation time, in ms since the epoch. */
-  at: number
-  actor: string
   role: Role
   /** Null for all participants. */
   audience: readonly string[] | null
-  /** Token count of the content. */
-  tokens: number
-  /** Bits of Cue (domain/indexing/cues.ts). */
-  cues: number
   /** Hashes of the terms, repetitions included (domain/indexing/index-entry.ts). */
   terms: Int32Array
   /** Null if the embedder has none. */
@@ -89,7 +81,7 @@ const statement = (touched: string | null): string =>
            jsonb_object_agg(t.seq, t.audience) FILTER (WHERE t.audience IS NOT NULL) AS audiences
     FROM turn t WHERE t.conversation_id = c.id ${raw(touched ? 'AND t.root_seq = ANY (g.positions)' : '')}) p
   CROSS JOIN LATERAL (
-    SELECT string_agg(int4send(v.seq) || vector_send(v.embedding), '') AS vectors
+    SELECT string_agg(int4send(v.seq) || halfvec_send(v.embedding), '') AS vectors
     FROM turn_vector v
     WHERE v.conversation_id = c.id AND v.embedder = $4::text
       ${raw(touched ? 'AND v.root_seq = ANY (g.positions)' : '')}) x`.text
@@ -146,7 +138,7 @@ export async function readTurnIndex(
       removedThrough,
       embeddedThrough,
       positions: touched && new Set(touched),
-      versions: await unpack(row),
+      versions: await unpack(row, conversationId),
       participants: (participants ?? []).map((each) => ({ conversationId, ...each })),
     })
   }
@@ -164,25 +156,6 @@ export const toIndexView = (row: IndexViewRow): IndexView => ({
   view: { actor: row.viewActor, windows: row.windows, addressed: row.addressed },
 })
 
-/** Reads the states and views of conversations. A conversation that the viewer does not see has no key. */
-export async function readIndexViews(
-  pool: Pool,
-  { tenant, actor }: { tenant: string; actor: string },
-  embedder: string,
-  conversationIds: readonly string[],
-): Promise<Map<string, IndexView>> {
-  const { rows } = await pool.query<IndexViewRow & { id: string }>({
-    scope: tenant,
-    name: 'read-index-views',
-    text: sql`
-      SELECT c.id, ${indexViewColumns('$4')}
-      FROM (${views(VIEWER, raw('c.id = ANY ($3::text[])'))}) v
-      JOIN conversation c ON c.id = v.id JOIN journal j ON j.conversation_id = v.id`.text,
-    values: [tenant, actor, conversationIds, embedder],
-  })
-  return new Map(rows.map((row) => [row.id, toIndexView(row)]))
-}
-
 /** Number of versions after which unpacking checks whether to yield to the event loop. */
 const YIELD_AFTER = 64
 /** The origin of Postgres' timestamps, which are in microseconds. */
@@ -195,13 +168,14 @@ const ARRAY_HEADER = 20
 const ARRAY_LENGTH = 12
 const EMPTY_ARRAY = 12
 const ELEMENT_HEADER = 4
-/** The header of a vector in pgvector's binary format: its dimension, and zero, of two bytes each. */
-const VECTOR_HEADER = 4
 
 /** Offset of an element in an array whose elements have `bytes` bytes each. */
 const offsetOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
 
-async function unpack({ seqs, ...columns }: Columns & { salt: number }): Promise<IndexedVersion[]> {
+async function unpack(
+  { seqs, ...columns }: Columns & { salt: number },
+  conversationId: string,
+): Promise<IndexedVersion[]> {
   if (seqs === null) return []
   const { positions, times, tokens, bits: flags, actors, terms: packed, audiences, salt } = columns
   const vectors = unpackVectors(columns.vectors)
@@ -219,6 +193,7 @@ async function unpack({ seqs, ...columns }: Columns & { salt: number }): Promise
     at += isEmpty ? EMPTY_ARRAY : ARRAY_HEADER + terms.length * (ELEMENT_HEADER + 4)
     const seq = seqs.readInt32BE(offsetOf(i, 4))
     versions.push({
+      conversationId,
       position: positions.readInt32BE(offsetOf(i, 4)),
       seq,
       isCommitted: (bit & COMMITTED) !== 0,
@@ -228,6 +203,7 @@ async function unpack({ seqs, ...columns }: Columns & { salt: number }): Promise
       audience: audiences?.[seq] ?? null,
       tokens: tokens.readInt32BE(offsetOf(i, 4)),
       cues: bit & (COMMITTED - 1),
+      length: terms.length,
       terms,
       vector: vectors.get(seq) ?? null,
     })
@@ -242,8 +218,9 @@ function unpackVectors(packed: Buffer | null): Map<number, Float32Array> {
   for (let at = 0; at < packed.length;) {
     const seq = packed.readInt32BE(at)
     const vector = new Float32Array(packed.readInt16BE(at + 4))
-    at += 4 + VECTOR_HEADER
-    for (let d = 0; d < vector.length; d++, at += 4) vector[d] = packed.readFloatBE(at)
+    at += 4 + HALVES_HEADER
+    readHalves(packed, at, vector, 0, vector.length)
+    at += 2 * vector.length
     vectors.set(seq, vector)
   }
   return vectors

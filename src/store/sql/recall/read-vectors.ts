@@ -4,6 +4,7 @@
 
 import type { Scope } from '../../scope.ts'
 import type { Db } from '../../db.ts'
+import { HALVES_HEADER, readHalves } from '../../vector.ts'
 
 /**
  * The vectors of `count` turns of a conversation: the seqs of each turn, and the vectors' components one after another.
@@ -30,24 +31,24 @@ export async function readVectors(
 ): Promise<ConversationVectors[]> {
   const rows = await db.of(scope).$queryRaw<{ conversationId: string; packed: Uint8Array; dimension: number }[]>`
     SELECT v.conversation_id AS "conversationId", min(vector_dims(v.embedding)) AS dimension,
-           string_agg(int4send(v.root_seq) || int4send(v.seq) || vector_send(v.embedding), ''::bytea) AS packed
+           string_agg(int4send(v.root_seq) || int4send(v.seq) || halfvec_send(v.embedding), ''::bytea) AS packed
     FROM turn_vector v
     WHERE v.conversation_id = ANY (${conversationIds}::text[]) AND v.embedder = ${embedder}::text
       AND v.root_seq > ${after}::integer AND v.root_seq <= ${through}::integer
     GROUP BY v.conversation_id`
   return rows.map(({ conversationId, packed, dimension }) => {
-    // Two integers, then the header of a vector in pgvector's binary format: dimension and zero, two bytes each.
-    const bytes = 12 + 4 * dimension
+    // Two integers, then the vector.
+    const bytes = 8 + HALVES_HEADER + 2 * dimension
     const count = packed.length / bytes
     const positions = new Int32Array(count)
     const seqs = new Int32Array(count)
     const vectors = new Float32Array(count * dimension)
     const view = new DataView(packed.buffer, packed.byteOffset, packed.length)
-    for (let i = 0, at = 0, to = 0; i < count; i++) {
+    for (let i = 0, at = 0; i < count; i++) {
       positions[i] = view.getInt32(at)
       seqs[i] = view.getInt32(at + 4)
-      at += 12
-      for (let d = 0; d < dimension; d++, at += 4) vectors[to++] = view.getFloat32(at)
+      readHalves(packed, at + 8 + HALVES_HEADER, vectors, i * dimension, dimension)
+      at += bytes
     }
     return { conversationId, count, positions, seqs, vectors }
   })

@@ -1,0 +1,123 @@
+// Searches a wide scope by words in the database, through the index of terms.
+
+import { countTurns } from '../../store/sql/turn/count-turns.ts'
+import { findTerms } from '../../store/sql/recall/find-terms.ts'
+import { readIndex, type TurnRange } from '../../store/sql/recall/read-index.ts'
+import { readParticipants } from '../../store/sql/participant/read-participants.ts'
+import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
+import { versionKey, type TurnVersionId } from '../../store/vector-search.ts'
+import { createYield } from '../../yield.ts'
+import { seesAllPublic, type Viewer } from '../view.ts'
+import { bm25, inverseDocumentFrequencies, REACH } from './bm25.ts'
+import { SITTING_REACH } from './candidate.ts'
+import { MAX_POSTINGS, termsToSearch, type QueryTerms } from './query-terms.ts'
+import { best, isOther, withoutQueryTurn, type GatherDeps, type SearchRequest, type WordSearch } from './search.ts'
+
+/** Number of postings that are merged before the next call of `yieldIfDue`. */
+const YIELD_AFTER = 256
+
+/** Returns the number of turns that the viewer sees. Counts turns only where the journal's counters do not suffice. */
+async function countVisible(
+  { pool }: GatherDeps,
+  viewer: Viewer,
+  conversations: readonly ScopeConversation[],
+): Promise<number> {
+  const isCounter = ({ index: { view } }: ScopeConversation) => seesAllPublic(view) && !view.addressed
+  const counters = conversations.filter(isCounter).reduce((sum, { publicTurns }) => sum + publicTurns, 0)
+  const others = conversations.filter((each) => !isCounter(each)).map(({ id }) => id)
+  if (others.length === 0) return counters
+  const counted = await countTurns(pool, viewer, others)
+  return [...counted.values()].reduce((sum, { turnCount }) => sum + turnCount, counters)
+}
+
+export async function searchInDatabase(
+  deps: GatherDeps,
+  viewer: Viewer,
+  conversations: readonly ScopeConversation[],
+  { terms, filter, limit, queryTurn }: SearchRequest,
+): Promise<WordSearch> {
+  const hashes = [...terms.keys()]
+  const ids = conversations.map(({ id }) => id)
+  const [read, counted] =
+    terms.size === 0
+      ? [[], 0]
+      : await Promise.all([
+          findTerms(deps.pool, viewer, ids, hashes, MAX_POSTINGS, filter),
+          countVisible(deps, viewer, conversations),
+        ])
+  const postings = queryTurn ? read.map((each) => each.filter((turn) => isOther(queryTurn, turn))) : read
+  const isAmongThem = postings.some((each, i) => each.length < read[i]!.length)
+  const texts = counted - (isAmongThem ? 1 : 0)
+  const frequencies = postings.map(({ length }) => length)
+  const searched = termsToSearch(frequencies, texts)
+
+  const matching = new Map<string, TurnVersionId & { counts: Map<number, number>; length: number; eligible: boolean }>()
+  const yieldIfDue = createYield()
+  for (const [number, index] of searched.entries()) {
+    for (const [at, { count, ...version }] of postings[index]!.entries()) {
+      const key = versionKey(version)
+      let match = matching.get(key)
+      if (!match) matching.set(key, (match = { ...version, counts: new Map() }))
+      match.counts.set(number, count)
+      if (at % YIELD_AFTER === 0) await yieldIfDue()
+    }
+  }
+  const matches = [...matching.values()]
+  const averageLength = matches.reduce((sum, { length }) => sum + length, 0) / (matches.length || 1) || 1
+  const statistics = { texts, documentFrequencies: searched.map((index) => frequencies[index]!), averageLength }
+  const idf = inverseDocumentFrequencies(statistics)
+  const scores = matches.map(({ eligible, counts, length }) =>
+    eligible ? bm25(idf, counts, length, averageLength) : 0,
+  )
+  const numbers = new Map(searched.map((index, number) => [hashes[index]!, number]))
+  return {
+    statistics,
+    found: best(scores, limit).map((index) => matches[index]!),
+    around: (turns) => readAround(deps, viewer, turns, { filter, queryTurn }, numbers),
+  }
+}
+
+/** See WordSearch. Nearby turns share a sequence; a turn may also be in another sequence, around other turns. */
+async function readAround(
+  { pool }: GatherDeps,
+  viewer: Viewer,
+  turns: readonly TurnVersionId[],
+  { filter, queryTurn }: Pick<SearchRequest, 'filter' | 'queryTurn'>,
+  terms: QueryTerms,
+): ReturnType<WordSearch['around']> {
+  const keys = new Set(turns.map(versionKey))
+  const ranges = rangesOf(turns)
+  const [read, participants] = await Promise.all([
+    readIndex(pool, viewer, ranges, filter, terms),
+    readParticipants(pool, viewer, [...new Set(ranges.map(({ conversationId }) => conversationId))]),
+  ])
+  const sequences = read.map((each) =>
+    withoutQueryTurn(queryTurn, { ...each, similarities: new Float64Array(each.turns.length) }),
+  )
+  // A turn is found only in its own range, whose sequence has more of its neighbours.
+  const found = sequences.map((sequence, i) => {
+    const { from, to } = ranges[i]!
+    return sequence.turns.flatMap((turn, index) =>
+      turn.position >= from && turn.position <= to && keys.has(versionKey(turn)) ? [index] : [],
+    )
+  })
+  return { sequences, found, participants }
+}
+
+/**
+ * Returns the ranges of positions to read. Nearby turns share a range. The `around` turns on each side complete the
+ * sittings of the neighbours; only visible turns are counted, so invisible turns do not change the result.
+ */
+function rangesOf(versions: readonly TurnVersionId[]): TurnRange[] {
+  const around = SITTING_REACH + REACH
+  const sorted = versions.toSorted((a, b) =>
+    a.conversationId < b.conversationId ? -1 : a.conversationId > b.conversationId ? 1 : a.position - b.position,
+  )
+  const ranges: TurnRange[] = []
+  for (const { conversationId, position } of sorted) {
+    const last = ranges.at(-1)
+    if (last?.conversationId === conversationId && position - last.to <= 2 * around) last.to = position
+    else ranges.push({ conversationId, from: position, to: position, around })
+  }
+  return ranges
+}
