@@ -8,14 +8,14 @@
 --           text    whole characters; `units` is their length in UTF-16 units
 --           second  low surrogate that precedes the text; the turn must end in the high surrogate
 --           half    high surrogate that follows the text; kept until the low surrogate arrives
---           held    whether append_held calls, which alone writes turns with a row in held_text
+--           held    whether append_held is the caller; only it writes turns with a row in held_text
 -- p_limit   maximum length of a turn's text in UTF-8 bytes
 --
--- One row a delta. outcome: 'written' with the stored text and the new end; 'renewed' for an empty delta; 'half' when a
--- surrogate would stay unpaired; 'elsewhere' when start is not the end; 'full' beyond p_limit; 'closed' with the turn's
--- status; 'held' for a turn that append_held must write; 'other_writer' when the hash is not that of the stream; 'left'
--- when the author has left the conversation; 'missing' when the tenant has no such turn, or the viewer neither opened it
--- nor sees its conversation. The last three lock nothing.
+-- One row per delta. outcome: 'written' with the stored text and the new end; 'renewed' for an empty delta; 'half' when
+-- a surrogate would stay unpaired; 'elsewhere' when start is not the end; 'full' beyond p_limit; 'closed' with the
+-- turn's status; 'held' for a turn that append_held must write; 'other_writer' when the hash is not that of the stream;
+-- 'left' when the author has left the conversation; 'missing' when the tenant has no such turn, or the viewer neither
+-- opened it nor sees its conversation. The last three lock nothing.
 CREATE OR REPLACE FUNCTION append_chunks(p_deltas jsonb, p_limit integer)
 RETURNS TABLE (place integer, outcome text, conversation_id text, start integer, text text, "end" integer, half integer,
                status turn_status)

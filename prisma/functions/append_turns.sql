@@ -1,8 +1,8 @@
 -- Appends or opens turns: any number of calls, each atomic and for one conversation. Called by
 -- src/store/sql/turn/append-turns.ts.
 --
--- p_calls  [{conversationId, tenant, viewer, expected, limits, turns: [{id, actor, kind, role, status, text, …}]}]. A conversation may
---          occur more than once only when none of its calls carries `expected`.
+-- p_calls  [{conversationId, tenant, viewer, expected, limits, turns: [{id, actor, kind, role, status, text, …}]}]. A
+--          conversation may occur more than once only when none of its calls carries `expected`.
 --          turns[].results  [{part, callId, name, turnId}] as for find_calls; or {part, callId, name, place}, when turn
 --                  number `place` of the same call made the tool call
 --          turns[].claimHash  hash of the token of the claim with which the turn answers the turn replyToId
@@ -12,13 +12,13 @@
 -- p_wait   false skips conversations that another transaction has locked: their calls have no row in the result.
 --
 -- A call reaches a conversation of its tenant; a MEMBERS conversation only if every author is or was a participant. Any
--- other call has no row, or one row 'unknown', locks nothing and waits for nothing. Otherwise the call has one row a turn ('written', with the detail
--- 'joined' when the actor joined one entry before, and with the stored parts of a turn with tool results; or 'repeated',
--- with the turn that its clientId already wrote), or one row that names the fault ('moved_on', 'other_content', 'held',
--- 'stranger', 'no_call', 'other_name', 'ambiguous', 'no_reply', 'no_claim', 'removed', 'left', 'participants',
--- 'open_in_conversation', 'open_by_viewer') and nothing is written. In addition, each turn that wakes up nobody because of
--- the loop guard (wake_up_participants) has a row 'stopped' with the seq of the entry that says so. No two calls may
--- answer with the same claim.
+-- other call has no row, or one row 'unknown', locks nothing and waits for nothing. Otherwise the call has one row per
+-- turn ('written', with the detail 'joined' when the actor joined one entry before, and with the stored parts of a turn
+-- with tool results; or 'repeated', with the turn that its clientId already wrote), or one row that names the fault
+-- ('moved_on', 'other_content', 'held', 'stranger', 'no_call', 'other_name', 'ambiguous', 'no_reply', 'no_claim',
+-- 'removed', 'left', 'participants', 'open_in_conversation', 'open_by_viewer') and nothing is written. In addition,
+-- each turn that wakes up nobody because of the loop guard (wake_up_participants) has a row 'stopped' with the seq of
+-- the entry WAKE_UPS_STOPPED. No two calls may answer with the same claim.
 --
 -- Invariant: numbers are assigned after the conversations are locked, by a second statement with its own snapshot, so
 -- the journal has no gap and a clientId is written once.

@@ -11,11 +11,12 @@
 -- p_mentions   the names in its text, as for find_mentioned; null for none
 -- p_hash       digest of the request and of the writer's token; null for the sweep
 --
--- One row. outcome: 'written' with the seqs of the first and the last entry; 'closed' with the turn's status; 'repeated' when the turn was closed by
--- a call with the same p_hash; 'grown' when a delta arrived since; 'alive' when the writer was not silent for long enough;
--- 'no_call', 'other_name' and 'ambiguous' with the detail of find_calls; 'other_writer' when p_writer is not the hash of
--- the stream; 'left' when the author has left the conversation; 'missing' when the tenant has no such turn, or the viewer
--- neither opened it nor sees its conversation. The last three lock nothing.
+-- One row. outcome: 'written' with the seqs of the first and the last entry; 'closed' with the turn's status;
+-- 'repeated' when the turn was closed by a call with the same p_hash; 'grown' when a delta arrived since; 'alive' when
+-- the writer was not silent for long enough; 'no_call', 'other_name' and 'ambiguous' with the detail of find_calls;
+-- 'other_writer' when p_writer is not the hash of the stream; 'left' when the author has left the conversation;
+-- 'missing' when the tenant has no such turn, or the viewer neither opened it nor sees its conversation. The last three
+-- lock nothing.
 --
 -- An aborted turn loses its clientId, so that the next openTurn with it opens a new turn. A turn that answers with a claim
 -- ends the claim: as answered when it is committed, with the wake-ups that the claim excludes; as released, with an entry,

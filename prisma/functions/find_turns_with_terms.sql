@@ -19,9 +19,10 @@ SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
   RETURN QUERY
   WITH v AS MATERIALIZED (
-    SELECT j.conversation_id AS id, array_position(p_conversations, j.conversation_id) AS place, j.salt, p.actor,
+    SELECT j.conversation_id AS id, c.place::integer AS place, j.salt, p.actor,
            coalesce(p.windows, '{1}') AS windows, coalesce(p.windows = '{1}', true) AS all_public
-    FROM journal j LEFT JOIN participant p ON p.conversation_id = j.conversation_id AND p.actor = p_actor
+    FROM journal j JOIN unnest(p_conversations) WITH ORDINALITY AS c(id, place) ON c.id = j.conversation_id
+    LEFT JOIN participant p ON p.conversation_id = j.conversation_id AND p.actor = p_actor
     -- The CASE keeps the planner from expecting few of the conversations.
     WHERE j.conversation_id = ANY (p_conversations)
       AND CASE WHEN j.tenant = current_setting('colloquy.tenant', true) THEN true ELSE false END)

@@ -1,5 +1,5 @@
 -- Whether the parts of a turn have tool calls without results: the author writes another turn once it has the results.
--- Called by wake_up_participants.
+-- Called by answer_claims, close_turn and wake_up_participants.
 CREATE OR REPLACE FUNCTION has_open_calls(p_parts jsonb) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN

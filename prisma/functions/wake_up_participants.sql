@@ -3,13 +3,13 @@
 --
 -- p_turns  ids of turns; those that do not exist, or are not committed, are ignored
 --
--- A turn answers the wake-up of its author by the turn that it replies to, and wakes up the present participants other
--- than its author that see it and respond to it (participant.respond). No turn does either while its author waits for
--- the results of its tool calls. Imported turns, SYSTEM and TOOL turns wake up nobody.
+-- A turn ends its author's wake-up by the turn that it replies to, and wakes up the present participants other than its
+-- author that see it and respond to it (participant.respond). No turn does either while its author waits for the
+-- results of its tool calls. Imported turns, SYSTEM and TOOL turns wake up nobody.
 --
--- Loop guard: journal.agent_turns counts the turns that may wake up participants since the last turn of a person. A turn
--- beyond conversation.max_agent_turns wakes up nobody: if it would have, it has a row with the seq of the entry
--- WAKE_UPS_STOPPED.
+-- Loop guard: journal.agent_turns counts the turns of agents and tools that may wake up participants, since the last
+-- turn of a person. A turn beyond conversation.max_agent_turns wakes up nobody. If it would have woken up a
+-- participant, it has a row with the seq of the entry WAKE_UPS_STOPPED.
 CREATE OR REPLACE FUNCTION wake_up_participants(p_turns text[]) RETURNS TABLE (turn_id text, seq integer)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column

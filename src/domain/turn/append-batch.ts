@@ -3,8 +3,10 @@
 
 import type { AppendCall, AppendRow } from '../../store/sql/turn/append-turns.ts'
 
-/** A waiting call; `text` is the length of its turns' text, in UTF-16 units. */
-export type WaitingAppend = { readonly call: AppendCall; readonly text: number }
+/**
+ * A waiting call. `text` is the length of its turns' text, in UTF-16 units; `isPlain` is that of append-plain-turns.ts.
+ */
+export type WaitingAppend = { readonly call: AppendCall; readonly text: number; readonly isPlain: boolean }
 
 /** Maximum number of turns, and of UTF-16 units of text, per statement. A larger call is written alone. */
 export type BatchLimits = { turns: number; text: number }
@@ -18,6 +20,13 @@ const LIMITS: BatchLimits = { turns: 512, text: 4 * 1024 * 1024 }
 const LARGE_TEXT = 64 * 1024
 
 export const isLarge = ({ text }: WaitingAppend): boolean => text > LARGE_TEXT
+
+/** Number of UTF-16 units of text above which a batch is printed in steps, which append_plain_turns does not accept. */
+const MAX_PLAIN_TEXT = 128 * 1024
+
+/** Whether append_plain_turns can write the batch, all calls of which are plain or none. */
+export const isPlainBatch = (batch: readonly WaitingAppend[]): boolean =>
+  batch[0]!.isPlain && batch.reduce((sum, { text }) => sum + text, 0) <= MAX_PLAIN_TEXT
 
 /** Returns the key of the queue in which a call waits: one per conversation and tenant. Ids contain no space. */
 export const queueKeyOf = ({ conversationId, tenant }: Pick<AppendCall, 'conversationId' | 'tenant'>): string =>
@@ -66,6 +75,8 @@ export function chooseBatch<Append extends WaitingAppend>(
     for (const append of appends) {
       const fits = turns + append.call.turns.length <= limits.turns && text + append.text <= limits.text
       if (batch.length > 0 && !fits) break
+      // The statement for plain calls writes no other calls.
+      if (batch.length > 0 && append.isPlain !== batch[0]!.isPlain) break
       if (batch.length > 0 ? isLarge(append) !== isLarge(batch[0]!) : isLarge(append) && !allowLarge) break
       if (isExcluded(batch, first, append.call)) break
       batch.push(append)

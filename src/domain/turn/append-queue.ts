@@ -6,9 +6,11 @@
 import type { Platform } from '../platform.ts'
 import type { JournalRange } from '../publisher.ts'
 import { counters } from '../../counters.ts'
+import { QueueDelay } from '../../queue-delay.ts'
 import type { Pool } from '../../store/tenant-pool.ts'
+import { appendPlainTurns, isPlain } from '../../store/sql/turn/append-plain-turns.ts'
 import { appendTurns, type AppendCall, type AppendRow } from '../../store/sql/turn/append-turns.ts'
-import { chooseBatch, isLarge, queueKeyOf, rowsByCall, type WaitingAppend } from './append-batch.ts'
+import { chooseBatch, isLarge, isPlainBatch, queueKeyOf, rowsByCall, type WaitingAppend } from './append-batch.ts'
 
 export type AppendQueue = {
   /**
@@ -24,7 +26,11 @@ const MAX_WAITERS = 2
 const RETRY_MS = 20
 
 type WrittenAppend = { call: AppendCall; rows: AppendRow[] }
-type QueuedAppend = WaitingAppend & { resolve(rows: AppendRow[]): void; reject(error: unknown): void }
+type QueuedAppend = WaitingAppend & {
+  enteredAt: number
+  resolve(rows: AppendRow[]): void
+  reject(error: unknown): void
+}
 
 /** Called after the commit with the calls that were written or refused, and their rows. */
 type OnWritten = (calls: readonly WrittenAppend[]) => void
@@ -33,6 +39,7 @@ type QueueState = {
   readonly pool: Pool
   readonly concurrency: number
   readonly onWritten: OnWritten
+  readonly delay: QueueDelay
   /** Queues by `queueKeyOf`, in the order of their oldest call; the calls of a queue are in order of arrival. */
   readonly waiting: Map<string, QueuedAppend[]>
   /** Keys of queues whose calls are in a statement or wait for a retry. */
@@ -56,12 +63,21 @@ export function journalRangesOf({ call, rows }: WrittenAppend): JournalRange[] {
   )
 }
 
-/** @param concurrency maximum number of concurrent statements that do not wait for locks */
-export function createAppendQueue(pool: Pool, concurrency: number, onWritten: OnWritten): AppendQueue {
+/**
+ * @param concurrency maximum number of concurrent statements that do not wait for locks
+ * @param delay measures how long appends wait for the statement that writes them
+ */
+export function createAppendQueue(
+  pool: Pool,
+  concurrency: number,
+  onWritten: OnWritten,
+  delay = new QueueDelay(),
+): AppendQueue {
   const queue: QueueState = {
     pool,
     concurrency,
     onWritten,
+    delay,
     waiting: new Map(),
     busy: new Set(),
     running: 0,
@@ -73,7 +89,7 @@ export function createAppendQueue(pool: Pool, concurrency: number, onWritten: On
     append(call) {
       return new Promise((resolve, reject) => {
         const text = call.turns.reduce((sum, turn) => sum + turn.text.length, 0)
-        const append = { call, text, resolve, reject }
+        const append = { call, text, isPlain: isPlain(call), enteredAt: delay.enter(), resolve, reject }
         const key = queueKeyOf(call)
         const appends = queue.waiting.get(key)
         if (appends) appends.push(append)
@@ -109,7 +125,8 @@ function schedule(queue: QueueState): void {
 function take(queue: QueueState): QueuedAppend[] {
   const { waiting, busy } = queue
   const batch = chooseBatch(waiting, busy, queue.concurrency === 1 || queue.runningLarge < queue.concurrency - 1)
-  for (const { call } of batch) {
+  for (const { call, enteredAt } of batch) {
+    queue.delay.leave(enteredAt)
     const key = queueKeyOf(call)
     const appends = waiting.get(key)!
     appends.shift()
@@ -134,17 +151,19 @@ const wasRefused = (error: unknown): boolean =>
 
 /**
  * Writes the calls and resolves them. Without `wait`, the statement skips the calls of locked or unknown conversations;
- * they are returned unresolved.
+ * they are returned unresolved. The statement for plain calls also skips those that something could refuse, and all
+ * calls of their conversations, so that these keep their order; append_turns then decides about the skipped calls.
  */
 async function execute(
   queue: Pick<QueueState, 'pool' | 'onWritten'>,
   batch: QueuedAppend[],
   wait: boolean,
+  plain = !wait && isPlainBatch(batch),
 ): Promise<QueuedAppend[]> {
   let rows: AppendRow[]
   try {
     const calls = batch.map(({ call }) => call)
-    rows = await appendTurns(queue.pool, calls, wait)
+    rows = plain ? await appendPlainTurns(queue.pool, calls) : await appendTurns(queue.pool, calls, wait)
   } catch (error) {
     if (batch.length > 1 && wasRefused(error)) {
       // An invalid call must not make the others fail: send each alone, in order.
@@ -163,6 +182,11 @@ async function execute(
   queue.onWritten(answered)
   for (const { append, rows } of answered) append.resolve(rows)
   const skipped = batch.filter((_, index) => !byCall.has(index))
+  if (plain) {
+    counters.plainAppends.written += answered.length
+    counters.plainAppends.fallback += skipped.length
+    return skipped.length === 0 ? [] : execute(queue, skipped, false, false)
+  }
   if (!wait) return skipped
   // A statement that waits for locks skips only unknown conversations.
   for (const append of skipped) append.resolve([])
@@ -196,6 +220,7 @@ function sendWaiting(queue: QueueState, appends: QueuedAppend[]): void {
 /** Queues the calls again, before later calls of their queue. */
 function requeue(queue: QueueState, key: string, appends: QueuedAppend[]): void {
   queue.busy.delete(key)
+  for (const append of appends) append.enteredAt = queue.delay.enter()
   queue.waiting.set(key, [...appends, ...(queue.waiting.get(key) ?? [])])
   schedule(queue)
 }

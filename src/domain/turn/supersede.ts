@@ -243,7 +243,7 @@ async function updateDerivativesOf(
   return factIds.length > 0 ? writeEntry(tx, conversationId, 'FACTS_CHANGED', { factIds }) : null
 }
 
-/** What supersedeTurn has done. */
+/** Result of supersedeTurn. */
 export type Superseded = {
   /** The newer version. */
   turn: Turn

@@ -39,7 +39,8 @@ export async function getTurns(deps: Platform, viewer: Viewer, ids: readonly str
 }
 
 /**
- * Checks that the viewer's credential gives access to the conversation of the turn. Reads only if it is limited.
+ * Checks that the viewer's credential gives access to the conversation of the turn. Reads the turn only if the credential
+ * is limited to some conversations.
  * @throws NotFound
  */
 export async function requireTurnWithinReach(

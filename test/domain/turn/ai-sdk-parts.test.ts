@@ -50,7 +50,7 @@ it.each<[string, string | AiSdkPart[], object[]]>([
     [{ file: { url: 'https://example.com/a.png', mediaType: 'image/png', fileName: null } }],
   ],
   [
-    'a file with bytes',
+    'a file with bytes (dropped) and a text',
     [
       { type: 'file', data: new Uint8Array(2), mediaType: 'image/png' },
       { type: 'text', text: 'See.' },

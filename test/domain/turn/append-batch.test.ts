@@ -27,10 +27,11 @@ function append(name: string, turns = 1, text = 1, more: Partial<AppendCall> = {
     turns: Array.from({ length: turns }, () => turn()),
     ...more,
   }
-  return { name, call, text }
+  return { name, call, text, isPlain: true }
 }
 const keyed = (name: string, clientId: string, actor = 'ann') =>
   append(name, 1, 1, { turns: [turn({ clientId, actor })] })
+const general = (name: string): Named => ({ ...append(name), isPlain: false })
 const expecting = (name: string) => append(name, 1, 1, { expected: 7 })
 
 const LIMITS = { turns: 4, text: 100 }
@@ -49,6 +50,10 @@ const cases: Record<string, Case> = {
     chosen: 'b1',
   },
   'nothing, if all conversations are busy': { waiting: { a: [append('a1')] }, busy: ['a'], chosen: '' },
+  'only plain calls, or only other calls, and no call before an earlier one of its conversation': {
+    waiting: { a: [append('a1'), general('a2'), append('a3')], b: [general('b1')], c: [append('c1')] },
+    chosen: 'a1 c1',
+  },
   'no more turns than the limit': {
     waiting: { a: [append('a1', 3), append('a2', 1), append('a3', 1)], b: [append('b1')] },
     chosen: 'a1 a2',

@@ -1,0 +1,124 @@
+// Calls the SQL function append_plain_turns (prisma/functions/append_plain_turns.sql), which writes plain turns in
+// about half the time of append_turns, because its statements have fewer stages and typed parameters.
+
+import type { Pool } from '../../tenant-pool.ts'
+import type { AppendCall, AppendedTurn, AppendRow } from './append-turns.ts'
+
+const isPlainTurn = ({ status, audience, replyToId, calls, results, claimHash, terms }: AppendedTurn): boolean =>
+  status === 'COMMITTED'
+  && audience == null
+  && replyToId == null
+  && !calls?.length
+  && !results?.length
+  && claimHash === undefined
+  && terms !== undefined
+
+/**
+ * Whether append_plain_turns can write the call: all its turns are committed and indexed, without audience, reply, tool
+ * calls, tool results and claim, and it expects no seq.
+ */
+export const isPlain = ({ expected, turns }: AppendCall): boolean => expected == null && turns.every(isPlainTurn)
+
+/** Returns the fields that most turns do not have, as JSON; null if the turn has none of them. */
+function restOf(turn: AppendedTurn): string | null {
+  const { parts, promptTokens, completionTokens, model, adapter, traceId, sources, pinned, metadata } = turn
+  const { createdAt, importedAt, mentions } = turn
+  const rest = {
+    parts: parts ?? undefined,
+    promptTokens: promptTokens ?? undefined,
+    completionTokens: completionTokens ?? undefined,
+    model: model ?? undefined,
+    adapter: adapter ?? undefined,
+    traceId: traceId ?? undefined,
+    sources: sources ?? undefined,
+    pinned: pinned || undefined,
+    metadata: metadata ?? undefined,
+    createdAt: createdAt ?? undefined,
+    importedAt: importedAt ?? undefined,
+    mentions,
+  }
+  const json = JSON.stringify(rest)
+  return json === '{}' ? null : json
+}
+
+// Arrays in Postgres' text format. pg also quotes and escapes numbers, one by one, which takes longer than the rest of
+// the call.
+const numbers = (values: readonly (number | null)[]): string => `{${values.map((each) => each ?? 'NULL').join()}}`
+const quoted = (text: string): string => `"${text.replace(/[\\"]/g, '\\$&')}"`
+const texts = (values: readonly (string | null)[]): string =>
+  `{${values.map((each) => (each === null ? 'NULL' : quoted(each))).join()}}`
+
+/** Returns the array, or null if all its elements are null. */
+const textsUnlessNull = (values: readonly (string | null)[]): string | null =>
+  values.some((value) => value !== null) ? texts(values) : null
+
+/** The parameters of append_plain_turns after the tenant, and where its rows belong. */
+function toArrays(calls: readonly AppendCall[]) {
+  const places = new Map<string, { call: number; index: number }>()
+  const indices = new Map<string, number>()
+  const [conversations, counts, sums]: [string[], number[], number[]] = [[], [], []]
+  const turns: AppendedTurn[] = []
+  const [of, nth, terms, ends]: [number[], number[], number[], number[]] = [[], [], [], []]
+  for (const [call, { conversationId, turns: ofCall }] of calls.entries()) {
+    let at = indices.get(conversationId)
+    if (at === undefined) {
+      indices.set(conversationId, (at = conversations.length))
+      conversations.push(conversationId)
+      counts.push(0)
+      sums.push(0)
+    }
+    for (const [index, turn] of ofCall.entries()) {
+      places.set(turn.id, { call, index })
+      turns.push(turn)
+      of.push(at + 1)
+      nth.push((counts[at]! += 1))
+      sums[at]! += turn.tokens
+      for (const term of turn.terms!) terms.push(term)
+      ends.push(terms.length)
+    }
+  }
+  const values = [
+    texts(conversations),
+    numbers(counts),
+    numbers(sums),
+    texts(turns.map(({ id }) => id)),
+    numbers(of),
+    numbers(nth),
+    texts(turns.map(({ actor }) => actor)),
+    texts(turns.map(({ role }) => role)),
+    texts(turns.map(({ text }) => text)),
+    numbers(turns.map(({ tokens }) => tokens)),
+    `{${terms.join()}}`,
+    numbers(ends),
+    numbers(turns.map(({ cues }) => cues ?? null)),
+    textsUnlessNull(turns.map(({ clientId }) => clientId ?? null)),
+    textsUnlessNull(turns.map(({ clientHash }) => clientHash ?? null)),
+    textsUnlessNull(turns.map(restOf)),
+  ]
+  return { values, places }
+}
+
+type PlainRow = { id: string; seq: number; stopped: boolean; createdAt: Date; mentions: string[] | null }
+
+/**
+ * Runs plain calls of one tenant, and returns the outcomes of those that were written, unordered. The others have no
+ * row, and append_turns decides about them: their conversation is locked or unknown, one of its authors is not a present
+ * participant, or one of its clientIds has been used.
+ */
+export async function appendPlainTurns(pool: Pool, calls: readonly AppendCall[]): Promise<AppendRow[]> {
+  const { tenant } = calls[0]!
+  const { values, places } = toArrays(calls)
+  const { rows } = await pool.query<PlainRow>({
+    scope: tenant,
+    name: 'append-plain-turns',
+    text: `SELECT id, seq, stopped, created_at AS "createdAt", mentions
+           FROM append_plain_turns($1::text, $2::text[], $3::integer[], $4::integer[], $5::text[], $6::integer[],
+             $7::integer[], $8::text[], $9::role[], $10::text[], $11::integer[], $12::integer[], $13::integer[],
+             $14::smallint[], $15::text[], $16::text[], $17::jsonb[])`,
+    values: [tenant, ...values],
+  })
+  return rows.map(({ stopped, ...row }) => {
+    const outcome = stopped ? ('stopped' as const) : ('written' as const)
+    return { ...places.get(row.id)!, ...row, outcome, detail: null, parts: null }
+  })
+}

@@ -1,0 +1,222 @@
+// The statement for plain turns, followed by the one for all turns if it writes nothing to a conversation, does the same
+// as the latter alone: for random appends to two conversations with equal histories, the rows and the tables are equal.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { counters } from '../../../../src/counters.ts'
+import { newId } from '../../../../src/domain/id.ts'
+import { indexEntry } from '../../../../src/domain/indexing/index-entry.ts'
+import { removeParticipant } from '../../../../src/domain/participant.ts'
+import { APPEND_LIMITS } from '../../../../src/domain/turn/append-refusal.ts'
+import { appendPlainTurns, isPlain } from '../../../../src/store/sql/turn/append-plain-turns.ts'
+import { appendTurns, type AppendCall, type AppendRow } from '../../../../src/store/sql/turn/append-turns.ts'
+import { backends } from '../../../support/backend.ts'
+import { casesOf } from '../../../support/long.ts'
+import { sql } from '../../../support/sql.ts'
+import { useWorld, type Tenant } from '../../../support/world.ts'
+
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { freq: 2, nil: null })
+const keyed = fc.record({ clientId: fc.constantFrom('a', 'b', 'c'), clientHash: fc.constantFrom('h', 'i') })
+
+const turn = fc
+  .record({
+    // Present, present, a former participant, removed by another actor, never a participant.
+    actor: fc.constantFrom('ann', 'ann', 'bob', 'bob', 'cleo', 'dan', 'eve'),
+    role: fc.constantFrom('USER', 'ASSISTANT', 'SYSTEM', 'TOOL'),
+    text: fc.constantFrom('', 'hello @bob', 'the "launch" \\ of {x}, NULL', 'höher 🚀\n', '@ann and @nobody', '@carl'),
+    tokens: fc.nat(50),
+    key: fc.option(keyed, { freq: 4, nil: null }),
+    parts: optional(fc.constant<unknown[]>([{ type: 'data', data: { 'a"': [1, null] } }])),
+    promptTokens: optional(fc.nat(9)),
+    completionTokens: optional(fc.nat(9)),
+    model: optional(fc.constantFrom('m', 'm"\\')),
+    adapter: optional(fc.constant('adapter')),
+    traceId: optional(fc.constant('trace')),
+    sources: optional(fc.constant<unknown[]>([{ documentId: 'd' }])),
+    pinned: fc.constantFrom(true, false, null, undefined),
+    metadata: optional(fc.constantFrom({}, { a: null, b: [1, "'"] })),
+    isImported: fc.boolean(),
+  })
+  .map(({ key, isImported, ...fields }) => ({
+    ...fields,
+    ...indexEntry(fields.actor, fields.text),
+    clientId: key?.clientId ?? null,
+    clientHash: key?.clientHash ?? null,
+    createdAt: isImported ? new Date('2025-03-01T10:00:00.123Z') : null,
+    importedAt: isImported ? new Date('2026-03-01T10:00:00.456Z') : null,
+    mentions: [...fields.text.matchAll(/@(\w+)/g)].map((match) => match[1]!),
+  }))
+type RandomTurn = typeof turn extends fc.Arbitrary<infer T> ? T : never
+
+/** Calls of statements that follow each other: several calls a statement, in several conversations. */
+const batches = fc.array(
+  fc.array(fc.record({ conversation: fc.nat(2), turns: fc.array(turn, { minLength: 1, maxLength: 3 }) }), {
+    minLength: 1,
+    maxLength: 4,
+  }),
+  { minLength: 1, maxLength: 3 },
+)
+
+/** Removes the calls that the queue would not put into one statement, because they share an idempotency key. */
+function compatible(calls: { conversation: number; turns: RandomTurn[] }[]) {
+  const used = new Set<string>()
+  return calls.filter(({ conversation, turns }) => {
+    const keys = turns.flatMap(({ actor, clientId }) => (clientId ? [`${conversation} ${actor} ${clientId}`] : []))
+    if (new Set(keys).size < keys.length || keys.some((key) => used.has(key))) return false
+    for (const key of keys) used.add(key)
+    return true
+  })
+}
+
+describe.each(backends)('plain appends on $name', (backend) => {
+  const world = useWorld(backend)
+
+  /** Three conversations: open, with participants that respond to turns, and with a limited membership. */
+  async function newConversations(tenant: Tenant): Promise<string[]> {
+    const carl = { actor: 'carl', kind: 'AGENT' as const, respond: 'MENTIONED' as const }
+    const ids = [
+      await tenant.newConversation('ann', 'bob', 'cleo', 'dan'),
+      await tenant.newConversation('ann', 'bob', 'cleo', 'dan', carl, { ...carl, actor: 'cora', respond: 'ALWAYS' }),
+      await tenant.newConversation('ann', 'bob', 'cleo', 'dan'),
+    ]
+    for (const conversationId of ids) {
+      for (const [actor, by] of [
+        ['cleo', 'cleo'],
+        ['dan', 'ann'],
+      ] as const) {
+        await removeParticipant(world.deps, tenant.as(by), { conversationId, actor })
+      }
+    }
+    const pool = sql(world.deps.pool)
+    for (const table of ['conversation', 'journal']) {
+      const key = table === 'journal' ? 'conversation_id' : 'id'
+      await pool.query(`UPDATE ${table} SET visibility = 'MEMBERS' WHERE ${key} = $1`, [ids[2]])
+    }
+    // So that the loop guard stops wake-ups.
+    await pool.query('UPDATE conversation SET max_agent_turns = 2 WHERE id = $1', [ids[1]])
+    return ids
+  }
+
+  /** Everything that appends write, without ids, times of this run, and salts. */
+  async function contentsOf(ids: readonly string[]): Promise<unknown[]> {
+    const read = async (text: string) => (await sql(world.deps.pool).query(text, [ids])).rows
+    return [
+      await read(
+        `SELECT array_position($1, t.conversation_id) AS of, (to_jsonb(t) - '{id,conversation_id,terms}'::text[]
+                  || CASE WHEN t.imported_at IS NULL THEN '{"created_at": null}' ELSE '{}' END::jsonb) AS turn,
+                ARRAY(SELECT x # j.salt FROM unnest(t.terms) x) AS terms
+         FROM turn t JOIN journal j USING (conversation_id) WHERE t.conversation_id = ANY ($1) ORDER BY 1, t.seq`,
+      ),
+      await read(
+        `SELECT array_position($1, e.conversation_id) AS of, e.seq, e.kind, e.actor, t.seq AS turn
+         FROM entry e LEFT JOIN turn t ON t.id = e.turn_id WHERE e.conversation_id = ANY ($1) ORDER BY 1, 2`,
+      ),
+      await read(
+        `SELECT array_position($1, j.conversation_id) AS of, last_seq, turn_count, token_count, agent_turns
+         FROM journal j WHERE conversation_id = ANY ($1) ORDER BY 1`,
+      ),
+      await read(
+        `SELECT array_position($1, p.conversation_id) AS of, actor, kind, windows, left_at IS NULL AS present, addressed
+         FROM participant p WHERE conversation_id = ANY ($1) ORDER BY 1, 2`,
+      ),
+      await read(
+        `SELECT array_position($1, w.conversation_id) AS of, w.actor, w.position, w.answered_at IS NULL AS pending
+         FROM wake_up w WHERE conversation_id = ANY ($1) ORDER BY 1, 3, 2`,
+      ),
+    ]
+  }
+
+  const comparable = (rows: readonly AppendRow[], calls: readonly AppendCall[]) =>
+    rows
+      .map(({ id, createdAt, detail, ...row }) => {
+        const own = calls[row.call]!.turns[row.index]
+        const isImported = own?.createdAt != null && row.outcome === 'written'
+        const details = detail?.replace(/turn_\w+/g, 'turn')
+        return { ...row, isOwn: id === own?.id, detail: details ?? null, createdAt: isImported ? createdAt : null }
+      })
+      .sort((a, b) => a.call - b.call || a.index - b.index || a.seq - b.seq)
+
+  it('have the same outcomes and write the same as the statement for all turns', async () => {
+    let written = 0
+    await fc.assert(
+      fc.asyncProperty(batches, async (given) => {
+        const tenant = world.tenant()
+        const [ids, twins] = [await newConversations(tenant), await newConversations(tenant)]
+        for (const batch of given) {
+          const callsTo = (conversations: readonly string[]): AppendCall[] =>
+            compatible(batch).map(({ conversation, turns }) => ({
+              conversationId: conversations[conversation]!,
+              tenant: tenant.name,
+              viewer: 'ann',
+              limits: APPEND_LIMITS,
+              turns: turns.map((each) => ({
+                ...each,
+                mentions: each.mentions.length > 0 ? each.mentions : undefined,
+                id: newId('turn'),
+                kind: 'AGENT',
+                status: 'COMMITTED' as const,
+              })),
+            }))
+          const [calls, expected] = [callsTo(ids), callsTo(twins)]
+          if (calls.length === 0) continue
+          expect(calls.every(isPlain)).toBe(true)
+          const rows = await appendPlainTurns(world.deps.pool, calls)
+          const decided = new Set(rows.map(({ call }) => call))
+          written += decided.size
+          const left = calls.flatMap((call, index) => (decided.has(index) ? [] : [{ call, index }]))
+          if (left.length > 0) {
+            const others = await appendTurns(
+              world.deps.pool,
+              left.map(({ call }) => call),
+              true,
+            )
+            rows.push(...others.map((row) => ({ ...row, call: left[row.call]!.index })))
+          }
+          const alone = await appendTurns(world.deps.pool, expected, true)
+          expect(comparable(rows, calls)).toEqual(comparable(alone, expected))
+        }
+        expect(await contentsOf(ids)).toEqual(await contentsOf(twins))
+      }),
+      { numRuns: casesOf(100) },
+    )
+    expect(written).toBeGreaterThan(0)
+  }, 300_000)
+
+  it('are counted, and so are those that the statement for all turns writes', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation('ann')
+    const before = { ...counters.plainAppends }
+    await tenant.append(conversationId, 'ann', 'one')
+    await tenant.append(conversationId, 'ann', 'two', { clientId: 'two' })
+    // The author joins; the key was used; the turn has an audience.
+    await tenant.append(conversationId, 'bob', 'three')
+    await tenant.append(conversationId, 'ann', 'two', { clientId: 'two' })
+    await tenant.append(conversationId, 'ann', 'four', { audience: ['bob'] })
+    expect(counters.plainAppends).toEqual({ written: before.written + 2, fallback: before.fallback + 2 })
+  })
+
+  it('do not find the conversation of another tenant', async () => {
+    const [tenant, other] = [world.tenant(), world.tenant()]
+    const conversationId = await tenant.newConversation('ann')
+    const call = (name: string): AppendCall => ({
+      conversationId,
+      tenant: name,
+      viewer: 'ann',
+      turns: [
+        {
+          id: newId('turn'),
+          actor: 'ann',
+          kind: 'HUMAN',
+          role: 'USER',
+          status: 'COMMITTED',
+          text: 'hi',
+          tokens: 1,
+          terms: [],
+          cues: 0,
+        },
+      ],
+    })
+    expect(await appendPlainTurns(world.deps.pool, [call(other.name)])).toEqual([])
+    expect(await appendPlainTurns(world.deps.pool, [call(tenant.name)])).toMatchObject([{ outcome: 'written' }])
+  })
+})
