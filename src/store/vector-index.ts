@@ -1,71 +1,104 @@
-// The HNSW index of an embedder's vectors, on Postgres. It is half-precision, and partial, so that each embedder has
-// its own. It is built only when there are many vectors, because inserting a vector into an index costs more than the
-// rest of embedding a turn. Migrations do not create it.
+// The HNSW indexes of an embedder's vectors, on Postgres: one for each segment (vector-segments.ts). They are
+// half-precision, and partial, so that each embedder has its own. Their names contain their ranges, so the catalogue of
+// the database is the only list of segments. Migrations do not create them.
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Db } from './db.ts'
 import { SYSTEM } from './scope.ts'
+import { unusedSegments, type NumberRange, type VectorSegment } from './vector-segments.ts'
 
 /** Hashes the embedder's name, because Postgres truncates identifiers to 63 bytes. */
-const indexName = (embedder: string) =>
-  `turn_vector_hnsw_${createHash('md5').update(embedder).digest('hex').slice(0, 16)}`
+const prefixOf = (embedder: string) =>
+  `turn_vector_hnsw_${createHash('md5').update(embedder).digest('hex').slice(0, 16)}_`
 
-/** First key of the advisory locks: "CQVI" in ASCII. The second key is the hash of the index's name. */
+/** Base of the numbers in names of indexes. */
+const BASE = 36
+const indexName = (embedder: string, { from, to }: NumberRange) =>
+  `${prefixOf(embedder)}${from.toString(BASE)}_${to.toString(BASE)}`
+
+/** First key of the advisory locks: "CQVI" in ASCII. The second key is the hash of the names' prefix. */
 const LOCK_KEY = 0x43515649
 /** Limits of the memory for building an index. */
 const MEMORY_MB = { min: 64, max: 1024 }
 /** SQLSTATE disk_full, which Postgres also reports if shared memory is exhausted. */
 const DISK_FULL = '53100'
 
-type VectorIndex = {
-  /** False while the index is being built, and after a failed build. */
-  valid: boolean
-  /** Number of vectors as of the last VACUUM or ANALYZE. */
-  rows: number
+const SEGMENTS = `
+  SELECT c.relname AS name, i.indisvalid AS valid, greatest(c.reltuples, 0)::integer AS rows
+  FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+  WHERE i.indrelid = 'turn_vector'::regclass AND starts_with(c.relname, $1::text)`
+
+type SegmentRow = { name: string; valid: boolean; rows: number }
+
+function toSegment({ name, valid, rows }: SegmentRow): VectorSegment {
+  const [from, to] = name.split('_').slice(-2) as [string, string]
+  return { from: parseInt(from, BASE), to: parseInt(to, BASE), valid, rows }
 }
 
-/** The embedder's index; null if there is none. */
-export async function readVectorIndex(db: Db, embedder: string): Promise<VectorIndex | null> {
-  const rows = await db.of(SYSTEM).$queryRaw<VectorIndex[]>`
-    SELECT i.indisvalid AS valid, greatest(c.reltuples, 0)::integer AS rows
-    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indexrelid = to_regclass(${indexName(embedder)}::text)`
-  return rows[0] ?? null
+/** Reads the embedder's segments, in no order. */
+export async function readVectorSegments(db: Db, embedder: string): Promise<VectorSegment[]> {
+  const rows = await db.of(SYSTEM).$queryRawUnsafe<SegmentRow[]>(SEGMENTS, prefixOf(embedder))
+  return rows.map(toSegment)
 }
 
-/** The operations of `readVectorIndex`, `buildVectorIndex` and `dropVectorIndex`, for the periodic maintenance. */
+/** The operations on indexes, for the periodic maintenance. */
 export type VectorIndexes = {
-  read(embedder: string): Promise<VectorIndex | null>
-  build(embedder: { name: string; dimension: number }, count: number, signal: AbortSignal): Promise<boolean>
+  read(embedder: string): Promise<VectorSegment[]>
+  countNewer(embedder: string, from: number, limit: number): Promise<{ newer: number; end: number }>
+  build(
+    embedder: { name: string; dimension: number },
+    range: NumberRange,
+    count: number,
+    signal: AbortSignal,
+  ): Promise<boolean>
+  dropUnused(embedder: string): Promise<void>
   drop(embedder: string): Promise<void>
 }
 
 export const vectorIndexes = (db: Db, databaseUrl: string): VectorIndexes => ({
-  read: (embedder) => readVectorIndex(db, embedder),
-  build: (embedder, count, signal) => buildVectorIndex(databaseUrl, embedder, count, signal),
-  drop: (embedder) => dropVectorIndex(databaseUrl, embedder),
+  read: (embedder) => readVectorSegments(db, embedder),
+  countNewer: (embedder, from, limit) => countNewerVectors(db, embedder, from, limit),
+  build: (embedder, range, count, signal) => buildVectorIndex(databaseUrl, embedder, range, count, signal),
+  dropUnused: (embedder) => dropVectorIndexes(databaseUrl, embedder, unusedSegments),
+  drop: (embedder) => dropVectorIndexes(databaseUrl, embedder),
 })
 
 /**
- * Builds the index unless it exists or another process is building it. First drops an invalid index of a failed build.
- * Takes about 15 s for 100,000 vectors of 384 components on two idle cores. Does not block appends or searches.
+ * Counts the embedder's vectors from a number on, up to `limit`. `end` is greater than every number. Uses the index
+ * turn_vector_number.
+ */
+async function countNewerVectors(
+  db: Db,
+  embedder: string,
+  from: number,
+  limit: number,
+): Promise<{ newer: number; end: number }> {
+  const [row] = await db.of(SYSTEM).$queryRaw<[{ newer: number; end: number }]>`
+    SELECT (SELECT count(*) FROM (
+              SELECT FROM turn_vector v WHERE v.embedder = ${embedder}::text AND v.number >= ${from}::bigint
+              ORDER BY v.number LIMIT ${limit}::integer) n)::integer AS newer,
+           (SELECT coalesce(max(v.number), 0) + 1 FROM turn_vector v)::double precision AS end`
+  return row
+}
+
+/**
+ * Builds the index of a segment unless it exists or another process is building one of the embedder. First drops the
+ * invalid index of a failed build. Takes about 15 s for 100,000 vectors of 384 components on two idle cores. Does not
+ * block appends or searches.
  * @param count approximate number of vectors, which determines the memory to use
  * @returns whether this call built the index
  */
 export function buildVectorIndex(
   databaseUrl: string,
   { name, dimension }: { name: string; dimension: number },
+  range: NumberRange,
   count: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const index = indexName(name)
-  return withLockedClient(databaseUrl, index, signal, async (client) => {
-    const {
-      rows: [existing],
-    } = await client.query<{ valid: boolean }>(
-      'SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass($1::text)',
-      [index],
-    )
+  const index = indexName(name, range)
+  return withLockedClient(databaseUrl, name, signal, async (client) => {
+    const existing = (await client.query<SegmentRow>(SEGMENTS, [prefixOf(name)])).rows.find((row) => row.name === index)
     if (existing?.valid) return false
     if (existing) await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
     // This is enough to build the graph (the vectors and their links) in memory.
@@ -74,7 +107,7 @@ export function buildVectorIndex(
     const createIndex = `
       CREATE INDEX CONCURRENTLY ${index} ON turn_vector
       USING hnsw ((embedding::halfvec(${dimension})) halfvec_ip_ops) WITH (m = 16, ef_construction = 100)
-      WHERE embedder = ${pg.escapeLiteral(name)}`
+      WHERE embedder = ${pg.escapeLiteral(name)} AND number >= ${range.from}::bigint AND number < ${range.to}::bigint`
     try {
       await client.query(createIndex)
     } catch (error) {
@@ -88,22 +121,28 @@ export function buildVectorIndex(
   })
 }
 
-/** Drops the embedder's index, if it exists and no process is building it. */
-export async function dropVectorIndex(databaseUrl: string, embedder: string): Promise<void> {
-  const index = indexName(embedder)
-  await withLockedClient(databaseUrl, index, undefined, async (client) => {
-    await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${index}`)
+/** Drops the embedder's indexes, or those of the chosen segments, unless a process is building one. */
+export async function dropVectorIndexes(
+  databaseUrl: string,
+  embedder: string,
+  choose: (segments: readonly VectorSegment[]) => VectorSegment[] = (segments) => [...segments],
+): Promise<void> {
+  await withLockedClient(databaseUrl, embedder, undefined, async (client) => {
+    const { rows } = await client.query<SegmentRow>(SEGMENTS, [prefixOf(embedder)])
+    for (const segment of choose(rows.map(toSegment))) {
+      await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${indexName(embedder, segment)}`)
+    }
     return true
   })
 }
 
 /**
- * Runs `work` on a separate connection without a statement timeout, under the lock of the index. Returns its result, or
+ * Runs `work` on a separate connection without a statement timeout, under the lock of the embedder's indexes. Returns its result, or
  * false if another session has the lock. An abort of `signal` cancels the running statement.
  */
 async function withLockedClient(
   databaseUrl: string,
-  index: string,
+  embedder: string,
   signal: AbortSignal | undefined,
   work: (client: pg.Client) => Promise<boolean>,
 ): Promise<boolean> {
@@ -131,7 +170,7 @@ async function withLockedClient(
       rows: [lock],
     } = await client.query<{ taken: boolean }>(
       'SELECT pg_try_advisory_lock($1::integer, hashtext($2::text)) AS taken',
-      [LOCK_KEY, index],
+      [LOCK_KEY, prefixOf(embedder)],
     )
     return lock!.taken && (await work(client))
   } finally {

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
 import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'
-import { buildVectorIndex, readVectorIndex } from '../../src/store/vector-index.ts'
+import { buildVectorIndex, readVectorSegments } from '../../src/store/vector-index.ts'
 import type { TurnVersionId, SearchFilter, VectorSearch } from '../../src/store/vector-search.ts'
 import { backends, type Opened } from '../support/backend.ts'
 import { seedConversation } from '../support/seeded-vectors.ts'
@@ -16,6 +16,9 @@ const DIMENSION = 8
 /** Number of turns in the only conversation of each tenant. */
 const SIZES: Record<string, number> = { one: 1, hundred: 100, many: isLong ? 100_000 : 10_000 }
 const ALL = Object.values(SIZES).reduce((sum, turns) => sum + turns)
+/** The ranges of the indexes. A twentieth of the vectors follows the last one. */
+const BOUNDS = isLong ? [0, 0.8, 0.95] : [0, 0.95]
+const SEGMENTS = BOUNDS.slice(1).map((to, i) => ({ from: Math.round(ALL * BOUNDS[i]!), to: Math.round(ALL * to) }))
 /** Every RARE_EVERY-th turn is by actor "rare": about a hundred turns of the largest conversation. */
 const RARE_EVERY = SIZES.many! / 100 - 3
 const K = 20
@@ -44,7 +47,8 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
       })
     }
     await sql(pool).query('ANALYZE')
-    if (name === 'postgres') await buildVectorIndex(url!, { name: EMBEDDER, dimension: DIMENSION }, ALL)
+    if (name === 'postgres')
+      for (const range of SEGMENTS) await buildVectorIndex(url!, { name: EMBEDDER, dimension: DIMENSION }, range, ALL)
     searches =
       name === 'embedded'
         ? {
@@ -66,7 +70,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
     const { rows } = await sql(opened.pool).query<{ seq: number }>(
       `SELECT v.seq FROM turn_vector v JOIN turn t USING (conversation_id, root_seq, seq)
        WHERE v.conversation_id = $1 AND v.embedder = $2 AND ($5::text IS NULL OR t.actor = $5)
-       ORDER BY v.embedding <#> $3::text::vector LIMIT $4`,
+       ORDER BY v.embedding <#> $3::text::halfvec LIMIT $4`,
       [conversationOf(tenant), EMBEDDER, `[${vector.join()}]`, K, actor],
     )
     return rows.map(({ seq }) => seq)
@@ -138,6 +142,7 @@ describe.each(backends)('vector search among skewed tenants, on $name', ({ name,
         'EXACT',
         'APPROXIMATE',
       ])
-      expect(await readVectorIndex(opened.db, EMBEDDER)).toEqual({ valid: true, rows: ALL })
+      const segments = await readVectorSegments(opened.db, EMBEDDER)
+      expect(segments.map(({ from, to }) => ({ from, to })).toSorted((a, b) => a.from - b.from)).toEqual(SEGMENTS)
     })
 })

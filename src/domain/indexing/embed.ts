@@ -31,7 +31,9 @@ export type EmbeddingWorker = {
 type EmbedPlatform = Pick<Platform, 'pool' | 'vectors' | 'log'>
 
 /** Milliseconds for which nudges are collected before they are handled. */
-const GATHER_MS = 20
+const GATHER_MS = 5
+/** Maximum number of turns that one statement reads. */
+const READ_TURNS = 512
 /** Maximum number of conversations per claim. */
 const CLAIM = 64
 /** Maximum number of conversations that one search finds. */
@@ -121,6 +123,30 @@ async function embedTurns(
   })
 }
 
+/**
+ * Divides the turns into batches of at most `size`, in order. A conversation that is divided is read through its last
+ * turn in each batch but the last one.
+ */
+export function batchesOf(read: readonly Unembedded[], size: number): Unembedded[][] {
+  const batches: Unembedded[][] = [[]]
+  let room = size
+  for (const { conversationId, through, turns } of read) {
+    let from = 0
+    do {
+      if (room === 0) {
+        batches.push([])
+        room = size
+      }
+      const some = turns.slice(from, from + room)
+      from += some.length
+      room -= some.length
+      const isRead = from === turns.length
+      batches.at(-1)!.push({ conversationId, through: isRead ? through : some.at(-1)!.entry, turns: some })
+    } while (from < turns.length)
+  }
+  return batches
+}
+
 /** @param onIdle called each time no conversation is left to read */
 export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder, onIdle: () => void): EmbeddingWorker {
   const { pool, vectors } = platform
@@ -141,13 +167,29 @@ export function startEmbeddingWorker(platform: EmbedPlatform, embedder: Embedder
     loop.nudge()
   }
 
-  /** Embeds one batch, or searches for conversations once. Returns false if no work is left. */
+  async function write(batch: readonly Unembedded[], embedded: Awaited<ReturnType<typeof embedTurns>>): Promise<void> {
+    await vectors.write(name, embedded)
+    await backlog.advance(batch)
+  }
+
+  /** Embeds the turns of one read, or searches for conversations once. Returns false if no work is left. */
   async function step(signal: AbortSignal): Promise<boolean> {
     const claimed = await backlog.claim()
     if (claimed.length === 0) return !backlog.isEmpty()
-    const read = await readUnembedded(pool, name, claimed, embedder.batch)
-    await vectors.write(name, await embedTurns(platform, embedder, read, signal))
-    await backlog.advance(read)
+    const read = await readUnembedded(pool, name, claimed, READ_TURNS)
+    // While a batch is written, the next one is embedded.
+    let writing: Promise<void> = Promise.resolve()
+    try {
+      for (const batch of batchesOf(read, embedder.batch)) {
+        const embedded = await embedTurns(platform, embedder, batch, signal)
+        await writing
+        writing = write(batch, embedded)
+        // Handled when it is awaited.
+        writing.catch(() => {})
+      }
+    } finally {
+      await writing
+    }
     return true
   }
 

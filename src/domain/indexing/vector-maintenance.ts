@@ -1,4 +1,4 @@
-// Maintains the stored vectors: creates the index of the embedder that serves searches, and deletes the vectors of
+// Maintains the stored vectors: builds the indexes of the embedder that serves searches, and deletes the vectors of
 // outdated embedders. Any number of processes may run it; each step continues where another process stopped.
 
 import {
@@ -9,6 +9,7 @@ import {
   type EmbedderRow,
 } from '../../store/sql/indexing/embedders.ts'
 import type { VectorIndexes } from '../../store/vector-index.ts'
+import { coverOf, nextSegment, unusedSegments } from '../../store/vector-segments.ts'
 import type { Platform } from '../platform.ts'
 
 type MaintenancePlatform = Pick<Platform, 'db' | 'log'> & {
@@ -16,27 +17,40 @@ type MaintenancePlatform = Pick<Platform, 'db' | 'log'> & {
   indexes: VectorIndexes | null
 }
 
-/** Minimum number of turns for which an index is created; with fewer, searches would not use it. */
-const INDEXED_TURNS = 10_000
 /**
- * Maximum share of journal entries that the embedder has not read when an index is created. Inserting vectors into an
- * existing index takes about ten times as long, so the index is created when most of an import is embedded. Until then,
- * searches compare all vectors in scope.
+ * Number of vectors without an index from which one is built; fewer are compared as fast as an index is read. Inserting
+ * a vector into an existing index takes about 50 times as long as building an index of many, so none is inserted.
+ */
+const SEGMENT_VECTORS = 10_000
+/**
+ * Maximum share of journal entries that the embedder has not read when an index is built, so that an import is indexed
+ * once, at its end. Until then, searches compare the vectors in scope that have no index.
  */
 const MAX_UNREAD_SHARE = 0.1
+/** Maximum number of vectors to count, because counting them reads them. */
+const MAX_COUNTED = 1_000_000
 /** Maximum number of conversations whose vectors one statement deletes. */
 const DELETED_CONVERSATIONS = 50
 
-async function createIndex(
+/** Indexes the newest vectors, once they are many, and drops the indexes that earlier merges replaced. */
+async function indexVectors(
   { db, log, indexes }: MaintenancePlatform,
   { name, dimension }: EmbedderRow,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!indexes || (await indexes.read(name))?.valid) return
-  const { turns, done, remaining } = await readEmbedderProgress(db, name)
-  if (turns < INDEXED_TURNS || remaining > (done + remaining) * MAX_UNREAD_SHARE) return
-  if (!(await indexes.build({ name, dimension }, turns, signal))) return
-  log.info({ embedder: name, turns }, 'created the vector index')
+  if (!indexes) return
+  const segments = await indexes.read(name)
+  // Not right after a merge: until its next refresh, a process searches the segments that it knows.
+  if (unusedSegments(segments).length > 0) return indexes.dropUnused(name)
+  const cover = coverOf(segments)
+  const { newer, end } = await indexes.countNewer(name, cover.gaps.at(-1)!.from, MAX_COUNTED)
+  if (newer < SEGMENT_VECTORS) return
+  const { done, remaining } = await readEmbedderProgress(db, name)
+  if (remaining > (done + remaining) * MAX_UNREAD_SHARE) return
+  const range = nextSegment(cover, newer, end)
+  const vectors = cover.segments.reduce((sum, { from, rows }) => sum + (from >= range.from ? rows : 0), newer)
+  if (!(await indexes.build({ name, dimension }, range, vectors, signal))) return
+  log.info({ embedder: name, vectors }, 'indexed vectors')
 }
 
 /** Deletes the embedder and its vectors. Returns false if it is no longer outdated or the signal is aborted. */
@@ -57,7 +71,7 @@ async function deleteOutdated(
 }
 
 /**
- * Creates the index and deletes outdated vectors. Does nothing until the serving embedder is complete (embedding.ts),
+ * Builds indexes and deletes outdated vectors. Does nothing until the serving embedder is complete (embedding.ts),
  * because until then older vectors are needed.
  * @param onDeleted called with the name of each embedder whose vectors this process deleted
  */
@@ -70,7 +84,7 @@ export async function maintainVectors(
 ): Promise<void> {
   const complete = rows.find(({ name, filledAt }) => name === serving && filledAt)
   if (!complete) return
-  await createIndex(platform, complete, signal)
+  await indexVectors(platform, complete, signal)
   for (const row of rows) {
     if (row.isOutdated && row.name !== serving && (await deleteOutdated(platform, row, signal)))
       await onDeleted(row.name)

@@ -33,8 +33,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
   const count = async (embedder: Embedder, conversationId: string) =>
     (await similaritiesOf(world.deps, embedder.name, [conversationId], ANY_VECTOR)).get(conversationId)?.size ?? 0
   const rowOf = (embedder: Embedder) => world.deps.db.of(SYSTEM).embedder.findUnique({ where: { name: embedder.name } })
-  const filled = (embedder: Embedder) =>
-    vi.waitFor(async () => expect((await rowOf(embedder))?.filledAt).toBeTruthy(), { timeout: 5_000 })
+  const filled = (embedder: Embedder) => vi.waitFor(async () => expect((await rowOf(embedder))?.filledAt).toBeTruthy())
 
   /** Blocks an embedder until the returned function is called. */
   function gate(embedder: ReturnType<typeof fakeEmbedder>): () => void {
@@ -64,11 +63,11 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await before.stop()
     await append(one, 'ada', 'said meanwhile')
     after.nudge([one])
-    await vi.waitFor(async () => expect(await count(older, one)).toBe(2), { timeout: 3_000 })
+    await vi.waitFor(async () => expect(await count(older, one)).toBe(2))
     open()
     await filled(newer)
-    await vi.waitFor(() => expect(after.serving()).toBe(newer), { timeout: 3_000 })
-    await vi.waitFor(async () => expect(await count(newer, one)).toBe(2), { timeout: 3_000 })
+    await vi.waitFor(() => expect(after.serving()).toBe(newer))
+    await vi.waitFor(async () => expect(await count(newer, one)).toBe(2))
   })
 
   it('makes other processes switch to the new embedder if they can load it', async () => {
@@ -78,7 +77,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await filled(older)
     await boot(newer)
     await filled(newer)
-    await vi.waitFor(() => expect(able.serving()).toBe(newer), { timeout: 3_000 })
+    await vi.waitFor(() => expect(able.serving()).toBe(newer))
     expect(unable.serving()).toBe(older)
   })
 
@@ -97,7 +96,7 @@ describe.each(backends)('changing the embedder, on $name', (backend) => {
     await world.deps.db
       .of(SYSTEM)
       .embedder.update({ where: { name: newer.name }, data: { filledAt: new Date(Date.now() - 31_000) } })
-    await vi.waitFor(async () => expect(await rowOf(older)).toBe(null), { timeout: 3_000 })
+    await vi.waitFor(async () => expect(await rowOf(older)).toBe(null))
     const ofOlder = { where: { embedder: older.name } }
     expect(await world.deps.db.of(SYSTEM).embeddingCursor.count(ofOlder)).toBe(0)
     expect(await world.deps.db.of(SYSTEM).turnVector.count(ofOlder)).toBe(0)

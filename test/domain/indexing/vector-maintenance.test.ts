@@ -1,27 +1,52 @@
-// Vector maintenance: the conditions for creating the index of an embedder. test/store tests the index itself.
+// Vector maintenance: the conditions for building the indexes of an embedder, and their ranges. test/store tests the
+// indexes themselves.
 
 import { expect, it, vi } from 'vitest'
 import { maintainVectors } from '../../../src/domain/indexing/vector-maintenance.ts'
 import type { Db } from '../../../src/store/db.ts'
 import type { EmbedderRow } from '../../../src/store/sql/indexing/embedders.ts'
+import type { VectorSegment } from '../../../src/store/vector-segments.ts'
 
 const SERVING: EmbedderRow = { name: 'static', dimension: 100, filledAt: new Date(0), isOutdated: false }
+const READ = { done: 100_000, remaining: 0, turns: 100_000 }
+const segment = (from: number, to: number, valid = true): VectorSegment => ({ from, to, valid, rows: to - from })
 
-/** Runs the maintenance with that progress of the embedder. Returns whether it created the index. */
-async function createsIndex(progress: { done: number; remaining: number; turns: number }): Promise<boolean> {
+/** Runs the maintenance on these segments and newer vectors. Returns what it did with the indexes. */
+async function maintain(newer: number, progress = READ, segments: VectorSegment[] = []): Promise<unknown> {
+  const end = Math.max(0, ...segments.map(({ to }) => to)) + newer
   const build = vi.fn(async () => true)
-  const indexes = { read: async () => null, build, drop: async () => {} }
+  const dropUnused = vi.fn(async () => {})
+  const countNewer = async () => ({ newer, end })
+  const indexes = { read: async () => segments, countNewer, build, dropUnused, drop: async () => {} }
   const db = { of: () => ({ $queryRaw: async () => [progress] }) } as unknown as Db
   const log = { info: () => {} } as never
   await maintainVectors({ db, log, indexes }, [SERVING], 'static', async () => {}, new AbortController().signal)
-  return build.mock.calls.length > 0
+  const [built] = build.mock.calls as unknown as [unknown, unknown, number][]
+  return dropUnused.mock.calls.length > 0 ? 'drops' : built ? built.slice(1, 3) : 'nothing'
 }
 
 it.each([
-  ['is not created for too few turns', { turns: 9_999, done: 10_000, remaining: 0 }, false],
-  ['is created for enough turns, all embedded', { turns: 10_000, done: 10_000, remaining: 0 }, true],
-  ['is not created while a tenth of an import is embedded', { turns: 100_000, done: 10_000, remaining: 90_000 }, false],
-  ['is created while a tenth of an import is missing', { turns: 100_000, done: 90_000, remaining: 10_000 }, true],
-])('the index %s', async (_, progress, expected) => {
-  expect(await createsIndex(progress)).toBe(expected)
+  ['not for few vectors', 9_999, READ, 'nothing'],
+  ['for many vectors', 10_000, READ, [{ from: 0, to: 10_000 }, 10_000]],
+  ['not while a tenth of an import is embedded', 10_000, { ...READ, done: 10_000, remaining: 90_000 }, 'nothing'],
+  [
+    'while a tenth of an import is missing',
+    90_000,
+    { ...READ, done: 90_000, remaining: 10_000 },
+    [{ from: 0, to: 90_000 }, 90_000],
+  ],
+])('builds the first index %s', async (_, newer, progress, expected) => {
+  expect(await maintain(newer, progress)).toEqual(expected)
+})
+
+it('indexes newer vectors, together with the segments that are not much larger', async () => {
+  const segments = [segment(0, 100_000), segment(100_000, 130_000)]
+  expect(await maintain(9_999, READ, segments)).toBe('nothing')
+  expect(await maintain(10_000, READ, segments)).toEqual([{ from: 0, to: 140_000 }, 140_000])
+  expect(await maintain(10_000, READ, [segment(0, 200_000)])).toEqual([{ from: 200_000, to: 210_000 }, 10_000])
+})
+
+it('drops replaced and unfinished indexes before it builds another one', async () => {
+  expect(await maintain(10_000, READ, [segment(0, 10_000), segment(0, 20_000)])).toBe('drops')
+  expect(await maintain(10_000, READ, [segment(0, 10_000, false)])).toBe('drops')
 })
