@@ -4,6 +4,7 @@
 
 import type { Pool } from './tenant-pool.ts'
 import type { Logger } from 'pino'
+import type { QueueDelays } from '../queue-delay.ts'
 import { checkConnection, createOwnerPool, createPool, createPrisma, isStatementTimeout, type Db } from './db.ts'
 import type { Embedded } from './embedded.ts'
 import { migrate } from './migrate.ts'
@@ -31,17 +32,26 @@ function shareConnections(poolSize: number) {
   return { appends, writes, reads: poolSize - appends - writes }
 }
 
-function openPools(settings: Settings, embedded: Embedded | null, onError: (error: Error) => void) {
+function openPools(
+  settings: Settings,
+  embedded: Embedded | null,
+  onError: (error: Error) => void,
+  delays: QueueDelays,
+) {
   if (embedded) {
-    const pool = createPool({ embedded }, onError)
+    const pool = createPool({ embedded }, onError, delays.writeConnections)
     return { pool, readPool: pool, appendPool: pool, readConnections: EMBEDDED_READS }
   }
   const databaseUrl = settings.databaseUrl!
   const { appends, writes, reads } = shareConnections(settings.databasePoolSize)
   return {
-    pool: createPool({ databaseUrl, poolSize: writes }, onError),
-    readPool: createPool({ databaseUrl, poolSize: reads, statementMs: settings.readTimeoutMs }, onError),
-    appendPool: createPool({ databaseUrl, poolSize: appends }, onError),
+    pool: createPool({ databaseUrl, poolSize: writes }, onError, delays.writeConnections),
+    readPool: createPool(
+      { databaseUrl, poolSize: reads, statementMs: settings.readTimeoutMs },
+      onError,
+      delays.readConnections,
+    ),
+    appendPool: createPool({ databaseUrl, poolSize: appends }, onError, delays.appendConnections),
     readConnections: reads,
   }
 }
@@ -63,13 +73,17 @@ export async function migrateAsOwner(
   }
 }
 
-/** @param embedded the embedded database; null to connect to Postgres */
+/**
+ * @param embedded the embedded database; null to connect to Postgres
+ * @param delays measure the waits for connections
+ */
 export function openConnections(
   settings: Settings,
   embedded: Embedded | null,
   onError: (error: Error) => void,
+  delays: QueueDelays,
 ): Connections {
-  const { pool, readPool, appendPool, readConnections } = openPools(settings, embedded, onError)
+  const { pool, readPool, appendPool, readConnections } = openPools(settings, embedded, onError, delays)
   const db = createPrisma(pool)
   const readDb = readPool === pool ? db : createPrisma(readPool)
   return {

@@ -4,6 +4,7 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { reasonOf } from '../log.ts'
+import { QueueDelay } from '../queue-delay.ts'
 import type { Embedded } from './embedded.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { nameOf } from './sql/sql.ts'
@@ -26,8 +27,14 @@ export type Db = {
 /** Prisma inside a transaction. */
 export type Tx = Prisma.TransactionClient
 
-/** The database to connect to. `statementMs`: time limit of a statement, TIMEOUT_MS by default; none if embedded. */
-export type Source = { databaseUrl: string; poolSize: number; statementMs?: number } | { embedded: Embedded }
+/**
+ * The database to connect to. `statementMs`: time limit of a statement, TIMEOUT_MS by default; none if embedded.
+ * `connectMs`: time limit to connect, TIMEOUT_MS by default; if it is given, a statement of a server that no longer
+ * responds fails as well.
+ */
+export type Source =
+  | { databaseUrl: string; poolSize: number; statementMs?: number; connectMs?: number }
+  | { embedded: Embedded }
 
 /** Time limit of the wait for a connection, of idleness in a transaction and, by default, of a statement, in ms. */
 const TIMEOUT_MS = 30_000
@@ -73,8 +80,8 @@ const AS_APP = `SET ROLE colloquy_app; ${PREPARE_SCOPES}`
  * Creates the pool of the server, which runs as colloquy_app. Errors of idle connections are passed to `onError`; the
  * connections are replaced when next needed. Close in this order: Prisma, the pool, the embedded database.
  */
-export function createPool(source: Source, onError: (error: Error) => void): Pool {
-  const pool = new TenantPool(configOf(source, `${SETTINGS}; ${AS_APP}`)) as unknown as Pool & pg.Pool
+export function createPool(source: Source, onError: (error: Error) => void, delay = new QueueDelay()): Pool {
+  const pool = new TenantPool(configOf(source, `${SETTINGS}; ${AS_APP}`), delay) as unknown as Pool & pg.Pool
   reportErrors(pool, onError)
   if ('embedded' in source) maintain(pool, onError)
   return pool
@@ -88,6 +95,9 @@ export function createOwnerPool(source: Source, onError: (error: Error) => void)
 }
 
 function reportErrors(pool: pg.Pool, onError: (error: Error) => void): void {
+  // The pool listens to a connection only while it is idle. Without a listener, the loss of a connection that is in use
+  // between two statements would end the process. Its next statement rejects.
+  pool.on('connect', (client) => client.on('error', () => {}))
   pool.on('error', (error: Error & { client?: unknown }) => {
     // pg attaches the whole client, which must not be logged.
     delete error.client
@@ -116,6 +126,10 @@ function configOf(source: Source, settings: string): pg.PoolConfig {
     application_name: 'colloquy',
     max: source.poolSize,
     keepAlive: true,
+    ...(source.connectMs !== undefined && {
+      connectionTimeoutMillis: source.connectMs,
+      query_timeout: (source.statementMs ?? TIMEOUT_MS) + source.connectMs,
+    }),
     // oxlint-disable-next-line typescript/no-misused-promises -- pg awaits the promise; its types do not say so
     onConnect: async (client) => void (await client.query(settings)),
     statement_timeout: source.statementMs ?? TIMEOUT_MS,

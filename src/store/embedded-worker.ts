@@ -7,8 +7,8 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { PGlite } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import { vector } from '@electric-sql/pglite-pgvector'
-import { dataDir as emptyCluster } from '@electric-sql/pglite-prepopulatedfs'
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket'
+import { readTemplate } from './embedded-template.ts'
 
 /**
  * Input of the thread. Without a directory, the data is in memory. Without a socket path, the thread listens on a TCP
@@ -28,17 +28,21 @@ const report = (message: Report) => parentPort!.postMessage(message)
 /** Exit status with which PGlite reports an ordinary SQL error (Postgres' longjmp). */
 const SQL_ERROR = 100
 
-const open = (path: string | null, loadDataDir?: Blob | File) =>
-  PGlite.create({ dataDir: path ?? 'memory://', extensions: { pg_trgm, vector }, loadDataDir })
+const open = (path: string | null, template: Blob | null = null) =>
+  PGlite.create({
+    dataDir: path ?? 'memory://',
+    extensions: { pg_trgm, vector },
+    ...(template && { loadDataDir: template }),
+  })
 
 /**
- * Unpacks a new cluster, which takes a quarter of the time of initdb. PGlite copies it file by file, so it is written
- * to another directory and then renamed: if the process is killed, no partial cluster remains.
+ * Creates a cluster from the template or, without one, by initdb. PGlite writes it file by file, so it is written to another directory and then renamed: if the
+ * process is killed, no partial cluster remains.
  */
 async function create(path: string): Promise<void> {
   const draft = `${path}.new`
   rmSync(draft, { recursive: true, force: true })
-  await (await open(draft, await emptyCluster())).close()
+  await (await open(draft, await readTemplate())).close()
   renameSync(draft, path)
 }
 
@@ -60,7 +64,7 @@ function guard({ Module }: PGlite): void {
 }
 
 if (directory && !existsSync(directory)) await create(directory)
-const db = await (directory ? open(directory) : open(null, await emptyCluster()))
+const db = await (directory ? open(directory) : open(null, await readTemplate()))
 guard(db)
 const server = new PGLiteSocketServer({
   db,

@@ -5,7 +5,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 /** The scope of background work, of migrations and of look-ups over all tenants: every row. */
 export const SYSTEM: unique symbol = Symbol('system')
 
-/** The scope of a statement that precedes the knowledge of a tenant: no row. No tenant has this name. */
+/** The scope of a statement that runs before the tenant is known: no row. No tenant has this name. */
 export const NO_TENANT = ''
 
 /** A tenant, or SYSTEM for all tenants. */

@@ -26,7 +26,7 @@ type Query = {
 }
 const PgQuery = pg.Query as unknown as new (config: object, values?: unknown) => Query
 
-/** A statement after another one, whose result is dropped, in one batch. */
+/** Sends two statements in one batch. Drops the result of the first, and returns that of the second. */
 abstract class SecondQuery extends PgQuery {
   #isFirstDone = false
 

@@ -4,6 +4,7 @@
 import pg from 'pg'
 import type { Client, QueryConfig, QueryResult, QueryResultRow } from 'pg'
 import { scopeOfPrisma, type Scope } from './scope.ts'
+import type { QueueDelay } from '../queue-delay.ts'
 import { ScopedBegin, ScopedQuery } from './scoped-query.ts'
 
 /** A statement, and the rows that it may read and write. */
@@ -37,8 +38,12 @@ class TenantClient extends pg.Client {
 }
 
 export class TenantPool extends pg.Pool {
-  constructor(config: pg.PoolConfig) {
+  readonly #delay: QueueDelay
+
+  /** @param delay measures how long statements wait for a connection */
+  constructor(config: pg.PoolConfig, delay: QueueDelay) {
     super({ ...config, Client: TenantClient as unknown as typeof Client })
+    this.#delay = delay
   }
 
   override query(...args: unknown[]): never {
@@ -55,8 +60,10 @@ export class TenantPool extends pg.Pool {
   override connect(callback?: unknown): never {
     const scope = scopeOfPrisma.getStore()
     const connected = super.connect as unknown as (callback: Callback) => void
+    const enteredAt = this.#delay.enter()
     const promise = new Promise((resolve, reject) =>
       connected.call(this, (error, client, release) => {
+        this.#delay.leave(enteredAt)
         if (client) (client as TenantClient).scope = scope
         if (callback) (callback as Callback)(error, client, release)
         else if (error) reject(error)

@@ -9,7 +9,8 @@ import { scopeOfPrisma, type Scope } from './scope.ts'
 const TIMEOUT_MS = 15_000
 
 /**
- * Registers a task that runs right after the commit, but not after a rollback. Tasks must be short, such as a wake-up.
+ * Registers a task that runs right after the commit, but not after a rollback. Tasks must be short, such as an
+ * announcement.
  */
 export type AfterCommit = (task: () => void) => void
 

@@ -113,6 +113,19 @@ describe.each(only('postgres'))('the pool of a Postgres server ($name)', ({ open
     expect(rows).toEqual([{ name: 'colloquy', statement: '30s', idle: '30s' }])
   })
 
+  it('survives the loss of a connection that is in use between two statements', async () => {
+    const client = await opened.pool.connect()
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+    // `once` of node:events would listen to the error, too.
+    const ended = new Promise<void>((resolve) => client.once('end', resolve))
+    await sql(opened.pool).query('SELECT pg_terminate_backend($1)', [rows[0]!.pid])
+    // Without a listener, the error is not caught, and the test runner fails.
+    await ended
+    await expect(client.query('SELECT 1')).rejects.toThrow()
+    client.release(true)
+    expect((await sql(opened.pool).query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
+  })
+
   it('reports an idle connection that breaks, and opens another', async () => {
     const errors: Error[] = []
     const pool = createPool({ databaseUrl: opened.url!, poolSize: 1 }, (error) => errors.push(error))

@@ -4,7 +4,7 @@ import type { Tx } from '../../src/store/db.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { deleteConversation } from '../../src/domain/erasure/delete-conversation.ts'
 import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
-import { backends } from '../support/backend.ts'
+import { embedded } from '../support/backend.ts'
 import { addEmbedder } from '../support/seeded-vectors.ts'
 import { useWorld } from '../support/world.ts'
 import { sql } from '../support/sql.ts'
@@ -14,7 +14,7 @@ const EMBEDDER = 'test:2'
 const EAST = Float32Array.of(1, 0)
 
 describe('the vector cache of the embedded database', () => {
-  const world = useWorld(backends[0]!)
+  const world = useWorld(embedded)
 
   /** Creates a conversation with `count` turns, and a vector for each, which the tests write. */
   async function newConversationOf(count: number) {
@@ -39,7 +39,7 @@ describe('the vector cache of the embedded database', () => {
           if (property !== '$queryRaw') return Reflect.get(target, property)
           return async (text: TemplateStringsArray, ...values: unknown[]) => {
             const rows = await target.$queryRaw(text, ...values)
-            if (text.join('').includes('vector_send')) await meanwhile()
+            if (text.join('').includes('halfvec_send')) await meanwhile()
             return rows
           }
         },

@@ -9,6 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DataDirInUse, type Embedded, startEmbedded } from '../../src/store/embedded.ts'
+import { createOwnerPool } from '../../src/store/db.ts'
+import { templatePath } from '../../src/store/embedded-template.ts'
+import { migrate } from '../../src/store/migrate.ts'
 import { newDataDir } from '../support/backend.ts'
 import { isLong } from '../support/long.ts'
 
@@ -62,6 +65,13 @@ const SERVE = `
   print('serving')
   await new Promise(() => {})
 `
+
+it.runIf(existsSync(templatePath()))('starts on no data with a template that has all migrations', async () => {
+  const { database, client } = await start(await temporaryDir(emptyDir))
+  await client.end()
+  const owner = createOwnerPool({ embedded: database }, () => {})
+  expect(await migrate(owner).finally(() => owner.end())).toEqual([])
+})
 
 describe('the data of the embedded database', () => {
   it('is in memory without a directory', async () => {
@@ -144,7 +154,7 @@ describe('the owner of a data directory', () => {
     const next = startEmbedded(dataDir)
     await stopping.close()
     await (await next).close()
-  })
+  }, 180_000)
 
   it.runIf(isLong)('is replaced by the next process after it was killed', async () => {
     const dataDir = await temporaryDir()

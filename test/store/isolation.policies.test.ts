@@ -9,6 +9,7 @@ import { readParticipants } from '../../src/store/sql/participant/read-participa
 import { findTerms } from '../../src/store/sql/recall/find-terms.ts'
 import { readIndex } from '../../src/store/sql/recall/read-index.ts'
 import { readWideScope } from '../../src/store/sql/recall/read-scope.ts'
+import { appendPlainTurns } from '../../src/store/sql/turn/append-plain-turns.ts'
 import { appendTurns } from '../../src/store/sql/turn/append-turns.ts'
 import { countTurns } from '../../src/store/sql/turn/count-turns.ts'
 import { pageTurns } from '../../src/store/sql/turn/page-turns.ts'
@@ -40,12 +41,16 @@ const statements: Record<string, (pool: Pool, viewer: Viewer, ids: Ids) => Promi
   'a turn by id': async (pool, viewer, { turnId }) => (await readTurns(pool, viewer, [turnId])).length,
   'its index': async (pool, viewer, { conversationId, terms }) => {
     const range = { conversationId, from: 0, to: 2 ** 31 - 1, around: 0 }
-    return (await readIndex(pool, viewer, [range], {}, new Map(terms.map((term) => [term, 1])) as never)).flat().length
+    return (await readIndex(pool, viewer, [range], {}, new Map(terms.map((term) => [term, 1])))).flatMap(
+      ({ turns }) => turns,
+    ).length
   },
   'turns by their terms': async (pool, viewer, { conversationId, terms }) =>
     (await findTerms(pool, viewer, [conversationId], terms, 10, {})).flat().length,
   'the scope of a recall': async (pool, viewer, { conversationId }) =>
-    (await readWideScope(pool, viewer, 'TENANT', null)).conversations.filter(({ id }) => id === conversationId).length,
+    (await readWideScope(pool, viewer, 'TENANT', null, 'static-1')).conversations.filter(
+      ({ id }) => id === conversationId,
+    ).length,
 }
 
 describe.each(backends)('without conditions on the tenant, on $name,', (backend) => {
@@ -92,27 +97,32 @@ describe.each(backends)('without conditions on the tenant, on $name,', (backend)
     expect(await statements['the conversation']!(stripped(SYSTEM).pool, stranger, ids)).toBe(1)
   })
 
-  it('append_turns does not find the conversation of another tenant', async () => {
-    const { pool } = world.deps
-    const { rows } = await sql(pool).query(
-      `SELECT pg_get_functiondef('append_turns(jsonb, boolean)'::regprocedure) AS text`,
-    )
-    const text = (rows[0].text as string).replaceAll(/j\.tenant = (a\.tenant|c\.v->>'tenant')/g, 'true')
-    expect(text).not.toBe(rows[0].text)
-    await sql(pool).query(text)
-    const turn = {
-      actor: 'ann',
-      kind: 'HUMAN',
-      role: 'USER',
-      status: 'COMMITTED' as const,
-      text: 'hello',
-      tokens: 1,
-      calls: [],
-    }
-    const append = (tenant: string, id: string) =>
-      appendTurns(pool, [{ conversationId: ids.conversationId, tenant, viewer: 'ann', turns: [{ ...turn, id }] }], true)
-    expect(await append(stranger.tenant, 'turn_forged')).toEqual([])
-    expect(await append(owner.tenant, 'turn_own')).toMatchObject([{ outcome: 'written' }])
-    await sql(pool).query(rows[0].text)
-  })
+  it.each(['append_turns', 'append_plain_turns'])(
+    '%s does not find the conversation of another tenant',
+    async (name) => {
+      const { pool } = world.deps
+      const { rows } = await sql(pool).query(`SELECT pg_get_functiondef($1::regproc) AS text`, [name])
+      const text = (rows[0].text as string).replaceAll(/j\.tenant = (a\.tenant|c\.v->>'tenant'|p_tenant)/g, 'true')
+      expect(text).not.toBe(rows[0].text)
+      await sql(pool).query(text)
+      const turn = {
+        actor: 'ann',
+        kind: 'HUMAN',
+        role: 'USER',
+        status: 'COMMITTED' as const,
+        text: 'hello',
+        tokens: 1,
+        calls: [],
+        terms: [1],
+        cues: 0,
+      }
+      const append = (tenant: string, id: string) => {
+        const calls = [{ conversationId: ids.conversationId, tenant, viewer: 'ann', turns: [{ ...turn, id }] }]
+        return name === 'append_turns' ? appendTurns(pool, calls, true) : appendPlainTurns(pool, calls)
+      }
+      expect(await append(stranger.tenant, `turn_forged_${name}`)).toEqual([])
+      expect(await append(owner.tenant, `turn_own_${name}`)).toMatchObject([{ outcome: 'written' }])
+      await sql(pool).query(rows[0].text)
+    },
+  )
 })

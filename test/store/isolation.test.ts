@@ -1,5 +1,5 @@
-// Row-level security on every table, the roles of the server, and the independence of the policies from the explicit
-// conditions on the tenant: each of the two keeps tenants apart without the other.
+// Row-level security on every table, the functions that bypass it, and the check of it at start. Lists the source
+// files that run statements over all tenants.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -9,16 +9,15 @@ import { backends, type Opened } from '../support/backend.ts'
 import { sql } from '../support/sql.ts'
 
 /**
- * Files that run statements over all tenants: background work, which knows ids only, and the job queue.
+ * Files that run statements over all tenants: background work, which knows ids only, the job queue, and the state of
+ * the read replica.
  */
 const SYSTEM_FILES = [
   'domain/erasure/erase-user.ts',
-  'domain/fact/embed.ts',
-  'domain/fact/extract.ts',
-  'domain/summary/step.ts',
   'domain/summary/title.ts',
   'store/boss.ts',
   'store/db.ts',
+  'store/replica.ts',
   'store/sql/approval/write-approvals.ts',
   'store/sql/audit/audit-lines.ts',
   'store/sql/background/count-user-turns.ts',
@@ -37,6 +36,8 @@ const SYSTEM_FILES = [
   'store/sql/job/read-jobs.ts',
   'store/sql/job/read-queue-sizes.ts',
   'store/sql/job/read-retrying.ts',
+  'store/sql/replica/replay.ts',
+  'store/sql/run/provider-calls.ts',
   'store/sql/run/read-decided-runs.ts',
   'store/sql/run/read-runs.ts',
   'store/sql/streaming-turn/read-silent-streams.ts',
@@ -46,7 +47,7 @@ const SYSTEM_FILES = [
   'store/vector-index.ts',
 ]
 
-it('is suspended in the listed files only', () => {
+it('row-level security is suspended in the listed files only', () => {
   const src = fileURLToPath(new URL('../../src', import.meta.url))
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
   const suspending = files.filter((name) =>
@@ -78,7 +79,7 @@ describe.each(backends)('row-level security on $name', ({ open }) => {
     expect(granted.rows).toEqual([{ may: false }])
   })
 
-  it('is bypassed by no function but those that return keys and counts only, and the look-up of API keys', async () => {
+  it('is bypassed only by the look-up of API keys and by functions that return keys and counts', async () => {
     const { rows } = await query(`
       SELECT p.proname AS name, p.proowner::regrole::text AS owner, p.proconfig::text[] AS settings,
              has_function_privilege('public', p.oid, 'EXECUTE') AS public, pg_get_function_result(p.oid) AS result
@@ -102,7 +103,7 @@ describe.each(backends)('row-level security on $name', ({ open }) => {
     }
   })
 
-  it('lets the server start only if it applies to its role and every table', async () => {
+  it('stops the server from starting if a table or the database role of the server is exempt', async () => {
     await checkIsolation(opened.pool)
     await query('ALTER TABLE turn NO FORCE ROW LEVEL SECURITY; ALTER TABLE fact DISABLE ROW LEVEL SECURITY')
     await expect(checkIsolation(opened.pool)).rejects.toThrow('not forced on fact, turn')

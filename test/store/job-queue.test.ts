@@ -49,7 +49,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     spy.mockRestore()
     await work()
     await jobs.send('test', [A])
-    await vi.waitFor(() => expect(done).toEqual(['a']), { timeout: 2_000 })
+    await vi.waitFor(() => expect(done).toEqual(['a']))
   })
 
   it('runs a new job without waiting for the next poll', async () => {
@@ -57,7 +57,7 @@ describe.each(backends)('the job queue on $name', ({ open }) => {
     const jobs = queue()
     await jobs.work('test', 2, async ({ key }) => void done.push(key))
     await jobs.send('test', [A])
-    await vi.waitFor(() => expect(done).toEqual(['a']), { timeout: 2_000 })
+    await vi.waitFor(() => expect(done).toEqual(['a']), { timeout: 4_000 })
   })
 
   it('stores a waiting job once, and accepts it again once it runs', async () => {

@@ -7,12 +7,13 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { migrate } from '../../src/store/migrate.ts'
 import { backends } from '../support/backend.ts'
+import { isLong } from '../support/long.ts'
 import { sql } from '../support/sql.ts'
 
 const migrations = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 const IMPORTS = '20261123150000_imports'
 
-it.each(backends)(
+it.runIf(isLong).each(backends)(
   'marks stored turns and facts whose time is before the time of their storage, on $name',
   async ({ open }) => {
     const opened = await open()

@@ -75,7 +75,7 @@ export async function readTime(tx: Tx): Promise<Date> {
   return row.now
 }
 
-/** Conversations with pending approvals whose time limit is over, the oldest limit first. Uses the index approval_due. */
+/** The pending approvals whose time limit is over, the oldest limit first. Uses the index approval_due. */
 export const readDueApprovals = (
   db: Db,
   limit: number,

@@ -1,6 +1,6 @@
 // Reads the journal after a cursor: entries with the turns they concern, by the primary key (conversation_id, seq).
 // The entries are not limited to a view: domain/view.ts does that for each viewer. Uses pg's named statements, because
-// every feed reads the journal after each wake-up (`npm run bench -- fan-out`).
+// every feed reads the journal after each message of the bus (`npm run bench -- fan-out`).
 
 import type { Pool } from '../../tenant-pool.ts'
 import type { ConversationVisibility, EntryKind } from '../../generated/enums.ts'
@@ -22,7 +22,10 @@ export type JournalRow = {
   seq: number
   kind: EntryKind
   at: Date
-  /** The participant who joined or left; null for other entries. */
+  /**
+   * The participant who joined, left or was updated, whose claim began or ended, or who resolved the approval; null for
+   * other entries.
+   */
   actor: string | null
   /** The turn that the entry concerns; null for none. */
   turn: TurnRow | null

@@ -52,13 +52,14 @@ export async function addSources(
   const given = [...distinct.values()]
   const rows = await tx.$queryRaw<{ id: string; conversationId: string | null; isNew: boolean }[]>`
     INSERT INTO fact_source AS s (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by,
-                                  asserted_by, confidence, observed_at, imported_at, assertions)
+                                  asserted_by, confidence, observed_at, imported_at, assertions, fact_created_at)
     SELECT n.id, n.source, n."conversationId", n."position", n.seq, n.audience, n."sourceTurnId", n."saidBy",
-           n."assertedBy", n.confidence, n."observedAt", n."importedAt", n.assertions
+           n."assertedBy", n.confidence, n."observedAt", n."importedAt", n.assertions, f.created_at
     FROM jsonb_to_recordset(${JSON.stringify(given)}::jsonb) AS n(
       id text, source text, "conversationId" text, "position" integer, seq integer, audience text[],
       "sourceTurnId" text, "saidBy" participant_kind, "assertedBy" text, confidence double precision,
       "observedAt" timestamptz, "importedAt" timestamptz, assertions integer)
+    JOIN fact f ON f.id = n.id
     WHERE (SELECT count(*) FROM fact_source o
            WHERE o.fact_id = n.id AND o.conversation_id IS NOT DISTINCT FROM n."conversationId") < ${MAX_SOURCES}::integer
     ON CONFLICT (fact_id, source) DO UPDATE
@@ -75,11 +76,12 @@ export async function copySources(tx: Tx, copies: readonly { from: string; to: s
   const [from, to] = [copies.map((copy) => copy.from), copies.map((copy) => copy.to)]
   await tx.$executeRaw`
     INSERT INTO fact_source (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by, asserted_by,
-                             confidence, observed_at, imported_at, created_at, assertions)
+                             confidence, observed_at, imported_at, created_at, fact_created_at, assertions)
     SELECT c.to_id, s.source, s.conversation_id, s.root_seq, s.seq, s.audience, s.turn_id, s.said_by, s.asserted_by,
-           s.confidence, s.observed_at, s.imported_at, s.created_at,
+           s.confidence, s.observed_at, s.imported_at, s.created_at, f.created_at,
            (row_number() OVER (PARTITION BY c.to_id ORDER BY s.created_at, s.source) = 1)::integer
-    FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact_source s ON s.fact_id = c.from_id`
+    FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact_source s ON s.fact_id = c.from_id
+    JOIN fact f ON f.id = c.to_id`
 }
 
 /** The sources to remove: all in a conversation, all in some turn versions, or all assertions of an actor. */

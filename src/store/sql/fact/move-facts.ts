@@ -38,9 +38,9 @@ export async function copyToMembers(
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact f ON f.id = c.from_id`
   await tx.$executeRaw`
     INSERT INTO fact_source (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by, asserted_by,
-                             confidence, observed_at, imported_at, assertions, created_at)
+                             confidence, observed_at, imported_at, assertions, created_at, fact_created_at)
     SELECT c.to_id, s.source, s.conversation_id, s.root_seq, s.seq, s.audience, s.turn_id, s.said_by, s.asserted_by,
-           s.confidence, s.observed_at, s.imported_at, s.assertions, s.created_at
+           s.confidence, s.observed_at, s.imported_at, s.assertions, s.created_at, s.fact_created_at
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id)
     JOIN fact_source s ON s.fact_id = c.from_id AND s.conversation_id = ${conversationId}::text`
 }
@@ -120,9 +120,10 @@ export async function addSourcesOf(tx: Tx, duplicates: readonly { id: string; du
   const [from, to] = [duplicates.map(({ id }) => id), duplicates.map(({ duplicateOf }) => duplicateOf)]
   await tx.$executeRaw`
     INSERT INTO fact_source (fact_id, source, conversation_id, root_seq, seq, audience, turn_id, said_by, asserted_by,
-                             confidence, observed_at, imported_at, assertions, created_at)
+                             confidence, observed_at, imported_at, assertions, created_at, fact_created_at)
     SELECT c.to_id, s.source, s.conversation_id, s.root_seq, s.seq, s.audience, s.turn_id, s.said_by, s.asserted_by,
-           s.confidence, s.observed_at, s.imported_at, s.assertions, s.created_at
+           s.confidence, s.observed_at, s.imported_at, s.assertions, s.created_at, f.created_at
     FROM unnest(${from}::text[], ${to}::text[]) AS c(from_id, to_id) JOIN fact_source s ON s.fact_id = c.from_id
+    JOIN fact f ON f.id = c.to_id
     ON CONFLICT DO NOTHING`
 }

@@ -3,8 +3,8 @@
 import type { Db, Tx } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
 import type { ParticipantKind } from '../../generated/enums.ts'
-import { containing, empty, join, named, raw, sql, type Sql } from '../sql.ts'
-import { among, factVisible, hasSourceIn, howMany, views, visible } from '../visible.ts'
+import { containing, join, named, raw, sql, type Sql } from '../sql.ts'
+import { among, factVisible, howMany, views, visible } from '../visible.ts'
 import type { Viewer } from '../../viewer.ts'
 
 /** The visible facts among the ids, superseded or not, unordered. Uses the primary key. */
@@ -39,26 +39,43 @@ type FactList = FactsOfConversation & {
 
 const place = ({ createdAt, id }: FactPosition): Sql => sql`(${createdAt}::timestamptz, ${id}::text)`
 
+/** The columns of a list's order: those of fact `f`, or their copies in its source `s`. */
+const OF_FACT = 'f.created_at, f.id'
+const OF_SOURCE = 's.fact_created_at, s.fact_id'
+
 /** The conditions that the positions add. */
-function between({ after, before }: Pick<FactList, 'after' | 'before'>): Sql[] {
+function between({ after, before }: Pick<FactList, 'after' | 'before'>, columns: string): Sql[] {
   const conditions: Sql[] = []
-  if (after) conditions.push(sql`(f.created_at, f.id) < ${place(after)}`)
-  if (before) conditions.push(sql`(f.created_at, f.id) > ${place(before)}`)
+  if (after) conditions.push(sql`(${raw(columns)}) < ${place(after)}`)
+  if (before) conditions.push(sql`(${raw(columns)}) > ${place(before)}`)
   return conditions
 }
 
-const newestFirst = raw('f.created_at DESC, f.id DESC')
-const oldestFirst = raw('f.created_at, f.id')
+/** The columns as ORDER BY: newest first, or oldest first if `backwards`. */
+const inOrder = (columns: string, { backwards }: Pick<FactList, 'backwards'>): Sql =>
+  raw(backwards ? columns : columns.replaceAll(/,|$/g, ' DESC$&'))
+
+/**
+ * The facts `f` with a source in the conversation, as FROM and ORDER BY: read in order from the index
+ * fact_source_newest, until the statement's limit. The inner LIMIT keeps the planner from joining in another order.
+ * @param source a condition on the source `s` @param fact a condition on the fact `f`
+ */
+const ofConversation = (conversationId: Sql, source: Sql, fact: Sql, list: FactsOfConversation): Sql => sql`
+  FROM (
+    SELECT DISTINCT ${raw(OF_SOURCE)} FROM fact_source s
+    WHERE s.conversation_id = ${conversationId} AND ${join([source, ...between(list, OF_SOURCE)], ' AND ')}
+    ORDER BY ${inOrder(OF_SOURCE, list)}) s
+  CROSS JOIN LATERAL (SELECT f.* FROM fact f WHERE f.id = s.fact_id AND ${fact} LIMIT 1) f
+  ORDER BY ${inOrder(OF_SOURCE, list)}`
 
 /**
  * The visible facts that match, in order of creation, newest first unless `backwards`; no write changes this order.
- * Compares texts without regard to case. Uses the index fact_source_conversation, fact_user or fact_newest.
+ * Compares texts without regard to case. Uses the index fact_source_newest, fact_user or fact_newest.
  */
 export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<FactRow[]> {
   const conditions = [factVisible(viewer)]
   if (!list.includeSuperseded) conditions.push(sql`f.superseded_at IS NULL`)
   if (list.userId != null) conditions.push(sql`f.user_id = ${list.userId}::text`)
-  if (list.conversationId != null) conditions.push(hasSourceIn(sql`${list.conversationId}::text`))
   if (list.subject != null) conditions.push(sql`lower(f.subject) = lower(${list.subject}::text)`)
   if (list.predicate != null) conditions.push(sql`lower(f.predicate) = lower(${list.predicate}::text)`)
   if (list.text != null) {
@@ -70,15 +87,17 @@ export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<FactR
   if (list.observedBefore != null) conditions.push(sql`f.observed_at < ${list.observedBefore}::timestamptz`)
   if (list.minConfidence != null) conditions.push(sql`f.confidence >= ${list.minConfidence}::double precision`)
   if (list.saidBy != null) conditions.push(sql`f.said_by::text = ANY (${list.saidBy}::text[])`)
-  conditions.push(...between(list))
-  return db.of(viewer.tenant).$queryRaw<FactRow[]>`
-    SELECT ${FACT_COLUMNS} FROM fact f WHERE ${join(conditions, ' AND ')}
-    ORDER BY ${list.backwards ? oldestFirst : newestFirst} LIMIT ${list.limit}::integer`
+  const matches = join(conditions, ' AND ')
+  const facts =
+    list.conversationId == null
+      ? sql`FROM fact f WHERE ${join([matches, ...between(list, OF_FACT)], ' AND ')} ORDER BY ${inOrder(OF_FACT, list)}`
+      : ofConversation(sql`${list.conversationId}::text`, raw('true'), matches, list)
+  return db.of(viewer.tenant).$queryRaw<FactRow[]>`SELECT ${FACT_COLUMNS} ${facts} LIMIT ${list.limit}::integer`
 }
 
 /**
  * For each conversation, the newest facts with a visible source in it, newest first, at most `limit`. `listedIn` is the
- * id of that conversation. Uses the index fact_source_conversation.
+ * id of that conversation. Uses the index fact_source_newest.
  */
 export function listFactsOfConversations(
   db: Db,
@@ -86,15 +105,10 @@ export function listFactsOfConversations(
   conversationIds: readonly string[],
   list: FactsOfConversation,
 ): Promise<(FactRow & { listedIn: string })[]> {
+  const active = raw(list.includeSuperseded ? 'true' : 'f.superseded_at IS NULL')
   return db.of(viewer.tenant).$queryRaw<(FactRow & { listedIn: string })[]>`
     SELECT f.*, v.id AS "listedIn" FROM (${views(viewer, among(conversationIds, howMany(conversationIds)))}) v
     CROSS JOIN LATERAL (
-      SELECT ${FACT_COLUMNS} FROM fact f
-      WHERE f.id IN (SELECT s.fact_id FROM fact_source s WHERE s.conversation_id = v.id AND ${visible('s')})
-        ${list.includeSuperseded ? empty : sql`AND f.superseded_at IS NULL`}
-        ${join(
-          [raw('true'), ...between(list)].map((condition) => sql`AND ${condition}`),
-          ' ',
-        )}
-      ORDER BY ${list.backwards ? oldestFirst : newestFirst} LIMIT ${list.limit}::integer) f`
+      SELECT ${FACT_COLUMNS} ${ofConversation(raw('v.id'), visible('s'), active, list)}
+      LIMIT ${list.limit}::integer) f`
 }

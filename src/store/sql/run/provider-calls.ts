@@ -1,5 +1,7 @@
 // Writes the calls of a run, with the tokens that they take, and reads them.
 
+import type { Db } from '../../db.ts'
+import { SYSTEM } from '../../scope.ts'
 import type { Pool } from '../../tenant-pool.ts'
 import { sql } from '../sql.ts'
 
@@ -23,22 +25,50 @@ export type ProviderCallRow = {
 type RunKey = { tenant: string; runId: string; holder: string }
 
 /**
- * Records the beginning of the next call, which writes its reply to that turn. Returns its number; null if the process
- * no longer holds the run.
+ * Records the beginning of the next call, which writes its reply to that turn, with the server's count of its prompt.
+ * Returns its number; null if the process no longer holds the run.
  */
-export async function beginCall(pool: Pool, { tenant, runId, holder }: RunKey, turnId: string): Promise<number | null> {
+export async function beginCall(
+  pool: Pool,
+  { tenant, runId, holder }: RunKey,
+  { turnId, promptTokens }: { turnId: string; promptTokens: number },
+): Promise<number | null> {
   const { rows } = await pool.query<{ round: number }>({
     scope: tenant,
     name: 'begin-provider-call',
     text: `WITH changed AS (
              UPDATE run SET round = round + 1, turn_id = $3, version = version + 1
              WHERE id = $1 AND holder = $2 AND state = 'RUNNING' RETURNING id, round, provider, model)
-           INSERT INTO provider_call (run_id, round, provider, model, turn_id)
-           SELECT id, round, provider, model, $3 FROM changed RETURNING round`,
-    values: [runId, holder, turnId],
+           INSERT INTO provider_call (run_id, round, provider, model, turn_id, prompt_tokens)
+           SELECT id, round, provider, model, $3, $4 FROM changed RETURNING round`,
+    values: [runId, holder, turnId, promptTokens],
   })
   return rows[0]?.round ?? null
 }
+
+/**
+ * Adds the tokens of the calls that the CTE `ended` returns to the sums of the run, of the participant and of the tenant
+ * for the day (UTC).
+ */
+const ADD_TOKENS = `
+  used AS (
+    UPDATE run r SET prompt_tokens = r.prompt_tokens + e.prompt, completion_tokens = r.completion_tokens + e.completion,
+                     version = version + 1
+    FROM (SELECT run_id, sum(prompt_tokens) AS prompt, sum(completion_tokens) AS completion FROM ended GROUP BY 1) e
+    WHERE r.id = e.run_id RETURNING r.id, r.tenant, r.conversation_id, r.actor, e.prompt, e.completion),
+  of_participant AS (
+    INSERT INTO token_usage AS u (conversation_id, actor, day, prompt_tokens, completion_tokens)
+    SELECT conversation_id, actor, (now() AT TIME ZONE 'UTC')::date, prompt, completion FROM used
+    ON CONFLICT (conversation_id, actor, day) DO UPDATE
+    SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens,
+        completion_tokens = u.completion_tokens + excluded.completion_tokens),
+  of_tenant AS (
+    INSERT INTO tenant_usage AS u (tenant, day, prompt_tokens, completion_tokens)
+    SELECT tenant, (now() AT TIME ZONE 'UTC')::date, prompt, completion FROM used
+    ON CONFLICT (tenant, day) DO UPDATE
+    SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens,
+        completion_tokens = u.completion_tokens + excluded.completion_tokens)
+  SELECT id FROM used`
 
 export type EndedCall = {
   round: number
@@ -47,13 +77,9 @@ export type EndedCall = {
   completionTokens: number
   isEstimated: boolean
   finishReason: string | null
-  errorCode: string | null
 }
 
-/**
- * Records the end of a call, once, and adds its tokens to the sums of the run, of the participant and of the tenant for
- * the day (UTC).
- */
+/** Records the end of a call that has succeeded, once, and adds its tokens to all sums. */
 export async function endCall(pool: Pool, { tenant, runId }: Omit<RunKey, 'holder'>, call: EndedCall): Promise<void> {
   await pool.query({
     scope: tenant,
@@ -61,23 +87,9 @@ export async function endCall(pool: Pool, { tenant, runId }: Omit<RunKey, 'holde
     text: `WITH ended AS (
              UPDATE provider_call
              SET attempts = $3, prompt_tokens = $4, completion_tokens = $5, is_estimated = $6, finish_reason = $7,
-                 error_code = $8, ended_at = now()
-             WHERE run_id = $1 AND round = $2 AND ended_at IS NULL RETURNING run_id),
-           used AS (
-             UPDATE run r SET prompt_tokens = prompt_tokens + $4, completion_tokens = completion_tokens + $5,
-                              version = version + 1
-             FROM ended e WHERE r.id = e.run_id RETURNING r.tenant, r.conversation_id, r.actor),
-           of_participant AS (
-             INSERT INTO token_usage AS u (conversation_id, actor, day, prompt_tokens, completion_tokens)
-             SELECT conversation_id, actor, (now() AT TIME ZONE 'UTC')::date, $4, $5 FROM used
-             ON CONFLICT (conversation_id, actor, day) DO UPDATE
-             SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens,
-                 completion_tokens = u.completion_tokens + excluded.completion_tokens)
-           INSERT INTO tenant_usage AS u (tenant, day, prompt_tokens, completion_tokens)
-           SELECT tenant, (now() AT TIME ZONE 'UTC')::date, $4, $5 FROM used
-           ON CONFLICT (tenant, day) DO UPDATE
-           SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens,
-               completion_tokens = u.completion_tokens + excluded.completion_tokens`,
+                 ended_at = now()
+             WHERE run_id = $1 AND round = $2 AND ended_at IS NULL RETURNING run_id, prompt_tokens, completion_tokens),
+           ${ADD_TOKENS}`,
     values: [
       runId,
       call.round,
@@ -86,10 +98,58 @@ export async function endCall(pool: Pool, { tenant, runId }: Omit<RunKey, 'holde
       call.completionTokens,
       call.isEstimated,
       call.finishReason,
-      call.errorCode,
     ],
   })
 }
+
+/**
+ * `round`, `attempts`: null for all calls that have not ended, with the attempts that are recorded. `hasPrompt`: whether
+ * the provider may have read the prompt although no text has arrived.
+ */
+export type FailedCall = { round: number | null; attempts: number | null; hasPrompt: boolean; errorCode: string }
+
+/**
+ * Records the end of calls that have failed, or whose process has died, once, and adds their tokens to all sums: those
+ * that the turn of the reply records, else the server's counts of the prompt and of the text that was stored. The turn is
+ * closed before. Returns whether a call was not ended before.
+ */
+export async function endFailedCalls(
+  pool: Pool,
+  { tenant, runId }: Omit<RunKey, 'holder'>,
+  { round, attempts, hasPrompt, errorCode }: FailedCall,
+): Promise<boolean> {
+  const { rows } = await pool.query<{ id: string }>({
+    scope: tenant,
+    name: 'end-failed-calls',
+    text: `WITH ended AS (
+             UPDATE provider_call c
+             SET attempts = coalesce($3, c.attempts),
+                 prompt_tokens = coalesce(
+                   t.prompt_tokens, CASE WHEN $4 OR coalesce(t.text, '') <> '' THEN c.prompt_tokens END, 0),
+                 completion_tokens = coalesce(t.completion_tokens, t.token_count, 0),
+                 is_estimated = t.prompt_tokens IS NULL,
+                 error_code = CASE t.status WHEN 'COMMITTED' THEN NULL ELSE $5 END, ended_at = now()
+             FROM provider_call o LEFT JOIN turn t ON t.id = o.turn_id
+             WHERE c.run_id = $1 AND ($2::integer IS NULL OR c.round = $2) AND c.ended_at IS NULL
+               AND o.run_id = c.run_id AND o.round = c.round
+             RETURNING c.run_id, c.prompt_tokens, c.completion_tokens),
+           ${ADD_TOKENS}`,
+    values: [runId, round, attempts, hasPrompt, errorCode],
+  })
+  return rows.length > 0
+}
+
+/**
+ * Runs of all tenants that ended more than `ms` ago with a call that has not ended, because its process has died. Omits
+ * calls whose reply is still open. Uses the index provider_call_open.
+ */
+export const readAbandonedCalls = (db: Db, ms: number, limit: number): Promise<{ tenant: string; runId: string }[]> =>
+  db.of(SYSTEM).$queryRaw<{ tenant: string; runId: string }[]>`
+    SELECT DISTINCT r.tenant, r.id AS "runId"
+    FROM provider_call c JOIN run r ON r.id = c.run_id LEFT JOIN turn t ON t.id = c.turn_id
+    WHERE c.ended_at IS NULL AND r.ended_at < now() - make_interval(secs => ${ms / 1000}::double precision)
+      AND (t.status IS NULL OR t.status <> 'STREAMING')
+    LIMIT ${limit}::integer`
 
 /** Records the turn with the results of the tools that the server executed after a call. */
 export async function recordResults(

@@ -34,7 +34,7 @@ export async function readRunsOfJournal(pool: Pool, tenant: string, ids: readonl
   return rows
 }
 
-/** The run, whoever sees it; null if it does not exist. `isLocked` locks it until the transaction ends. */
+/** The run, regardless of views; null if it does not exist. `isLocked` locks it until the transaction ends. */
 export async function readRun(tx: Tx, id: string, isLocked = false): Promise<RunRow | null> {
   const rows = isLocked
     ? await tx.$queryRaw<RunRow[]>`

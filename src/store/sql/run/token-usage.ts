@@ -10,7 +10,7 @@ export type Quota = { limit: number | null; used: number }
 
 /**
  * Today's (UTC) tokens and their limits: of the participant in the conversation, and of the tenant. `resetsAt` is the
- * next midnight.
+ * next midnight (UTC).
  */
 export async function readQuotas(
   pool: Pool,

@@ -89,7 +89,7 @@ export async function renewRun(
   return rowCount === 1
 }
 
-/** Records where the run is in the journal, and what it answers. The transaction has locked the journal. */
+/** Records the run's entry, its audience and the turn that it answers. The transaction has locked the journal. */
 export async function recordStart(
   tx: Tx,
   id: string,

@@ -7,13 +7,14 @@ import type { Db } from '../../db.ts'
 import type { RunState } from '../../generated/enums.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 
-/** Delay after the first failed run, ms. It doubles with each further one, and is not above that of the job's retry. */
+/** Delay after the first failed run, ms. It doubles with each further one. At most that of RETRY in job-queue.ts. */
 export const RETRY_MS = 2_000
 
 /**
- * Pending wake-ups `w` with the run `r` of their last attempt, if it has started. A wake-up is due unless its run
- * continues or has just failed, its attempt has just begun, the agent answers another turn of the conversation, or a claim
- * excludes the agent. Uses the indexes wake_up_due, run_client_id and run_running, and the primary key of claim.
+ * Pending wake-ups `w` with the run `r` of their last attempt, if it has started. A wake-up is due unless its run has
+ * not ended or has just failed, its attempt has just begun, the agent answers another turn of the conversation, or a
+ * claim excludes the agent. An interrupted run is repeated at once. Uses the indexes wake_up_due, run_client_id and
+ * run_running, and the primary key of claim.
  */
 const due = (retryMs: number): Sql => sql`
   FROM wake_up w
@@ -23,7 +24,7 @@ const due = (retryMs: number): Sql => sql`
                  AND r.client_id = 'wake-up:' || w.turn_id || ':' || w.attempts AND r.seq IS NOT NULL
   WHERE w.answered_at IS NULL AND w.dropped_reason IS NULL
     AND CASE WHEN r.id IS NULL THEN coalesce(w.retry_at <= now(), true)
-             WHEN r.state = 'FAILED' THEN
+             WHEN r.state = 'FAILED' AND r.error_code <> 'INTERRUPTED' THEN
                r.ended_at + make_interval(secs => ${raw(String(retryMs / 1000))} * power(2, w.attempts - 1)) <= now()
              ELSE r.ended_at IS NOT NULL END
     AND NOT EXISTS (SELECT FROM run x WHERE x.conversation_id = w.conversation_id AND x.actor = w.actor

@@ -6,7 +6,7 @@ import type { Viewer } from '../../viewer.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 import { visible } from '../visible.ts'
 
-/** A wake-up that waits for an answer. `at`: when the turn was written. */
+/** A wake-up that waits for an answer. `at`: when the turn woke up the participant. */
 export type WakeUpRow = { turnId: string; actor: string; conversationId: string; at: Date }
 
 /** The live claim that keeps the participant from answering; all null for none. */
@@ -35,7 +35,14 @@ const LIVE_CLAIM: Sql = raw(`(
   WHERE k.turn_id = w.turn_id AND k.slot IN ('', w.actor) AND k.ended_at IS NULL
     AND (k.answer_id IS NOT NULL OR k.expires_at > now()) LIMIT 1)`)
 
-const UNCLAIMED: Sql = sql`${WAITING} AND NOT EXISTS ${LIVE_CLAIM}`
+/** The run `r` of the server that answers wake-up `w`, if it continues. Uses the index run_client_id. */
+export const LIVE_RUN: Sql = raw(`(
+  SELECT r.id, r.actor FROM run r
+  WHERE w.attempts > 0 AND r.conversation_id = w.conversation_id AND r.viewer = w.actor
+    AND r.client_id = 'wake-up:' || w.turn_id || ':' || w.attempts AND r.ended_at IS NULL)`)
+
+/** Wake-ups that a process may claim. A run keeps its turn also while it waits for tools or approval, without a claim. */
+const UNCLAIMED: Sql = sql`${WAITING} AND NOT EXISTS ${LIVE_CLAIM} AND NOT EXISTS ${LIVE_RUN}`
 
 const READ_PAGE = sql`
   SELECT ${COLUMNS} FROM wake_up w
@@ -122,7 +129,7 @@ const READ_OFFERED = sql`
 export type Span = { since: Date; until: Date }
 
 /**
- * The unclaimed wake-ups of the actors whose turn was written, or whose last claim ended, within one of the spans, oldest
+ * The unclaimed wake-ups of the actors that were created, or whose last claim ended, within one of the spans, oldest
  * first. Uses the indexes wake_up_pending and claim_ended.
  */
 export async function readOfferedWakeUps(

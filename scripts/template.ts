@@ -1,0 +1,55 @@
+// Makes the template of the embedded database for the current migrations (src/store/embedded-template.ts), unless it
+// exists. `npm run prepare` and `npm run build` run it.
+
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants } from 'node:zlib'
+import { PGlite } from '@electric-sql/pglite'
+import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
+import { vector } from '@electric-sql/pglite-pgvector'
+
+import { migrateAsOwner } from '../src/store/connections.ts'
+import { startEmbedded } from '../src/store/embedded.ts'
+import { templatePath } from '../src/store/embedded-template.ts'
+
+/** A third of the size of gzip, because a cluster repeats its catalogues at distances that gzip does not see. */
+const compress = (archive: Buffer): Promise<Buffer> =>
+  promisify(brotliCompress)(archive, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: 9,
+      [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
+      [constants.BROTLI_PARAM_SIZE_HINT]: archive.length,
+    },
+  })
+
+const log = { info() {}, warn: console.warn }
+
+async function make(path: string): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'colloquy-template-'))
+  try {
+    const embedded = await startEmbedded(directory)
+    try {
+      await migrateAsOwner({}, embedded, log)
+    } finally {
+      await embedded.close()
+    }
+    const db = await PGlite.create({ dataDir: join(directory, 'postgres'), extensions: { pg_trgm, vector } })
+    for (const statement of ['VACUUM (ANALYZE)', 'CHECKPOINT']) await db.exec(statement)
+    const template = Buffer.from(await (await db.dumpDataDir('none')).arrayBuffer())
+    await db.close()
+    mkdirSync(dirname(path), { recursive: true })
+    // Templates of other migrations are out of date.
+    for (const name of readdirSync(dirname(path))) rmSync(join(dirname(path), name))
+    const draft = `${path}.${process.pid}`
+    await writeFile(draft, await compress(template))
+    renameSync(draft, path)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const path = templatePath()
+if (!existsSync(path)) await make(path)

@@ -1,0 +1,26 @@
+// Runs a read on the replica, if there is one that has replayed what the read must see; otherwise on the primary.
+
+import { DomainError } from '../errors.ts'
+import type { Platform } from './platform.ts'
+import type { Viewer } from './view.ts'
+
+/**
+ * Runs the read once, or again on the primary if the replica fails. The read must not write.
+ * @param conversationId the only conversation whose data the read depends on; null if it depends on more
+ */
+export async function onReplica<D extends Platform, T>(
+  deps: D,
+  { tenant }: Pick<Viewer, 'tenant'>,
+  conversationId: string | null,
+  read: (deps: D) => Promise<T>,
+): Promise<T> {
+  const { replica } = deps
+  if (!replica || !(await replica.hasCaughtUp(tenant, conversationId))) return read(deps)
+  try {
+    return await read({ ...deps, pool: replica.pool, db: replica.db, vectors: replica.vectors })
+  } catch (error) {
+    if (error instanceof DomainError || deps.reads.isTimeout(error)) throw error
+    replica.failed(error)
+    return read(deps)
+  }
+}
