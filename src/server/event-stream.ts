@@ -48,8 +48,15 @@ export type EventStreams = {
    * Answers the request with an event stream, or refuses it. Resolves with true when the stream has started. Resolves
    * with false, without an answer, if the client accepts other answers as well and the operation is no subscription.
    * @param body null for a GET request
+   * @param onStart called when the stream has started
    */
-  answer(identity: Identity, request: IncomingMessage, response: ServerResponse, body: Buffer | null): Promise<boolean>
+  answer(
+    identity: Identity,
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: Buffer | null,
+    onStart: () => void,
+  ): Promise<boolean>
   /** Ends all streams without the event `complete`, so that their clients connect again. */
   close(): void
 }
@@ -191,7 +198,7 @@ export function createEventStreams(services: OperationServices): EventStreams {
   }
 
   return {
-    async answer(identity, request, response, body) {
+    async answer(identity, request, response, body, onStart) {
       const isOnly = isStreamOnly(request.headers.accept)
       const asked = readRequest(request, body)
       if (request.headers['last-event-id'] === COMPLETED) {
@@ -222,6 +229,7 @@ export function createEventStreams(services: OperationServices): EventStreams {
       if (refusal) refuseWith(response, errors, refusal)
       else {
         if (!response.destroyed) start(response)
+        onStart()
         void sendResults(stream, result, mask)
       }
       return true

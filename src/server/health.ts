@@ -42,12 +42,13 @@ function dependency(name: string, check: () => Promise<unknown>, log: Log): () =
 export type HealthReport = {
   /**
    * Responds with 200; to /ready with 503 if the process is not ready. The body names the dependency that is down, not
-   * the cause.
+   * the cause, and says whether operations are refused because of overload. An overloaded process remains ready:
+   * otherwise its load would move to the other processes, and overload them too.
    */
   answer(response: ServerResponse, path: '/health' | '/ready', draining: boolean): Promise<void>
 }
 
-export function createHealthReport(health: Health, log: Log): HealthReport {
+export function createHealthReport(health: Health, log: Log, isShedding: () => boolean): HealthReport {
   const checks = [dependency('database', () => health.database(), log), dependency('bus', () => health.bus(), log)]
   return {
     async answer(response, path, draining) {
@@ -58,7 +59,8 @@ export function createHealthReport(health: Health, log: Log): HealthReport {
         const ready = !draining && database === 'up' && bus === 'up'
         code = ready ? 200 : 503
         const status = ready ? 'ready' : draining ? 'draining' : 'not ready'
-        body = { status, database, bus, durability: health.durability }
+        const load = isShedding() ? 'overloaded' : 'normal'
+        body = { status, database, bus, load, durability: health.durability }
       }
       response.writeHead(code, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
       response.end(`${JSON.stringify(body)}\n`)

@@ -7,6 +7,7 @@ import type { ServerConfig } from './server-config.ts'
 import type { Deps } from '../domain/deps.ts'
 import type { Health } from '../domain/platform.ts'
 import { InvalidInput } from '../errors.ts'
+import { createAdmission, type Admission } from './admission.ts'
 import { createAuthenticator, type Authenticator, type Identity } from './auth/authenticator.ts'
 import { tokenOfHeaders } from './auth/bearer.ts'
 import { namesOfRequest } from './auth/names.ts'
@@ -18,7 +19,7 @@ import { createHealthReport, type HealthReport } from './health.ts'
 import { createDocumentCache } from './known-documents.ts'
 import { asksForStream, mediaRefusal } from './media-types.ts'
 import { answerPost } from './post.ts'
-import { refuse, UNKNOWN_PATH, type Refusal } from './refuse.ts'
+import { refuse, refuseOverloaded, UNKNOWN_PATH, type Refusal } from './refuse.ts'
 import { searchOf, targetOf } from './target.ts'
 import { closeStalled } from './write-timeout.ts'
 import { attachWebSockets } from './ws.ts'
@@ -27,6 +28,8 @@ import { createYogaServer, maskWith } from './yoga.ts'
 export type Server = {
   /** Memory that the server uses for the bodies of requests, and for parsed documents, in bytes. */
   usage(): { bodies: number; documents: number }
+  /** Which operations may start, and the load that decides it. */
+  admission: Admission
   /** Starts listening and resolves with the port. Rejects if the port is in use. */
   listen(): Promise<number>
   /**
@@ -51,8 +54,9 @@ type Services = {
   health: HealthReport
   bodies: BodyGate
   authenticator: Authenticator
-  /** Passes a request for /graphql to GraphQL. */
-  answer(request: IncomingMessage, response: ServerResponse, identity: Identity): void
+  admission: Admission
+  /** Passes a request for /graphql to GraphQL. Calls `leave` at the end of the operation. */
+  answer(request: IncomingMessage, response: ServerResponse, identity: Identity, leave: () => void): void
   /** Passes a preflight to GraphQL, which answers it. A preflight never authenticates. */
   answerPreflight(request: IncomingMessage, response: ServerResponse): void
   /** Logs a rejected request. */
@@ -114,11 +118,13 @@ async function handle(services: Services, request: IncomingMessage, response: Se
   const found = identify(services.authenticator, request)
   const identity = found instanceof Promise ? await found : found
   if ('status' in identity) return refuse(response, identity)
-  // A body that is counted after the response was closed would be counted for ever.
+  // What is counted after the response was closed would be counted for ever.
   if (response.destroyed) return
-  if (request.method === 'POST' && !bodies.admit(request, response)) return
+  const leave = services.admission.enter(identity.viewer.tenant)
+  if (!leave) return refuseOverloaded(response)
+  if (request.method === 'POST' && !bodies.admit(request, response)) return leave()
   if (services.isDraining()) response.setHeader('connection', 'close')
-  services.answer(request, response, identity)
+  services.answer(request, response, identity, leave)
 }
 
 /**
@@ -134,24 +140,27 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
   const streams = createEventStreams({ deps, config, yoga, mask })
   const posts = { yoga, documents, mask, gates: deps.gates, streams, isFast: config.fastPost }
   const authenticator = createAuthenticator(deps, config.authentication)
+  const admission = createAdmission({ ...deps.delays, reads: deps.gates.reads }, config.maxQueueMs, deps.log)
   const bodies = createBodyGate({ ...config, bodyBytes: config.limits.bodyBytes })
   let draining = false
   const fail = (response: ServerResponse) => (error: unknown) =>
     refuse(response, { status: 500, code: 'INTERNAL_SERVER_ERROR', message: mask(error).message })
   const services: Services = {
     config,
-    health: createHealthReport(health, deps.log),
+    health: createHealthReport(health, deps.log, () => admission.isShedding),
     bodies,
     authenticator,
+    admission,
     isDraining: () => draining,
     answerPreflight: (request, response) => void yoga(request, response, { viewer: PREFLIGHT }),
-    answer(request, response, identity) {
-      if (request.method === 'POST') return answerPost(posts, identity, request, response)
+    answer(request, response, identity, leave) {
+      if (request.method === 'POST') return answerPost(posts, identity, request, response, leave)
+      response.once('close', leave)
       const { viewer } = identity
       if (request.method !== 'GET' || !asksForStream(request.headers.accept)) {
         return void yoga(request, response, { viewer })
       }
-      const answered = streams.answer(identity, request, response, null)
+      const answered = streams.answer(identity, request, response, null, leave)
       answered
         .then((isAnswered) => (isAnswered ? undefined : yoga(request, response, { viewer })))
         .catch(fail(response))
@@ -180,11 +189,13 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
     yoga,
     mask,
     authenticator,
+    admission,
     logRejection: services.logRejection,
   })
 
   return {
     usage: () => ({ bodies: bodies.used, documents: documents.calculatedSize }),
+    admission,
     listen: () =>
       new Promise((resolve, reject) => {
         http.once('error', reject)
@@ -199,6 +210,7 @@ export function createServer(deps: Deps, config: ServerConfig, health: Health): 
       await closed
       clearTimeout(forceClose)
       bodies.close()
+      admission.close()
       await authenticator.close()
     },
   }

@@ -6,6 +6,7 @@ import { collectDefaultMetrics, Registry, type Metric as PromMetric } from 'prom
 import { counters, type Histogram } from '../counters.ts'
 import type { Deps } from '../domain/deps.ts'
 import { queueSizes } from '../domain/job/job.ts'
+import type { Admission } from './admission.ts'
 import { waitingBytes } from './outbox.ts'
 
 /** The connections of one pool of the database. */
@@ -17,6 +18,7 @@ export type Measured = {
   pools: Readonly<Record<string, PoolSize>>
   /** Memory that the server uses for the bodies of requests, and for parsed documents, in bytes. */
   usage(): { bodies: number; documents: number }
+  admission: Pick<Admission, 'inProgress' | 'limit' | 'delays'>
 }
 
 type Labels = Record<string, string>
@@ -73,6 +75,15 @@ const TRAFFIC: Definition[] = [
     read: () => by('reason', counters.refusals),
   },
   {
+    name: 'colloquy_shed_total',
+    type: 'counter',
+    help:
+      'Operations and connections that were refused before they started, because the process was overloaded. '
+      + '`transport`: http (also event streams) or websocket.',
+    labels: ['transport'],
+    read: () => by('transport', Object.entries(counters.shed)),
+  },
+  {
     name: 'colloquy_turns_total',
     type: 'counter',
     help: 'Turns that were appended or opened.',
@@ -116,6 +127,15 @@ const TRAFFIC: Definition[] = [
     labels: ['outcome'],
     read: () => by('outcome', Object.entries(counters.plans)),
   },
+  {
+    name: 'colloquy_plain_appends_total',
+    type: 'counter',
+    help:
+      'Calls that append plain turns. `outcome`: written (by the statement for them) or fallback (by the one for all '
+      + 'turns).',
+    labels: ['outcome'],
+    read: () => by('outcome', Object.entries(counters.plainAppends)),
+  },
 ]
 
 const CLIENTS: Definition[] = [
@@ -157,6 +177,33 @@ const CLIENTS: Definition[] = [
 ]
 
 const RESOURCES: Definition[] = [
+  {
+    name: 'colloquy_operations_in_progress',
+    type: 'gauge',
+    help: 'Operations that have started and have not ended; of subscriptions, those that are not open yet.',
+    labels: [],
+    read: ({ admission }) => one(admission.inProgress),
+  },
+  {
+    name: 'colloquy_operations_limit',
+    type: 'gauge',
+    help: 'Number of operations in progress beyond which further ones are refused.',
+    labels: [],
+    read: ({ admission }) => one(admission.limit),
+  },
+  {
+    name: 'colloquy_queue_delay_seconds',
+    type: 'gauge',
+    help:
+      'Shortest wait in a queue within the last second, which is near 0 unless the queue is never empty. `queue`: '
+      + 'eventLoop, appends, reads (of the tenant that waits longest), or the connections of a pool.',
+    labels: ['queue'],
+    read: ({ admission }) =>
+      by(
+        'queue',
+        [...admission.delays].map(([name, ms]) => [name, ms / 1000]),
+      ),
+  },
   {
     name: 'colloquy_pool_connections',
     type: 'gauge',

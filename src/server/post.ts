@@ -102,14 +102,22 @@ export type PostServices = {
   isFast: boolean
 }
 
-/** Responds to a POST whose Content-Length is within the limit. Node never reads more than Content-Length. */
+/**
+ * Responds to a POST whose Content-Length is within the limit. Node never reads more than Content-Length.
+ * @param leave called at the end of the operation; on the fast path not before its end if the client disconnects
+ */
 export function answerPost(
   { yoga, documents, mask, gates, streams, isFast }: PostServices,
   identity: Identity,
   request: IncomingMessage,
   response: ServerResponse,
+  leave: () => void,
 ): void {
   const { viewer } = identity
+  let isExecuting = false
+  response.once('close', () => {
+    if (!isExecuting) leave()
+  })
   const type = isFast ? mediaTypeOf(request) : undefined
   const mayStream = asksForStream(request.headers.accept)
   const length = Number(request.headers['content-length'])
@@ -127,7 +135,7 @@ export function answerPost(
   const answer = async (): Promise<void> => {
     if (response.destroyed) return
     const body = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
-    if (mayStream && (await streams.answer(identity, request, response, body))) return
+    if (mayStream && (await streams.answer(identity, request, response, body, leave))) return
     if (!type) return passToYoga({})
     let execute: ReturnType<typeof prepare> = null
     try {
@@ -138,11 +146,13 @@ export function answerPost(
     if (!execute) return passToYoga({})
     let result: ExecutionResult
     let bytes = 0
+    isExecuting = true
     try {
       ;({ result, bytes } = await execute())
     } catch (error) {
       result = { errors: [mask(error)] }
     }
+    leave()
     if (!result.data || result.errors || result.extensions) return passToYoga({ result })
     return sendResult(response, type, result, bytes)
   }

@@ -2,7 +2,7 @@
 
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { refused } from '../counters.ts'
+import { counters, refused } from '../counters.ts'
 import type { InputIssue } from '../errors.ts'
 
 export type Refusal = {
@@ -27,6 +27,11 @@ export const UNKNOWN_PATH: Refusal = {
 }
 /** A refusal after which the client may try again. The caller adds the message. */
 export const BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: 1 }
+/** Refuses an operation that has not started, because the process is overloaded. */
+export const OVERLOADED: Refusal = {
+  ...BUSY,
+  message: `The server is overloaded, and the operation was not started. Try again after ${BUSY.retryAfter} s.`,
+}
 
 /**
  * Counts the refusal. Returns the body, and headers that close the connection, because the request's body may be
@@ -44,6 +49,30 @@ function responseOf({ code, message, retryAfter, allow, challenge, issues }: Ref
     ...(challenge === undefined ? {} : { 'www-authenticate': challenge }),
   }
   return { body, headers }
+}
+
+/** Maximum size of an unread body, in bytes, that Node drops so that the connection stays open. */
+const DROPPED_BODY_BYTES = 64 * 1024
+const OVERLOADED_BODY = JSON.stringify({
+  errors: [
+    { message: OVERLOADED.message, extensions: { code: OVERLOADED.code, retryAfterSeconds: OVERLOADED.retryAfter } },
+  ],
+})
+const OVERLOADED_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'content-length': String(Buffer.byteLength(OVERLOADED_BODY)),
+  'retry-after': String(OVERLOADED.retryAfter),
+}
+
+/**
+ * Refuses with OVERLOADED. The connection stays open if the body is small: connecting again would cost both sides more
+ * than the refusal.
+ */
+export function refuseOverloaded(response: ServerResponse): void {
+  refused(OVERLOADED.code)
+  counters.shed.http += 1
+  if (!(Number(response.req.headers['content-length'] ?? 0) <= DROPPED_BODY_BYTES)) response.shouldKeepAlive = false
+  response.writeHead(OVERLOADED.status, OVERLOADED_HEADERS).end(OVERLOADED_BODY)
 }
 
 export function refuse(response: ServerResponse, refusal: Refusal): void {

@@ -14,6 +14,7 @@ export type ServerConfig = Pick<
   | 'bodyTimeoutMs'
   | 'writeTimeoutMs'
   | 'socketsPerViewer'
+  | 'maxQueueMs'
   | 'graphiql'
   | 'shutdownMs'
   | 'queryPlans'

@@ -3,10 +3,13 @@
 
 import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { GraphQLError } from 'graphql'
 import { CloseCode, handleProtocols, type SubscribePayload } from 'graphql-ws'
 import { WebSocketServer } from 'ws'
+import { counters, refused } from '../counters.ts'
 import type { Principal } from '../domain/principal.ts'
 import { InvalidInput } from '../errors.ts'
+import type { Admission } from './admission.ts'
 import type { Authenticator, Identity } from './auth/authenticator.ts'
 import { tokenOfHeaders, tokenOfParameters } from './auth/bearer.ts'
 import { lowerCaseKeys, namesOfConnection } from './auth/names.ts'
@@ -14,7 +17,7 @@ import { OTHER_PRINCIPAL } from './auth/refusals.ts'
 import { rejectionOf, type Rejection } from './guard.ts'
 import { prepareOperation, type OperationServices, type Outcome } from './operation.ts'
 import type { Acceptance, Operation } from './protocol.ts'
-import { BUSY, refuseUpgrade, UNKNOWN_PATH, type Refusal } from './refuse.ts'
+import { BUSY, OVERLOADED, refuseUpgrade, UNKNOWN_PATH, type Refusal } from './refuse.ts'
 import { openSocket, TOO_MANY_REQUESTS, type Extra } from './socket.ts'
 import { createTally, type Tally } from '../domain/event/tally.ts'
 import { targetOf } from './target.ts'
@@ -24,6 +27,7 @@ const UNCONNECTED = { perKey: 1_000, total: 2_000 }
 
 type Services = OperationServices & {
   authenticator: Authenticator
+  admission: Admission
   /** Logs a rejected upgrade. */
   logRejection(rejection: Rejection): void
 }
@@ -128,7 +132,7 @@ function identify(
 
 /** Opens the socket for its viewer, or returns the close code and reason if the socket is refused. */
 function connect(
-  { deps, config: { socketsPerViewer } }: Services,
+  { deps, admission, config: { socketsPerViewer } }: Services,
   extra: Extra,
   perViewer: Tally,
   identity: Identity | Refusal,
@@ -136,6 +140,10 @@ function connect(
   if ('status' in identity) return closingOf(identity)
   if (extra.isGone()) return {}
   const { viewer } = identity
+  if (admission.isFullFor(viewer.tenant)) {
+    counters.shed.websocket += 1
+    return closingOf(OVERLOADED)
+  }
   extra.viewer = viewer
   extra.leaveUnconnected()
   const leave = perViewer.enter(JSON.stringify([viewer.tenant, viewer.actor]))
@@ -183,13 +191,23 @@ function renew(
   })()
 }
 
-/** Runs one operation; its events are added to the socket's outbox. */
-function run(
+/** Returns the error of an operation that is not started because the process is overloaded. */
+function overloaded(): GraphQLError {
+  counters.shed.websocket += 1
+  refused(OVERLOADED.code)
+  const { code, message, retryAfter: retryAfterSeconds } = OVERLOADED
+  return new GraphQLError(message, { extensions: { code, retryAfterSeconds } })
+}
+
+/** Runs one operation; its events are added to the socket's outbox. The operation is in progress until it has opened. */
+async function run(
   services: Services,
   { viewer, holder, outbox, isGone }: Extra,
   operation: Operation,
   payload: SubscribePayload,
 ): Promise<Outcome> {
+  const leave = services.admission.enter(viewer!.tenant)
+  if (!leave) return [overloaded()]
   const prefix = Buffer.from(`{"id":${JSON.stringify(operation.id)},"type":"next","payload":`)
   const client = {
     viewer: viewer!,
@@ -200,5 +218,9 @@ function run(
     prefixOf: () => prefix,
     resumeAfter: null,
   }
-  return prepareOperation(services, client, payload).run()
+  try {
+    return await prepareOperation(services, client, payload).run()
+  } finally {
+    leave()
+  }
 }

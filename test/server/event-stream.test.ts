@@ -11,7 +11,7 @@ import { deleteConversation } from '../../src/domain/erasure/delete-conversation
 import { markRead } from '../../src/domain/participant.ts'
 import { appendDelta, commitTurn } from '../../src/domain/streaming-turn/stream.ts'
 import { appendTurns, openTurn } from '../../src/domain/turn/append.ts'
-import { backends } from '../support/backend.ts'
+import { backends, embedded } from '../support/backend.ts'
 import { isLong } from '../support/long.ts'
 import { createProxy } from '../support/proxy.ts'
 import { take, useServer } from '../support/server.ts'
@@ -558,7 +558,7 @@ describe.each(backends)('an event stream on $name', (backend) => {
   })
 })
 
-describe.each(backends.slice(0, 1))('a server that stops', (backend) => {
+describe.each([embedded])('a server that stops', (backend) => {
   const server = useServer(backend)
 
   test('ends its streams without completing them, so that clients connect to another server', async () => {

@@ -6,7 +6,7 @@ import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { LimitReached, Unavailable } from '../../src/errors.ts'
-import { backends } from '../support/backend.ts'
+import { backends, embedded } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
 
 type Transport = 'json' | 'graphql' | 'get' | 'events' | 'socket'
@@ -431,7 +431,7 @@ describe.each(backends)('a viewer without points left, on $name,', (backend) => 
   })
 })
 
-describe.each(backends.slice(0, 1))('a query by GET', (backend) => {
+describe.each([embedded])('a query by GET', (backend) => {
   const server = useServer(backend)
 
   test.each([

@@ -4,7 +4,7 @@
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { tabs } from '../../src/server/graphiql.ts'
-import { backends } from '../support/backend.ts'
+import { embedded } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
 
 const html = { accept: 'text/html' }
@@ -24,7 +24,7 @@ const get = (url: string, headers: Record<string, string>) =>
   })
 
 describe('GraphiQL', () => {
-  const server = useServer(backends[0]!)
+  const server = useServer(embedded)
 
   test('loads from this server only, at most 3 MB, compressed and cached', async () => {
     const page = await get(`${server.url}/graphql`, html)
@@ -79,7 +79,7 @@ describe('GraphiQL', () => {
 const PATHS = { name: 'colloquy', paths: { graphql: '/graphql', health: '/health', ready: '/ready' } }
 
 describe('/', () => {
-  const server = useServer(backends[0]!)
+  const server = useServer(embedded)
 
   test('redirects browsers to GraphiQL', async () => {
     const { status, headers } = await get(`${server.url}/`, { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
@@ -99,7 +99,7 @@ describe('/', () => {
 })
 
 describe('GraphiQL, when disabled,', () => {
-  const server = useServer(backends[0]!, { GRAPHIQL: '0' })
+  const server = useServer(embedded, { GRAPHIQL: '0' })
 
   test('is not served', async () => {
     const page = await get(`${server.url}/graphql`, html)

@@ -4,7 +4,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { tabs } from '../../src/server/graphiql.ts'
-import { backends } from '../support/backend.ts'
+import { embedded } from '../support/backend.ts'
 import { chromiumPath, screenshot, startChromium } from '../support/chromium.ts'
 import { isLong } from '../support/long.ts'
 import { createProxy, type Proxy } from '../support/proxy.ts'
@@ -22,7 +22,7 @@ const WATCH = tabs.findIndex(({ query }) => query.includes('subscription'))
 type Result = { data?: Record<string, { code?: string; message?: string } | null>; errors?: object[] }
 
 describe.runIf(isLong && chromiumPath)('GraphiQL in Chromium (needs LONG=1, and Chromium or CHROMIUM_PATH)', () => {
-  const server = useServer(backends[0]!)
+  const server = useServer(embedded)
   let proxy: Proxy
   let origin: string
   let browser: Browser

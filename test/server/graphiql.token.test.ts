@@ -4,7 +4,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createApiKey, revokeApiKey } from '../../src/domain/api-key/api-key.ts'
-import { backends } from '../support/backend.ts'
+import { embedded } from '../support/backend.ts'
 import { chromiumPath, screenshot, startChromium } from '../support/chromium.ts'
 import { isLong } from '../support/long.ts'
 import { useServer } from '../support/server.ts'
@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 const admin = { tenant: 'default', actor: 'admin' }
 
 describe.runIf(isLong && chromiumPath)('GraphiQL with a token (needs LONG=1, and Chromium or CHROMIUM_PATH)', () => {
-  const server = useServer(backends[0]!, { AUTH_MODE: 'keys' })
+  const server = useServer(embedded, { AUTH_MODE: 'keys' })
   let browser: Browser
   let context: BrowserContext
   let page: Page

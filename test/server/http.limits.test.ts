@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ADDRESS_BODY_BYTES } from '../../src/server/body-gate.ts'
-import { backends } from '../support/backend.ts'
+import { backends, embedded } from '../support/backend.ts'
 import { useServer } from '../support/server.ts'
 
 const sockets: Socket[] = []
@@ -159,11 +159,7 @@ describe.each(backends)('HTTP, on $name:', (backend) => {
 
 describe('an unexpected error', () => {
   const health = vi.fn(async (): Promise<unknown> => 1)
-  const server = useServer(
-    backends[0]!,
-    {},
-    { health: { database: health, bus: async () => {}, durability: 'as tested' } },
-  )
+  const server = useServer(embedded, {}, { health: { database: health, bus: async () => {}, durability: 'as tested' } })
 
   test('outside GraphQL is masked, and logged once', async () => {
     const error = vi.spyOn(server.deps.log, 'error')

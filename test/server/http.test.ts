@@ -159,7 +159,13 @@ describe.each(backends)('over HTTP on $name,', (backend) => {
     expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ status: 'ok' })
     const ready = await fetch(`${server.url}/ready`)
     expect(ready.status).toBe(200)
-    expect(await ready.json()).toEqual({ status: 'ready', database: 'up', bus: 'up', durability: 'as tested' })
+    expect(await ready.json()).toEqual({
+      status: 'ready',
+      database: 'up',
+      bus: 'up',
+      load: 'normal',
+      durability: 'as tested',
+    })
   })
 
   test('/ready returns 503 while queries to the database fail', async () => {

@@ -17,6 +17,7 @@ describe.each(backends)('/metrics, $name', (backend) => {
       deps: world.deps,
       pools: { writes: pool, reads: pool, appends: pool },
       usage: () => ({ bodies: 7, documents: 11 }),
+      admission: { inProgress: 5, limit: 40, delays: new Map([['appends', 250]]) },
     }
     server = createMetricsServer(measured, { metricsPort: 0, metricsHost: '127.0.0.1' })
     url = `http://127.0.0.1:${await server.listen()}/metrics`
@@ -42,6 +43,9 @@ describe.each(backends)('/metrics, $name', (backend) => {
     expect(text).toContain('colloquy_pool_connections{pool="reads",state="busy"} 2\n')
     expect(text).toContain('colloquy_pool_waiting{pool="appends"} 2\n')
     expect(text).toContain('colloquy_body_bytes 7\n')
+    expect(text).toContain('colloquy_operations_in_progress 5\n')
+    expect(text).toContain('colloquy_operations_limit 40\n')
+    expect(text).toContain('colloquy_queue_delay_seconds{queue="appends"} 0.25\n')
     expect(text).toContain('colloquy_cache_bytes{cache="documents"} 11\n')
     for (const gate of Object.keys(world.deps.gates))
       expect(text).toContain(`colloquy_gate_waiting{gate="${gate}"} 0\n`)
@@ -128,6 +132,7 @@ describe.each(backends)('/metrics, $name', (backend) => {
         },
         pools: {},
         usage: () => ({ bodies: 0, documents: 0 }),
+        admission: { inProgress: 0, limit: 0, delays: new Map() },
       },
       { metricsPort: 0, metricsHost: '127.0.0.1' },
     )

@@ -11,7 +11,7 @@ import { MAX_WAITING } from '../../src/domain/tenant-gate.ts'
 import { createYogaServer, maskWith } from '../../src/server/yoga.ts'
 import { answerPost } from '../../src/server/post.ts'
 import { createDocumentCache } from '../../src/server/known-documents.ts'
-import { backends } from '../support/backend.ts'
+import { embedded } from '../support/backend.ts'
 import { useWorld } from '../support/world.ts'
 
 type PostRequest = {
@@ -42,7 +42,7 @@ const viewerOf = ({ headers }: IncomingMessage) => ({
 })
 const typed = (value: string): PostRequest => ({ headers: { 'content-type': value }, body: viewer })
 
-describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
+describe.each([embedded])('the fast path for POST', (backend) => {
   const world = useWorld(backend)
   const ports = { fast: 0, yoga: 0 }
   /** Number of requests that the fast path passed to yoga. */
@@ -75,6 +75,7 @@ describe.each(backends.slice(0, 1))('the fast path for POST', (backend) => {
         { viewer: viewerOf(request), watch: () => () => {} },
         request,
         response,
+        () => {},
       ),
     )
   })

@@ -34,7 +34,7 @@ async function open(): Promise<{ client: Socket; stalled: Socket[] }> {
 test('a client that reads nothing is disconnected, once', async () => {
   const { client, stalled } = await open()
   client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
-  await expect.poll(() => stalled.length, { timeout: 5_000 }).toBe(1)
+  await expect.poll(() => stalled.length).toBe(1)
   await sleep(2 * TIMEOUT_MS)
   expect(stalled).toHaveLength(1)
   expect(stalled[0]!.destroyed).toBe(true)

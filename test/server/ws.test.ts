@@ -3,10 +3,11 @@
 
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi, type MockInstance } from 'vitest'
 import { WebSocket } from 'ws'
 import { recordFacts } from '../../src/domain/fact/record.ts'
 import { setPresence } from '../../src/domain/presence.ts'
+import type { Pool } from '../../src/store/tenant-pool.ts'
 import { backends } from '../support/backend.ts'
 import { take, useServer } from '../support/server.ts'
 
@@ -17,6 +18,19 @@ const FOLLOW = `subscription Follow($conversationId: ID!, $afterSeq: Int, $as: S
     ... on TurnDelta { turnId start end text }
   }
 }`
+
+/**
+ * Waits until the readers of a conversation are subscribed: each subscription reads the last seq when it starts, and
+ * the feed reads its participants last.
+ */
+async function subscribed(query: MockInstance<Pool['query']>, readers: number): Promise<void> {
+  const settled = (name: string) =>
+    query.mock.calls.filter(
+      ([each], call) =>
+        (each as unknown as { name?: string }).name === name && query.mock.settledResults[call]?.type === 'fulfilled',
+    ).length
+  await expect.poll(() => [settled('read-last-seq'), settled('read-all-participants')]).toEqual([readers, 1])
+}
 
 describe.each(backends)('over WebSocket on $name,', (backend) => {
   const server = useServer(backend, { MAX_FRAME_BYTES: '65536' })
@@ -65,16 +79,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
     const readings = actors.map((as, i) =>
       take(follow(client, { conversationId, afterSeq: i % 2 ? 21 : null, as }, WITH_CONVERSATION), 1),
     )
-    // Wait until all readers are subscribed: each subscription reads the last seq when it starts, and the feed reads
-    // its participants last.
-    const settled = (name: string) =>
-      query.mock.calls.filter(
-        ([each], call) =>
-          (each as unknown as { name?: string }).name === name && query.mock.settledResults[call]?.type === 'fulfilled',
-      ).length
-    await expect
-      .poll(() => [settled('read-last-seq'), settled('read-all-participants')], { timeout: 20_000 })
-      .toEqual([actors.length, 1])
+    await subscribed(query, actors.length)
     query.mockClear()
     await tenant.append(conversationId, 'ada', 'to all')
     const events = await Promise.all(readings)
@@ -106,7 +111,7 @@ describe.each(backends)('over WebSocket on $name,', (backend) => {
         as === 'bob' ? 2 : 1,
       ),
     )
-    await sleep(300)
+    await subscribed(query, readings.length)
     const statements = () =>
       query.mock.calls.filter(([call]) => (call as { name?: string }).name === 'read-facts').length
     const fact = { subject: 'ada', predicate: 'fears' }

@@ -112,6 +112,14 @@ function createMemory() {
   }
 }
 
+/** Returns the record of the use of a token that has expired. */
+const useOfExpired = (principal: Principal | null): AuditRecord | null =>
+  principal
+  && auditRecord({ tenant: principal.tenant, actor: principal.actor, principal }, 'authenticate', [], {
+    outcome: 'DENIED',
+    details: { reason: 'expired' },
+  })
+
 /** Returns a function that verifies a token without remembering the result. It does not reject. */
 function createVerification(deps: Deps, { jwt }: Authentication) {
   const verifyKey = createVerifier(deps)
@@ -127,7 +135,7 @@ function createVerification(deps: Deps, { jwt }: Authentication) {
       if (key) return await ofKey(key)
       return verifyJwt && !looksLikeToken(token) ? await verifyJwt(token) : refuse(INVALID_TOKEN)
     } catch (error) {
-      if (error instanceof InvalidToken) return refuse(unauthenticated(error.message))
+      if (error instanceof InvalidToken) return refuse(unauthenticated(error.message), useOfExpired(error.expired))
       if (error instanceof Unavailable) return refuse(unavailable(error.message))
       deps.log.error({ err: error }, 'a token could not be verified')
       return refuse(unavailable('Your token cannot be verified at present. Try again later.'))

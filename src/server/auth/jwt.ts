@@ -29,7 +29,15 @@ const DEFAULT_RIGHTS: readonly Right[] = ['read', 'write']
 const kinds = z.enum(['HUMAN', 'AGENT', 'TOOL'])
 
 /** A token that authenticates nobody; the message says why. */
-export class InvalidToken extends Error {}
+export class InvalidToken extends Error {
+  /** The principal of a valid token that has expired; null for other tokens. */
+  readonly expired: Principal | null
+
+  constructor(message: string, expired: Principal | null = null) {
+    super(message)
+    this.expired = expired
+  }
+}
 
 const UNREACHABLE = 'The keys of the issuer of tokens cannot be fetched. Try again later.'
 
@@ -130,7 +138,9 @@ export function createJwtVerifier(settings: JwtSettings): (token: string) => Pro
       return principalOfClaims(payload, settings, token)
     } catch (error) {
       if (error instanceof Unavailable || error instanceof InvalidToken) throw error
-      throw new InvalidToken(reasonOf(error))
+      // jose checks the signature and the other claims before the expiry.
+      const payload = error instanceof errors.JWTExpired ? error.payload : null
+      throw new InvalidToken(reasonOf(error), payload && principalOfClaims(payload, settings, token))
     }
   }
 }

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApiKey, revokeApiKey, rotateApiKey } from '../../../src/domain/api-key/api-key.ts'
 import { newId } from '../../../src/domain/id.ts'
-import { backends } from '../../support/backend.ts'
+import { backends, embedded } from '../../support/backend.ts'
 import { TRANSPORTS, type Outcome } from '../../support/credentials.ts'
 import { useServer } from '../../support/server.ts'
 import {
@@ -145,6 +145,19 @@ describe.each(backends)('a server with AUTH_MODE=jwt and a secret on $name', (ba
     }
   })
 
+  it('records each use of an expired token in the audit log, but not of a forged one', async () => {
+    const claims = claimsOf('acme', { sub: 'late', jti: 'token-1', exp: now() - 60 })
+    const tokens = [await signWithSecret(claims), await signWithSecret(claims, 'x'.repeat(32)), unsigned(claims)]
+    for (const token of tokens) for (const [, send] of transports) await send(server.url, token)
+    await server.deps.audit.flush()
+    const lines = await server.deps.db.of(SYSTEM).auditLine.findMany({ where: { actor: 'late' } })
+    const details = JSON.stringify({ reason: 'expired' })
+    for (const line of lines) {
+      expect(line).toMatchObject({ verb: 'authenticate', credential: 'jwt:token-1', outcome: 'DENIED', details })
+    }
+    expect(lines.reduce((sum, { count }) => sum + count, 0)).toBe(transports.length)
+  })
+
   it('reads no token from a URL', async () => {
     const { token } = await newKey()
     const search = new URLSearchParams({ query: '{ viewer { actor } }', token, authorization: `Bearer ${token}` })
@@ -175,7 +188,7 @@ describe.each(backends)('a server with AUTH_MODE=jwt and a secret on $name', (ba
   })
 })
 
-describe.each(backends.slice(0, 1))('a server with the key set of an issuer', (backend) => {
+describe.each([embedded])('a server with the key set of an issuer', (backend) => {
   let issuer: Issuer
   const env = { AUTH_MODE: 'jwt', JWKS_URL: '', JWT_ISSUER: ISSUER, JWT_TENANT: 'acme', JWT_CLAIM_RIGHTS: 'scope' }
   beforeAll(async () => {

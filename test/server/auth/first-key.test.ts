@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readToken } from '../../../src/domain/api-key/token.ts'
 import { createVerifier } from '../../../src/domain/api-key/verify.ts'
 import { FirstKeyError, writeFirstKey } from '../../../src/server/auth/first-key.ts'
-import { backends } from '../../support/backend.ts'
+import { embedded } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 import { SYSTEM } from '../../../src/store/scope.ts'
 
-describe.each(backends.slice(0, 1))('the first key', (backend) => {
+describe.each([embedded])('the first key', (backend) => {
   const world = useWorld(backend)
   let directory: string
   beforeEach(async () => {

@@ -5,12 +5,12 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { backends } from '../../support/backend.ts'
+import { embedded } from '../../support/backend.ts'
 import { useServer } from '../../support/server.ts'
 
 const VIEWER = '{ viewer { tenant actor } }'
 
-describe.each(backends.slice(0, 1))('a name', (backend) => {
+describe.each([embedded])('a name', (backend) => {
   const server = useServer(backend)
 
   async function overHttp(names: Record<string, string>, method = 'POST', accept = 'application/json') {

@@ -1,0 +1,185 @@
+// Decides whether an operation may start, for every transport, before its document is parsed. While queues never become
+// empty, the number of operations in progress is limited to what the process completes within the accepted delay;
+// further operations are refused, so that the others are served at full speed and the queues do not grow.
+//
+// The measure is that of CoDel (queue-delay.ts). The limit follows Little's law: operations in progress = completions
+// per second × delay in seconds.
+
+import type { Log } from '../domain/platform.ts'
+import { QueueDelay, type DelaySource } from '../queue-delay.ts'
+
+/** Maximum and initial limit. It equals the number of connections, so it refuses nothing by itself. */
+export const MAX_LIMIT = 10_000
+/** Minimum limit. So many operations always keep all connections to the database busy. */
+export const MIN_LIMIT = 64
+/** Number of operations in progress that every tenant may have, whatever the limit. */
+export const MIN_SHARE = 4
+/** Interval at which the delay of the event loop is sampled, ms. */
+const SAMPLE_MS = 50
+/** Number of samples after which the limit is adapted. */
+const SAMPLES_PER_TICK = 5
+/** Number of ticks for which a delay must last. Shorter bursts are not refused. */
+const WINDOW_TICKS = 4
+/** Factor by which the limit grows at each tick without delay. */
+const GROWTH = 1.25
+
+/** State at the end of a tick. `delayMs` is the longest delay of any queue that lasted for the whole window. */
+export type LoadState = { delayMs: number; inProgress: number; completedPerSecond: number }
+
+/** Returns the next limit of operations in progress. */
+export function nextLimit(limit: number, state: LoadState, maxDelayMs: number): number {
+  const { delayMs, inProgress, completedPerSecond } = state
+  if (delayMs <= maxDelayMs / 2) return Math.min(MAX_LIMIT, Math.ceil(limit * GROWTH))
+  // While more are in progress than the limit, the delay is that of operations admitted before the limit was lowered.
+  if (delayMs <= maxDelayMs || inProgress > limit) return limit
+  return Math.max(MIN_LIMIT, Math.min(limit, Math.ceil((completedPerSecond * maxDelayMs) / 1000)))
+}
+
+/** Number of operations that one tenant may have in progress while the limit is reached. */
+export const shareOf = (limit: number, tenants: number): number => Math.max(MIN_SHARE, Math.floor(limit / tenants))
+
+export type Admission = {
+  /**
+   * Counts an operation of the tenant as in progress until the returned function is called; further calls of that
+   * function do nothing. Returns null if the operation must be refused.
+   */
+  enter(tenant: string): (() => void) | null
+  /** Whether a connection of the tenant must be refused, because its operations would be. Counts nothing. */
+  isFullFor(tenant: string): boolean
+  /** Number of operations in progress. */
+  readonly inProgress: number
+  readonly limit: number
+  /** Whether operations were refused since the second last tick. */
+  readonly isShedding: boolean
+  /** Last measured delay of each queue, in ms. */
+  readonly delays: ReadonlyMap<string, number>
+  close(): void
+}
+
+/** Samples the delay of the event loop, and calls `tick` after every SAMPLES_PER_TICK samples. Returns what stops it. */
+function startTicks(loop: QueueDelay, tick: (now: number) => void): () => void {
+  let sampledAt = performance.now()
+  let samples = 0
+  const timer = setInterval(() => {
+    const now = performance.now()
+    loop.record(Math.max(0, now - sampledAt - SAMPLE_MS))
+    sampledAt = now
+    samples += 1
+    if (samples % SAMPLES_PER_TICK === 0) tick(now)
+  }, SAMPLE_MS)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+/** Returns a function that ends a period, and returns the queue with the longest lasting delay; and all these delays. */
+function createMeter(sources: Readonly<Record<string, DelaySource>>) {
+  const delays = new Map<string, number>()
+  /** Delays of the last ticks, oldest first. */
+  const recent = new Map<string, number[]>()
+  for (const name of Object.keys(sources)) {
+    delays.set(name, 0)
+    recent.set(name, [])
+  }
+  return {
+    delays,
+    measure(now: number): { delayMs: number; queue: string } {
+      let longest = { delayMs: 0, queue: '' }
+      for (const [queue, source] of Object.entries(sources)) {
+        const ticks = recent.get(queue)!
+        ticks.push(source.take(now))
+        if (ticks.length > WINDOW_TICKS) ticks.shift()
+        const delayMs = ticks.length < WINDOW_TICKS ? 0 : Math.min(...ticks)
+        delays.set(queue, delayMs)
+        if (delayMs > longest.delayMs) longest = { delayMs, queue }
+      }
+      return longest
+    },
+  }
+}
+
+/** Counts the operations in progress, by tenant, and the completed ones. */
+function createCounts() {
+  const byTenant = new Map<string, number>()
+  const counts = {
+    inProgress: 0,
+    completed: 0,
+    of: (tenant: string) => byTenant.get(tenant) ?? 0,
+    /** Number of tenants with operations in progress, and the given one. */
+    tenantsWith: (tenant: string) => byTenant.size + (byTenant.has(tenant) ? 0 : 1),
+    /** Returns the function that ends the operation. Its further calls do nothing. */
+    start(tenant: string): () => void {
+      let isCounted = true
+      counts.inProgress += 1
+      byTenant.set(tenant, counts.of(tenant) + 1)
+      return () => {
+        if (!isCounted) return
+        isCounted = false
+        counts.inProgress -= 1
+        counts.completed += 1
+        const rest = counts.of(tenant) - 1
+        if (rest > 0) byTenant.set(tenant, rest)
+        else byTenant.delete(tenant)
+      }
+    },
+  }
+  return counts
+}
+
+/**
+ * @param sources the queues in which operations wait, by name; the delay of the event loop is added
+ * @param maxDelayMs delay beyond which operations are refused; 0 refuses none
+ */
+export function createAdmission(
+  sources: Readonly<Record<string, DelaySource>>,
+  maxDelayMs: number,
+  log: Pick<Log, 'warn' | 'info'>,
+): Admission {
+  const loop = new QueueDelay()
+  const { delays, measure } = createMeter({ ...sources, eventLoop: loop })
+  const counts = createCounts()
+  /** Times and completions of the last ticks, oldest first. */
+  const rates = [{ at: performance.now(), completed: 0 }]
+  let limit = MAX_LIMIT
+  /** Ticks since an operation was refused. */
+  let quietTicks = Infinity
+  let isReported = false
+  const isShedding = () => quietTicks <= WINDOW_TICKS
+
+  function tick(now: number): void {
+    const { delayMs, queue } = measure(now)
+    rates.push({ at: now, completed: counts.completed })
+    if (rates.length > WINDOW_TICKS + 1) rates.shift()
+    const [first] = rates
+    const completedPerSecond = ((counts.completed - first!.completed) * 1000) / Math.max(1, now - first!.at)
+    limit = nextLimit(limit, { delayMs, inProgress: counts.inProgress, completedPerSecond }, maxDelayMs)
+    quietTicks += 1
+    if (isShedding() === isReported) return
+    isReported = isShedding()
+    if (isReported) log.warn({ queue, delayMs, limit }, 'overloaded: refusing operations')
+    else log.info({}, 'no longer overloaded')
+  }
+
+  /** Whether the tenant may not start another operation. */
+  function isFullFor(tenant: string): boolean {
+    if (maxDelayMs === 0 || counts.inProgress < limit) return false
+    if (counts.of(tenant) < shareOf(limit, counts.tenantsWith(tenant))) return false
+    quietTicks = 0
+    return true
+  }
+
+  return {
+    get inProgress() {
+      return counts.inProgress
+    },
+    get limit() {
+      return limit
+    },
+    get isShedding() {
+      return isShedding()
+    },
+    delays,
+    isFullFor,
+    enter: (tenant) => (isFullFor(tenant) ? null : counts.start(tenant)),
+    close: maxDelayMs > 0 ? startTicks(loop, tick) : () => {},
+  }
+}
