@@ -1,4 +1,4 @@
-// `npm run check:trust [-- words] [--short] [--store embedded|postgres]`: checks what docs/security.md promises, and
+// `npm run check:trust [-- words] [--short] [--store embedded|postgres]`: checks the promises of docs/security.md, and
 // prints one table, on the embedded database and, with TEST_DATABASE_URL and TEST_REDIS_URL, on Postgres and Redis.
 // `words` selects the sections whose names contain them. Fails if a row is not ok, or a section cannot run.
 

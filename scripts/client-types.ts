@@ -1,4 +1,4 @@
-// Prints src/client/generated.ts: the types of the fragments and inputs that the client's documents use, and what stock
+// Prints src/client/generated.ts, which is not committed: the types of the fragments and inputs that the client's documents use, and what stock
 // clients need to know about the schema (possible types and scalars).
 
 import {
@@ -48,8 +48,8 @@ const NAMED = [
   'ClaimScope',
 ]
 
-const HEADER = `// Written by \`npm run schema\` (scripts/client-types.ts): the types of what the client sends and receives, and what stock
-// clients need to know about the schema.
+const HEADER = `// Written by \`npm run prepare\` (scripts/client-types.ts): the types of what the client sends and receives, and what
+// stock clients need to know about the schema.
 `
 
 const doc = (description: string | null | undefined, indent = '') =>

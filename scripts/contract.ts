@@ -1,7 +1,16 @@
-// The contract with clients: prints the schema, and finds the breaking changes since the last release that CHANGELOG.md
-// does not name.
+// The contract with clients: prints the schema, and finds the changes since the last release that the version does not
+// allow. A breaking change needs a new major version, and a line in CHANGELOG.md.
 
-import { findBreakingChanges, printSchema, type GraphQLSchema } from 'graphql'
+import {
+  buildSchema,
+  findBreakingChanges,
+  findDangerousChanges,
+  parse,
+  print,
+  printSchema,
+  visit,
+  type GraphQLSchema,
+} from 'graphql'
 
 /** The schema of the last release, written by `npm run schema -- --release`. */
 export const CONTRACT = new URL('../test/scripts/contract.graphql', import.meta.url)
@@ -17,8 +26,34 @@ directive @oneOf on INPUT_OBJECT
 ${printSchema(schema)}
 `
 
-/** Returns the text of the changelog's first version, which is not yet released. */
-export const newestVersion = (changelog: string): string => /^## .*?(?=^## |$(?![\s\S]))/ms.exec(changelog)?.[0] ?? ''
+/** A version of the package with its schema. */
+export type Contract = { version: string; schema: GraphQLSchema }
+
+const HEADER = /^# The contract of version (\d+\.\d+\.\d+)\b.*\n\n/
+
+/** Prints the contract of a release. */
+export const printRelease = ({ version, schema }: Contract): string =>
+  `# The contract of version ${version}, written by \`npm run schema -- --release\`.\n\n${printContract(schema)}`
+
+/** Reads a contract that `printRelease` has printed. @throws Error if it names no version */
+export function readRelease(text: string): Contract {
+  const version = HEADER.exec(text)?.[1]
+  if (version === undefined)
+    throw new Error('test/scripts/contract.graphql does not begin with its version. Restore it from the last release.')
+  return { version, schema: buildSchema(text) }
+}
+
+const numbersOf = (version: string) => version.split(/[.-]/).slice(0, 3).map(Number) as [number, number, number]
+
+/** Whether version `a` is older than `b`. */
+function isOlder(a: string, b: string): boolean {
+  const [left, right] = [numbersOf(a), numbersOf(b)]
+  const at = left.findIndex((number, index) => number !== right[index])
+  return at >= 0 && left[at]! < right[at]!
+}
+
+/** Returns the text of the changelog above the section of a version. */
+export const changesSince = (changelog: string, version: string): string => changelog.split(`\n## [${version}]`)[0]!
 
 /** Returns the schema coordinate of a breaking change: `Type`, `Type.field` or `Enum.VALUE`. */
 function coordinateOf(description: string): string {
@@ -30,11 +65,50 @@ function coordinateOf(description: string): string {
   return union ?? /\b[A-Z]\w*\.\w+|\b[A-Z]\w+/.exec(description.replace(/^[A-Z](?:n)? \w+ arg/, ''))?.[0] ?? description
 }
 
+/** The changes that may break a client, described. */
+const breakingChanges = (before: GraphQLSchema, after: GraphQLSchema): string[] =>
+  [
+    ...findBreakingChanges(before, after),
+    ...findDangerousChanges(before, after).filter(({ type }) => type === 'ARG_DEFAULT_VALUE_CHANGE'),
+  ].map(({ description }) => description.replace(/\.$/, ''))
+
 /**
- * Returns the descriptions of the breaking changes from `before` to `after` whose schema coordinates, for example
- * `Turn.text`, the changelog of the newest version does not contain in backticks.
+ * Returns what keeps `next` from following the release `last`: breaking changes without a new major version, or with one
+ * if the changelog does not contain their schema coordinates, for example `Turn.text`, in backticks.
  */
-export const unnamedBreakingChanges = (before: GraphQLSchema, after: GraphQLSchema, changelog: string): string[] =>
-  findBreakingChanges(before, after)
-    .map(({ description }) => description)
-    .filter((description) => !newestVersion(changelog).includes(`\`${coordinateOf(description)}\``))
+export function problemsOf(last: Contract, next: Contract, changelog: string): string[] {
+  if (isOlder(next.version, last.version)) {
+    return [`package.json has version ${next.version}, but ${last.version} is released.`]
+  }
+  const [major] = numbersOf(last.version)
+  const changes = breakingChanges(last.schema, next.schema)
+  if (numbersOf(next.version)[0] === major) {
+    return changes.map(
+      (change) =>
+        `Breaking change since ${last.version}: ${change}. Keep the old form and mark it @deprecated, or raise the version in package.json to ${major + 1}.0.0.`,
+    )
+  }
+  const named = changesSince(changelog, last.version)
+  return changes
+    .filter((change) => !named.includes(`\`${coordinateOf(change)}\``))
+    .map(
+      (change) =>
+        `Breaking change since ${last.version}: ${change}. Name \`${coordinateOf(change)}\` in the topmost section of CHANGELOG.md.`,
+    )
+}
+
+/** The schema without descriptions, which are no part of the contract. */
+const withoutDescriptions = (schema: GraphQLSchema): string =>
+  print(visit(parse(printContract(schema)), { StringValue: (_, key) => (key === 'description' ? null : undefined) }))
+
+/** Returns what keeps `next` from being released after `last`, in addition to `problemsOf`. */
+export function problemsOfRelease(last: Contract, next: Contract, changelog: string): string[] {
+  const problems = problemsOf(last, next, changelog)
+  if (next.version === last.version && withoutDescriptions(next.schema) !== withoutDescriptions(last.schema)) {
+    problems.push(`Version ${last.version} is released: raise the version in package.json before the next release.`)
+  }
+  if (!new RegExp(`^## \\[${next.version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm').test(changelog)) {
+    problems.push(`CHANGELOG.md has no section "## [${next.version}] - YYYY-MM-DD".`)
+  }
+  return problems
+}

@@ -1,23 +1,39 @@
 // `npm run schema` writes the schema to schema.graphql, and the client's types to src/client/generated.ts. With --check,
-// it writes nothing and exits with code 1 if a file differs from the schema in the code. With --release, it also makes
-// the schema the contract with which later schemas are compared (contract.ts).
+// it writes nothing, and fails if a file differs from the schema in the code, or if the schema breaks the contract of the
+// last release (contract.ts). With --release, it also makes the schema the contract of the version in package.json.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { schema } from '../src/graphql/schema.ts'
 import { printClientTypes } from './client-types.ts'
-import { CONTRACT, printContract } from './contract.ts'
+import { CONTRACT, printContract, printRelease, problemsOf, problemsOfRelease, readRelease } from './contract.ts'
 
-const printed = printContract(schema)
-const files = { 'schema.graphql': printed, 'src/client/generated.ts': printClientTypes(schema) }
 const urlOf = (path: string) => new URL(`../${path}`, import.meta.url)
+const read = (url: URL) => readFileSync(url, 'utf8')
+
+/** What each file should contain, and the command that writes it. */
+const FILES = {
+  'schema.graphql': { text: printContract(schema), command: 'npm run schema' },
+  'src/client/generated.ts': { text: printClientTypes(schema), command: 'npm run prepare' },
+}
+
+const { version } = JSON.parse(read(urlOf('package.json'))) as { version: string }
+const next = { version, schema }
+const last = readRelease(read(CONTRACT))
+const changelog = read(urlOf('CHANGELOG.md'))
+const problems: string[] = []
 
 if (process.argv.includes('--check')) {
-  for (const [path, text] of Object.entries(files)) {
-    if (readFileSync(urlOf(path), 'utf8') === text) continue
-    console.error(`${path} is out of date: run \`npm run schema\`.`)
-    process.exitCode = 1
+  problems.push(...problemsOf(last, next, changelog))
+  for (const [path, { text, command }] of Object.entries(FILES)) {
+    if (read(urlOf(path)) !== text) problems.push(`${path} is out of date: run \`${command}\`.`)
   }
 } else {
-  for (const [path, text] of Object.entries(files)) writeFileSync(urlOf(path), text)
-  if (process.argv.includes('--release')) writeFileSync(CONTRACT, printed)
+  for (const [path, { text }] of Object.entries(FILES)) writeFileSync(urlOf(path), text)
+  if (process.argv.includes('--release')) {
+    problems.push(...problemsOfRelease(last, next, changelog))
+    if (problems.length === 0) writeFileSync(CONTRACT, printRelease(next))
+  }
 }
+
+for (const problem of problems) console.error(problem)
+if (problems.length > 0) process.exitCode = 1

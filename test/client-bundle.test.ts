@@ -3,7 +3,7 @@
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { afterAll, describe, expect, it } from 'vitest'
-import { backends } from './support/backend.ts'
+import { embedded } from './support/backend.ts'
 import { chromiumPath, startChromium } from './support/chromium.ts'
 import { isLong } from './support/long.ts'
 import { useServer } from './support/server.ts'
@@ -46,7 +46,7 @@ it(`takes at most ${MAX_CLIENT} bytes, and needs no module of Node and no packag
 })
 
 describe.runIf(isLong && chromiumPath)('in Chromium (needs LONG=1)', () => {
-  const server = useServer(backends[0]!)
+  const server = useServer(embedded)
   let close = async () => {}
   afterAll(() => close())
 

@@ -18,9 +18,15 @@ export type Question = {
   readonly conversation: ConversationHandle
   /** Aborted when the claim is lost, or the client stops answering. Pass it to the model. */
   readonly signal: AbortSignal
-  /** Answers with a whole turn. `role` defaults to ASSISTANT. @throws ColloquyError of the code CONFLICT without the claim */
+  /**
+   * Answers with a whole turn. `role` defaults to ASSISTANT.
+   * @throws ColloquyError with the code CONFLICT without the claim
+   */
   append(turn: NewTurn): Promise<Turn>
-  /** Answers with a stream; see `write` of a conversation. @throws ColloquyError of the code CONFLICT without the claim */
+  /**
+   * Answers with a stream; see `write` of a conversation.
+   * @throws ColloquyError with the code CONFLICT without the claim
+   */
   write(source: Source | PromiseLike<Source>, options?: WriteOptions): Promise<Turn>
 }
 
@@ -61,7 +67,7 @@ type Answering = Required<Pick<AnswerOptions, 'scope' | 'ttlSeconds'>> & {
   signal?: AbortSignal | null
 }
 
-/** Claims the turn. Returns false if another process has claimed or answered it. */
+/** Claims the turn. Returns false if another process has claimed or answered it, or the actor no longer sees it. */
 async function claim({ connection, scope, ttlSeconds, signal }: Answering, turnId: string, claimToken: string) {
   try {
     await connection.mutate(CLAIM_TURN, { turnId, claimToken, scope, ttlSeconds }, { signal })
@@ -124,7 +130,7 @@ async function answerTurn(answering: Answering, turn: Turn, conversationId: stri
   }
 }
 
-/** Answers wake-ups until the signal is aborted. @throws ColloquyError if the inbox cannot be read for good */
+/** Answers wake-ups until the signal is aborted. @throws ColloquyError if the inbox fails permanently */
 export async function answer(
   connection: Connection,
   conversationOf: (id: string) => ConversationHandle,

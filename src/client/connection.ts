@@ -51,9 +51,9 @@ export type SendOptions = RequestOptions & {
   once?: boolean
 }
 
-/** How a subscription is resumed, and who is told about it. */
+/** How a subscription is resumed and reported. */
 export type ResumeOptions = RequestOptions & {
-  /** Called with `live` when the server has received the subscription, and with `waiting` and the error after a loss. */
+  /** Called with `live` when the subscription has a connection, and with `waiting` and the error after a loss. */
   onConnection?(state: 'live' | 'waiting', error?: ColloquyError): void
 }
 
@@ -62,17 +62,17 @@ export type Connection = {
   readonly as: string | undefined
   /** The actor in whose view the client reads. */
   actor(options?: RequestOptions): Promise<string>
-  /** Sends a query or mutation; repeats it after a failure that may pass. @throws ColloquyError */
+  /** Sends a query or mutation; repeats it after a temporary failure. @throws ColloquyError */
   send(query: string, variables: Record<string, unknown>, options?: SendOptions): Promise<Record<string, any>>
   /** Runs a mutation that is safe to repeat, and returns its payload. @throws ColloquyError */
   mutate(document: string, input: Record<string, unknown>, options?: SendOptions): Promise<any>
   /**
    * Subscribes, and again after each loss of the connection, with the variables that `variables` returns then. Yields the
    * value of the only field. Ends when the server completes the subscription or the signal is aborted.
-   * @throws ColloquyError for a failure that does not pass
+   * @throws ColloquyError for a permanent failure
    */
   subscribe(query: string, variables: () => Record<string, unknown>, options?: ResumeOptions): AsyncGenerator<any, void>
-  /** Closes the sockets. */
+  /** Ends all subscriptions, and closes the sockets. */
   close(): Promise<void>
 }
 
@@ -108,6 +108,7 @@ export function createConnection(options: ConnectOptions): Connection {
     timeoutMs,
   }
   const parameters = async () => (token === undefined ? names : { token: await currentToken() })
+  const closing = new AbortController()
   const sockets = WebSocket ? createSockets({ url: webSocketUrl(url), WebSocket, parameters }) : null
 
   const send: Connection['send'] = (query, variables, { signal, once } = {}) =>
@@ -123,7 +124,8 @@ export function createConnection(options: ConnectOptions): Connection {
       const data = await send(document, { input: as === undefined ? input : { as, ...input } }, options)
       return payloadOf(Object.values(data)[0])
     },
-    async *subscribe(query, variables, { signal, onConnection } = {}) {
+    async *subscribe(query, variables, { signal: ending, onConnection } = {}) {
+      const signal = ending ? AbortSignal.any([ending, closing.signal]) : closing.signal
       const live = () => onConnection?.('live')
       const attempt = () => {
         const operation = { query, variables: { ...variables(), ...(as !== undefined && { as }) } }
@@ -147,7 +149,10 @@ export function createConnection(options: ConnectOptions): Connection {
         }
       }
     },
-    close: async () => sockets?.close(),
+    async close() {
+      closing.abort()
+      await sockets?.close()
+    },
   }
 }
 

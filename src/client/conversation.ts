@@ -1,4 +1,4 @@
-// The verbs of one conversation: append, edit, write a stream, follow, and a live transcript.
+// The functions of one conversation: append, edit, write a stream, follow, and a live transcript.
 
 import type { AnsweringOptions, Connection, RequestOptions } from './connection.ts'
 import { APPEND_TURN, MARK_READ, SET_PRESENCE, SUPERSEDE_TURN } from './documents.ts'
@@ -14,10 +14,13 @@ export type NewTurn = string | (Omit<TurnInput, 'role'> & { role?: TurnInput['ro
 /** A newer version of a turn: its text, or its fields. */
 export type NewVersion = string | (Omit<TurnVersionInput, 'role'> & { role?: TurnVersionInput['role'] })
 
-/** One conversation. Nothing is requested until a function is called. Every write is repeated until it is acknowledged. */
+/**
+ * One conversation. Nothing is requested until a function is called. Every write is repeated until it is acknowledged,
+ * for `retryForMs` at most.
+ */
 export type ConversationHandle = {
   readonly name: ConversationName
-  /** Appends a turn, once, however often the call is repeated. @throws ColloquyError */
+  /** Appends a turn, exactly once even if the request is repeated. @throws ColloquyError */
   append(turn: NewTurn, options?: AnsweringOptions): Promise<Turn>
   /** Replaces the newest version of a turn of the actor. `role` defaults to that of the turn. @throws ColloquyError */
   edit(turn: Pick<Turn, 'id' | 'role'>, version: NewVersion, options?: RequestOptions): Promise<Turn>
@@ -26,13 +29,16 @@ export type ConversationHandle = {
    * SDK; see `write`. Resolves with the committed turn. `role` defaults to ASSISTANT. @throws ColloquyError
    */
   write(source: Source | PromiseLike<Source>, options?: WriteOptions): Promise<Turn>
-  /** The events from `afterSeq` on, each once and in order; see `follow`. @throws ColloquyError */
+  /** The events after the entry `afterSeq`, each once and in order; see `follow`. @throws ColloquyError */
   follow(options?: FollowOptions): AsyncGenerator<FollowedEvent, void>
   /** A live list of the turns, with the participants and their presence. */
   transcript(options?: TranscriptOptions): Transcript
   /** Marks the entries up to `seq` as read; all, without `seq`. @throws ColloquyError */
   markRead(seq?: number, options?: RequestOptions): Promise<Participant>
-  /** Shows what the actor is doing. It expires on the server after a while. @throws ColloquyError */
+  /**
+   * Shows what the actor is doing, until PRESENCE_TTL_SECONDS of the server, 60 by default, have passed.
+   * @throws ColloquyError
+   */
   setPresence(state: PresenceState, options?: RequestOptions): Promise<Participant>
 }
 

@@ -1,5 +1,5 @@
 // The GraphQL documents that the client sends. scripts/client-types.ts generates generated.ts, the types of their
-// fragments, from them and the schema.
+// fragments, from them and schema.graphql.
 
 const PARTS = `
 fragment Part on ContentPart {

@@ -1,4 +1,4 @@
-// The error of the client: the codes of the server, and a few for what happens between the two.
+// The error of the client: the codes of the server, and those of failures that the client itself detects.
 
 /** Codes of failures after which the same call may succeed. */
 const RETRYABLE = new Set([

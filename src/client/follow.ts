@@ -6,7 +6,7 @@ import { FOLLOW, FOLLOW_SHARED, READ_HEAD } from './documents.ts'
 import { ColloquyError } from './errors.ts'
 import type { ConversationEvent, ConversationEventType, TurnDelta } from './generated.ts'
 
-/** What names a conversation: its id, or its key. */
+/** Identifies a conversation by its id or its key. */
 export type ConversationName = { id: string } | { key: string }
 
 /** A delta, with the whole text of its turn up to `end`. Deltas of one turn follow one another without overlap. */
@@ -25,12 +25,12 @@ export type FollowOptions = ResumeOptions & {
   replies?: boolean
 }
 
-/** The end of a turn, whose joined text is then dropped. */
+/** Types of the events that end an open turn. Its joined text is then dropped. */
 const ENDS: readonly ConversationEventType[] = ['TURN_COMMITTED', 'TURN_ABORTED', 'TURN_ERASED']
 
 /**
- * Joins the deltas of open turns. `join` returns the event to deliver, with only the text that was not delivered before;
- * null if there is none; undefined if text before the delta is missing.
+ * Joins the deltas of open turns. The function that it creates returns the event to deliver, with only the text that
+ * was not delivered before; null if there is none; undefined if text before the delta is missing.
  */
 export function createJoiner() {
   const texts = new Map<string, string>()
@@ -63,7 +63,7 @@ export function createJoiner() {
 export const fieldsOf = (name: ConversationName): { conversationId?: string; conversationKey?: string } =>
   'id' in name ? { conversationId: name.id } : { conversationKey: name.key }
 
-/** Reads the id and the seq of the newest entry. @throws ColloquyError of the code NOT_FOUND */
+/** Reads the id and the seq of the newest entry. @throws ColloquyError with the code NOT_FOUND */
 export async function readHead(connection: Connection, name: ConversationName, options?: ResumeOptions) {
   const { conversation } = await connection.send(READ_HEAD, { ...name, as: connection.as }, options)
   if (conversation) return conversation as { id: string; lastSeq: number }
@@ -74,9 +74,9 @@ const typeNameOf = (type: string) =>
   type.toLowerCase().replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 /**
- * The events of a conversation, from `afterSeq` on. Ends after `ConversationDeleted`, when the viewer no longer sees the
- * conversation, or when the signal is aborted. After `Gap`, entries were skipped: read the history again.
- * @throws ColloquyError for a failure that does not pass
+ * The events of a conversation after the entry `afterSeq`. Ends after `ConversationDeleted`, when the viewer no longer
+ * sees the conversation, or when the signal is aborted. After `Gap`, entries were skipped: read the history again.
+ * @throws ColloquyError for a permanent failure
  */
 export async function* follow(
   connection: Connection,

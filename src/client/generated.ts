@@ -1,5 +1,5 @@
-// Written by `npm run schema` (scripts/client-types.ts): the types of what the client sends and receives, and what stock
-// clients need to know about the schema.
+// Written by `npm run prepare` (scripts/client-types.ts): the types of what the client sends and receives, and what
+// stock clients need to know about the schema.
 
 /** One message of a conversation, written by one actor. The content of a committed turn does not change: an edit writes a newer version with the same position. */
 export type Turn = {
@@ -495,7 +495,7 @@ export type ConversationEvent =
   | TurnUpdated
   | WakeUpsStopped
 
-/** A run of an agent: it answers a turn of a conversation in one or more calls of a provider. Visible to those who see its replies. */
+/** A run of an agent: it answers a turn of a conversation in one or more calls of a provider. Visible to the viewers of its replies. */
 export type Run = {
   /** Identifies the object among all objects of all types that the client can read. Begins with a prefix for the type. Not a cursor. */
   id: string
@@ -595,7 +595,7 @@ export type ListedConversation = {
 export type InboxEvent = {
   /** Kind of the change, or WAKE_UP or UNREAD. */
   reason: InboxReason
-  /** Time of the change. For UNREAD, time of the newest entry of the conversation; for WAKE_UP, time at which the turn was written. */
+  /** Time of the change. For UNREAD, time of the newest entry of the conversation; for WAKE_UP, time at which the turn woke up the participant. */
   at: string
   /** Id of the conversation that has unread turns, that changed, or that has the turn to answer. */
   conversationId: string
@@ -639,7 +639,7 @@ export type CreateConversationInput = {
   title?: string | null
   /** Seconds after its creation at which the conversation is deleted; 1 to 2147483647. Exclusive with `expiresAt`. Defaults to the setting of the tenant, which defaults to never. */
   ttlSeconds?: number | null
-  /** Actors that may see the conversation. Defaults to the server setting CONVERSATION_VISIBILITY, which defaults to OPEN. The viewer becomes a participant of a MEMBERS conversation, with the kind of its credential or otherwise as HUMAN, unless listed in `participants`. */
+  /** Actors that may see the conversation. Defaults to the server setting CONVERSATION_VISIBILITY, which defaults to OPEN without authentication and to MEMBERS with it. The viewer becomes a participant of a MEMBERS conversation, with the kind of its credential or otherwise as HUMAN, unless listed in `participants`. */
   visibility?: ConversationVisibility | null
 }
 
@@ -677,7 +677,7 @@ export type ParticipantInput = {
 
 /** How the server runs a participant. */
 export type AgentInput = {
-  /** Instructions for the model, after those of the conversation; at most 65,536 characters. Every participant can read them. Defaults to null, for none. */
+  /** Instructions for the model, before the system prompt of the conversation; at most 65,536 characters. Every participant can read them. Defaults to null, for none. */
   instructions?: string | null
   /** Maximum number of tokens of a reply, 1 to 10,000,000. Defaults to null, for the limit of the model. */
   maxTokens?: number | null
@@ -887,7 +887,7 @@ export type RunState = 'CANCELLED' | 'COMPLETED' | 'FAILED' | 'RUNNING' | 'WAITI
 /** Why a run failed. */
 export type RunErrorCode = 'AGENT_LEFT' | 'BUDGET_TOO_SMALL' | 'EXPIRED' | 'INTERNAL' | 'INTERRUPTED' | 'INVALID_REPLY' | 'INVALID_TOOL_CALL' | 'PROVIDER_FAILED' | 'PROVIDER_STALLED' | 'QUOTA_EXCEEDED' | 'REPLY_TOO_LONG' | 'TIME_LIMIT' | 'TOO_MANY_ROUNDS'
 
-/** State of an approval. All states but PENDING are final. */
+/** State of an approval. All states but PENDING are final, except for the erasure of a user: see CANCELLED. */
 export type ApprovalState = 'APPROVED' | 'CANCELLED' | 'DENIED' | 'EXPIRED' | 'PENDING'
 
 /** Part of the earlier history that a participant sees. */

@@ -20,7 +20,7 @@ const SILENCE_MS = 30_000
 /** Maximum length of one event, in UTF-16 units. The server's largest turn has 64 MiB, twice in an event. */
 const MAX_EVENT = 160 * 1024 * 1024
 
-/** Sends the operation. @throws ColloquyError of the code NETWORK */
+/** Sends the operation. @throws ColloquyError with the code NETWORK */
 async function post(endpoint: Endpoint, operation: Operation, accept: string, signal: AbortSignal): Promise<Response> {
   const headers = { 'content-type': 'application/json', accept, ...(await endpoint.headers()) }
   const body = JSON.stringify(operation)
@@ -64,7 +64,7 @@ export async function request(endpoint: Endpoint, operation: Operation, given?: 
   }
 }
 
-/** Reads the next bytes of an event stream. @throws ColloquyError of the code NETWORK, also after a long silence */
+/** Reads the next bytes of an event stream. @throws ColloquyError with the code NETWORK, also after a long silence */
 async function readChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array> {
   const silence = new AbortController()
   const read = reader.read().then(

@@ -7,15 +7,15 @@ import type { InboxEvent, ListedConversation } from './generated.ts'
 import { createLive, type Live } from './live.ts'
 
 /**
- * The events of the inbox. After each lost connection, it begins again with the conversations that have unread turns, so
- * a conversation may be delivered more than once, and nothing that is unread is missed.
- * @throws ColloquyError for a failure that does not pass
+ * The events of the inbox. After each lost connection, it begins again with the turns to answer and the conversations
+ * that have unread turns, so both may be delivered more than once, and no unread turn is missed.
+ * @throws ColloquyError for a permanent failure
  */
 export const followInbox = (connection: Connection, options?: ResumeOptions): AsyncGenerator<InboxEvent, void> =>
   connection.subscribe(FOLLOW_INBOX, () => ({}), options)
 
 export type InboxState = {
-  /** `loading` before the list is read, `waiting` while the connection is lost, `failed` after an error that does not pass. */
+  /** `loading` before the list is read, `waiting` while the connection is lost, `failed` after a permanent error. */
   readonly status: 'loading' | 'live' | 'waiting' | 'failed'
   /** The newest failure; null while `status` is `live`. */
   readonly error: ColloquyError | null
@@ -32,7 +32,7 @@ export type InboxAction =
 
 export const EMPTY_INBOX: InboxState = { status: 'loading', error: null, conversations: [], unreadCount: 0 }
 
-/** The number of conversations that are listed when the list is read. More are added as they change. */
+/** Maximum number of conversations that are read as the list. Others are added when they change. */
 const LISTED = 50
 
 function withConversations(state: InboxState, conversations: readonly ListedConversation[]): InboxState {

@@ -1,5 +1,5 @@
-// The client of a Colloquy server, the door `colloquy/client`: for browsers and Node, without server code and without
-// other packages.
+// The client of a Colloquy server, the entry point `colloquy/client`: for browsers and Node, without server code and
+// without other packages.
 
 import { answer, type AnswerHandler, type AnswerOptions } from './answer.ts'
 import {
@@ -46,11 +46,11 @@ export type Client = {
    */
   answer(handler: AnswerHandler, options?: AnswerOptions): Promise<void>
   /**
-   * Sends a query or mutation of your own, and returns its data. It is repeated after a failure that may pass, unless
-   * `once` is true; a mutation must then be safe to repeat. @throws ColloquyError
+   * Sends a query or mutation of your own, and returns its data. It is repeated after a temporary failure, unless
+   * `once` is true; so a mutation without `once` must be safe to repeat. @throws ColloquyError
    */
   request<T = any>(query: string, variables?: Record<string, unknown>, options?: SendOptions): Promise<T>
-  /** Closes the client's sockets, which ends its subscriptions. */
+  /** Ends the client's subscriptions, and closes its sockets. */
   close(): Promise<void>
 }
 

@@ -4,14 +4,17 @@
 export type Live<State> = {
   /** The current state. The same object until it changes. */
   get(): State
-  /** Calls the listener after each change. Returns a function that removes it; without listeners, the value rests. */
+  /**
+   * Calls the listener after each change. Returns a function that removes it. Without listeners, the value is not
+   * updated.
+   */
   subscribe(listener: () => void): () => void
 }
 
 /**
  * Creates a live value.
- * @param run keeps the state current until the signal is aborted; called with the first listener, and again with the next
- * one after the last has gone
+ * @param run keeps the state current until the signal is aborted; called when the first listener is added, and again
+ * when one is added after all were removed
  */
 export function createLive<State, Action>(
   initial: State,

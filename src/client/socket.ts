@@ -31,13 +31,13 @@ const OPEN = 1
 const MAX_OPERATIONS = 100
 /** Time in which the server must accept a connection, ms. */
 const CONNECT_MS = 15_000
-/** Time without a message after which the client sends a ping. After twice this time, the socket counts as lost. */
+/** Time without a message after which the client sends a ping, ms. After twice this time, the socket counts as lost. */
 const PING_MS = 10_000
 /** Time for which a socket without subscriptions stays open, ms. */
 const IDLE_MS = 1_000
 /** Maximum length of the results that wait for one subscription's reader, in UTF-16 units. */
 const MAX_WAITING = 4 * 1024 * 1024
-/** Close codes from 4400 to 4499 that refuse the client for now only: a late `connection_init`, too many sockets. */
+/** Close codes from 4400 to 4499 that refuse the client temporarily: a late `connection_init`, too many sockets. */
 const TEMPORARY = new Set([4408, 4429])
 
 type Subscription = {

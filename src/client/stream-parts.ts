@@ -1,7 +1,7 @@
 // Reads the parts of models' streams: plain text, the `fullStream` of the AI SDK, the streams of OpenAI's SDK (chat
 // completions and responses), and the events of Colloquy's own chat providers. Pure: parts in, pieces of a turn out.
 
-/** What a part adds to the turn, or says about it. */
+/** A piece of the turn, or information about the turn, from one part of a stream. */
 export type Piece =
   | { type: 'text'; text: string }
   | { type: 'reasoning'; text: string }
@@ -169,7 +169,7 @@ export function createPartReader() {
   }
 }
 
-/** What `write` accepts as the source of a turn. */
+/** The source of a turn, for `write`. */
 export type Source =
   | string
   | AsyncIterable<unknown>

@@ -1,5 +1,5 @@
-// The live transcript as a pure reducer: what has been read or delivered goes in, and the state to show comes out. A
-// state is never changed, so that views can compare states.
+// The live transcript as a pure reducer, from the pages read and the events delivered to the state to show. A state is
+// never changed, so that user interfaces can compare states.
 
 import type { ColloquyError } from './errors.ts'
 import type { FollowedEvent } from './follow.ts'
@@ -7,8 +7,9 @@ import type { Conversation, Participant, Turn } from './generated.ts'
 
 export type TranscriptState = {
   /**
-   * `loading` before the first history is read, `live` while events arrive, `waiting` while the connection is lost, `deleted`
-   * once the conversation is deleted, and `failed` after an error that does not pass, or when the viewer no longer sees it.
+   * `loading` before the first history is read, `live` while events arrive, `waiting` while the connection is lost,
+   * `deleted` once the conversation is deleted, and `failed` after a permanent error, or when the viewer no longer sees
+   * the conversation.
    */
   readonly status: 'loading' | 'live' | 'waiting' | 'deleted' | 'failed'
   /** The newest failure; null while `status` is `live`. */

@@ -34,7 +34,7 @@ const ABORT_MS = 5_000
 
 type Write = { connection: Connection; turnId: string; writerToken: string; heartbeatMs: number }
 
-/** Sends the text of one turn. `failure` rejects with the first error that does not pass. */
+/** Sends the text of one turn. `failure` rejects with the first permanent error. */
 function createSender({ connection, turnId, writerToken, heartbeatMs }: Write, signal: AbortSignal) {
   let waiting = ''
   let start = 0
@@ -92,7 +92,7 @@ const sourceError = (cause: unknown) => {
   return new ColloquyError('SOURCE_FAILED', `The source of the turn failed: ${reason}`, { cause })
 }
 
-/** Reads the source to its end. @throws ColloquyError of the code SOURCE_FAILED; the error of the sender */
+/** Reads the source to its end. @throws ColloquyError with the code SOURCE_FAILED; the error of the sender */
 async function pump(source: Source, sender: ReturnType<typeof createSender>, stopped: Promise<never>): Promise<Rest> {
   const rest: Rest = { parts: [], reasoning: '' }
   const reader = createPartReader()
@@ -110,13 +110,13 @@ async function pump(source: Source, sender: ReturnType<typeof createSender>, sto
     reader.end(count).forEach(take)
     return rest
   } catch (error) {
-    // A source that waits for its model would never answer.
+    // Not awaited: a source that waits for its model may never return.
     void Promise.resolve(parts.return?.()).catch(() => {})
     throw error
   }
 }
 
-/** Says to all viewers why the turn was aborted. It never contains the text of the model's error. */
+/** Returns the reason of the abort, which all viewers see. It never contains the text of the model's error. */
 function abortReasonOf(error: unknown, signal?: AbortSignal | null): string {
   if (signal?.aborted)
     return typeof signal.reason === 'string' ? signal.reason.slice(0, 1_000) : 'Stopped by the writer.'
@@ -138,8 +138,8 @@ const untilSucceeded = async (until: PromiseLike<unknown> | undefined): Promise<
 
 /**
  * Writes a streaming turn from the source, and returns the committed turn. If the source fails, the signal is aborted, or
- * a call fails for good, the turn is aborted with the text received until then.
- * @throws ColloquyError of the code SOURCE_FAILED, with the source's error as its cause; any other ColloquyError; the
+ * a call fails permanently, the turn is aborted with the text received until then.
+ * @throws ColloquyError with the code SOURCE_FAILED, with the source's error as its cause; any other ColloquyError; the
  * reason of the signal
  */
 export async function write(
@@ -181,7 +181,7 @@ export async function write(
     return committed.turn
   } catch (error) {
     sender.stop()
-    // The text that was received is sent before the abort, unless it cannot be.
+    // The text that was received is sent before the abort, if that succeeds within ABORT_MS.
     await Promise.race([sender.room(0).catch(() => {}), sleep(ABORT_MS)])
     stopSending()
     await abort(writing, abortReasonOf(error, signal))

@@ -1,8 +1,9 @@
 // Builds the messages for a provider from the messages of a conversation, within a budget. The choice is pure; the
 // builders read the store.
 //
-// Invariant: the history is a run of the newest messages without gaps, it ends with the new ones, and it never begins
-// between a tool call and its result. A budget is never exceeded.
+// Invariant: the history is a run of the newest messages without gaps, preceded only by older system messages if these
+// are kept. It ends with the new messages, and never begins between a tool call and its result. A budget is never
+// exceeded.
 
 import { HistoryBudgetTooSmall } from './errors.ts'
 import { pairToolResults } from './tool-pairs.ts'
@@ -130,7 +131,7 @@ function withoutFresh(messages: ConversationMessage[], fresh: readonly Conversat
 /** Number of messages of the first read of a store that lists the newest messages. */
 const FIRST_READ = 64
 
-/** Returns the newest turns, more than `maxTurns` if there are more, and the messages around them. */
+/** Returns at least the newest `maxTurns` + 1 turns, or all if there are fewer, and the messages around them. */
 async function readNewestTurns(
   store: ConversationStore,
   conversationId: string,

@@ -1,4 +1,4 @@
-// The door `colloquy/conversation-core`: document 003 ("Agent Conversation Core", version 0.2). Contains only
+// The entry point `colloquy/conversation-core`: document 003 ("Agent Conversation Core", version 0.2). Contains only
 // re-exports, and no code of the server.
 
 export type * from './types.ts'

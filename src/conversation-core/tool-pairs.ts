@@ -3,7 +3,7 @@
 import type { ConversationMessage, ToolCallContentPart, ToolResultContentPart } from './types.ts'
 
 export type MadeCall = { call: ToolCallContentPart; messageId: string; index: number; part: number }
-/** `index`: the place of the result's message. */
+/** `index` is the index of the call's message, `resultIndex` that of the result's message. */
 export type ToolPair = MadeCall & { result: ToolResultContentPart; resultIndex: number }
 
 /** Whether the result, which has the id of a call or none, may answer the call. */
@@ -11,9 +11,9 @@ const matches = (call: ToolCallContentPart, result: ToolResultContentPart): bool
   result.id === undefined ? call.name === result.name : call.id === result.id
 
 /**
- * Returns the pairs in the order of their results. A result answers the newest earlier message with an open call of its
- * id or, without an id, of its name; of several calls in that message, the first. A call is answered once. A result
- * without such a call is in no pair.
+ * Returns the pairs in the order of their results. A result answers an earlier open call with its id or, if the result
+ * has no id, with its name: the first such call of the newest message that has one. Each call is answered at most once.
+ * A result without such a call is in no pair.
  */
 export function pairToolResults(messages: readonly Pick<ConversationMessage, 'id' | 'content'>[]): ToolPair[] {
   let open: MadeCall[] = []

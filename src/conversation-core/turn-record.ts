@@ -42,7 +42,7 @@ export function toRecord(turn: ConversationTurn): GivenTurn {
   }
 }
 
-/** Returns the turn of a record, with the messages that are still there; null for another turn. */
+/** Returns the turn of a record, with the messages that still exist; null for another turn. */
 export function fromRecord(
   conversationId: string,
   { actor, parts }: StoredTurn,

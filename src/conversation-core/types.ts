@@ -105,7 +105,7 @@ export interface ListMessagesOptions {
 }
 
 /**
- * What a store promises beyond the document. Addition.
+ * A guarantee of a store that the document does not require. Addition.
  * - `ATOMIC_TURNS`: appendTurn also stores the messages of the turn that are not stored yet and sets `updatedAt`, all or
  *   nothing.
  * - `LIMIT_IS_NEWEST`: listMessages with `limit` returns the messages that were appended last.

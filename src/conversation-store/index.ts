@@ -1,5 +1,5 @@
-// The door `colloquy/conversation-store`: document 002 ("ConversationStore interface"). Contains only re-exports, and
-// no code of the server.
+// The entry point `colloquy/conversation-store`: document 002 ("ConversationStore interface"). Contains only
+// re-exports, and no code of the server.
 
 export type * from './types.ts'
 export { ConversationNotFound, IdConflict, RequestFailed } from '../transcript/errors.ts'

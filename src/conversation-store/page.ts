@@ -1,4 +1,4 @@
-// Which messages a page of getMessages contains, and which conversations listConversations returns by default. Pure.
+// Selects the messages of a page of getMessages, and limits the conversations that listConversations returns. Pure.
 
 import { inTimeOrder } from '../transcript/same.ts'
 import type { ConversationMessage, MessageQueryOptions } from './types.ts'

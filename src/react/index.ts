@@ -1,5 +1,5 @@
-// React hooks over the client, the door `colloquy/react`. Each hook renders again when its value changes, and follows the
-// server only while a component uses it.
+// React hooks over the client, the entry point `colloquy/react`. Each hook renders again when its value changes, and
+// follows the server only while a component uses it.
 
 import { createContext, createElement, useContext, useMemo, useSyncExternalStore, type ReactNode } from 'react'
 import type {

@@ -1,5 +1,5 @@
-// What the stores of both documents add to a turn, so that a message is read as it was written: its id and its time in
-// the metadata, and content without text in a data part. Pure.
+// The data that the stores of both documents add to a turn, so that a message is read as it was written: its id and its
+// time in the metadata, and content without text in a data part. Pure.
 
 import { codeOf, ConversationNotFound, IdConflict } from './errors.ts'
 import type { GivenPart, StoredTurn } from './transcript.ts'

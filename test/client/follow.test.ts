@@ -46,6 +46,14 @@ describe.each(backends)('follow on $name', (backend) => {
       return { ...options, signal: controller.signal }
     }
 
+    it('ends when the client is closed, and does not connect again', async () => {
+      const { tenant, id, ada } = await start()
+      const { following, reached } = followed(ada.conversation(id).follow({ afterSeq: 0 }))
+      await reached((await tenant.lastSeq(id))!)
+      await ada.close()
+      await following
+    })
+
     it('delivers every entry and delta once, whenever connections are cut', async () => {
       const proxy = await proxied()
       const { tenant, id, ada, bob } = await start(proxy.url)
