@@ -54,7 +54,7 @@ export function requireAgentKind(kind: ParticipantKind, agent: unknown, path: st
   }
 }
 
-/** Follows a change of `respond`, in the transaction that has written it under the conversation's lock. */
+/** Updates the data that depends on `respond`, in the transaction that has written it under the conversation's lock. */
 export async function changeResponse(tx: Tx, conversationId: string, actor: string, respond: Respond): Promise<void> {
   await updateResponding(tx, conversationId)
   if (respond === 'NEVER') await dropWakeUps(tx, conversationId, actor, 'NO_LONGER_RESPONDS')

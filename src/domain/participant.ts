@@ -3,7 +3,6 @@
 
 import { z } from 'zod'
 import { InvalidInput, LimitReached, NotFound } from '../errors.ts'
-import type { Prisma } from '../store/generated/client.ts'
 import { HistoryVisibility, ParticipantKind, Respond } from '../store/generated/enums.ts'
 import { participantKey } from '../store/sql/turn/count-turns.ts'
 import {
@@ -12,6 +11,7 @@ import {
   type ParticipantKey,
   type ParticipantRow,
 } from '../store/sql/participant/read-participants.ts'
+import { readForJoining, writeParticipant, type StoredParticipant } from '../store/sql/participant/write-participant.ts'
 import { dropWakeUps } from '../store/sql/wake-up/drop-wake-ups.ts'
 import { lockJournal, writeEntry } from '../store/sql/event/write-entry.ts'
 import type { Tx } from '../store/db.ts'
@@ -26,7 +26,7 @@ import {
   requirePermits,
   withinReach,
 } from './authorize.ts'
-import { agentInput, changeResponse, jsonOrNull, kindOnJoining, requireAgentKind } from './agent-settings.ts'
+import { agentInput, changeResponse, kindOnJoining, requireAgentKind } from './agent-settings.ts'
 import type { Platform } from './platform.ts'
 import { announceEntries, announceRead } from './publisher.ts'
 import { count, id, metadata, name, parse, text } from './input.ts'
@@ -136,48 +136,54 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
   authorize(viewer, 'addParticipant', input)
   const parsed = await redactInput(deps, viewer, 'addParticipant', parse(addParticipantInput, input))
   const { conversationId, participant: given } = parsed
-  const key = { conversationId_actor: { conversationId, actor: given.actor } }
-  await withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
-    await lockConversation(tx, viewer, conversationId)
-    const existing = await tx.participant.findUnique({ where: key })
+  return withTransaction(deps.db, viewer.tenant, async (tx, afterCommit) => {
+    const { lastSeq } = await lockConversation(tx, viewer, conversationId)
+    const { existing, isFull } = await readForJoining(tx, conversationId, given.actor, MAX_PARTICIPANTS)
     await requirePermits(tx, viewer, 'addParticipant', conversationId, conditionsOfAdding(viewer, given, existing))
-    if (existing === null && (await tx.participant.count({ where: { conversationId } })) >= MAX_PARTICIPANTS) {
-      throw tooManyParticipants()
-    }
+    if (isFull) throw tooManyParticipants()
     const isPresent = existing !== null && existing.leftAt === null
-    const displayName = given.displayName ?? existing?.displayName
-    const data = (given.metadata ?? existing?.metadata ?? {}) as Prisma.InputJsonObject
-    const administrator = given.administrator ?? (isPresent ? existing.administrator : false)
-    const respond = given.respond ?? existing?.respond ?? 'NEVER'
-    const agent = given.agent ?? existing?.agent ?? null
-    const kind = isPresent ? existing.kind : kindOnJoining(viewer, given)
-    requireAgentKind(kind, agent, 'participant.agent')
-    const isSame =
-      existing?.displayName === (displayName ?? null)
-      && existing.administrator === administrator
-      && existing.respond === respond
-      && isSameJson({ data, agent }, { data: existing.metadata, agent: existing.agent })
-    if (isPresent && isSame) return
-    const seq = await writeEntry(tx, conversationId, isPresent ? 'UPDATED' : 'JOINED', { actor: given.actor })
-    const historyVisibility = historyAfterJoining(viewer, given, existing)
-    const joined = {
-      kind,
-      historyVisibility,
-      leftAt: null,
-      removed: false,
-      joinedAt: new Date(),
-      windows: windowsAfterJoining(existing?.windows ?? [], historyVisibility, seq),
+    const fields = {
+      displayName: given.displayName ?? existing?.displayName ?? null,
+      metadata: given.metadata ?? existing?.metadata ?? {},
+      administrator: given.administrator ?? (isPresent ? existing.administrator : false),
+      respond: given.respond ?? existing?.respond ?? 'NEVER',
+      agent: given.agent ?? existing?.agent ?? null,
     }
-    const fields = { displayName, administrator, metadata: data, respond, agent: jsonOrNull(agent) }
-    await tx.participant.upsert({
-      where: key,
-      create: { conversationId, actor: given.actor, ...fields, ...joined },
-      update: { ...fields, ...(!isPresent && joined) },
+    const historyVisibility = historyAfterJoining(viewer, given, existing)
+    const membership = isPresent
+      ? existing
+      : {
+          kind: kindOnJoining(viewer, given),
+          historyVisibility,
+          joinedAt: new Date(),
+          windows: windowsAfterJoining(existing?.windows ?? [], historyVisibility, lastSeq + 1),
+        }
+    requireAgentKind(membership.kind, fields.agent, 'participant.agent')
+    if (isPresent && isSameJson(fields, fieldsOf(existing))) return rowOf(existing)
+    const { seq, participant } = await writeParticipant(tx, conversationId, isPresent ? 'UPDATED' : 'JOINED', {
+      actor: given.actor,
+      ...membership,
+      ...fields,
     })
-    if (respond !== (existing?.respond ?? 'NEVER')) await changeResponse(tx, conversationId, given.actor, respond)
+    if (fields.respond !== (existing?.respond ?? 'NEVER'))
+      await changeResponse(tx, conversationId, given.actor, fields.respond)
     afterCommit(() => announceEntries(deps, [{ tenant: viewer.tenant, conversationId, first: seq, last: seq }]))
+    return toParticipant(participant)
   })
-  return participantNow(deps, viewer.tenant, conversationId, given.actor)
+}
+
+/** Returns the fields that addParticipant changes of a present participant. */
+const fieldsOf = ({ displayName, metadata, administrator, respond, agent }: StoredParticipant) => ({
+  displayName,
+  metadata,
+  administrator,
+  respond,
+  agent,
+})
+
+/** Returns the participant without the fields that its details contain. */
+function rowOf({ metadata: _, agent: __, removed: ___, ...row }: StoredParticipant): Participant {
+  return toParticipant(row)
 }
 
 /** Returns the owner of the conversation; '' without a principal, when no condition depends on it. */

@@ -11,6 +11,7 @@ import type { Summarizers } from '../providers/ports/summarizer.ts'
 import type { TokenCounter } from '../text/tokens.ts'
 import type { Db } from '../store/db.ts'
 import type { ConversationVisibility } from '../store/generated/enums.ts'
+import type { Replica } from '../store/replica.ts'
 import type { JobQueue } from '../store/job-queue.ts'
 import type { VectorSearch } from '../store/vector-search.ts'
 import type { RedactionModes } from './redaction.ts'
@@ -20,6 +21,7 @@ import type { NotifyWorkers } from './publisher.ts'
 import type { JournalNotifier } from './journal-notifier.ts'
 import type { KnownActors } from './known-actor.ts'
 import type { TenantGates } from './tenant-gate.ts'
+import type { QueueDelays } from '../queue-delay.ts'
 import type { CustomDetector } from '../text/redact.ts'
 import type { AutomaticThresholds } from './automatic-thresholds.ts'
 
@@ -48,7 +50,11 @@ export type Platform = {
     /** Whether the error is that of a statement that exceeded `timeoutMs`. */
     isTimeout(error: unknown): boolean
   }
+  /** A streaming replica, for reads through `onReplica` (replica.ts); null without one. */
+  replica: Replica | null
   gates: TenantGates
+  /** The waits of requests in the queues of this process. */
+  delays: QueueDelays
   knownActors: KnownActors
   bus: Bus
   presence: PresenceStore

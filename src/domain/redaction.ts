@@ -37,7 +37,8 @@ export type Removed = Record<string, number>
 
 /**
  * The names of input fields with texts of people and models. Not redacted: identifiers, names of actors, tools and
- * models, URLs and signatures, which must stay as they are to be of use, and system prompts, which operators write.
+ * models, URLs and signatures, which are of use only unchanged, and system prompts and instructions of agents, which
+ * operators write.
  */
 const TEXTS: ReadonlySet<string> = new Set([
   'content',

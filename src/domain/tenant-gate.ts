@@ -2,6 +2,7 @@
 // connections, CPU and memory. Work beyond the limit waits in order of arrival; other tenants do not wait for it.
 
 import { ServerBusy } from '../errors.ts'
+import { QueueDelay, type DelaySource } from '../queue-delay.ts'
 
 /**
  * Maximum number of waiting pieces of work of one kind per tenant. It allows for as many open sockets, because one
@@ -9,10 +10,14 @@ import { ServerBusy } from '../errors.ts'
  */
 export const MAX_WAITING = 10_000
 
-/** The work of one tenant: the number of running pieces, and the `resolve` function of each waiting one. */
-type TenantWork = { running: number; waiting: (() => void)[] }
+/**
+ * The work of one tenant: the number of running pieces, the `resolve` function of each waiting one, and the waits, once
+ * a piece has waited.
+ */
+type TenantWork = { running: number; waiting: (() => void)[]; delay: QueueDelay | null }
 
-export type TenantGate = {
+/** As a source of delays, it returns the delay of the tenant whose work waits longest. */
+export type TenantGate = DelaySource & {
   /** Number of waiting pieces of work of all tenants. */
   readonly waiting: number
   /** Runs the work as soon as the tenant's limit allows. @throws ServerBusy if MAX_WAITING pieces of work wait */
@@ -64,13 +69,25 @@ export function createTenantGate(limit: number): TenantGate {
     get waiting() {
       return [...workByTenant.values()].reduce((sum, { waiting }) => sum + waiting.length, 0)
     },
+    take(now) {
+      let longest = 0
+      for (const { delay } of workByTenant.values()) if (delay) longest = Math.max(longest, delay.take(now))
+      return longest
+    },
     async run(tenant, work) {
       let current = workByTenant.get(tenant)
-      if (!current) workByTenant.set(tenant, (current = { running: 0, waiting: [] }))
+      if (!current) workByTenant.set(tenant, (current = { running: 0, waiting: [], delay: null }))
       const entered = current
-      if (entered.running < limit) entered.running += 1
-      else if (entered.waiting.length >= MAX_WAITING) throw new ServerBusy(MAX_WAITING)
-      else await new Promise<void>((resolve) => entered.waiting.push(resolve))
+      if (entered.running < limit) {
+        entered.running += 1
+        entered.delay?.record(0)
+      } else if (entered.waiting.length >= MAX_WAITING) throw new ServerBusy(MAX_WAITING)
+      else {
+        const delay = (entered.delay ??= new QueueDelay())
+        const enteredAt = delay.enter()
+        await new Promise<void>((resolve) => entered.waiting.push(resolve))
+        delay.leave(enteredAt)
+      }
       try {
         return await work()
       } finally {

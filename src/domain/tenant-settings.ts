@@ -1,4 +1,4 @@
-// The settings of a tenant: defaults of new conversations, and what is redacted.
+// The settings of a tenant: defaults of new conversations, the quota of tokens, and what is redacted.
 
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
@@ -59,8 +59,8 @@ export type UpdateTenantSettingsInput = z.input<typeof updateTenantSettingsInput
 
 /**
  * Updates the given settings. `retention` and `ttlSeconds` apply to conversations that are created later; null restores
- * FULL, or no expiry. `redact` applies to all later writes but those of streaming turns that are open; null restores
- * the server's mode.
+ * FULL, or no expiry. `tokensPerDay` applies to later calls of providers; null removes the quota. `redact` applies to
+ * all later writes but those of streaming turns that are open; null restores the server's mode.
  * @throws InvalidInput for AUDIT_ONLY without INTEGRITY_KEY, and for a `redact` weaker than the server's
  * @throws NotAllowed
  */

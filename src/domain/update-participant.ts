@@ -56,10 +56,9 @@ async function readMemberships(tx: Tx, conversationId: string, actor: string): P
 
 /**
  * Updates the given fields of a present or former participant and returns it. A null displayName, metadata or agent
- * clears it, a null respond is NEVER;
- * `metadataPatch` is merged into the metadata (RFC 7396). A new history visibility changes the view at once, for live
- * subscriptions too. Without a principal, any actor that may change the conversation may do this. Writes nothing if
- * nothing changes.
+ * clears the field; a null respond restores NEVER. `metadataPatch` is merged into the metadata (RFC 7396). A new
+ * history visibility changes the view at once, for live subscriptions too. Without a principal, any actor that may
+ * change the conversation may do this. Writes nothing if nothing changes.
  * @throws InvalidInput @throws NotFound for an actor who was never a participant
  * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
  */

@@ -33,8 +33,8 @@ export const AgentInput = builder.inputType('AgentInput', {
     }),
     instructions: t.string({
       description:
-        `Instructions for the model, after those of the conversation; at most ${MAX_INSTRUCTIONS.toLocaleString('en-US')} `
-        + 'characters. Every participant can read them. Defaults to null, for none.',
+        'Instructions for the model, before the system prompt of the conversation; at most '
+        + `${MAX_INSTRUCTIONS.toLocaleString('en-US')} characters. Every participant can read them. Defaults to null, for none.`,
     }),
     tools: t.field({
       type: [ToolDefinitionInput],
@@ -66,7 +66,7 @@ const AgentSettings = builder
       }),
       instructions: t.exposeString('instructions', {
         nullable: true,
-        description: 'Instructions for the model, after those of the conversation. Null for none.',
+        description: 'Instructions for the model, before the system prompt of the conversation. Null for none.',
       }),
       tools: t.expose('tools', {
         type: [ToolDefinition],

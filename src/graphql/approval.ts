@@ -20,13 +20,18 @@ import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 const days = (seconds: number) => `${seconds / 86_400} days`
 
 const ApprovalStateEnum = builder.enumType('ApprovalState', {
-  description: 'State of an approval. All states but PENDING are final.',
+  description:
+    'State of an approval. All states but PENDING are final, except for the erasure of a user: see CANCELLED.',
   values: {
     PENDING: { description: 'Nobody has decided yet. The run waits.' },
     APPROVED: { description: 'The call may be executed, with the `arguments` of the approval.' },
-    DENIED: { description: 'The call is not executed. The model is told so, with the reason.' },
-    EXPIRED: { description: 'Nobody decided in time. The call is not executed, and the model is told so.' },
-    CANCELLED: { description: 'The run ended, or the turn with the call was erased, before anybody decided.' },
+    DENIED: { description: 'The call is not executed. Its result for the model is an error with the reason.' },
+    EXPIRED: { description: 'Nobody decided in time. The call is not executed; its result for the model is an error.' },
+    CANCELLED: {
+      description:
+        'The run ended, or the turn with the call was erased, before anybody decided; or the actor who had edited the '
+        + 'arguments was erased before the run ended.',
+    },
   } satisfies Record<Approval['state'], object>,
 })
 
@@ -134,7 +139,7 @@ const ApprovalDecision = builder.enumType('ApprovalDecision', {
   description: 'Decision about a tool call.',
   values: {
     APPROVE: { description: 'The call is executed.' },
-    DENY: { description: 'The call is not executed; the model is told so.' },
+    DENY: { description: 'The call is not executed; its result for the model is an error.' },
   } as const,
 })
 
@@ -150,7 +155,7 @@ const ResolveApprovalInput = builder.inputType('ResolveApprovalInput', {
         + 'the tool. Only for APPROVE. Null for the arguments of the model.',
     }),
     reason: t.string({
-      description: `Reason of the decision; at most ${MAX_REASON} characters. The model is told the reason of a denial.`,
+      description: `Reason of the decision; at most ${MAX_REASON} characters. The model gets the reason of a denial.`,
     }),
     ...asField(t, 'Actor that decides.'),
   }),

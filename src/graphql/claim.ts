@@ -120,7 +120,7 @@ const ReleaseClaimInput = builder.inputType('ReleaseClaimInput', {
     dismiss: t.boolean({
       defaultValue: false,
       description:
-        'Whether the turn needs no answer of the participant: then its inbox does not deliver the turn again. Defaults to '
+        'Whether the turn needs no answer from the participant: then its inbox does not deliver the turn again. Defaults to '
         + 'false.',
     }),
     ...asField(t, HOLDER),

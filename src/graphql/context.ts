@@ -1,7 +1,7 @@
 // Contexts (the messages to send to a model): the types, and the query that builds a context.
 
 import { DEFAULT_SHARES, TOKENS_PER_MESSAGE } from '../domain/context/budget.ts'
-import { buildContext, MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS } from '../domain/context/build.ts'
+import { buildContext, coveringJournal, MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS } from '../domain/context/build.ts'
 import type {
   Context as Built,
   ContextItem as Item,
@@ -18,6 +18,7 @@ import { builder } from './builder.ts'
 import { atConversation, conversationRef } from './conversation-ref.ts'
 import { ContentPart } from './content.ts'
 import { RecallScopeEnum } from './recall.ts'
+import { readOnReplica } from './request.ts'
 import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
 
@@ -290,9 +291,9 @@ builder.queryField('buildContext', (t) =>
       }),
     },
     async resolve(_, { input }, context) {
-      const { reading, viewer, work } = context
+      const { reading, viewer } = context
       const given = await atConversation(context, input)
-      const build = () => work.read(() => buildContext(reading, viewer, given))
+      const build = () => readOnReplica(context, coveringJournal(given), (deps) => buildContext(deps, viewer, given))
       return input.tokenBudget > UNGATED_TOKENS ? reading.gates.contexts.run(viewer.tenant, build) : build()
     },
   }),

@@ -82,7 +82,8 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
       type: ConversationVisibilityEnum,
       description:
         'Actors that may see the conversation. Defaults to the server setting CONVERSATION_VISIBILITY, which '
-        + 'defaults to OPEN. The viewer becomes a participant of a MEMBERS conversation, with the kind of its credential '
+        + 'defaults to OPEN without authentication and to MEMBERS with it. The viewer becomes a participant of a MEMBERS '
+        + 'conversation, with the kind of its credential '
         + 'or otherwise as HUMAN, unless listed in `participants`.',
     }),
     participants: t.field({

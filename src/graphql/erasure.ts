@@ -163,9 +163,10 @@ builder.mutationField('eraseUser', (t) =>
   t.field({
     type: EraseUserPayload,
     description:
-      'Erases a user in the whole tenant: the content of its turns as eraseTurn does, its display names, participant '
-      + 'metadata, presence and profile, the facts about the user, and its assertions of other facts; in conversations '
-      + 'that the user owns, title and metadata. Facts that others assert about others are kept. Conversations under '
+      'Erases a user in the whole tenant: the content of its turns as eraseTurn does, its display names, metadata and '
+      + 'agent settings as a participant, the options of its runs, the texts of its decisions about approvals, its '
+      + 'presence and profile, the facts about the user, and its assertions of other facts; in conversations that the '
+      + 'user owns, title and metadata. Facts that others assert about others are kept. Conversations under '
       + `legal hold are skipped and counted. Works for ${INLINE_MS / 1000} s; a background task continues. Revoke the `
       + "user's credentials first: turns written meanwhile are kept. Fails with NotAllowed if the user is under legal "
       + 'hold.',

@@ -1,4 +1,5 @@
-// The subscription inbox: a participant's conversations with unread turns, then changes in its list of conversations.
+// The subscription inbox: the turns that a participant is to answer and its conversations with unread turns, then
+// further turns to answer and changes in its list of conversations.
 
 import { MAX_UNREAD } from '../domain/participant-details.ts'
 import { readInbox } from '../domain/event/inbox.ts'
@@ -72,8 +73,8 @@ builder.objectType('InboxEvent', {
     at: t.expose('at', {
       type: 'DateTime',
       description:
-        'Time of the change. For UNREAD, time of the newest entry of the conversation; for WAKE_UP, time at which the turn was '
-        + 'written.',
+        'Time of the change. For UNREAD, time of the newest entry of the conversation; for WAKE_UP, time at which the turn '
+        + 'woke up the participant.',
     }),
   }),
 })

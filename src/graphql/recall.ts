@@ -4,6 +4,7 @@
 import { kindOf } from '../domain/id.ts'
 import { MAX_PAGED_HITS } from '../domain/recall/recall-cursor.ts'
 import {
+  coveringJournal,
   DEFAULT_HITS,
   MAX_HITS,
   MAX_NEIGHBOURS,
@@ -19,6 +20,7 @@ import { builder } from './builder.ts'
 import { PageInfo, type PageShape } from './connection.ts'
 import { atConversationIfGiven, conversationRef } from './conversation-ref.ts'
 import { MetadataFilter, METADATA_FILTER_LIMITS } from './metadata-filter.ts'
+import { readOnReplica } from './request.ts'
 import { orErrors } from './result.ts'
 import { RoleEnum } from './turn.ts'
 
@@ -253,9 +255,8 @@ builder.queryField('recall', (t) =>
     errors: orErrors('Recall', [InvalidInput, NotFound, NotAllowed], 'The recalled memories, or an error.'),
     args: { input: t.arg({ type: RecallInput, required: true, description: 'The query, the scope, and filters.' }) },
     async resolve(_, { input }, context) {
-      const { reading, viewer, work } = context
       const given = await atConversationIfGiven(context, input)
-      return work.read(() => recall(reading, viewer, given))
+      return readOnReplica(context, coveringJournal(given), (deps) => recall(deps, context.viewer, given))
     },
   }),
 )

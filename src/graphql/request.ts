@@ -3,6 +3,7 @@
 import type DataLoader from 'dataloader'
 import type { Deps } from '../domain/deps.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
+import { onReplica } from '../domain/replica.ts'
 import type { Viewer } from '../domain/view.ts'
 import type { OperationLimits } from './limits/limits.ts'
 import { Work } from './limits/work.ts'
@@ -53,3 +54,13 @@ export function createRequestContext(
   const work = new Work(limits, isGone, { gates: deps.gates, reads: deps.reads, tenant: principal.tenant })
   return { deps, reading: readingOf(deps), principal, viewer: principal, holder, loaders: new Map(), work }
 }
+
+/**
+ * Reads large amounts of data, on the replica if there is one that has replayed what the read must see.
+ * @param conversationId see onReplica
+ */
+export const readOnReplica = <T>(
+  { reading, viewer, work }: RequestContext,
+  conversationId: string | null,
+  read: (deps: Deps) => Promise<T>,
+): Promise<T> => work.read(() => onReplica(reading, viewer, conversationId, read))

@@ -14,6 +14,9 @@ export const RightEnum = builder.enumType('Right', {
       description: 'Do in every visible conversation what its owner may do; import turns; search the whole tenant.',
     },
     ERASE: { value: 'erase', description: 'Delete conversations and erase content.' },
-    OPERATE: { value: 'operate', description: 'Observe jobs and audits, and manage API keys.' },
+    OPERATE: {
+      value: 'operate',
+      description: 'Observe jobs and audits, and manage API keys, legal holds and the settings of the tenant.',
+    },
   } as const satisfies Record<string, { value: Right; description: string }>,
 })

@@ -39,8 +39,10 @@ const ERRORS: Record<RunErrorCode, { description: string }> = {
   PROVIDER_STALLED: { description: 'The provider sent nothing for too long.' },
   REPLY_TOO_LONG: { description: 'The reply is longer than a turn, or than the adapter accepts.' },
   INVALID_REPLY: { description: 'The reply is empty, or cannot be stored.' },
-  INVALID_TOOL_CALL: { description: 'The model repeated an invalid tool call after it was told once.' },
-  TOO_MANY_ROUNDS: { description: 'The model called tools again and again, without an answer.' },
+  INVALID_TOOL_CALL: {
+    description: 'The model made an invalid tool call again after the result of the first one said so.',
+  },
+  TOO_MANY_ROUNDS: { description: 'The model has not answered after `maxRounds` calls of the provider.' },
   TIME_LIMIT: { description: 'The run took longer than the time limit of the server.' },
   QUOTA_EXCEEDED: { description: 'The tokens of the day were used up between two calls.' },
   BUDGET_TOO_SMALL: { description: 'The instructions and the newest turn do not fit into the token budget.' },
@@ -102,11 +104,13 @@ const ProviderCall = builder
           'Numbers of tokens that the provider reported or, if it reported none, that the server counted. Null until '
           + 'the call has ended.',
         extensions: SHAREABLE,
-        resolve: ({ promptTokens, completionTokens }) =>
-          promptTokens === null ? null : { prompt: promptTokens, completion: completionTokens ?? 0 },
+        resolve: ({ endedAt, promptTokens, completionTokens }) =>
+          endedAt === null ? null : { prompt: promptTokens ?? 0, completion: completionTokens ?? 0 },
       }),
       isEstimated: t.exposeBoolean('isEstimated', {
-        description: 'Whether the server counted the tokens, because the provider did not report them.',
+        description:
+          'Whether the server counted the tokens, because the provider did not report them, or the process that called it '
+          + 'has died.',
       }),
       finishReason: t.exposeString('finishReason', {
         nullable: true,
@@ -129,7 +133,7 @@ const ProviderCall = builder
 
 builder.objectType('Run', {
   description:
-    'A run of an agent: it answers a turn of a conversation in one or more calls of a provider. Visible to those who see '
+    'A run of an agent: it answers a turn of a conversation in one or more calls of a provider. Visible to the viewers of '
     + 'its replies.',
   interfaces: [Node],
   fields: (t) => ({

@@ -12,8 +12,8 @@ import { RetentionEnum } from './retention-enum.ts'
 
 const RedactModeEnum = builder.enumType('RedactMode', {
   description:
-    'What e-mail addresses, card, account and phone numbers, IP addresses, credentials and the values of own patterns are '
-    + 'removed from before it is stored, from the weakest mode.',
+    'Data from which e-mail addresses, card, account and phone numbers, IP addresses, credentials and the values of the '
+    + "operator's patterns are removed before the data is stored. The weakest mode comes first.",
   values: {
     OFF: { value: 'off', description: 'Nothing is redacted.' },
     FACTS: { value: 'facts', description: 'Facts are redacted.' },
@@ -24,7 +24,7 @@ const RedactModeEnum = builder.enumType('RedactMode', {
 const TenantSettingsType = builder
   .objectRef<TenantSettings>('TenantSettings')
   .implement({
-    description: 'Settings of a tenant: defaults for its new conversations, and what is redacted.',
+    description: 'Settings of a tenant: defaults for its new conversations, its quota of tokens, and what is redacted.',
     fields: (t) => ({
       retention: t.field({
         type: RetentionEnum,

@@ -54,13 +54,13 @@ const UpdateParticipantInput = builder.inputType('UpdateParticipantInput', {
     respond: t.field({
       type: RespondEnum,
       description:
-        'New turns that wake up the participant. Null restores NEVER, which drops those that wait for an answer.',
+        'New turns that wake up the participant. Null restores NEVER, which ends the wake-ups that wait for an answer.',
     }),
     agent: t.field({
       type: AgentInput,
       description:
         'New settings with which the server runs the participant, which must be of the kind AGENT; they replace the old '
-        + 'ones as a whole. Null ends this.',
+        + 'ones as a whole. Null deletes the settings: the server then no longer runs the participant.',
     }),
     ...asField(t),
   }),
@@ -69,7 +69,8 @@ const UpdateParticipantInput = builder.inputType('UpdateParticipantInput', {
 builder.mutationField('updateParticipant', (t) =>
   t.field({
     type: participantPayload('UpdateParticipant'),
-    description: 'Updates a participant. Its subscribers receive ' + 'ParticipantUpdated, unless nothing changed.',
+    description:
+      'Updates a participant. Subscribers of the conversation receive ParticipantUpdated, unless nothing changed.',
     errors: orErrors('UpdateParticipant', [InvalidInput, NotFound, NotAllowed]),
     args: {
       input: t.arg({ type: UpdateParticipantInput, required: true, description: 'Participant and new values.' }),

@@ -25,7 +25,7 @@ builder.objectType('WakeUp', {
       nullable: true,
       description:
         'The live claim of a process of the participant, or of another participant with scope TURN. Null for none: the '
-        + 'participant can claim the turn.',
+        + 'participant can claim the turn, unless a run of the server answers it and waits for tools or approval.',
     }),
   }),
 })

@@ -38,7 +38,7 @@ export type ReplyPiece = { type: 'text'; text: string } | { type: 'tool-call'; t
 export type ModelCall = {
   /** Aborted when the call ends early. */
   signal: AbortSignal
-  /** Tells that the provider sent something. A piece tells it too. */
+  /** Reports that the provider sent something, so that the time limit starts again. Each piece reports it too. */
   isAlive(): void
 }
 

@@ -1,4 +1,4 @@
-// The door `colloquy/providers`: chat providers for createDeps, and for programs without a server. Contains only
+// The entry point `colloquy/providers`: chat providers for createDeps, and for programs without a server. Contains only
 // re-exports.
 
 export { createAiSdkProvider, type AiSdkModel, type AiSdkProvider } from './ai-sdk/provider.ts'

@@ -18,7 +18,7 @@ const SECRET = 's'.repeat(32)
 const KEY = integrityKeysOf(SECRET)!.audit
 const DAY_MS = 86_400_000
 
-describe.each(backends)('reading the audit log on $name', (backend) => {
+describe.each(backends)('the audit log on $name', (backend) => {
   const world = useWorld(backend, { integrityKey: SECRET })
 
   /** Writes lines of the given ages in days, oldest first. */
@@ -64,7 +64,7 @@ describe.each(backends)('reading the audit log on $name', (backend) => {
     expect(items.map(({ seq }) => seq)).toEqual(seqs)
   })
 
-  it('needs the right operate', async () => {
+  it('requires the right `operate`', async () => {
     const tenant = world.tenant()
     const principal: Principal = {
       tenant: tenant.name,
@@ -127,7 +127,7 @@ describe.each(backends)('reading the audit log on $name', (backend) => {
   })
   afterAll(() => sql(world.deps.pool).query('ALTER TABLE audit_line ENABLE TRIGGER USER'))
 
-  it('deletes old lines by age only, oldest first, and verifies the rest', async () => {
+  it('deletes old lines from the start of the log up to the first younger line, and verifies the rest', async () => {
     const tenant = world.tenant()
     await write(tenant, [90, 80, 70, 50, 75, 1, 0])
     const log = { ...world.deps, auditDays: 60 }

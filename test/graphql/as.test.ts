@@ -1,5 +1,6 @@
-// `as` names the actor of a whole operation: every root field accepts it, everything below inherits it, and an unknown
-// actor is refused everywhere with the same error. A new root field or mutation fails here until it accepts `as`.
+// `as` names the actor of a whole operation: every root field with a view accepts it, except `node`, and the fields below
+// inherit it. An unknown actor fails with one error, except in mutations that may introduce an actor. A new root field or
+// mutation fails here until it accepts `as`.
 
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -31,7 +32,7 @@ const WITHOUT_VIEW = new Set([
 const ONLY_ID = 'node'
 /** Mutations by which a new actor may become known. */
 const INTRODUCING = new Set(['appendTurn', 'appendTurns', 'createConversation', 'openTurn', 'runTurn'])
-/** Mutations whose `actor` is not the one that runs them, but the one that they change. */
+/** Mutations whose input has an `actor` other than the author: the key's actor, the agent or the participant. */
 const ABOUT_ACTORS = new Set(['createApiKey', 'removeParticipant', 'runTurn', 'updateParticipant'])
 const READS = [...fieldsOf('Query'), ...fieldsOf('Subscription')].filter(({ name }) => !WITHOUT_VIEW.has(name))
 
@@ -58,7 +59,7 @@ it('no input has both `as` and another word for the author', () => {
 
 type Ids = { conversation: string; members: string; turn: string; fact: string; run: string }
 
-/** Documents that answer with the marker as bob, and without it as cy. */
+/** For each read, a selection and a marker: bob's result contains the marker, cy's does not. */
 const CASES: Record<string, (ids: Ids) => [selection: string, marker: string]> = {
   approvals: () => ['approvals(as: $as) { nodes { arguments turn { parts { __typename } } } }', CANARY],
   buildContext: ({ conversation }) => [
@@ -172,7 +173,7 @@ describe.each(backends)('as, on $name', (backend) => {
     },
   )
 
-  it('keeps the view in a mutation, whose payload is read in it', async () => {
+  it('reads the payload of a mutation in the view of its actor', async () => {
     const seen = async (actor: string) =>
       JSON.stringify(
         await gateway(
@@ -193,7 +194,7 @@ describe.each(backends)('as, on $name', (backend) => {
     return (await as(actor)(document, { input }))[verb]
   }
 
-  it('is the actor of what a mutation writes', async () => {
+  it('is the author of the data that a mutation writes', async () => {
     const conversationId = ids.conversation
     const created = await mutate('createConversation', { as: 'bob' }, 'conversation { id owner }')
     expect(created.conversation.owner).toBe('bob')
@@ -229,7 +230,7 @@ describe.each(backends)('as, on $name', (backend) => {
     expect((await mutate('supersedeTurn', { ...edit, as: 'bob' }, 'turn { actor }')).turn.actor).toBe('bob')
     const left = await mutate('removeParticipant', { conversationId, actor: 'cy', as: 'cy' }, 'participant { leftAt }')
     expect(left.participant.leftAt).not.toBeNull()
-    // An actor who left by itself joins again by a turn, so it was not removed by the gateway.
+    // An actor who left can rejoin by appending a turn; one removed by another actor cannot. So cy left as itself.
     expect(
       (await mutate('appendTurn', { conversationId, as: 'cy', turn: { role: 'USER', content: 'Back.' } })).__typename,
     ).toBe('AppendTurnPayload')

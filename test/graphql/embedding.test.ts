@@ -22,7 +22,7 @@ describe.each(backends)('Query.embedding, on $name', (backend) => {
           etaSeconds: 0,
         })
       },
-      { timeout: 5_000, interval: 200 },
+      { interval: 200 },
     )
   })
 })

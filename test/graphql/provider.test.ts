@@ -1,13 +1,13 @@
 // The chat providers through the API: what it shows of them, and to whom.
 
 import { describe, expect, it } from 'vitest'
-import { backends } from '../support/backend.ts'
+import { embedded } from '../support/backend.ts'
 import { TENANT, useClients } from './client.ts'
 
 const SECRET = 'sk-secret-hunter2'
 
 describe('Query.providers', () => {
-  const clients = useClients(backends[0]!, {
+  const clients = useClients(embedded, {
     chatProviders: {
       local: { kind: 'openai', baseUrl: 'http://hidden:1/v1', apiKey: SECRET, model: 'a', models: ['b'] },
       echo: { kind: 'echo' },

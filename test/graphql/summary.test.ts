@@ -1,7 +1,7 @@
 // Summaries through the API, on real databases: policy, compaction, history, events, and views.
 
 import { describe, expect, it } from 'vitest'
-import { backends } from '../support/backend.ts'
+import { backends, embedded } from '../support/backend.ts'
 import { useClients, type Answer } from './client.ts'
 
 const FIELDS = 'id level fromPosition toPosition content tokenCount model createdAt conversation { id }'
@@ -191,7 +191,7 @@ describe.each(backends)('summaries on $name', (backend) => {
 })
 
 describe('an unavailable summarizer', () => {
-  const clients = useClients(backends[0]!, {
+  const clients = useClients(embedded, {
     summarizer: { kind: 'openai', baseUrl: 'http://127.0.0.1:9/v1', apiKey: undefined, model: 'far-away' },
   })
   const ada = clients.as('ada')

@@ -14,5 +14,5 @@ export const compaction = (deps: BackgroundDeps): Work<string> => ({
   concurrency: CONCURRENCY,
   due: (after, limit) => readDue(deps.db, after?.key ?? '', limit, deps.automatic.threadSummaryEvery),
   dueAmong: (conversationIds) => readDueAmong(deps.db, conversationIds, deps.automatic.threadSummaryEvery),
-  run: ({ key: conversationId }, halt) => compactDue(deps, conversationId, halt),
+  run: ({ tenant, key: conversationId }, halt) => compactDue(deps, tenant, conversationId, halt),
 })

@@ -24,7 +24,7 @@ function extractionWork(deps: BackgroundDeps, every: number, extractNext: Verbs[
     concurrency: CONCURRENCY,
     due: (after, limit) => readDueExtraction(deps.db, after?.key ?? '', limit, every),
     dueAmong: (conversationIds) => readDueExtractionAmong(deps.db, conversationIds, every),
-    run: ({ key: conversationId }, halt) => repeat((stop) => extractNext(deps, conversationId, every, stop), halt),
+    run: ({ tenant, key }, halt) => repeat((stop) => extractNext(deps, tenant, key, every, stop), halt),
   }
 }
 

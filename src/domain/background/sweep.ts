@@ -10,7 +10,7 @@ import { indexTurns } from '../indexing/index-turns.ts'
 import { startPeriodic } from '../job/periodic.ts'
 import { expireApprovals } from '../run/request-approvals.ts'
 import { endExpiredPresence } from '../presence.ts'
-import { endLostRuns } from '../run/sweep.ts'
+import { endAbandonedCalls, endLostRuns } from '../run/sweep.ts'
 import { abortSilentTurns } from '../streaming-turn/stream.ts'
 
 /**
@@ -29,6 +29,7 @@ const TASKS: Task[] = [
   { name: 'end expired claims', everyMs: () => 1_000, run: endExpiredClaims },
   { name: 'expire approvals of tool calls', everyMs: () => 5_000, run: expireApprovals },
   { name: 'end runs whose lease expired', everyMs: (deps) => deps.streamLeaseMs / 2, run: endLostRuns },
+  { name: 'count the tokens of abandoned calls', everyMs: (deps) => deps.streamLeaseMs, run: endAbandonedCalls },
   { name: 'end expired presence', everyMs: (deps) => deps.presenceTtlMs / 12, run: endExpiredPresence },
   { name: 'continue erasures of users', everyMs: () => 1_000, run: continueErasures },
   { name: 'delete expired conversations', everyMs: () => 10_000, run: deleteExpiredConversations },

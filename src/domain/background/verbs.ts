@@ -10,7 +10,13 @@ import { refreshProfileDue } from '../profile/refresh.ts'
 
 export type Verbs = {
   /** Extracts facts from the oldest `n` turns that have not been read for facts. @throws ProviderFailed */
-  extractNext(deps: BackgroundDeps, conversationId: string, n: number, signal: AbortSignal): Promise<boolean>
+  extractNext(
+    deps: BackgroundDeps,
+    tenant: string,
+    conversationId: string,
+    n: number,
+    signal: AbortSignal,
+  ): Promise<boolean>
   /** Refreshes the user's profile once for the user's next `n` turns, or for changed facts. @throws ProviderFailed */
   refreshProfileDue(
     deps: BackgroundDeps,

@@ -20,7 +20,16 @@ import { claimNotHeld } from '../turn/append-refusal.ts'
 import type { Turn } from '../turn/turn.ts'
 import { hashOfWriter, writerToken } from '../turn/writer.ts'
 import type { Viewer } from '../view.ts'
-import { CLAIM_SCOPES, decideClaim, decideRelease, decideRenewal, scopeOf, slotOf, type ClaimScope } from './state.ts'
+import {
+  CLAIM_SCOPES,
+  decideClaim,
+  decideRelease,
+  decideRenewal,
+  exclude,
+  scopeOf,
+  slotOf,
+  type ClaimScope,
+} from './state.ts'
 
 /** Seconds after which a claim expires: the range, and the default. */
 export const CLAIM_TTL = { min: 1, max: 3600, default: 60 }
@@ -56,8 +65,8 @@ export type ReleaseClaimInput = z.input<typeof releaseClaimInput>
  * live claim as it is.
  * @throws InvalidInput @throws NotFound if the viewer does not see the version
  * @throws NotAllowed if the viewer is not in the conversation, or by rights.ts
- * @throws Conflict if the turn is not committed, another claim is live, or the turn was answered with a claim, or by the
- * viewer without one
+ * @throws Conflict if the turn is not committed, another claim is live, a run of the server answers it, or the turn was
+ * answered with a claim, or by the viewer without one
  */
 export async function claimTurn(deps: Platform, viewer: Viewer, input: ClaimTurnInput): Promise<Claim> {
   authorize(viewer, 'claimTurn')
@@ -69,6 +78,9 @@ export async function claimTurn(deps: Platform, viewer: Viewer, input: ClaimTurn
     const decision = decideClaim(turn.claims, { ...claimant, slot })
     if (decision.outcome === 'refused') throw taken(turnId, decision.by)
     if (decision.outcome === 'granted' && turn.isWakeUpOver) throw wakeUpOver(turnId, turn.wakeUpAnswerId, viewer.actor)
+    const { runId, runActor } = turn
+    if (decision.outcome === 'granted' && runId !== null && exclude(slot, runActor!))
+      throw running(turnId, runId, runActor!)
     return decision
   }
   return change(deps, viewer, turnId, decide, async (decision, { tx, turn, record }) => {
@@ -85,7 +97,8 @@ export async function claimTurn(deps: Platform, viewer: Viewer, input: ClaimTurn
 }
 
 /**
- * Lets a claim expire `ttlSeconds` from now. A claim that a streaming turn keeps is returned as it is.
+ * Lets a claim expire `ttlSeconds` from now, by default CLAIM_TTL.default. A claim that a streaming turn keeps is
+ * returned as it is.
  * @throws InvalidInput @throws NotFound @throws NotAllowed as claimTurn
  * @throws Conflict if the token holds no live claim on the turn
  */
@@ -194,6 +207,12 @@ const wakeUpOver = (turnId: string, answerId: string | null, actor: string) =>
   answerId === null
     ? new Conflict(`${quoted(actor)} has dismissed turn ${turnId}: it needs no answer.`)
     : answered(turnId, answerId, actor)
+
+/** Returns the error for a turn that a run of the server answers, although it holds no claim while it waits. */
+const running = (turnId: string, runId: string, actor: string) =>
+  new Conflict(
+    `${quoted(actor)} answers turn ${turnId} by run ${runId}, which has not ended. Wait for it, or cancel it.`,
+  )
 
 const quoted = (actor: string) => JSON.stringify(actor)
 

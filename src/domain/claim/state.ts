@@ -26,8 +26,8 @@ type Stored = Pick<ClaimRow, 'slot' | 'actor' | 'tokenHash' | 'state' | 'hasEnde
 
 const holds = ({ actor, tokenHash }: Claimant, claim: Stored) => claim.actor === actor && claim.tokenHash === tokenHash
 
-/** Whether no two participants may both answer with claims of these slots. */
-const exclude = (a: string, b: string) => a === b || a === '' || b === ''
+/** Whether claims of these slots exclude each other. */
+export const exclude = (a: string, b: string) => a === b || a === '' || b === ''
 
 const isLive = ({ state }: Stored) => state === 'HELD' || state === 'ANSWERING'
 
@@ -57,7 +57,10 @@ export function decideClaim<C extends Stored>(
   return { outcome: 'granted', expired: relevant.filter(({ state, hasEnded }) => state === 'EXPIRED' && !hasEnded) }
 }
 
-/** The stored claim of the token that has changed last matters: a token may have claimed the turn in both scopes. */
+/**
+ * Returns the claim of the token: the live one, or else the first; null for none. A token may have claimed the turn in
+ * both scopes.
+ */
 const ownOf = <C extends Stored>(claims: readonly C[], claimant: Claimant): C | null =>
   claims.find((claim) => isLive(claim) && holds(claimant, claim))
   ?? claims.find((claim) => holds(claimant, claim))

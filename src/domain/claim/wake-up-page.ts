@@ -16,7 +16,7 @@ export type WakeUp = {
   turnId: string
   conversationId: string
   actor: string
-  /** When the turn was written. */
+  /** When the turn woke up the participant: when it was appended or committed. */
   at: Date
   /** The live claim of this or another participant, during which the actor cannot claim the turn; null for none. */
   claim: Claim | null

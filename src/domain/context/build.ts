@@ -65,6 +65,18 @@ const buildContextInput = z
 export type BuildContextInput = z.input<typeof buildContextInput>
 
 /**
+ * Returns the conversation whose journal covers all data of the context; null if it has other data too: facts about
+ * people, profiles, or turns of other conversations.
+ */
+export const coveringJournal = ({
+  conversationId,
+  includeFacts,
+  includeProfile,
+  semanticRecall,
+}: BuildContextInput): string | null =>
+  includeFacts || includeProfile || (semanticRecall?.scope ?? 'CONVERSATION') !== 'CONVERSATION' ? null : conversationId
+
+/**
  * Builds a context within the budget: the system prompt, profiles, facts, summaries, instructions and pinned turns, the
  * recent turns, recalled turns, and the newest turn. Marks the included facts as recalled and stores nothing else; the
  * same conversation and input give the same context.

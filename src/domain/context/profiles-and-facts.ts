@@ -55,7 +55,7 @@ export async function readProfilesAndFacts(
       : null,
     withFacts
       ? readContextFacts(
-          deps.db,
+          deps.pool,
           viewer,
           conversation.id,
           people.map(({ actor }) => actor),

@@ -9,7 +9,7 @@ export const AGENT_DERIVATIVES: readonly Derivative[] = [
     data:
       'Ids of turns, token counts and, until the run ends, the instructions and options that the caller gave; no text of '
       + 'turns. Erasing a user deletes the options of its runs.',
-    onEdit: { how: 'Kept: a run answered the version that was there.' },
+    onEdit: { how: 'Kept: a run answered the version that existed then.' },
     onErase: { how: 'Kept: it then names a turn without content.' },
     onDelete: CASCADE,
   },
@@ -26,9 +26,9 @@ export const AGENT_DERIVATIVES: readonly Derivative[] = [
     onEdit: { how: 'Kept: the decision is about the version that made the call.' },
     onErase: {
       how:
-        'A pending approval is cancelled, with an entry APPROVAL_RESOLVED. edited_arguments and reason are set to null. When '
-        + 'the user who decided is erased, too; an approved call of a run that has not ended is then cancelled, because its '
-        + 'arguments are lost.',
+        'A pending approval is cancelled, with an entry APPROVAL_RESOLVED. edited_arguments and reason are set to null, '
+        + 'also when the user who decided is erased: a call with edited arguments of a run that has not ended is then '
+        + 'cancelled, because its arguments are lost.',
       erase: eraseApprovals,
     },
     onDelete: CASCADE,
@@ -52,7 +52,7 @@ export const AGENT_DERIVATIVES: readonly Derivative[] = [
     data: 'Who claimed a turn until when, a hash of the token, and the id of the turn that answered.',
     onEdit: { how: 'Kept: a claim concerns all versions of a turn.' },
     onErase: {
-      how: 'Kept: it names turns without content. A claim that an erased open turn keeps expires.',
+      how: 'Kept: it names turns without content. A claim kept by an erased open turn expires.',
       erase: expireClaims,
     },
     onDelete: CASCADE,

@@ -123,7 +123,7 @@ export const DERIVATIVES: readonly Derivative[] = [
     table: 'held_text',
     data: 'The last text of an open turn, which redaction holds back.',
     onEdit: { how: 'Nothing to do: an open turn cannot be superseded.' },
-    onErase: { how: 'An open turn is aborted first, which deletes the row.' },
+    onErase: { how: 'Deleted with the stream, by ON DELETE CASCADE.' },
     onDelete: CASCADE,
   },
   {
@@ -241,7 +241,7 @@ export const DERIVATIVES: readonly Derivative[] = [
 
 /** The other tables, with their contents. A table outside the Postgres schema `public` has its schema in the name. */
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
-  tenant_settings: 'Defaults of new conversations.',
+  tenant_settings: 'Defaults of new conversations, the redaction mode and the quota of tokens.',
   tenant_usage: 'Sums of tokens by day, which name no conversation.',
   erasure: 'Requests to erase, and receipts: ids, numbers and hashes.',
   held_user: 'Ids of users whose data must be kept.',

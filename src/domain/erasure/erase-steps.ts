@@ -81,7 +81,7 @@ export const eraseApprovals: PrepareErase = async (tx, erased) => {
 
 export const endStreams: PrepareErase = async (tx, erased) => ({ rows: await deleteStreams(tx, idsOf(erased)) })
 
-/** Claims that an open turn keeps expire, because the turn will not answer. The sweep ends them. */
+/** Expires the claims of open turns among the erased ones, because these will not answer. The sweep ends the claims. */
 export const expireClaims: PrepareErase = async (tx, erased) => {
   await expireClaimsAnsweredBy(tx, idsOf(erased))
   return { rows: 0 }
@@ -108,7 +108,10 @@ export const eraseFacts: PrepareErase = async (tx, erased) => {
   return finishFacts(tx, facts, await readFactsFrom(tx, facts, source))
 }
 
-/** Deletes the facts `ended`, which are among the locked facts, once their profiles are deleted. */
+/**
+ * Prepares the deletion of the facts `ended`, a subset of the locked `facts`. `finish` deletes them and reactivates the
+ * facts that they superseded; run it after their profiles are deleted.
+ */
 export async function finishFacts(
   tx: Tx,
   facts: readonly string[],

@@ -71,9 +71,10 @@ const eraseUserInput = z.object({ userId: name })
 export type EraseUserInput = z.input<typeof eraseUserInput>
 
 /**
- * Erases the turns that the user wrote, its display names and metadata, the facts about the user or asserted by it, its
- * profile and its presence; in conversations that the user owns, title and metadata. Skips conversations under legal
- * hold. Works for up to INLINE_MS; a background task continues. An unfinished erasure of the user is continued.
+ * Erases the turns that the user wrote, its display names, metadata and agent settings, the options of its runs, the
+ * texts of its decisions about approvals, the facts about the user or asserted by it, its profile and its presence; in
+ * conversations that the user owns, title and metadata. Skips conversations under legal hold. Works for up to
+ * INLINE_MS; a background task continues. An unfinished erasure of the user is continued.
  * @throws InvalidInput @throws NotAllowed by rights.ts, or if the user is under legal hold
  */
 export async function eraseUser(deps: Platform, viewer: Viewer, input: EraseUserInput): Promise<Erasure> {
@@ -202,7 +203,8 @@ async function clearParticipant(tx: Tx, conversationId: string, actor: string): 
 }
 
 /**
- * Clears the participant's display name, metadata and settings, its presence, and title and metadata of an owned conversation.
+ * Clears the participant's display name, metadata and settings, its presence, the options of its runs, and title and
+ * metadata of an owned conversation.
  */
 async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<void> {
   const { id, tenant, subject: user, throughConversation: conversationId } = erasure

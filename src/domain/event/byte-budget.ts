@@ -28,7 +28,7 @@ const VIEWER_SHARE = 1 / 8
 type Request = { viewer: Viewer; bytes: number; state: 'waiting' | 'granted' | 'released'; grant(): void }
 
 /** Counts the bytes in use by key. */
-function createTally() {
+function createByteCounts() {
   const bytesByKey = new Map<string, number>()
   return {
     of: (key: string) => bytesByKey.get(key) ?? 0,
@@ -48,8 +48,8 @@ const keyOf = ({ tenant, actor }: Viewer) => JSON.stringify([tenant, actor])
  */
 export function createByteBudget(total: number): ByteBudget {
   let used = 0
-  const tenants = createTally()
-  const viewers = createTally()
+  const tenants = createByteCounts()
+  const viewers = createByteCounts()
   /** Waiting requests by viewer, in order of arrival. The viewer after the last one served is the first key. */
   const queues = new Map<string, Request[]>()
 

@@ -1,6 +1,8 @@
 // Estimates the size of an event before it is rendered. Buffers of events are bounded by this estimate.
 
+import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
+import type { Run } from '../visible-run.ts'
 import type { ConversationEvent, VisibleEvent } from './event.ts'
 
 /** Estimate for the fields of bounded length, in bytes. */
@@ -28,6 +30,10 @@ function turnSize(turn: TurnRow | null): number {
   )
 }
 
+/** The journal's events have the options of the run; those of viewers do not. */
+const runSize = (run: RunRow | Run): number =>
+  BASE_BYTES + (run.errorMessage?.length ?? 0) + ('options' in run ? jsonSize(run.options) + jsonSize(run.audience) : 0)
+
 /**
  * Returns the approximate size of the event in bytes. Counts each UTF-16 unit of text as one byte, although it takes up
  * to three in UTF-8.
@@ -53,6 +59,9 @@ export function sizeOfEvent(event: ConversationEvent | VisibleEvent): number {
     case 'ApprovalRequested':
     case 'ApprovalResolved':
       return BASE_BYTES + jsonSize(event.approval.editedArguments) + (event.approval.reason?.length ?? 0)
+    case 'RunStarted':
+    case 'RunChanged':
+      return runSize(event.run)
     default:
       return BASE_BYTES
   }

@@ -49,7 +49,7 @@ export type ApprovalEvent = Common & {
   approval: ApprovalRow
   of: VisibilityFields
 }
-/** `run` has its present state; `projectEvent` removes what only the engine needs. */
+/** `run` has its present state; `projectEvent` removes the fields that only the engine needs. */
 export type RunEvent = Common & { type: 'RunStarted' | 'RunChanged'; seq: number; run: RunRow }
 export type JournalEvent =
   | TurnEvent

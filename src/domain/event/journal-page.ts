@@ -29,7 +29,7 @@ const APPROVAL_EVENTS = { APPROVAL_REQUESTED: 'ApprovalRequested', APPROVAL_RESO
 const visibilityOf = ({ seq, position, audience }: VisibilityFields): VisibilityFields => ({ seq, position, audience })
 const RUN_EVENTS = { RUN_STARTED: 'RunStarted', RUN_CHANGED: 'RunChanged' } as const
 
-/** Converts a journal entry to an event. Null if its turn, summary or participant no longer exists. */
+/** Converts a journal entry to an event. Null if its turn, summary, run, approval or participant no longer exists. */
 function toEvent(conversationId: string, row: JournalRow, participants: Map<string, Participant>): JournalEvent | null {
   const common = { conversationId, seq: row.seq, at: row.at }
   switch (row.kind) {

@@ -2,8 +2,8 @@
 // recall. Facts to embed are found by query and embedding is idempotent, so any number of processes may run it. A text
 // that fails to embed does not delay the others.
 
-import { SYSTEM } from '../../store/scope.ts'
 import { CallFailed } from '../../providers/ports/call-failed.ts'
+import type { Scope } from '../../store/scope.ts'
 import { type Embedder } from '../../providers/ports/embedder.ts'
 import {
   findUnembeddedFacts,
@@ -101,17 +101,18 @@ export function createFactEmbedding(platform: EmbeddingPlatform, { sweepMs = SWE
 }
 
 /**
- * Embeds the given facts that have no vectors yet. Returns object vectors by fact id; a vector is all zeros if the
- * sentence could be embedded but not the object. A fact has no key if it is deleted or superseded, has no words, or if
- * the embedder failed or timed out. Do not call it inside a transaction: it uses a connection of its own.
+ * Embeds the given facts in scope that have no vectors yet. Returns object vectors by fact id; a vector is all
+ * zeros if the sentence could be embedded but not the object. A fact has no key if it is deleted or superseded, has no
+ * words, or if the embedder failed or timed out. Do not call it inside a transaction: it uses a connection of its own.
  */
 export async function embedFacts(
   platform: EmbeddingPlatform,
+  scope: Scope,
   ids: readonly string[],
 ): Promise<Map<string, Float32Array>> {
   const { db, log } = platform
   const embedder = platform.embedding.serving()
-  const unembedded = await readUnembeddedFacts(db, SYSTEM, embedder.name, ids)
+  const unembedded = await readUnembeddedFacts(db, scope, embedder.name, ids)
   // Includes vectors that were not written here because another process wrote them first.
   const embedded: [string, Float32Array][] = []
   try {
@@ -123,5 +124,5 @@ export async function embedFacts(
     if (!(err instanceof CallFailed) && (err as Error).name !== 'TimeoutError') throw err
     log.warn({ err, embedder: embedder.name }, 'could not embed facts; comparing them by their words only')
   }
-  return new Map([...embedded, ...(await readObjectVectors(db, SYSTEM, embedder.name, ids))])
+  return new Map([...embedded, ...(await readObjectVectors(db, scope, embedder.name, ids))])
 }

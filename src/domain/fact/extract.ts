@@ -2,7 +2,6 @@
 // Turns with different viewers are never in one request, so no reply of a model can show a private turn to other
 // viewers. Facts that agents and tools merely repeat are dropped.
 
-import { SYSTEM } from '../../store/scope.ts'
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
 import { type ExtractedFact } from '../../providers/ports/fact-extractor.ts'
@@ -287,11 +286,12 @@ export async function extractFacts(deps: FactDeps, caller: Viewer, input: Extrac
  */
 export async function extractNext(
   deps: FactDeps,
+  tenant: string,
   conversationId: string,
   n: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const progress = await readExtractionProgress(deps.db, SYSTEM, conversationId)
+  const progress = await readExtractionProgress(deps.db, tenant, conversationId)
   const to = progress && (await findNthTurn(deps.db, progress.tenant, conversationId, progress.through, n))
   if (!progress || to === null) return false
   const viewer = { tenant: progress.tenant, actor: null }

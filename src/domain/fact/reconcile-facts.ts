@@ -72,6 +72,7 @@ async function planSets(deps: FactDeps, scope: FactScope, n: number, signal?: Ab
   const users = [...new Set(rows.flatMap(({ userId }) => userId ?? []))]
   const vectors = await embedFacts(
     deps,
+    scope.tenant,
     rows.map((row) => row.id),
   )
   // A name that only a MEMBERS conversation uses must not decide how other facts are compared.

@@ -31,9 +31,8 @@ export type Loop = {
 
 /** Milliseconds before the first retry, doubled by each further failure up to `max`; jitter subtracts up to half. */
 const BACKOFF_MS = { first: 1_000, max: 60_000 }
-/**
- * Maximum pause after a step, ms. The loop pauses for as long as the step took, so that requests get half of the time.
- */
+/** The loop pauses after a step for this share of its time, up to PAUSE_MS milliseconds, so that requests get time. */
+const PAUSE_SHARE = 0.25
 const PAUSE_MS = 50
 
 const backoffMs = (failures: number) =>
@@ -70,7 +69,7 @@ export function startLoop({ log }: { log: Pick<Log, 'info' | 'warn'> }, work: Lo
     const isMore = await work.step(signal)
     if (failures > 0) log.info(details, messages.recovered)
     failures = 0
-    if (isMore) return sleep(Math.min(performance.now() - began, PAUSE_MS))
+    if (isMore) return sleep(Math.min((performance.now() - began) * PAUSE_SHARE, PAUSE_MS))
     work.idle?.()
     if (!isNudged) await sleep(work.sweepMs, { untilNudged: true })
     await sleep(work.gatherMs)

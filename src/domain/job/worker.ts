@@ -1,6 +1,6 @@
-// One kind of background work, and the worker that runs its jobs. A job names only its subject, a conversation or a
-// user; when it runs, it reads the amount of work from counters and watermarks. A duplicate job therefore does nothing,
-// and the next sweep requeues a job that was lost in a crash.
+// One kind of background work, and the worker that runs its jobs. A job names only its subject: a conversation, a user
+// or an agent of a conversation. When it runs, it reads the amount of work from counters and watermarks. A duplicate
+// job therefore does nothing, and the next sweep requeues a job that was lost in a crash.
 
 import { ProviderFailed } from '../../errors.ts'
 import { JobFailed, type Subject } from '../../store/job-queue.ts'
@@ -36,7 +36,7 @@ export type Halt = {
   shouldEnd: () => boolean
 }
 
-/** A kind of work. `Key` is a conversation id, or a user as a Subject. */
+/** A kind of work. `Key` is a conversation id, a user as a Subject, or the key of an agent. */
 export type Work<Key> = {
   name: JobName
   /** Maximum number of jobs of this kind that one process runs concurrently. */

@@ -15,7 +15,7 @@ const FINAL: ReadonlySet<string> = new Set<RunErrorCode>([
   'TOO_MANY_ROUNDS',
 ])
 
-/** `start`: run the agent. `wait`: the run continues. `end`: the agent has answered. */
+/** `start`: run the agent. `wait`: the run has not ended. `end`: the agent has answered. */
 export type AnswerStep = { do: 'start' } | { do: 'wait' } | { do: 'end' } | { do: 'drop'; reason: WakeUpDrop }
 
 /** Returns the next step. `run` is null if the last attempt has started none. */

@@ -28,11 +28,11 @@ export type AgentOf = { tenant: string; conversationId: string; actor: string }
 export type AnswerLimits = { attempts: number; delayMs: number }
 const LIMITS: AnswerLimits = { attempts: MAX_ATTEMPTS, delayMs: RETRY_MS }
 
-/** Time for which a begun attempt may take to start its run, ms. After that, another attempt begins. */
+/** Time in which an attempt must start its run, ms. After that, another attempt begins. */
 const GRACE_MS = 60_000
 /** Time after which the claim of an agent whose process has died expires, s. */
 const CLAIM_SECONDS = 60
-/** Delay after an attempt that did not start because of the state of this process or of the agent, ms. */
+/** Delay after an attempt that this process could not start, because of MAX_ACTIVE_RUNS or its shutdown, ms. */
 const BUSY_MS = 1_000
 
 /**
@@ -75,7 +75,7 @@ export async function answerNext(
   return ended !== null
 }
 
-/** Runs the agent until it has answered, waits or fails. Rejects when the process stops; the run is then ended by it. */
+/** Runs the agent until it has answered, waits or fails. Rejects when the process stops, which then ends the run. */
 async function runAgent(
   deps: RunDeps,
   { tenant, conversationId, actor }: AgentOf,
@@ -126,7 +126,7 @@ async function holdClaim(
     token: claim.claimToken,
     async release() {
       clearInterval(timer)
-      // Refused if the turn is answered; if the database is away, the claim expires.
+      // Refused if the turn is answered; if the database cannot be reached, the claim expires.
       await releaseClaim(deps, viewer, claim).catch(() => {})
     },
   }

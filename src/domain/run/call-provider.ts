@@ -1,9 +1,10 @@
-// Makes one call of a provider: streams its text, and repeats a call that the provider refuses for now, with growing
-// pauses, but only until something of the reply has arrived.
+// Makes one call of a provider: streams its text, and repeats a call that fails temporarily, with growing pauses, but
+// only until the first part of the reply has arrived.
 
 import { CallFailed } from '../../providers/ports/call-failed.ts'
 import {
   ProviderCallFailed,
+  type ProviderFailureCode,
   type ProviderAdapter,
   type ProviderCallParams,
   type ProviderCallResult,
@@ -14,7 +15,7 @@ import {
 
 /** Maximum number of attempts of one call. */
 export const MAX_ATTEMPTS = 4
-/** Pause before the second attempt, ms; doubled before each further one. A provider may ask for more. */
+/** Pause before the second attempt, ms, ±25 %; doubled before each further one. A provider may ask for more. */
 const PAUSE_MS = 500
 /** Maximum pause that a provider may ask for, ms. If it asks for more, the call fails. */
 const MAX_PAUSE_MS = 30_000
@@ -62,7 +63,7 @@ function createStallTimer(controller: AbortController, provider: string, ms: num
   }
 }
 
-/** What has arrived of a reply. */
+/** The part of a reply that has arrived. */
 type Progress = { hasBegun: boolean; length: number; calls: ProviderToolCall[] }
 
 async function readStream(
@@ -76,7 +77,7 @@ async function readStream(
   try {
     for (;;) {
       const { done, value } = await race(iterator.next())
-      if (done) throw new ProviderCallFailed('CUT_OFF', 'The reply of the provider ended without an end.', true)
+      if (done) throw new ProviderCallFailed('CUT_OFF', 'The reply of the provider broke off before its end.', true)
       if (value.type === 'done') return value.result
       progress.hasBegun = true
       if (value.type === 'tool-call') progress.calls.push(value.toolCall)
@@ -126,6 +127,13 @@ async function attempt(
     inner.dispose()
   }
 }
+
+/** Failures of a call that the provider had begun to answer. */
+const ACCEPTED: ReadonlySet<ProviderFailureCode> = new Set(['BAD_REPLY', 'CUT_OFF', 'REPLY_TOO_LARGE', 'STALLED'])
+
+/** Whether the error says that the provider has not accepted the call, so that it has counted no tokens. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof CallFailed && !(error instanceof ProviderCallFailed && ACCEPTED.has(error.code))
 
 /** Returns the pause before the next attempt, ms; null if the call must not be repeated. Pure. */
 export function pauseBefore(attempt: number, error: unknown, hasBegun: boolean): number | null {

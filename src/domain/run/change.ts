@@ -42,14 +42,15 @@ export type RunChanging = {
 
 export type RunChanged = { outcome: 'changed' | 'repeated' | 'refused'; run: RunRow } | { outcome: 'missing' }
 
-/** The time after which a run in the new state fails unless it changes, ms; null for never. */
+/** Time after which the sweep ends a run in the new state unless it changes or is renewed, ms; null for never. */
 function leaseAfter({ event, hold }: RunChanging): number | null {
   if (event === 'await-tools') return WAIT_MS
   return hold?.leaseMs ?? null
 }
 
 /**
- * Applies the event to the run. `missing`: the run or its conversation was deleted, or another process holds it.
+ * Applies the event to the run. `missing`: the run has not started, it or its conversation was deleted, or another
+ * process holds it.
  * @throws Conflict if another run of the agent is RUNNING
  */
 export async function changeRun(

@@ -77,7 +77,7 @@ async function resultsOf(
       if (each.edited === null) {
         return [{ call, result: await executeTool(deps.log, each.execute, call.arguments, context) }]
       }
-      // The model remembers the arguments that it wrote, so it is told with which ones the call was executed.
+      // The model knows only the arguments that it wrote, so the result names those that were used.
       const result = await executeTool(deps.log, each.execute, each.edited, context)
       return [{ call, result: { editedArguments: each.edited, result } }]
     }),
@@ -85,7 +85,7 @@ async function resultsOf(
   return results.flat()
 }
 
-/** How a run goes on; null for another round. */
+/** The event that ends or suspends a run; null for another round. */
 type Outcome = { event: RunEvent; also?: (tx: Tx, run: RunRow) => Promise<void> } | null
 
 /** Answers the calls of a reply, as far as the server can. */
@@ -139,7 +139,10 @@ async function nextRound(deps: RunDeps, held: HeldRun, signal: AbortSignal): Pro
 
 const NO_DECISIONS: ReadonlyMap<string, CallDecision> = new Map()
 
-/** Ends the run with an event, unless another process or call has ended it. Repeats while the database is away. */
+/**
+ * Ends or suspends the run with an event, unless another process or call has ended it. Repeats while the database
+ * cannot be reached.
+ */
 async function finish(
   deps: RunDeps,
   { run }: HeldRun,

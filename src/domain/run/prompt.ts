@@ -1,5 +1,6 @@
 // Composes the messages of one call of a provider: the run's instructions, the context of the conversation, and, if the
-// turn to answer is not the last message, a reminder of it. Pure, except that it asks for a context of a given budget.
+// turn to answer is not the last message by another author, a reminder of it. Pure, except that it asks for a context
+// of a given budget.
 
 import { BudgetTooSmall } from '../../errors.ts'
 import type { ProviderMessage } from '../../providers/ports/provider-adapter.ts'
@@ -25,7 +26,7 @@ function reminderOf({ author, text }: AnsweredTurn): string {
   return `Answer this earlier message of ${author}:\n\n${quote}`
 }
 
-/** Whether the last message of the context, or of its tool results, is about the turn to answer. */
+/** Whether the last message of the context by another author, tool results aside, is the turn to answer. */
 const endsWith = ({ messages }: Context, answered: AnsweredTurn): boolean => {
   const own = messages.findLastIndex(({ role }) => role !== 'ASSISTANT' && role !== 'TOOL')
   return messages[own]?.sourceIds.includes(answered.id) ?? false

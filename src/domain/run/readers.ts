@@ -1,5 +1,5 @@
-// Keeps what is private out of a run's messages: the agent may see turns that the readers of its answer do not see, and
-// a model quotes whatever it gets. So a message is left out unless all readers may see its sources.
+// Keeps private turns and facts out of a run's messages: the agent may see turns that the readers of its answer do not
+// see, and a model may quote any of its input. So a message is left out unless all readers may see its sources.
 
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import type { Context, ContextMessage } from '../context/message.ts'

@@ -4,14 +4,14 @@
 import { randomBytes } from 'node:crypto'
 import type { ProviderToolCall } from '../../providers/ports/provider-adapter.ts'
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
-import { beginCall, endCall, type EndedCall } from '../../store/sql/run/provider-calls.ts'
+import { beginCall, endCall, endFailedCalls, type EndedCall } from '../../store/sql/run/provider-calls.ts'
 import { buildContext } from '../context/build.ts'
 import { abortOwnTurn, abortTurn, commitTurn } from '../streaming-turn/stream.ts'
 import { openTurn } from '../turn/append.ts'
 import type { PartInput } from '../turn/content.ts'
 import { getTurns, type Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
-import { callProvider } from './call-provider.ts'
+import { callProvider, isRefusal } from './call-provider.ts'
 import { announceRun } from './change.ts'
 import type { RunDeps } from './deps.ts'
 import { RunFailure, RunLost, failureOf } from './failure.ts'
@@ -86,7 +86,7 @@ function paramsOf({ run, options, tools }: HeldRun) {
 type OpenReply = { turn: Turn; writerToken: string; round: number }
 
 /** Opens the turn of the reply and records the call. @throws RunLost if another process holds the run */
-async function openReply(deps: RunDeps, { run, claimToken }: HeldRun): Promise<OpenReply> {
+async function openReply(deps: RunDeps, { run, claimToken }: HeldRun, promptTokens: number): Promise<OpenReply> {
   const agent = agentOf(run)
   const writerToken = randomBytes(24).toString('base64url')
   const { turn } = await openTurn(deps, agent, {
@@ -102,7 +102,8 @@ async function openReply(deps: RunDeps, { run, claimToken }: HeldRun): Promise<O
       audience: run.audience,
     },
   })
-  const round = await beginCall(deps.pool, { tenant: run.tenant, runId: run.id, holder: run.holder }, turn.id)
+  const key = { tenant: run.tenant, runId: run.id, holder: run.holder }
+  const round = await beginCall(deps.pool, key, { turnId: turn.id, promptTokens })
   if (round === null) {
     await abortTurn(deps, agent, { turnId: turn.id, writerToken, reason: 'The run has ended.' }).catch(() => {})
     throw new RunLost()
@@ -135,7 +136,10 @@ function requireUsable(calls: readonly ProviderToolCall[], length: number): void
   }
 }
 
-/** Writes one reply. `signal` aborts with the reason to end. @throws what `failureOf` converts, or the signal's reason */
+/**
+ * Writes one reply. `signal` aborts with the reason to end.
+ * @throws an error for failureOf, or the signal's reason
+ */
 export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<Reply> {
   const { run } = held
   await requireQuota(deps, run.tenant, run.conversationId, run.actor)
@@ -143,20 +147,13 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
   if (!provider) throw new RunFailure('PROVIDER_FAILED', `The server no longer has the provider ${run.provider}.`)
   const prompt = await promptOf(deps, held)
   signal.throwIfAborted()
-  const { turn, writerToken, round } = await openReply(deps, held)
+  const { turn, writerToken, round } = await openReply(deps, held, prompt.tokens)
   const agent = agentOf(run)
   const failing = new AbortController()
   const either = AbortSignal.any([signal, failing.signal])
   const writer = createTurnWriter(deps, agent, { turnId: turn.id, writerToken }, (error) => failing.abort(error))
   const progress = { attempts: 0, length: 0, isBlank: true }
-  const end = (call: Omit<EndedCall, 'round' | 'attempts'>) =>
-    persist(deps.streamLeaseMs, () =>
-      endCall(
-        deps.pool,
-        { tenant: run.tenant, runId: run.id },
-        { round, attempts: Math.max(1, progress.attempts), ...call },
-      ),
-    )
+  const key = { tenant: run.tenant, runId: run.id }
   try {
     const params = { messages: prompt.messages, ...paramsOf(held) }
     const { result, calls } = await callProvider(provider.adapter, params, {
@@ -181,41 +178,43 @@ export async function writeReply(deps: RunDeps, held: HeldRun, signal: AbortSign
       }),
     )
     const counted = { prompt: prompt.tokens, completion: committed.tokenCount }
-    await end({ ...usageOf(usage, counted), finishReason: result.finishReason ?? null, errorCode: null })
+    const { attempts } = progress
+    const ended = { round, attempts, ...usageOf(usage, counted), finishReason: result.finishReason ?? null }
+    await persist(deps.streamLeaseMs, () => endCall(deps.pool, key, ended))
     return { round, turn: committed, calls }
   } catch (error) {
-    // What has arrived is kept, unless the writer itself has failed.
+    // The text that has arrived is kept, unless the writer itself has failed.
     await writer.finish().catch(() => {})
-    await abandon(deps, agent, { turnId: turn.id, writerToken }, error, signal, async (aborted) => {
-      const counted = { prompt: progress.length > 0 ? prompt.tokens : 0, completion: aborted?.tokenCount ?? 0 }
-      const errorCode = signal.aborted ? String(signal.reason) : failureOf(error).code
-      await end({ ...usageOf(undefined, counted), finishReason: null, errorCode })
-    })
+    await abandon(deps, agent, { turnId: turn.id, writerToken }, error, signal)
+    const failed = {
+      round,
+      attempts: Math.max(1, progress.attempts),
+      hasPrompt: progress.attempts > 0 && (signal.aborted || !isRefusal(error)),
+      errorCode: signal.aborted ? String(signal.reason) : failureOf(error).code,
+    }
+    await persist(deps.streamLeaseMs, () => endFailedCalls(deps.pool, key, failed)).catch((err: unknown) =>
+      deps.log.warn({ err }, 'could not record the end of a provider call'),
+    )
     throw error
   } finally {
     writer.stop()
   }
 }
 
-/** Aborts the turn of a failed call, then records the end of the call. Both only matter if the database answers. */
+/** Aborts the turn of a failed call. Never rejects: the lease ends the turn anyway. */
 async function abandon(
   deps: RunDeps,
   agent: Viewer,
   opened: { turnId: string; writerToken: string },
   error: unknown,
   signal: AbortSignal,
-  record: (aborted: Turn | null) => Promise<void>,
 ): Promise<void> {
   const cause = signal.aborted ? REASONS[String(signal.reason)] : failureOf(error).message
   const reason = (cause ?? 'The run has ended.').slice(0, 1000)
-  const aborted = await persist(deps.streamLeaseMs, () => abortTurn(deps, agent, { ...opened, reason })).catch(
-    async () => {
-      // An agent that has left may not close its turn. A turn that is closed already stays as it is.
-      await abortOwnTurn(deps, agent.tenant, opened.turnId, reason).catch(() => {})
-      return null
-    },
+  await persist(deps.streamLeaseMs, () => abortTurn(deps, agent, { ...opened, reason })).catch(() =>
+    // An agent that has left may not close its turn. A turn that is closed already stays as it is.
+    abortOwnTurn(deps, agent.tenant, opened.turnId, reason).catch(() => {}),
   )
-  await record(aborted).catch((err: unknown) => deps.log.warn({ err }, 'could not record the end of a provider call'))
 }
 
 /** Why a turn was aborted, by the reason to end the run. */

@@ -50,7 +50,7 @@ async function end(tx: Tx, { id, turnId, conversationId }: Pending, state: 'EXPI
 }
 
 /**
- * Cancels the run's pending approvals. The transaction has locked the journal.
+ * Cancels the pending approvals of a run, or of the calls in some turns. The transaction has locked the journal.
  * @returns the seq of the last entry; null if none was pending
  */
 export async function cancelApprovals(
@@ -71,7 +71,7 @@ export async function requireDecided(tx: Tx, runId: string): Promise<void> {
   if (pending > 0) throw new Conflict(`${pending} tool calls of run ${runId} still wait for a decision.`)
 }
 
-/** Maximum number of approvals that one run of the sweep ends. */
+/** Maximum number of approvals that one call of the sweep ends. */
 const SWEEP_BATCH = 100
 
 /** Ends the approvals whose time limit is over, and returns their number. Any number of processes may run it. */

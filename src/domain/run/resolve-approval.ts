@@ -90,7 +90,7 @@ function requireValid({ tools }: ResolveDeps, run: { options: unknown }, toolNam
  * @throws InvalidInput also for arguments that do not match the schema of the tool
  * @throws NotFound if the viewer does not see the call
  * @throws NotAllowed by rights.ts, to the agent itself, or if the viewer has left a MEMBERS conversation
- * @throws Conflict if somebody decided otherwise, which it names; or if the approval expired or was cancelled
+ * @throws Conflict if there is another decision, whose actor it names, or if the approval expired or was cancelled
  */
 export async function resolveApproval(
   deps: ResolveDeps,

@@ -28,7 +28,7 @@ export type ParsedRunTurn = z.output<typeof runTurnInput>
 /** The agent that a run executes. `settings` is null for an agent without settings. */
 export type Agent = { actor: string; settings: AgentSettings | null }
 
-/** Whether the call gives what the settings of the agent decide. */
+/** Whether the call gives a provider, model, instructions or tools in place of those in the agent's settings. */
 export const overridesSettings = ({ provider, model, instructions, tools }: ParsedRunTurn): boolean =>
   provider != null || model != null || instructions != null || tools != null
 

@@ -27,7 +27,7 @@ export function callsToApprove(calls: readonly ProviderToolCall[], tools: readon
   })
 }
 
-/** What the model learns about a call that is not executed. */
+/** The error that the model gets as the result of a call that is not executed. */
 const REFUSALS: Record<Exclude<ApprovalState, 'APPROVED'>, string> = {
   DENIED: 'The call was denied.',
   EXPIRED: 'Nobody approved the call in time.',

@@ -45,7 +45,7 @@ export type RunTurnInput = Omit<Partial<ParsedRunTurn>, 'turns' | 'conversationI
   turns?: AppendTurnsInput['turns'] | null
 }
 
-/** What runTurn has done: the run, and the turns that the call appended. */
+/** Result of runTurn: the run, and the turns that the call appended. */
 export type RunTurnResult = { run: Run; turns: Turn[] }
 
 /**
@@ -104,7 +104,8 @@ async function requireAnswered(
 
 /**
  * Returns the turn that a run without `replyTo` answers: the last of the given turns, or the newest turn by another
- * author. So the answer to a private turn is private. Null for an empty conversation.
+ * author. So the answer to a private turn is private. Null if neither the given turns nor the 10 newest have such a
+ * turn.
  */
 async function newestAnswered(
   deps: RunDeps,

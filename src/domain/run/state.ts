@@ -9,7 +9,7 @@ export type RunEvent =
   | 'await-tools'
   /** Someone must decide on tool calls. */
   | 'await-approval'
-  /** The results or decisions are there. */
+  /** All results are appended, or all decisions made. */
   | 'continue'
   | 'fail'
   | 'cancel'

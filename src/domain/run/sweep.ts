@@ -1,13 +1,14 @@
 // Ends runs whose lease has expired: the process that executed them has died, or nobody has appended the results that
-// they wait for. What a run had committed decides how it ends.
+// they wait for. The turns that a run had committed decide how it ends.
 
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
+import { endFailedCalls, readAbandonedCalls } from '../../store/sql/run/provider-calls.ts'
 import { readLostRuns } from '../../store/sql/run/read-runs.ts'
 import { deleteUnseenRun } from '../../store/sql/run/write-runs.ts'
 import type { TurnStatus } from '../../store/generated/enums.ts'
 import { abortOwnTurn } from '../streaming-turn/stream.ts'
 import type { StreamDeps } from '../streaming-turn/delta-queue.ts'
-import { changeRun, WAIT_MS } from './change.ts'
+import { announceRun, changeRun, WAIT_MS } from './change.ts'
 import { readDecidedReply } from './decided-reply.ts'
 import type { RunDeps } from './deps.ts'
 import { RunFailure } from './failure.ts'
@@ -65,7 +66,7 @@ async function readLoss(deps: SweepDeps, run: RunRow): Promise<Loss | null> {
   const { calls: open, decisions } = await readDecidedReply(deps, run)
   const tools = offeredTools(optionsOf(run).tools, deps.tools)
   const isDecided = decisions.size > 0
-  // The model was not told yet that a call is invalid, and nobody else may answer it.
+  // No turn tells the model yet that a call is invalid, and nobody else may answer it.
   if (!isDecided && invalidCalls(open, tools).size > 0) return null
   const toApprove = isDecided ? [] : callsToApprove(open, tools)
   const ofServer = settleCalls(open, tools, decisions).filter(({ by }) => by === 'SERVER')
@@ -81,6 +82,9 @@ async function readLoss(deps: SweepDeps, run: RunRow): Promise<Loss | null> {
   return { reply, toApprove }
 }
 
+/** The provider may have read the prompts of lost calls. */
+const LOST_CALLS = { round: null, attempts: null, hasPrompt: true, errorCode: 'INTERRUPTED' }
+
 async function endLost(deps: SweepDeps, run: RunRow): Promise<void> {
   const { tenant, turnId } = run
   if (run.seq === null) return deleteUnseenRun(deps.pool, tenant, run.id)
@@ -91,8 +95,9 @@ async function endLost(deps: SweepDeps, run: RunRow): Promise<void> {
   }
   const message = 'The process that executed the run has ended or lost the database.'
   const failure = new RunFailure('INTERRUPTED', message)
-  // The reply first: once it is closed, the process cannot commit it, if it still lives.
+  // The reply first: once it is closed, the process cannot commit it, if it still runs.
   if (turnId !== null) await abortOwnTurn(deps, tenant, turnId, failure.message)
+  await endFailedCalls(deps.pool, { tenant, runId: run.id }, LOST_CALLS)
   const loss = await readLoss(deps, run).catch((error: unknown) => {
     if (error instanceof RunFailure) return null
     throw error
@@ -107,6 +112,16 @@ async function endLost(deps: SweepDeps, run: RunRow): Promise<void> {
       ? { also: async (tx, waiting) => void (await requestApprovals(tx, waiting, turnId, toApprove)) }
       : null),
   })
+}
+
+/**
+ * Counts the tokens of calls that no process has recorded although their run has ended: it was cancelled after its
+ * process had died. Returns the number of their runs. Any number of processes may run it.
+ */
+export async function endAbandonedCalls(deps: SweepDeps): Promise<number> {
+  const runs = await readAbandonedCalls(deps.db, deps.streamLeaseMs, SWEEP_BATCH)
+  for (const run of runs) if (await endFailedCalls(deps.pool, run, LOST_CALLS)) announceRun(deps, run.runId)
+  return runs.length
 }
 
 /** Ends the runs whose lease has expired, and returns their number. Any number of processes may run it. */

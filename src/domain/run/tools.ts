@@ -15,7 +15,7 @@ export type ToolContext = {
   runId: string
   /** Unique within the turn that makes the call; use it with `runId` as an idempotency key. */
   callId: string
-  /** Aborts when the run is cancelled, and when the call has taken TOOL_MS. */
+  /** Aborts when the run is cancelled or out of time, when the process stops, and when the call has taken 60 s. */
   signal: AbortSignal
 }
 
@@ -45,7 +45,7 @@ const MAX_RESULT_BYTES = 256 * 1024
 /** Maximum number of calls in one reply. */
 export const MAX_CALLS = 128
 
-/** @throws Error for a bad name, or two tools with one name */
+/** @throws Error for an invalid name or `approvalSeconds`, or two tools with one name */
 export function toolsOf(tools: readonly Tool[]): Tools {
   const byName = new Map<string, Tool>()
   for (const tool of tools) {

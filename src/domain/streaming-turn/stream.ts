@@ -266,7 +266,7 @@ const abortSilentTurn = (deps: StreamDeps, tenant: string, turnId: string): Prom
     `The writer sent nothing for more than ${deps.streamLeaseMs / 1000} s.`,
   )
 
-/** Aborts an open turn whose writer the server itself is, in this or another process. Returns false if it is closed. */
+/** Aborts an open turn whose writer is the server itself, in this or another process. Returns false if it is closed. */
 export const abortOwnTurn = (deps: StreamDeps, tenant: string, turnId: string, reason: string): Promise<boolean> =>
   abortWithoutWriter(deps, tenant, turnId, 0, reason)
 

@@ -62,6 +62,7 @@ async function firstPossible(deps: Platform, state: CompactionState, steps: read
  */
 async function run(
   deps: Platform,
+  tenant: string,
   conversationId: string,
   plan: PlanSteps,
   halt: Partial<Halt> = {},
@@ -70,7 +71,7 @@ async function run(
   let attempts = 0
   const mayContinue = () => !halt.stop?.aborted && !halt.shouldEnd?.()
   while (mayContinue()) {
-    const state = await readCompactionState(deps, conversationId)
+    const state = await readCompactionState(deps, tenant, conversationId)
     if (!state) return written
     const step = await firstPossible(deps, state, plan(state))
     if (!step) return written
@@ -84,7 +85,7 @@ async function run(
     else if (++attempts >= ATTEMPTS) return written
     if (summaryId && strategy === 'HIERARCHICAL') {
       for (let folding = true; folding && mayContinue();) {
-        const latest = await readCompactionState(deps, conversationId)
+        const latest = await readCompactionState(deps, tenant, conversationId)
         const folded = latest && (await foldLevel(deps, latest, summarizer, halt.stop))
         if (folded) written.push(folded)
         folding = folded !== null
@@ -99,10 +100,16 @@ async function run(
  * as long as there are that many uncovered turns, then more until the conversation is within its policy.
  * @throws ProviderFailed
  */
-export async function compactDue(deps: Platform, conversationId: string, halt: Partial<Halt> = {}): Promise<number> {
+export async function compactDue(
+  deps: Platform,
+  tenant: string,
+  conversationId: string,
+  halt: Partial<Halt> = {},
+): Promise<number> {
   const { threadSummaryEvery: every } = deps.automatic
   const written = await run(
     deps,
+    tenant,
     conversationId,
     (state) => {
       const steps: CompactionStep[] = []
@@ -134,8 +141,8 @@ const costOf = ({ tokens, current }: CompactionState) => current.reduce((sum, ea
 
 async function requireState(deps: Platform, viewer: Viewer, conversationId: string): Promise<CompactionState> {
   await requireConversation(deps, viewer, conversationId)
-  const state = await readCompactionState(deps, conversationId)
-  if (state?.tenant !== viewer.tenant) throw new NotFound('conversation', conversationId)
+  const state = await readCompactionState(deps, viewer.tenant, conversationId)
+  if (!state) throw new NotFound('conversation', conversationId)
   return state
 }
 
@@ -163,7 +170,7 @@ export async function compact(deps: Platform, viewer: Viewer, input: CompactInpu
   // Number of turns still to cover: the oldest half may take several steps.
   let remaining = Math.floor(before.turns / 2)
   let uncovered = before.turns
-  const written = await run(deps, conversationId, (state) => {
+  const written = await run(deps, viewer.tenant, conversationId, (state) => {
     remaining -= Math.max(0, uncovered - state.turns)
     uncovered = state.turns
     if (given) return isDue(policy, state) ? [{ measure: oldestHalf(state), policy }] : []
@@ -221,7 +228,7 @@ export async function summarize(deps: Platform, caller: Viewer, input: Summarize
     if (turn?.conversationId !== conversationId) throw new NotFound('turn', through)
     throughPosition = turn.position
   }
-  await run(deps, conversationId, (state) => {
+  await run(deps, viewer.tenant, conversationId, (state) => {
     if (state.through >= throughPosition || state.turns === 0) return []
     const strategy = state.strategy === 'NEVER' ? 'ROLLING' : state.strategy
     const measure = { min: 1, max: Infinity, limit: Infinity, through: throughPosition, tokens: PASS_TOKENS }

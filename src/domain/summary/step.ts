@@ -2,7 +2,6 @@
 // has not changed meanwhile. Nothing is locked during the model call. Steps may run concurrently, be repeated or crash;
 // at any time, each committed turn without an audience is covered by at most one current summary.
 
-import { SYSTEM } from '../../store/scope.ts'
 import {
   cutToTokens,
   truncateToTokens,
@@ -50,13 +49,14 @@ const EXTRA_TURNS = 100
 /** The conversation's state at the beginning of a step. */
 export type CompactionState = CompactionRow & { current: SummaryRow[] }
 
-/** Reads the state of a conversation of any tenant; null if it does not exist. */
+/** Reads the state of a conversation; null if the tenant has no such conversation. */
 export async function readCompactionState(
   { db }: Pick<Platform, 'db'>,
+  tenant: string,
   conversationId: string,
 ): Promise<CompactionState | null> {
-  const current = await readCurrentOf(db, SYSTEM, conversationId)
-  const row = await readCompaction(db, SYSTEM, conversationId)
+  const current = await readCurrentOf(db, tenant, conversationId)
+  const row = await readCompaction(db, tenant, conversationId)
   return row && { ...row, current }
 }
 

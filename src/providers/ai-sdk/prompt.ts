@@ -1,5 +1,5 @@
-// Converts messages to the prompt of a model of Vercel's AI SDK. The prompt has no names of authors, so they begin the
-// texts of users.
+// Converts messages to the prompt of a model of Vercel's AI SDK. The prompt has no names of authors, so the text of a
+// user message begins with the author's name.
 
 import type {
   JSONValue,
@@ -17,7 +17,7 @@ import type { ProviderCallParams, ProviderFilePart, ProviderMessage } from '../p
 /** The URLs that a model fetches itself, by media type. */
 export type SupportedUrls = Record<string, RegExp[]>
 
-/** Reads `metadata.extensions.aiSdk`: the `providerOptions` of the call. */
+/** Returns the options of a call. `metadata.extensions.aiSdk` becomes its `providerOptions`. */
 export function callOptions(params: ProviderCallParams, urls: SupportedUrls): LanguageModelV3CallOptions {
   const { messages, tools = [], toolChoice, maxTokens, metadata } = params
   return {

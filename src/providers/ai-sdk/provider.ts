@@ -1,5 +1,5 @@
-// The chat provider for any model of Vercel's AI SDK 6. It calls the model object itself, so it imports only types: the
-// retries, the tool loop and the timeouts of the SDK's own functions are those of Colloquy.
+// The chat provider for any model of Vercel's AI SDK 6. It calls the model object itself, so it imports only types. The
+// retries, the tool loop and the timeouts are Colloquy's, not those of the SDK's functions.
 
 import type { LanguageModelV3, LanguageModelV3StreamPart, LanguageModelV3Usage } from '@ai-sdk/provider'
 import { createChatAdapter, STALL_MS, type ChatAdapter, type ReplyPiece } from '../chat-adapter.ts'

@@ -46,7 +46,7 @@ export function createEchoProvider({ wordMs = 0, stallMs = STALL_MS, die }: Echo
     return true
   }
 
-  /** Does what the rule says instead of writing on. */
+  /** Stalls, ends the process or fails, as the rule says. */
   async function interrupt({ rule: { fail, stall, die: dies }, key }: Plan, signal: AbortSignal): Promise<void> {
     if (stall) await untilAborted(signal)
     if (dies) {

@@ -54,7 +54,7 @@ const rule = z
     /** Number of words before `fail`, `stall` or `die`. Default: 0, before the reply begins. */
     after: z.int().min(0).default(0),
     fail: failure.optional(),
-    /** The reply does not go on. */
+    /** The reply stops without an end. */
     stall: z.literal(true).optional(),
     /** The process ends by SIGKILL, if the provider is configured so. */
     die: z.literal(true).optional(),

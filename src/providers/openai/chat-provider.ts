@@ -14,7 +14,7 @@ import { explain, TooLong, type ErrorContext, type SettingNames } from './failur
 export type OpenAiProviderSettings = Endpoint & {
   /** Time without anything from the server after which a call fails, ms. Default: STALL_MS. */
   stallMs?: number | undefined
-  /** What the operator calls the settings. Default: the names of the settings here. */
+  /** The operator's names for the settings, for error messages. Default: `baseUrl`, `apiKey` and "the model". */
   settingNames?: SettingNames | undefined
 }
 

@@ -13,7 +13,7 @@ export type RequestOptions = {
   maxTokensField: 'max_tokens' | 'max_completion_tokens'
 }
 
-/** Reads `metadata.extensions.openai`: further parameters of the request. */
+/** Returns the request. `metadata.extensions.openai` has further parameters for it. */
 export function chatRequest(params: ProviderCallParams, options: RequestOptions): ChatCompletionCreateParamsStreaming {
   const { messages, tools = [], toolChoice, maxTokens, metadata } = params
   const further = Object.entries((metadata.extensions?.openai ?? {}) as Record<string, unknown>)

@@ -6,7 +6,7 @@ import { APIConnectionError, APIError } from 'openai'
 import { isTooLongFailure, isTransientStatus, pauseOf } from '../http-failure.ts'
 import { CallFailed } from '../ports/call-failed.ts'
 
-/** What the operator calls the settings of a provider. */
+/** The operator's names for the settings of a provider. */
 export type SettingNames = { url: string; key: string; model: string }
 
 /** The environment variables of a provider, except the one that selects the model. */

@@ -79,11 +79,11 @@ const DAILY = new RegExp(
 )
 
 /** A thing with a demonstrative. */
-const AT_HAND =
+const WITH_DEMONSTRATIVE =
   /^(?:this|that|another) (?!(?:after|in|at|on|for|with|because|to|when|one|too|and|by|as|while|time)\b)(\p{L}.*)$/iu
 /** Replaces a demonstrative with an article, because a fact has no context: "this shelf" becomes "a shelf". */
 function withArticle(what: string): string {
-  const noun = AT_HAND.exec(what)?.[1]
+  const noun = WITH_DEMONSTRATIVE.exec(what)?.[1]
   if (noun !== undefined) return `${/^[aeio]/i.test(noun) ? 'an' : 'a'} ${noun}`
   return what.replace(/^(?:these|those) (?=(?:\p{L}+ )?\p{L}+s\b)/iu, '')
 }

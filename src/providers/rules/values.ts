@@ -7,7 +7,7 @@ import { AM, HAVE, I, rule, statement, type Rule } from './rule.ts'
 /** Finite verbs. A topic with one is a part of a sentence. */
 const FINITE = /\b(?:is|are|was|were|has|have|had|can|will|do|does|did|makes?|helps?|gets?|says?|means?|isn't|not)\b/i
 /** Topics that need context. "The sea" and similar topics do not. */
-const AT_HAND = new RegExp(
+const NEEDS_CONTEXT = new RegExp(
   String.raw`^(?:the(?! (?:environment|planet|climate|sea|ocean|beach|outdoors|mountains|arts?|truth|future)$)|this|`
     + String.raw`that|these|those|an?|my favou?rite|thanks?|and|or|but|just|no|nobody|none|not|few|`
     + String.raw`little|hardly|seeing|hearing|knowing|such)\b|`
@@ -19,7 +19,7 @@ const MAX_TOPIC_WORDS = 7
 /** Reads a topic, which may be a list: "Friends, family and music". Null if it needs context or is too long. */
 function topic(text: string, name: string): string | null {
   const list = text.trim().replace(/, /g, ' + ')
-  if (AT_HAND.test(list) || FINITE.test(list) || list.split(' ').length > MAX_TOPIC_WORDS) return null
+  if (NEEDS_CONTEXT.test(list) || FINITE.test(list) || list.split(' ').length > MAX_TOPIC_WORDS) return null
   return thing(list, name)?.replaceAll(' +', ',') ?? null
 }
 

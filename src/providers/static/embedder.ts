@@ -47,7 +47,7 @@ export async function createStaticEmbedder(): Promise<Embedder> {
   return {
     name: NAME,
     dimension: vectors.dimension,
-    batch: 64,
+    batch: 128,
     async embed(texts, signal) {
       const embedded: Float32Array[] = []
       const yieldIfDue = createYield()

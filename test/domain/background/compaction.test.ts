@@ -47,7 +47,7 @@ describe.each(backends)('automatic compaction on $name', (backend) => {
   }, 30_000)
 
   it('writes nothing if the summarizer fails, and leaves the work to the next process', async () => {
-    const { conversationId } = await fill(60)
+    const { tenant, conversationId } = await fill(60)
     const model = createFakeSummarizer()
     let resolveCalled = () => {}
     const called = new Promise<void>((resolve) => (resolveCalled = resolve))
@@ -59,7 +59,7 @@ describe.each(backends)('automatic compaction on $name', (backend) => {
     await called
     await stop()
     expect((await expectCovering(world.deps, conversationId)).covered).toEqual([])
-    expect(await compactDue(withSummarizer(world.deps, createFakeSummarizer()), conversationId)).toBe(1)
+    expect(await compactDue(withSummarizer(world.deps, createFakeSummarizer()), tenant.name, conversationId)).toBe(1)
     await untilCovered(conversationId, 30)
   }, 30_000)
 })

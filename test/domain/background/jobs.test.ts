@@ -214,7 +214,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
       let running = 0
       const stop = await start(deps, {
         ...fakeVerbs,
-        async extractNext(_, due, __, signal) {
+        async extractNext(_, __, due, ___, signal) {
           // Work left by other tests is due as well.
           if (due !== conversationId) return false
           started++

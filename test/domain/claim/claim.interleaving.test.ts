@@ -13,7 +13,7 @@ import { DomainError } from '../../../src/errors.ts'
 import type { ClaimState } from '../../../src/store/sql/claim/claim-columns.ts'
 import { SYSTEM } from '../../../src/store/scope.ts'
 import { backends } from '../../support/backend.ts'
-import { casesOf } from '../../support/long.ts'
+import { casesOf, isExhaustive } from '../../support/long.ts'
 import { sql } from '../../support/sql.ts'
 import { useWorld } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
@@ -189,7 +189,7 @@ describe.each(backends)('claims at random, on $name', (backend) => {
     }
   }
 
-  const cases = casesOf(200)
+  const cases = isExhaustive ? 500 : casesOf(100)
   it(`agree with the model, one after the other (${cases} cases, seed ${seed})`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24, size: 'max' }), async (script) => {

@@ -240,6 +240,6 @@ describe.each(backends)('facts and profiles in contexts on $name', (backend) => 
     await build()
     const recalledAt = async () =>
       (await world.deps.db.of(SYSTEM).fact.findUniqueOrThrow({ where: { id: fact!.id } })).recalledAt
-    await vi.waitFor(async () => expect(await recalledAt()).toBeInstanceOf(Date), { timeout: 3_000 })
+    await vi.waitFor(async () => expect(await recalledAt()).toBeInstanceOf(Date))
   })
 })

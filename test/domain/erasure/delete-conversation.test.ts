@@ -46,7 +46,7 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
 
   /**
    * Creates a conversation of ann and bob with rows in every table that stores a derivative. Returns its id, and `ids`:
-   * this id and the ids of its summary, turns and facts.
+   * this id and the ids of its summary, run, turns and facts.
    */
   async function fullConversation(tenant: Tenant, user: string): Promise<{ conversationId: string; ids: string[] }> {
     const { deps } = world

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { projectEvent, type ConversationEvent } from '../../../src/domain/event/event.ts'
 import { sizeOfEvent } from '../../../src/domain/event/event-size.ts'
 import type { View } from '../../../src/domain/view.ts'
+import type { RunRow } from '../../../src/store/sql/run/run-columns.ts'
 import type { TurnRow } from '../../../src/store/sql/turn/turn-columns.ts'
 
 const TEXT = 'x'.repeat(10_000)
@@ -29,4 +30,23 @@ describe('the size of an event', () => {
     expect(projectEvent(PAST, event)).toMatchObject({ turn: null })
     expect(sizeOfEvent(projectEvent(PAST, event))).toBeLessThan(TEXT.length)
   })
+
+  it.each(['RunStarted', 'RunChanged'] as const)(
+    'includes the options of a run in %s, which viewers do not receive',
+    (type) => {
+      const options = { instructions: TEXT, tools: [{ name: 'find', description: TEXT, schema: { title: TEXT } }] }
+      const run = {
+        id: 'run',
+        state: 'FAILED',
+        options,
+        audience: null,
+        errorMessage: TEXT,
+      } as Partial<RunRow> as RunRow
+      const event: ConversationEvent = { ...common, type, seq: 3, run }
+      expect(sizeOfEvent(event)).toBeGreaterThan(4 * TEXT.length)
+      const seen = sizeOfEvent(projectEvent(PRESENT, event))
+      expect(seen).toBeGreaterThan(TEXT.length)
+      expect(seen).toBeLessThan(2 * TEXT.length)
+    },
+  )
 })

@@ -190,7 +190,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     const turnId = await open({}, id)
     for (let n = 0; n < 100; n++) await write(turnId, 'bla ')
     const { seq } = await append('unread', {}, id)
-    await vi.waitFor(() => expect(failures).toBeGreaterThanOrEqual(2), { timeout: 5_000 })
+    await vi.waitFor(() => expect(failures).toBeGreaterThanOrEqual(2))
     expect(failures).toBeLessThan(10)
     isBroken = false
     await reading.until('the turn', sawSeq(seq))

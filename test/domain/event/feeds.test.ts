@@ -7,12 +7,12 @@ import { readEventsOf } from '../../../src/domain/event/reader.ts'
 import { appendTurns } from '../../../src/domain/turn/append.ts'
 import { LimitReached, NotFound } from '../../../src/errors.ts'
 import { JOURNAL_PAGE_BYTES } from '../../../src/store/sql/event/read-journal.ts'
-import { backends } from '../../support/backend.ts'
+import { embedded } from '../../support/backend.ts'
 import { useWorld } from '../../support/world.ts'
 import { isLong } from '../../support/long.ts'
 
 describe('a subscription whose consumer reads nothing', () => {
-  const world = useWorld(backends[0]!)
+  const world = useWorld(embedded)
 
   it.runIf(isLong)('buffers one page of a large conversation, and nothing after it ends', async () => {
     const tenant = world.tenant()
@@ -34,7 +34,7 @@ describe('a subscription whose consumer reads nothing', () => {
 })
 
 describe('the subscriptions of a viewer', () => {
-  const world = useWorld(backends[0]!)
+  const world = useWorld(embedded)
 
   it('are limited, over conversations and inboxes together; another viewer can still subscribe', async () => {
     const tenant = world.tenant()

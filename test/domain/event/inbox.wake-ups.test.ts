@@ -92,7 +92,7 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
       events,
       /** Waits until these turns, and no others, were delivered to be answered. */
       async got(...turnIds: string[]) {
-        await expect.poll(turns, { timeout: 8_000 }).toEqual(turnIds)
+        await expect.poll(turns).toEqual(turnIds)
         await new Promise((resolve) => setTimeout(resolve, 60))
         expect(turns()).toEqual(turnIds)
       },

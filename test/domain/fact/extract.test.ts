@@ -162,7 +162,7 @@ describe.each(backends)('extracting facts on $name', (backend) => {
     const runs = await Promise.all(
       Array.from({ length: 6 }, async () => {
         let count = 0
-        for (let idle = 0; idle < 5;) (await extractNext(deps, conversationId, 4)) ? count++ : idle++
+        for (let idle = 0; idle < 5;) (await extractNext(deps, tenant.name, conversationId, 4)) ? count++ : idle++
         return count
       }),
     )

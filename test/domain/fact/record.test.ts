@@ -12,6 +12,7 @@ import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { InvalidInput } from '../../../src/errors.ts'
 import { auditMemory } from '../../../src/domain/fact/audit.ts'
 import { backends } from '../../support/backend.ts'
+import { casesOf } from '../../support/long.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
 import { useWorld, type Tenant } from '../../support/world.ts'
 import { WRITER } from '../../support/writer.ts'
@@ -106,7 +107,7 @@ describe.each(backends)('facts on $name', (backend) => {
     const { deps } = world
     const tenant = world.tenant()
     const [conversationId, ada] = [await tenant.newConversation('ada'), tenant.as('ada')]
-    for (let n = 0; n < 10; n++) {
+    for (let n = 0; n < casesOf(50); n++) {
       const { id } = await tenant.append(conversationId, 'ada', `I live in Rome ${n}`)
       const facts = [{ ...rome, object: `Rome ${n}`, sourceTurnId: id }]
       await Promise.all([
@@ -125,7 +126,7 @@ describe.each(backends)('facts on $name', (backend) => {
       await tenant.newConversation('ada'),
       tenant.as('ada'),
     ]
-    for (let n = 0; n < 20; n++) {
+    for (let n = 0; n < casesOf(50); n++) {
       const { id } = await tenant.append(here, 'ada', `I live in Rome ${n}`)
       const fact = { ...rome, object: `Rome ${n}`, observedAt: at(1) }
       await recordFacts(deps, ada, { userId: 'ada', facts: [{ ...fact, sourceTurnId: id }] })
@@ -135,7 +136,7 @@ describe.each(backends)('facts on $name', (backend) => {
       ])
     }
     const page = await getFactPage(deps, ada, { filter: { conversationId: there } })
-    expect(page.items).toHaveLength(20)
+    expect(page.items).toHaveLength(casesOf(50))
   })
 
   it('in large numbers do not block appends to their conversation while their tokens are counted', async () => {

@@ -3,14 +3,20 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { Conflict } from '../../../src/errors.ts'
 import { claimTurn, releaseClaim } from '../../../src/domain/claim/claim.ts'
+import { getWakeUps } from '../../../src/domain/claim/wake-up-page.ts'
 import { answerNext } from '../../../src/domain/run/answer.ts'
 import { cancelRun } from '../../../src/domain/run/cancel.ts'
+import { continueDecidedRuns } from '../../../src/domain/run/continue-decided.ts'
+import { expireApprovals } from '../../../src/domain/run/request-approvals.ts'
+import { resolveApproval } from '../../../src/domain/run/resolve-approval.ts'
 import { runTurn } from '../../../src/domain/run/start.ts'
+import { waitForRun } from '../../../src/domain/run/wait.ts'
 import { history } from '../../../src/domain/turn/history.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { ProviderCallFailed } from '../../../src/providers/ports/provider-adapter.ts'
 import { JobFailed } from '../../../src/store/job-queue.ts'
 import { readDueAgents, readDueAgentsAmong } from '../../../src/store/sql/wake-up/due-wake-ups.ts'
+import { readUnclaimedWakeUps } from '../../../src/store/sql/wake-up/read-wake-ups.ts'
 import { backends } from '../../support/backend.ts'
 import { createScriptedProvider, gate } from '../../support/scripted-provider.ts'
 import { sql } from '../../support/sql.ts'
@@ -20,7 +26,10 @@ const provider = createScriptedProvider()
 const LIMITS = { attempts: 2, delayMs: 0 }
 
 describe.each(backends)('agents that turns wake up on $name', (backend) => {
-  const world = useWorld(backend, { providers: { scripted: provider } })
+  const world = useWorld(backend, {
+    providers: { scripted: provider },
+    tools: [{ name: 'pay', requiresApproval: true, execute: () => 'paid' }],
+  })
   let tenant: Tenant
   let conversationId: string
   const signal = new AbortController().signal
@@ -32,7 +41,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
   beforeEach(async () => {
     tenant = world.tenant()
     conversationId = await tenant.newConversation({ actor: 'ann', kind: 'HUMAN' }, agent('bot'), agent('lost', 'gone'))
-    provider.asked.length = 0
+    provider.reset()
   })
   const answer = (actor = 'bot', deps = world.deps) =>
     answerNext(deps, { tenant: tenant.name, conversationId, actor }, signal, LIMITS)
@@ -155,6 +164,61 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     const result = { toolResult: { callId: 'c1', name: 'look_up', result: 1 } }
     await runTurn(world.deps, tenant.as('bot'), { conversationId, runId, turns: [{ role: 'TOOL', parts: [result] }] })
     expect(await wakeUps()).toMatchObject([{ answer_id: (await turns()).at(-1)!.id, attempts: 1 }])
+  })
+
+  describe('keep the turn while a call of their reply waits for approval', () => {
+    const waitingRun = async () => {
+      const { id: turnId } = await tenant.append(conversationId, 'ann', '@bot')
+      provider.next([{ id: 'c1', name: 'pay', arguments: {} }], ['It was not paid.'])
+      await answer()
+      const run = (await world.deps.db.of(tenant.name).run.findFirst({ where: { conversationId } }))!
+      expect(run.state).toBe('WAITING_FOR_APPROVAL')
+      return { turnId, runId: run.id }
+    }
+    const offered = () => readUnclaimedWakeUps(world.deps.pool, tenant.as('bot'), null, 10)
+
+    it('although they hold no claim', async () => {
+      const { turnId, runId } = await waitingRun()
+      expect(await wakeUps()).toMatchObject([{ answer_id: null, dropped_reason: null, attempts: 1 }])
+      expect([await due(), await offered()]).toEqual([[], []])
+      expect((await getWakeUps(world.deps, tenant.as('bot'), {})).items).toMatchObject([{ turnId, claim: null }])
+      for (const [actor, scope] of [
+        ['bot', 'AGENT'],
+        ['bot', 'TURN'],
+        ['ann', 'TURN'],
+      ] as const) {
+        const claiming = claimTurn(world.deps, tenant.as(actor), { turnId, scope, claimToken: 'the token of a claim' })
+        await expect(claiming).rejects.toThrow(`"bot" answers turn ${turnId} by run ${runId}, which has not ended.`)
+      }
+      const other = { turnId, claimToken: 'the token of a claim' }
+      expect(await claimTurn(world.deps, tenant.as('ann'), other)).toMatchObject({ scope: 'AGENT' })
+    })
+
+    it.each(['denied', 'expired'])('and answer it after the call was %s', async (how) => {
+      const { turnId, runId } = await waitingRun()
+      const { id: approvalId } = (await world.deps.db.of(tenant.name).approval.findFirst({ where: { runId } }))!
+      if (how === 'denied') await resolveApproval(world.deps, tenant.as('owner'), { approvalId, decision: 'DENY' })
+      else {
+        const past = new Date(Date.now() - 1_000)
+        await world.deps.db.of(tenant.name).approval.update({ where: { id: approvalId }, data: { expiresAt: past } })
+        await expireApprovals(world.deps)
+      }
+      expect(await wakeUps()).toMatchObject([{ answer_id: null }])
+      expect(await continueDecidedRuns(world.deps, tenant.name, conversationId)).toBe(1)
+      await waitForRun(world.deps, { id: runId, tenant: tenant.name })
+      const last = (await turns()).at(-1)!
+      expect(last).toMatchObject({ text: 'It was not paid.', replyToId: turnId })
+      expect(await wakeUps()).toEqual([{ turn_id: turnId, answer_id: last.id, dropped_reason: null, attempts: 1 }])
+      expect([await due(), await offered(), await answer()]).toEqual([[], [], false])
+    })
+
+    it('and give it up when the run is cancelled', async () => {
+      const { runId } = await waitingRun()
+      await cancelRun(world.deps, tenant.as('bot'), { runId })
+      expect(await answer()).toBe(true)
+      expect(await wakeUps()).toMatchObject([{ answer_id: null, dropped_reason: 'RUN_CANCELLED' }])
+      expect(await offered()).toEqual([])
+    })
   })
 
   it('claim the turn while they answer, and leave turns that others have claimed', async () => {

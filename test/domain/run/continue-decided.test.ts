@@ -1,4 +1,4 @@
-// Runs that wait for approval: what is executed after which decisions, by whom, and what the model is told.
+// Runs that wait for approval: the calls that are executed after the decisions, by whom, and the results for the model.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startBackground } from '../../../src/domain/background/start-background.ts'

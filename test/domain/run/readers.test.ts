@@ -1,4 +1,4 @@
-// Whose sources a model may get: those that all readers of its answer may see.
+// The sources that a model may get: those that all readers of its answer may see.
 
 import { expect, it } from 'vitest'
 import { admitsAll } from '../../../src/domain/run/readers.ts'

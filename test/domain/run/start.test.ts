@@ -150,13 +150,13 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect((await turns()).at(-1)).toMatchObject({ status: 'COMMITTED' })
   })
 
-  it('goes on after a corrected call', async () => {
+  it('continues after a corrected call', async () => {
     script([call('c1', 'unknown', {})], [call('c2', 'add', { a: 1, b: 1 })], ['Two.'])
     const { run } = await ask()
     expect(run).toMatchObject({ state: 'COMPLETED', round: 3 })
   })
 
-  it('waits for the results of the tools of the caller, and goes on with them', async () => {
+  it('waits for the results of the tools of the caller, and continues with them', async () => {
     script([call('c1', 'look_up', { q: 'x' }), call('c2', 'add', { a: 1, b: 1 })], ['Found.'])
     const { run } = await ask({ tools: [lookUp, { name: 'add' }] })
     expect(run).toMatchObject({ state: 'WAITING_FOR_TOOLS', endedAt: null })

@@ -1,4 +1,4 @@
-// Runs whose process has died, or that nobody continues: what the run has committed decides how it ends.
+// Runs whose process has died, or that nobody continues: the turns that the run has committed decide how it ends.
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { getRuns } from '../../../src/domain/run/run.ts'

@@ -77,7 +77,7 @@ describe('release', () => {
     )
   })
 
-  it('keeps its own promises for any text: nothing changes, nothing is lost, little is held', () => {
+  it('keeps its invariants for any text: nothing changes, nothing is lost, little is held', () => {
     const characters = fc.array(
       fc.constantFrom('1', ' ', '-', '@', '.', 'a', ':', '😀', '\ud83d', '0 ', 'ada@ex.org '),
       { maxLength: 800 },

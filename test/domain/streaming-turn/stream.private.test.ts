@@ -11,7 +11,7 @@ import { deltasOf, range, read, sawSeq, textOf } from '../../support/reading.ts'
 
 const writerToken = 'the-writer-of-this-test'
 
-describe.each(backends)('a streaming turn with an audience, on $name,', (backend) => {
+describe.each(backends)('the text of a streaming turn on $name', (backend) => {
   let site: Site
   let one: Process
   let other: Process
@@ -71,7 +71,7 @@ describe.each(backends)('a streaming turn with an audience, on $name,', (backend
     expect(messages.join()).not.toContain('\\ude00')
   })
 
-  it('is in the messages on the bus without an audience, so that readers need no database', async () => {
+  it('is in the messages on the bus if the turn has no audience, so that readers need no database', async () => {
     const { turnId, eve, messages, text } = await stream(null)
     expect(messages.join()).toContain('canary')
     expect(textOf(eve, turnId)).toBe(text)

@@ -127,7 +127,7 @@ describe.each(backends)('thousands of random concurrent operations on $name', (b
                       ? compactNow
                       : at < 0.92
                         ? summarizeSome
-                        : () => compactDue(deps, conversationId)
+                        : () => compactDue(deps, tenant.name, conversationId)
       }
       for (let done = 0; done < operations / CONVERSATIONS; done += CONCURRENCY) {
         const results = await Promise.allSettled(Array.from({ length: CONCURRENCY }, () => chooseOperation()()))

@@ -24,7 +24,7 @@ describe.each(backends)('a compaction step on $name', (backend) => {
     conversationId = await tenant.newConversation('ada')
   })
 
-  const readState = async () => (await readCompactionState(deps, conversationId))!
+  const readState = async () => (await readCompactionState(deps, tenant.name, conversationId))!
   const cover = async (strategy: 'ROLLING' | 'HIERARCHICAL', pending = readState()) => {
     const state = await pending
     return coverSpan(deps, state, strategy, model, await findSpan(deps, state, ALL))
@@ -80,6 +80,6 @@ describe.each(backends)('a compaction step on $name', (backend) => {
       turns: [],
     }
     expect((await writeSummary(deps.db, summary)).outcome).toBe('missing')
-    expect(await readCompactionState(deps, 'conv_gone')).toBeNull()
+    expect(await readCompactionState(deps, tenant.name, 'conv_gone')).toBeNull()
   })
 })

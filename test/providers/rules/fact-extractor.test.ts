@@ -77,7 +77,7 @@ describe('the speaker of a fact', () => {
     expect(await factsIn(BOB, turn(text, { kind: 'TOOL' }))).toEqual([])
   })
 
-  it('results in more confidence for facts about the speaker than about others', async () => {
+  it('gets a higher confidence in facts about itself than in facts about others', async () => {
     const { facts } = await extractor.extract([BOB, turn('I work at Initech. Bob works at Initech.')])
     const confidences = facts.map(({ subject, confidence }) => [subject, confidence])
     expect(confidences).toEqual([
