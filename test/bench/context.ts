@@ -126,7 +126,7 @@ function rawReads(pool: pg.Pool, deps: Deps, conversationId: string) {
         values: [conversationId, embedder.name, `[${vector!.join()}]`, K],
         text: `SELECT ${columns} FROM (
                  SELECT root_seq, seq FROM turn_vector WHERE conversation_id = $1 AND embedder = $2
-                 ORDER BY embedding <=> $3::vector LIMIT $4) v
+                 ORDER BY embedding <=> $3::halfvec LIMIT $4) v
                JOIN turn t ON t.conversation_id = $1 AND t.root_seq = v.root_seq AND t.seq = v.seq`,
       })
     },

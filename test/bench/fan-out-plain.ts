@@ -1,5 +1,6 @@
-// The server that fan-out.ts compares with our server: graphql-ws with yoga's in-memory pub/sub, and the part of our
-// schema that the benchmark uses. It publishes events to subscribers and stores nothing.
+// The server that fan-out.ts and peers/sockets.ts compare with our server: graphql-ws with yoga's pub/sub, and the part of
+// our schema that the benchmarks use. It publishes events to subscribers, in memory or through the Redis at
+// FAN_OUT_REDIS_URL, and stores nothing.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,6 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { useServer } from 'graphql-ws/use/ws'
 import { createPubSub, createSchema, createYoga } from 'graphql-yoga'
 import { WebSocketServer } from 'ws'
+import { loadPeer } from './peers/install.ts'
 
 type Turn = { id: string; seq: number; actor: string; role: string; text: string; createdAt: string }
 type Delta = { turnId: string; start: number; end: number; text: string }
@@ -14,7 +16,20 @@ type Event = { __typename: string; seq: number | null; turn?: Turn } & Partial<D
 type TurnInput = { conversationId: string; as?: string; turn: { role: string; content?: string } }
 type DeltaInput = { turnId: string; text: string; start: number }
 
-const pubSub = createPubSub<{ conversation: [conversationId: string, event: Event] }>()
+type Channels = { conversation: [conversationId: string, event: Event] }
+type EventTarget = NonNullable<Parameters<typeof createPubSub<Channels>>[0]>['eventTarget']
+
+/** Yoga's event target on Redis, whose packages are installed for the comparison with peers only. */
+function redisTarget(url: string): EventTarget {
+  const { Redis } = loadPeer('ioredis') as { Redis: new (url: string) => object }
+  const { createRedisEventTarget } = loadPeer('@graphql-yoga/redis-event-target') as {
+    createRedisEventTarget(clients: object): EventTarget
+  }
+  return createRedisEventTarget({ publishClient: new Redis(url), subscribeClient: new Redis(url) })
+}
+
+const redisUrl = process.env.FAN_OUT_REDIS_URL
+const pubSub = createPubSub<Channels>(redisUrl ? { eventTarget: redisTarget(redisUrl) } : {})
 const conversationOfTurn = new Map<string, string>()
 let seq = 0
 
@@ -141,6 +156,8 @@ const http = createServer((request, response) => void yoga(request, response))
 useServer({ schema }, new WebSocketServer({ server: http, path: '/graphql' }))
 // The pub/sub adds one listener per subscriber, and Node warns about more than ten.
 process.removeAllListeners('warning')
+// A burst occupies the server for longer than Node's default of 5 s, after which it would close waiting connections.
+http.keepAliveTimeout = 120_000
 http.listen(0, '127.0.0.1', () => {
   console.log(JSON.stringify({ url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` }))
 })

@@ -7,8 +7,8 @@ import { connect, type Socket } from 'node:net'
 import { answer } from './process.ts'
 
 export type Command =
-  /** Connects `count` sockets, and subscribes each with its own actor and operation id. */
-  | { do: 'open'; port: number; query: string; variables: object; count: number }
+  /** Connects `count` sockets, and subscribes each with its own operation id, as one of `actors` actors in rotation. */
+  | { do: 'open'; port: number; query: string; variables: object; count: number; actors: number }
   /** Resets the counts. From now on, `frames` frames are expected on each socket. */
   | { do: 'expect'; frames: number }
   /** Replies when the expected frames have arrived on all sockets, or after `ms`. */
@@ -51,6 +51,8 @@ let expected = Infinity
 let missing = 0
 let last = 0
 let complete: (() => void) | null = null
+
+type Opening = Extract<Command, { do: 'open' }>
 
 /** A WebSocket frame of a client, masked with zeros. */
 function frameOf(opcode: number, payload: Buffer): Buffer {
@@ -112,7 +114,7 @@ function frameReader(
   }
 }
 
-function open(index: number, port: number, query: string, variables: object): Promise<Socket> {
+function open(index: number, { port, query, variables, actors }: Opening): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     const id = randomUUID()
@@ -145,7 +147,7 @@ function open(index: number, port: number, query: string, variables: object): Pr
       if (end < 0) return
       if (!head.startsWith('HTTP/1.1 101')) return reject(new Error(head))
       upgraded = true
-      send({ type: 'connection_init', payload: { 'x-actor': `reader-${index}` } })
+      send({ type: 'connection_init', payload: { 'x-actor': `reader-${index % actors}` } })
       if (head.length > end + 4) read(Buffer.from(head.slice(end + 4), 'latin1'))
     })
     socket.on('error', reject)
@@ -172,7 +174,7 @@ answer<Command, Reply>(async (command) => {
       // In batches, because the server's backlog of new connections is limited.
       for (let from = 0; from < command.count; from += 100) {
         const batch = Array.from({ length: Math.min(100, command.count - from) }, (_, index) => from + index)
-        await Promise.all(batch.map((index) => open(index, command.port, command.query, command.variables)))
+        await Promise.all(batch.map((index) => open(index, command)))
       }
       return null
     case 'expect':

@@ -23,6 +23,8 @@ const PAUSE_MS = 100
 export const DELTAS = 256
 const WRITERS = 64
 const TIMEOUT_MS = 60_000
+/** Maximum number of single turns that wait for their acknowledgement. */
+const WAITING = 10
 
 const SUBSCRIPTION = `subscription Conversation($conversationId: ID!) {
   conversationEvents(conversationId: $conversationId) {
@@ -53,6 +55,8 @@ export type FanOutSide = {
   server: ServerProcess
   conversationId: string
   subscribers: Worker<Command, Reply>
+  /** Number of sockets. */
+  sockets: number
   /** Open turns, and the offset at which the next delta of each starts. */
   turns: { id: string; end: number }[]
 }
@@ -95,21 +99,23 @@ export async function connectSubscribers(
   server: ServerProcess,
   conversationId: string,
   progress: Bench['progress'],
+  sockets = SUBSCRIBERS,
 ): Promise<FanOutSide> {
   const subscribers = startWorker<Command, Reply>('./fan-out-subscribers.ts')
-  const side: FanOutSide = { server, conversationId, subscribers, turns: [] }
+  const side: FanOutSide = { server, conversationId, subscribers, sockets, turns: [] }
   await subscribers.ask({
     do: 'open',
     port: server.port,
     query: SUBSCRIPTION,
     variables: { conversationId },
-    count: SUBSCRIBERS,
+    count: sockets,
+    actors: SUBSCRIBERS,
   })
   await sleep(1_000)
   const { minFrames, frames } = await deliverTurn(side)
   if (minFrames < 1 || !frames[0]?.includes('"TurnAppended"'))
     throw new Error(`some subscribers received nothing: ${frames[0]}`)
-  progress(`${SUBSCRIBERS} subscribers are connected`)
+  progress(`${sockets} subscribers are connected`)
   return side
 }
 
@@ -141,18 +147,21 @@ export async function measureSingleTurns(side: FanOutSide, pauseMs = PAUSE_MS): 
   await subscribers.ask({ do: 'expect', frames: SINGLES })
   const since: number[] = []
   const cpu = await server.cpuMs()
-  await withConnections(side, 10, async (connections) => {
-    const pending: Promise<unknown>[] = connections.map(() => Promise.resolve())
-    const begin = now()
-    for (let index = 0; index < SINGLES; index++) {
-      await sleep(Math.max(0, begin + index * pauseMs - now()))
-      since.push(now())
-      // A busy connection delays its next turn, and the delay counts as latency.
-      const slot = index % connections.length
-      pending[slot] = pending[slot]!.then(() => mutate(connections[slot]!, APPEND, { conversationId, text: TEXT }))
-    }
-    await Promise.all(pending)
-  })
+  const pending: Promise<unknown>[] = Array.from({ length: WAITING }, () => Promise.resolve())
+  const begin = now()
+  for (let index = 0; index < SINGLES; index++) {
+    await sleep(Math.max(0, begin + index * pauseMs - now()))
+    since.push(now())
+    // Earlier turns that still wait delay the next, and the delay counts as latency. Each has a connection of its own,
+    // because servers close a connection that is idle for 5 s.
+    const slot = index % WAITING
+    pending[slot] = pending[slot]!.then(() =>
+      withConnections(side, 1, ([connection]) => mutate(connection!, APPEND, { conversationId, text: TEXT })),
+    )
+    // A failure is thrown at the end, when all are awaited.
+    pending[slot].catch(() => {})
+  }
+  await Promise.all(pending)
   check(
     await arrived(side),
     SINGLES,
@@ -160,7 +169,7 @@ export async function measureSingleTurns(side: FanOutSide, pauseMs = PAUSE_MS): 
   )
   const used = (await server.cpuMs()) - cpu
   const latencies = (await subscribers.ask({ do: 'latencies', since })) as Latencies
-  return { ...latencies, cpu: (used * 1_000) / (SINGLES * SUBSCRIBERS) }
+  return { ...latencies, cpu: (used * 1_000) / (SINGLES * side.sockets) }
 }
 
 /** `rate`: deltas delivered per second, from the first request to the last arrival; `cpu`: as in SingleTurnResult. */
@@ -203,7 +212,7 @@ export async function measureBurst(side: FanOutSide): Promise<BurstResult> {
   })
   for (const [turn, text] of sent)
     if ((received.get(turn) ?? '') !== text) throw new Error(`the received text of turn ${turn} is not the text sent`)
-  const deliveries = DELTAS * SUBSCRIBERS
+  const deliveries = DELTAS * side.sockets
   return { rate: (deliveries * 1_000) / (result.lastArrival - begin), cpu: (used * 1_000) / deliveries }
 }
 type Delta = { turnId: string; start: number; end: number; text: string }
@@ -219,7 +228,8 @@ export async function openTurns(side: FanOutSide): Promise<void> {
   })
 }
 
-async function makeConversation(databaseUrl: string, redisUrl: string): Promise<string> {
+/** Creates the conversation that the subscribers follow, with one participant for each of SUBSCRIBERS. */
+export async function makeConversation(databaseUrl: string, redisUrl: string): Promise<string> {
   const { deps, close } = await openDeps(databaseUrl, redisUrl)
   const viewer = { tenant: 'default', actor: 'speaker' }
   const participants = Array.from({ length: SUBSCRIBERS }, (_, index) => ({ actor: `reader-${index}` }))

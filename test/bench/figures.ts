@@ -25,15 +25,18 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
+/** Prints a line about a running benchmark. */
+export type Progress = (message: string) => void
+
 /**
  * Runs rounds of all contestants, every other round in reverse order, so that other load on the machine affects all of
- * them equally. Returns the median of each contestant.
+ * them equally. Returns the results of each contestant, in the order of the rounds.
  */
-export async function interleave<Name extends string>(
+export async function interleaved<Name extends string>(
   rounds: number,
   contestants: Record<Name, () => Promise<number>>,
-  progress: (message: string) => void,
-): Promise<Record<Name, number>> {
+  progress: Progress,
+): Promise<Record<Name, number[]>> {
   const names = Object.keys(contestants) as Name[]
   const results = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>
   for (let round = 0; round < rounds; round++) {
@@ -44,7 +47,46 @@ export async function interleave<Name extends string>(
       progress(`round ${round + 1}/${rounds}  ${name}: ${format(result)}`)
     }
   }
-  return Object.fromEntries(names.map((name) => [name, median(results[name])])) as Record<Name, number>
+  return results
+}
+
+/** Runs interleaved rounds. Returns the median of each contestant. */
+export async function interleave<Name extends string>(
+  rounds: number,
+  contestants: Record<Name, () => Promise<number>>,
+  progress: Progress,
+): Promise<Record<Name, number>> {
+  const results = Object.entries<number[]>(await interleaved(rounds, contestants, progress))
+  return Object.fromEntries(results.map(([name, each]) => [name, median(each)])) as Record<Name, number>
+}
+
+/** The reason of a failure in one short line, for a table. */
+export const reasonOf = (error: unknown): string =>
+  String((error as Error).message ?? error)
+    .split('\n')[0]!
+    .slice(0, 80)
+
+/** Returns the median time of `calls` calls in sequence, ms. */
+export async function medianTime(calls: number, call: (n: number) => Promise<unknown>): Promise<number> {
+  const times: number[] = []
+  for (let n = 0; n < calls; n++) {
+    const begin = performance.now()
+    await call(n)
+    times.push(performance.now() - begin)
+  }
+  return median(times)
+}
+
+/** Returns the calls per second of `workers` workers, which share `calls` calls. */
+export async function rateOf(workers: number, calls: number, call: (n: number) => Promise<unknown>): Promise<number> {
+  let next = 0
+  const begin = performance.now()
+  await Promise.all(
+    Array.from({ length: workers }, async () => {
+      for (let n = next++; n < calls; n = next++) await call(n)
+    }),
+  )
+  return (calls * 1_000) / (performance.now() - begin)
 }
 
 export const ratio = ({ ours, theirs, better }: Figure) => (better === 'larger' ? ours / theirs : theirs / ours)

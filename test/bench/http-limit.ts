@@ -4,11 +4,11 @@
 
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import pg from 'pg'
+import { createPool } from '../../src/store/db.ts'
 import { appendByCall, insertTurn } from './raw-append.ts'
 
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
-pool.on('error', console.error)
+const pool = createPool({ databaseUrl: process.env.DATABASE_URL!, poolSize: 10 }, console.error)
+const scope = 'default'
 
 const TURN = (t: string) => `
   '{"node":{"id":"' || ${t}.id || '","seq":' || ${t}.seq || ',"actor":' || to_json(${t}.actor)
@@ -38,11 +38,11 @@ const handlers: Record<string, (parameters: Parameters) => Promise<string>> = {
   '/plain': async ({ conversationId }) =>
     JSON.stringify({ data: { appendTurn: { turn: await insertTurn(pool, conversationId) } } }),
   async '/page'({ conversationId }) {
-    const { rows } = await pool.query<{ body: string }>({ name: 'page', text: PAGE, values: [conversationId] })
+    const { rows } = await pool.query<{ body: string }>({ scope, name: 'page', text: PAGE, values: [conversationId] })
     return rows[0]!.body
   },
   async '/list'() {
-    const { rows } = await pool.query<{ body: string }>({ name: 'list', text: LIST })
+    const { rows } = await pool.query<{ body: string }>({ scope, name: 'list', text: LIST })
     return rows[0]!.body
   },
 }

@@ -26,7 +26,7 @@ const WORDS =
   'the launch moves to a later day because its review was not done and nobody had read what billing wants'.split(' ')
 
 /** A text of about 200 characters, different for each number. */
-const textOf = (number: number) =>
+export const textOf = (number: number) =>
   Array.from({ length: 40 }, (_, index) => WORDS[(number * 7 + index * (1 + (number % 5))) % WORDS.length]).join(' ')
 
 /** Fills an empty database. Returns the ids of the conversations to read, and of `written` empty ones to append to. */

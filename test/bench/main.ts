@@ -1,17 +1,26 @@
-// `npm run bench -- [name…]`: runs all benchmarks, or the named ones. Each compares our code with a limit or an
-// alternative in one run on one machine, and prints ratios. A missed target is only printed; a benchmark that throws
-// sets exit code 1.
+// `npm run bench -- [name…]`: runs all benchmarks except the long ones, or the named ones. Each compares our code with a
+// limit or an alternative in one run on one machine, and prints ratios. A missed target is only printed; a benchmark
+// that throws sets exit code 1.
 
 import { append } from './append.ts'
+import { boot } from './boot.ts'
 import { compact } from './compact.ts'
 import { context } from './context.ts'
+import { facts } from './facts.ts'
 import { fanOut } from './fan-out.ts'
 import { fastPost, plans } from './fast-paths.ts'
 import { firstDelta } from './first-delta.ts'
 import { formatReport, type Report } from './figures.ts'
+import { growth } from './growth/growth.ts'
 import { http } from './http.ts'
+import { importTurns } from './import.ts'
+import { overload } from './overload.ts'
+import { peers } from './peers/peers.ts'
+import { processes } from './processes.ts'
+import { storage } from './storage.ts'
 import { endProcesses } from './process.ts'
 import { retention } from './retention.ts'
+import { ownerRecall } from './owner.ts'
 import { recallLatency } from './recall-latency.ts'
 import { dropDatabases, findServices, type Bench } from './services.ts'
 import { vectors } from './vectors.ts'
@@ -24,17 +33,29 @@ const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = {
   'fan-out': fanOut,
   'first-delta': firstDelta,
   recall: recallLatency,
+  owner: ownerRecall,
+  facts,
   vectors,
+  import: importTurns,
+  boot,
   compact,
   context,
   retention,
+  overload,
+  processes,
+  storage,
 }
 
-const requested = process.argv.slice(2)
-const unknown = requested.filter((name) => !Object.hasOwn(benchmarks, name))
+/** Benchmarks that run only if they are named. */
+const longBenchmarks: Record<string, (bench: Bench, isLarge: boolean) => Promise<string>> = { growth, peers }
+
+const isLarge = process.argv.includes('--large')
+const requested = process.argv.slice(2).filter((argument) => argument !== '--large')
+const names = [...Object.keys(benchmarks), ...Object.keys(longBenchmarks)]
+const unknown = requested.filter((name) => !names.includes(name))
 const services = findServices(process.env)
 if (unknown.length) {
-  console.error(`Unknown benchmark: ${unknown.join(', ')}. Available: ${Object.keys(benchmarks).join(', ')}.`)
+  console.error(`Unknown benchmark: ${unknown.join(', ')}. Available: ${names.join(', ')}.`)
   process.exit(2)
 }
 if (Array.isArray(services)) {
@@ -52,8 +73,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 let failed = false
 for (const name of requested.length ? requested : Object.keys(benchmarks)) {
   try {
-    const report = await benchmarks[name]!({ services, progress: (message) => console.error(`${name}: ${message}`) })
-    console.log(formatReport(report))
+    const bench: Bench = { services, progress: (message) => console.error(`${name}: ${message}`) }
+    const long = longBenchmarks[name]
+    console.log(long ? await long(bench, isLarge) : formatReport(await benchmarks[name]!(bench)))
   } catch (error) {
     failed = true
     console.error(`${name} failed:`, error)

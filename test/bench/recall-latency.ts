@@ -4,80 +4,19 @@
 
 import pg from 'pg'
 import type { Deps } from '../../src/domain/deps.ts'
-import { createConversation } from '../../src/domain/conversation.ts'
 import { recall, type RecallInput } from '../../src/domain/recall/recall.ts'
-import { appendTurns } from '../../src/domain/turn/append.ts'
-import { unit, type Embedder } from '../../src/providers/ports/embedder.ts'
 import { buildVectorIndex } from '../../src/store/vector-index.ts'
 import { vectorValue } from '../../src/store/vector.ts'
+import { clustered, DIMENSION, embedder, fillConversation, words, WORDS_A_QUERY, WORDS_A_TURN } from './corpus.ts'
 import { format, interleave, median, type Figure, type Report } from './figures.ts'
 import { openDeps, withDatabase, type Bench } from './services.ts'
 import { sql } from '../support/sql.ts'
 
-const DIMENSION = 384
-const CLUSTERS = 200
-/** Standard deviation of each component from the centre of its cluster. */
-const SPREAD = 0.04
 const CONVERSATIONS = 100
 const TURNS = 1_000
 const ROUNDS = 5
 const QUERIES = 40
-const VOCABULARY = 20_000
-const WORDS_A_TURN = 12
-const WORDS_A_QUERY = 5
-/**
- * The frequency of the word of rank r is proportional to 1 / (r + SHIFT), so the most common one is in 6 % of the
- * turns.
- */
-const SHIFT = 30
-
 const viewer = { tenant: 'default', actor: 'ada' }
-
-/** State of Park and Miller's random number generator. Every run draws the same numbers. */
-let state = 20_261_121
-const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
-const normal = () => Math.sqrt(-2 * Math.log(random())) * Math.cos(2 * Math.PI * random())
-
-const centres = Array.from({ length: CLUSTERS }, () => unit(Float32Array.from({ length: DIMENSION }, normal)))
-const clustered = () => {
-  const centre = centres[Math.floor(random() * CLUSTERS)]!
-  return unit(centre.map((component) => component + SPREAD * normal()))
-}
-
-const logRange = Math.log((VOCABULARY + SHIFT) / SHIFT)
-const word = () => `word${Math.floor(SHIFT * Math.exp(random() * logRange) - SHIFT)}`
-const words = (count: number) => Array.from({ length: count }, word).join(' ')
-
-/** An embedder that returns random vectors at no cost. */
-const embedder: Embedder = {
-  name: 'bench-1',
-  dimension: DIMENSION,
-  batch: 1_000,
-  embed: async (texts) => texts.map(clustered),
-  close: async () => {},
-}
-
-async function fillConversation(deps: Deps, owner: string): Promise<string> {
-  const {
-    conversation: { id },
-  } = await createConversation(deps, viewer, { owner, participants: [{ actor: 'ada' }, { actor: 'scout' }] })
-  const start = Date.UTC(2026, 0, 1)
-  const { turns } = await appendTurns(deps, viewer, {
-    conversationId: id,
-    turns: Array.from({ length: TURNS }, (_, i) => ({
-      actor: i % 2 ? 'scout' : 'ada',
-      role: 'USER' as const,
-      content: words(WORDS_A_TURN),
-      // A pause of two hours after every 20 turns starts a new sitting.
-      createdAt: new Date(start + i * 60_000 + Math.floor(i / 20) * 7_200_000),
-    })),
-  })
-  await deps.vectors.write(
-    embedder.name,
-    turns.map(({ position, seq }) => ({ conversationId: id, position, seq, vector: clustered() })),
-  )
-  return id
-}
 
 export async function recallLatency({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
@@ -91,12 +30,12 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
       await sql(pool).query('INSERT INTO embedder (name, dimension) VALUES ($1, $2)', [embedder.name, DIMENSION])
       const conversationIds: string[] = []
       for (let i = 0; i < CONVERSATIONS; i++) {
-        conversationIds.push(await fillConversation(deps, 'ada'))
+        conversationIds.push(await fillConversation(deps, 'ada', TURNS))
         if (i % 10 === 9) progress(`${(i + 1) * TURNS} turns appended`)
       }
       await sql(pool).query('VACUUM ANALYZE')
       progress('building the index')
-      await buildVectorIndex(url, embedder, CONVERSATIONS * TURNS)
+      await buildVectorIndex(url, embedder, { from: 0, to: CONVERSATIONS * TURNS + 1 }, CONVERSATIONS * TURNS)
 
       // Median time of the queries of one round, ms.
       const timed = async (ask: (i: number) => Promise<unknown>) => {
@@ -119,8 +58,8 @@ export async function recallLatency({ services, progress }: Bench): Promise<Repo
           }),
         )
       const inConversation = `SELECT conversation_id, seq FROM turn_vector WHERE conversation_id = $1 AND embedder = $2
-                      ORDER BY embedding <=> $3::vector LIMIT 10`
-      const overTable = 'SELECT conversation_id, seq FROM turn_vector ORDER BY embedding <=> $1::vector LIMIT 10'
+                      ORDER BY embedding <=> $3::halfvec LIMIT 10`
+      const overTable = 'SELECT conversation_id, seq FROM turn_vector ORDER BY embedding <=> $1::halfvec LIMIT 10'
       const raw = (name: string, text: string, values: (i: number) => unknown[]) =>
         timed((i) => pool.query({ name, text, values: values(i) }))
 

@@ -157,7 +157,7 @@ describe('npm run bench:recall', () => {
     },
   )
 
-  it('fails if no server answers', async () => {
+  it.runIf(isLong)('fails if no server answers', async () => {
     const path = file('8.json', {
       speakers: ['Ann'],
       turns: [{ id: '1', at: '2024-03-01T09:00:00Z', speaker: 'Ann', text: 'x' }],

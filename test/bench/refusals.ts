@@ -1,8 +1,8 @@
 // Measures how long a server takes to refuse requests without a valid token, over each transport:
-// `node --import tsx test/bench/refusals.ts`, embedded, or on TEST_DATABASE_URL and TEST_REDIS_URL if both are set.
-// Each request opens a connection, because a refusal closes it, and each unknown key is another one, so that no refusal
-// is remembered. GET /health is measured in turn with each refusal, to know how much of the time is the machine's. `npm
-// run check:trust` calls `measureRefusals`.
+// `node --import tsx test/bench/refusals.ts`, embedded, or on the Postgres and Redis of TEST_DATABASE_URL (or
+// DATABASE_URL) and TEST_REDIS_URL (or REDIS_URL). Each request opens a connection, because a refusal closes it, and each
+// request with an unknown key uses a new key, so that the server cannot answer from a cache. GET /health is measured
+// after each refusal, as the baseline of the machine. `npm run check:trust` calls `measureRefusals`.
 
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ import { claimsOf, ISSUER, SECRET, signWithSecret } from '../support/tokens.ts'
 import { startCheckout } from './process.ts'
 import { findServices, withDatabase } from './services.ts'
 
-/** Maximum 99th percentile of the time of a refusal beyond that of GET /health, ms. */
+/** Maximum difference between the 99th percentile of refusals and that of GET /health, in ms. */
 const GATE_MS = 20
 const ROUNDS = 300
 const WARM_UP = 30

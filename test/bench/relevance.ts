@@ -90,8 +90,7 @@ async function ask(file: string, { scope, conversationId, turnIds }: Scope, ques
     const { found } = await recallTurns(deps, viewer, conversations, question, request)
     const features = relevanceFeatures(found).slice(0, FITTED_HITS)
     features.forEach((each, rank) => {
-      const hit = found[rank]!
-      const id = hit.kind === 'TURN' && turnIds.get(hit.candidate.turn.seq)
+      const id = turnIds.get(found[rank]!.candidate.turn.seq)
       const values = FEATURES.map((name) => each[name])
       hits.push({ file, model, scope, rank, values, isPositive: evidence.has(id || '') })
     })

@@ -22,7 +22,8 @@ export function findServices(env: Record<string, string | undefined>): Services 
   ]
 }
 
-async function execute(server: string, command: string): Promise<void> {
+/** Runs one command on a connection of its own. */
+export async function execute(server: string, command: string): Promise<void> {
   const client = new pg.Client(server)
   await client.connect()
   try {

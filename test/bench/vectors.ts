@@ -80,7 +80,7 @@ async function fill(pool: Pool, vectors: VectorSearch, progress: Bench['progress
 }
 
 const PLAIN =
-  'SELECT conversation_id AS "conversationId", seq FROM turn_vector ORDER BY embedding <=> $1::vector LIMIT 10'
+  'SELECT conversation_id AS "conversationId", seq FROM turn_vector ORDER BY embedding <=> $1::halfvec LIMIT 10'
 
 export async function vectors({ services, progress }: Bench): Promise<Report> {
   return withDatabase(services.databaseUrl, async (url) => {
@@ -92,7 +92,7 @@ export async function vectors({ services, progress }: Bench): Promise<Report> {
       const search = createPostgresVectors(db)
       await fill(pool, search, progress)
       const begin = performance.now()
-      await buildVectorIndex(url, { name: EMBEDDER, dimension: DIMENSION }, TOTAL)
+      await buildVectorIndex(url, { name: EMBEDDER, dimension: DIMENSION }, { from: 0, to: TOTAL + 1 }, TOTAL)
       const built = (performance.now() - begin) / 1000
       progress(`index built in ${built.toFixed(1)} s`)
 

@@ -1,0 +1,204 @@
+// Rows against Mastra's memory: recall, contexts, appends and pages, both in this process, with the same texts and
+// vectors, each on a database of its own of the same Postgres.
+
+import { words, WORDS_A_QUERY, WORDS_A_TURN } from '../corpus.ts'
+import { medianTime, rateOf } from '../figures.ts'
+import { execute, withDatabase, type Bench } from '../services.ts'
+import { openMastra, type Mastra } from './mastra.ts'
+import { openOurs, type Ours } from './ours.ts'
+import { measure, type Measured, type Row } from './row.ts'
+
+const PEER = 'Mastra'
+/** Number of calls in a round of one caller, and of sixteen. */
+const CALLS = 20
+const SHARED_CALLS = 160
+const CALLERS = 16
+/** Number of texts per call of saveMessages, which embeds and stores their vectors at once. */
+const BATCH = 100
+
+/** `settle` updates the statistics of both databases after they were filled. */
+type Sides = { ours: Ours; mastra: Mastra; settle(): Promise<void> }
+/** A conversation of both sides: its id is the same text in Mastra. */
+type Place = { id: string; owner: string }
+
+const texts = (count: number) => Array.from({ length: count }, () => words(WORDS_A_TURN))
+const queries = Array.from({ length: CALLS }, () => words(WORDS_A_QUERY))
+const queryOf = (n: number) => queries[n % CALLS]!
+
+/** Runs `use` with both sides, each on an empty database. */
+async function withSides<T>({ services }: Bench, embeds: boolean, use: (sides: Sides) => Promise<T>): Promise<T> {
+  return withDatabase(services.databaseUrl, (databaseUrl) =>
+    withDatabase(services.databaseUrl, async (mastraUrl) => {
+      const ours = await openOurs({ ...services, databaseUrl }, embeds)
+      try {
+        const mastra = await openMastra(mastraUrl)
+        try {
+          return await use({
+            ours,
+            mastra,
+            async settle() {
+              for (const url of [databaseUrl, mastraUrl]) await execute(url, 'VACUUM ANALYZE')
+            },
+          })
+        } finally {
+          await mastra.close()
+        }
+      } finally {
+        await ours.close()
+      }
+    }),
+  )
+}
+
+async function create({ ours, mastra }: Sides, owner: string): Promise<Place> {
+  const id = await ours.createConversation(owner)
+  await mastra.createThread(id, owner)
+  return { id, owner }
+}
+
+/** Creates a conversation of both sides with the same texts. */
+async function fill(sides: Sides, owner: string, size: number, embedded: boolean): Promise<Place> {
+  const place = await create(sides, owner)
+  const all = texts(size)
+  await sides.ours.appendAll(place.id, all)
+  for (let from = 0; from < size; from += BATCH)
+    await sides.mastra.append(place.id, owner, all.slice(from, from + BATCH), embedded)
+  return place
+}
+
+/** Throws if a read finds nothing: both sides must do the work that is compared. */
+const found = async (read: Promise<number>): Promise<void> => {
+  if ((await read) === 0) throw new Error('a read found no turns')
+}
+
+type Read = (n: number) => Promise<number>
+const alone = (label: string, asked: number, ours: Read, theirs: Read): Row => ({
+  ...{ label, peer: PEER, asked, unit: 'ms' },
+  ours: () => medianTime(CALLS, (n) => found(ours(n))),
+  theirs: () => medianTime(CALLS, (n) => found(theirs(n))),
+})
+const together = (label: string, asked: number, ours: Read, theirs: Read): Row => ({
+  ...{ label: `${label}, ${CALLERS} callers`, peer: PEER, asked, unit: '/s' },
+  ours: () => rateOf(CALLERS, SHARED_CALLS, (n) => found(ours(n))),
+  theirs: () => rateOf(CALLERS, SHARED_CALLS, (n) => found(theirs(n))),
+})
+
+function readRows({ ours, mastra }: Sides, sizes: Map<number, Place>, owners: Map<number, Place>): Row[] {
+  const recallOf = ({ id, owner }: Place): [Read, Read] => [
+    (n) => ours.recall(id, queryOf(n), 'CONVERSATION'),
+    (n) => mastra.recall(id, owner, queryOf(n), 'thread'),
+  ]
+  const ownerRecall = ({ id, owner }: Place): [Read, Read] => [
+    (n) => ours.recall(id, queryOf(n), 'OWNER'),
+    (n) => mastra.recall(id, owner, queryOf(n), 'resource'),
+  ]
+  const contextOf = ({ id, owner }: Place): [Read, Read] => [
+    (n) => ours.context(id, queryOf(n)),
+    (n) => mastra.context(id, owner, queryOf(n)),
+  ]
+  const place = (size: number) => sizes.get(size)!
+  return [
+    alone('recall, 1,000 turns', 4, ...recallOf(place(1_000))),
+    together('recall, 1,000 turns', 4, ...recallOf(place(1_000))),
+    alone('recall, 2,000 turns', 3, ...recallOf(place(2_000))),
+    alone('recall, 10,000 turns', 3, ...recallOf(place(10_000))),
+    ...[...owners].map(([size, owned]) =>
+      alone(`recall, owner, ${size.toLocaleString('en-US')} turns`, 8, ...ownerRecall(owned)),
+    ),
+    alone('context 20 + 10, 1,000 turns', 4, ...contextOf(place(1_000))),
+    alone('context 20 + 10, 10,000 turns', 4, ...contextOf(place(10_000))),
+  ]
+}
+
+/** Rows of recall and context. With `isLarge`, also recall over an owner's 100,000 turns. */
+export async function readsOfMemory(bench: Bench, isLarge: boolean): Promise<Measured[]> {
+  const { progress } = bench
+  return withSides(bench, true, async (sides) => {
+    const sizes = new Map<number, Place>()
+    for (const size of [1_000, 2_000, 10_000]) {
+      sizes.set(size, await fill(sides, `owner-of-${size}`, size, true))
+      progress(`${size} turns written`)
+    }
+    const owners = new Map<number, Place>()
+    for (const conversations of isLarge ? [10, 100] : [10]) {
+      const owner = `owner-of-conversations-${conversations}`
+      const size = conversations * 1_000
+      for (let n = 0; n < conversations; n++) owners.set(size, await fill(sides, owner, 1_000, true))
+      progress(`${size} turns in ${conversations} conversations written`)
+    }
+    await sides.ours.untilEmbedded()
+    await sides.settle()
+    progress('all turns are embedded')
+    const measured: Measured[] = []
+    for (const row of readRows(sides, sizes, owners)) measured.push(await measure(row, progress))
+    return measured
+  })
+}
+
+/** Rows of plain appends and pages, without embedding on either side. */
+export async function historyOfMemory(bench: Bench): Promise<Measured[]> {
+  const { progress } = bench
+  return withSides(bench, false, async (sides) => {
+    const { ours, mastra } = sides
+    const places: Place[] = []
+    for (let n = 0; n < CALLERS; n++) places.push(await create(sides, 'writer'))
+    const append = (n: number) => places[n % CALLERS]!
+    const rows: Row[] = [
+      {
+        ...{ label: `append, ${CALLERS} callers`, peer: PEER, asked: 6, unit: '/s' },
+        ours: () => rateOf(CALLERS, 8 * SHARED_CALLS, (n) => ours.append(append(n).id, queryOf(n))),
+        theirs: () =>
+          rateOf(CALLERS, 8 * SHARED_CALLS, (n) => mastra.append(append(n).id, 'writer', [queryOf(n)], false)),
+      },
+    ]
+    for (const [size, asked] of [
+      [2_000, 4.6],
+      [10_000, 16],
+      [100_000, 16],
+    ] as const) {
+      const { id, owner } = await fill(sides, `reader-of-${size}`, size, false)
+      progress(`${size} turns written`)
+      const label = `page of 50 of ${size.toLocaleString('en-US')} turns`
+      rows.push(
+        alone(
+          label,
+          asked,
+          () => ours.page(id),
+          () => mastra.page(id, owner),
+        ),
+      )
+    }
+    await sides.settle()
+    const measured: Measured[] = []
+    for (const row of rows) measured.push(await measure(row, progress))
+    return measured
+  })
+}
+
+/** The row of appends whose vectors are stored when the call ends. */
+export async function embeddedAppends(bench: Bench): Promise<Measured[]> {
+  return withSides(bench, true, async (sides) => {
+    const { ours, mastra } = sides
+    const places: Place[] = []
+    for (let n = 0; n < CALLERS; n++) places.push(await create(sides, 'writer'))
+    const place = (n: number) => places[n % CALLERS]!
+    let round = 0
+    const textOf = (n: number) => `${words(WORDS_A_TURN)} ${round}-${n}`
+    const count = 2 * SHARED_CALLS
+    const row: Row = {
+      ...{ label: `append until its vector is stored, ${CALLERS} callers`, peer: PEER, asked: 4, unit: '/s' },
+      async ours() {
+        round += 1
+        const begin = performance.now()
+        await rateOf(CALLERS, count, (n) => ours.append(place(n).id, textOf(n)))
+        await ours.untilEmbedded()
+        return (count * 1_000) / (performance.now() - begin)
+      },
+      theirs() {
+        round += 1
+        return rateOf(CALLERS, count, (n) => mastra.append(place(n).id, 'writer', [textOf(n)], true))
+      },
+    }
+    return [await measure(row, bench.progress)]
+  })
+}
