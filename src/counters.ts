@@ -56,12 +56,16 @@ export const counters = {
   deliveries: 0,
   /** Time from the creation of a journal entry to its delivery to the readers in this process. */
   lag: createHistogram(),
+  /** Operations and connections that were refused because the process was overloaded, by transport. */
+  shed: { http: 0, websocket: 0 },
   webSockets: 0,
   eventStreams: 0,
   /** Values that redaction removed from turns, by the kind of the detector. */
   redactions: new Map<string, number>(),
   /** Repeated queries, executed by a plan and without one. */
   plans: { planned: 0, fallback: 0 },
+  /** Plain appends, written by the statement for them and by the one for all appends. */
+  plainAppends: { written: 0, fallback: 0 },
 }
 
 /** Maximum number of codes that are counted; further ones count as OTHER. The server defines all codes. */

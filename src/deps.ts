@@ -9,8 +9,8 @@ import { createRedisBus } from './bus/redis.ts'
 import { redisConnector } from './bus/redis-client.ts'
 import { createRedisPresence } from './bus/redis-presence.ts'
 import { createRedisRateLimit } from './bus/redis-rate-limit.ts'
-import type { Config } from './config/config.ts'
 import type { Deps } from './domain/deps.ts'
+import type { DepsConfig } from './deps-config.ts'
 import type { Health, Platform } from './domain/platform.ts'
 import { createAuditLog } from './domain/audit/audit-log.ts'
 import { integrityKeysOf } from './domain/integrity-key.ts'
@@ -25,28 +25,32 @@ import { createFeeds } from './domain/event/feeds.ts'
 import { createInboxes } from './domain/event/inboxes.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
 import { createIndexCache } from './domain/recall/index-cache.ts'
+import { createWordCache } from './domain/recall/word-cache.ts'
 import { createRecalledFacts } from './domain/fact/recalled.ts'
-import type { CustomDetector } from './text/redact.ts'
 import { createEmbedding } from './domain/indexing/embedding.ts'
-import { createEngine, type EngineSettings } from './domain/run/engine.ts'
+import { createEngine } from './domain/run/engine.ts'
 import { createDeltas } from './domain/streaming-turn/deltas.ts'
 import { createAppendQueue, journalRangesOf } from './domain/turn/append-queue.ts'
 import type { Embedder } from './providers/ports/embedder.ts'
-import type { ChatProviderSettings, GivenProvider } from './providers/chat-registry.ts'
 import { createEmbedder, findEmbedder } from './providers/registry.ts'
 import { createServices } from './providers/services.ts'
 import { createLog } from './log.ts'
+import { createCleanup, type Cleanup } from './cleanup.ts'
+import { createQueueDelays } from './queue-delay.ts'
 import { migrateAsOwner, openConnections } from './store/connections.ts'
 import { ping } from './store/db.ts'
-import { startEmbedded } from './store/embedded.ts'
+import { startEmbedded, type Embedded } from './store/embedded.ts'
 import { createEmbeddedVectors } from './store/embedded-vectors.ts'
 import { checkIsolation } from './store/isolation.ts'
 import { createJobQueue } from './store/job-queue.ts'
+import { openReplica, type Replica } from './store/replica.ts'
 import { createPostgresVectors } from './store/postgres-vectors.ts'
 import { vectorIndexes } from './store/vector-index.ts'
 
+export type { DepsConfig } from './deps-config.ts'
 // Errors that createDeps throws.
 export { DatabaseUnreachable } from './store/db.ts'
+export { NotReplica } from './store/replica.ts'
 export { DataDirInUse } from './store/embedded.ts'
 export { MigrationError } from './store/migrate.ts'
 export { CallFailed } from './providers/ports/call-failed.ts'
@@ -66,76 +70,39 @@ export type OpenDeps = {
   close(): Promise<void>
 }
 
-/**
- * Maximum number of concurrent append statements on Postgres. The embedded database runs one at a time, because it has
- * one connection.
- */
+/** Maximum number of concurrent append statements on Postgres. The embedded database has only one connection. */
 const APPEND_CONCURRENCY = 2
 
-export type DepsConfig = Pick<
-  Config,
-  | 'databaseUrl'
-  | 'databasePoolSize'
-  | 'redisUrl'
-  | 'embedder'
-  | 'summarizer'
-  | 'extractor'
-  | 'promptsDir'
-  | 'redact'
-  | 'automatic'
-  | 'limits'
-  | 'readTimeoutMs'
-  | 'rateLimitPoints'
-  | 'streamLeaseMs'
-  | 'presenceTtlMs'
-  | 'logLevel'
->
-  & EngineSettings & {
-    /** Directory of the embedded database; null keeps it in memory. */
-    dataDir: string | null
-    /** URL of the owner of the tables, who migrates. Defaults to `databaseUrl`. */
-    migrationDatabaseUrl?: string | undefined
-    /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
-    conversationVisibility?: Config['conversationVisibility']
-    /** Secret of at least 32 characters; see INTEGRITY_KEY. Defaults to none. */
-    integrityKey?: Config['integrityKey']
-    /** Days after which lines of the audit log are deleted, at least 30. Defaults to 400. */
-    auditDays?: Config['auditDays'] | undefined
-    /** Detectors in addition to the built-in ones; used where something is redacted. */
-    detectors?: readonly CustomDetector[] | undefined
-    redactPatterns?: readonly CustomDetector[] | undefined
-    /** Settings of chat providers, by name. Defaults to none. */
-    chatProviders?: Readonly<Record<string, ChatProviderSettings>> | undefined
-    /** Further chat providers, by name. They replace configured ones. Defaults to none. */
-    providers?: Readonly<Record<string, GivenProvider>> | undefined
-  }
-
-/** Cleanup steps, run in reverse order. */
-type Cleanup = { add(step: () => unknown): void; run(): Promise<void> }
-
-export function createCleanup(): Cleanup {
-  const steps: (() => unknown)[] = []
-  return {
-    add: (step) => void steps.push(step),
-    async run() {
-      for (const step of steps.splice(0).reverse()) await step()
-    },
-  }
-}
-
-/** Opens the database and applies missing migrations. `embedded` is null on Postgres. */
-export async function openStore(config: DepsConfig, log: Logger, cleanup: Cleanup) {
-  const embedded = config.databaseUrl ? null : await startEmbedded(config.dataDir)
+/** Opens the database and applies missing migrations. `embedded` is null on Postgres. `starting` is as for createDeps. */
+export async function openStore(
+  config: DepsConfig,
+  log: Logger,
+  cleanup: Cleanup,
+  starting?: Promise<Embedded> | null,
+) {
+  const embedded = config.databaseUrl ? null : await (starting ?? startEmbedded(config.dataDir))
   if (embedded) cleanup.add(() => embedded.close())
   const onError = (err: Error) => log.warn({ err }, 'a database connection failed')
   await migrateAsOwner(config, embedded, log)
-  const connections = openConnections(config, embedded, onError)
+  const delays = createQueueDelays()
+  const connections = openConnections(config, embedded, onError, delays)
   cleanup.add(() => connections.close())
   await checkIsolation(connections.pool)
-  return { embedded, ...connections }
+  return { embedded, delays, ...connections }
 }
 
 type OpenStore = Awaited<ReturnType<typeof openStore>>
+
+/** Connects to the replica of Postgres; null if there is none. @throws NotReplica @throws NotIsolated */
+async function openReads(config: DepsConfig, store: OpenStore, log: Logger, cleanup: Cleanup): Promise<Replica | null> {
+  const { databaseReadUrl, readTimeoutMs } = config
+  if (store.embedded || databaseReadUrl === undefined) return null
+  const { readConnections: poolSize, delays, reads } = store
+  const settings = { databaseReadUrl, readTimeoutMs, poolSize, delay: delays.replicaConnections }
+  const replica = await openReplica(settings, reads, log)
+  cleanup.add(() => replica.close())
+  return replica
+}
 
 /** Connects to Redis, or creates the in-process bus, presence store and rate limit. */
 export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Logger, cleanup: Cleanup) {
@@ -156,10 +123,7 @@ export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Lo
   return { bus, presence, rates }
 }
 
-/**
- * Creates the embedding of turns and facts, which runs only after `start` is called, and the recorder of recalled
- * facts.
- */
+/** Creates the embedding of turns and facts, which `start` starts, and the recorder of recalled facts. */
 function createIndexing(
   config: DepsConfig,
   { embedded, pool, db, reads }: OpenStore,
@@ -211,9 +175,13 @@ function createDomainState(
     moveFacts,
     feeds,
     indexes: createIndexCache(),
+    words: createWordCache(),
     inboxes: createInboxes(platform),
-    appends: createAppendQueue(appendPool, appendConcurrency, (calls) =>
-      announceEntries(platform, calls.flatMap(journalRangesOf)),
+    appends: createAppendQueue(
+      appendPool,
+      appendConcurrency,
+      (calls) => announceEntries(platform, calls.flatMap(journalRangesOf)),
+      platform.delays.appends,
     ),
     deltas: createDeltas(platform, appendPool),
     ...engine,
@@ -222,15 +190,20 @@ function createDomainState(
 
 /**
  * Opens the database, applies missing migrations, and creates every dependency of the domain.
+ * @param starting the embedded database of `config`, if it is being started already; closed with the dependencies
  * @throws CallFailed, DatabaseUnreachable, DataDirInUse, MigrationError, or the database's own error
  */
-export async function createDeps(config: DepsConfig, log: Logger = createLog(config.logLevel)): Promise<OpenDeps> {
+export async function createDeps(
+  config: DepsConfig,
+  log: Logger = createLog(config.logLevel),
+  starting?: Promise<Embedded> | null,
+): Promise<OpenDeps> {
   const cleanup = createCleanup()
   try {
     // Create the embedder first, so that its configuration errors are found before the database is opened.
     const embedder = await createEmbedder(config.embedder, log)
     cleanup.add(() => embedder.close())
-    const store = await openStore(config, log, cleanup)
+    const store = await openStore(config, log, cleanup, starting)
     const { embedded, pool, appendPool, db, reads } = store
     const { bus, presence, rates } = await openBus(config, log, cleanup)
     const services = await createServices(config, embedder, cleanup)
@@ -251,6 +224,8 @@ export async function createDeps(config: DepsConfig, log: Logger = createLog(con
       db,
       reads,
       gates: createTenantGates(store.readConnections),
+      delays: store.delays,
+      replica: await openReads(config, store, log, cleanup),
       knownActors: createKnownActors(),
       bus,
       presence,

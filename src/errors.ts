@@ -65,7 +65,7 @@ export class Conflict extends DomainError {
   readonly code = 'CONFLICT'
 }
 
-/** The object or the viewer already has the maximum number of items. Nothing was written or opened. */
+/** The object, viewer or server process already has the maximum number of items. Nothing was written or opened. */
 export class LimitReached extends DomainError {
   readonly code = 'LIMIT_REACHED'
   readonly limit: number

@@ -37,7 +37,8 @@ const withoutQuotes = (message: string): string =>
   message.replace(/["'`“‘«][^]*["'`”’»]/, '"…"').slice(0, MESSAGE_UNITS)
 
 /**
- * Returns what is logged of an error: its type, its message without quotations, its codes, and the places of its stack.
+ * Returns the part of an error that is logged: its type, its message without quotations, its codes, and the places of
+ * its stack.
  * Other properties may contain content, for example Postgres's `detail`, which quotes rows.
  */
 export function describeError(error: unknown, depth = 0): Record<string, unknown> {

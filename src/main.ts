@@ -3,15 +3,10 @@
 
 import { inspect } from 'node:util'
 import type { Logger } from 'pino'
-import { tokenCommand, USAGE, UsageError } from './command/token.ts'
-import { ConfigError, loadConfig, type Config } from './config/config.ts'
-import { NotIsolated } from './store/isolation.ts'
-import { createDeps, DatabaseUnreachable, DataDirInUse, MigrationError } from './deps.ts'
-import { startBackground } from './domain/background/start-background.ts'
+import { loadConfig, type Config } from './config/config.ts'
+import { startEmbedded } from './store/embedded.ts'
 import { DomainError } from './errors.ts'
 import { createLog, describeError, maskCredentials } from './log.ts'
-import { CallFailed } from './providers/ports/call-failed.ts'
-import { FirstKeyError, writeFirstKey } from './server/auth/first-key.ts'
 import type { MetricsServer } from './server/metrics-server.ts'
 import type { Measured } from './server/metrics.ts'
 
@@ -25,7 +20,7 @@ async function openMetrics(
   log: Logger,
 ): Promise<MetricsServer | null> {
   if (metricsPort === undefined) return null
-  // Imported only here, because most processes do without.
+  // Imported only here, because most processes do not use it.
   const { createMetricsServer } = await import('./server/metrics-server.ts')
   const server = createMetricsServer(measured, { metricsPort, metricsHost })
   const port = await server.listen()
@@ -39,18 +34,28 @@ const urlOf = (host: string, port: number, path: string) =>
 async function run(config: Config): Promise<void> {
   const log = createLog(config.logLevel)
   // The embedded database starts in its own thread while this thread loads the rest of the code.
-  const [{ deps, health, pools, failed, close }, { createServer }] = await Promise.all([
-    createDeps(config, log),
+  const starting = config.databaseUrl ? null : startEmbedded(config.dataDir)
+  // Handled by createDeps.
+  starting?.catch(() => {})
+  const { createDeps } = await import('./deps.ts')
+  const [{ deps, health, pools, failed, close }, { createServer }, { startBackground }] = await Promise.all([
+    createDeps(config, log, starting),
     import('./server/http.ts'),
+    import('./domain/background/start-background.ts'),
   ])
   if (config.firstKeyFile) {
+    const { writeFirstKey } = await import('./server/auth/first-key.ts')
     await writeFirstKey(deps, config.firstKeyFile).catch(async (error: Error) => {
       await close()
       throw error
     })
   }
   const server = createServer(deps, config, health)
-  const metrics = await openMetrics(config, { deps, pools, usage: server.usage }, log).catch(async (error: Error) => {
+  const metrics = await openMetrics(
+    config,
+    { deps, pools, usage: server.usage, admission: server.admission },
+    log,
+  ).catch(async (error: Error) => {
     await close()
     throw error
   })
@@ -100,22 +105,23 @@ async function run(config: Config): Promise<void> {
   log.info({ url }, `ready on ${url}`)
 }
 
-/** Errors that the operator can fix. Their message says how, so their stack is not printed. */
-const OPERATOR_ERRORS = [
-  NotIsolated,
-  DomainError,
-  ConfigError,
-  DatabaseUnreachable,
-  DataDirInUse,
-  MigrationError,
-  CallFailed,
-  FirstKeyError,
-]
+/** Names of the errors that the operator can fix. Their message says how, so their stack is not printed. */
+const OPERATOR_ERRORS = new Set([
+  'NotIsolated',
+  'NotReplica',
+  'ConfigError',
+  'DatabaseUnreachable',
+  'DataDirInUse',
+  'MigrationError',
+  'CallFailed',
+  'FirstKeyError',
+])
 
 /** Returns the text to print when the process cannot start. */
 function textOf(error: Error & { syscall?: string }): string {
   if (error.syscall === 'listen') return `${error.message}: set HOST and PORT, or METRICS_HOST and METRICS_PORT.`
-  return OPERATOR_ERRORS.some((kind) => error instanceof kind) ? error.message : inspect(describeError(error))
+  const isForOperator = error instanceof DomainError || OPERATOR_ERRORS.has(error.name)
+  return isForOperator ? error.message : inspect(describeError(error))
 }
 
 /**
@@ -125,12 +131,19 @@ function textOf(error: Error & { syscall?: string }): string {
 export async function main(args: string[]): Promise<void> {
   const [name, ...rest] = args
   try {
-    if (name === undefined) await run(loadConfig())
-    else if (name === 'token') console.log(await tokenCommand(rest, loadConfig()))
-    else throw new UsageError(`Unknown command: ${name}. Without a command, the server is started.`)
+    if (name === undefined) return await run(loadConfig())
+    // Imported only here, because it loads what the server loads later.
+    const { tokenCommand, USAGE, UsageError } = await import('./command/token.ts')
+    try {
+      if (name !== 'token') throw new UsageError(`Unknown command: ${name}. Without a command, the server is started.`)
+      console.log(await tokenCommand(rest, loadConfig()))
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error
+      console.error(`${error.message}\n\n${USAGE}`)
+      process.exit(2)
+    }
   } catch (error) {
-    const isUsage = error instanceof UsageError
-    console.error(isUsage ? `${error.message}\n\n${USAGE}` : maskCredentials(textOf(error as Error)))
-    process.exit(isUsage ? 2 : 1)
+    console.error(maskCredentials(textOf(error as Error)))
+    process.exit(1)
   }
 }

@@ -37,6 +37,7 @@ describe('.github/workflows/ci.yml', () => {
     for (const name of ['postgres', 'redis']) expect(services[name]!.image).toBe(compose.services[name]!.image)
     const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = services.postgres!.env!
     expect(steps.find(({ run }) => run === 'npm run test:long')!.env).toEqual({
+      TEST_EMBEDDED: 'off',
       TEST_DATABASE_URL: `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@127.0.0.1:5432/${POSTGRES_DB}`,
       TEST_REDIS_URL: 'redis://127.0.0.1:6379',
     })

@@ -4,10 +4,11 @@ import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { loadConfig } from '../src/config/config.ts'
 import { createDeps, type DepsConfig } from '../src/deps.ts'
+import { newWorldDir } from './support/backend.ts'
 import { OFFLINE } from './support/offline.ts'
 
-const open = (settings: Partial<DepsConfig>) =>
-  createDeps({ ...loadConfig({}), dataDir: null, ...settings }, pino({ level: 'silent' }))
+const open = async (settings: Partial<DepsConfig>) =>
+  createDeps({ ...loadConfig({}), dataDir: await newWorldDir(), ...settings }, pino({ level: 'silent' }))
 
 describe('createDeps', () => {
   it('uses the rules, no redaction and the default thresholds', async () => {

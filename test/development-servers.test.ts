@@ -7,14 +7,14 @@ import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createViteServer } from 'vitest/node'
 import { WebSocket } from 'ws'
-import { backends } from './support/backend.ts'
+import { embedded } from './support/backend.ts'
 import { blocks, readDocument, root } from './support/documents.ts'
 import { take, useServer } from './support/server.ts'
 
 const [, config] = blocks(readDocument('docs/development-servers.md'), 'js').map(({ text }) => text)
 
 describe("Vite with the document's configuration", () => {
-  const server = useServer(backends[0]!)
+  const server = useServer(embedded)
   let vite: Awaited<ReturnType<typeof createViteServer>>
   let directory: string
   /** The origin of the page. */

@@ -42,7 +42,10 @@ describe('Dockerfile', () => {
     expect(all('COPY')).toContain('--from=build /package /package')
     expect(indexOf('RUN', 'npm install --omit=dev')).toBeGreaterThan(indexOf('COPY', '--from=build'))
     const { dependencies, scripts } = JSON.parse(read('package.json'))
-    expect(scripts).toMatchObject({ prepare: expect.stringMatching(/^prisma generate/), prepack: 'npm run build' })
+    expect(scripts).toMatchObject({
+      prepare: expect.stringMatching(/^prisma generate.*generate-client/),
+      prepack: 'npm run build',
+    })
     for (const name of ['prisma', 'tsx', 'typescript']) expect(Object.keys(dependencies)).not.toContain(name)
   })
 
@@ -57,7 +60,7 @@ describe('Dockerfile', () => {
       }
     }
     // Files of the host must not overwrite the files that npm ci generated in the image.
-    expect(read('.dockerignore')).toMatch(/^src\/store\/generated$/m)
+    expect(read('.dockerignore')).toMatch(/^src\/client\/generated\.ts\nsrc\/store\/generated$/m)
   })
 
   it('runs as an unprivileged user, who owns the data directory', () => {

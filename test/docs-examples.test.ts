@@ -8,17 +8,18 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startServer, type RunningServer } from './demo/server.ts'
-import { backends, newDataDir } from './support/backend.ts'
+import { embedded, newDataDir } from './support/backend.ts'
 import { blocks, readDocument, root } from './support/documents.ts'
 import { createProxy } from './support/proxy.ts'
 import { isLong } from './support/long.ts'
+import { SHORT_LIVED } from './support/short-lived.ts'
 
 // The default timeout is too short for examples that start a process or wait for background work.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 let server: RunningServer
 beforeAll(async () => {
-  server = await startServer(backends[0]!)
+  server = await startServer(embedded)
 })
 afterAll(() => server.stop())
 
@@ -178,7 +179,7 @@ describe('docs/client.md', () => {
     expect(addressed).not.toBe(code)
     const file = await writeModule('greeting.mts', addressed.replace("'colloquy/client'", `'${entryPoint}'`))
     try {
-      const child = spawn(process.execPath, ['--import', 'tsx', file], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const child = spawn(process.execPath, [...SHORT_LIVED, file], { stdio: ['ignore', 'pipe', 'inherit'] })
       const [lines] = await Promise.all([child.stdout.setEncoding('utf8').toArray(), once(child, 'close')])
       expect(lines.join('')).toBe('ParticipantJoined\nParticipantJoined\nTurnAppended\n')
     } finally {
@@ -189,7 +190,7 @@ describe('docs/client.md', () => {
 
 describe('the examples of docs/library.md', () => {
   const examples = blocks(readDocument('docs/library.md'), 'ts').map(({ text }) => text)
-  /** Replaces the doors of the package by their files. */
+  /** Replaces the entry points of the package by their files. */
   const inRepository = (code: string) =>
     code.replaceAll(
       /'colloquy(\/[\w-]+)?'/g,
@@ -202,7 +203,7 @@ describe('the examples of docs/library.md', () => {
     const file = await writeModule(name, inRepository(code))
     const dataDir = await newDataDir()
     try {
-      const child = spawn(process.execPath, ['--import', 'tsx', file], {
+      const child = spawn(process.execPath, [...SHORT_LIVED, file], {
         cwd: root,
         env: { ...process.env, PORT: '0', DATA_DIR: dataDir, DATABASE_URL: '', REDIS_URL: '' },
         stdio: ['ignore', 'pipe', 'inherit'],

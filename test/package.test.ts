@@ -68,7 +68,7 @@ const PRINTED = {
   ready: 200,
 }
 
-/** A program that uses the doors for clients on a server of the package. */
+/** A program that uses the entry points for clients on a server of the package. */
 const CLIENT_PROGRAM = `
 import { createDeps, createServer, loadConfig } from 'colloquy'
 import { ColloquyError, connect, possibleTypes, resuming, type Client, type FollowedEvent, type Turn } from 'colloquy/client'
@@ -123,7 +123,7 @@ const CLIENT_PRINTED = {
   props: ['client', 'children'],
 }
 
-/** A page that uses the doors for clients, compiled with the types of browsers and without those of Node. */
+/** A page that uses the entry points for clients, compiled with the types of browsers and without those of Node. */
 const PAGE = `
 import { connect } from 'colloquy/client'
 import { useTranscript } from 'colloquy/react'
@@ -225,7 +225,7 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
       const ofClient = await inProject(process.execPath, join(directory, 'out/client-program.js'))
       expect(JSON.parse(ofClient.trim().split('\n').at(-1)!)).toEqual(CLIENT_PRINTED)
     },
-    120_000,
+    300_000,
   )
 
   it('answers a query from `npx colloquy`, and stops on SIGTERM', async () => {
@@ -251,5 +251,5 @@ describe.runIf(isLong)('the package (needs LONG=1)', () => {
     server.removeAllListeners('exit')
     process.kill(-server.pid!, 'SIGTERM')
     await once(server, 'close') // npx exits before the server, which keeps the output open and DATA_DIR in use
-  }, 120_000)
+  }, 300_000)
 })

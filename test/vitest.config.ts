@@ -4,17 +4,17 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type Plugin } from 'vitest/config'
+import { isLong } from './support/long.ts'
+import { PATIENCE_MS } from './support/patience.ts'
 
 const OWN_PROCESS = [
-  'test/*.test.ts',
-  'test/bench/**/*.test.ts',
   'test/bus/redis*.test.ts',
+  'test/counters.test.ts',
+  'test/package.test.ts',
   'test/providers/openai/embedder.test.ts',
   'test/providers/registry.test.ts',
-  'test/providers/transformers/*.test.ts',
-  'test/scenario/{attacks,automatic,check-faults,demo,faults}.test.ts',
-  'test/server/{fan-out,graphiql,http,post,ws}.test.ts',
-  'test/store/{boss,data-dir,db,embedded,job-queue,migrate}*.test.ts',
+  'test/scenario/{attacks,automatic,check-faults,faults}.test.ts',
+  'test/store/{data-dir,db,embedded,migrate}*.test.ts',
 ]
 
 /** The nested package of stock clients, with the packages that it installs. */
@@ -35,14 +35,18 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: createRequire(import.meta.url).resolve('graphql') }] },
   test: {
     globalSetup: 'test/support/temporary-directory.ts',
+    setupFiles: 'test/support/patient-wait.ts',
+    expect: { poll: { timeout: PATIENCE_MS } },
     pool: 'forks',
-    // Runs three files at once on two cores, because tests often wait for leases, polls and processes.
-    maxWorkers: 3,
+    // Runs more files at once than there are cores (two), because tests often wait for leases, polls and processes. In
+    // the long run they also wait for the services.
+    maxWorkers: isLong ? 4 : 3,
     // Disables the optimising compiler for PGlite's WebAssembly: it takes 3 s per process, and saves less in most
     // files.
     execArgv: ['--liftoff-only'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // In the long run, tests that start and kill servers slow down the others several times.
+    testTimeout: process.env.LONG ? 180_000 : 60_000,
+    hookTimeout: process.env.LONG ? 180_000 : 60_000,
     projects: [
       {
         extends: true,

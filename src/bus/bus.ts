@@ -1,5 +1,5 @@
-// The port for wake-ups and ephemeral events between processes. Any message may be lost; only the journal is complete.
-// Adapters: memory.ts for one process, redis.ts for several.
+// The port for messages between processes: announcements of new entries, and ephemeral events. Any message may be lost;
+// only the journal is complete. Adapters: memory.ts for one process, redis.ts for several.
 
 export type Bus = {
   /**

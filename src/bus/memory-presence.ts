@@ -1,4 +1,5 @@
-// Presence within one process. Each mark is removed once: by remove() before it expires, by takeExpired() after.
+// Presence within one process. remove() removes a mark before it expires, takeExpired() after; removeActor() removes
+// both kinds. Each mark is removed once.
 
 import type { PresenceMark, PresenceStore } from './presence.ts'
 

@@ -3,7 +3,8 @@
 
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import type { Config } from '../config/config.ts'
-import { createCleanup, openBus, openStore } from '../deps.ts'
+import { createCleanup } from '../cleanup.ts'
+import { openBus, openStore } from '../deps.ts'
 import { createAuditLog } from '../domain/audit/audit-log.ts'
 import { integrityKeysOf } from '../domain/integrity-key.ts'
 import {

@@ -41,6 +41,10 @@ const environment = z.object({
   MIGRATION_DATABASE_URL: url('postgres', 'postgresql').describe(
     'URL of Postgres for the owner of the tables, who applies migrations. Unset: `DATABASE_URL`.',
   ),
+  DATABASE_READ_URL: url('postgres', 'postgresql').describe(
+    'URL of a streaming replica of `DATABASE_URL`, which recall and contexts read once it has replayed what they need. '
+      + 'Unset: they read `DATABASE_URL`.',
+  ),
   DATABASE_POOL_SIZE: whole(6, 200, 10).describe(
     'Maximum number of connections to Postgres from this process. A third is reserved for appends and deltas, and a '
       + 'third for other writes and background work.',
@@ -61,8 +65,8 @@ const environment = z.object({
   REDACT: oneOf('off', 'facts', 'turns')
     .prefault('off')
     .describe(
-      'What e-mail addresses, card, account and phone numbers, IP addresses and credentials are removed from before it '
-        + 'is stored: nothing (`off`), facts (`facts`), or also turns, metadata, titles and display names (`turns`). Tenants '
+      'Data from which e-mail addresses, card, account and phone numbers, IP addresses and credentials are removed before '
+        + 'it is stored: none (`off`), facts (`facts`), or also turns, metadata, titles and display names (`turns`). Tenants '
         + 'can strengthen it by `updateTenantSettings`.',
     ),
   REDACT_PATTERNS_FILE: redactPatterns.describe(
@@ -102,6 +106,10 @@ const environment = z.object({
   MAX_SOCKETS_PER_VIEWER: whole(1, 100_000, 200).describe('Maximum number of open WebSockets of one viewer.'),
   MAX_FRAME_BYTES: whole(1024, 256 * MiB, MiB).describe(
     'Maximum size of one WebSocket message from a client, in bytes.',
+  ),
+  MAX_QUEUE_MS: whole(0, 60_000, 500).describe(
+    'Milliseconds for which requests may wait in the queues of the process. While they wait longer for a second or more, '
+      + 'further requests are refused with `SERVER_BUSY`; 0: none are refused.',
   ),
   ...operationVariables,
   STREAM_LEASE_SECONDS: whole(1, 3600, 30).describe(
@@ -171,6 +179,7 @@ const schema = [...providerChecks, authenticationCheck, chatProviderCheck]
     metricsHost: env.METRICS_HOST,
     dataDir: env.DATA_DIR,
     databaseUrl: env.DATABASE_URL,
+    databaseReadUrl: env.DATABASE_READ_URL,
     migrationDatabaseUrl: env.MIGRATION_DATABASE_URL,
     redisUrl: env.REDIS_URL,
     ...providersOf(env),
@@ -200,6 +209,7 @@ const schema = [...providerChecks, authenticationCheck, chatProviderCheck]
     bodyTimeoutMs: env.BODY_TIMEOUT_SECONDS * 1000,
     writeTimeoutMs: env.WRITE_TIMEOUT_SECONDS * 1000,
     socketsPerViewer: env.MAX_SOCKETS_PER_VIEWER,
+    maxQueueMs: env.MAX_QUEUE_MS,
     graphiql: env.GRAPHIQL ?? isLoopback(env.HOST),
     streamLeaseMs: env.STREAM_LEASE_SECONDS * 1000,
     runMs: env.RUN_SECONDS * 1000,

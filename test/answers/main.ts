@@ -3,7 +3,7 @@
 // third one is cut off from the network by a proxy that first withholds the servers' answers and then resets all
 // connections. At the end, each question must have exactly one committed answer. Runs on the Postgres and the Redis of
 // TEST_DATABASE_URL and TEST_REDIS_URL, with several server processes, or else on an embedded database, with one. Prints
-// what happened and what is wrong; fails if anything is.
+// the figures and the violations, and exits with 1 if there is a violation.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { rm } from 'node:fs/promises'
@@ -76,7 +76,7 @@ async function createConversation(server: Server): Promise<string> {
   return (await post<{ r: { conversation: { id: string } } }>(server, query, { p: participants })).r.conversation.id
 }
 
-/** Returns the number of questions that wait for an answer, among the first 200. */
+/** Returns the number of questions that wait for an answer, at most 200. */
 async function countWaiting(server: Server): Promise<number> {
   const query = '{ wakeUps(first: 200, as: "bot") { nodes { createdAt } } }'
   return (await post<{ wakeUps: { nodes: unknown[] } }>(server, query, {})).wakeUps.nodes.length
@@ -127,19 +127,21 @@ async function run(): Promise<boolean> {
   const proxy = await createProxy(`http://${urls[0]!}`)
   const conversations = await Promise.all(Array.from({ length: CONVERSATIONS }, () => createConversation(servers[0]!)))
 
-  /** Two replicas are killed, and the third one is cut off, while they answer and once enough was answered in total. */
+  /** The faults so far, for the report. */
   const done: string[] = []
   const started: Replica[] = []
   const total = () => started.reduce((sum, { counts }) => sum + counts.answered, 0)
   const isThird = (replica: Replica) => replica === started[2]
   const kill = (replica: Replica) => void replica.child.kill('SIGKILL')
+  /** Faults, in order. Each hits a replica that has opened an answer, once all have given `at` answers in total. */
   const faults = [
     { at: turns * 0.15, name: 'killed a replica', strikes: (each: Replica) => !isThird(each), strike: kill },
     { at: turns * 0.3, name: 'killed another one', strikes: (each: Replica) => !isThird(each), strike: kill },
     {
       at: turns * 0.45,
       name: 'cut off the third one',
-      strikes: isThird,
+      // It may get no turn on a slow machine. Then it is cut off while it waits for one.
+      strikes: (each: Replica) => isThird(each) || total() >= turns * 0.6,
       strike() {
         proxy.silence('new connections')
         setTimeout(() => void proxy.cut(), SILENCE_MS)
@@ -177,7 +179,7 @@ async function run(): Promise<boolean> {
     await sleep(200)
   }
   const answeredMs = performance.now() - began
-  // Answers that are still open would be committed too late: none may be.
+  // Wait until every open answer is committed or its lease expires, so that the check finds late duplicates.
   await sleep((LEASE_SECONDS + 2) * 1_000)
   for (const { child } of started) child.kill('SIGKILL')
   await proxy.cut()

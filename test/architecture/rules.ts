@@ -7,7 +7,7 @@ import { innerImports, packageImports, type SourceFile } from './source.ts'
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
 /** The layers that store, providers and bus may import. They import only each other. */
-const LEAVES = ['errors', 'thread', 'yield', 'json-steps', 'fields', 'log', 'text']
+const LEAVES = ['errors', 'thread', 'yield', 'json-steps', 'fields', 'log', 'text', 'queue-delay']
 
 /** The layers that each layer may import; those of `types` only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
@@ -15,6 +15,8 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   counters: { all: [] },
   thread: { all: [] },
   yield: { all: [] },
+  'queue-delay': { all: [] },
+  cleanup: { all: [] },
   'json-steps': { all: ['yield'] },
   fields: { all: [] },
   log: { all: [] },
@@ -23,16 +25,23 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   store: { all: ['store', ...LEAVES] },
   providers: { all: ['providers', ...LEAVES] },
   bus: { all: ['bus', ...LEAVES] },
-  domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'yield', 'errors', 'counters'] },
+  domain: { all: ['domain', 'store', 'providers', 'bus', 'text', 'yield', 'queue-delay', 'errors', 'counters'] },
   graphql: { all: ['graphql', 'domain', 'yield', 'errors', 'counters'], types: ['store'] },
-  server: { all: ['server', 'graphql', 'domain', 'json-steps', 'yield', 'errors', 'counters'], types: ['config'] },
+  server: {
+    all: ['server', 'graphql', 'domain', 'json-steps', 'yield', 'queue-delay', 'errors', 'counters'],
+    types: ['config'],
+  },
   transcript: { all: ['transcript'] },
   'open-transcript': { all: ['domain'], types: ['transcript'] },
   'conversation-core': { all: ['conversation-core', 'transcript'], types: ['providers'] },
   'conversation-store': { all: ['conversation-store', 'transcript'] },
   bin: { all: ['main', 'config'] },
-  deps: { all: ['domain', 'store', 'providers', 'bus', 'text', 'errors', 'log'], types: ['config'] },
-  command: { all: ['deps', 'domain', 'errors', 'log'], types: ['config'] },
+  'deps-config': { all: [], types: ['config', 'domain', 'providers', 'text'] },
+  deps: {
+    all: ['deps-config', 'domain', 'store', 'providers', 'bus', 'text', 'queue-delay', 'cleanup', 'errors', 'log'],
+    types: ['config'],
+  },
+  command: { all: ['cleanup', 'deps', 'domain', 'errors', 'log'], types: ['config'] },
   main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
   client: { all: ['client'] },
   react: { all: ['react', 'client'] },
@@ -76,6 +85,7 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'automatic-thresholds',
     'ask-provider',
     'tenant-gate',
+    'replica',
     'known-actor',
     'redaction',
     'tenant-redaction',

@@ -40,6 +40,7 @@ describe('a secret in a file', () => {
     expect(secretFileVariables).toEqual([
       'DATABASE_URL_FILE',
       'MIGRATION_DATABASE_URL_FILE',
+      'DATABASE_READ_URL_FILE',
       'REDIS_URL_FILE',
       'OPENAI_BASE_URL_FILE',
       'OPENAI_API_KEY_FILE',

@@ -81,7 +81,7 @@ export function factExtractorContract(name: string, create: () => Promise<FactEx
       }
     })
 
-    it('accepts hundreds of turns, and returns only their ids', async () => {
+    it('accepts hundreds of turns, and returns each fact with the id of its turn', async () => {
       const turns = Array.from({ length: 300 }, (_, i) => turn(`turn_${i}`, i % 3 ? 'Well.' : 'I live in Berlin.'))
       const { facts } = await extractor.extract(turns)
       expect(facts.map(({ turnId }) => turnId)).toEqual(turns.filter((_, i) => i % 3 === 0).map(({ id }) => id))

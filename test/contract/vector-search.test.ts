@@ -3,10 +3,9 @@
 import { createEmbeddedVectors } from '../../src/store/embedded-vectors.ts'
 import { createPostgresVectors } from '../../src/store/postgres-vectors.ts'
 import { buildVectorIndex } from '../../src/store/vector-index.ts'
-import { backends } from '../support/backend.ts'
+import { backends, embedded } from '../support/backend.ts'
 import { vectorSearchContract } from './vector-search.ts'
 
-const embedded = backends.find(({ name }) => name === 'embedded')!
 const postgres = backends.find(({ name }) => name === 'postgres')
 
 vectorSearchContract('in memory', embedded, async ({ deps }) => createEmbeddedVectors(deps.db))
@@ -16,7 +15,9 @@ vectorSearchContract('in memory, with a cache too small for any conversation', e
 if (postgres) {
   vectorSearchContract('on Postgres', postgres, async ({ deps }) => createPostgresVectors(deps.db))
   vectorSearchContract('on Postgres, always using the index', postgres, async ({ deps, url }) => {
-    await buildVectorIndex(url!, { name: 'test:4', dimension: 4 }, 100)
+    for (const from of [0, 20]) {
+      await buildVectorIndex(url!, { name: 'test:4', dimension: 4 }, { from, to: from + 20 }, 100)
+    }
     return createPostgresVectors(deps.db, { exactTurns: 0 })
   })
 }

@@ -6,6 +6,7 @@ import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { newDataDir, type Backend, type Opened } from '../support/backend.ts'
+import { SHORT_LIVED } from '../support/short-lived.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -23,7 +24,7 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
   // Only one process may open an embedded database, so the server opens it.
   const dataDir = backend.name === 'embedded' ? await newDataDir() : null
   const opened: Opened | null = dataDir ? null : await backend.open()
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/bin.ts'], {
+  const child = spawn(process.execPath, [...SHORT_LIVED, 'src/bin.ts'], {
     cwd: root,
     env: {
       ...process.env,
@@ -71,7 +72,7 @@ export async function run(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<ScriptResult> {
-  const child = spawn(process.execPath, ['--import', 'tsx', file, ...args], {
+  const child = spawn(process.execPath, [...SHORT_LIVED, file, ...args], {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -6,7 +6,7 @@ import type { Stream, Subscription } from './history.ts'
 
 export type Violation = { rule: RuleName; detail: string }
 
-/** What the rules look up, computed once. */
+/** Indexes for the rules, computed once. */
 type Known = {
   appends: Append[]
   streams: Stream[]
@@ -200,7 +200,7 @@ const readsAreComplete: Rule = (known) => {
   })
 }
 
-/** R7: nobody sees a turn that is not meant for them, or one of another conversation. */
+/** R7: nobody sees a turn that is limited to others, or one of another conversation. */
 const viewsAreKept: Rule = (known) =>
   seenTurns(known, ({ viewer, conversation, turnId }) => {
     const turn = known.turns.get(turnId)
@@ -208,7 +208,7 @@ const viewsAreKept: Rule = (known) =>
     return hidden ? [`${viewer} saw ${turnId}, which is not in its view`] : []
   })
 
-/** R8: what was seen is still there at the end; the text of a streaming turn has only grown. */
+/** R8: a turn that was seen still exists at the end; the text of a streaming turn has only grown. */
 const nothingDisappears: Rule = (known) =>
   seenTurns(known, ({ viewer, turnId, text }) =>
     known.turns.get(turnId)?.text?.startsWith(text) ? [] : [`${turnId}, which ${viewer} saw, has gone or changed`],
@@ -227,7 +227,7 @@ const streamsEnd: Rule = ({ streams, turns }) => [
     }),
 ]
 
-/** The rules by the numbers of notes/ecosystem-reliability.md §3.3, with what each guarantees. */
+/** The rules, by their numbers and guarantees in docs/operations.md. */
 const RULES = {
   'R1 acknowledged appends are stored': acknowledgedIsStored,
   'R1 journals are dense, without repeats': journalIsDense,

@@ -1,4 +1,4 @@
-// The clients of a run, which record what they ask and what they are told: writers and streaming writers that repeat
+// The clients of a run, which record their requests and the answers: writers and streaming writers that repeat
 // unanswered calls, readers of history, and subscribers by WebSocket and by Server-Sent Events that resume.
 
 import { randomUUID } from 'node:crypto'

@@ -1,5 +1,5 @@
-// The history of a run: what each client asked, what it was told and when, and the rows that the database had at the
-// end. The checker reads nothing else. Times are those of one monotonic clock, ms.
+// The history of a run: the requests of each client, the answers and their times, and the rows that the database had at
+// the end. The checker reads nothing else. Times are those of one monotonic clock, ms.
 
 /** A turn that a client appended. */
 export type Append = {

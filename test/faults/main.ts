@@ -1,5 +1,5 @@
 // `npm run check:faults [-- --seconds 600] [--seed N] [--store embedded|postgres] [--planted [words]]`: loads servers
-// of this checkout while it injects faults, and checks what clients were told against the guarantees. On Postgres and
+// of this checkout while it injects faults, and checks the answers to clients against the guarantees. On Postgres and
 // Redis it needs the variable SERVICES, which names a script that starts a pair of them and sends them signals; the
 // embedded database serves one process and gets half of the time. Prints the faults, the operations, the rules and the
 // violations. Fails on any violation. `--planted` instead plants one bug after another in the embedded database, those

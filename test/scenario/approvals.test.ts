@@ -2,7 +2,7 @@
 
 import { rm } from 'node:fs/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { backends, newDataDir } from '../support/backend.ts'
+import { everyBackend, newDataDir } from '../support/backend.ts'
 import { isLong } from '../support/long.ts'
 import { createConversation, createServerProcess, tenant, type Server } from './processes.ts'
 
@@ -45,8 +45,8 @@ const SCRIPT = {
   ],
 }
 
-describe.runIf(isLong).each(backends)('a run that waits for approval, on $name,', ({ name, open }) => {
-  test('goes on after its server was killed and restarted', async () => {
+describe.runIf(isLong).each(everyBackend)('a run that waits for approval, on $name,', ({ name, open }) => {
+  test('continues after its server was killed and restarted', async () => {
     const site = name === 'embedded' ? { dataDir: await newDataDir() } : await open()
     closing.push(async () => ('dataDir' in site ? rm(site.dataDir, { recursive: true }) : site.close()))
     const server = await createServerProcess(

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { backends } from '../support/backend.ts'
+import { embedded } from '../support/backend.ts'
 import { clientOf } from '../support/client.ts'
 import { readDocument } from '../support/documents.ts'
 import { useServer } from '../support/server.ts'
@@ -38,7 +38,7 @@ it('docs/client.md shows the number of lines', () => {
 })
 
 describe('both programs', () => {
-  const server = useServer(backends[0]!)
+  const server = useServer(embedded)
   const closing: (() => unknown)[] = []
   afterEach(async () => {
     for (const close of closing.splice(0).reverse()) await close()

@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Client, FollowedEvent } from '../../src/client/index.ts'
-import { backends, newDataDir, type Backend } from '../support/backend.ts'
+import { everyBackend, newDataDir, type Backend } from '../support/backend.ts'
 import { clientOf, newReceived, record, TRANSPORTS } from '../support/client.ts'
 import { isLong } from '../support/long.ts'
 import { createConversation, createServerProcess, tenant, type Server } from './processes.ts'
@@ -46,7 +46,7 @@ function follow(client: Client, id: string) {
   return received
 }
 
-describe.runIf(isLong).each(backends)('the client on $name', (backend) => {
+describe.runIf(isLong).each(everyBackend)('the client on $name', (backend) => {
   it('loses and repeats nothing while its server is killed, and neither do its writers', async () => {
     const server = await startServer(backend)
     const id = await createConversation(server, ['ada', 'bob', 'eve'])

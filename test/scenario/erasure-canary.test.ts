@@ -249,7 +249,7 @@ describe.skipIf(!isLong || !postgres)(
         await derive(writing, planted[verb], canary, user, isTurn)
         if (!isTurn) await writeInDocument(planted[verb].conversationId, canary, user)
         expect(await read(other, planted[verb].conversationId, user)).toContain(canary)
-        await expect.poll(received, { timeout: 5_000 }).toContain(canary)
+        await expect.poll(received).toContain(canary)
       }
       await run(writing, 'eraseTurn', { turnId: planted.eraseTurn.turnId }, 'receipt { __typename }', 'user-eraseTurn')
       await run(writing, 'eraseUser', { userId: 'user-eraseUser' }, 'erasure { id }', 'user-eraseUser')

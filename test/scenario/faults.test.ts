@@ -72,7 +72,7 @@ describe.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)(
         expect(reader.seqs).toEqual(upTo(last))
         reader.stop()
       }
-    }, 120_000)
+    }, 300_000)
   },
 )
 

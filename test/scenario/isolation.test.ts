@@ -66,6 +66,9 @@ const OPEN_MS = 1_500
 
 const median = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
 
+/** In the short run, HTTP carries all fields, and the other transports the subscriptions and a sample of the rest. */
+const isCarried = (field: RootField) => isLong || field.kind === 'subscription' || fields.indexOf(field) % 8 === 0
+
 type Transport = (field: RootField, variables: object, headers: Record<string, string>) => Promise<string>
 
 /** Without credentials, where any name is believed; in the long run also with keys that have every right. */
@@ -103,7 +106,7 @@ describe.each(servers)('isolation on $name', { timeout: 600_000 }, ({ name: serv
     if (mode === 'keys') for (const names of [OWNER, ...Object.values(strangers)]) await giveKey(names)
     ids = await createObjects(server, OWNER, CANARY, WRITER_TOKEN, { visibility: 'MEMBERS' })
     // Background work embeds the objects a moment later.
-    for (let last = ''; last !== (last = await digest());) await new Promise((resolve) => setTimeout(resolve, 2_000))
+    for (let last = ''; last !== (last = await digest());) await new Promise((resolve) => setTimeout(resolve, 1_000))
   })
 
   const overHttp: Transport = async (field, variables, headers) =>
@@ -205,6 +208,7 @@ describe.each(servers)('isolation on $name', { timeout: 600_000 }, ({ name: serv
     for (const field of fields) {
       // HTTP answers no subscription.
       if (transport === 'HTTP' && field.kind === 'subscription') continue
+      if (transport !== 'HTTP' && !isCarried(field)) continue
       if (headers['x-tenant'] === OWNER['x-tenant'] && OF_OPERATORS.has(field.name)) continue
       const all = choicesOf(field)
       const isInteresting = (chosen: string[]) => field.leaves.some((leaf) => isId(leaf) && chosen.at(-1) === leaf.path)

@@ -20,6 +20,7 @@ import { openTurn } from '../../src/domain/turn/append.ts'
 import { NotFound } from '../../src/errors.ts'
 import { requestedApprovals } from '../support/approvals.ts'
 import { backends } from '../support/backend.ts'
+import { isLong } from '../support/long.ts'
 import { useServer } from '../support/server.ts'
 import { useWorld, type Tenant } from '../support/world.ts'
 import { rowsOf } from '../support/rows.ts'
@@ -427,6 +428,7 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
     [null, null],
     ['gateway', 'eve'],
   ])(
+    // In the short run, the others send a sample of what eve sends.
     'does not exist for %s, acting as %s, in any query or mutation, which write and lock no row of it',
     async (actor, as) => {
       const [one, other] = [server.tenant(), server.tenant()]
@@ -434,15 +436,16 @@ describe.each(backends)('a MEMBERS conversation on $name', (backend) => {
       const none = unknown()
       for (const tenant of [one, other]) await openConversation(tenant)
       const before = await rowsOf(server.deps.pool, ids.conversation)
-      for (const [field, operationsOf] of Object.entries(cases)) {
+      for (const [index, [field, operationsOf]] of Object.entries(cases).entries()) {
+        if (!isLong && actor !== 'eve' && index % 4 !== 0) continue
         const [queries, twinQueries] = [ids, none].map((each) =>
           [operationsOf(each, as ?? actor ?? 'anonymous')]
             .flat()
             .map((query) => (as === null ? query : actingAs(query, as))),
         )
-        for (const [index, query] of queries!.entries()) {
+        for (const [n, query] of queries!.entries()) {
           const answer = await ask(one, actor, query)
-          expect(answer, query).toBe(await ask(other, actor, twinQueries![index]!))
+          expect(answer, query).toBe(await ask(other, actor, twinQueries![n]!))
           expect(answer.replaceAll(query, ''), field).not.toContain(MARKER)
         }
       }

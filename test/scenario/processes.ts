@@ -12,6 +12,7 @@ import { promisify } from 'node:util'
 import { createClient } from 'graphql-ws'
 import pg from 'pg'
 import { WebSocket } from 'ws'
+import { SHORT_LIVED } from '../support/short-lived.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** The tenant of all requests. */
@@ -71,7 +72,7 @@ export type Server = {
   kill(signal?: NodeJS.Signals): Promise<void>
   /** Sends a signal that does not end the process. */
   signal(name: NodeJS.Signals): void
-  /** Calls `report` with the exit code or signal whenever the process ends, except by `kill`. */
+  /** Calls `report` with the exit code or signal, and the fatal error, whenever the process ends, except by `kill`. */
   onExit(report: (reason: string) => void): void
 }
 
@@ -96,11 +97,11 @@ export async function createServerProcess(
   let child: ChildProcess | null = null
   let report: (reason: string) => void = () => {}
   process.once('exit', () => child?.kill('SIGKILL'))
-  const imports = ['tsx', ...(preload ? [preload] : [])].flatMap((each) => ['--import', each])
+  const flags = [...SHORT_LIVED, ...(preload ? ['--import', preload] : [])]
   return {
     url: `127.0.0.1:${port}`,
     async start() {
-      const started = spawn(process.execPath, [...imports, 'src/bin.ts'], {
+      const started = spawn(process.execPath, [...flags, 'src/bin.ts'], {
         cwd: root,
         stdio: ['ignore', 'pipe', 'inherit'],
         // The tests count journal entries, and an automatic title adds one at any time.
@@ -115,15 +116,21 @@ export async function createServerProcess(
       })
       child = started
       let isReady = false
-      started.once('exit', (code, name) => {
-        if (isReady && child === started) report(`${code ?? name}`)
+      /** The last line of the log with level fatal. */
+      let fatal = ''
+      started.once('close', (code, name) => {
+        if (isReady && child === started) report(`${code ?? name} ${fatal}`.trim())
       })
-      for await (const line of createInterface(started.stdout)) {
-        isReady = 'url' in (JSON.parse(line) as object)
-        if (isReady) break
-      }
-      if (!isReady) throw new Error('The server ended before it was ready.')
-      started.stdout.resume()
+      await new Promise<void>((resolve, reject) => {
+        const lines = createInterface(started.stdout)
+        lines.on('line', (line) => {
+          if (line.includes('"level":60')) fatal = line
+          if (isReady || !('url' in (JSON.parse(line) as object))) return
+          isReady = true
+          resolve()
+        })
+        lines.once('close', () => reject(new Error('The server ended before it was ready.')))
+      })
     },
     signal: (name) => void child?.kill(name),
     onExit(callback) {

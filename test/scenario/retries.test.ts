@@ -473,28 +473,35 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
   }
 
   describe.each(Object.entries(ROWS))('%s', (_, row) => {
-    it('one after the other changes nothing more', async () => {
-      const given = await start()
-      const send = await row.prepare(given)
+    let given: Given
+    let send: (deps: Deps) => Promise<unknown>
+    let first: unknown
+    /** What one call leaves. */
+    let after: Awaited<ReturnType<typeof stored>>
+    let seqs: Awaited<ReturnType<typeof lastSeqs>>
+
+    beforeAll(async () => {
+      given = await start()
+      send = await row.prepare(given)
       const untouched = await stored(given)
-      const first = await send(processes[0]!.deps)
-      expect(await stored(given)).not.toEqual(untouched)
-      const [before, seqs] = [await stored(given), await lastSeqs(given)]
+      first = await send(processes[0]!.deps)
+      ;[after, seqs] = [await stored(given), await lastSeqs(given)]
+      expect(after).not.toEqual(untouched)
+    })
+
+    it('one after the other changes nothing more', async () => {
       const [second] = await Promise.allSettled([send(processes[1]!.deps)])
       check(row, [{ status: 'fulfilled', value: first }, second])
-      expect(await stored(given)).toEqual(before)
+      expect(await stored(given)).toEqual(after)
       if (!row.addsEntry) expect(await lastSeqs(given)).toEqual(seqs)
     })
 
     it('at the same time has the effect of one call', async () => {
-      const [alone, given] = [await start(), await start()]
-      await (
-        await row.prepare(alone)
-      )(processes[0]!.deps)
-      const send = await row.prepare(given)
-      check(row, await Promise.allSettled([0, 1, 0, 1].map((n) => send(processes[n]!.deps))))
-      expect(await stored(given)).toEqual(await stored(alone))
-      if (!row.addsEntry) expect(await lastSeqs(given)).toEqual(await lastSeqs(alone))
+      const other = await start()
+      const sendOther = await row.prepare(other)
+      check(row, await Promise.allSettled([0, 1, 0, 1].map((n) => sendOther(processes[n]!.deps))))
+      expect(await stored(other)).toEqual(after)
+      if (!row.addsEntry) expect(await lastSeqs(other)).toEqual(seqs)
     })
   })
 })

@@ -147,7 +147,7 @@ describe.each(backends)('the story on $name', (backend) => {
     for (let step = 0; step < 30; step++) {
       const userId = pick(USERS)
       await pick([
-        () => extractNext(deps, pick(conversationIds), 1 + Math.floor(next() * 7)),
+        () => extractNext(deps, viewer.tenant, pick(conversationIds), 1 + Math.floor(next() * 7)),
         () => reconcileFacts(deps, viewer, { userId, n: 2 + Math.floor(next() * 48) }),
         () => refreshUserProfile(deps, viewer, { userId }),
       ])()

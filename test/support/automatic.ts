@@ -31,7 +31,7 @@ const userJob =
  * once.
  */
 export const fakeVerbs: Verbs = {
-  async extractNext({ pool }, conversationId, n) {
+  async extractNext({ pool }, _, conversationId, n) {
     await sql(pool).query(
       `INSERT INTO conversation_progress (conversation_id, tenant)
        SELECT c.id, c.tenant FROM conversation c WHERE c.id = $1 ON CONFLICT DO NOTHING`,

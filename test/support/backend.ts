@@ -1,5 +1,6 @@
 // The databases that suites run on: `describe.each(backends)('$name', …)`. Each `open` creates a migrated database, so
 // suites are independent. TEST_DATABASE_URL adds Postgres as a backend, together with the Redis of TEST_REDIS_URL.
+// TEST_EMBEDDED=off then leaves the embedded database to an earlier run: CI runs all suites on it in `npm test`.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { cpSync, existsSync, linkSync } from 'node:fs'
@@ -9,7 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { createOwnerPool, createPool, createPrisma, type Db, type Source } from '../../src/store/db.ts'
-import { startEmbedded } from '../../src/store/embedded.ts'
+import * as store from '../../src/store/embedded.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import type { Pool } from '../../src/store/tenant-pool.ts'
 
@@ -25,18 +26,19 @@ export type Opened = {
 
 export type Backend = { name: string; open(): Promise<Opened> }
 
-const { TEST_DATABASE_URL, TEST_REDIS_URL } = process.env
+const { TEST_DATABASE_URL, TEST_REDIS_URL, TEST_EMBEDDED } = process.env
 
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
 const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 /** Directory of the templates of embedded databases. */
 export const TEMPLATES = join(MODULES, '.cache')
 
-const embedded: Backend = {
+/** For suites about the embedded database itself. */
+export const embedded: Backend = {
   name: 'embedded',
   async open() {
-    const dataDir = await newDataDir()
-    const database = await startEmbedded(dataDir)
+    const dataDir = await newWorldDir()
+    const database = await store.startEmbedded(dataDir)
     const { pool, db, close } = await connect({ embedded: database })
     return {
       pool,
@@ -51,6 +53,13 @@ const embedded: Backend = {
 }
 
 /**
+ * Creates the data directory of a migrated database that this process opens. It remains empty in tests that share a
+ * process, because reused-embedded.ts keeps the databases in directories of its own.
+ */
+export const newWorldDir = (): Promise<string> =>
+  'isReused' in store ? mkdtemp(join(tmpdir(), 'colloquy-test-')) : newDataDir()
+
+/**
  * Creates the data directory of a migrated database. Copies a template, which is created once for each version of the
  * migrations and cached in node_modules/.cache.
  */
@@ -59,7 +68,7 @@ export async function newDataDir(): Promise<string> {
   if (!existsSync(template)) {
     await dropOldTemplates()
     const draft = `${template}.${process.pid}`
-    const database = await startEmbedded(draft)
+    const database = await store.startEmbedded(draft)
     const { close } = await connect({ embedded: database })
     await close()
     await database.close()
@@ -189,4 +198,6 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   return () => (result ??= make())
 }
 
-export const backends: Backend[] = TEST_DATABASE_URL ? [embedded, postgres(TEST_DATABASE_URL)] : [embedded]
+/** All databases, for tests of killed processes: these run in the long run only, so no earlier run covers them. */
+export const everyBackend: Backend[] = TEST_DATABASE_URL ? [embedded, postgres(TEST_DATABASE_URL)] : [embedded]
+export const backends: Backend[] = TEST_EMBEDDED === 'off' && TEST_DATABASE_URL ? everyBackend.slice(1) : everyBackend

@@ -12,7 +12,7 @@ import { createFeeds } from '../../src/domain/event/feeds.ts'
 import { createInboxes } from '../../src/domain/event/inboxes.ts'
 import { createDeltas } from '../../src/domain/streaming-turn/deltas.ts'
 import type { Viewer } from '../../src/domain/view.ts'
-import { newDataDir, type Backend } from './backend.ts'
+import { newWorldDir, type Backend } from './backend.ts'
 import { OFFLINE } from './offline.ts'
 
 /** Controls the delivery of bus messages to one process. */
@@ -50,7 +50,7 @@ export async function openSite(backend: Backend): Promise<Site> {
   const undo: (() => Promise<unknown>)[] = []
   let storage: Pick<DepsConfig, 'dataDir' | 'databaseUrl' | 'redisUrl'>
   if (backend.name === 'embedded') {
-    const dataDir = await newDataDir()
+    const dataDir = await newWorldDir()
     undo.push(() => rm(dataDir, { recursive: true }))
     storage = { dataDir, databaseUrl: undefined, redisUrl: undefined }
   } else {

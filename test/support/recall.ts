@@ -30,7 +30,7 @@ export async function waitForTurnVectors(deps: Deps, turns: readonly Turn[]): Pr
 /** Waits until each fact has a vector. Fails after TIMEOUT_MS. */
 export async function waitForFactVectors(deps: Deps, facts: readonly Fact[]): Promise<void> {
   const ids = facts.map(({ id }) => id)
-  for (let waited = 0; (await embedFacts(deps, ids)).size < ids.length; waited += 20) {
+  for (let waited = 0; (await embedFacts(deps, SYSTEM, ids)).size < ids.length; waited += 20) {
     if (waited > TIMEOUT_MS) throw new Error(`not all of ${ids.length} facts have a vector after ${waited} ms`)
     await sleep(20)
   }

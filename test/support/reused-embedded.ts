@@ -8,6 +8,9 @@ import { TEMPLATES, newDataDir } from './backend.ts'
 
 export { DataDirInUse } from '../../src/store/embedded.ts'
 
+/** Tells backend.ts that this module replaces src/store/embedded.ts. */
+export const isReused = true
+
 type KeptDatabase = {
   database: Embedded
   /** The data directory that the test named. The database has a directory of its own. */
@@ -28,16 +31,28 @@ const SCHEMA = `
     UNION ALL SELECT t.tgname::text FROM pg_trigger t
     UNION ALL SELECT concat_ws(' ', p.polname, p.polrelid, pg_get_expr(p.polqual, p.polrelid)) FROM pg_policy p) objects`
 
-/** The role of a replica does not fire the trigger that protects the audit log. */
-const EMPTY = `
-  SET session_replication_role = replica;
-  DROP SCHEMA IF EXISTS pgboss CASCADE;
-  DO $$ BEGIN EXECUTE (
-    SELECT 'TRUNCATE ' || string_agg(c.oid::regclass::text, ', ') || ' RESTART IDENTITY' FROM pg_class c
-    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> '_prisma_migrations');
-  END $$;
-  DELETE FROM pg_statistic;
-  RESET session_replication_role`
+/** The tables that have pages. */
+const USED = `
+  SELECT c.oid::regclass::text AS name FROM pg_class c
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> '_prisma_migrations'
+    AND pg_relation_size(c.oid) > 0`
+
+/**
+ * Deletes all rows. TRUNCATE takes 0.14 s, because it creates all tables and indexes anew, and needs every table that
+ * references another. The role of a replica fires no trigger, neither of foreign keys nor the one that protects the
+ * audit log.
+ */
+async function empty(client: pg.Client): Promise<void> {
+  const used = (await client.query<{ name: string }>(USED)).rows.map(({ name }) => name)
+  await client.query(`
+    SET session_replication_role = replica;
+    DROP SCHEMA IF EXISTS pgboss CASCADE;
+    ${used.map((name) => `DELETE FROM ${name};`).join('\n')}
+    SELECT setval(s.seqrelid::regclass, s.seqstart, false) FROM pg_sequence s;
+    DELETE FROM pg_statistic;
+    RESET session_replication_role`)
+  if (used.length > 0) await client.query(`VACUUM ${used.join(', ')}`)
+}
 
 async function withClient<T>({ connection }: Embedded, use: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client(connection)
@@ -66,7 +81,7 @@ async function reuse(dataDir: string): Promise<KeptDatabase | null> {
     each.isOpen = true
     const isUnchanged = await withClient(each.database, async (client) => {
       await client.query('DISCARD ALL')
-      await client.query(EMPTY)
+      await empty(client)
       return (await schemaOf(client)) === each.schema
     })
     if (isUnchanged) return Object.assign(each, { dataDir })

@@ -39,7 +39,7 @@ export async function seedConversation(pool: Pool, seeding: Seeding): Promise<vo
   await addEmbedder(pool, embedder, dimension)
   await sql(pool).query(
     `INSERT INTO turn_vector (embedder, conversation_id, tenant, root_seq, seq, embedding)
-     SELECT $3::text, $1::text, $5::text, i, i, l2_normalize(v.components::real[]::vector)
+     SELECT $3::text, $1::text, $5::text, i, i, l2_normalize(v.components::real[]::vector)::halfvec
      FROM generate_series(1, $2::integer) i
      CROSS JOIN LATERAL (SELECT array_agg(hashint8extended(i * 1000::bigint + d, hashtext($1::text)) / 1e19)
                          FROM generate_series(1, $4::integer) d) v(components)`,

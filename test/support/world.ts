@@ -13,7 +13,7 @@ import type { Turn } from '../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../src/domain/view.ts'
 import { readJournalHead } from '../../src/store/sql/event/read-journal.ts'
 import { OFFLINE } from './offline.ts'
-import { newDataDir, type Backend, type Opened } from './backend.ts'
+import { newWorldDir, type Backend, type Opened } from './backend.ts'
 
 export type Tenant = {
   name: string
@@ -47,7 +47,7 @@ export function useWorld(backend: Backend, settings: Partial<DepsConfig> = {}): 
 
   beforeAll(async () => {
     // createDeps starts the embedded database itself, so it gets a migrated data directory instead of a URL.
-    if (backend.name === 'embedded') dataDir = await newDataDir()
+    if (backend.name === 'embedded') dataDir = await newWorldDir()
     else opened = await backend.open()
     world = await createDeps(
       {

@@ -1,6 +1,6 @@
-// What row-level security costs: the same calls on two databases with equal data, one of which has its policies disabled,
-// in rounds that alternate. The tenant is set on both, so the figures are those of the policies. Then what it costs that
-// a statement serves one tenant: appends at the same time, over more and more tenants.
+// The cost of row-level security: the same calls on two databases with equal data, one of which has its policies
+// disabled, in rounds that alternate. The tenant is set on both, so the figures are those of the policies. Then the
+// cost of statements that serve one tenant each: appends at the same time, over more and more tenants.
 
 import { cpSync } from 'node:fs'
 import { pino } from 'pino'

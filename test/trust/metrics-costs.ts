@@ -1,5 +1,5 @@
-// What /metrics costs: appends and pages of history of a server whose metrics are scraped every second, against those of
-// a server without metrics. Both run on the same store, and their rounds alternate.
+// The cost of /metrics: appends and pages of history of a server whose metrics are scraped every second, against those
+// of a server without metrics. Both run on the same store, and their rounds alternate.
 
 import { fileURLToPath } from 'node:url'
 import { interleave } from '../bench/figures.ts'

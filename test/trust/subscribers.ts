@@ -1,4 +1,4 @@
-// A subscriber that stops reading must hurt only itself: measures the memory of the server, and the time until a turn
+// A subscriber that stops reading must delay only itself: measures the memory of the server, and the time until a turn
 // has reached the live subscribers, without and with a paused one. Memory is compared between two servers that deliver
 // the same turns, because the embedded database and the heap grow with the number of turns.
 

@@ -1,0 +1,46 @@
+// The settings that createDeps reads.
+
+import type { Config } from './config/config.ts'
+import type { EngineSettings } from './domain/run/engine.ts'
+import type { ChatProviderSettings, GivenProvider } from './providers/chat-registry.ts'
+import type { CustomDetector } from './text/redact.ts'
+
+export type DepsConfig = Pick<
+  Config,
+  | 'databaseUrl'
+  | 'databasePoolSize'
+  | 'redisUrl'
+  | 'embedder'
+  | 'summarizer'
+  | 'extractor'
+  | 'promptsDir'
+  | 'redact'
+  | 'automatic'
+  | 'limits'
+  | 'readTimeoutMs'
+  | 'rateLimitPoints'
+  | 'streamLeaseMs'
+  | 'presenceTtlMs'
+  | 'logLevel'
+>
+  & EngineSettings & {
+    /** Directory of the embedded database; null keeps it in memory. */
+    dataDir: string | null
+    /** URL of a streaming replica for recall and contexts. Defaults to none. */
+    databaseReadUrl?: string | undefined
+    /** URL of the owner of the tables, who migrates. Defaults to `databaseUrl`. */
+    migrationDatabaseUrl?: string | undefined
+    /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
+    conversationVisibility?: Config['conversationVisibility']
+    /** Secret of at least 32 characters; see INTEGRITY_KEY. Defaults to none. */
+    integrityKey?: Config['integrityKey']
+    /** Days after which lines of the audit log are deleted, at least 30. Defaults to 400. */
+    auditDays?: Config['auditDays'] | undefined
+    /** Detectors in addition to the built-in ones; used where something is redacted. */
+    detectors?: readonly CustomDetector[] | undefined
+    redactPatterns?: readonly CustomDetector[] | undefined
+    /** Settings of chat providers, by name. Defaults to none. */
+    chatProviders?: Readonly<Record<string, ChatProviderSettings>> | undefined
+    /** Further chat providers, by name. They replace configured ones. Defaults to none. */
+    providers?: Readonly<Record<string, GivenProvider>> | undefined
+  }
