@@ -53,6 +53,11 @@ async function newConversation(deps: Deps, tenant: string, turns: number): Promi
   return conversation.id
 }
 
+/** Waits until all turns of the viewer's tenant are embedded, so that no measure runs beside the embedding of another. */
+async function embedAll(deps: Deps): Promise<void> {
+  while ((await getEmbeddingProgress(deps, viewer)).remaining > 0) await new Promise((done) => setTimeout(done, 200))
+}
+
 /** Ids of the large conversation, and of those to append to, by number of tenants. */
 type Filled = { large: string; written: Map<number, { tenant: string; id: string }[]> }
 
@@ -72,7 +77,7 @@ async function fill(env: Record<string, string>): Promise<Filled> {
       }
       written.set(tenants, all)
     }
-    while ((await getEmbeddingProgress(deps, viewer)).remaining > 0) await new Promise((done) => setTimeout(done, 200))
+    await embedAll(deps)
     return { large, written }
   } finally {
     await close()
@@ -172,8 +177,11 @@ async function compare(
   const rounds = Math.max(3, Math.round(ROUNDS * share))
   const rows: Row[] = []
   for (const { name, run } of MEASURES) {
-    // The first calls prepare the statements of each connection.
-    for (const deps of [withPolicies, without]) await run(deps, filled)
+    for (const deps of [withPolicies, without]) {
+      await embedAll(deps)
+      // The first calls prepare the statements of each connection, and fill the caches.
+      await run(deps, filled)
+    }
     const contestants = { with: () => run(withPolicies, filled), without: () => run(without, filled) }
     const medians = await interleave(rounds, contestants, () => {})
     const ratio = medians.with / medians.without
