@@ -4,7 +4,7 @@
 
 import type { Pool } from '../../tenant-pool.ts'
 import { raw, sql } from '../sql.ts'
-import { VIEWER, views } from '../visible.ts'
+import { conversationVisible, joinViewer, VIEWER, viewColumns, views } from '../visible.ts'
 import { indexViewColumns, toIndexView, type IndexView, type IndexViewRow } from './read-turn-index.ts'
 
 export type WideScope = 'OWNER' | 'TENANT'
@@ -31,14 +31,19 @@ const IN_SCOPE: Record<WideScope, string> = {
 const HAS_FACTS = `EXISTS (
   SELECT FROM fact_source s JOIN fact f ON f.id = s.fact_id WHERE s.conversation_id = c.id AND f.superseded_at IS NULL)`
 
+/** The views of the conversations that meet the condition. Joining `conversation` to `views` again would be quadratic. */
+const scope = (condition: string) => sql`
+  SELECT c.id, c.removed_through, ${viewColumns('actor')} FROM conversation c ${joinViewer(VIEWER)}
+  WHERE ${conversationVisible(VIEWER)} AND ${raw(condition)}`
+
 /**
  * Reads the tenant's OPEN and MEMBERS conversations separately, to avoid a scan of MEMBERS conversations that the
  * viewer does not see. The scope OWNER is not divided, because its plan would then begin with all participations of the
  * viewer: 400 ms for an agent in 100,000 MEMBERS conversations.
  */
 const inTenant = sql`
-  ${views(VIEWER, raw(`c.visibility = 'OPEN' AND ${IN_SCOPE.TENANT}`))} UNION ALL
-  ${views(VIEWER, raw(`c.visibility = 'MEMBERS' AND p.actor IS NOT NULL AND ${IN_SCOPE.TENANT}`))}`
+  ${scope(`c.visibility = 'OPEN' AND ${IN_SCOPE.TENANT}`)} UNION ALL
+  ${scope(`c.visibility = 'MEMBERS' AND p.actor IS NOT NULL AND ${IN_SCOPE.TENANT}`)}`
 
 /** The time is rounded up to milliseconds, because stored times are rounded. */
 const TIME = 'ceil(extract(epoch FROM now()) * 1000)::float8'
@@ -47,16 +52,16 @@ const TIME = 'ceil(extract(epoch FROM now()) * 1000)::float8'
 const COMMON_VIEW = { actor: null, windows: [1], addressed: false } as const
 
 // One row with packed columns, because one row for each of thousands of conversations takes longer than the search.
-const statement = (scope: WideScope) =>
+const statement = (wide: WideScope) =>
   sql`
   SELECT string_agg(c.id, ' ') AS ids, array_send(array_agg(j.last_seq)) AS "lastSeqs",
-         array_send(array_agg(j.turn_count)) AS "publicTurns", array_send(array_agg(o.removed_through)) AS removed,
+         array_send(array_agg(j.turn_count)) AS "publicTurns", array_send(array_agg(c.removed_through)) AS removed,
          array_send(array_agg(coalesce(k.through_seq, 0))) AS embedded,
          jsonb_object_agg(c.id, jsonb_build_object('actor', c.actor, 'windows', c.windows, 'addressed', c.addressed))
            FILTER (WHERE c.addressed OR c.windows <> '{1}') AS views,
          ${raw(TIME)} AS time
-  FROM (${scope === 'TENANT' ? inTenant : views(VIEWER, raw(IN_SCOPE[scope]))}) c
-  JOIN conversation o ON o.id = c.id JOIN journal j ON j.conversation_id = c.id
+  FROM (${wide === 'TENANT' ? inTenant : scope(IN_SCOPE[wide])}) c
+  JOIN journal j ON j.conversation_id = c.id
   LEFT JOIN embedding_cursor k ON k.conversation_id = c.id AND k.embedder = $4::text`.text
 
 const STATEMENTS = { OWNER: statement('OWNER'), TENANT: statement('TENANT') }
