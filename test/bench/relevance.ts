@@ -88,9 +88,10 @@ async function ask(file: string, { scope, conversationId, turnIds }: Scope, ques
     const vector = model === 'vectors' ? { embedder: embedder.name, query: query! } : null
     const request = { terms: toTerms(question), vector, filter: {}, limit: FITTED_HITS, queryTurn: null }
     const { found } = await recallTurns(deps, viewer, conversations, question, request)
-    const features = relevanceFeatures(found).slice(0, FITTED_HITS)
+    const ranked = [...found.hits]
+    const features = relevanceFeatures(ranked).slice(0, FITTED_HITS)
     features.forEach((each, rank) => {
-      const id = turnIds.get(found[rank]!.candidate.turn.seq)
+      const id = turnIds.get(ranked[rank]!.candidate.turn.seq)
       const values = FEATURES.map((name) => each[name])
       hits.push({ file, model, scope, rank, values, isPositive: evidence.has(id || '') })
     })

@@ -1,14 +1,12 @@
-// Converts indexed turns into ranking candidates, with the features of their neighbours and their sitting. Pure. A
-// sitting is a part of a sequence without long gaps.
+// Computes the ranking features of turns, with those of their neighbours and their sitting. Pure. Works term by term on
+// flat arrays, because most of a conversation's turns can be candidates.
 
+import type { IndexedTurn } from '../../store/sql/recall/indexed-turns.ts'
 import { Cue } from '../indexing/cues.ts'
-import type { IndexedTurn } from '../../store/sql/recall/read-index.ts'
 import { averageLengthWithNeighbours, normOf, REACH, termScore, weightAt, type Statistics } from './bm25.ts'
 import type { RankCandidate } from './rank.ts'
-import type { Sequence } from './sequence.ts'
+import { sittingsOf, turnAtPlace, type Sequence, type Sittings } from './sequence.ts'
 
-/** Maximum gap in milliseconds between consecutive turns of one sitting. */
-const SITTING_GAP_MS = 60 * 60 * 1000
 /** Maximum number of turns on each side that belong to a turn's sitting. */
 export const SITTING_REACH = 20
 /** Weight of each adjacent turn in a turn's similarity, because short turns mean little alone. */
@@ -18,58 +16,56 @@ const NEIGHBOUR_WEIGHT = 0.5
 export function statisticsOf(terms: number, scope: readonly Sequence[]): Statistics {
   const documentFrequencies = new Array<number>(terms).fill(0)
   let [texts, matching, length] = [0, 0, 0]
-  for (const { turns, counts } of scope) {
+  for (const { entries, turns, matches } of scope) {
     texts += turns.length
-    for (let entry = 0; entry < counts.starts[turns.length]!; entry++) documentFrequencies[counts.terms[entry]!]! += 1
-    for (let index = 0; index < turns.length; index++) {
-      if (counts.starts[index] === counts.starts[index + 1]) continue
+    const isCounted = new Uint8Array(turns.length)
+    for (let term = 0; term < terms; term++) {
+      documentFrequencies[term]! += matches.starts[term + 1]! - matches.starts[term]!
+    }
+    for (const place of matches.places) {
+      if (isCounted[place] === 1) continue
+      isCounted[place] = 1
       matching += 1
-      length += turns[index]!.length
+      length += entries.lengths[turns[place]!]!
     }
   }
   return { texts, documentFrequencies, averageLength: matching ? length / matching : 1 }
 }
 
-/** Returns the BM25 score of the turn at `index` without its neighbours. */
-export function ownScore(
+/** Adds the BM25 score of each eligible turn, without its neighbours, to `scores`, from `offset` on. */
+export function addOwnScores(
+  { entries, turns, eligible, matches }: Sequence,
   idf: readonly number[],
   averageLength: number,
-  { turns, counts: { starts, terms, counts } }: Sequence,
-  index: number,
-): number {
-  let score = 0
-  const norm = normOf(turns[index]!.length, averageLength)
-  for (let entry = starts[index]!; entry < starts[index + 1]!; entry++) {
-    score += termScore(idf[terms[entry]!]!, counts[entry]!, norm)
+  scores: Float64Array,
+  offset: number,
+): void {
+  for (const [term, weight] of idf.entries()) {
+    for (let match = matches.starts[term]!; match < matches.starts[term + 1]!; match++) {
+      const place = matches.places[match]!
+      if (eligible[place] === 0) continue
+      const norm = normOf(entries.lengths[turns[place]!]!, averageLength)
+      scores[offset + place]! += termScore(weight, matches.counts[match]!, norm)
+    }
   }
-  return score
 }
 
-/** Whether two consecutive turns belong to one sitting. */
-const isSameSitting = (one: IndexedTurn, next: IndexedTurn) => Math.abs(next.at - one.at) < SITTING_GAP_MS
-
-/** Returns the first index of the sitting around `index`, at most `reach` before it. */
-function sittingStart(turns: readonly IndexedTurn[], index: number, reach: number): number {
-  let first = index
-  while (first > 0 && index - first < reach && isSameSitting(turns[first - 1]!, turns[first]!)) first -= 1
-  return first
-}
-
-/** Returns the last index of the sitting around `index`, at most `reach` after it. */
-function sittingEnd(turns: readonly IndexedTurn[], index: number, reach: number): number {
-  let last = index
-  while (last < turns.length - 1 && last - index < reach && isSameSitting(turns[last]!, turns[last + 1]!)) last += 1
-  return last
-}
-
-/** Returns the indexes of the eligible turns among the found turns and their neighbours in the same sitting. */
-export function withNeighbours({ turns, eligible }: Sequence, found: Iterable<number>): number[] {
-  const chosen = new Set<number>()
-  for (const index of found) {
-    const last = sittingEnd(turns, index, REACH)
-    for (let at = sittingStart(turns, index, REACH); at <= last; at++) if (eligible[at] === 1) chosen.add(at)
+/** Returns the places, ascending, of the eligible turns among the found turns and their neighbours in the same sitting. */
+export function withNeighbours(sequence: Sequence, found: Iterable<number>): Int32Array {
+  const { first, last } = sittingsOf(sequence)
+  const isChosen = new Uint8Array(sequence.turns.length)
+  let count = 0
+  for (const place of found) {
+    const to = Math.min(last[place]!, place + REACH)
+    for (let at = Math.max(first[place]!, place - REACH); at <= to; at++) {
+      if (sequence.eligible[at] === 0 || isChosen[at] === 1) continue
+      isChosen[at] = 1
+      count += 1
+    }
   }
-  return [...chosen]
+  const chosen = new Int32Array(count)
+  for (let place = 0, next = 0; next < count; place++) if (isChosen[place] === 1) chosen[next++] = place
+  return chosen
 }
 
 /** The properties of a search that the features of a turn depend on. */
@@ -78,97 +74,158 @@ export type TurnSearch = {
   idf: readonly number[]
   /** Average number of terms of the turns that contain a query term, without their neighbours. */
   averageLength: number
-  /** Returns whether the query names the turn's actor. */
-  namesActor(turn: IndexedTurn): boolean
+  /** Returns whether the query names the actor of a conversation. */
+  namesActor(conversationId: string, actor: string): boolean
 }
 
-export type TurnCandidate = RankCandidate & { kind: 'TURN'; turn: IndexedTurn; sequence: Sequence; index: number }
-
-/** Sums up the terms of some turns. Reused for all candidates of a search, because there may be a thousand. */
-class TermSums {
-  readonly #idf: readonly number[]
-  readonly #sums: Float64Array
-  readonly #all: number
-
-  constructor(idf: readonly number[]) {
-    this.#idf = idf
-    this.#sums = new Float64Array(idf.length)
-    this.#all = idf.reduce((sum, weight) => sum + weight, 0)
-  }
-
-  clear(): void {
-    this.#sums.fill(0)
-  }
-
-  add({ counts: { starts, terms, counts } }: Sequence, index: number, weight: number): void {
-    for (let entry = starts[index]!; entry < starts[index + 1]!; entry++) {
-      this.#sums[terms[entry]!]! += weight * counts[entry]!
-    }
-  }
-
-  bm25(length: number, averageLength: number): number {
-    const norm = normOf(length, averageLength)
-    let score = 0
-    for (let term = 0; term < this.#sums.length; term++) {
-      if (this.#sums[term]! > 0) score += termScore(this.#idf[term]!, this.#sums[term]!, norm)
-    }
-    return score
-  }
-
-  /** Returns the share of the query that the terms make up, weighted by inverse document frequency: 0 to 1. */
-  queryShare(): number {
-    let part = 0
-    for (let term = 0; term < this.#sums.length; term++) if (this.#sums[term]! > 0) part += this.#idf[term]!
-    return this.#all === 0 ? 0 : part / this.#all
-  }
+/** The features of some turns of a sequence; RankCandidate describes them. Arrays with the same index describe one turn. */
+export type TurnFeatures = {
+  sequence: Sequence
+  /** Ascending. */
+  places: Int32Array
+  bm25: Float64Array
+  sitting: Float64Array
+  own: Float64Array
+  similarityWithNeighbours: Float64Array
+  /** 1 for true, 0 for false. */
+  named: Uint8Array
+  answers: Uint8Array
 }
 
-/** Returns a function that computes the ranking features of the turn at an index of a sequence. */
-export function candidateReader(search: TurnSearch): (sequence: Sequence, index: number) => TurnCandidate {
-  const sums = new TermSums(search.idf)
-  const averageLength = averageLengthWithNeighbours(search.averageLength)
-  return (sequence, index) => {
-    const { turns, similarities } = sequence
-    const turn = turns[index]!
-    const [first, last] = [sittingStart(turns, index, SITTING_REACH), sittingEnd(turns, index, SITTING_REACH)]
+/** Returns the features of the turns at `places`, which ascend. */
+export function featuresOf(search: TurnSearch, sequence: Sequence, places: Int32Array): TurnFeatures {
+  const sittings = sittingsOf(sequence)
+  const features: TurnFeatures = {
+    sequence,
+    places,
+    bm25: new Float64Array(places.length),
+    sitting: new Float64Array(places.length),
+    own: new Float64Array(places.length),
+    similarityWithNeighbours: new Float64Array(places.length),
+    named: new Uint8Array(places.length),
+    answers: new Uint8Array(places.length),
+  }
+  addWords(search, features, sittings)
+  addSittingWords(search.idf, features, sittings)
+  addSimilarities(features, sittings)
+  const { entries, turns } = sequence
+  const isNamed = entries.names.map((actor) => (search.namesActor(entries.conversationId, actor) ? 1 : 0))
+  for (const [i, place] of places.entries()) {
+    features.named[i] = isNamed[entries.actors[turns[place]!]!]!
+    if (place > sittings.first[place]! && (entries.cues[turns[place - 1]!]! & Cue.ASKS) !== 0) features.answers[i] = 1
+  }
+  return features
+}
 
-    sums.clear()
+/** Returns the BM25 norm of each turn together with its neighbours. */
+function normsOf({ averageLength }: TurnSearch, { sequence, places }: TurnFeatures, { first, last }: Sittings) {
+  const { entries, turns } = sequence
+  const average = averageLengthWithNeighbours(averageLength)
+  const norms = new Float64Array(places.length)
+  for (let i = 0; i < places.length; i++) {
+    const place = places[i]!
+    const to = Math.min(last[place]!, place + REACH)
     let length = 0
-    for (let at = Math.max(first, index - REACH); at <= Math.min(last, index + REACH); at++) {
-      const weight = weightAt(Math.abs(at - index))
-      length += weight * turns[at]!.length
-      sums.add(sequence, at, weight)
+    for (let at = Math.max(first[place]!, place - REACH); at <= to; at++) {
+      length += weightAt(Math.abs(at - place)) * entries.lengths[turns[at]!]!
     }
-    const bm25 = sums.bm25(length, averageLength)
-    sums.clear()
-    for (let at = first; at <= last; at++) sums.add(sequence, at, 1)
-    const sitting = sums.queryShare()
-    sums.clear()
-    sums.add(sequence, index, 1)
-    const own = sums.queryShare()
+    norms[i] = normOf(length, average)
+  }
+  return norms
+}
 
-    const similarity = similarities[index]!
-    let [total, weights] = [Number.isNaN(similarity) ? 0 : similarity, 1]
-    for (const at of [index - 1, index + 1]) {
-      if (at < first || at > last || Number.isNaN(similarities[at])) continue
+/** Sets `bm25` and `own`. */
+function addWords(search: TurnSearch, features: TurnFeatures, sittings: Sittings): void {
+  const { sequence, places, bm25, own } = features
+  const { starts, places: matching, counts } = sequence.matches
+  const norms = normsOf(search, features, sittings)
+  const all = search.idf.reduce((sum, weight) => sum + weight, 0)
+  /** By place: 1 more than the turn's index in `places`; 0 for other turns. */
+  const numbers = new Int32Array(sequence.turns.length)
+  for (let i = 0; i < places.length; i++) numbers[places[i]!] = i + 1
+  /** By index: occurrences of the term in the turn and its neighbours, weighted by distance. */
+  const sums = new Float64Array(places.length)
+  for (const [term, idf] of search.idf.entries()) {
+    for (let match = starts[term]!; match < starts[term + 1]!; match++) {
+      const place = matching[match]!
+      const to = Math.min(sittings.last[place]!, place + REACH)
+      for (let at = Math.max(sittings.first[place]!, place - REACH); at <= to; at++) {
+        if (numbers[at]! > 0) sums[numbers[at]! - 1]! += weightAt(Math.abs(at - place)) * counts[match]!
+      }
+      if (all > 0 && numbers[place]! > 0) own[numbers[place]! - 1]! += idf / all
+    }
+    for (let i = 0; i < places.length; i++) {
+      if (sums[i]! === 0) continue
+      bm25[i]! += termScore(idf, sums[i]!, norms[i]!)
+      sums[i] = 0
+    }
+  }
+}
+
+/** Sets `sitting`. */
+function addSittingWords(
+  idf: readonly number[],
+  { sequence, places, sitting }: TurnFeatures,
+  sittings: Sittings,
+): void {
+  const { starts, places: matching } = sequence.matches
+  const all = idf.reduce((sum, weight) => sum + weight, 0)
+  if (all === 0) return
+  for (const [term, weight] of idf.entries()) {
+    let match = starts[term]!
+    for (let i = 0; i < places.length; i++) {
+      const place = places[i]!
+      const from = Math.max(sittings.first[place]!, place - SITTING_REACH)
+      const to = Math.min(sittings.last[place]!, place + SITTING_REACH)
+      // Both the places and the starts of their sittings ascend.
+      while (match < starts[term + 1]! && matching[match]! < from) match += 1
+      if (match === starts[term + 1]!) break
+      if (matching[match]! <= to) sitting[i]! += weight / all
+    }
+  }
+}
+
+/** Sets `similarityWithNeighbours`. */
+function addSimilarities(
+  { sequence, places, similarityWithNeighbours }: TurnFeatures,
+  { first, last }: Sittings,
+): void {
+  const { similarities } = sequence
+  for (let i = 0; i < places.length; i++) {
+    const place = places[i]!
+    const own = similarities[place]!
+    let [total, weights] = [Number.isNaN(own) ? 0 : own, 1]
+    for (let at = place - 1; at <= place + 1; at += 2) {
+      if (at < first[place]! || at > last[place]! || Number.isNaN(similarities[at])) continue
       total += NEIGHBOUR_WEIGHT * similarities[at]!
       weights += NEIGHBOUR_WEIGHT
     }
-    return {
-      kind: 'TURN',
-      turn,
-      sequence,
-      index,
-      named: search.namesActor(turn),
-      at: turn.at,
-      cues: turn.cues,
-      length: turn.length,
-      bm25,
-      sitting,
-      own,
-      similarity: Number.isNaN(similarity) ? null : similarity,
-      similarityWithNeighbours: total / weights,
-      answers: index > first && (turns[index - 1]!.cues & Cue.ASKS) !== 0,
-    }
+    similarityWithNeighbours[i] = total / weights
+  }
+}
+
+export type TurnCandidate = RankCandidate & { kind: 'TURN'; turn: IndexedTurn; sequence: Sequence; place: number }
+
+/** Returns the candidate with index `i` in the features. */
+export function candidateAt(features: TurnFeatures, i: number): TurnCandidate {
+  const { sequence, places } = features
+  const place = places[i]!
+  const turn = turnAtPlace(sequence, place)
+  const similarity = sequence.similarities[place]!
+  return {
+    kind: 'TURN',
+    turn,
+    sequence,
+    place,
+    named: features.named[i] === 1,
+    at: turn.at,
+    cues: turn.cues,
+    length: turn.length,
+    bm25: features.bm25[i]!,
+    sitting: features.sitting[i]!,
+    own: features.own[i]!,
+    similarity: Number.isNaN(similarity) ? null : similarity,
+    similarityWithNeighbours: features.similarityWithNeighbours[i]!,
+    answers: features.answers[i] === 1,
   }
 }

@@ -15,7 +15,7 @@ import { saltOf, salted } from '../../text/term-hash.ts'
 import type { FactCandidate } from './memory.ts'
 import { readQuestion } from './question.ts'
 import type { Ranked } from './rank.ts'
-import { namesOf } from './turns.ts'
+import { namesOf } from './named-actor.ts'
 
 /** Matches a subject of capitalised words only. Such a subject counts as a name, which a query may shorten. */
 const NAME = /^\p{Lu}[^\s'’]*(?: \p{Lu}[^\s'’]*)*$/u

@@ -3,14 +3,17 @@
 
 import { readMatching } from '../../store/sql/recall/read-matching.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
-import type { IndexedVersion } from '../../store/sql/recall/read-turn-index.ts'
 import type { SearchFilter } from '../../store/vector-search.ts'
+import { createYield } from '../../yield.ts'
 import type { View, Viewer } from '../view.ts'
 import { inverseDocumentFrequencies, type Statistics } from './bm25.ts'
-import { ownScore, statisticsOf, withNeighbours } from './candidate.ts'
+import { addOwnScores, statisticsOf, withNeighbours } from './candidate.ts'
+import type { QueryTerms } from './query-terms.ts'
 import { best, withoutQueryTurn, type GatherDeps, type GatheredTurns, type SearchRequest } from './search.ts'
-import type { Sequence } from './sequence.ts'
-import { searchIndex, type TurnIndex } from './turn-index.ts'
+import { MatchCollector, type Sequence, type TermMatches } from './sequence.ts'
+import { isInMemory, versionFilter, visibleTurns, type TurnIndex, type VisibleTurns } from './turn-index.ts'
+import { products } from './vector-blocks.ts'
+import { postingsRange } from './postings.ts'
 
 /** Returns the indexes of the conversations that the viewer sees, with the view of each. */
 async function readIndexes(
@@ -28,22 +31,16 @@ async function readIndexes(
   })
 }
 
-/** Returns a function that decides whether a turn matches the filter. Reads only what the indexes do not contain. */
+/** Returns a function that decides whether a version matches the filter. Reads only what the indexes do not contain. */
 async function matcher(
   { pool }: GatherDeps,
   tenant: string,
   conversationIds: readonly string[],
   filter: SearchFilter,
-): Promise<(conversationId: string, version: IndexedVersion) => boolean> {
-  const { actors, roles, since, until, metadata, writtenBy } = filter
-  const isRead = metadata != null || writtenBy != null
-  const read = isRead ? await readMatching(pool, tenant, conversationIds, filter) : null
-  if (read) return (conversationId, { seq }) => read.get(conversationId)?.has(seq) ?? false
-  return (_, { actor, role, at }) =>
-    (actors?.includes(actor) ?? true)
-    && (roles?.includes(role) ?? true)
-    && (since == null || at >= since.getTime())
-    && (until == null || at < until.getTime())
+): Promise<(index: TurnIndex, version: number) => boolean> {
+  if (isInMemory(filter)) return versionFilter(filter)
+  const read = await readMatching(pool, tenant, conversationIds, filter)
+  return ({ conversationId, versions }, version) => read.get(conversationId)?.has(versions.seqs[version]!) ?? false
 }
 
 /** Gathers candidates of conversations that are read whole. */
@@ -59,10 +56,10 @@ export async function gatherWhole(
     matcher(deps, viewer.tenant, ids, filter),
   ])
   const sequences: Sequence[] = []
+  const yieldIfDue = createYield()
   for (const { index, view } of read) {
-    const isEligible = (version: IndexedVersion) => isMatch(index.conversationId, version)
-    const sequence = await searchIndex(index, view, terms, vector?.query ?? null, isEligible)
-    sequences.push(withoutQueryTurn(queryTurn, sequence))
+    await yieldIfDue()
+    sequences.push(withoutQueryTurn(queryTurn, searchIndex(index, view, terms, vector?.query ?? null, isMatch)))
   }
   const statistics = statisticsOf(terms.size, sequences)
   const found = findBest(sequences, statistics, limit)
@@ -75,7 +72,56 @@ export async function gatherWhole(
   }
 }
 
-/** For each sequence, returns the indexes of the best turns by words and by vectors, at most `limit` of each in all. */
+/**
+ * Returns the turns of the index in the view, with their occurrences of the requested terms and their cosines.
+ * @param query the query's vector; null for none
+ */
+function searchIndex(
+  index: TurnIndex,
+  view: View,
+  terms: QueryTerms,
+  query: Float32Array | null,
+  isMatch: (index: TurnIndex, version: number) => boolean,
+): Sequence {
+  const visible = visibleTurns(index, view)
+  const { versions: turns } = visible
+  const eligible = new Uint8Array(turns.length)
+  for (let place = 0; place < turns.length; place++) if (isMatch(index, turns[place]!)) eligible[place] = 1
+  return {
+    entries: index.versions,
+    turns,
+    eligible,
+    similarities: cosines(index, turns, query),
+    matches: findTerms(index, visible, terms),
+  }
+}
+
+function findTerms({ postings }: TurnIndex, { places }: VisibleTurns, terms: QueryTerms): TermMatches {
+  const matches = new MatchCollector()
+  for (const hash of terms.keys()) {
+    const [from, to] = postingsRange(postings, hash)
+    for (let posting = from; posting < to; posting++) {
+      const place = places[postings.versions[posting]!]!
+      if (place >= 0) matches.add(place, postings.counts[posting]!)
+    }
+    matches.endTerm()
+  }
+  return matches.finish()
+}
+
+/** Returns the cosine of the query and each version; NaN if either has no vector. Vectors have length 1. */
+function cosines({ vectors, rows }: TurnIndex, versions: Int32Array, query: Float32Array | null): Float64Array {
+  const found = new Float64Array(versions.length).fill(NaN)
+  if (vectors === null || query === null) return found
+  const byRow = products(vectors, query)
+  for (let place = 0; place < versions.length; place++) {
+    const row = rows[versions[place]!]!
+    if (row >= 0) found[place] = byRow[row]!
+  }
+  return found
+}
+
+/** For each sequence, returns the places of the best turns by words and by vectors, at most `limit` of each in all. */
 function findBest(sequences: readonly Sequence[], statistics: Statistics, limit: number): Set<number>[] {
   const idf = inverseDocumentFrequencies(statistics)
   const byWords = new Float64Array(statistics.texts)
@@ -83,15 +129,14 @@ function findBest(sequences: readonly Sequence[], statistics: Statistics, limit:
   /** The offset of each sequence's turns in the scores, followed by the number of all turns. */
   const offsets = [0]
   for (const sequence of sequences) {
-    const { turns, eligible, similarities } = sequence
+    const { eligible, similarities } = sequence
     const offset = offsets.at(-1)!
-    for (let index = 0; index < turns.length; index++) {
-      if (eligible[index] === 0) continue
-      byWords[offset + index] = ownScore(idf, statistics.averageLength, sequence, index)
+    addOwnScores(sequence, idf, statistics.averageLength, byWords, offset)
+    for (let place = 0; place < eligible.length; place++) {
       // Shift every cosine above 0, so that dissimilar turns can fill the result.
-      byVectors[offset + index] = similarities[index]! + 1 + 1e-6
+      if (eligible[place] === 1) byVectors[offset + place] = similarities[place]! + 1 + 1e-6
     }
-    offsets.push(offset + turns.length)
+    offsets.push(offset + eligible.length)
   }
   const found = sequences.map(() => new Set<number>())
   let i = 0

@@ -1,6 +1,7 @@
 // Finds candidate turns by words and by vectors, with the data that ranking needs. A small scope is read completely. A
-// wide one is searched through indexes: its words in memory or in the database, its vectors in the database. Every statement applies the viewer's view: turns that the viewer does not see are never
-// candidates or neighbours and are not counted.
+// wide one is searched through indexes: its words in memory or in the database, its vectors in the database. Every
+// statement applies the viewer's view: turns that the viewer does not see are never candidates or neighbours and are
+// not counted.
 
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
 import { versionKey } from '../../store/vector-search.ts'
@@ -8,9 +9,10 @@ import type { Viewer } from '../view.ts'
 import { withNeighbours } from './candidate.ts'
 import { gatherWhole } from './gather-whole.ts'
 import { isOther, type GatherDeps, type GatheredTurns, type SearchRequest, type WordSearch } from './search.ts'
-import type { Sequence } from './sequence.ts'
+import { turnAtPlace, type Sequence } from './sequence.ts'
+import { isInMemory } from './turn-index.ts'
 import { searchInDatabase } from './words-in-database.ts'
-import { isInMemory, searchInMemory } from './words-in-memory.ts'
+import { searchInMemory } from './words-in-memory.ts'
 
 /** Maximum number of public turns (committed, without an audience) in a scope that is read completely. */
 const WHOLE_TURNS = 5_000
@@ -66,16 +68,18 @@ async function gatherWide(
 
   // Ranking needs the similarities of the candidates and of the turns beside them. The search computed some of them;
   // computing them again is cheap.
-  const compared = sequences.flatMap(({ turns }, i) => {
-    const indexes = new Set(candidates[i]!.flatMap((index) => [index - 1, index, index + 1]))
-    return [...indexes].flatMap((index) => turns[index] ?? [])
+  const compared = sequences.flatMap((sequence, i) => {
+    const places = new Set([...candidates[i]!].flatMap((place) => [place - 1, place, place + 1]))
+    return [...places].flatMap((place) => (place in sequence.turns ? turnAtPlace(sequence, place) : []))
   })
   const similarities =
     vector && compared.length
       ? await vectors.compare(vector.embedder, viewer.tenant, compared, vector.query)
       : new Map<string, number>()
-  for (const { turns, similarities: cosines } of sequences) {
-    turns.forEach((turn, index) => (cosines[index] = similarities.get(versionKey(turn)) ?? NaN))
+  for (const sequence of sequences) {
+    for (const place of sequence.turns.keys()) {
+      sequence.similarities[place] = similarities.get(versionKey(turnAtPlace(sequence, place))) ?? NaN
+    }
   }
   return { sequences, candidates, participants, statistics: words.statistics, vectorSearch: nearest?.method ?? 'NONE' }
 }
@@ -97,14 +101,14 @@ async function searchWords(
 }
 
 /**
- * Returns the indexes of the candidates in each sequence: the found turns and their neighbours. A neighbour that
- * several sequences contain is a candidate in the first one; each has enough of its neighbours.
+ * Returns the places of the candidates in each sequence: the found turns and their neighbours. A neighbour that several
+ * sequences contain is a candidate in the first one; each has enough of its neighbours.
  */
-function candidatesIn(sequences: readonly Sequence[], found: readonly (readonly number[])[]): number[][] {
+function candidatesIn(sequences: readonly Sequence[], found: readonly (readonly number[])[]): Int32Array[] {
   const taken = new Set<string>()
   return sequences.map((sequence, i) =>
-    withNeighbours(sequence, found[i]!).filter((index) => {
-      const key = versionKey(sequence.turns[index]!)
+    withNeighbours(sequence, found[i]!).filter((place) => {
+      const key = versionKey(turnAtPlace(sequence, place))
       return !taken.has(key) && taken.add(key)
     }),
   )

@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import { readTurnIndex, type IndexState } from '../../store/sql/recall/read-turn-index.ts'
 import type { Pool } from '../../store/tenant-pool.ts'
-import { isCurrent, updated, type TurnIndex } from './turn-index.ts'
+import { updated, type TurnIndex } from './turn-index.ts'
 
 /** Maximum size of the cache, in bytes: about 80,000 turns with vectors of 100 components. */
 const MAX_BYTES = 64 * 1024 * 1024
@@ -16,6 +16,12 @@ const MAX_BYTES = 64 * 1024 * 1024
 const UNUSED_MS = 60_000
 /** Maximum number of newer entries that are read alone. Beyond them, the whole conversation is read again. */
 const MAX_NEWER = 500
+
+/** Whether the index was read in that state or later. The numbers of a state only grow. */
+const isCurrent = (index: IndexState, state: IndexState): boolean =>
+  index.lastSeq >= state.lastSeq
+  && index.removedThrough >= state.removedThrough
+  && index.embeddedThrough >= state.embeddedThrough
 
 export type IndexCache = {
   /**

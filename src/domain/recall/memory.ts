@@ -5,7 +5,8 @@ import type { Fact } from '../fact/fact.ts'
 import type { Summary } from '../summary/summary.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { TurnCandidate } from './candidate.ts'
-import type { RankCandidate, Ranked } from './rank.ts'
+import { toRanking, type RankCandidate, type Ranked, type Ranking } from './rank.ts'
+import { turnAtPlace } from './sequence.ts'
 
 export const KINDS = ['TURN', 'FACT', 'SUMMARY'] as const
 export type MemoryKind = (typeof KINDS)[number]
@@ -24,12 +25,32 @@ export type ChosenMemory = {
   neighbours: TurnCandidate['turn'][]
 }
 
-/** Merges ranked lists, best first; at equal scores, the newer first. */
-export function merge(...kinds: readonly (readonly RankedMemory[])[]): readonly RankedMemory[] {
-  const lists = kinds.filter(({ length }) => length > 0)
-  if (lists.length < 2) return lists[0] ?? []
-  return lists.flat().sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
+/** Merges rankings; at equal scores, the newer hit is first. */
+export function merge(...kinds: readonly Ranking<RankedMemory['candidate']>[]): Ranking<RankedMemory['candidate']> {
+  const filled = kinds.filter(({ count }) => count > 0)
+  if (filled.length < 2) return filled[0] ?? toRanking([])
+  return {
+    count: filled.reduce((sum, { count }) => sum + count, 0),
+    hits: { [Symbol.iterator]: () => mergedHits(filled.map(({ hits }) => hits)) },
+  }
 }
+
+function* mergedHits(kinds: readonly Iterable<RankedMemory>[]): Generator<RankedMemory> {
+  const heads = kinds.map((hits) => {
+    const iterator = hits[Symbol.iterator]()
+    return { iterator, next: iterator.next() }
+  })
+  for (;;) {
+    const left = heads.filter(({ next }) => next.done !== true)
+    if (left.length === 0) return
+    const best = left.reduce((a, b) => (isBefore(b.next.value, a.next.value) ? b : a))
+    yield best.next.value
+    best.next = best.iterator.next()
+  }
+}
+
+const isBefore = (a: RankedMemory, b: RankedMemory) =>
+  a.score !== b.score ? a.score > b.score : a.candidate.at > b.candidate.at
 
 /**
  * Returns a hit's neighbours, up to `reach` on each side, and the token counts of the hit and its neighbours. Equal
@@ -41,9 +62,13 @@ function withCosts(
 ): { around: TurnCandidate['turn'][]; costs: [key: string, tokens: number][] } {
   if (candidate.kind === 'FACT') return { around: [], costs: [[candidate.fact.id, candidate.fact.tokenCount]] }
   if (candidate.kind === 'SUMMARY') return { around: [], costs: [[candidate.summary.id, candidate.summary.tokenCount]] }
-  const { turn: own, sequence, index } = candidate
-  const around = sequence.turns.slice(Math.max(0, index - reach), index + reach + 1)
-  return { around: around.filter((turn) => turn !== own), costs: around.map((turn) => [versionKey(turn), turn.tokens]) }
+  const { turn: own, sequence, place } = candidate
+  const around: TurnCandidate['turn'][] = []
+  const last = Math.min(sequence.turns.length - 1, place + reach)
+  for (let at = Math.max(0, place - reach); at <= last; at++) {
+    if (at !== place) around.push(turnAtPlace(sequence, at))
+  }
+  return { around, costs: [own, ...around].map((turn) => [versionKey(turn), turn.tokens]) }
 }
 
 /** The text that identifies a memory; the versions of a turn have the same. */

@@ -3,7 +3,7 @@
 
 import { Cue } from '../indexing/cues.ts'
 import { mayReportOn, type Question } from './question.ts'
-import { relevancesOf } from './relevance.ts'
+import { comparedOf, relevanceAmong } from './relevance.ts'
 
 export type RankCandidate = {
   /** Whether the query names the turn's actor or the fact's subject. */
@@ -39,6 +39,15 @@ export type RankCandidate = {
  * probability that the candidate is evidence for the query (relevance.ts).
  */
 export type Ranked<T> = { candidate: T; score: number; relevance: number; textScore: number | null }
+
+/** Ranked memories, best first; at equal scores, the newer first. */
+export type Ranking<T> = {
+  /** Number of hits. */
+  count: number
+  hits: Iterable<Ranked<T>>
+}
+
+export const toRanking = <T>(hits: readonly Ranked<T>[]): Ranking<T> => ({ count: hits.length, hits })
 
 /**
  * Weight of each signal, relative to the best word match (1). Fitted by listwise regression on each pair of three
@@ -84,17 +93,16 @@ export function rank<T extends RankCandidate>(
     return { candidate, score: (textScore ?? 0) + weightedSignals(question, candidate), textScore }
   })
   scored.sort((a, b) => b.score - a.score || b.candidate.at - a.candidate.at)
-  const relevances = relevancesOf(scored)
-  return scored.map(({ candidate, score, textScore }, i) => ({
-    candidate,
-    score,
-    textScore,
-    relevance: relevances[i]!,
-  }))
+  const hasVectors = scored.some(({ candidate }) => candidate.similarity !== null)
+  const relevanceOf = relevanceAmong(comparedOf(scored), hasVectors)
+  return scored.map((each) => ({ ...each, relevance: relevanceOf(each) }))
 }
 
+/** The features that a score depends on besides BM25. */
+export type Signals = Omit<RankCandidate, 'bm25' | 'own' | 'similarity'>
+
 /** Returns the weighted sum of a candidate's signals. Unweighted, similarity is from −1 to 1, the others from 0 to 1. */
-function weightedSignals(question: Question, candidate: RankCandidate): number {
+export function weightedSignals(question: Question, candidate: Signals): number {
   const { cues } = candidate
   return (
     WEIGHTS.similarity * candidate.similarityWithNeighbours

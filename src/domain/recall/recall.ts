@@ -13,6 +13,7 @@ import {
 } from '../../store/sql/recall/read-scope.ts'
 import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
 import { versionKey } from '../../store/vector-search.ts'
+import type { TurnCandidate } from './candidate.ts'
 import type { RecallDeps } from './deps.ts'
 import { authorize, requirePermits } from '../authorize.ts'
 import { between, id, name, parse, share, text, time } from '../input.ts'
@@ -34,6 +35,7 @@ import {
 import { toTerms } from './query-terms.ts'
 import { decodePosition, encodePosition, hitKey, MAX_PAGED_HITS, recallIdentity } from './recall-cursor.ts'
 import { recallSummaries } from './summaries.ts'
+import { toRanking, type Ranking } from './rank.ts'
 import { recallTurns } from './turns.ts'
 
 /** Maximum length of a query, in code points. */
@@ -153,8 +155,12 @@ export async function recall(
     queryTurn,
   })
 
-  const relevant = given.threshold ? ranked.filter(({ relevance }) => relevance >= given.threshold!) : ranked
-  const { chosen, isMore } = choose(unreadOf(relevant, read), k, given.neighbours ?? 0, given.maxTokens ?? Infinity)
+  const { chosen, isMore } = choose(
+    unreadOf(ranked.hits, read, given.threshold ?? 0),
+    k,
+    given.neighbours ?? 0,
+    given.maxTokens ?? Infinity,
+  )
   deps.recalledFacts.add(
     chosen.flatMap(({ hit: { candidate } }) => (candidate.kind === 'FACT' ? [candidate.fact.id] : [])),
   )
@@ -163,7 +169,7 @@ export async function recall(
     encodePosition(identity, { readAt: position?.readAt ?? readAt.getTime(), read: keys.slice(0, hits) })
   return {
     hits: await toHits(deps, viewer, chosen),
-    plan: { vectorSearch, candidates: ranked.length },
+    plan: { vectorSearch, candidates: ranked.count },
     hasNextPage: isMore && keys.length < MAX_PAGED_HITS,
     hasPreviousPage: position !== null,
     startCursor: chosen.length > 0 ? cursorAfter(read.length + 1) : null,
@@ -171,10 +177,13 @@ export async function recall(
   }
 }
 
-/** Yields the hits that were not read. Computes keys one by one, because few of the candidates are looked at. */
-function* unreadOf(ranked: readonly RankedMemory[], read: readonly number[]): Generator<RankedMemory> {
+/** Yields the hits with at least the minimum relevance that were not read. */
+function* unreadOf(hits: Iterable<RankedMemory>, read: readonly number[], threshold: number): Generator<RankedMemory> {
   const isRead = new Set(read)
-  for (const hit of ranked) if (isRead.size === 0 || !isRead.has(hitKey(identityOf(hit)))) yield hit
+  for (const hit of hits) {
+    if (hit.relevance < threshold) continue
+    if (isRead.size === 0 || !isRead.has(hitKey(identityOf(hit)))) yield hit
+  }
 }
 
 /** Returns the inputs that select or order hits, which are the same for all pages of a recall. */
@@ -195,7 +204,7 @@ async function search(
   viewer: Viewer,
   given: GivenInput,
   { limit, writtenBy, queryTurn }: { limit: number; writtenBy: Date | null; queryTurn: TurnPlace | null },
-): Promise<{ ranked: readonly RankedMemory[]; vectorSearch: GatheredTurns['vectorSearch']; readAt: Date }> {
+): Promise<{ ranked: Ranking<RankedMemory['candidate']>; vectorSearch: GatheredTurns['vectorSearch']; readAt: Date }> {
   const { query } = given
   const scope = given.scope ?? 'CONVERSATION'
   const conversationId = given.conversationId ?? null
@@ -218,17 +227,17 @@ async function search(
     filter: { actors, roles, since, until, metadata, writtenBy },
     queryTurn,
   }
-  if (request.terms.size === 0 && vector === null) return { ranked: [], vectorSearch: 'NONE', readAt }
+  if (request.terms.size === 0 && vector === null) return { ranked: toRanking([]), vectorSearch: 'NONE', readAt }
   const [turns, facts, summaries] = await Promise.all([
     kinds.has('TURN')
       ? recallTurns(deps, viewer, conversations, query, request)
-      : { found: [], vectorSearch: 'NONE' as const },
+      : { found: toRanking<TurnCandidate>([]), vectorSearch: 'NONE' as const },
     searchesFacts ? recallFacts(deps, viewer, { scope, conversationId }, query, request) : [],
     kinds.has('SUMMARY') ? recallSummaries(deps, viewer, conversations, query, request) : [],
   ])
   // The vectors of facts are always searched exactly.
   const vectorSearch = turns.vectorSearch === 'NONE' && searchesFacts && vector ? 'EXACT' : turns.vectorSearch
-  return { ranked: merge(turns.found, facts, summaries), vectorSearch, readAt }
+  return { ranked: merge(turns.found, toRanking(facts), toRanking(summaries)), vectorSearch, readAt }
 }
 
 /** Returns the conversations in scope. @throws NotFound if the viewer sees no conversation with the given id */

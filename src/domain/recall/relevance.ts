@@ -5,7 +5,7 @@ import { Cue } from '../indexing/cues.ts'
 import { COEFFICIENTS, type RelevanceCoefficients } from './relevance-coefficients.ts'
 
 /** Number of best candidates with which a candidate is compared. Ranking more does not change a relevance. */
-const COMPARED = 20
+export const COMPARED = 20
 /**
  * Weight of a score in `share`: e to the power of SHARPNESS × score. 3 to 5 change the log loss by less than 1 %.
  */
@@ -26,27 +26,32 @@ type Scored = { candidate: { own: number; sitting: number; cues: number; similar
  */
 const isEcho = ({ candidate: { own, cues } }: Scored) => (cues & Cue.ASKS) !== 0 && own > 0.999
 
-/** Returns the features of ranked candidates, best first. Echoes are not compared with other candidates. */
-export function relevanceFeatures(ranked: readonly Scored[]): RelevanceFeatures[] {
-  const weightOf = (score: number) => Math.exp(SHARPNESS * score)
-  const compared: Scored[] = []
-  for (const each of ranked) {
-    if (compared.length === COMPARED) break
-    if (!isEcho(each)) compared.push(each)
+/** Returns the candidates, of the ranked ones, that each candidate is compared with. Echoes are not among them. */
+export const comparedOf = <T extends Scored>(ranked: readonly T[]): T[] =>
+  ranked.filter((each) => !isEcho(each)).slice(0, COMPARED)
+
+const weightOf = (score: number) => Math.exp(SHARPNESS * score)
+
+/** Returns the sum of the weights of the compared candidates and of those that a small scope lacks. */
+const weightOfAll = (compared: readonly Scored[]) =>
+  compared.reduce((sum, { score }) => sum + weightOf(score), (COMPARED - compared.length) * weightOf(ABSENT_SCORE))
+
+function featuresIn(all: number, each: Scored): RelevanceFeatures {
+  const { candidate, score } = each
+  const echo = isEcho(each)
+  return {
+    share: SHARPNESS * score - Math.log(echo ? all + weightOf(score) : all),
+    own: candidate.own,
+    sitting: candidate.sitting,
+    score,
+    echo: Number(echo),
   }
-  let all = (COMPARED - compared.length) * weightOf(ABSENT_SCORE)
-  for (const { score } of compared) all += weightOf(score)
-  return ranked.map((each) => {
-    const { candidate, score } = each
-    const echo = isEcho(each)
-    return {
-      share: SHARPNESS * score - Math.log(echo ? all + weightOf(score) : all),
-      own: candidate.own,
-      sitting: candidate.sitting,
-      score,
-      echo: Number(echo),
-    }
-  })
+}
+
+/** Returns the features of ranked candidates, best first. */
+export function relevanceFeatures(ranked: readonly Scored[]): RelevanceFeatures[] {
+  const all = weightOfAll(comparedOf(ranked))
+  return ranked.map((each) => featuresIn(all, each))
 }
 
 /** Returns the logistic function of the features, above 0 and below 1. */
@@ -62,9 +67,12 @@ function relevanceOf(features: RelevanceFeatures, coefficients: RelevanceCoeffic
   return 1 / (1 + Math.exp(-sum))
 }
 
-/** Returns the relevance of each of the ranked candidates, which are sorted best first. */
-export function relevancesOf(ranked: readonly Scored[]): number[] {
-  const hasVectors = ranked.some(({ candidate }) => candidate.similarity !== null)
+/**
+ * Returns a function that returns the relevance of a candidate.
+ * @param compared see `comparedOf` @param hasVectors whether any ranked candidate has a similarity
+ */
+export function relevanceAmong(compared: readonly Scored[], hasVectors: boolean): (each: Scored) => number {
+  const all = weightOfAll(compared)
   const coefficients = COEFFICIENTS[hasVectors ? 'vectors' : 'words']
-  return relevanceFeatures(ranked).map((features) => relevanceOf(features, coefficients))
+  return (each) => relevanceOf(featuresIn(all, each), coefficients)
 }

@@ -1,9 +1,9 @@
 // A search for turns: its request, its result, and how the best matches are selected. Pure.
 
-import type { NamedParticipant } from '../../store/sql/recall/read-turn-index.ts'
 import type { SearchFilter, TurnVersionId } from '../../store/vector-search.ts'
 import type { Statistics } from './bm25.ts'
 import type { RecallDeps } from './deps.ts'
+import type { NamedActor } from './named-actor.ts'
 import type { QueryTerms } from './query-terms.ts'
 import { withoutTurn, type Sequence } from './sequence.ts'
 
@@ -26,11 +26,11 @@ export type SearchRequest = {
 
 export type GatheredTurns = {
   sequences: Sequence[]
-  /** For each sequence, the indexes of its candidates. No turn is a candidate twice. */
-  candidates: number[][]
+  /** For each sequence, the places of its candidates, ascending. No turn is a candidate twice. */
+  candidates: Int32Array[]
   statistics: Statistics
   /** Participants of the candidates' conversations. */
-  participants: readonly NamedParticipant[]
+  participants: readonly NamedActor[]
   vectorSearch: 'EXACT' | 'APPROXIMATE' | 'NONE'
 }
 
@@ -41,11 +41,11 @@ export type WordSearch = {
   found: readonly TurnVersionId[]
   /**
    * Returns the turns around the given ones, as far as ranking needs them, without the query's turn; for each sequence,
-   * the indexes of the given turns; and the participants of their conversations. Similarities are not set.
+   * the places of the given turns; and the participants of their conversations. Similarities are not set.
    */
   around(
     turns: readonly TurnVersionId[],
-  ): Promise<{ sequences: Sequence[]; found: number[][]; participants: readonly NamedParticipant[] }>
+  ): Promise<{ sequences: Sequence[]; found: number[][]; participants: readonly NamedActor[] }>
 }
 
 /**
@@ -71,7 +71,8 @@ export const isOther = (queryTurn: TurnPlace | null, turn: TurnPlace): boolean =
 
 /** Returns the sequence without the query's turn. */
 export function withoutQueryTurn(queryTurn: TurnPlace | null, sequence: Sequence): Sequence {
-  if (queryTurn === null || sequence.turns[0]?.conversationId !== queryTurn.conversationId) return sequence
-  const index = sequence.turns.findIndex(({ position }) => position === queryTurn.position)
-  return index < 0 ? sequence : withoutTurn(sequence, index)
+  const { entries, turns } = sequence
+  if (entries.conversationId !== queryTurn?.conversationId) return sequence
+  const place = turns.findIndex((turn) => entries.positions[turn] === queryTurn.position)
+  return place < 0 ? sequence : withoutTurn(sequence, place)
 }

@@ -1,31 +1,117 @@
 // A run of consecutive turns of one conversation, as a viewer sees them, with what a search found in each. Pure.
 
-import type { IndexedTurns } from '../../store/sql/recall/read-index.ts'
+import { turnAt, type IndexedTurn, type IndexedTurns } from '../../store/sql/recall/indexed-turns.ts'
+import type { TermCounts } from '../../text/term-counts.ts'
 
-/** Arrays with the same index describe the same turn. */
-export type Sequence = IndexedTurns & {
-  /** Cosine of the query and each turn; NaN if either has no vector. */
+/** The turns of a sequence are numbered by place, from 0, in order of position. */
+export type Sequence = {
+  entries: IndexedTurns
+  /** By place: the turn's index in `entries`. */
+  turns: Int32Array
+  /** By place: 1 if the turn matches the filter, otherwise 0. */
+  eligible: Uint8Array
+  /** By place: cosine of the query and the turn; NaN if either has no vector. */
   similarities: Float64Array
+  matches: TermMatches
 }
 
-/** Returns the array without the elements from `from` up to, excluding, `to`. */
-function cut<A extends Int32Array | Float64Array | Uint8Array>(array: A, from: number, to: number): A {
-  const left = array.slice(0, array.length - (to - from)) as A
-  left.set(array.subarray(to), from)
+/** The turns of a sequence that contain requested terms. */
+export type TermMatches = {
+  /** Index of each term's first match, followed by the number of all matches. */
+  starts: Int32Array
+  /** By match: the turn's place, ascending for each term, and the number of occurrences. */
+  places: Int32Array
+  counts: Int32Array
+}
+
+/** Collects TermMatches term by term: call `add` for each match of a term, then `endTerm`. */
+export class MatchCollector {
+  readonly #starts = [0]
+  readonly #places: number[] = []
+  readonly #counts: number[] = []
+
+  /** Adds a match of the current term. Places must ascend. */
+  add(place: number, count: number): void {
+    this.#places.push(place)
+    this.#counts.push(count)
+  }
+
+  endTerm(): void {
+    this.#starts.push(this.#places.length)
+  }
+
+  finish(): TermMatches {
+    return {
+      starts: Int32Array.from(this.#starts),
+      places: Int32Array.from(this.#places),
+      counts: Int32Array.from(this.#counts),
+    }
+  }
+}
+
+/** Converts counts by text into matches by term. @param texts number of texts @param terms number of terms */
+export function matchesOf(found: TermCounts, texts: number, terms: number): TermMatches {
+  const entries = found.starts[texts]!
+  const starts = new Int32Array(terms + 1)
+  for (let entry = 0; entry < entries; entry++) starts[found.terms[entry]! + 1]! += 1
+  for (let term = 0; term < terms; term++) starts[term + 1]! += starts[term]!
+  const next = starts.slice()
+  const places = new Int32Array(entries)
+  const counts = new Int32Array(entries)
+  for (let place = 0; place < texts; place++) {
+    for (let entry = found.starts[place]!; entry < found.starts[place + 1]!; entry++) {
+      const match = next[found.terms[entry]!]!++
+      places[match] = place
+      counts[match] = found.counts[entry]!
+    }
+  }
+  return { starts, places, counts }
+}
+
+export const turnAtPlace = ({ entries, turns }: Sequence, place: number): IndexedTurn => turnAt(entries, turns[place]!)
+
+/** Returns the array without the element at `index`. */
+function without<A extends Int32Array | Float64Array | Uint8Array>(array: A, index: number): A {
+  const left = array.slice(0, -1) as A
+  left.set(array.subarray(index + 1), index)
   return left
 }
 
-/** Returns the sequence without the turn at `index`. */
-export function withoutTurn({ turns, eligible, similarities, counts }: Sequence, index: number): Sequence {
-  const [first, last] = [counts.starts[index]!, counts.starts[index + 1]!]
-  return {
-    turns: turns.toSpliced(index, 1),
-    eligible: cut(eligible, index, index + 1),
-    similarities: cut(similarities, index, index + 1),
-    counts: {
-      starts: cut(counts.starts, index, index + 1).map((start, i) => (i < index ? start : start - (last - first))),
-      terms: cut(counts.terms, first, last),
-      counts: cut(counts.counts, first, last),
-    },
+/** Returns the sequence without the turn at `place`. */
+export function withoutTurn({ matches, ...sequence }: Sequence, place: number): Sequence {
+  const left = new MatchCollector()
+  for (let term = 0; term < matches.starts.length - 1; term++) {
+    for (let match = matches.starts[term]!; match < matches.starts[term + 1]!; match++) {
+      const at = matches.places[match]!
+      if (at !== place) left.add(at > place ? at - 1 : at, matches.counts[match]!)
+    }
+    left.endTerm()
   }
+  return {
+    entries: sequence.entries,
+    turns: without(sequence.turns, place),
+    eligible: without(sequence.eligible, place),
+    similarities: without(sequence.similarities, place),
+    matches: left.finish(),
+  }
+}
+
+/** Maximum gap in milliseconds between consecutive turns of one sitting. */
+const SITTING_GAP_MS = 60 * 60 * 1000
+
+/** The first and the last place of each turn's sitting, by place. A sitting has no long gaps between its turns. */
+export type Sittings = { first: Int32Array; last: Int32Array }
+
+export function sittingsOf({ entries: { times }, turns }: Sequence): Sittings {
+  const first = new Int32Array(turns.length)
+  const last = new Int32Array(turns.length)
+  for (let place = 1; place < turns.length; place++) {
+    const gap = Math.abs(times[turns[place]!]! - times[turns[place - 1]!]!)
+    first[place] = gap < SITTING_GAP_MS ? first[place - 1]! : place
+  }
+  for (let place = turns.length - 1; place >= 0; place--) {
+    const isLast = place === turns.length - 1 || first[place + 1] === place + 1
+    last[place] = isLast ? place : last[place + 1]!
+  }
+  return { first, last }
 }

@@ -1,111 +1,222 @@
-// The index of one conversation, in memory: all versions of its turns, from which each recall selects what its viewer
-// sees. Pure.
+// The index of one conversation, in memory: all versions of its turns in flat arrays, the versions that contain each
+// term, and their vectors. Each recall selects the versions that its viewer sees. Pure.
 
-import { TermCounter } from '../../text/term-counts.ts'
-import { createYield } from '../../yield.ts'
-import type { IndexedVersion, IndexState, NamedParticipant, ReadIndex } from '../../store/sql/recall/read-turn-index.ts'
+import { Role } from '../../store/generated/enums.ts'
+import { emptyTurns, numbering, type IndexedTurns } from '../../store/sql/recall/indexed-turns.ts'
+import type { IndexedVersion, IndexState, ReadIndex } from '../../store/sql/recall/read-turn-index.ts'
+import type { SearchFilter } from '../../store/vector-search.ts'
 import { isOpenAt, sees, viewClass, type View } from '../view.ts'
-import type { Sequence } from './sequence.ts'
-
-/** Estimated memory of a version besides its terms, vector and audience, and of an index, in bytes. */
-const VERSION_BYTES = 400
-const INDEX_BYTES = 1_000
-/** Maximum number of classes of views whose visible turns are kept; the oldest is dropped. */
-const MAX_VIEWS = 8
+import { toNamed, type NamedActor } from './named-actor.ts'
+import { mergedPostings, type Postings } from './postings.ts'
+import { vectorAt, withVectors, type VectorBlocks } from './vector-blocks.ts'
 
 /** The index of a conversation. Never changed: `updated` returns a new one. */
 export type TurnIndex = IndexState & {
   conversationId: string
-  /** Ordered by position, then seq. */
-  versions: readonly IndexedVersion[]
-  participants: readonly NamedParticipant[]
+  /** The versions, ordered by position, then seq. Arrays with the same index describe the same version. */
+  versions: IndexedTurns
+  /** 1 for a committed version, otherwise 0. */
+  committed: Uint8Array
+  /** Indexes in ROLES. */
+  roles: Uint8Array
+  /** The audiences of the versions that have one, by the version's index. */
+  audiences: ReadonlyMap<number, readonly string[]>
+  postings: Postings
+  /** The row of each version in `vectors`; -1 if it has no vector. */
+  rows: Int32Array
+  vectors: VectorBlocks | null
+  participants: readonly NamedActor[]
   /** Estimated size in memory, in bytes. */
   bytes: number
-  /** The versions that may be found, by viewClass, in order of position. */
-  visible: Map<string, readonly IndexedVersion[]>
+  /** The versions that may be found, by viewClass. */
+  visible: Map<string, VisibleTurns>
 }
 
-const byPlace = (a: IndexedVersion, b: IndexedVersion) => a.position - b.position || a.seq - b.seq
+/** The committed versions that a view contains, each the newest one of its turn in the view. */
+export type VisibleTurns = {
+  /** Their indexes, ascending. */
+  versions: Int32Array
+  /** For each version of the index: its place in `versions`, or -1. */
+  places: Int32Array
+}
 
-const bytesOf = ({ terms, vector, audience }: IndexedVersion): number =>
-  VERSION_BYTES + terms.byteLength + (vector?.byteLength ?? 0) + (audience?.length ?? 0) * 64
+const ROLES = Object.values(Role)
+/** Estimated memory of an index besides its arrays, and of a participant or an audience, in bytes. */
+const INDEX_BYTES = 1_000
+const OBJECT_BYTES = 200
+/** Maximum number of classes of views whose visible versions are kept; the oldest is dropped. */
+const MAX_VIEWS = 4
+
+const NO_ROWS = new Int32Array()
+
+/** Orders the kept versions of an index and new ones. An order below 0 is -1 minus the index of a new version. */
+function ordered(
+  before: TurnIndex | null,
+  dropped: ReadonlySet<number> | null,
+  added: readonly IndexedVersion[],
+): number[] {
+  const order: number[] = []
+  const newer = [...added.keys()].sort(
+    (a, b) => added[a]!.position - added[b]!.position || added[a]!.seq - added[b]!.seq,
+  )
+  const positions = before?.versions.positions ?? NO_ROWS
+  let next = 0
+  for (let old = 0; old <= positions.length; old++) {
+    const position = old < positions.length ? positions[old]! : Infinity
+    // A position is either kept or read anew with all its versions.
+    while (next < newer.length && added[newer[next]!]!.position < position) order.push(-1 - newer[next++]!)
+    if (old < positions.length && !dropped!.has(position)) order.push(old)
+  }
+  return order
+}
+
+/** Returns the arrays of the versions in the order, and their audiences. */
+function columnsOf(
+  conversationId: string,
+  before: TurnIndex | null,
+  added: readonly IndexedVersion[],
+  order: readonly number[],
+): Pick<TurnIndex, 'versions' | 'committed' | 'roles' | 'audiences'> {
+  const versions = emptyTurns(conversationId, order.length)
+  versions.names.push(...(before?.versions.names ?? []))
+  const actorNumber = numbering(versions.names)
+  const committed = new Uint8Array(order.length)
+  const roles = new Uint8Array(order.length)
+  const audiences = new Map<number, readonly string[]>()
+  for (const [index, from] of order.entries()) {
+    const audience = from >= 0 ? before!.audiences.get(from) : added[-1 - from]!.audience
+    if (audience) audiences.set(index, audience)
+    if (from >= 0) {
+      copyVersion(before!.versions, from, versions, index)
+      committed[index] = before!.committed[from]!
+      roles[index] = before!.roles[from]!
+      continue
+    }
+    const version = added[-1 - from]!
+    versions.positions[index] = version.position
+    versions.seqs[index] = version.seq
+    versions.times[index] = version.at
+    versions.tokens[index] = version.tokens
+    versions.cues[index] = version.cues
+    versions.lengths[index] = version.length
+    versions.actors[index] = actorNumber(version.actor)
+    committed[index] = version.isCommitted ? 1 : 0
+    roles[index] = ROLES.indexOf(version.role)
+  }
+  return { versions, committed, roles, audiences }
+}
+
+function copyVersion(from: IndexedTurns, source: number, to: IndexedTurns, target: number): void {
+  to.positions[target] = from.positions[source]!
+  to.seqs[target] = from.seqs[source]!
+  to.times[target] = from.times[source]!
+  to.tokens[target] = from.tokens[source]!
+  to.cues[target] = from.cues[source]!
+  to.lengths[target] = from.lengths[source]!
+  to.actors[target] = from.actors[source]!
+}
+
+/** Returns the vectors and their rows. Vectors of dropped versions are removed when they are the majority. */
+function vectorsOf(
+  before: TurnIndex | null,
+  added: readonly IndexedVersion[],
+  order: readonly number[],
+): Pick<TurnIndex, 'rows' | 'vectors'> {
+  const rows = Int32Array.from(order, (from) => (from >= 0 ? before!.rows[from]! : -1))
+  const kept = rows.reduce((count, row) => count + (row >= 0 ? 1 : 0), 0)
+  const isCompact = before?.vectors == null || 2 * kept >= before.vectors.rows
+  let vectors = isCompact ? (before?.vectors ?? null) : null
+  const appended: Float32Array[] = []
+  for (const [index, from] of order.entries()) {
+    const vector =
+      from < 0
+        ? added[-1 - from]!.vector
+        : isCompact || rows[index]! < 0
+          ? null
+          : vectorAt(before.vectors!, rows[index]!)
+    if (vector !== null) rows[index] = (vectors?.rows ?? 0) + appended.push(vector) - 1
+  }
+  vectors = withVectors(vectors, appended)
+  return { rows, vectors }
+}
 
 /** Returns the index after a read. @param before the index that the read continues; null after a read of everything */
 export function updated(conversationId: string, before: TurnIndex | null, read: ReadIndex): TurnIndex {
-  const { versions, positions, participants, ...state } = read
-  const kept = before?.versions.filter(({ position }) => !positions!.has(position)) ?? []
-  const all = [...kept, ...versions].sort(byPlace)
-  const bytes = all.reduce((sum, version) => sum + bytesOf(version), INDEX_BYTES + participants.length * 200)
-  return { ...state, conversationId, versions: all, participants, bytes, visible: new Map() }
+  const { versions: added, positions, participants, lastSeq, removedThrough, embeddedThrough } = read
+  const order = ordered(before, positions, added)
+  const columns = columnsOf(conversationId, before, added, order)
+  const postings = mergedPostings(before?.postings ?? null, before?.rows.length ?? 0, added, order)
+  const { rows, vectors } = vectorsOf(before, added, order)
+  const { names, conversationId: _, ...arrays } = columns.versions
+  const buffers = [...Object.values(arrays), ...Object.values(postings), ...(vectors?.blocks ?? [])]
+  const perVersion = (1 + 1 + 4 + MAX_VIEWS * 2 * 4) * order.length
+  const objects = participants.length + columns.audiences.size + names.length
+  return {
+    ...{ lastSeq, removedThrough, embeddedThrough, conversationId, ...columns, postings, rows, vectors },
+    participants: participants.map(toNamed),
+    bytes: buffers.reduce((sum, { byteLength }) => sum + byteLength, INDEX_BYTES + perVersion + objects * OBJECT_BYTES),
+    visible: new Map(),
+  }
 }
 
-/** Whether the index was read in that state or later. The numbers of a state only grow. */
-export const isCurrent = (index: IndexState, state: IndexState): boolean =>
-  index.lastSeq >= state.lastSeq
-  && index.removedThrough >= state.removedThrough
-  && index.embeddedThrough >= state.embeddedThrough
+/** Whether the view contains the version, and no newer version of the same turn. */
+function isVisible({ versions, committed, audiences }: TurnIndex, view: View, version: number): boolean {
+  const { positions, seqs } = versions
+  if (committed[version] === 0) return false
+  const position = positions[version]!
+  if (!sees(view, { position, seq: seqs[version]!, audience: audiences.get(version) ?? null })) return false
+  for (let newer = version + 1; positions[newer] === position; newer++) {
+    if (isOpenAt(view.windows, seqs[newer]!)) return false
+  }
+  return true
+}
 
-/** Returns the committed versions that the view contains, each the newest one of its turn in the view. */
-function visibleVersions(index: TurnIndex, view: View): readonly IndexedVersion[] {
+export function visibleTurns(index: TurnIndex, view: View): VisibleTurns {
   const key = viewClass(view)
   const known = index.visible.get(key)
   if (known) return known
-  const { versions } = index
-  const visible = versions.filter((version, at) => {
-    if (!version.isCommitted || !sees(view, version)) return false
-    for (let newer = at + 1; versions[newer]?.position === version.position; newer++) {
-      if (isOpenAt(view.windows, versions[newer]!.seq)) return false
-    }
-    return true
-  })
+  const size = index.rows.length
+  const versions = new Int32Array(size)
+  const places = new Int32Array(size)
+  let count = 0
+  for (let version = 0; version < size; version++) {
+    const visible = isVisible(index, view, version)
+    places[version] = visible ? count : -1
+    if (visible) versions[count++] = version
+  }
+  const found = { versions: versions.subarray(0, count), places }
   if (index.visible.size >= MAX_VIEWS) index.visible.delete(index.visible.keys().next().value!)
-  index.visible.set(key, visible)
-  return visible
+  index.visible.set(key, found)
+  return found
 }
 
-/** Number of versions after which work checks whether to yield to the event loop. */
-const YIELD_AFTER = 256
-
-/**
- * Returns the turns of the index in the view, with their occurrences of the requested terms and their cosines.
- * @param terms the number of each requested term, by the term's hash @param query the query's vector; null for none
- * @param isEligible whether a turn matches the filter
- */
-export async function searchIndex(
-  index: TurnIndex,
-  view: View,
-  terms: ReadonlyMap<number, number>,
-  query: Float32Array | null,
-  isEligible: (version: IndexedVersion) => boolean,
-): Promise<Sequence> {
-  const turns = visibleVersions(index, view)
-  const eligible = new Uint8Array(turns.length)
-  const similarities = new Float64Array(turns.length)
-  const counter = new TermCounter(terms, turns.length)
-  const yieldIfDue = createYield()
-  for (let i = 0; i < turns.length; i++) {
-    if (i % YIELD_AFTER === 0) await yieldIfDue()
-    const version = turns[i]!
-    const { terms: own, vector } = version
-    // oxlint-disable-next-line typescript/prefer-for-of -- three times as fast as the array's iterator
-    for (let n = 0; n < own.length; n++) counter.add(own[n]!)
-    counter.endText()
-    similarities[i] = vector === null || query === null ? NaN : cosine(vector, query)
-    eligible[i] = isEligible(version) ? 1 : 0
+/** Returns the index of the version with that position and seq; -1 if there is none. */
+export function versionAt({ versions: { positions, seqs } }: TurnIndex, position: number, seq: number): number {
+  let [low, high] = [0, positions.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (positions[middle]! < position) low = middle + 1
+    else high = middle
   }
-  return { turns, counts: counter.finish(), eligible, similarities }
+  for (let version = low; positions[version] === position; version++) if (seqs[version] === seq) return version
+  return -1
 }
 
-/** Returns the cosine of two vectors of length 1. Four sums at once take half the time of one. */
-function cosine(a: Float32Array, b: Float32Array): number {
-  const whole = a.length - (a.length % 4)
-  let [s0, s1, s2, s3] = [0, 0, 0, 0]
-  for (let d = 0; d < whole; d += 4) {
-    s0 += a[d]! * b[d]!
-    s1 += a[d + 1]! * b[d + 1]!
-    s2 += a[d + 2]! * b[d + 2]!
-    s3 += a[d + 3]! * b[d + 3]!
-  }
-  for (let d = whole; d < a.length; d++) s0 += a[d]! * b[d]!
-  return s0 + s1 + (s2 + s3)
+/** Whether the indexes contain what the filter compares. */
+export const isInMemory = ({ metadata, writtenBy }: SearchFilter): boolean => metadata == null && writtenBy == null
+
+/** Returns a function that decides whether a version matches the filter, which is one that isInMemory accepts. */
+export function versionFilter({
+  actors,
+  roles,
+  since,
+  until,
+}: SearchFilter): (index: TurnIndex, version: number) => boolean {
+  const isRole = roles && ROLES.map((role) => roles.includes(role))
+  const isActor = actors && new Set(actors)
+  return ({ versions: { names, actors: actorOf, times }, roles: roleOf }, version) =>
+    (!isActor || isActor.has(names[actorOf[version]!]!))
+    && (!isRole || isRole[roleOf[version]!]!)
+    && (since == null || times[version]! >= since.getTime())
+    && (until == null || times[version]! < until.getTime())
 }

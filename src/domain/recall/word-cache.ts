@@ -3,9 +3,10 @@
 // processes are seen by the next recall, and no message can be missed.
 
 import { LRUCache } from 'lru-cache'
-import { readTurnIndex } from '../../store/sql/recall/read-turn-index.ts'
+import { readTurnIndex, type IndexState } from '../../store/sql/recall/read-turn-index.ts'
 import type { Pool } from '../../store/tenant-pool.ts'
-import { hasWordsOf, MAX_VERSIONS, updatedWords, type WordIndex, type WordState } from './word-index.ts'
+import { MAX_VERSIONS } from './postings.ts'
+import { updated, type TurnIndex } from './turn-index.ts'
 
 /** Maximum size of the cache, in bytes: about 300,000 turns of twelve words. */
 const MAX_BYTES = 64 * 1024 * 1024
@@ -25,9 +26,16 @@ const NO_EMBEDDER = ''
 /** Number of scopes whose last recall is remembered. */
 const MAX_ASKED = 1_000
 
+/** What an index of words was read at. */
+type WordState = Pick<IndexState, 'lastSeq' | 'removedThrough'>
+
+/** Whether the index was read in that state or later. The numbers of a state only grow. */
+const hasWordsOf = (index: WordState, state: WordState): boolean =>
+  index.lastSeq >= state.lastSeq && index.removedThrough >= state.removedThrough
+
 type Conversation = { id: string; state: WordState }
 /** A conversation to read after the entry `after` of the index `before`, or whole. */
-type Stale = Conversation & { before: WordIndex | null; after: number | null; entries: number }
+type Stale = Conversation & { before: TurnIndex | null; after: number | null; entries: number }
 
 export type WordCache = {
   /**
@@ -35,13 +43,13 @@ export type WordCache = {
    * they are not cached. The second recall of a scope within a minute starts to fill the cache in the background. A
    * conversation that no longer exists is omitted.
    */
-  read(pool: Pool, tenant: string, conversations: readonly Conversation[]): Promise<WordIndex[] | null>
+  read(pool: Pool, tenant: string, conversations: readonly Conversation[]): Promise<TurnIndex[] | null>
   /** Resolves when nothing is being read in the background. */
   settled(): Promise<void>
 }
 
 /** What must be read to bring the conversation from the cached index to its state; null if it is in that state. */
-function staleOf(conversation: Conversation, cached: WordIndex | undefined): Stale | null {
+function staleOf(conversation: Conversation, cached: TurnIndex | undefined): Stale | null {
   const { lastSeq, removedThrough } = conversation.state
   if (cached && hasWordsOf(cached, conversation.state)) return null
   const resumes = cached !== undefined && cached.lastSeq > 0 && cached.removedThrough === removedThrough
@@ -72,7 +80,7 @@ const entriesOf = (conversations: readonly { entries: number }[]) =>
 
 /** @param maxBytes maximum size, in bytes; 0 keeps nothing */
 export function createWordCache(maxBytes = MAX_BYTES): WordCache {
-  const cache = new LRUCache<string, WordIndex>({
+  const cache = new LRUCache<string, TurnIndex>({
     maxSize: Math.max(1, maxBytes),
     sizeCalculation: ({ bytes }) => bytes,
     ttl: UNUSED_MS,
@@ -104,7 +112,7 @@ export function createWordCache(maxBytes = MAX_BYTES): WordCache {
         if (!each) missing.add(id)
         // The next recall reads a conversation anew whose content was removed meanwhile.
         if (!each || (before && before.removedThrough !== each.removedThrough)) cache.delete(id)
-        else cache.set(id, updatedWords(id, before, each))
+        else cache.set(id, updated(id, before, each))
       }
       purgeLater()
     }
@@ -138,7 +146,7 @@ export function createWordCache(maxBytes = MAX_BYTES): WordCache {
         return null
       }
       const missing = stale.length > 0 ? await fill(pool, tenant, stale) : new Set<string>()
-      const found: WordIndex[] = []
+      const found: TurnIndex[] = []
       for (const { id, state } of conversations) {
         const index = cache.get(id)
         if (index && hasWordsOf(index, state)) found.push(index)

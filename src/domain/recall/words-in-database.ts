@@ -2,7 +2,7 @@
 
 import { countTurns } from '../../store/sql/turn/count-turns.ts'
 import { findTerms } from '../../store/sql/recall/find-terms.ts'
-import { readIndex, type TurnRange } from '../../store/sql/recall/read-index.ts'
+import { readIndex, type IndexedRange, type TurnRange } from '../../store/sql/recall/read-index.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
 import type { ScopeConversation } from '../../store/sql/recall/read-scope.ts'
 import { versionKey, type TurnVersionId } from '../../store/vector-search.ts'
@@ -10,8 +10,10 @@ import { createYield } from '../../yield.ts'
 import { seesAllPublic, type Viewer } from '../view.ts'
 import { bm25, inverseDocumentFrequencies, REACH } from './bm25.ts'
 import { SITTING_REACH } from './candidate.ts'
+import { toNamed } from './named-actor.ts'
 import { MAX_POSTINGS, termsToSearch, type QueryTerms } from './query-terms.ts'
 import { best, isOther, withoutQueryTurn, type GatherDeps, type SearchRequest, type WordSearch } from './search.ts'
+import { matchesOf, turnAtPlace, type Sequence } from './sequence.ts'
 
 /** Number of postings that are merged before the next call of `yieldIfDue`. */
 const YIELD_AFTER = 256
@@ -77,6 +79,18 @@ export async function searchInDatabase(
   }
 }
 
+/** @param terms number of searched terms */
+function toSequence({ turns: entries, counts, eligible }: IndexedRange, terms: number): Sequence {
+  const size = eligible.length
+  return {
+    entries,
+    turns: Int32Array.from({ length: size }, (_, place) => place),
+    eligible,
+    similarities: new Float64Array(size),
+    matches: matchesOf(counts, size, terms),
+  }
+}
+
 /** See WordSearch. Nearby turns share a sequence; a turn may also be in another sequence, around other turns. */
 async function readAround(
   { pool }: GatherDeps,
@@ -91,17 +105,16 @@ async function readAround(
     readIndex(pool, viewer, ranges, filter, terms),
     readParticipants(pool, viewer, [...new Set(ranges.map(({ conversationId }) => conversationId))]),
   ])
-  const sequences = read.map((each) =>
-    withoutQueryTurn(queryTurn, { ...each, similarities: new Float64Array(each.turns.length) }),
-  )
+  const sequences = read.map((each) => withoutQueryTurn(queryTurn, toSequence(each, terms.size)))
   // A turn is found only in its own range, whose sequence has more of its neighbours.
   const found = sequences.map((sequence, i) => {
     const { from, to } = ranges[i]!
-    return sequence.turns.flatMap((turn, index) =>
-      turn.position >= from && turn.position <= to && keys.has(versionKey(turn)) ? [index] : [],
-    )
+    return [...sequence.turns.keys()].filter((place) => {
+      const turn = turnAtPlace(sequence, place)
+      return turn.position >= from && turn.position <= to && keys.has(versionKey(turn))
+    })
   })
-  return { sequences, found, participants }
+  return { sequences, found, participants: participants.map(toNamed) }
 }
 
 /**

@@ -8,25 +8,15 @@ import { inverseDocumentFrequencies, normOf, REACH, termScore, type Statistics }
 import { SITTING_REACH } from './candidate.ts'
 import { termsToSearch } from './query-terms.ts'
 import { best, withoutQueryTurn, type SearchRequest, type TurnPlace, type WordSearch } from './search.ts'
-import type { Sequence } from './sequence.ts'
-import {
-  postingsRange,
-  ROLES,
-  turnAt,
-  versionAt,
-  visibleWords,
-  type VisibleVersions,
-  type WordIndex,
-} from './word-index.ts'
+import { MatchCollector, type Sequence } from './sequence.ts'
+import { postingsRange } from './postings.ts'
+import { versionAt, versionFilter, visibleTurns, type TurnIndex, type VisibleTurns } from './turn-index.ts'
 
 /** Number of conversations or sequences after which work checks whether to yield to the event loop. */
 const YIELD_AFTER = 16
 
-/** Whether the indexes contain what the filter compares. */
-export const isInMemory = ({ metadata, writtenBy }: SearchFilter): boolean => metadata == null && writtenBy == null
-
 /** A conversation in the viewer's view. Its versions are numbered from `offset` on, across all conversations. */
-type Part = { index: WordIndex; visible: VisibleVersions; offset: number }
+type Part = { index: TurnIndex; visible: VisibleTurns; offset: number }
 
 /** The turns that contain a searched term, without the query's turn. */
 type Matches = {
@@ -39,20 +29,11 @@ type Matches = {
   counts: Uint16Array
 }
 
-/** Returns a function that decides whether a version matches the filter. */
-function matcher({ actors, roles, since, until }: SearchFilter): (index: WordIndex, version: number) => boolean {
-  const isRole = roles && ROLES.map((role) => roles.includes(role))
-  const isActor = actors && new Set(actors)
-  return (index, version) =>
-    (!isActor || isActor.has(index.names[index.actors[version]!]!))
-    && (!isRole || isRole[index.roles[version]!]!)
-    && (since == null || index.times[version]! >= since.getTime())
-    && (until == null || index.times[version]! < until.getTime())
-}
-
 /** Whether the version is one of the query's turn. */
-const isQuerys = ({ conversationId, positions }: WordIndex, version: number, queryTurn: TurnPlace | null) =>
-  queryTurn !== null && positions[version] === queryTurn.position && conversationId === queryTurn.conversationId
+const isQuerys = ({ conversationId, versions }: TurnIndex, version: number, queryTurn: TurnPlace | null) =>
+  queryTurn !== null
+  && versions.positions[version] === queryTurn.position
+  && conversationId === queryTurn.conversationId
 
 /** Returns the number of visible turns that contain each term, and whether the query's turn contains one. */
 function countTurns(parts: readonly Part[], hashes: readonly number[], queryTurn: TurnPlace | null) {
@@ -60,9 +41,9 @@ function countTurns(parts: readonly Part[], hashes: readonly number[], queryTurn
   const frequencies = hashes.map((hash) => {
     let frequency = 0
     for (const { index, visible } of parts) {
-      const [from, to] = postingsRange(index, hash)
+      const [from, to] = postingsRange(index.postings, hash)
       for (let posting = from; posting < to; posting++) {
-        const version = index.postings[posting]!
+        const version = index.postings.versions[posting]!
         if (visible.places[version]! < 0) continue
         if (isQuerys(index, version, queryTurn)) hasQueryTurn = true
         else frequency += 1
@@ -77,16 +58,16 @@ function countTurns(parts: readonly Part[], hashes: readonly number[], queryTurn
 function collect(parts: readonly Part[], hashes: readonly number[], capacity: number, queryTurn: TurnPlace | null) {
   const last = parts.at(-1)
   const matches: Matches = {
-    numbers: new Int32Array(last ? last.offset + last.index.seqs.length : 0),
+    numbers: new Int32Array(last ? last.offset + last.index.rows.length : 0),
     parts: [],
     versions: [],
     counts: new Uint16Array(capacity * hashes.length),
   }
   for (const [term, hash] of hashes.entries()) {
     for (const [part, { index, visible, offset }] of parts.entries()) {
-      const [from, to] = postingsRange(index, hash)
+      const [from, to] = postingsRange(index.postings, hash)
       for (let posting = from; posting < to; posting++) {
-        const version = index.postings[posting]!
+        const version = index.postings.versions[posting]!
         if (visible.places[version]! < 0 || isQuerys(index, version, queryTurn)) continue
         let number = matches.numbers[offset + version]!
         if (number === 0) {
@@ -94,7 +75,7 @@ function collect(parts: readonly Part[], hashes: readonly number[], capacity: nu
           matches.parts.push(part)
           matches.numbers[offset + version] = number
         }
-        matches.counts[(number - 1) * hashes.length + term] = index.counts[posting]!
+        matches.counts[(number - 1) * hashes.length + term] = index.postings.counts[posting]!
       }
     }
   }
@@ -109,12 +90,12 @@ function scoresOf(
   filter: SearchFilter,
 ): Float64Array {
   const idf = inverseDocumentFrequencies({ documentFrequencies, ...statistics })
-  const isEligible = matcher(filter)
+  const isEligible = versionFilter(filter)
   const scores = new Float64Array(versions.length)
   for (let match = 0; match < versions.length; match++) {
     const { index } = parts[partOf[match]!]!
     if (!isEligible(index, versions[match]!)) continue
-    const norm = normOf(index.lengths[versions[match]!]!, statistics.averageLength)
+    const norm = normOf(index.versions.lengths[versions[match]!]!, statistics.averageLength)
     for (let term = 0; term < idf.length; term++) {
       const count = counts[match * idf.length + term]!
       if (count > 0) scores[match]! += termScore(idf[term]!, count, norm)
@@ -130,31 +111,24 @@ function sequenceOf(
   last: number,
   { numbers, counts }: Matches,
   terms: number,
-  isEligible: (index: WordIndex, version: number) => boolean,
+  isEligible: (index: TurnIndex, version: number) => boolean,
 ): Sequence {
-  const versions = visible.versions.subarray(first, last + 1)
-  const starts = new Int32Array(versions.length + 1)
-  const entries: [term: number, count: number][] = []
-  const eligible = new Uint8Array(versions.length)
-  for (let i = 0; i < versions.length; i++) {
-    const version = versions[i]!
-    eligible[i] = isEligible(index, version) ? 1 : 0
-    const number = numbers[offset + version]!
-    for (let term = 0; number > 0 && term < terms; term++) {
-      const count = counts[(number - 1) * terms + term]!
-      if (count > 0) entries.push([term, count])
+  const turns = visible.versions.subarray(first, last + 1)
+  const found = new MatchCollector()
+  for (let term = 0; term < terms; term++) {
+    for (let place = 0; place < turns.length; place++) {
+      const number = numbers[offset + turns[place]!]!
+      const count = number > 0 ? counts[(number - 1) * terms + term]! : 0
+      if (count > 0) found.add(place, count)
     }
-    starts[i + 1] = entries.length
+    found.endTerm()
   }
   return {
-    turns: Array.from(versions, (version) => turnAt(index, version)),
-    eligible,
-    similarities: new Float64Array(versions.length),
-    counts: {
-      starts,
-      terms: Int32Array.from(entries, ([term]) => term),
-      counts: Int32Array.from(entries, ([, count]) => count),
-    },
+    entries: index.versions,
+    turns,
+    eligible: Uint8Array.from(turns, (version) => (isEligible(index, version) ? 1 : 0)),
+    similarities: new Float64Array(turns.length),
+    matches: found.finish(),
   }
 }
 
@@ -175,21 +149,21 @@ function rangesOf(places: readonly number[], size: number): { first: number; las
 
 /** Searches the indexes in the views of their conversations. The filter must be one of those that isInMemory accepts. */
 export function searchInMemory(
-  indexes: readonly WordIndex[],
+  indexes: readonly TurnIndex[],
   views: ReadonlyMap<string, View>,
   { terms, filter, limit, queryTurn }: SearchRequest,
 ): WordSearch {
   const parts: Part[] = []
-  let [offset, visibleTurns] = [0, 0]
+  let [offset, texts] = [0, 0]
   for (const index of indexes) {
-    const visible = visibleWords(index, views.get(index.conversationId)!)
+    const visible = visibleTurns(index, views.get(index.conversationId)!)
     parts.push({ index, visible, offset })
-    offset += index.seqs.length
-    visibleTurns += visible.versions.length
+    offset += index.rows.length
+    texts += visible.versions.length
   }
   const hashes = [...terms.keys()]
   const { frequencies, hasQueryTurn } = countTurns(parts, hashes, queryTurn)
-  const texts = visibleTurns - (hasQueryTurn ? 1 : 0)
+  if (hasQueryTurn) texts -= 1
   const searched = termsToSearch(frequencies, texts)
   const documentFrequencies = searched.map((index) => frequencies[index]!)
   const matches = collect(
@@ -199,10 +173,10 @@ export function searchInMemory(
     queryTurn,
   )
   const { parts: partOf, versions } = matches
-  const length = versions.reduce((sum, version, i) => sum + parts[partOf[i]!]!.index.lengths[version]!, 0)
+  const length = versions.reduce((sum, version, i) => sum + parts[partOf[i]!]!.index.versions.lengths[version]!, 0)
   const statistics = { texts, documentFrequencies, averageLength: length / (versions.length || 1) || 1 }
   const found = best(scoresOf(parts, matches, statistics, filter), limit).map((match): TurnVersionId => {
-    const { conversationId, positions, seqs } = parts[partOf[match]!]!.index
+    const { conversationId, positions, seqs } = parts[partOf[match]!]!.index.versions
     return { conversationId, position: positions[versions[match]!]!, seq: seqs[versions[match]!]! }
   })
   return { statistics, found, around: (turns) => around(parts, matches, searched.length, turns, { filter, queryTurn }) }
@@ -225,7 +199,7 @@ async function around(
     const place = version < 0 ? -1 : part!.visible.places[version]!
     if (place >= 0) places.set(part!, [...(places.get(part!) ?? []), place])
   }
-  const isEligible = matcher(filter)
+  const isEligible = versionFilter(filter)
   const sequences: Sequence[] = []
   const found: number[][] = []
   const yieldIfDue = createYield()
@@ -233,9 +207,10 @@ async function around(
     for (const { first, last, places: inRange } of rangesOf(own, part.visible.versions.length)) {
       if (sequences.length % YIELD_AFTER === 0) await yieldIfDue()
       const sequence = sequenceOf(part, first, last, matches, terms, isEligible)
-      const keys = new Set(inRange.map((place) => sequence.turns[place - first]!.position))
-      sequences.push(withoutQueryTurn(queryTurn, sequence))
-      found.push(sequences.at(-1)!.turns.flatMap(({ position }, index) => (keys.has(position) ? [index] : [])))
+      const versions = new Set(inRange.map((place) => sequence.turns[place - first]!))
+      const rest = withoutQueryTurn(queryTurn, sequence)
+      sequences.push(rest)
+      found.push([...rest.turns.keys()].filter((place) => versions.has(rest.turns[place]!)))
     }
   }
   return { sequences, found, participants: [...places.keys()].flatMap(({ index }) => index.participants) }

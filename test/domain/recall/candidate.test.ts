@@ -3,15 +3,16 @@
 import { describe, expect, it } from 'vitest'
 import { bm25, inverseDocumentFrequencies } from '../../../src/domain/recall/bm25.ts'
 import {
-  candidateReader,
+  candidateAt,
+  featuresOf,
   SITTING_REACH,
   statisticsOf,
   withNeighbours,
   type TurnSearch,
 } from '../../../src/domain/recall/candidate.ts'
 import { Cue } from '../../../src/domain/indexing/cues.ts'
-import { withoutTurn, type Sequence } from '../../../src/domain/recall/sequence.ts'
-import type { IndexedTurn } from '../../../src/store/sql/recall/read-index.ts'
+import { matchesOf, withoutTurn, type Sequence } from '../../../src/domain/recall/sequence.ts'
+import { emptyTurns, numbering, turnAt, type IndexedTurn } from '../../../src/store/sql/recall/indexed-turns.ts'
 import { TermCounter } from '../../../src/text/term-counts.ts'
 
 const MINUTE = 60_000
@@ -43,11 +44,23 @@ function sequenceOf(...inputs: TurnInput[]): Sequence {
     for (const term of terms) counter.add(term)
     counter.endText()
   }
+  const entries = emptyTurns('r', inputs.length)
+  const actorNumber = numbering(entries.names)
+  for (const [index, { position, seq, at, actor, tokens, cues, length }] of inputs.entries()) {
+    entries.positions[index] = position
+    entries.seqs[index] = seq
+    entries.times[index] = at
+    entries.actors[index] = actorNumber(actor)
+    entries.tokens[index] = tokens
+    entries.cues[index] = cues
+    entries.lengths[index] = length
+  }
   return {
-    turns: inputs.map(({ terms: _, eligible: __, similarity: ___, ...indexed }) => indexed),
-    counts: counter.finish(),
+    entries,
+    turns: Int32Array.from(inputs.keys()),
     eligible: Uint8Array.from(inputs, ({ eligible }) => Number(eligible)),
     similarities: Float64Array.from(inputs, ({ similarity }) => similarity ?? NaN),
+    matches: matchesOf(counter.finish(), inputs.length, QUERY.size),
   }
 }
 
@@ -73,32 +86,29 @@ describe('the neighbours of a match', () => {
   const inputs = Array.from({ length: 9 }, (_, i) => turn(i, [1], { eligible: i !== 3 }))
   const sequence = sequenceOf(...inputs)
   it('are at most three turns on each side, and only turns that may be hits', () => {
-    expect(withNeighbours(sequence, [4]).sort()).toEqual([1, 2, 4, 5, 6, 7])
+    expect([...withNeighbours(sequence, [4])]).toEqual([1, 2, 4, 5, 6, 7])
   })
   it('are in the same sitting', () => {
     const later = [5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE }))
-    expect(withNeighbours(sequenceOf(...inputs.slice(0, 5), ...later), [4]).sort()).toEqual([1, 2, 4])
+    expect([...withNeighbours(sequenceOf(...inputs.slice(0, 5), ...later), [4])]).toEqual([1, 2, 4])
   })
   it('are listed once if two matches share them', () => {
-    expect(withNeighbours(sequence, [0, 1]).sort()).toEqual([0, 1, 2, 4])
+    expect([...withNeighbours(sequence, [0, 1])]).toEqual([0, 1, 2, 4])
   })
 })
 
 it('a sequence without a turn equals one that never contained it', () => {
   const inputs = [[7, 8], [], [8, 8, 1], [1]].map((terms, seq) => turn(seq, terms, { similarity: seq / 10 }))
   for (const left of inputs) {
-    const rest = sequenceOf(...inputs.filter((each) => each !== left))
-    const { counts, ...others } = withoutTurn(sequenceOf(...inputs), inputs.indexOf(left))
-    const entries = counts.starts.at(-1)!
-    expect(others).toEqual({ turns: rest.turns, eligible: rest.eligible, similarities: rest.similarities })
-    expect(counts.starts).toEqual(rest.counts.starts)
-    expect(counts.terms.subarray(0, entries)).toEqual(rest.counts.terms.subarray(0, entries))
-    expect(counts.counts.subarray(0, entries)).toEqual(rest.counts.counts.subarray(0, entries))
+    const { entries, turns, ...rest } = sequenceOf(...inputs.filter((each) => each !== left))
+    const { entries: all, turns: kept, ...others } = withoutTurn(sequenceOf(...inputs), inputs.indexOf(left))
+    expect(others).toEqual(rest)
+    expect([...kept].map((turn) => turnAt(all, turn))).toEqual([...turns].map((turn) => turnAt(entries, turn)))
   }
 })
 
 describe('a candidate', () => {
-  const at = (sequence: Sequence, index: number) => candidateReader(search)(sequence, index)
+  const at = (sequence: Sequence, place: number) => candidateAt(featuresOf(search, sequence, Int32Array.of(place)), 0)
 
   it('counts its own words, and those of its neighbours at a half, a third and a quarter', () => {
     const sequence = sequenceOf(

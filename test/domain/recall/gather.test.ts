@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../../src/domain/conversation.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { inverseDocumentFrequencies } from '../../../src/domain/recall/bm25.ts'
-import { candidateReader, type TurnCandidate } from '../../../src/domain/recall/candidate.ts'
+import { candidateAt, featuresOf, type TurnCandidate } from '../../../src/domain/recall/candidate.ts'
 import { gather, isReadWhole } from '../../../src/domain/recall/gather.ts'
 import { createWordCache } from '../../../src/domain/recall/word-cache.ts'
 import type { SearchRequest, GatheredTurns } from '../../../src/domain/recall/search.ts'
@@ -63,18 +63,19 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
 
   /** The input of ranking, without the ids and seqs that differ between conversations. */
   function rankingInput({ sequences, candidates, statistics }: GatheredTurns) {
-    const read = candidateReader({
+    const search = {
       idf: inverseDocumentFrequencies(statistics),
       averageLength: statistics.averageLength,
       namesActor: () => false,
-    })
-    const found = new Map<string, Omit<TurnCandidate, 'turn' | 'sequence' | 'index'>>()
-    sequences.forEach((sequence, i) =>
-      candidates[i]!.forEach((index) => {
-        const { turn, sequence: _, index: __, ...signals } = read(sequence, index)
+    }
+    const found = new Map<string, Omit<TurnCandidate, 'turn' | 'sequence' | 'place'>>()
+    sequences.forEach((sequence, i) => {
+      const features = featuresOf(search, sequence, candidates[i]!)
+      for (const at of candidates[i]!.keys()) {
+        const { turn, sequence: _, place: __, ...signals } = candidateAt(features, at)
         found.set(`${turn.at} ${turn.actor}`, signals)
-      }),
-    )
+      }
+    })
     return { statistics, candidates: [...found].sort(([a], [b]) => (a < b ? -1 : 1)) }
   }
   /** Matches cosines to five decimals only, because batches are summed in another order. */

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { Cue } from '../../../src/domain/indexing/cues.ts'
-import { relevanceFeatures, relevancesOf } from '../../../src/domain/recall/relevance.ts'
+import { comparedOf, relevanceAmong, relevanceFeatures } from '../../../src/domain/recall/relevance.ts'
 
 type Features = { own: number; sitting: number; cues: number; similarity: number | null }
 type Ranked = { candidate: Features; score: number }
@@ -12,7 +12,10 @@ const match = (
   score: number,
   { own = 0.5, sitting = 0.8, similarity = 0.3, cues = 0 }: Partial<Features> = {},
 ): Ranked => ({ candidate: { own, sitting, cues, similarity }, score })
-const relevances = (...ranked: Ranked[]) => relevancesOf(ranked)
+const relevances = (...ranked: Ranked[]) => {
+  const hasVectors = ranked.some(({ candidate }) => candidate.similarity !== null)
+  return ranked.map(relevanceAmong(comparedOf(ranked), hasVectors))
+}
 const others = (count: number, score: number) => Array.from({ length: count }, () => match(score))
 
 describe('the relevance of a candidate', () => {

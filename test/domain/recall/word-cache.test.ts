@@ -9,6 +9,7 @@ import { addParticipant, removeParticipant } from '../../../src/domain/participa
 import { gather } from '../../../src/domain/recall/gather.ts'
 import { toTerms } from '../../../src/domain/recall/query-terms.ts'
 import type { SearchRequest } from '../../../src/domain/recall/search.ts'
+import { turnAtPlace } from '../../../src/domain/recall/sequence.ts'
 import { createWordCache } from '../../../src/domain/recall/word-cache.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import { appendTurns } from '../../../src/domain/turn/append.ts'
@@ -35,18 +36,16 @@ describe.each(backends)('the word cache, on $name', (backend) => {
     const request = { terms: toTerms(query), vector: null, filter, limit: 64, queryTurn: null }
     const { sequences, candidates, statistics, participants } = await gather(deps, viewer, conversations, request, 0)
     const turns = sequences.flatMap((sequence, i) =>
-      candidates[i]!.map((index) => {
-        const { starts, terms, counts } = sequence.counts
-        const entries = [...terms.keys()].slice(starts[index], starts[index + 1])
-        const own = entries.map((entry) => [terms[entry], counts[entry]]).sort(([a], [b]) => a! - b!)
-        return { ...sequence.turns[index]!, own, eligible: sequence.eligible[index] }
+      [...candidates[i]!].map((place) => {
+        const { starts, places, counts } = sequence.matches
+        const own = [...starts.keys()].slice(1).map((term) => {
+          const match = places.indexOf(place, starts[term - 1])
+          return match >= 0 && match < starts[term]! ? counts[match] : 0
+        })
+        return { ...turnAtPlace(sequence, place), own, eligible: sequence.eligible[place] }
       }),
     )
-    const names = participants.map(({ conversationId, actor: name, displayName }) => [
-      conversationId,
-      name,
-      displayName,
-    ])
+    const names = participants.map((each) => [each.conversationId, each.actor, each.names])
     return {
       statistics,
       turns: turns.map((each) => JSON.stringify(each)).sort(),

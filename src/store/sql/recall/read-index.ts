@@ -9,6 +9,7 @@ import { createYield } from '../../../yield.ts'
 import type { SearchFilter } from '../../vector-search.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 import { filterParameters, filterValues, matches } from './findable.ts'
+import { emptyTurns, numbering, type IndexedTurns } from './indexed-turns.ts'
 import { newest, VIEWER, views, visible } from '../visible.ts'
 
 /**
@@ -16,26 +17,10 @@ import { newest, VIEWER, views, visible } from '../visible.ts'
  */
 export type TurnRange = { conversationId: string; from: number; to: number; around: number }
 
-/** The index entry of a committed turn, in its newest visible version. */
-export type IndexedTurn = {
-  conversationId: string
-  position: number
-  seq: number
-  /** Creation time, in ms since the epoch. */
-  at: number
-  actor: string
-  /** Token count of the content. */
-  tokens: number
-  /** Bits of Cue (domain/indexing/cues.ts). */
-  cues: number
-  /** Number of terms, repetitions included. */
-  length: number
-}
-
-/** Consecutive turns, and the occurrences of the requested terms in each. */
-export type IndexedTurns = {
-  /** In order of position. */
-  turns: readonly IndexedTurn[]
+/** Consecutive turns in order of position, each in its newest visible version, and the terms found in them. */
+export type IndexedRange = {
+  turns: IndexedTurns
+  /** The occurrences of the requested terms in each turn. */
   counts: TermCounts
   /** By the turn's index: 1 if it matches the filter, otherwise 0. */
   eligible: Uint8Array
@@ -85,7 +70,7 @@ export async function readIndex(
   ranges: readonly TurnRange[],
   filter: SearchFilter,
   terms: ReadonlyMap<number, number>,
-): Promise<IndexedTurns[]> {
+): Promise<IndexedRange[]> {
   const { rows } = await pool.query<Packed>({
     scope: viewer.tenant,
     name: 'read-index',
@@ -100,7 +85,7 @@ export async function readIndex(
       ...filterValues(filter),
     ],
   })
-  const found = ranges.map(() => NONE)
+  const found = ranges.map(({ conversationId }) => noTurns(conversationId))
   for (const row of rows) found[row.ordinal - 1] = await unpack(row, ranges[row.ordinal - 1]!.conversationId, terms)
   return found
 }
@@ -121,7 +106,11 @@ const ELEMENT_HEADER = 4
 /** Offset of an element in an array whose elements have `bytes` bytes each. */
 const offsetOf = (index: number, bytes: number) => ARRAY_HEADER + index * (ELEMENT_HEADER + bytes) + ELEMENT_HEADER
 
-const NONE: IndexedTurns = { turns: [], counts: new TermCounter(new Map(), 0).finish(), eligible: new Uint8Array() }
+const noTurns = (conversationId: string): IndexedRange => ({
+  turns: emptyTurns(conversationId, 0),
+  counts: new TermCounter(new Map(), 0).finish(),
+  eligible: new Uint8Array(),
+})
 
 /** Returns the offset of each turn's terms. */
 function termOffsets(terms: Buffer, turns: number): Int32Array {
@@ -140,13 +129,14 @@ async function unpack(
   packed: Packed,
   conversationId: string,
   requested: ReadonlyMap<number, number>,
-): Promise<IndexedTurns> {
-  if (packed.positions === null) return NONE
+): Promise<IndexedRange> {
+  if (packed.positions === null) return noTurns(conversationId)
   const { positions, seqs, times, tokens, bits, actors, terms, salt } = packed
   const positionOf = (i: number) => positions.readInt32BE(offsetOf(i, 4))
   const order = [...actors.keys()].sort((a, b) => positionOf(a) - positionOf(b))
   const offsets = termOffsets(terms, order.length)
-  const turns: IndexedTurn[] = []
+  const turns = emptyTurns(conversationId, order.length)
+  const actorNumber = numbering(turns.names)
   const eligible = new Uint8Array(order.length)
   const counter = new TermCounter(requested, order.length)
   const yieldIfDue = createYield()
@@ -160,16 +150,13 @@ async function unpack(
     const micros = times.readInt32BE(time) * 2 ** 32 + times.readUInt32BE(time + 4)
     const flags = bits.readInt32BE(offsetOf(i, 4))
     eligible[index] = (flags & ELIGIBLE) === 0 ? 0 : 1
-    turns.push({
-      conversationId,
-      position: positionOf(i),
-      seq: seqs.readInt32BE(offsetOf(i, 4)),
-      at: POSTGRES_EPOCH_MS + Math.round(micros / 1000),
-      actor: actors[i]!,
-      tokens: tokens.readInt32BE(offsetOf(i, 4)),
-      cues: flags & (ELIGIBLE - 1),
-      length,
-    })
+    turns.positions[index] = positionOf(i)
+    turns.seqs[index] = seqs.readInt32BE(offsetOf(i, 4))
+    turns.times[index] = POSTGRES_EPOCH_MS + Math.round(micros / 1000)
+    turns.actors[index] = actorNumber(actors[i]!)
+    turns.tokens[index] = tokens.readInt32BE(offsetOf(i, 4))
+    turns.cues[index] = flags & (ELIGIBLE - 1)
+    turns.lengths[index] = length
   }
   return { turns, counts: counter.finish(), eligible }
 }

@@ -8,7 +8,7 @@ import type { Pool } from '../../tenant-pool.ts'
 import { HALVES_HEADER, readHalves } from '../../vector.ts'
 import { createYield } from '../../../yield.ts'
 import { raw, sql, type Sql } from '../sql.ts'
-import type { IndexedTurn } from './read-index.ts'
+import type { IndexedTurn } from './indexed-turns.ts'
 
 /** The state in which a cached conversation was read. The conversation is unchanged while all fields are equal. */
 export type IndexState = {

@@ -1,0 +1,91 @@
+// The inverted index of a conversation: for each term, the versions of turns that contain it. Pure.
+
+import type { IndexedVersion } from '../../store/sql/recall/read-turn-index.ts'
+
+export type Postings = {
+  /** Hashes of the distinct terms, ascending as unsigned integers. */
+  terms: Int32Array
+  /** Index of each term's first posting, followed by the number of all postings. */
+  starts: Int32Array
+  /** By posting: the index of a version with the term, and the number of its occurrences there. Ascending per term. */
+  versions: Int32Array
+  counts: Uint16Array
+}
+
+/** Maximum number of versions of an index, so that a term and a version fit a key of 53 bits. */
+export const MAX_VERSIONS = 2 ** 21
+
+const keyOf = (term: number, version: number) => (term >>> 0) * MAX_VERSIONS + version
+
+/**
+ * Returns the postings of versions in an order: those of `before` merged with those of the new versions.
+ * @param order for each version, its index in `before`, or -1 minus its index in `added`
+ * @param size number of versions of `before`
+ */
+export function mergedPostings(
+  before: Postings | null,
+  size: number,
+  added: readonly IndexedVersion[],
+  order: readonly number[],
+): Postings {
+  const moved = new Int32Array(size).fill(-1)
+  const keys = new Float64Array(added.reduce((sum, { terms }) => sum + terms.length, 0))
+  let filled = 0
+  for (const [index, from] of order.entries()) {
+    if (from >= 0) moved[from] = index
+    else for (const term of added[-1 - from]!.terms) keys[filled++] = keyOf(term, index)
+  }
+  keys.sort()
+
+  const capacity = (before?.versions.length ?? 0) + keys.length
+  const terms = new Int32Array((before?.terms.length ?? 0) + keys.length)
+  const starts = new Int32Array(terms.length + 1)
+  const versions = new Int32Array(capacity)
+  const counts = new Uint16Array(capacity)
+  let [term, posting] = [0, 0]
+  const add = (hash: number, version: number, count: number) => {
+    if (term === 0 || terms[term - 1] !== hash) {
+      starts[term] = posting
+      terms[term++] = hash
+    }
+    versions[posting] = version
+    counts[posting++] = Math.min(count, 65_535)
+  }
+  let next = 0
+  /** Adds the new postings with keys below the limit. */
+  const addBelow = (limit: number) => {
+    while (next < keys.length && keys[next]! < limit) {
+      const key = keys[next]!
+      const first = next
+      while (keys[next] === key) next += 1
+      add(Math.floor(key / MAX_VERSIONS) | 0, key % MAX_VERSIONS, next - first)
+    }
+  }
+  for (let t = 0; before && t < before.terms.length; t++) {
+    for (let p = before.starts[t]!; p < before.starts[t + 1]!; p++) {
+      const version = moved[before.versions[p]!]!
+      if (version < 0) continue
+      addBelow(keyOf(before.terms[t]!, version))
+      add(before.terms[t]!, version, before.counts[p]!)
+    }
+  }
+  addBelow(Infinity)
+  starts[term] = posting
+  return {
+    terms: terms.slice(0, term),
+    starts: starts.slice(0, term + 1),
+    versions: versions.slice(0, posting),
+    counts: counts.slice(0, posting),
+  }
+}
+
+/** Returns the range of the term's postings; it is empty if no version has the term. */
+export function postingsRange({ terms, starts }: Postings, term: number): [from: number, to: number] {
+  let [low, high] = [0, terms.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (terms[middle]! >>> 0 < term >>> 0) low = middle + 1
+    else high = middle
+  }
+  return terms[low] === term && low < terms.length ? [starts[low]!, starts[low + 1]!] : [0, 0]
+}

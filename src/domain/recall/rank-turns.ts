@@ -1,0 +1,122 @@
+// Ranks the candidates of a search for turns. Pure. Only the hits that are looked at become objects, because there may
+// be a thousand candidates.
+
+import { inverseDocumentFrequencies } from './bm25.ts'
+import { candidateAt, featuresOf, type TurnCandidate, type TurnFeatures } from './candidate.ts'
+import type { NamedActor } from './named-actor.ts'
+import { readQuestion, type Question } from './question.ts'
+import { weightedSignals, type Ranked, type Ranking, type Signals } from './rank.ts'
+import { COMPARED, comparedOf, relevanceAmong } from './relevance.ts'
+import type { GatheredTurns } from './search.ts'
+
+/** Candidates of several sequences, in flat arrays. */
+type Scores = { scores: Float64Array; times: Float64Array; textScores: Float64Array; hasVectors: boolean }
+
+export function rankTurns(query: string, gathered: GatheredTurns): Ranking<TurnCandidate> {
+  const { sequences, candidates, participants, statistics } = gathered
+  const question = readQuestion(
+    query,
+    participants.flatMap(({ names }) => names),
+  )
+  const named = namedActors(question, participants)
+  const search = {
+    idf: inverseDocumentFrequencies(statistics),
+    averageLength: statistics.averageLength,
+    namesActor: (conversationId: string, actor: string) => named.get(conversationId)?.has(actor) ?? false,
+  }
+  const parts = sequences.map((sequence, i) => featuresOf(search, sequence, candidates[i]!))
+  const scored = scoresOf(question, parts)
+  return { count: scored.scores.length, hits: { [Symbol.iterator]: () => hitsOf(parts, scored) } }
+}
+
+/** Returns the actors that the question names, by conversation. */
+function namedActors(question: Question, participants: readonly NamedActor[]): Map<string, Set<string>> {
+  const named = new Map<string, Set<string>>()
+  if (question.names.size === 0) return named
+  for (const { conversationId, actor, names } of participants) {
+    if (!names.some((each) => question.names.has(each))) continue
+    named.set(conversationId, (named.get(conversationId) ?? new Set()).add(actor))
+  }
+  return named
+}
+
+/** Scores the candidates as `rank` does. */
+function scoresOf(question: Question, parts: readonly TurnFeatures[]): Scores {
+  const count = parts.reduce((sum, { places }) => sum + places.length, 0)
+  const [scores, times, textScores] = [new Float64Array(count), new Float64Array(count), new Float64Array(count)]
+  let best = 0
+  for (const { bm25 } of parts) for (let i = 0; i < bm25.length; i++) best = Math.max(best, bm25[i]!)
+  let hasVectors = false
+  let next = 0
+  for (const { sequence, places, ...features } of parts) {
+    const { entries, turns, similarities } = sequence
+    for (let i = 0; i < places.length; i++) {
+      const turn = turns[places[i]!]!
+      const signals: Signals = {
+        named: features.named[i] === 1,
+        at: entries.times[turn]!,
+        cues: entries.cues[turn]!,
+        sitting: features.sitting[i]!,
+        length: entries.lengths[turn]!,
+        similarityWithNeighbours: features.similarityWithNeighbours[i]!,
+        answers: features.answers[i] === 1,
+      }
+      textScores[next] = features.bm25[i] === 0 ? 0 : features.bm25[i]! / best
+      scores[next] = textScores[next]! + weightedSignals(question, signals)
+      times[next] = signals.at
+      hasVectors ||= !Number.isNaN(similarities[places[i]!])
+      next += 1
+    }
+  }
+  return { scores, times, textScores, hasVectors }
+}
+
+/** Yields the hits, best first. */
+function* hitsOf(parts: readonly TurnFeatures[], scored: Scores): Generator<Ranked<TurnCandidate>> {
+  const order = descending(scored)
+  const best: ReturnType<typeof hitAt>[] = []
+  while (comparedOf(best).length < COMPARED) {
+    const { value, done } = order.next()
+    if (done) break
+    best.push(hitAt(parts, scored, value))
+  }
+  const relevanceOf = relevanceAmong(comparedOf(best), scored.hasVectors)
+  for (const hit of best) yield { ...hit, relevance: relevanceOf(hit) }
+  for (const index of order) {
+    const hit = hitAt(parts, scored, index)
+    yield { ...hit, relevance: relevanceOf(hit) }
+  }
+}
+
+function hitAt(parts: readonly TurnFeatures[], { scores, textScores }: Scores, index: number) {
+  let [part, i] = [0, index]
+  while (i >= parts[part]!.places.length) i -= parts[part++]!.places.length
+  const candidate = candidateAt(parts[part]!, i)
+  return { candidate, score: scores[index]!, textScore: candidate.bm25 === 0 ? null : textScores[index]! }
+}
+
+/** Yields the indexes of the scores from the highest to the lowest; at equal scores, the newer first, then in order. */
+function* descending({ scores, times }: Scores): Generator<number> {
+  // A heap, because few of the indexes are taken.
+  const heap = Int32Array.from(scores.keys())
+  const isBefore = (a: number, b: number) =>
+    scores[a] !== scores[b] ? scores[a]! > scores[b]! : times[a] !== times[b] ? times[a]! > times[b]! : a < b
+  const sink = (at: number, size: number) => {
+    const moved = heap[at]!
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= size) break
+      if (child + 1 < size && isBefore(heap[child + 1]!, heap[child]!)) child += 1
+      if (!isBefore(heap[child]!, moved)) break
+      heap[at] = heap[child]!
+      at = child
+    }
+    heap[at] = moved
+  }
+  for (let at = (heap.length >> 1) - 1; at >= 0; at--) sink(at, heap.length)
+  for (let size = heap.length; size > 0; size--) {
+    yield heap[0]!
+    heap[0] = heap[size - 1]!
+    sink(0, size - 1)
+  }
+}
