@@ -1,5 +1,5 @@
-# The server as an image: the package is built and packed in one stage, and installed as any user would in the other.
-# Without DATABASE_URL the data is in /data (embedded database, one process).
+# The image of the server. The first stage builds and packs the package; the second installs the packed package.
+# Without DATABASE_URL, the data is in /data (embedded database, one process).
 FROM node:24.11.1-bookworm-slim AS build
 
 WORKDIR /source
@@ -17,7 +17,7 @@ WORKDIR /app
 COPY --from=build /package /package
 RUN npm install --omit=dev --no-audit --no-fund /package/*.tgz && npm cache clean --force && rm -r /package
 
-# An empty volume that is mounted at /keys, for FIRST_KEY_FILE, gets the owner of the directory.
+# Docker gives an empty volume mounted at /keys (for FIRST_KEY_FILE) the owner and the mode of this directory.
 RUN mkdir /data /keys && chown node:node /data /keys && chmod 700 /keys
 VOLUME /data
 USER node
@@ -26,5 +26,6 @@ EXPOSE 4000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/health').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
-# An address other than loopback needs AUTH_MODE: set it where the port is published, as docker-compose.yml does. Node itself receives SIGTERM, and drains.
+# HOST is not a loopback address, so the container must set AUTH_MODE, as docker-compose.yml does. The command has no
+# shell, so that Node receives SIGTERM and drains. src/bin.ts explains the flag.
 CMD ["node", "--max-semi-space-size=64", "node_modules/colloquy/dist/bin.js"]

@@ -1,4 +1,4 @@
-// Makes the template of the embedded database for the current migrations (src/store/embedded-template.ts), unless it
+// Creates the template of the embedded database for the current migrations (src/store/embedded-template.ts), unless it
 // exists. `npm run prepare` and `npm run build` run it.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
@@ -15,7 +15,10 @@ import { migrateAsOwner } from '../src/store/connections.ts'
 import { startEmbedded } from '../src/store/embedded.ts'
 import { templatePath } from '../src/store/embedded-template.ts'
 
-/** A third of the size of gzip, because a cluster repeats its catalogues at distances that gzip does not see. */
+/**
+ * Compresses the archive with Brotli, to a third of the size of gzip: a cluster repeats its catalogues at distances
+ * beyond the window of gzip.
+ */
 const compress = (archive: Buffer): Promise<Buffer> =>
   promisify(brotliCompress)(archive, {
     params: {

@@ -1,15 +1,16 @@
 // The port for rate limits: points that each key may take per minute. Adapters: memory-rate-limit.ts for one process,
 // redis-rate-limit.ts for several.
 
-/** Length of the period for which a key gets its points, ms. The period starts with the key's first request. */
+/** Period after which all points of a key are available again, ms. It starts with the key's first request. */
 export const RATE_PERIOD_MS = 60_000
 
 export type RateLimit = {
-  /** The points of each key per period. */
+  /** Number of points that each key may take per period. */
   readonly points: number
   /**
-   * Takes points of the key and returns null. If the key has too few points left, takes none and returns the time until
-   * the next period, in ms. A call for more than all points succeeds if it is the first of its period. Never rejects.
+   * Takes points from the key and returns null. If the key has too few points left, takes none and returns the time
+   * until the next period, in ms. The first call of a period succeeds even if it takes more than all points. Never
+   * rejects.
    */
   take(key: string, points: number): Promise<number | null>
   close(): Promise<void>

@@ -1,10 +1,11 @@
-// The settings that say how clients are authenticated.
+// The settings of client authentication.
 
 import { z } from 'zod'
 import { oneOf, url, whole } from '../fields.ts'
 
-/** Minimum length of the secret of HS256, in bytes: that of its hash (RFC 7518 §3.2). */
+/** Minimum length of an HS256 secret, in bytes: the length of the hash (RFC 7518 §3.2). */
 const SECRET_BYTES = 32
+const MAX_TOLERANCE_SECONDS = 300
 
 const claim = z.string().regex(/^\S{1,200}$/, 'must be the name of a claim, without spaces')
 const text = z.string().max(200, 'must be at most 200 characters')
@@ -21,46 +22,47 @@ export const authenticationVariables = {
     .refine((secret) => Buffer.byteLength(secret) >= SECRET_BYTES, `must have at least ${SECRET_BYTES} bytes`)
     .optional()
     .describe(
-      `Secret with which the issuer signs tokens by HS256, at least ${SECRET_BYTES} bytes. \`AUTH_MODE=jwt\` requires `
-        + 'either this or `JWKS_URL`.',
+      `Secret with which the issuer signs tokens with HS256, at least ${SECRET_BYTES} bytes. \`AUTH_MODE=jwt\` `
+        + 'requires either this or `JWKS_URL`.',
     ),
   JWKS_URL: url('https', 'http').describe(
-    "URL of the issuer's JSON Web Key Set, for tokens signed by RS256, ES256 or EdDSA. The keys are fetched again when "
-      + 'the issuer rotates them.',
+    "URL of the issuer's JSON Web Key Set, for tokens signed with RS256, ES256 or EdDSA. The keys are fetched again "
+      + 'when the issuer rotates them.',
   ),
   JWT_ISSUER: text.optional().describe('Value that the claim `iss` must have. Required by `AUTH_MODE=jwt`.'),
   JWT_AUDIENCE: text.prefault('colloquy').describe('Value that the claim `aud` must have or contain.'),
-  JWT_CLOCK_TOLERANCE_SECONDS: whole(0, 300, 10).describe(
-    "Accepted difference between the issuer's clock and this one, in seconds.",
+  JWT_CLOCK_TOLERANCE_SECONDS: whole(0, MAX_TOLERANCE_SECONDS, 10).describe(
+    "Accepted difference between the issuer's clock and the server's clock, in seconds; at most "
+      + `${MAX_TOLERANCE_SECONDS}.`,
   ),
   JWT_CLAIM_TENANT: claim.prefault('tenant').describe('Claim that names the tenant.'),
   JWT_CLAIM_ACTOR: claim.prefault('sub').describe('Claim that names the actor.'),
   JWT_CLAIM_KIND: claim
     .prefault('kind')
-    .describe('Claim with the kind of the actor: `HUMAN` (also without the claim), `AGENT` or `TOOL`.'),
+    .describe('Claim with the kind of the actor: `HUMAN`, `AGENT` or `TOOL`. Without the claim: `HUMAN`.'),
   JWT_CLAIM_RIGHTS: claim
     .prefault('rights')
     .describe(
-      'Claim with the rights: a list, or a text separated by spaces. Other words are ignored. Without the claim: `read` '
-        + 'and `write`.',
+      'Claim with the rights: a list, or words separated by spaces. Unknown rights are ignored. Without the claim: '
+        + '`read` and `write`.',
     ),
   JWT_TENANT: text
     .min(1)
     .optional()
-    .describe('Tenant of the tokens without the claim of the tenant. Unset: such tokens are refused.'),
+    .describe('Tenant of tokens without the tenant claim. Unset: such tokens are refused.'),
   FIRST_KEY_FILE: z
     .string()
     .optional()
     .describe(
-      'File to which the server writes the first API key when it starts: of the tenant `default` and the actor `admin`, '
-        + 'with all rights. Written only if the tenant has no key. Unset: no key is created.',
+      'File to which the server writes the first API key when it starts. The key is for the tenant `default` and the '
+        + 'actor `admin`, and has all rights. It is created only if the tenant has no key. Unset: no key is created.',
     ),
 }
 
 const environment = z.object(authenticationVariables)
 type Environment = z.output<typeof environment>
 
-/** The settings that are missing or contradict each other, by variable. */
+/** Returns a problem, as [variable, problem], for each setting that is missing, unused or contradictory. */
 export function authenticationProblems(env: Environment): [string, string][] {
   const { AUTH_MODE, JWT_SECRET, JWKS_URL, JWT_ISSUER, FIRST_KEY_FILE } = env
   const problems: [string, string][] = []
@@ -75,15 +77,15 @@ export function authenticationProblems(env: Environment): [string, string][] {
   return problems
 }
 
-/** How JSON Web Tokens are verified, and the claims that name whom they authenticate. */
+/** Settings for the verification of JSON Web Tokens, and the names of the claims that identify the principal. */
 export type JwtSettings = {
-  /** The secret of HS256, or the URL of the keys for the asymmetric algorithms. */
+  /** The HS256 secret, or the URL of the JSON Web Key Set for the asymmetric algorithms. */
   key: { secret: string } | { jwksUrl: string }
   issuer: string
   audience: string
   clockToleranceSeconds: number
   claims: { tenant: string; actor: string; kind: string; rights: string }
-  /** Tenant of the tokens without the claim; null if they are refused. */
+  /** Tenant of tokens without the tenant claim; null if such tokens are refused. */
   tenant: string | null
 }
 
@@ -94,7 +96,7 @@ export type Authentication = {
   jwt: JwtSettings | null
 }
 
-/** The settings of an environment without problems. */
+/** Returns the settings of an environment that has no problems. */
 export function authenticationOf(env: Environment): Authentication {
   const key = env.JWT_SECRET ? { secret: env.JWT_SECRET } : { jwksUrl: env.JWKS_URL ?? '' }
   const jwt: JwtSettings = {

@@ -1,7 +1,8 @@
 // Runs turns: stores the new messages, builds the history, calls the provider, and stores the reply with the turn.
 //
 // Invariant: the new messages are stored before the provider is called, and the reply is stored as a whole or not at
-// all. A turn that fails leaves the new messages; running it again with the same messages does not store them twice.
+// all. If a turn fails, its new messages stay stored; running it again with the same messages does not store them
+// twice.
 
 import type { ProviderCallParams, ProviderCallResult } from '../providers/ports/provider-adapter.ts'
 import { ConversationNotFound, ForeignMessage, StreamIncomplete } from './errors.ts'
@@ -25,9 +26,9 @@ import type {
 export interface DefaultConversationEngineOptions {
   store: ConversationStore
   historyBuilder: HistoryBuilder
-  /** Makes the ids of turns and messages. Addition. Default: random UUIDs. */
+  /** Creates the ids of turns and messages. Addition to document 003. Default: random UUIDs. */
   createId?: () => string
-  /** Whether `raw` of a provider's result is stored with the turn. Addition. Default: false. */
+  /** Whether `raw` of a provider's result is stored with the turn. Addition to document 003. Default: false. */
   storeRaw?: boolean
 }
 
@@ -39,7 +40,7 @@ const withTotal = (usage: TokenUsage): TokenUsage => ({
   totalTokens: usage.totalTokens ?? usage.inputTokens + usage.outputTokens,
 })
 
-/** Returns the current time, or the time of the newest of the messages if a clock is ahead. */
+/** Returns the current time, or the time of the newest message if that is later. */
 const timeAfter = (messages: readonly ConversationMessage[]): Date =>
   new Date(Math.max(Date.now(), ...messages.map(({ createdAt }) => createdAt.getTime())))
 
@@ -69,8 +70,9 @@ export class DefaultConversationEngine implements ConversationEngine {
 
   /**
    * Runs a turn and reports the reply while it arrives. The turn completes even if nobody reads the events; to stop it,
-   * abort `providerParams.signal`. Only the complete reply is stored. A provider without streams sends one delta.
-   * @throws the errors of runTurn, if the provider does not begin to answer; later, the events and `final` fail with them
+   * abort `providerParams.signal`. Only the complete reply is stored. A provider that does not stream sends one delta.
+   * @throws the errors of runTurn until the provider begins to answer; later errors reject `final` and the iteration of
+   * the events
    */
   async runStreamingTurn(input: TurnInput): Promise<StreamingTurn> {
     const started = await this.#start(input)
@@ -84,7 +86,7 @@ export class DefaultConversationEngine implements ConversationEngine {
         return output
       },
     )
-    // A reader of the events gets the same error, so a turn without a reader of `final` is no unhandled rejection.
+    // The iteration of the events throws the same error, so an unread `final` must not cause an unhandled rejection.
     final.catch((error: unknown) => log.end(error))
     return { final, [Symbol.asyncIterator]: () => log[Symbol.asyncIterator]() }
   }
@@ -174,7 +176,7 @@ export class DefaultConversationEngine implements ConversationEngine {
     return { conversation, turn, assistantMessages, ...(toolMessages.length > 0 && { toolMessages }) }
   }
 
-  /** Stores a turn with its reply, and returns the conversation after it. */
+  /** Stores a turn with its reply, and returns the updated conversation. */
   async #store(turn: ConversationTurn): Promise<Conversation> {
     const { store } = this
     await store.appendTurn(turn)

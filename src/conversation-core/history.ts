@@ -151,7 +151,7 @@ async function readNewestTurns(
 export interface RecentNTurnsHistoryBuilderOptions {
   /** Maximum number of turns before the new messages. A turn begins with the messages of the user or the system. */
   maxTurns: number
-  /** Counts tokens for a budget with maxTokens. Addition. Default: one token for 4 characters. */
+  /** Counts tokens for a budget with maxTokens. Addition to document 003. Default: one token for 4 characters. */
   countTokens?: CountTokens
 }
 

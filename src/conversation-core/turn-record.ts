@@ -1,11 +1,11 @@
-// The record of a turn of document 003: which messages it has, and the calls of the provider. It is stored as a turn of
-// its own that only its author sees, so that it is in no context, summary or list of messages. It refers to messages by
-// id, so that it keeps no text that was erased. Pure.
+// Converts turns of document 003 to records and back. A record has the ids of the turn's messages, and the provider
+// calls. It is stored as a separate turn that only its author sees, so that no context, summary or list of messages
+// includes it. It refers to messages by id, so that it keeps no erased text, except in `raw` of a provider call. Pure.
 
 import type { GivenTurn, StoredTurn } from '../transcript/transcript.ts'
 import type { ConversationMessage, ConversationTurn, ProviderCallRecord } from './types.ts'
 
-/** Author and only reader of the records. */
+/** Actor that writes the records, and their only audience. */
 export const RECORDS_ACTOR = 'turn-records'
 
 type Dated<T> = Omit<T, 'createdAt'> & { createdAt: string }
@@ -20,7 +20,7 @@ type TurnRecord = Dated<Pick<ConversationTurn, 'id' | 'metadata'>> & {
 const idsOf = (messages: readonly ConversationMessage[]) => messages.map(({ id }) => id)
 const isoOf = (date: Date) => date.toISOString()
 
-/** Returns the turn that stores the record. */
+/** Returns the record of a turn, as a turn to append. */
 export function toRecord(turn: ConversationTurn): GivenTurn {
   const record: TurnRecord = {
     type: 'turn',
@@ -42,7 +42,7 @@ export function toRecord(turn: ConversationTurn): GivenTurn {
   }
 }
 
-/** Returns the turn of a record, with the messages that still exist; null for another turn. */
+/** Converts a stored record to its turn, with the messages that still exist; null if the stored turn is no record. */
 export function fromRecord(
   conversationId: string,
   { actor, parts }: StoredTurn,

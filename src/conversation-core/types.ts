@@ -91,14 +91,15 @@ export interface ListConversationsOptions {
   /** Lists conversations updated before this date. Default: all. */
   before?: Date
   /**
-   * Also lists the conversations updated at `before` that come after this one in the list. Pass the last conversation
-   * of the page before, as two conversations may be updated in one millisecond. Addition. Default: none of them.
+   * Id of a conversation that was updated at `before`. Also lists the conversations with the same time that follow it
+   * in the list. Pass the last conversation of the previous page, because two conversations may be updated in the same
+   * millisecond. Addition. Default: lists no conversation that was updated at `before`.
    */
   beforeId?: ConversationId
 }
 
 export interface ListMessagesOptions {
-  /** Maximum number of messages: the ones that were appended last. Default: all. */
+  /** Maximum number of messages to return; the last appended messages are returned. Default: all. */
   limit?: number
   /** Every store of this package lists messages in ascending time order, with and without this option. */
   ascending?: boolean

@@ -14,7 +14,7 @@ export interface Conversation {
   /** Time of the last write to the conversation, by the clock of the store. */
   updatedAt: Date
   messageCount: number
-  // The type of the document.
+  // The document declares this type.
   // oxlint-disable-next-line typescript/no-explicit-any
   metadata?: Record<string, any>
 }
@@ -31,7 +31,7 @@ export interface ConversationMessage {
   traceId?: string
   /** Passages of documents on which the message is based. */
   sources?: Array<{ documentId?: string; documentName?: string; chunk?: string; score?: number }>
-  // The type of the document.
+  // The document declares this type.
   // oxlint-disable-next-line typescript/no-explicit-any
   metadata?: Record<string, any>
 }
@@ -46,26 +46,27 @@ export interface ConversationFilter {
 }
 
 export interface MessageQueryOptions {
-  /** Maximum number of messages: the ones that were added last. Default: all. */
+  /** Maximum number of messages to return; the last added messages are returned. Default: all. */
   limit?: number
   /** Returns messages before this time. Default: all. */
   before?: Date
   /**
-   * Also returns the messages of the time `before` that were added before this one. Pass the first message of the page
-   * after, as two messages may have the same time. Addition. Default: none of them.
+   * Id of a message whose time is `before`. Also returns the messages with the same time that were added before it. To
+   * read the previous page, pass the first message of the current page, because two messages may have the same time.
+   * Addition. Default: returns no message whose time is `before`.
    */
   beforeId?: string
 }
 
 export interface ConversationStore {
-  /** Creates a conversation. `updatedAt` is set by the store. @throws IdConflict if there is one with the id */
+  /** Creates a conversation. The store sets `updatedAt`. @throws IdConflict if the id is in use */
   createConversation(conv: Omit<Conversation, 'messageCount'>): Promise<void>
   /** Appends a message. @throws ConversationNotFound @throws IdConflict if its id is used for another message */
   addMessage(conversationId: string, msg: ConversationMessage): Promise<void>
-  /** Replaces the given fields, the metadata as a whole. @throws ConversationNotFound */
+  /** Replaces the given fields; does not merge metadata. @throws ConversationNotFound */
   updateConversation(conversationId: string, updates: Partial<Pick<Conversation, 'title' | 'metadata'>>): Promise<void>
   getConversation(conversationId: string): Promise<Conversation | null>
-  /** Returns messages in ascending order of their times; none for an unknown conversation. */
+  /** Returns messages in ascending order of time; an empty list for an unknown conversation. */
   getMessages(conversationId: string, opts?: MessageQueryOptions): Promise<ConversationMessage[]>
   /** Lists conversations, the newest `updatedAt` first. */
   listConversations(filter: ConversationFilter): Promise<Conversation[]>

@@ -34,8 +34,8 @@ builder.mutationField('pinTurn', (t) =>
   t.field({
     type: pinPayload('PinTurn'),
     description:
-      'Pins a turn, so that contexts include it regardless of its age, as far as the budget allows. Any present '
-      + 'participant that sees the turn may pin it. Edits keep the pin. Subscribers receive TurnUpdated.',
+      'Pins a turn, so that contexts include it regardless of its age, as far as the budget allows. The viewer must be '
+      + 'a present participant and see the turn. Edits keep the pin. Subscribers receive TurnUpdated.',
     errors: orErrors('PinTurn', [InvalidInput, NotFound, NotAllowed, Conflict]),
     args: { input: t.arg({ type: PinTurnInput, required: true, description: 'Turn to pin.' }) },
     resolve: (_, { input }, { deps, viewer }) => pinTurn(deps, viewer, input),
@@ -50,7 +50,7 @@ const UnpinTurnInput = builder.inputType('UnpinTurnInput', {
 builder.mutationField('unpinTurn', (t) =>
   t.field({
     type: pinPayload('UnpinTurn'),
-    description: 'Removes the pin of a turn. Any present participant that sees the turn may do this, as with pinTurn.',
+    description: 'Removes the pin of a turn. The viewer must be a present participant and see the turn.',
     errors: orErrors('UnpinTurn', [InvalidInput, NotFound, NotAllowed, Conflict]),
     args: { input: t.arg({ type: UnpinTurnInput, required: true, description: 'Turn to unpin.' }) },
     resolve: (_, { input }, { deps, viewer }) => unpinTurn(deps, viewer, input),

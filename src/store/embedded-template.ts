@@ -1,6 +1,6 @@
-// The template of an embedded database: a data directory in an archive, compressed by Brotli with all migrations, which scripts/template.ts
-// makes, so that the first start need not run them. Without a template of exactly these migrations, the first start
-// creates an empty database.
+// Reads the template of an embedded database: an archive, compressed with Brotli, of a data directory with all
+// migrations. scripts/template.ts creates it, so that the first start need not run the migrations. Without a template
+// of exactly these migrations, the first start creates an empty database.
 
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'

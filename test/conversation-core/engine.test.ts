@@ -213,7 +213,7 @@ function testEngine(open: () => ConversationStore): void {
     expect(await store.listTurns(id)).toEqual([])
   })
 
-  it('completes a streaming turn that nobody reads, and one of a provider without streams', async () => {
+  it('completes a streaming turn whose events are not read, and one of a provider that does not stream', async () => {
     const { store, id, engine, input } = await start()
     const read = await engine.runStreamingTurn(
       input(streaming([{ type: 'done', result: reply('Unread.') }]), says(id, 'one')),

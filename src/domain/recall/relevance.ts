@@ -4,14 +4,13 @@
 import { Cue } from '../indexing/cues.ts'
 import { COEFFICIENTS, type RelevanceCoefficients } from './relevance-coefficients.ts'
 
-/** Number of best candidates with which a candidate is compared. Ranking more does not change a relevance. */
+/** Number of best candidates that each candidate is compared with. Ranking more candidates changes no relevance. */
 export const COMPARED = 20
-/**
- * Weight of a score in `share`: e to the power of SHARPNESS × score. 3 to 5 change the log loss by less than 1 %.
- */
+/** Weight of a score in `share`: e^(SHARPNESS × score). Values from 3 to 5 change the log loss by less than 1 %. */
 const SHARPNESS = 4
 /**
- * Score of the candidates that a small scope lacks, so that a weak match is not relevant only because it has no rivals.
+ * Assumed score of each missing candidate if fewer than COMPARED are ranked. Without it, a weak match would be relevant
+ * only because it has no competitors.
  */
 const ABSENT_SCORE = 1
 
@@ -21,8 +20,8 @@ export type RelevanceFeatures = Omit<RelevanceCoefficients, 'intercept'>
 type Scored = { candidate: { own: number; sitting: number; cues: number; similarity: number | null }; score: number }
 
 /**
- * Whether a candidate is a question that contains the whole query. It is often the turn whose text is the query, and
- * would then be far ahead of all candidates that answer it.
+ * Whether a candidate is a question that contains the whole query. It is often the turn from which the query was
+ * copied, and would lower the share of every candidate that answers it.
  */
 const isEcho = ({ candidate: { own, cues } }: Scored) => (cues & Cue.ASKS) !== 0 && own > 0.999
 

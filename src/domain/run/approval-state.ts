@@ -18,7 +18,7 @@ export type Decided = {
 
 export type ApprovalEvent =
   | { type: 'decide'; decision: Decision; now: Date }
-  /** The time limit is over. */
+  /** The time limit has passed. */
   | { type: 'expire'; now: Date }
   /** The run ended, or the call was erased. */
   | { type: 'cancel' }

@@ -1,5 +1,5 @@
-// Requests the approvals of a round's tool calls, and ends those that nobody decided: their run ended, or their time
-// limit is over. Each change is a journal entry. The callers' transactions lock the journal before any other row.
+// Requests approvals of a round's tool calls, cancels pending approvals, and expires approvals at their time limit.
+// Each change is a journal entry. Every transaction locks the journal before any other row.
 
 import { Conflict } from '../../errors.ts'
 import type { Tx } from '../../store/db.ts'
@@ -16,13 +16,13 @@ import type { Platform } from '../platform.ts'
 import { announceEntries } from '../publisher.ts'
 import { stepApproval } from './approval-state.ts'
 
-/** A call of a tool that requires approval. */
+/** A tool call that requires approval. `seconds` is the time until its approval expires. */
 export type CallToApprove = { callId: string; toolName: string; seconds: number }
 
 type RunRef = { id: string; conversationId: string }
 
 /**
- * Requests an approval for each of the calls of the turn, in their order. The transaction has locked the journal.
+ * Requests an approval for each of the given tool calls of the turn, in order. The transaction has locked the journal.
  * @returns the seq of the last entry
  */
 export async function requestApprovals(
@@ -31,7 +31,7 @@ export async function requestApprovals(
   turnId: string,
   calls: readonly CallToApprove[],
 ): Promise<number> {
-  // Sorted, because lists are in the order of the request's time and the id.
+  // Sorted, because approvals that were requested at the same time are listed in the order of their ids.
   const ids = calls.map(() => newId('approval')).sort()
   let seq = 0
   for (const [index, call] of calls.entries()) {
@@ -50,7 +50,8 @@ async function end(tx: Tx, { id, turnId, conversationId }: Pending, state: 'EXPI
 }
 
 /**
- * Cancels the pending approvals of a run, or of the calls in some turns. The transaction has locked the journal.
+ * Cancels the pending approvals of a run, or of the tool calls in the given turns. The transaction has locked the
+ * journal.
  * @returns the seq of the last entry; null if none was pending
  */
 export async function cancelApprovals(
@@ -71,10 +72,13 @@ export async function requireDecided(tx: Tx, runId: string): Promise<void> {
   if (pending > 0) throw new Conflict(`${pending} tool calls of run ${runId} still wait for a decision.`)
 }
 
-/** Maximum number of approvals that one call of the sweep ends. */
+/** Maximum number of approvals that one call of `expireApprovals` expires. */
 const SWEEP_BATCH = 100
 
-/** Ends the approvals whose time limit is over, and returns their number. Any number of processes may run it. */
+/**
+ * Expires up to SWEEP_BATCH pending approvals whose time limit has passed, and returns their number. Several processes
+ * may run it at the same time.
+ */
 export async function expireApprovals(deps: Platform): Promise<number> {
   const due = await readDueApprovals(deps.db, SWEEP_BATCH)
   let count = 0

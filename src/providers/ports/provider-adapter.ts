@@ -47,7 +47,7 @@ export interface ProviderSourcesPart {
 }
 
 /** A text, a tool call, a tool result, a file or the sources. Adapters ignore parts of other types. */
-// The type of document 003.
+// Document 003 declares this type.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type ProviderContentPart = ProviderTextPart | { [key: string]: any }
 

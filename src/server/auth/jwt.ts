@@ -99,7 +99,7 @@ function parsed<T>(schema: z.ZodType<T>, value: unknown, claim: string): T {
   return result.data
 }
 
-/** Returns the rights among the words of the claim, which may be a list or a text separated by spaces. */
+/** Returns the known rights in the claim, which is a list, or words separated by spaces. */
 function rightsIn(value: unknown): ReadonlySet<Right> {
   if (value == null) return new Set(DEFAULT_RIGHTS)
   const words: unknown[] = typeof value === 'string' ? value.split(/\s+/) : Array.isArray(value) ? value : []

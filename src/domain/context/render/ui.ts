@@ -23,12 +23,12 @@ export type UiMessage = {
   /** Id of the turn or of the summary; for the other sections, the name of the section. */
   id: string
   role: 'system' | 'user' | 'assistant'
-  /** `name`: that of the actor or the quoted section; null for system messages and for turns of the actor `as`. */
+  /** `name`: the name of the actor or the quoted section; null for system messages and for turns of the actor `as`. */
   metadata: { kind: ItemKind; name: string | null }
   parts: UiPart[]
 }
 
-/** Ids of the sections that have at most one message, made from several sources or none. */
+/** Message ids for the sections with at most one message, which has no single source that could be its id. */
 const SECTION_IDS: Partial<Record<ItemKind, string>> = {
   SYSTEM_PROMPT: 'system',
   PROFILE: 'profile',

@@ -1,4 +1,4 @@
-// Stores a new API key, unless the tenant has a key of that name that is not revoked (index api_key_name).
+// Inserts an API key, unless the tenant has an unrevoked key with the same name (index api_key_name).
 
 import type { Tx } from '../../db.ts'
 import { API_KEY_COLUMNS, type ApiKeyRow } from './api-key-columns.ts'

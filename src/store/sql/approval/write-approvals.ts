@@ -10,11 +10,11 @@ export type NewApproval = {
   id: string
   conversationId: string
   runId: string
-  /** The turn with the call. */
+  /** Id of the turn that contains the tool call. */
   turnId: string
   callId: string
   toolName: string
-  /** Seconds until it expires. */
+  /** Seconds until the approval expires. */
   seconds: number
 }
 
@@ -29,14 +29,15 @@ export async function insertApproval(tx: Tx, approval: NewApproval): Promise<voi
 
 export type Resolution = {
   state: ApprovalState
-  /** Null for the arguments of the call. */
+  /** Arguments that replace the arguments of the call; null keeps them. */
   editedArguments: unknown
+  /** Reason of the decision; null if none was given. */
   reason: string | null
-  /** Null if nobody decided. */
+  /** Actor that decided; null if the approval expired or was cancelled. */
   decidedBy: string | null
 }
 
-/** Ends an approval that the caller has read as pending, under the lock of the journal. */
+/** Resolves a pending approval; does nothing if it is no longer pending. */
 export async function writeResolution(tx: Tx, id: string, resolution: Resolution): Promise<void> {
   const { state, editedArguments, reason, decidedBy } = resolution
   const edited = editedArguments === null ? null : JSON.stringify(editedArguments)
@@ -48,15 +49,19 @@ export async function writeResolution(tx: Tx, id: string, resolution: Resolution
     WHERE id = ${id}::text AND state = 'PENDING'`
 }
 
-/** Clears the texts of the decisions about calls of the turns. Returns the number of approvals with such a text. */
+/**
+ * Clears the edited arguments and the reasons of the decisions about the turns' tool calls. Returns the number of
+ * changed approvals.
+ */
 export const clearDecisions = (tx: Tx, turnIds: readonly string[]): Promise<number> =>
   tx.$executeRaw`
     UPDATE approval SET edited_arguments = NULL, reason = NULL
     WHERE turn_id = ANY (${turnIds}::text[]) AND (edited_arguments IS NOT NULL OR reason IS NOT NULL)`
 
 /**
- * Clears the texts of the actor's decisions, outside of conversations under legal hold. A call with edited arguments that
- * its run has not executed yet is cancelled, because it must not be executed with others. Returns their number.
+ * Clears the edited arguments and the reasons of the actor's decisions, except in conversations under legal hold. An
+ * approval with edited arguments is cancelled if its run has not ended, because the call must not be executed with the
+ * original arguments. Returns the number of changed approvals.
  */
 export const clearDecisionsOf = (tx: Tx, tenant: string, actor: string): Promise<number> =>
   tx.$executeRaw`
@@ -67,7 +72,7 @@ export const clearDecisionsOf = (tx: Tx, tenant: string, actor: string): Promise
     WHERE r.id = a.run_id AND NOT c.legal_hold AND a.tenant = ${tenant}::text AND a.decided_by = ${actor}::text
       AND (a.edited_arguments IS NOT NULL OR a.reason IS NOT NULL)`
 
-/** The database's time. */
+/** Returns the database's time. */
 export async function readTime(tx: Tx): Promise<Date> {
   const [row] = await tx.$queryRaw<
     [{ now: Date }]
@@ -75,7 +80,10 @@ export async function readTime(tx: Tx): Promise<Date> {
   return row.now
 }
 
-/** The pending approvals whose time limit is over, the oldest limit first. Uses the index approval_due. */
+/**
+ * Returns up to `limit` pending approvals whose time limit has passed, earliest time limit first. Uses the index
+ * approval_due.
+ */
 export const readDueApprovals = (
   db: Db,
   limit: number,

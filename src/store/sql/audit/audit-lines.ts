@@ -18,7 +18,9 @@ export type AuditLineRow = {
   count: number
   /** Canonical JSON; null for none. */
   details: string | null
+  /** Whether `hash` is an HMAC with the operator's key, not a plain SHA-256. */
   keyed: boolean
+  /** Hash of the previous line's hash and this line's values, hexadecimal. */
   hash: string
 }
 
@@ -27,7 +29,10 @@ type Head = { seq: number; hash: string }
 const COLUMNS = raw(`l.tenant, l.seq::double precision AS seq, l.at, l.actor, l.acted_as AS "actedAs", l.credential,
   l.verb, l.resources, l.outcome, l.count, l.details, l.keyed, l.hash`)
 
-/** Locks the tenant's audit log until the transaction ends, and returns its newest line; 0 and '' without lines. */
+/**
+ * Locks the tenant's audit log until the transaction ends, and returns seq and hash of its newest line; 0 and ''
+ * without lines.
+ */
 export async function lockAuditHead(tx: Tx, tenant: string): Promise<Head> {
   const rows = await tx.$queryRaw<Head[]>`
     INSERT INTO audit_head AS h (tenant) VALUES (${tenant}::text)
@@ -62,7 +67,7 @@ export type AuditFilter = {
   to: Date | null
 }
 
-/** Lines of the tenant between the numbers, newest first, or in the reverse order. */
+/** Returns lines with a seq below `after` and above `before`, newest first; oldest first if `backwards`. */
 export async function readAuditLines(
   db: Db,
   tenant: string,
@@ -87,13 +92,13 @@ export async function readAuditLines(
     ORDER BY l.seq ${raw(page.backwards ? 'ASC' : 'DESC')} LIMIT ${page.limit}::integer`
 }
 
-/** The lines that follow `after`, in the order of their numbers. Uses the primary key. */
+/** Returns up to `limit` lines with a seq above `after`, in ascending order. Uses the primary key. */
 export const readAuditChain = (db: Db, tenant: string, after: number, limit: number): Promise<AuditLineRow[]> =>
   db.of(tenant).$queryRaw<AuditLineRow[]>`
     SELECT ${COLUMNS} FROM audit_line l
     WHERE l.tenant = ${tenant}::text AND l.seq > ${after}::bigint ORDER BY l.seq LIMIT ${limit}::integer`
 
-/** The newest line, and the line up to which older lines were deleted by age. */
+/** Seq and hash of the newest line, and of the newest line that was deleted by age; 0 and '' if there is none. */
 export type AuditEnds = { seq: number; hash: string; prunedThrough: number; prunedHash: string }
 
 /** Returns the ends of the tenant's log; null without lines. */
@@ -105,7 +110,7 @@ export async function readAuditEnds(db: Db, tenant: string): Promise<AuditEnds |
   return rows[0] ?? null
 }
 
-/** A tenant whose oldest line is older than `before`; null for none. */
+/** Returns a tenant whose oldest line is older than `before`; null for none. */
 export async function findPrunableTenant(db: Db, before: Date): Promise<string | null> {
   const rows = await db.of(SYSTEM).$queryRaw<{ tenant: string }[]>`
     SELECT h.tenant FROM audit_head h
@@ -115,9 +120,9 @@ export async function findPrunableTenant(db: Db, before: Date): Promise<string |
 }
 
 /**
- * Deletes up to `limit` of the tenant's oldest lines that are older than `before`, and remembers the last one's hash.
- * Stops at the first line that is not older, so that the remaining lines have no gap. Returns the number of deleted
- * lines.
+ * Deletes up to `limit` of the tenant's oldest lines that are older than `before`, and stores seq and hash of the
+ * newest deleted line. Stops at the first line that is not older, so that the remaining lines have no gap. Returns the
+ * number of deleted lines.
  */
 export async function pruneAuditLines(tx: Tx, tenant: string, before: Date, limit: number): Promise<number> {
   await lockAuditHead(tx, tenant)

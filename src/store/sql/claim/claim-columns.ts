@@ -1,5 +1,5 @@
-// The stored claims of a turn, as the statements of this folder return them. Whether a claim is live is decided by the
-// database's clock only: clocks of processes may differ.
+// The stored claims of a turn, as the statements of this folder return them. Only the database's clock decides
+// whether a claim is live, because the clocks of processes may differ.
 
 import type { ClaimOutcome } from '../../generated/enums.ts'
 import { raw, type Sql } from '../sql.ts'
@@ -10,20 +10,21 @@ export type ClaimState = 'HELD' | 'ANSWERING' | ClaimOutcome
 export type ClaimRow = {
   /** Id of the first version of the turn. */
   turnId: string
-  /** The holder for scope AGENT; empty for scope TURN. */
+  /** Name of the claiming actor for scope AGENT; empty for scope TURN. */
   slot: string
   conversationId: string
   actor: string
   tokenHash: string
   expiresAt: Date
+  /** Id of the turn that answers, streaming or committed; null for none. */
   answerId: string | null
-  /** EXPIRED also if the claim has not been ended yet. */
+  /** EXPIRED as soon as the claim expires, even if its end is not stored yet. */
   state: ClaimState
   /** Whether the journal has an entry for its end. */
   hasEnded: boolean
 }
 
-/** Whether the claim `k` has expired and not been ended. */
+/** Condition: the claim `k` has expired, and its end is not stored yet. */
 export const EXPIRED: Sql = raw('(k.ended_at IS NULL AND k.answer_id IS NULL AND k.expires_at <= clock_timestamp())')
 
 export const CLAIM_COLUMNS: Sql = raw(`k.turn_id AS "turnId", k.slot, k.conversation_id AS "conversationId", k.actor,
