@@ -623,7 +623,7 @@ export type CreateConversationInput = {
   factExtraction?: boolean | null
   /** Idempotency key, 1 to 200 characters. If the viewer sees a conversation with this key, that conversation is returned unchanged. MEMBERS conversations outside the view never conflict with the key. Defaults to null, for no key. */
   key?: string | null
-  /** Number of turns of agents in a row, without a turn of a person, after which further ones wake up nobody. Defaults to 6; at least 0, for which only people wake up participants, and at most 100. */
+  /** Maximum number of consecutive turns by agents, without a turn by a person, that wake up participants. Defaults to 6; at least 0, for which only people wake up participants, and at most 100. */
   maxAgentTurns?: number | null
   /** Application-defined metadata: a JSON object of at most 64 KiB, nested at most 64 deep. Defaults to an empty object. */
   metadata?: any | null
@@ -631,7 +631,7 @@ export type CreateConversationInput = {
   owner?: string | null
   /** First participants, at most 1,000; each actor only once. The owner is not added automatically; the viewer is added to a MEMBERS conversation. Defaults to an empty list. */
   participants?: readonly ParticipantInput[] | null
-  /** What happens to the content of turns once summaries cover them. Defaults to the setting of the tenant, which defaults to FULL. */
+  /** Retention of the content of turns once summaries cover them. Defaults to the setting of the tenant, which defaults to FULL. */
   retention?: Retention | null
   /** Instructions at the start of every context of the conversation; at most 65,536 characters. */
   systemPrompt?: string | null
@@ -902,7 +902,7 @@ export type CompactionStrategy = 'HIERARCHICAL' | 'NEVER' | 'ROLLING'
 /** Turns that wake up a participant. It has to answer them: the server runs an agent with `agent` settings, and others find them in their inbox. A turn wakes up only participants that see it, and never its author. */
 export type Respond = 'ADDRESSED' | 'ALWAYS' | 'MENTIONED' | 'NEVER'
 
-/** What happens to the content of turns once summaries cover them, so that contexts no longer need it. Pinned turns keep their content, and so do all turns under legal hold. */
+/** Retention of the content of turns once summaries cover them, so that contexts no longer need it. Pinned turns keep their content, and so do all turns under legal hold. */
 export type Retention = 'AUDIT_ONLY' | 'EPHEMERAL' | 'FULL'
 
 /** A type of conversation event that a subscription can select. `ConversationDeleted` and `Gap` have no value, because every subscription receives them. */
