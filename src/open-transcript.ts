@@ -1,4 +1,4 @@
-// A transcript on the library: the conversation stores inside your own process.
+// Implements Transcript on the library, for conversation stores in the application's own process.
 
 import type { Deps } from './domain/deps.ts'
 import {
@@ -29,7 +29,10 @@ const turnOf = (turn: Turn): StoredTurn => ({
   citations: (turn.citations ?? []) as Citation[],
 })
 
-/** Opens the conversations that the viewer sees, for the stores of `colloquy/conversation-core` and its sibling. */
+/**
+ * Returns a transcript of the conversations that the viewer sees, for the stores of `colloquy/conversation-core` and
+ * `colloquy/conversation-store`.
+ */
 export function openTranscript(deps: Deps, viewer: Viewer): Transcript {
   const toStored = async (conversations: Conversation[]): Promise<StoredConversation[]> => {
     const uncounted = conversations.filter(({ counts }) => counts === null).map(({ id }) => id)

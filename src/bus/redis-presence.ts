@@ -13,7 +13,7 @@ const CONVERSATION = 'colloquy:presence:'
 /** Time for which Redis keeps a key after its last mark expires, ms, so that a process can still take the marks. */
 const SLACK_MS = 3_600_000
 
-/** Sets `now` to Redis's time in ms. */
+/** Sets `time` to Redis's time as {seconds, µs}, and `now` to the same time in ms. */
 const NOW = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)`
@@ -67,7 +67,10 @@ const TAKE = `${NOW}
   end
   return members`
 
-/** Methods reject with Unavailable at once if Redis is disconnected, else after REPLY_MS without a reply. */
+/**
+ * Connects to Redis and returns a presence store. Its methods reject with Unavailable: immediately if Redis is
+ * disconnected, otherwise after REPLY_MS without a reply.
+ */
 export async function createRedisPresence(connect: RedisConnect): Promise<PresenceStore> {
   const client = await connect()
 
@@ -104,7 +107,7 @@ export async function createRedisPresence(connect: RedisConnect): Promise<Presen
   }
 }
 
-/** Returns each actor's most recently set state in a conversation's hash, without expired marks. `now` is in ms. */
+/** Returns the state of each actor's most recently set unexpired mark in a conversation's hash. `now` is in ms. */
 function newestUnexpired(hash: Record<string, string>, now: number): Map<string, string> {
   const unexpired = Object.entries(hash).flatMap(([field, value]) => {
     const [, setAt, expiresAt, state = ''] = /^(\d+):(\d+):(.*)$/s.exec(value) ?? []

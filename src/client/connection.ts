@@ -4,7 +4,7 @@
 import { READ_VIEWER } from './documents.ts'
 import { ColloquyError, errorOfResult, payloadOf } from './errors.ts'
 import { request, subscribeByEvents, type Endpoint, type Result } from './http.ts'
-import { backOff, isRetryable, retrying } from './retry.ts'
+import { backOff, isRetryable, retry } from './retry.ts'
 import { createSockets, type WebSocketClass } from './socket.ts'
 
 export type ConnectOptions = {
@@ -112,7 +112,7 @@ export function createConnection(options: ConnectOptions): Connection {
   const sockets = WebSocket ? createSockets({ url: webSocketUrl(url), WebSocket, parameters }) : null
 
   const send: Connection['send'] = (query, variables, { signal, once } = {}) =>
-    retrying(() => request(endpoint, { query, variables }, signal), once ? 0 : retryForMs, signal)
+    retry(() => request(endpoint, { query, variables }, signal), once ? 0 : retryForMs, signal)
 
   return {
     as,

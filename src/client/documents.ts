@@ -1,5 +1,5 @@
-// The GraphQL documents that the client sends. scripts/client-types.ts generates generated.ts, the types of their
-// fragments, from them and schema.graphql.
+// The GraphQL documents that the client sends. scripts/client-types.ts generates the types of their fragments
+// (generated.ts) from these documents and the schema.
 
 const PARTS = `
 fragment Part on ContentPart {
@@ -12,7 +12,7 @@ fragment Part on ContentPart {
   ... on DataPart { data }
 }`
 
-/** The fields of a turn that are equal for all viewers, so that the server renders an event once for all of them. */
+/** The turn fields that are equal for all viewers. The server renders an event with only such fields once for all. */
 const SHARED_TURN = `
   id seq position actor author { displayName kind } role status text parts { ...Part } audience model metadata
   createdAt pinned isEdited abortReason tokenUsage { prompt completion } citations { documentId documentName chunk score }`
@@ -139,7 +139,7 @@ export const FOLLOW_INBOX = `subscription Inbox($as: String) {
   inbox(as: $as) { ...InboxEvent }
 }${INBOX}${CONVERSATION}${TURN}`
 
-/** A mutation with the one variable `input`. */
+/** Returns a mutation document with the single variable `input`. */
 const mutation = (verb: string, payload: string, fragments = '') => {
   const name = verb[0]!.toUpperCase() + verb.slice(1)
   return `mutation ${name}($input: ${name}Input!) {

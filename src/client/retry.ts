@@ -1,8 +1,8 @@
-// Waiting and retrying: exponential backoff with jitter, which ends at once when a signal is aborted.
+// Waits, and retries with exponential backoff and jitter. An aborted signal ends the wait immediately.
 
 import { ColloquyError } from './errors.ts'
 
-/** Time before the first retry, and the maximum time between two, ms. Each is shortened by up to half at random. */
+/** First wait, ms, doubled by each retry up to `maxMs`. Each wait is randomly shortened by up to half. */
 const BACKOFF = { firstMs: 100, maxMs: 5_000 }
 
 /** Waits; resolves early when the signal is aborted. */
@@ -24,17 +24,17 @@ export const backOff = (attempt: number, signal?: AbortSignal | null): Promise<v
 
 export const isRetryable = (error: unknown): boolean => error instanceof ColloquyError && error.isRetryable
 
-/** Rejects with the signal's reason if it is aborted. */
+/** Throws the signal's reason if the signal is aborted. */
 function throwIfAborted(signal?: AbortSignal | null): void {
   if (signal?.aborted) throw signal.reason
 }
 
 /**
- * Calls `attempt` until it succeeds.
- * @param forMs time after which a retryable failure is thrown, ms
- * @throws the first failure that is not retryable, or the last one; the reason of the signal
+ * Calls `attempt` until it succeeds, with backoff between calls.
+ * @param forMs time after which no call is retried, ms
+ * @throws the first failure that is not retryable; the first failure after `forMs`; the reason of an aborted signal
  */
-export async function retrying<T>(attempt: () => Promise<T>, forMs: number, signal?: AbortSignal | null): Promise<T> {
+export async function retry<T>(attempt: () => Promise<T>, forMs: number, signal?: AbortSignal | null): Promise<T> {
   const end = Date.now() + forMs
   for (let tries = 0; ; tries++) {
     throwIfAborted(signal)
@@ -48,7 +48,10 @@ export async function retrying<T>(attempt: () => Promise<T>, forMs: number, sign
   }
 }
 
-/** Returns a signal that is aborted with any of the given ones; `release` ends its dependence on them. */
+/**
+ * Returns a signal that is aborted when one of the given signals is aborted, or by `abort`. `release` removes the
+ * listeners from the given signals.
+ */
 export function anySignal(signals: readonly (AbortSignal | null | undefined)[]) {
   const controller = new AbortController()
   const given = signals.filter((signal) => signal != null)

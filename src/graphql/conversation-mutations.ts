@@ -56,7 +56,8 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
     retention: t.field({
       type: RetentionEnum,
       description:
-        'What happens to the content of turns once summaries cover them. Defaults to the setting of the tenant, which defaults to FULL.',
+        'Retention of the content of turns once summaries cover them. Defaults to the setting of the tenant, which '
+        + 'defaults to FULL.',
     }),
     ttlSeconds: t.int({
       description: `Seconds after its creation at which the conversation is deleted; 1 to ${MAX_TTL_SECONDS}. Exclusive with \`expiresAt\`. Defaults to the setting of the tenant, which defaults to never.`,
@@ -71,8 +72,9 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
     }),
     maxAgentTurns: t.int({
       description:
-        'Number of turns of agents in a row, without a turn of a person, after which further ones wake up nobody. Defaults '
-        + `to ${AGENT_TURNS.default}; at least ${AGENT_TURNS.min}, for which only people wake up participants, and at most ${AGENT_TURNS.max}.`,
+        'Maximum number of consecutive turns by agents, without a turn by a person, that wake up participants. '
+        + `Defaults to ${AGENT_TURNS.default}; at least ${AGENT_TURNS.min}, for which only people wake up `
+        + `participants, and at most ${AGENT_TURNS.max}.`,
     }),
     compaction: t.field({
       type: CompactionPolicyInput,
@@ -173,7 +175,8 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
     retention: t.field({
       type: RetentionEnum,
       description:
-        'What happens to the content of turns once summaries cover them. Null restores FULL. Removed content does not come back.',
+        'Retention of the content of turns once summaries cover them. Null restores FULL. Removed content is not '
+        + 'restored.',
     }),
     ttlSeconds: t.int({
       description: `Seconds after its creation at which the conversation is deleted; 1 to ${MAX_TTL_SECONDS}. Exclusive with \`expiresAt\`. Null for never. Omit to keep the expiry.`,
@@ -187,7 +190,7 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
     }),
     maxAgentTurns: t.int({
       description:
-        'Number of turns of agents in a row, without a turn of a person, after which further ones wake up nobody; '
+        'Maximum number of consecutive turns by agents, without a turn by a person, that wake up participants; '
         + `${AGENT_TURNS.min} to ${AGENT_TURNS.max}. Null restores the default, ${AGENT_TURNS.default}.`,
     }),
     compaction: t.field({

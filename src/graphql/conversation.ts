@@ -80,7 +80,7 @@ builder.objectType('Conversation', {
     }),
     maxAgentTurns: t.exposeInt('maxAgentTurns', {
       description:
-        'Number of turns of agents in a row, without a turn of a person, after which further ones wake up nobody; see '
+        'Maximum number of consecutive turns by agents, without a turn by a person, that wake up participants; see '
         + '`respond` of Participant.',
     }),
     version: t.exposeInt('version', {

@@ -1,12 +1,12 @@
-// What a conversation does with the content of its turns.
+// The retention of the content of a conversation's turns.
 
 import type { Conversation } from '../domain/conversation.ts'
 import { builder } from './builder.ts'
 
 export const RetentionEnum = builder.enumType('Retention', {
   description:
-    'What happens to the content of turns once summaries cover them, so that contexts no longer need it. Pinned turns keep '
-    + 'their content, and so do all turns under legal hold.',
+    'Retention of the content of turns once summaries cover them, so that contexts no longer need it. Pinned turns '
+    + 'keep their content, and so do all turns under legal hold.',
   values: {
     FULL: { description: 'The content is kept.' },
     AUDIT_ONLY: {

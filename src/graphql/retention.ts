@@ -11,7 +11,7 @@ import { SHAREABLE } from './sharing.ts'
 builder.objectFields('Conversation', (t) => ({
   retention: t.field({
     type: RetentionEnum,
-    description: 'What happens to the content of turns once summaries cover them.',
+    description: 'Retention of the content of turns once summaries cover them.',
     extensions: SHAREABLE,
     resolve: ({ retention }) => retention,
   }),

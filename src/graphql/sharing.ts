@@ -38,7 +38,10 @@ export function sharingOf({ extensions }: GraphQLField<unknown, unknown>): Shari
   return isPlainColumn ? 'SHAREABLE' : null
 }
 
-/** Yields the fields that a selection of the name may execute: of the type itself, and of each possible type. */
+/**
+ * Yields the fields that selecting `name` on `type` may execute: the field of the type itself, and of each possible
+ * type of an abstract type. Yields undefined for a type without the field.
+ */
 function* fieldsNamed(schema: GraphQLSchema, type: GraphQLCompositeType, name: string) {
   if (!isUnionType(type)) yield type.getFields()[name]
   if (isAbstractType(type)) for (const possible of schema.getPossibleTypes(type)) yield possible.getFields()[name]

@@ -20,7 +20,7 @@ import {
 export const MAX_REPLY_BYTES = 1024 * 1024
 /** Maximum number of tool calls of one reply. */
 export const MAX_REPLY_CALLS = 100
-/** Time without anything from the provider after which a call fails, ms. */
+/** Time without data from the provider after which a call fails, ms. */
 export const STALL_MS = 60_000
 
 export type ReplyEnd = {
@@ -45,7 +45,7 @@ export type ModelCall = {
 export type ChatModel = {
   /** The provider and its model, with which error messages begin. */
   label(params: ProviderCallParams): string
-  /** Time without anything from the provider after which a call fails, ms. */
+  /** Time without data from the provider after which a call fails, ms. */
   stallMs: number
   /** Sends the request. Resolves when the provider has accepted it. */
   open(params: ProviderCallParams, call: ModelCall): Promise<AsyncIterable<ReplyPiece>>

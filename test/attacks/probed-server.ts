@@ -1,9 +1,9 @@
 // Starts the server as `npm start` does. Answers each request on the Unix socket PROBE_SOCKET with the longest stall of
-// the event loop since the last request, in ms.
+// the event loop since the previous request, in ms.
 
 import { createServer } from 'node:http'
 
-/** Interval of the timer that notices stalls, ms. */
+/** Interval of the timer that detects stalls, ms. */
 const TICK_MS = 5
 
 let last = performance.now()

@@ -49,7 +49,7 @@ export type ContextMaterial = {
   /** Facts of the conversation and about its people, most recently observed first. */
   facts: QuotedFact[]
   /** Whether `facts` contains every fact; false if more exist than were read. */
-  areAllFacts: boolean
+  hasAllFacts: boolean
   /** Summaries of the oldest turns, oldest first. */
   summaries: CoveringSummary[]
   /**
@@ -179,7 +179,7 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
   }
   const profiles = await fitProfiles(tokens, material.profiles, minus(limits.profile, spent))
   spend(profiles.messages)
-  const facts = await fitFacts(tokens, material.facts, material.areAllFacts, minus(limits.facts, spent))
+  const facts = await fitFacts(tokens, material.facts, material.hasAllFacts, minus(limits.facts, spent))
   spend(facts.messages)
   const summaries = await fitSummaries(tokens, material, minus(limits.summary, spent))
   spend(summaries.messages)

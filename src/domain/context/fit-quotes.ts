@@ -106,12 +106,12 @@ export async function fitProfiles(
 /**
  * Builds the message of the facts that fit.
  * @param facts most recently observed first; the message has them in reverse order
- * @param areAll whether `facts` contains all facts; false if there are more than are read
+ * @param hasAll whether `facts` contains all facts; false if there are more than are read
  */
 export async function fitFacts(
   tokens: Tokens,
   facts: readonly QuotedFact[],
-  areAll: boolean,
+  hasAll: boolean,
   space: Size,
 ): Promise<QuotedSection> {
   const fence = fenceFor(facts.map(({ text }) => text))
@@ -125,7 +125,7 @@ export async function fitFacts(
   return {
     messages: message ? [message] : [],
     omitted:
-      omitted.length === 0 && areAll
+      omitted.length === 0 && hasAll
         ? []
         : [
             {
@@ -133,7 +133,7 @@ export async function fitFacts(
               sourceIds: omitted.map(({ id }) => id),
               tokenCount: omittedTokens,
               included: false,
-              reason: areAll || omitted.length === 0 ? why : `${why}; facts before them were not read`,
+              reason: hasAll || omitted.length === 0 ? why : `${why}; facts before them were not read`,
             },
           ],
   }

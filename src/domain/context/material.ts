@@ -234,7 +234,7 @@ export async function readMaterial(
     systemPrompt: conversation.systemPrompt,
     profiles: memory.profiles.map((profile) => ({ ...profile, name: names.get(profile.id)! })),
     facts: memory.facts,
-    areAllFacts: memory.areAllFacts,
+    hasAllFacts: memory.hasAllFacts,
     summaries: fitting.taken,
     tooLong: fitting.omitted,
     kept,

@@ -15,16 +15,16 @@ import { factLine, type QuotedFact, type QuotedProfile } from './quote.ts'
 export const MAX_FACTS = 500
 /** Maximum number of profiles in a context. */
 export const MAX_PROFILES = 10
-/** Approximate number of tokens that quoting adds: to a fact, the rest of its line; to a profile, fences and header. */
+/** Approximate tokens that quoting adds to an item: the rest of a fact's line; a profile's fences and header. */
 const ADDED_TOKENS = { fact: 12, profile: 20 }
 
 export type ProfilesAndFacts = {
   profiles: Omit<QuotedProfile, 'name'>[]
-  /** The users whose profiles are in `profiles`. */
+  /** The users of `profiles`, in the same order. `displayName` is null if the participant has none. */
   people: { actor: string; displayName: string | null }[]
   facts: QuotedFact[]
   /** Whether `facts` contains all facts; false if there are more than MAX_FACTS. */
-  areAllFacts: boolean
+  hasAllFacts: boolean
   /** Sums of the stored token counts, plus ADDED_TOKENS for each item. */
   tokens: { profiles: number; facts: number }
 }
@@ -36,7 +36,10 @@ async function peopleIn({ pool }: RecallDeps, viewer: Viewer, conversationId: st
   return [...people.filter(({ actor }) => actor === owner), ...people.filter(({ actor }) => actor !== owner)]
 }
 
-/** Reads the profiles of the people in the conversation except `as`, and the facts about its people or from it. */
+/**
+ * Reads the profiles of the people in the conversation, and the facts about these people or from the conversation.
+ * Omits the profile of the actor `as`; null omits none.
+ */
 export async function readProfilesAndFacts(
   deps: RecallDeps,
   viewer: Viewer,
@@ -74,7 +77,7 @@ export async function readProfilesAndFacts(
     profiles: quoted.map(({ userId, content }) => ({ id: userId, text: content })),
     people: quoted.map(({ userId, displayName }) => ({ actor: userId, displayName })),
     facts: facts.map((fact) => ({ id: fact.id, text: factLine({ ...fact, sentence: sentenceOf(fact) }) })),
-    areAllFacts: rows.length <= MAX_FACTS,
+    hasAllFacts: rows.length <= MAX_FACTS,
     tokens: {
       profiles: quoted.reduce((sum, { tokenCount }) => sum + tokenCount + ADDED_TOKENS.profile, 0),
       facts: facts.reduce((sum, { tokenCount }) => sum + tokenCount + ADDED_TOKENS.fact, 0),

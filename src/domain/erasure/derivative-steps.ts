@@ -23,14 +23,17 @@ export type ChangedFact = { id: string; conversationId: string | null }
 /**
  * Runs before the conversation's row is deleted. `rows` is the number of rows that will be deleted, for the receipt;
  * `finish` runs after the row is deleted, in the same transaction, and returns the facts of other conversations that it
- * changed.
+ * changed; `users` are the users about whom facts change.
  */
 export type PrepareDelete = (
   tx: Tx,
   deleted: DeletedConversation,
 ) => Promise<{ rows: number; finish?: (tx: Tx) => Promise<ChangedFact[]>; users?: Subject[] }>
 
-/** Counts the newer version instead of the older one in the journal. An aborted older version was never counted. */
+/**
+ * Replaces the older version by the newer one in the journal's turn and token counts, unless the turn has an audience.
+ * An aborted older version was never counted.
+ */
 export const recount: UpdateDerivatives = async (tx, { conversationId, isPublic, older, newer }) => {
   if (isPublic) {
     await tx.journal.update({
@@ -56,8 +59,8 @@ export const renewTitle: UpdateDerivatives = async (tx, { conversationId, isPubl
 }
 
 /**
- * Makes the summaries that cover the turn or a later one stale: the newer version and all turns after it are not
- * covered until they are summarised again.
+ * Marks summaries that cover the turn or a later one as stale: no summary covers the newer version and the turns after
+ * it until they are summarised again.
  */
 export const revokeCoverage: UpdateDerivatives = async (tx, { conversationId, isPublic, older }) => {
   if (isPublic) await revokeSummaries(tx, conversationId, older.position)

@@ -78,7 +78,10 @@ export type JournalPage = {
   last: number
   /** Whether the page is known to reach the journal's end; may be false even if it does. */
   complete: boolean
-  /** Approximate size of the page, in bytes; for a limit of at most SMALL_PAGE, a nominal size. */
+  /**
+   * Approximate size of the page, in bytes. For a limit of at most SMALL_PAGE, each entry counts as an equal share of
+   * JOURNAL_PAGE_BYTES.
+   */
   bytes: number
 }
 

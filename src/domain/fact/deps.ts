@@ -1,4 +1,4 @@
-// Dependencies of the verbs that write and reconcile facts.
+// Dependencies of the functions that write and reconcile facts.
 
 import type { Embedding } from '../indexing/embedding.ts'
 import type { Platform } from '../platform.ts'

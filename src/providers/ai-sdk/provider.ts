@@ -8,7 +8,7 @@ import { parseArguments } from '../message-parts.ts'
 import { ProviderCallFailed, type ProviderTokenUsage } from '../ports/provider-adapter.ts'
 import { callOptions } from './prompt.ts'
 
-/** A model of AI SDK 6, with the members that are used: `LanguageModelV3` of @ai-sdk/provider is one. */
+/** The members of an AI SDK 6 model that the provider uses. `LanguageModelV3` of @ai-sdk/provider has them. */
 export type AiSdkModel = {
   readonly specificationVersion: 'v3'
   readonly provider: string
@@ -24,13 +24,14 @@ export type AiSdkModel = {
 export type AiSdkProvider = { adapter: ChatAdapter; defaultModel: string; models: readonly string[] }
 
 /**
- * Makes a provider of a model. `stallMs` is the time without anything from the model after which a call fails, ms.
+ * Creates a provider from a model.
+ * @param stallMs time without data from the model after which a call fails, ms; defaults to STALL_MS
  * @throws TypeError for a model of another version of the SDK
  */
 export function createAiSdkProvider(given: AiSdkModel, { stallMs = STALL_MS } = {}): AiSdkProvider {
   if (given?.specificationVersion !== 'v3') {
     const version = String(given?.specificationVersion)
-    throw new TypeError(`The model implements version ${version} of the AI SDK's models. Use AI SDK 6 (version v3).`)
+    throw new TypeError(`The model's specificationVersion is ${version}, not v3. Use a model object of AI SDK 6.`)
   }
   const model = given as unknown as LanguageModelV3
   const adapter = createChatAdapter({
@@ -89,7 +90,7 @@ async function* piecesOf(reader: Reader, isAlive: () => void): AsyncGenerator<Re
   }
 }
 
-/** Returns the counts; undefined unless the model reports both. */
+/** Returns the token counts; undefined unless the model reports those of both input and output. */
 function usageOf({ inputTokens, outputTokens }: LanguageModelV3Usage): ProviderTokenUsage | undefined {
   const [input, output] = [inputTokens.total, outputTokens.total]
   return input === undefined || output === undefined
@@ -97,12 +98,12 @@ function usageOf({ inputTokens, outputTokens }: LanguageModelV3Usage): ProviderT
     : { inputTokens: input, outputTokens: output, totalTokens: input + output }
 }
 
-/** The fields of the SDK's errors. Their messages quote the provider, so they are not repeated. */
+/** An error of the SDK. Its message quotes the provider's reply, so no message of ProviderCallFailed contains it. */
 type SdkError = Error & { statusCode?: number; isRetryable?: boolean; responseHeaders?: Record<string, string> }
 
 const isConnection = (error: Error) => error.cause instanceof Error
 
-/** Explains an error of the model. @throws an error that the SDK did not make, and that is not one of the connection */
+/** Returns the failure that an error of the model means. @throws `given` unless the SDK or the connection caused it */
 function failureOf(given: unknown, isAccepted: boolean, label: string): ProviderCallFailed {
   if (!(given instanceof Error)) return new ProviderCallFailed('UNAVAILABLE', `${label} reported an error.`, true)
   const error = given as SdkError
@@ -119,7 +120,7 @@ function failureOf(given: unknown, isAccepted: boolean, label: string): Provider
     return new ProviderCallFailed('REFUSED', `${label} does not accept the call: ${error.name}.`, false)
   }
   if (/^AI_(JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody|NoContentGenerated)/.test(error.name)) {
-    return new ProviderCallFailed('BAD_REPLY', `${label} sent a reply of the wrong format: ${error.name}.`, true)
+    return new ProviderCallFailed('BAD_REPLY', `${label} sent an invalid reply: ${error.name}.`, true)
   }
   if (error.name.startsWith('AI_') || isConnection(error)) {
     return isAccepted

@@ -12,7 +12,7 @@ import { chatRequest, contextHeaders } from './chat-request.ts'
 import { explain, TooLong, type ErrorContext, type SettingNames } from './failure.ts'
 
 export type OpenAiProviderSettings = Endpoint & {
-  /** Time without anything from the server after which a call fails, ms. Default: STALL_MS. */
+  /** Time without data from the server after which a call fails, ms. Default: STALL_MS. */
   stallMs?: number | undefined
   /** The operator's names for the settings, for error messages. Default: `baseUrl`, `apiKey` and "the model". */
   settingNames?: SettingNames | undefined

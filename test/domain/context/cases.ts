@@ -100,7 +100,7 @@ export const cases: fc.Arbitrary<Case> = fc
       }),
       { maxLength: 12 },
     ),
-    areAllFacts: fc.nat({ max: 9 }).map((n) => n > 0),
+    hasAllFacts: fc.nat({ max: 9 }).map((n) => n > 0),
     tokenBudget: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 60, max: 3000 }), fc.constant(2_000_000)),
     maxMessages: fc.option(fc.integer({ min: 1, max: 20 }), { freq: 3 }),
     maxChars: fc.option(fc.integer({ min: 1, max: 3000 }), { freq: 3 }),
@@ -119,7 +119,7 @@ export const cases: fc.Arbitrary<Case> = fc
       summaries,
       profiles,
       facts,
-      areAllFacts,
+      hasAllFacts,
       k,
       ...request
     }) => {
@@ -152,7 +152,7 @@ export const cases: fc.Arbitrary<Case> = fc
           complete: unread === 0,
           perspective: { as, needsNames, names: new Map([['ada', 'Ada "the first"\nL.']]) },
           tooLong: [],
-          areAllFacts,
+          hasAllFacts,
           profiles: profiles.map((each, index) => ({ ...each, id: `user_${index}` })),
           facts: facts.map((each, index) => ({
             id: `fact_${index}`,
@@ -280,7 +280,7 @@ function* memoryFaults({ material, request }: Case, { messages, items }: Context
   }
   const reported = new Set(items.flatMap(({ sourceIds }) => sourceIds))
   for (const { id } of [...material.profiles, ...material.facts]) if (!reported.has(id)) yield `no item names ${id}`
-  if (!material.areAllFacts && !items.some(({ kind, included }) => kind === 'FACT' && !included)) {
+  if (!material.hasAllFacts && !items.some(({ kind, included }) => kind === 'FACT' && !included)) {
     yield 'no item reports the facts that were not read'
   }
 }

@@ -1,5 +1,5 @@
-// The feed of a conversation as its live readers see it: it recovers events that the bus loses, follows view changes,
-// and ends for all readers when the conversation is deleted.
+// The feed of a conversation, as its live readers see it: it recovers events that the bus loses, follows changes of
+// views, and ends for all readers when the conversation is deleted.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
@@ -55,7 +55,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     conversationId = await newConversation('ada', 'bob')
   })
 
-  it('reads new entries once for any number of listeners', async () => {
+  it('reads new entries once for any number of readers', async () => {
     const readings = await Promise.all(range(1, 10).map(() => as('bob')))
     const query = vi.spyOn(other.deps.pool, 'query')
     const { seq } = await append('hello')
@@ -66,7 +66,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await Promise.all(readings.map((reading) => reading.stop()))
   })
 
-  it('stops when the last listener leaves', async () => {
+  it('stops when the last reader stops', async () => {
     const readings = [await as('bob'), await as('bob')]
     for (const reading of readings) await reading.stop()
     const drop = vi.fn<Process['wire']['drop']>(() => false)
@@ -201,7 +201,7 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     await reading.stop()
   })
 
-  it('ends for all listeners in every process when the conversation is deleted, and does not start again', async () => {
+  it('ends for all readers in every process when the conversation is deleted, and does not start again', async () => {
     const readings = [await as('bob'), await as('eve', one.deps), await as('ada')]
     await deleteConversation(one.deps, ada, conversationId)
     for (const reading of readings) {
@@ -264,18 +264,18 @@ describe.each(backends)('the feed of a conversation, on $name', (backend) => {
     other.wire.release()
     const { seq } = await append('after')
     await eve.until('the turn', sawSeq(seq))
-    await bob.until('the leaving', sawSeq(seq - 1))
+    await bob.until('the leave entry', sawSeq(seq - 1))
     expect(linesOf(bob).filter((line) => line !== 'ParticipantRead')).toEqual(['3 ParticipantLeft'])
     await Promise.all([bob.stop(), eve.stop()])
   })
 
-  it('delivers a first private turn live to its audience only', async () => {
+  it('delivers the first turn with an audience live, and only to its audience', async () => {
     const [bob, carl, eve] = [await as('bob'), await as('carl'), await as('eve')]
     await addParticipant(one.deps, ada, { conversationId, participant: { actor: 'carl' } })
     await append('psst', { audience: ['bob'] })
     const turnId = await open({ audience: ['carl'] })
     await write(turnId, 'hush')
-    await carl.until('the whisper', (each) => textOf(each, turnId) === 'hush')
+    await carl.until('the private text', (each) => textOf(each, turnId) === 'hush')
     await commitTurn(one.deps, ada, { writerToken: WRITER, turnId })
     const { seq } = await append('hello all')
     for (const reading of [bob, carl, eve]) await reading.until('the public turn', sawSeq(seq))

@@ -67,7 +67,7 @@ describe('createAiSdkProvider', () => {
   it('refuses a model of another version', () => {
     const { model } = modelOf([])
     expect(() => createAiSdkProvider({ ...model, specificationVersion: 'v2' } as never)).toThrow(
-      /version v2 .* Use AI SDK 6/,
+      /specificationVersion is v2.* Use a model object of AI SDK 6/,
     )
     expect(() => createAiSdkProvider('openai/gpt' as never)).toThrow(TypeError)
   })

@@ -1,18 +1,21 @@
-// Lets the claims of erased answers expire, and finds the expired claims for the sweep that ends them.
+// Expires the claims that erased streaming turns keep, and finds the expired claims for the sweep that ends them.
 
 import type { Db, Tx } from '../../db.ts'
 import { SYSTEM } from '../../scope.ts'
 import { sql } from '../sql.ts'
 import { CLAIM_COLUMNS, EXPIRED, type ClaimRow } from './claim-columns.ts'
 
-/** Lets the claims that open turns keep expire now, because the turns end without close_turn. Uses claim_answer. */
+/**
+ * Expires the live claims that the open turns keep, because the turns end without close_turn. Returns the number of
+ * claims. Uses the index claim_answer.
+ */
 export const expireClaimsAnsweredBy = (tx: Tx, turnIds: readonly string[]): Promise<number> => tx.$executeRaw`
   UPDATE claim SET expires_at = clock_timestamp(), answer_id = NULL
   WHERE answer_id = ANY (${turnIds}::text[]) AND ended_at IS NULL`
 
 /**
- * Conversations with expired claims that have not been ended, at most `limit`. Takes the tenants in rotation, so that one
- * tenant's claims do not delay another's. Uses the index claim_expires.
+ * Conversations that have claims which have expired but not been ended, at most `limit`. Takes the tenants in rotation,
+ * so that one tenant's claims do not delay another's. Uses the index claim_expires.
  */
 export const readExpiredConversations = (
   db: Db,

@@ -1,22 +1,23 @@
-// Finds the conversations that a filter by metadata or title can match, by the database functions that use the indexes
-// conversation_metadata and conversation_title. Row-level security keeps other statements from using them.
+// Finds the conversations that can match a filter by metadata or title. Calls database functions that use the indexes
+// conversation_metadata and conversation_title, because row-level security keeps other statements from using them.
 
 import type { Pool } from '../../tenant-pool.ts'
 import type { MetadataConditions } from '../metadata.ts'
 import { containing } from '../sql.ts'
 
 /**
- * Maximum number of candidates of one condition. A condition that more conversations of the tenant meet is tested while
- * the list is read in its order, which then finds matches soon.
+ * Maximum number of candidates of one condition. If more conversations of the tenant meet the condition, the statement
+ * that lists them tests each conversation instead; so many match that it reads only a small part of the list.
  */
 const MAX_CANDIDATES = 1_000
-/** Minimum length of a text that the index of trigrams finds, in UTF-16 units. */
-const TRIGRAM = 3
+/** Minimum length of a search text for which the trigram index is used, in UTF-16 units. */
+const MIN_SEARCH_LENGTH = 3
 
 type Filter = { search?: string | null; metadata?: MetadataConditions | null }
 
 /**
- * For each condition that few conversations of the tenant meet, the ids of all of them, visible to the viewer or not.
+ * For each condition that at most MAX_CANDIDATES conversations of the tenant meet, returns the ids of these
+ * conversations, whether or not the viewer sees them. Omits other conditions.
  */
 export async function findCandidates(pool: Pool, tenant: string, { search, metadata }: Filter): Promise<string[][]> {
   const found: string[][] = []
@@ -29,7 +30,7 @@ export async function findCandidates(pool: Pool, tenant: string, { search, metad
     })
     if (rows.length <= MAX_CANDIDATES) found.push(rows.map(({ id }) => id))
   }
-  if (search && search.length >= TRIGRAM)
+  if (search && search.length >= MIN_SEARCH_LENGTH)
     await find('find-titled', 'find_titled_conversations($1::text, $2::integer)', containing(search))
   for (const values of metadata?.containing ?? []) {
     const objects = values.map((value) => JSON.stringify(value))

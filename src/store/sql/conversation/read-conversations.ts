@@ -30,7 +30,7 @@ export type ConversationRow = {
   /** The first position and the greatest seq that an automatic title was made from; null for other titles. */
   titleFrom: number | null
   titleSeq: number | null
-  /** Whether the conversation gets an automatic title while it has none. */
+  /** Whether the server makes a title while the conversation has none. */
   automaticTitle: boolean
   systemPrompt: string | null
   metadata: Record<string, unknown>
@@ -41,17 +41,17 @@ export type ConversationRow = {
   strategy: CompactionStrategy
   /** Whether the server extracts facts from the conversation's turns automatically. */
   factExtraction: boolean
-  /** Number of agents' turns in a row after which further ones wake up nobody. */
+  /** Maximum number of consecutive turns by agents, without a turn by a person, that wake up participants. */
   maxAgentTurns: number
-  /** What happens to the content of summarised turns. */
+  /** Retention of the content of summarised turns. */
   retention: Retention
-  /** When the conversation is deleted; null for never. */
+  /** Time at which the conversation is deleted; null for never. */
   expiresAt: Date | null
-  /** Whether nothing may be deleted from the conversation. */
+  /** Whether the conversation is under legal hold, which forbids deleting anything from it. */
   legalHold: boolean
-  /** 1 when created, one more after each update of the fields above. */
+  /** 1 when created, incremented by each update of the fields above. */
   version: number
-  /** Who sees that the conversation exists. */
+  /** Actors that see the conversation: present and former participants for MEMBERS, all of the tenant for OPEN. */
   visibility: ConversationVisibility
   createdAt: Date
   updatedAt: Date
@@ -59,7 +59,7 @@ export type ConversationRow = {
   /** Number of committed turns without audience, and their token count. The viewer may see more or fewer turns. */
   publicTurnCount: number
   publicTokenCount: number
-  /** The viewer's view: see domain/view.ts. `viewActor` is null if the viewer never was a participant. */
+  /** The viewer's view: see domain/view.ts. `viewActor` is null if the viewer was never a participant. */
   viewActor: string | null
   windows: number[]
   addressed: boolean
@@ -100,7 +100,7 @@ const BY_KEY = sql`
 
 /**
  * Id of the conversation with this key that the viewer sees; null if there is none. MEMBERS conversations may have the
- * same key as others; of several, returns the oldest. Uses the unique index conversation_key.
+ * same key as others. If the viewer sees several, returns the oldest. Uses the unique index conversation_key.
  */
 export async function findConversation(pool: Pool, { tenant, actor }: Viewer, key: string): Promise<string | null> {
   const { rows } = await pool.query<{ id: string }>({
@@ -142,8 +142,8 @@ type ConversationList = {
 }
 
 /**
- * Whether the viewer sees the title: it is not automatic, or no gap before, between or after the viewer's windows
- * contains a turn that it may be made from. The same rule as `seesAllOf` in domain/view.ts.
+ * Whether the viewer sees the title: it is not automatic, the viewer was never a participant, or the viewer's windows
+ * contain every seq from `title_from` to `title_seq`. The same rule as `seesAllOf` in domain/view.ts.
  */
 const TITLE_VISIBLE = raw(`(c.title_seq IS NULL OR p.actor IS NULL OR NOT EXISTS (
   SELECT FROM generate_series(0, cardinality(p.windows) / 2) i
@@ -153,7 +153,7 @@ const TITLE_VISIBLE = raw(`(c.title_seq IS NULL OR p.actor IS NULL OR NOT EXISTS
 /**
  * The matching conversations that the viewer sees, starting from `list.from`. No write changes the order CREATED_AT. In
  * the order UPDATED_AT, a new entry makes its conversation the newest. OPEN and MEMBERS conversations are read
- * separately, by the index conversation_newest or journal_activity. So the planner can read the viewer's MEMBERS
+ * separately, by the index conversation_newest or journal_activity. The planner can then read the viewer's MEMBERS
  * conversations by the index participant_actor instead, which avoids a scan of the MEMBERS conversations of others.
  */
 export async function listConversations(

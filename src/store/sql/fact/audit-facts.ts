@@ -1,4 +1,4 @@
-// Reads for the audit of facts: counts of the facts that a viewer sees, and a sample of them.
+// Reads the data of the fact audit: counts of the facts that a viewer sees, and a sample of them.
 
 import type { Db } from '../../db.ts'
 import { FACT_COLUMNS, type FactRow } from './fact-columns.ts'
@@ -10,7 +10,7 @@ type FactCounts = {
   superseded: number
   /** Number of active facts that no recall or context has returned. */
   neverRecalled: number
-  /** Number of assertions of the facts that the viewer sees, without the first assertion of each fact. */
+  /** Number of assertions of these facts by sources that the viewer sees, not counting one assertion of each fact. */
   exactDuplicatesSkipped: number
 }
 

@@ -49,8 +49,8 @@ type FactVectors = { id: string; object: Float32Array; sentence: Float32Array }
 
 /**
  * Marks the facts as processed by the embedder and stores their vectors. Returns the number of facts marked. Keeps
- * existing vectors. Skips facts that another transaction has locked; the next search finds them again. Does nothing if
- * the embedder was removed.
+ * existing vectors. Skips facts that another transaction has locked; the next findUnembeddedFacts returns them again.
+ * Does nothing if the embedder was removed.
  */
 export function writeFactVectors(
   db: Db,
