@@ -2,6 +2,7 @@
 // them to the viewer's view.
 
 import { kindOf } from '../domain/id.ts'
+import type { RecallHit as Hit } from '../domain/recall/hit.ts'
 import { MAX_PAGED_HITS } from '../domain/recall/recall-cursor.ts'
 import {
   coveringJournal,
@@ -11,7 +12,6 @@ import {
   MAX_QUERY,
   recall,
   type Recall as Found,
-  type RecallHit as Hit,
 } from '../domain/recall/recall.ts'
 import { MAX_SUMMARIES } from '../domain/recall/summaries.ts'
 import { InvalidInput, NotAllowed, NotFound } from '../errors.ts'

@@ -11,27 +11,16 @@ import {
   type ScopeRead,
   type WideScope,
 } from '../../store/sql/recall/read-scope.ts'
-import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
-import { versionKey } from '../../store/vector-search.ts'
 import type { TurnCandidate } from './candidate.ts'
 import type { RecallDeps } from './deps.ts'
 import { authorize, requirePermits } from '../authorize.ts'
 import { between, id, name, parse, share, text, time } from '../input.ts'
 import { metadataFilter } from '../metadata-filter.ts'
-import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { recallFacts } from './facts.ts'
+import { readHits, type RecallHit } from './hit.ts'
 import type { SearchRequest, GatheredTurns, TurnPlace } from './search.ts'
-import {
-  choose,
-  identityOf,
-  KINDS,
-  merge,
-  type ChosenMemory,
-  type Memory,
-  type MemoryKind,
-  type RankedMemory,
-} from './memory.ts'
+import { choose, identityOf, KINDS, merge, type MemoryKind, type RankedMemory } from './memory.ts'
 import { toTerms } from './query-terms.ts'
 import { decodePosition, encodePosition, hitKey, MAX_PAGED_HITS, recallIdentity } from './recall-cursor.ts'
 import { recallSummaries } from './summaries.ts'
@@ -74,25 +63,6 @@ const recallInput = z.object({
 })
 export type RecallInput = z.input<typeof recallInput>
 
-export type RecallHit = {
-  memory: Memory
-  /** The weighted sum of rank.ts; hits are sorted by it, highest first. */
-  score: number
-  /** Calibrated probability that the memory is evidence for the query (relevance.ts), 0 to 1. */
-  relevance: number
-  /**
-   * Cosine of query and memory; for a fact, the greater of its two cosines. Null for summaries, and if the query has no
-   * vector or the memory has none (yet).
-   */
-  similarity: number | null
-  /**
-   * BM25 score relative to the best match of its kind, 0 to 1. For facts and summaries, standalone.ts lowers it. Null
-   * if no word matches.
-   */
-  textScore: number | null
-  /** Turns before and after a turn, as the viewer sees them, oldest first; empty for facts and summaries. */
-  neighbours: Turn[]
-}
 /** A page of hits. `plan` states how turns and facts were searched by vector, and how many candidates were ranked. */
 export type Recall = {
   hits: RecallHit[]
@@ -168,7 +138,7 @@ export async function recall(
   const cursorAfter = (hits: number) =>
     encodePosition(identity, { readAt: position?.readAt ?? readAt.getTime(), read: keys.slice(0, hits) })
   return {
-    hits: await toHits(deps, viewer, chosen),
+    hits: await readHits(deps, viewer, chosen),
     plan: { vectorSearch, candidates: ranked.count },
     hasNextPage: isMore && keys.length < MAX_PAGED_HITS,
     hasPreviousPage: position !== null,
@@ -265,44 +235,4 @@ async function embedQuery(deps: RecallDeps, text: string): Promise<SearchRequest
     deps.log.warn({ err, embedder: embedder.name }, 'could not embed a query; searching by its words only')
     return null
   }
-}
-
-/** Builds the hits. Reads their turns, because ranking read only index entries. */
-async function toHits({ pool }: RecallDeps, viewer: Viewer, chosen: readonly ChosenMemory[]): Promise<RecallHit[]> {
-  const versions = new Map(
-    chosen
-      .flatMap(({ hit: { candidate }, neighbours }) =>
-        candidate.kind === 'TURN' ? [candidate.turn, ...neighbours] : [],
-      )
-      .map((turn) => [versionKey(turn), turn]),
-  )
-  const rows = versions.size > 0 ? await readTurnsAt(pool, viewer, [...versions.values()]) : []
-  const turns = new Map(rows.map((row) => [versionKey({ conversationId: row.conversationId, seq: row.seq }), row]))
-  const memoryOf = ({ candidate }: RankedMemory): Memory | null => {
-    if (candidate.kind === 'FACT') return { kind: 'FACT', fact: candidate.fact }
-    if (candidate.kind === 'SUMMARY') return { kind: 'SUMMARY', summary: candidate.summary }
-    // A turn may have been deleted since the search.
-    const turn = turns.get(versionKey(candidate.turn))
-    return turn ? { kind: 'TURN', turn } : null
-  }
-  return chosen.flatMap(({ hit, neighbours }) => {
-    const memory = memoryOf(hit)
-    if (!memory) return []
-    const {
-      candidate: { similarity },
-      score,
-      relevance,
-      textScore,
-    } = hit
-    return [
-      {
-        memory,
-        score,
-        relevance,
-        similarity,
-        textScore,
-        neighbours: neighbours.flatMap((each) => turns.get(versionKey(each)) ?? []),
-      },
-    ]
-  })
 }
