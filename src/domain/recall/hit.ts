@@ -1,0 +1,72 @@
+// Reads the memories of the hits that a recall returns.
+
+import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
+import { versionKey } from '../../store/vector-search.ts'
+import type { Turn } from '../turn/turn.ts'
+import type { Viewer } from '../view.ts'
+import type { RecallDeps } from './deps.ts'
+import type { ChosenMemory, Memory, RankedMemory } from './memory.ts'
+
+export type RecallHit = {
+  memory: Memory
+  /** The weighted sum of rank.ts; hits are sorted by it, highest first. */
+  score: number
+  /** Calibrated probability that the memory is evidence for the query (relevance.ts), 0 to 1. */
+  relevance: number
+  /**
+   * Cosine of query and memory; for a fact, the greater of its two cosines. Null for summaries, and if the query has no
+   * vector or the memory has none (yet).
+   */
+  similarity: number | null
+  /**
+   * BM25 score relative to the best match of its kind, 0 to 1. For facts and summaries, standalone.ts lowers it. Null
+   * if no word matches.
+   */
+  textScore: number | null
+  /** Turns before and after a turn, as the viewer sees them, oldest first; empty for facts and summaries. */
+  neighbours: Turn[]
+}
+
+/** Builds the hits. Reads their turns, because ranking read only index entries. */
+export async function readHits(
+  { pool }: Pick<RecallDeps, 'pool'>,
+  viewer: Viewer,
+  chosen: readonly ChosenMemory[],
+): Promise<RecallHit[]> {
+  const versions = new Map(
+    chosen
+      .flatMap(({ hit: { candidate }, neighbours }) =>
+        candidate.kind === 'TURN' ? [candidate.turn, ...neighbours] : [],
+      )
+      .map((turn) => [versionKey(turn), turn]),
+  )
+  const rows = versions.size > 0 ? await readTurnsAt(pool, viewer, [...versions.values()]) : []
+  const turns = new Map(rows.map((row) => [versionKey({ conversationId: row.conversationId, seq: row.seq }), row]))
+  const memoryOf = ({ candidate }: RankedMemory): Memory | null => {
+    if (candidate.kind === 'FACT') return { kind: 'FACT', fact: candidate.fact }
+    if (candidate.kind === 'SUMMARY') return { kind: 'SUMMARY', summary: candidate.summary }
+    // A turn may have been deleted since the search.
+    const turn = turns.get(versionKey(candidate.turn))
+    return turn ? { kind: 'TURN', turn } : null
+  }
+  return chosen.flatMap(({ hit, neighbours }) => {
+    const memory = memoryOf(hit)
+    if (!memory) return []
+    const {
+      candidate: { similarity },
+      score,
+      relevance,
+      textScore,
+    } = hit
+    return [
+      {
+        memory,
+        score,
+        relevance,
+        similarity,
+        textScore,
+        neighbours: neighbours.flatMap((each) => turns.get(versionKey(each)) ?? []),
+      },
+    ]
+  })
+}
