@@ -12,7 +12,7 @@ import type { QueryTerms } from './query-terms.ts'
 import { best, withoutQueryTurn, type GatherDeps, type GatheredTurns, type SearchRequest } from './search.ts'
 import { MatchCollector, type Sequence, type TermMatches } from './sequence.ts'
 import { isInMemory, versionFilter, visibleTurns, type TurnIndex, type VisibleTurns } from './turn-index.ts'
-import { products } from './vector-blocks.ts'
+import { productsByRow } from './vector-blocks.ts'
 import { postingsRange } from './postings.ts'
 
 /** Returns the indexes of the conversations that the viewer sees, with the view of each. */
@@ -113,7 +113,7 @@ function findTerms({ postings }: TurnIndex, { places }: VisibleTurns, terms: Que
 function cosines({ vectors, rows }: TurnIndex, versions: Int32Array, query: Float32Array | null): Float64Array {
   const found = new Float64Array(versions.length).fill(NaN)
   if (vectors === null || query === null) return found
-  const byRow = products(vectors, query)
+  const byRow = productsByRow(vectors, query)
   for (let place = 0; place < versions.length; place++) {
     const row = rows[versions[place]!]!
     if (row >= 0) found[place] = byRow[row]!

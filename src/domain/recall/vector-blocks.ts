@@ -1,13 +1,11 @@
-// Vectors of a conversation, in blocks of equal size that are never changed, so that a newer list shares the blocks of
-// an older one. Pure.
+// Vectors of a conversation, in blocks that are never changed, so that a newer list shares the blocks of an older one.
 
-/** Number of vectors in a block. */
-export const BLOCK_ROWS = 64
+import { createProducts, rowSize, rowsPerBlock, type Products } from './products.ts'
 
 export type VectorBlocks = {
   /** Number of components of each vector. */
   dimension: number
-  /** Each has BLOCK_ROWS rows; the last one may be filled in part. */
+  /** Each has rowsPerBlock rows; the last one may have fewer. */
   blocks: readonly Float32Array[]
   /** Number of vectors. */
   rows: number
@@ -17,43 +15,40 @@ export type VectorBlocks = {
 export function withVectors(before: VectorBlocks | null, vectors: readonly Float32Array[]): VectorBlocks | null {
   if (vectors.length === 0) return before
   const dimension = vectors[0]!.length
+  const [size, perBlock] = [rowSize(dimension), rowsPerBlock(dimension)]
   const blocks = [...(before?.blocks ?? [])]
   let rows = before?.rows ?? 0
-  // The older list keeps its last block as it is.
-  if (rows % BLOCK_ROWS !== 0) blocks.push(blocks.pop()!.slice())
-  for (const vector of vectors) {
-    if (rows % BLOCK_ROWS === 0) blocks.push(new Float32Array(BLOCK_ROWS * dimension))
-    blocks.at(-1)!.set(vector, (rows % BLOCK_ROWS) * dimension)
-    rows += 1
+  for (let next = 0; next < vectors.length;) {
+    const filled = rows % perBlock
+    const added = vectors.slice(next, next + perBlock - filled)
+    const block = new Float32Array((filled + added.length) * size)
+    // The older list keeps its last block as it is.
+    if (filled > 0) block.set(blocks.pop()!)
+    for (const [i, vector] of added.entries()) block.set(vector, (filled + i) * size)
+    blocks.push(block)
+    rows += added.length
+    next += added.length
   }
   return { dimension, blocks, rows }
 }
 
 /** Returns a view of the vector in a row. */
 export function vectorAt({ dimension, blocks }: VectorBlocks, row: number): Float32Array {
-  const at = (row % BLOCK_ROWS) * dimension
-  return blocks[Math.floor(row / BLOCK_ROWS)]!.subarray(at, at + dimension)
+  const perBlock = rowsPerBlock(dimension)
+  const at = (row % perBlock) * rowSize(dimension)
+  return blocks[Math.floor(row / perBlock)]!.subarray(at, at + dimension)
 }
 
-/** Returns the scalar product of the query with each vector, by row. */
-export function products({ dimension, blocks, rows }: VectorBlocks, query: Float32Array): Float64Array {
-  const found = new Float64Array(rows)
-  for (let row = 0; row < rows; row++) {
-    found[row] = product(blocks[Math.floor(row / BLOCK_ROWS)]!, (row % BLOCK_ROWS) * dimension, query)
+let products: Products | undefined
+
+/** Returns the scalar product of the query and each vector, by row. */
+export function productsByRow({ dimension, blocks, rows }: VectorBlocks, query: Float32Array): Float32Array {
+  products ??= createProducts()
+  const perBlock = rowsPerBlock(dimension)
+  const found = new Float32Array(rows)
+  for (const [i, block] of blocks.entries()) {
+    const first = i * perBlock
+    found.set(products(block, Math.min(perBlock, rows - first), query), first)
   }
   return found
-}
-
-/** Returns the scalar product of the query and the components from `at` on. Four sums at once take half the time of one. */
-function product(components: Float32Array, at: number, query: Float32Array): number {
-  const whole = query.length - (query.length % 4)
-  let [s0, s1, s2, s3] = [0, 0, 0, 0]
-  for (let d = 0; d < whole; d += 4) {
-    s0 += components[at + d]! * query[d]!
-    s1 += components[at + d + 1]! * query[d + 1]!
-    s2 += components[at + d + 2]! * query[d + 2]!
-    s3 += components[at + d + 3]! * query[d + 3]!
-  }
-  for (let d = whole; d < query.length; d++) s0 += components[at + d]! * query[d]!
-  return s0 + s1 + (s2 + s3)
 }
