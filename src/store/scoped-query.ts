@@ -1,7 +1,7 @@
-// A statement of pg with its scope. Both are sent in one batch of the extended protocol: a statement that sets the
-// scope, the statement itself, and one Sync. The messages up to a Sync are one transaction, and run in their order
-// (https://www.postgresql.org/docs/17/protocol-flow.html#PROTOCOL-FLOW-PIPELINING), so the scope applies to this
-// statement and ends with it, whatever its outcome.
+// Statements of pg with their scope. They are sent in one batch of the extended protocol: a statement that sets the
+// scope, the statements themselves, and one Sync. The messages up to a Sync are one transaction, and run in their order
+// (https://www.postgresql.org/docs/17/protocol-flow.html#PROTOCOL-FLOW-PIPELINING), so the scope applies to these
+// statements and ends with them, whatever their outcome.
 
 import pg from 'pg'
 import { SYSTEM, type Scope } from './scope.ts'
@@ -16,19 +16,43 @@ type Connection = {
   parse(message: { text: string }): void
   bind(message: { statement?: string; values: unknown[]; valueMapper(value: unknown): unknown }): void
   execute(message: { portal: string; rows: number }): void
+  sync(): void
+  /** The texts of named statements that Postgres has parsed, and of those that it has yet to parse. */
+  parsedStatements: Record<string, string>
+  submittedNamedStatements: Record<string, string>
 }
+type Config = { text: string; name?: string; values?: unknown[]; rowMode?: 'array' }
 type Message = unknown
 type Query = {
+  name: string | undefined
+  text: string
+  values: unknown[] | undefined
+  portal: string
+  _rowMode: string | undefined
   requiresPreparation(): boolean
   prepare(connection: Connection): void
+  _getRows(connection: Connection, rows: number): void
   handleDataRow(message: Message): void
   handleCommandComplete(message: Message, connection: Connection): void
+  handleError(error: Error, connection: Connection): void
 }
 const PgQuery = pg.Query as unknown as new (config: object, values?: unknown) => Query
 
-/** Sends two statements in one batch. Drops the result of the first, and returns that of the second. */
-abstract class SecondQuery extends PgQuery {
+/**
+ * Sends a first statement and those of the configs in one batch. Drops the result of the first. The result is that of
+ * the only config, or an array if there are several.
+ */
+abstract class BatchQuery extends PgQuery {
+  readonly #configs: readonly Config[]
   #isFirstDone = false
+  /** Index of the config that is being sent, then of the one whose messages are being received. */
+  #current = 0
+  #hasFailed = false
+
+  constructor(configs: readonly Config[], values?: unknown) {
+    super(configs[0]!, values)
+    this.#configs = configs
+  }
 
   /** Sends the first statement, without a Sync. */
   protected abstract sendFirst(connection: Connection): void
@@ -40,7 +64,25 @@ abstract class SecondQuery extends PgQuery {
 
   override prepare(connection: Connection): void {
     this.sendFirst(connection)
-    super.prepare(connection)
+    for (const index of this.#configs.keys()) {
+      if (index > 0) this.#turnTo(index)
+      super.prepare(connection)
+      // Its values could not be sent. pg has sent the Sync.
+      if (this.#hasFailed) return
+    }
+    if (this.#configs.length > 1) this.#turnTo(0)
+  }
+
+  /** Lets pg send or receive the config with this index. */
+  #turnTo(index: number): void {
+    const { text, name, values, rowMode } = this.#configs[index]!
+    Object.assign(this, { text, name, values, _rowMode: rowMode })
+    this.#current = index
+  }
+
+  override _getRows(connection: Connection): void {
+    connection.execute({ portal: this.portal, rows: 0 })
+    if (this.#current === this.#configs.length - 1) connection.sync()
   }
 
   override handleDataRow(message: Message): void {
@@ -48,18 +90,31 @@ abstract class SecondQuery extends PgQuery {
   }
 
   override handleCommandComplete(message: Message, connection: Connection): void {
-    if (this.#isFirstDone) super.handleCommandComplete(message, connection)
+    if (this.#isFirstDone) {
+      super.handleCommandComplete(message, connection)
+      if (this.#current < this.#configs.length - 1) this.#turnTo(this.#current + 1)
+    }
     this.#isFirstDone = true
+  }
+
+  override handleError(error: Error, connection: Connection): void {
+    this.#hasFailed = true
+    // Postgres skips the statements after the failed one, so it does not parse them.
+    for (const { name } of this.#configs.slice(this.#current)) {
+      if (name && connection.parsedStatements[name] === undefined) delete connection.submittedNamedStatements[name]
+    }
+    super.handleError(error, connection)
   }
 }
 
 const asIs = (value: unknown) => value
 
-export class ScopedQuery extends SecondQuery {
+export class ScopedQuery extends BatchQuery {
   readonly #scope: Scope
 
-  constructor(scope: Scope, config: object, values?: unknown) {
-    super(config, values)
+  /** @param values those of the only config, if it has none */
+  constructor(scope: Scope, configs: readonly Config[], values?: unknown) {
+    super(configs, values)
     this.#scope = scope
   }
 
@@ -71,13 +126,13 @@ export class ScopedQuery extends SecondQuery {
 }
 
 /** Begins a transaction and sets its scope. */
-export class ScopedBegin extends SecondQuery {
+export class ScopedBegin extends BatchQuery {
   constructor(scope: Scope) {
-    super(
+    super([
       scope === SYSTEM
         ? { text: `SELECT set_config('role', 'colloquy_system', true)` }
         : { text: `SELECT set_config('colloquy.tenant', $1, true)`, values: [scope] },
-    )
+    ])
   }
 
   protected override sendFirst(connection: Connection): void {

@@ -8,13 +8,16 @@ import type { QueueDelay } from '../queue-delay.ts'
 import { ScopedBegin, ScopedQuery } from './scoped-query.ts'
 
 /** A statement, and the rows that it may read and write. */
-export type Statement = QueryConfig & { scope: Scope; rowMode?: 'array' }
+export type Statement = UnscopedStatement & { scope: Scope }
+export type UnscopedStatement = QueryConfig & { rowMode?: 'array' }
 
 /** The pool as the code sees it: every statement has a scope. */
 export type Pool = Omit<pg.Pool, 'query'> & {
   query<Row extends QueryResultRow | unknown[]>(
     statement: Statement,
   ): Promise<Row extends QueryResultRow ? QueryResult<Row> : never>
+  /** Runs statements in one round trip and transaction. Returns their rows in the order of the statements. */
+  queryAll(scope: Scope, statements: readonly UnscopedStatement[]): Promise<unknown[][]>
 }
 
 type Callback = (error: Error | undefined, ...results: unknown[]) => void
@@ -53,8 +56,22 @@ export class TenantPool extends pg.Pool {
     if (scope === undefined) return super.query(...(args as [string])) as never
     const config = typeof statement === 'string' ? { text: statement } : statement
     const done = typeof values === 'function' ? values : callback
-    const query = new ScopedQuery(scope, config, typeof values === 'function' ? undefined : values) as never
+    const query = new ScopedQuery(
+      scope,
+      [config as QueryConfig],
+      typeof values === 'function' ? undefined : values,
+    ) as never
     return super.query(query, undefined as never, done as never) as never
+  }
+
+  queryAll(scope: Scope, statements: readonly UnscopedStatement[]): Promise<unknown[][]> {
+    return new Promise((resolve, reject) => {
+      const settle = (error: Error | undefined, found: QueryResult | QueryResult[]) => {
+        if (error) reject(error)
+        else resolve((Array.isArray(found) ? found : [found]).map(({ rows }) => rows))
+      }
+      super.query(new ScopedQuery(scope, statements) as never, undefined as never, settle as never)
+    })
   }
 
   override connect(callback?: unknown): never {

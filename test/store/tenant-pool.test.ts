@@ -121,6 +121,66 @@ describe.each(backends)('scopes on $name', ({ open }) => {
     expect(await unscoped('SELECT id FROM conversation')).toEqual([])
   })
 
+  describe('of several statements in one batch', () => {
+    const numbers = (name: string, more = {}) => ({
+      name,
+      text: 'SELECT g FROM generate_series(1, $1) g',
+      values: [2],
+      ...more,
+    })
+
+    it('is the same for all, each of which has its own rows, named or not, in objects or arrays', async () => {
+      for (let round = 0; round < 4; round++) {
+        const found = await pool.queryAll('a', [
+          numbers('batch-1'),
+          { text: TENANT },
+          { text: 'SELECT id FROM conversation WHERE false' },
+          numbers('batch-2', { rowMode: 'array', values: [round] }),
+          numbers('batch-1', { values: [1] }),
+        ])
+        expect(found).toEqual([
+          [{ g: 1 }, { g: 2 }],
+          [{ tenant: 'a', role: 'colloquy_app' }],
+          [],
+          Array.from({ length: round }, (_, i) => [i + 1]),
+          [{ g: 1 }],
+        ])
+        expect(await pool.queryAll(SYSTEM, [numbers('batch-2')])).toEqual([[{ g: 1 }, { g: 2 }]])
+      }
+    })
+
+    it('ends with all of them if one fails, and each can run again', async () => {
+      const failures = [
+        { text: 'SELECT 1 / 0' },
+        { text: 'SELECT missing', name: 'missing' },
+        numbers('batch-4', { values: ['x'] }),
+        numbers('batch-5', { values: [1n, 2] }),
+        {
+          text: 'SELECT $1::jsonb',
+          values: [
+            {
+              toPostgres: () => {
+                throw new Error('no value')
+              },
+            },
+          ],
+        },
+      ]
+      for (const failure of failures) {
+        for (const connection of [1, 2]) {
+          const others = [numbers(`batch-3-${connection}`), failure, numbers(`batch-6-${connection}`), { text: TENANT }]
+          await expect(pool.queryAll('a', others)).rejects.toThrow(/./)
+        }
+        expect(await unscoped('SELECT id FROM conversation')).toEqual([])
+        for (const name of ['batch-3-1', 'batch-3-2', 'batch-6-1', 'batch-6-2', 'batch-4'])
+          expect(await onEach(() => pool.queryAll('b', [numbers(name)]))).toEqual(Array(4).fill([[{ g: 1 }, { g: 2 }]]))
+      }
+      const changed = [{ text: `UPDATE conversation SET title = 'x' WHERE id = 'conv-a'` }, { text: 'SELECT 1 / 0' }]
+      await expect(pool.queryAll('a', changed)).rejects.toThrow('division by zero')
+      expect(await pool.queryAll('a', [{ text: 'SELECT title FROM conversation' }])).toEqual([[{ title: null }]])
+    })
+  })
+
   it('never reaches another statement of two shared connections', async () => {
     const steps: ((scope: Scope) => Promise<unknown>)[] = [
       (scope) => idsIn(scope),
