@@ -41,9 +41,8 @@ const statements: Record<string, (pool: Pool, viewer: Viewer, ids: Ids) => Promi
   'a turn by id': async (pool, viewer, { turnId }) => (await readTurns(pool, viewer, [turnId])).length,
   'its index': async (pool, viewer, { conversationId, terms }) => {
     const range = { conversationId, from: 0, to: 2 ** 31 - 1, around: 0 }
-    return (await readIndex(pool, viewer, [range], {}, new Map(terms.map((term) => [term, 1])))).flatMap(
-      ({ turns }) => turns,
-    ).length
+    const [read] = await readIndex(pool, viewer, [range], {}, new Map(terms.map((term) => [term, 1])))
+    return read!.turns.positions.length
   },
   'turns by their terms': async (pool, viewer, { conversationId, terms }) =>
     (await findTerms(pool, viewer, [conversationId], terms, 10, {})).flat().length,

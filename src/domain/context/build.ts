@@ -113,6 +113,8 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
     withSummaries: strategy !== 'SIMPLE',
     withPinned: strategy !== 'SUMMARIZATION',
     withRecall: given.semanticRecall != null,
+    embedder:
+      given.semanticRecall && (scope ?? 'CONVERSATION') === 'CONVERSATION' ? deps.embedding.serving().name : null,
     withProfiles: given.includeProfile ?? false,
     withFacts: given.includeFacts ?? false,
   })
@@ -138,7 +140,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
             k: Math.min(MAX_HITS, k),
             kinds: ['TURN'],
           },
-          { queryTurn },
+          { queryTurn, scope: material.scope },
         )
       ).hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
     let hits = await search(wanted + SPARE_HITS)

@@ -2,11 +2,18 @@
 // conversation's length. Turns, summaries, facts and profiles are limited to the viewer's view.
 
 import { InvalidInput, NotFound } from '../../errors.ts'
-import { readChangedTurns, readKeptTurns, readRecentTurns } from '../../store/sql/context/context-turns.ts'
-import { readConversations, type ConversationRow } from '../../store/sql/conversation/read-conversations.ts'
-import { readContextParticipants } from '../../store/sql/context/read-context-participants.ts'
+import { readAll, readOne } from '../../store/read.ts'
+import {
+  keptTurnsRead,
+  readChangedTurns,
+  readRecentTurns,
+  recentTurnsRead,
+} from '../../store/sql/context/context-turns.ts'
+import { speakersRead, type Speakers } from '../../store/sql/context/speakers.ts'
+import { conversationsRead, type ConversationRow } from '../../store/sql/conversation/read-conversations.ts'
+import { conversationScopeRead, type ScopeRead } from '../../store/sql/recall/read-scope.ts'
 import type { RecallDeps } from '../recall/deps.ts'
-import { getCoveringSummaries } from '../summary/summary.ts'
+import { coveringSummariesRead } from '../summary/summary.ts'
 import { isDamaged, partsOf } from '../turn/content.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
@@ -30,6 +37,8 @@ export type MaterialRequest = {
   withFacts: boolean
   /** Whether to reserve space for recalled turns. */
   withRecall: boolean
+  /** The embedder whose vectors a recall in the conversation searches; null if there is no such recall. */
+  embedder: string | null
   /**
    * Selects turns whose newest version was written, committed or aborted after this entry; if set, no summaries are
    * read. Null for all turns.
@@ -59,30 +68,34 @@ const MAX_SEQ = 2 ** 31 - 1
 type TurnsRead = { turns: Turn[]; complete: boolean }
 
 /**
- * Reads the conversation's newest turns after a position, as many as may fit. The page size is estimated from the
- * average token count, so that one page usually suffices.
+ * Returns the limits of the first page of recent turns. Its size is estimated from the average token count, so that one
+ * page usually suffices.
+ */
+function firstPage(conversation: ConversationRow, { tokenBudget, windowTurns, actors }: MaterialRequest) {
+  const average = conversation.publicTurnCount > 0 ? conversation.publicTokenCount / conversation.publicTurnCount : 0
+  const estimate = Math.min(windowTurns + 1, Math.ceil(tokenBudget / (average + MESSAGE_OVERHEAD)) + 1)
+  const limit = Math.max(MIN_TURNS, Math.min(MAX_TURNS, estimate))
+  return { before: MAX_SEQ, actors, limit, tokens: Math.max(MIN_TOKENS, tokenBudget) }
+}
+
+/**
+ * Reads the conversation's newest turns after a position, as many as may fit.
+ * @param first the first page
  */
 async function readAfter(
   deps: RecallDeps,
   viewer: Viewer,
   conversation: ConversationRow,
   after: number,
-  { tokenBudget, windowTurns, actors }: MaterialRequest,
+  first: readonly Turn[],
+  request: MaterialRequest,
 ): Promise<TurnsRead> {
-  const average = conversation.publicTurnCount > 0 ? conversation.publicTokenCount / conversation.publicTurnCount : 0
-  const estimate = Math.min(windowTurns + 1, Math.ceil(tokenBudget / (average + MESSAGE_OVERHEAD)) + 1)
-  let limit = Math.max(MIN_TURNS, Math.min(MAX_TURNS, estimate))
-  const maxTokens = Math.max(MIN_TOKENS, tokenBudget)
+  const { tokenBudget, windowTurns, actors } = request
+  let { limit, tokens: maxTokens } = firstPage(conversation, request)
   const read: Turn[] = []
   let tokens = 0
+  let page = first
   for (;;) {
-    const page = await readRecentTurns(deps.pool, viewer, conversation.id, {
-      after,
-      before: read.at(-1)?.position ?? MAX_SEQ,
-      actors,
-      limit,
-      tokens: maxTokens,
-    })
     read.push(...page)
     tokens += page.reduce((sum, { tokenCount }) => sum + tokenCount + MESSAGE_OVERHEAD, 0)
     const pageTokens = page.reduce((sum, { tokenCount }) => sum + tokenCount, 0)
@@ -91,6 +104,14 @@ async function readAfter(
     const isFull = tokens > tokenBudget || recent.length > windowTurns
     if (complete || (isFull && !lacksCall(recent, read))) return { turns: read, complete }
     limit = Math.min(MAX_TURNS, limit * 2)
+    const before = read.at(-1)!.position
+    page = await readRecentTurns(deps.pool, viewer, conversation.id, {
+      after,
+      before,
+      actors,
+      limit,
+      tokens: maxTokens,
+    })
   }
 }
 
@@ -112,17 +133,19 @@ async function readChanged(
 /**
  * Reads the turns of the window, as many as may fit; returns them oldest first. `complete` is true if none was left
  * out.
- * @param after the position after which turns are read, if the request has no `sinceSeq`
+ * @param after the position after which turns are read
+ * @param first the first page of these turns
  */
 async function readRecent(
   deps: RecallDeps,
   viewer: Viewer,
   conversation: ConversationRow,
   after: number,
+  first: readonly Turn[],
   request: MaterialRequest,
 ): Promise<{ recent: Turn[]; complete: boolean; damaged: Turn[] }> {
   const { sinceSeq } = request
-  const later = await readAfter(deps, viewer, conversation, sinceSeq ?? after, request)
+  const later = await readAfter(deps, viewer, conversation, after, first, request)
   const earlier =
     sinceSeq && later.complete
       ? await readChanged(deps, viewer, conversation.id, sinceSeq, request)
@@ -179,7 +202,7 @@ function lacksCall(recent: readonly Turn[], read: readonly Turn[]): boolean {
 }
 
 /**
- * Reads the material of a context, and the display names of its actors.
+ * Reads the material of a context, the display names of its actors, and the scope of a recall in the conversation.
  * @throws NotFound if the viewer sees no such conversation
  * @throws InvalidInput if `as` or one of the actors was never in the conversation
  */
@@ -187,25 +210,38 @@ export async function readMaterial(
   deps: RecallDeps,
   viewer: Viewer,
   request: MaterialRequest,
-): Promise<ContextMaterial & { recent: Turn[]; names: Map<string, string> }> {
-  const { conversationId, as, actors, sinceSeq } = request
-  const [[conversation], summaries] = await Promise.all([
-    readConversations(deps.pool, viewer, [conversationId]),
-    request.withSummaries && sinceSeq === null && actors === null
-      ? getCoveringSummaries(deps, viewer, conversationId)
-      : [],
+): Promise<ContextMaterial & { recent: Turn[]; names: Map<string, string>; scope: ScopeRead | null }> {
+  const { conversationId, as, actors, sinceSeq, embedder } = request
+  const hasSummaries = request.withSummaries && sinceSeq === null && actors === null
+  const [[conversation], summaries, scope] = await readAll(deps.pool, viewer.tenant, [
+    conversationsRead(viewer, [conversationId]),
+    hasSummaries ? coveringSummariesRead(viewer, conversationId) : null,
+    embedder === null ? null : conversationScopeRead(viewer, conversationId, embedder),
   ])
   if (!conversation) throw new NotFound('conversation', conversationId)
   if (as !== null && conversation.viewActor === null) throw InvalidInput.at('as', unknownActor(as))
 
   const memory = await readProfilesAndFacts(deps, viewer, conversation, request)
-  const fitting = summariesThatFit(summaries, request.tokenBudget, DEFAULT_SHARES, request.withRecall, memory.tokens)
+  const fitting = summariesThatFit(
+    summaries ?? [],
+    request.tokenBudget,
+    DEFAULT_SHARES,
+    request.withRecall,
+    memory.tokens,
+  )
   const coveredThrough = fitting.taken.at(-1)?.toPosition ?? 0
   const readsAll = coveredThrough > 0 && mayFit(conversation, request)
-  const [{ recent, complete, damaged: damagedRecent }, candidates] = await Promise.all([
-    readRecent(deps, viewer, conversation, readsAll ? 0 : coveredThrough, request),
-    readKeptTurns(deps.pool, viewer, conversation.id, coveredThrough, request.tokenBudget),
+  const after = sinceSeq ?? (readsAll ? 0 : coveredThrough)
+  const [first, candidates, anySpeakers] = await readAll(deps.pool, viewer.tenant, [
+    recentTurnsRead(viewer, conversation.id, { after, ...firstPage(conversation, request) }),
+    keptTurnsRead(viewer, conversation.id, coveredThrough, request.tokenBudget),
+    speakersRead(viewer.tenant, conversation.id, null, as),
   ])
+  const {
+    recent,
+    complete,
+    damaged: damagedRecent,
+  } = await readRecent(deps, viewer, conversation, after, first, request)
   // The newest turn is included even if a summary covers it.
   if (recent.length === 0 && coveredThrough > 0)
     recent.push(...(await readNewest(deps, viewer, conversation.id, request.tokenBudget)))
@@ -217,14 +253,8 @@ export async function readMaterial(
       && (turn.role === 'SYSTEM' || !actors || actors.includes(turn.actor))
       && (request.withPinned || !isKeptAsPinned(turn)),
   )
-  const actorIds = [...new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))]
-  const { participants, otherCount } = await readContextParticipants(
-    deps.db,
-    viewer.tenant,
-    conversation.id,
-    actorIds,
-    as,
-  )
+  const actorIds = new Set([...recent, ...kept].map(({ actor }) => actor).concat(actors ?? []))
+  const { participants, otherCount } = await speakersAmong(deps, viewer, conversation.id, actorIds, as, anySpeakers)
   const missing = (actors ?? []).findIndex((actor) => !participants.some((each) => each.actor === actor))
   if (missing >= 0) throw InvalidInput.at(`filterParticipants.${missing}`, unknownActor(actors![missing]!))
 
@@ -243,8 +273,23 @@ export async function readMaterial(
     complete,
     isWhole: readsAll && complete,
     names,
+    scope,
     perspective: { as, names, needsNames: otherCount > 1 || users.size > 1 },
   }
+}
+
+/** Returns the speakers that are the given actors. @param some speakers of the conversation, all if they are few */
+async function speakersAmong(
+  { pool }: RecallDeps,
+  { tenant }: Viewer,
+  conversationId: string,
+  actors: ReadonlySet<string>,
+  as: string | null,
+  some: Speakers,
+): Promise<Speakers> {
+  const participants = some.participants.filter(({ actor }) => actors.has(actor))
+  if (participants.length === actors.size) return { ...some, participants }
+  return readOne(pool, tenant, speakersRead(tenant, conversationId, [...actors], as))
 }
 
 /** Whether the turn is kept only because it is pinned, not as an instruction or as a turn that no summary covers. */

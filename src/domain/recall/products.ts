@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 import { PRODUCTS } from './products-wasm.ts'
 
 /** Maximum size of a block, and size of its copy, in bytes. */
-export const BLOCK_BYTES = 64 * 1024
+const BLOCK_BYTES = 64 * 1024
 /** Number of components by whose multiples rows are padded: products.wat reads 32 bytes at once. */
 const STEP = 8
 /** Maximum number of copies, 32 MiB in all. Beyond them, the copy that was unused for longest is replaced. */

@@ -97,6 +97,7 @@ export const coveringJournal = (input: RecallInput): string | null =>
  * other filters apply to facts and summaries.
  * `queryTurn`: the turn that the query was taken from; null for none. It is not searched, because it matches best of
  * all, and scores are relative to the best match. Pass the same turn for every page.
+ * `scope`: what conversationScopeRead has just read for the conversation and the serving embedder; null if it was not.
  * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id
  * @throws NotAllowed by rights.ts
  */
@@ -104,7 +105,7 @@ export async function recall(
   deps: RecallDeps,
   viewer: Viewer,
   input: RecallInput,
-  { queryTurn = null }: { queryTurn?: TurnPlace | null } = {},
+  { queryTurn = null, scope = null }: { queryTurn?: TurnPlace | null; scope?: ScopeRead | null } = {},
 ): Promise<Recall> {
   authorize(viewer, 'recall', { conversationId: isWide(input) ? null : input.conversationId })
   const given = parse(recallInput, input)
@@ -123,6 +124,7 @@ export async function recall(
     writtenBy: position && new Date(position.readAt),
     limit: Math.max(MIN_CANDIDATES, read.length + k + 1),
     queryTurn,
+    scopeRead: scope,
   })
 
   const { chosen, isMore } = choose(
@@ -173,7 +175,12 @@ async function search(
   deps: RecallDeps,
   viewer: Viewer,
   given: GivenInput,
-  { limit, writtenBy, queryTurn }: { limit: number; writtenBy: Date | null; queryTurn: TurnPlace | null },
+  {
+    limit,
+    writtenBy,
+    queryTurn,
+    scopeRead,
+  }: { limit: number; writtenBy: Date | null; queryTurn: TurnPlace | null; scopeRead: ScopeRead | null },
 ): Promise<{ ranked: Ranking<RankedMemory['candidate']>; vectorSearch: GatheredTurns['vectorSearch']; readAt: Date }> {
   const { query } = given
   const scope = given.scope ?? 'CONVERSATION'
@@ -183,7 +190,7 @@ async function search(
   }
   const kinds = new Set(given.kinds ?? DEFAULT_KINDS)
   const [{ conversations, readAt }, vector] = await Promise.all([
-    findConversations(deps, viewer, scope, conversationId),
+    scopeRead ?? findConversations(deps, viewer, scope, conversationId),
     kinds.has('TURN') || kinds.has('FACT') ? embedQuery(deps, query) : null,
   ])
   // Skip the fact search if the conversation has no facts. The other scopes also contain facts without a conversation.

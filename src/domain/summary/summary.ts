@@ -3,11 +3,12 @@
 // viewer sees every turn version it was made from; every other viewer gets the turns instead.
 
 import {
-  readCurrentSummaries,
+  currentSummariesRead,
   readSummaries,
   type SummaryWithWindows,
   type SummaryRow,
 } from '../../store/sql/summary/read-summaries.ts'
+import { readOne, type Read } from '../../store/read.ts'
 import type { Platform } from '../platform.ts'
 import { authorize, isWithinReach, withinReach } from '../authorize.ts'
 import { cursorFormat } from '../cursor.ts'
@@ -27,21 +28,28 @@ const toSummary = ({ windows, newestSeq, turns, ...summary }: SummaryWithWindows
  * viewer sees and turns that the viewer does not see.
  */
 export async function coveringSummaries(
-  { db }: Pick<Platform, 'db'>,
+  { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   conversationIds: readonly string[],
 ): Promise<Map<string, Summary[]>> {
   authorize(viewer, 'coveringSummaries')
-  const covering = new Map<string, Summary[]>()
+  return covering(
+    await readOne(pool, viewer.tenant, currentSummariesRead(viewer, withinReach(viewer, conversationIds))),
+  )
+}
+
+/** Returns the summaries that `coveringSummaries` describes, of the current ones. */
+function covering(current: readonly SummaryWithWindows[]): Map<string, Summary[]> {
+  const found = new Map<string, Summary[]>()
   const ended = new Set<string>()
-  for (const row of await readCurrentSummaries(db, viewer, withinReach(viewer, conversationIds))) {
+  for (const row of current) {
     const conversationId = row.conversationId
     if (ended.has(conversationId) || seesNoneOf(row, row)) continue
     if (!seesAllOf(row, row)) ended.add(conversationId)
-    else if (covering.has(conversationId)) covering.get(conversationId)!.push(toSummary(row))
-    else covering.set(conversationId, [toSummary(row)])
+    else if (found.has(conversationId)) found.get(conversationId)!.push(toSummary(row))
+    else found.set(conversationId, [toSummary(row)])
   }
-  return covering
+  return found
 }
 
 const CURSOR = cursorFormat<number>(
@@ -67,13 +75,17 @@ export function pageOfSummaries(
 }
 
 /** Returns the `coveringSummaries` of one conversation; empty if there are none. */
-export async function getCoveringSummaries(
-  deps: Pick<Platform, 'db'>,
+export const getCoveringSummaries = (
+  { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   conversationId: string,
-): Promise<Summary[]> {
+): Promise<Summary[]> => readOne(pool, viewer.tenant, coveringSummariesRead(viewer, conversationId))
+
+/** The read of `getCoveringSummaries`. */
+export function coveringSummariesRead(viewer: Viewer, conversationId: string): Read<Summary[]> {
   authorize(viewer, 'getCoveringSummaries')
-  return (await coveringSummaries(deps, viewer, [conversationId])).get(conversationId) ?? []
+  const { statement, toResult } = currentSummariesRead(viewer, withinReach(viewer, [conversationId]))
+  return { statement, toResult: (rows) => covering(toResult(rows)).get(conversationId) ?? [] }
 }
 
 /**

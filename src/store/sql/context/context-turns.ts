@@ -2,6 +2,7 @@
 // includes regardless of their age. Uses pg's named statements with positional rows, because every context runs them
 // (`npm run bench -- context`).
 
+import { readOf, readOne, type Read } from '../../read.ts'
 import type { Pool } from '../../tenant-pool.ts'
 import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from '../turn/turn-columns.ts'
 import { raw, sql } from '../sql.ts'
@@ -27,31 +28,30 @@ const RECENT = {
     WHERE t.total - t."tokenCount" <= $8::integer`.text,
 }
 
+type RecentTurns = { after: number; before: number; actors: readonly string[] | null; limit: number; tokens: number }
+
 /**
  * Committed and aborted turns with position strictly between `after` and `before`, newest first, at most `limit`. The
  * last turn is the one at which their token count exceeds `tokens`. If `actors` is not null, only turns by these actors
  * and turns with role TOOL.
  */
-export async function readRecentTurns(
+export const recentTurnsRead = (
+  { tenant, actor }: Viewer,
+  conversationId: string,
+  { after, before, actors, limit, tokens }: RecentTurns,
+): Read<TurnRow[]> =>
+  readOf(
+    { rowMode: 'array', ...RECENT, values: [tenant, actor, conversationId, after, before, actors, limit, tokens] },
+    (rows: unknown[][]) => rows.map(turnOf),
+  )
+
+/** Runs `recentTurnsRead`. */
+export const readRecentTurns = (
   pool: Pool,
   viewer: Viewer,
   conversationId: string,
-  {
-    after,
-    before,
-    actors,
-    limit,
-    tokens,
-  }: { after: number; before: number; actors: readonly string[] | null; limit: number; tokens: number },
-): Promise<TurnRow[]> {
-  const { rows } = await pool.query<unknown[]>({
-    scope: viewer.tenant,
-    rowMode: 'array',
-    ...RECENT,
-    values: [viewer.tenant, viewer.actor, conversationId, after, before, actors, limit, tokens],
-  })
-  return rows.map(turnOf)
-}
+  recent: RecentTurns,
+): Promise<TurnRow[]> => readOne(pool, viewer.tenant, recentTurnsRead(viewer, conversationId, recent))
 
 // Reads the entries after `since`, then the turns that they name: few, because the turns after `since` fit the window.
 const CHANGED = {
@@ -125,19 +125,16 @@ const KEPT = {
  * MAX_SYSTEM, MAX_PINNED and MAX_UNCOVERED. The last turn of each kind is the one at which their token count exceeds
  * `tokens`. Returns each turn once, in order of position.
  */
-export async function readKeptTurns(
-  pool: Pool,
-  viewer: Viewer,
+export const keptTurnsRead = (
+  { tenant, actor }: Viewer,
   conversationId: string,
   covered: number,
   tokens: number,
-): Promise<TurnRow[]> {
-  const { rows } = await pool.query<unknown[]>({
-    scope: viewer.tenant,
-    rowMode: 'array',
-    ...KEPT,
-    values: [viewer.tenant, viewer.actor, conversationId, covered, tokens],
-  })
-  const turns = new Map(rows.map((row) => [row[0], turnOf(row)]))
-  return [...turns.values()].sort((a, b) => a.position - b.position)
-}
+): Read<TurnRow[]> =>
+  readOf(
+    { rowMode: 'array', ...KEPT, values: [tenant, actor, conversationId, covered, tokens] },
+    (rows: unknown[][]) => {
+      const turns = new Map(rows.map((row) => [row[0], turnOf(row)]))
+      return [...turns.values()].sort((a, b) => a.position - b.position)
+    },
+  )

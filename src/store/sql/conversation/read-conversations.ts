@@ -2,6 +2,7 @@
 // pg, because nearly every request runs one of these statements, and Prisma takes 10 µs more per row of a list
 // (`npm run bench -- http`).
 
+import { readOf, readOne, type Read } from '../../read.ts'
 import type { Pool } from '../../tenant-pool.ts'
 import type { CompactionStrategy, ConversationVisibility, Retention } from '../../generated/enums.ts'
 import { metadataMatches, printConditions, type MetadataConditions } from '../metadata.ts'
@@ -81,18 +82,12 @@ const byId = (name: string, conversationIds: HowMany) => ({
 const BY_ID = { one: byId('read-conversation', 'one'), many: byId('read-conversations', 'many') }
 
 /** The conversations among the ids that the viewer sees, unordered. */
-export async function readConversations(
-  pool: Pool,
-  viewer: Viewer,
-  ids: readonly string[],
-): Promise<ConversationRow[]> {
-  const { rows } = await pool.query<ConversationRow>({
-    scope: viewer.tenant,
-    ...BY_ID[howMany(ids)],
-    values: [viewer.tenant, viewer.actor, ids],
-  })
-  return rows
-}
+export const conversationsRead = (viewer: Viewer, ids: readonly string[]): Read<ConversationRow[]> =>
+  readOf({ ...BY_ID[howMany(ids)], values: [viewer.tenant, viewer.actor, ids] }, (rows: ConversationRow[]) => rows)
+
+/** Runs `conversationsRead`. */
+export const readConversations = (pool: Pool, viewer: Viewer, ids: readonly string[]): Promise<ConversationRow[]> =>
+  readOne(pool, viewer.tenant, conversationsRead(viewer, ids))
 
 const BY_KEY = sql`
   SELECT c.id FROM (${views(VIEWER, raw('c.key = $3::text'))}) v JOIN conversation c ON c.id = v.id

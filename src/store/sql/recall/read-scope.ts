@@ -3,6 +3,7 @@
 // Prisma would take about 0.5 ms more (`npm run bench -- recall`).
 
 import type { Pool } from '../../tenant-pool.ts'
+import { readOf, readOne, type Read } from '../../read.ts'
 import { raw, sql } from '../sql.ts'
 import { conversationVisible, joinViewer, VIEWER, viewColumns, views } from '../visible.ts'
 import { indexViewColumns, toIndexView, type IndexView, type IndexViewRow } from './read-turn-index.ts'
@@ -75,25 +76,30 @@ const ONE = sql`
 /** The result of `readScope`, and the database's time before the conversations were read. */
 export type ScopeRead = { conversations: ScopeConversation[]; readAt: Date }
 
+type ConversationRow = IndexViewRow & { id: string | null; publicTurns: number; hasFacts: boolean; time: number }
+
 /** Reads the conversation, if the viewer sees it, with its IndexView for the embedder. */
-export async function readConversationScope(
-  pool: Pool,
+export const conversationScopeRead = (
   { tenant, actor }: { tenant: string; actor: string },
   conversationId: string,
   embedder: string,
-): Promise<ScopeRead> {
-  type Row = IndexViewRow & { id: string | null; publicTurns: number; hasFacts: boolean; time: number }
-  const { rows } = await pool.query<Row>({
-    scope: tenant,
-    name: 'read-scope-conversation',
-    text: ONE,
-    values: [tenant, actor, conversationId, embedder],
-  })
-  const [row] = rows as [Row]
-  const { id, lastSeq, publicTurns, hasFacts } = row
-  const found = id === null ? [] : [{ id, lastSeq, publicTurns, hasFacts, index: toIndexView(row) }]
-  return { conversations: found, readAt: new Date(row.time) }
-}
+): Read<ScopeRead> =>
+  readOf(
+    { name: 'read-scope-conversation', text: ONE, values: [tenant, actor, conversationId, embedder] },
+    ([row]: ConversationRow[]) => {
+      const { id, lastSeq, publicTurns, hasFacts, time } = row!
+      const found = id === null ? [] : [{ id, lastSeq, publicTurns, hasFacts, index: toIndexView(row!) }]
+      return { conversations: found, readAt: new Date(time) }
+    },
+  )
+
+/** Runs `conversationScopeRead`. */
+export const readConversationScope = (
+  pool: Pool,
+  viewer: { tenant: string; actor: string },
+  conversationId: string,
+  embedder: string,
+): Promise<ScopeRead> => readOne(pool, viewer.tenant, conversationScopeRead(viewer, conversationId, embedder))
 
 /** The columns of the statements for wide scopes: `ids` and those below in the format of array_send, or all null. */
 type PackedScope = { time: number; views: Record<string, IndexView['view']> | null } & (

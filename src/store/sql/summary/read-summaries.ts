@@ -2,8 +2,9 @@
 // domain/summary/summary.ts limits them to a view, because visibility depends on consecutive summaries.
 
 import type { Db } from '../../db.ts'
-import { named, raw, sql, type Sql } from '../sql.ts'
-import { views } from '../visible.ts'
+import { readOf, type Read } from '../../read.ts'
+import { named, parameter, raw, sql, type Sql } from '../sql.ts'
+import { among, howMany, VIEWER, views, type HowMany } from '../visible.ts'
 import type { Viewer } from '../../viewer.ts'
 
 export type SummaryRow = {
@@ -31,20 +32,23 @@ export const SUMMARY_COLUMNS: Sql = raw(`
 
 export type SummaryWithWindows = SummaryRow & { windows: number[] }
 
+// Uses pg's named statements, because every context runs this read in a batch with others (`npm run bench -- context`).
+const current = (name: string, conversations: HowMany) => ({
+  name,
+  text: sql`
+    SELECT ${SUMMARY_COLUMNS}, v.windows
+    FROM (${views(VIEWER, among(parameter(3), conversations))}) v
+    JOIN summary s ON s.conversation_id = v.id AND s.superseded_by IS NULL AND NOT s.stale
+    ORDER BY s.conversation_id, s.from_seq`.text,
+})
+const CURRENT = { one: current('read-current-summary', 'one'), many: current('read-current-summaries', 'many') }
+
 /** The current summaries of the given conversations that the viewer sees, by conversation, oldest first. */
-export async function readCurrentSummaries(
-  db: Db,
-  viewer: Viewer,
-  conversationIds: readonly string[],
-): Promise<SummaryWithWindows[]> {
-  const rows = await db.of(viewer.tenant).$queryRaw<SummaryWithWindows[]>`
-      ${named('read-current-summaries')}
-      SELECT ${SUMMARY_COLUMNS}, v.windows
-      FROM (${views(viewer, sql`c.id = ANY (${conversationIds}::text[])`)}) v
-      JOIN summary s ON s.conversation_id = v.id AND s.superseded_by IS NULL AND NOT s.stale
-      ORDER BY s.conversation_id, s.from_seq`
-  return rows
-}
+export const currentSummariesRead = (viewer: Viewer, conversationIds: readonly string[]): Read<SummaryWithWindows[]> =>
+  readOf(
+    { ...CURRENT[howMany(conversationIds)], values: [viewer.tenant, viewer.actor, conversationIds] },
+    (rows: SummaryWithWindows[]) => rows,
+  )
 
 /**
  * The summaries among the ids whose conversations the viewer sees, unordered. Superseded summaries are included, stale

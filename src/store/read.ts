@@ -1,0 +1,31 @@
+// A read as a value: its statement, and what the rows mean. So a caller can send several reads in one batch.
+
+import type { Scope } from './scope.ts'
+import type { Pool, UnscopedStatement } from './tenant-pool.ts'
+
+export type Read<T> = { statement: UnscopedStatement; toResult(rows: unknown[]): T }
+
+/** Creates a read. `toResult` gets the rows of the statement. */
+export const readOf = <Row, T>(statement: UnscopedStatement, toResult: (rows: Row[]) => T): Read<T> => ({
+  statement,
+  toResult: toResult as (rows: unknown[]) => T,
+})
+
+type ResultOf<R> = R extends Read<infer T> ? T : null
+
+/** Runs the reads in one round trip and transaction. Returns their results in order; null for a read that is null. */
+export async function readAll<const R extends readonly (Read<unknown> | null)[]>(
+  pool: Pick<Pool, 'queryAll'>,
+  scope: Scope,
+  reads: R,
+): Promise<{ -readonly [I in keyof R]: ResultOf<R[I]> }> {
+  const statements = reads.flatMap((read) => read?.statement ?? [])
+  const rows = await pool.queryAll(scope, statements)
+  let next = 0
+  return reads.map((read) => read && read.toResult(rows[next++]!)) as { -readonly [I in keyof R]: ResultOf<R[I]> }
+}
+
+/** Runs one read. */
+export async function readOne<T>(pool: Pick<Pool, 'query'>, scope: Scope, read: Read<T>): Promise<T> {
+  return read.toResult((await pool.query({ scope, ...read.statement })).rows)
+}
