@@ -14,7 +14,7 @@ import {
 import { reasonOf } from '../figures.ts'
 import { startServer } from '../process.ts'
 import { withDatabase, type Bench } from '../services.ts'
-import { measure, type Measured } from './row.ts'
+import { measure, type Measured } from '../row.ts'
 
 const PEER = 'graphql-ws + Redis'
 const SOCKETS = 5_000
@@ -50,7 +50,7 @@ async function withSockets<T>(
 
 async function singleTurns(bench: Bench): Promise<Measured[]> {
   const label = `fan-out to ${SOCKETS.toLocaleString('en-US')} sockets, server CPU per delivery`
-  const common = { label, peer: PEER, asked: 8.1, unit: 'µs' } as const
+  const common = { label, against: PEER, asked: 8.1, unit: 'µs' } as const
   return withSockets(bench, SOCKETS, async ({ ours, theirs }) => {
     const cpu = (side: FanOutSide) => async () => (await measureSingleTurns(side, PAUSE_MS)).cpu
     return [await measure({ ...common, ours: cpu(ours), theirs: cpu(theirs) }, bench.progress)]
@@ -59,7 +59,7 @@ async function singleTurns(bench: Bench): Promise<Measured[]> {
 
 async function deltas(bench: Bench): Promise<Measured[]> {
   const label = `streaming deltas to ${SUBSCRIBERS.toLocaleString('en-US')} sockets, deliveries`
-  const common = { label, peer: PEER, asked: 15, unit: '/s' } as const
+  const common = { label, against: PEER, asked: 15, unit: '/s' } as const
   return withSockets(bench, SUBSCRIBERS, async ({ ours, theirs }) => {
     for (const side of [ours, theirs]) await openTurns(side)
     await sleep(1_000)
