@@ -1,7 +1,8 @@
 // `npm run bench -- limits`: our server against the limit of each verb, the least work that hand-written SQL on the same
 // tables needs, or bare WebSocket frames. Takes about 5 minutes.
 
-import { note } from '../figures.ts'
+import { availableParallelism, loadavg } from 'node:os'
+import { format, note } from '../figures.ts'
 import { measureParts, tableOf } from '../row.ts'
 import type { Bench } from '../services.ts'
 import { rowsOfHttp } from './http.ts'
@@ -23,7 +24,11 @@ const NOTES = [
     + 'sending the mutation to the arrival on a socket.',
 ]
 
+/** The number of runnable processes, averaged over the last minute. */
+const load = () => format(loadavg()[0]!)
+
 export async function limits(bench: Bench): Promise<string> {
+  const loadBefore = load()
   const measured = await measureParts(
     [
       ['recall', () => rowsOfRecall(bench)],
@@ -34,10 +39,11 @@ export async function limits(bench: Bench): Promise<string> {
     bench.progress,
   )
   const lines = tableOf(measured, { against: 'limit is', theirs: 'limit' })
+  const machine = `Load of the machine: ${loadBefore} before the rounds, ${load()} after them, on ${availableParallelism()} cores.`
   return [
     '\n## limits: our server against hand-written SQL on the same tables\n',
     ...lines,
     '',
-    ...NOTES.map(note),
+    ...[...NOTES, machine].map(note),
   ].join('\n')
 }
