@@ -243,92 +243,108 @@ export async function makeConversation(databaseUrl: string, redisUrl: string): P
   return id
 }
 
-export async function fanOut({ services: { databaseUrl, redisUrl }, progress }: Bench): Promise<Report> {
+/** A server of this repository, and variables of its environment. */
+export type OtherServer = { path: string; env?: Record<string, string> }
+
+/** Starts our server and another one, connects that many subscribers to each, and runs `use`. */
+export async function withSides<T>(
+  { services: { databaseUrl, redisUrl }, progress }: Bench,
+  sockets: number,
+  other: OtherServer,
+  use: (sides: { ours: FanOutSide; theirs: FanOutSide }) => Promise<T>,
+): Promise<T> {
   return withDatabase(databaseUrl, async (url) => {
     const conversationId = await makeConversation(url, redisUrl)
     const started: { stop(): Promise<void> }[] = []
-    const start = async (path: string) => {
+    const start = async ({ path, env }: OtherServer) => {
       // A long lease keeps the turns open while the other server is measured.
-      const env = { DATABASE_URL: url, REDIS_URL: redisUrl, LOG_LEVEL: 'info', STREAM_LEASE_SECONDS: '3600' }
-      const server = await startServer(path, env)
+      const common = { DATABASE_URL: url, REDIS_URL: redisUrl, LOG_LEVEL: 'info', STREAM_LEASE_SECONDS: '3600' }
+      const server = await startServer(path, { ...common, ...env })
       started.push(server)
-      const side = await connectSubscribers(server, conversationId, (message) => progress(`${path}: ${message}`))
+      const side = await connectSubscribers(server, conversationId, (line) => progress(`${path}: ${line}`), sockets)
       started.push(side.subscribers)
       return side
     }
     try {
-      const sides = { ours: await start('src/bin.ts'), plain: await start('test/bench/fan-out-plain.ts') }
-      progress('warming up')
-      for (const side of Object.values(sides)) await measureSingleTurns(side, PAUSE_MS / 2)
-      const results = { ours: [] as SingleTurnResult[], plain: [] as SingleTurnResult[] }
-      const cpuOf = (name: 'ours' | 'plain') => async () => {
-        const result = await measureSingleTurns(sides[name])
-        results[name].push(result)
-        progress(`${name}: p50 ${format(result.p50)} ms, p99 ${format(result.p99)} ms`)
-        return result.cpu
-      }
-      const cpu = await interleave(ROUNDS, { ours: cpuOf('ours'), plain: cpuOf('plain') }, (message) =>
-        progress(`single turns: ${message} µs per delivery`),
-      )
-      const p99 = (name: 'ours' | 'plain') => median(results[name].map((each) => each.p99))
-
-      const burstCpu = { ours: [] as number[], plain: [] as number[] }
-      const rateOf = (name: 'ours' | 'plain') => async () => {
-        const result = await measureBurst(sides[name])
-        burstCpu[name].push(result.cpu)
-        return result.rate
-      }
-      for (const side of Object.values(sides)) await openTurns(side)
-      await sleep(1_000)
-      await measureBurst(sides.ours)
-      const rate = await interleave(BURST_ROUNDS, { ours: rateOf('ours'), plain: rateOf('plain') }, (message) =>
-        progress(`bursts of deltas: ${message} deliveries/s`),
-      )
-
-      const against = 'graphql-ws + yoga pub/sub, in memory'
-      const cost = { unit: 'µs', better: 'smaller', against } as const
-      return {
-        title: `fan-out: ${SUBSCRIBERS} WebSocket subscribers of one conversation`,
-        figures: [
-          { label: 'single turns: server CPU per delivery', ours: cpu.ours, theirs: cpu.plain, target: 3.5, ...cost },
-          {
-            label: 'single turns: p99 latency',
-            ours: p99('ours'),
-            theirs: p99('plain'),
-            unit: 'ms',
-            better: 'smaller',
-            target: 2,
-            against,
-          },
-          {
-            label: 'bursts of deltas: deliveries',
-            ours: rate.ours,
-            theirs: rate.plain,
-            unit: '/s',
-            better: 'larger',
-            target: 10,
-            against,
-          },
-          {
-            label: 'bursts of deltas: server CPU per delivery',
-            ours: median(burstCpu.ours),
-            theirs: median(burstCpu.plain),
-            target: null,
-            ...cost,
-          },
-        ],
-        notes: [
-          `Medians of ${ROUNDS} interleaved rounds, ${BURST_ROUNDS} of bursts. Single turns: ${SINGLES} a round, `
-            + `${1_000 / PAUSE_MS} per second, from sending the mutation to each arrival. The CPU time is that of `
-            + 'the whole server process, appending and Redis included.',
-          `A burst is ${DELTAS} deltas by ${WRITERS} writers, each with an open turn of its own and awaiting each `
-            + 'acknowledgement, so that no two deltas are merged; measured from the first request to the last arrival.',
-          'Deliveries are frames on sockets. Every socket received exactly one frame per event, of the same size; the '
-            + 'frames of the first socket were checked against the text sent.',
-        ],
-      }
+      return await use({ ours: await start({ path: 'src/bin.ts' }), theirs: await start(other) })
     } finally {
       await Promise.all(started.map((each) => each.stop()))
+    }
+  })
+}
+
+export async function fanOut(bench: Bench): Promise<Report> {
+  const { progress } = bench
+  return withSides(bench, SUBSCRIBERS, { path: 'test/bench/fan-out-plain.ts' }, async ({ ours, theirs }) => {
+    const sides = { ours, plain: theirs }
+    progress('warming up')
+    for (const side of Object.values(sides)) await measureSingleTurns(side, PAUSE_MS / 2)
+    const results = { ours: [] as SingleTurnResult[], plain: [] as SingleTurnResult[] }
+    const cpuOf = (name: 'ours' | 'plain') => async () => {
+      const result = await measureSingleTurns(sides[name])
+      results[name].push(result)
+      progress(`${name}: p50 ${format(result.p50)} ms, p99 ${format(result.p99)} ms`)
+      return result.cpu
+    }
+    const cpu = await interleave(ROUNDS, { ours: cpuOf('ours'), plain: cpuOf('plain') }, (message) =>
+      progress(`single turns: ${message} µs per delivery`),
+    )
+    const p99 = (name: 'ours' | 'plain') => median(results[name].map((each) => each.p99))
+
+    const burstCpu = { ours: [] as number[], plain: [] as number[] }
+    const rateOf = (name: 'ours' | 'plain') => async () => {
+      const result = await measureBurst(sides[name])
+      burstCpu[name].push(result.cpu)
+      return result.rate
+    }
+    for (const side of Object.values(sides)) await openTurns(side)
+    await sleep(1_000)
+    await measureBurst(sides.ours)
+    const rate = await interleave(BURST_ROUNDS, { ours: rateOf('ours'), plain: rateOf('plain') }, (message) =>
+      progress(`bursts of deltas: ${message} deliveries/s`),
+    )
+
+    const against = 'graphql-ws + yoga pub/sub, in memory'
+    const cost = { unit: 'µs', better: 'smaller', against } as const
+    return {
+      title: `fan-out: ${SUBSCRIBERS} WebSocket subscribers of one conversation`,
+      figures: [
+        { label: 'single turns: server CPU per delivery', ours: cpu.ours, theirs: cpu.plain, target: 3.5, ...cost },
+        {
+          label: 'single turns: p99 latency',
+          ours: p99('ours'),
+          theirs: p99('plain'),
+          unit: 'ms',
+          better: 'smaller',
+          target: 2,
+          against,
+        },
+        {
+          label: 'bursts of deltas: deliveries',
+          ours: rate.ours,
+          theirs: rate.plain,
+          unit: '/s',
+          better: 'larger',
+          target: 10,
+          against,
+        },
+        {
+          label: 'bursts of deltas: server CPU per delivery',
+          ours: median(burstCpu.ours),
+          theirs: median(burstCpu.plain),
+          target: null,
+          ...cost,
+        },
+      ],
+      notes: [
+        `Medians of ${ROUNDS} interleaved rounds, ${BURST_ROUNDS} of bursts. Single turns: ${SINGLES} a round, `
+          + `${1_000 / PAUSE_MS} per second, from sending the mutation to each arrival. The CPU time is that of `
+          + 'the whole server process, appending and Redis included.',
+        `A burst is ${DELTAS} deltas by ${WRITERS} writers, each with an open turn of its own and awaiting each `
+          + 'acknowledgement, so that no two deltas are merged; measured from the first request to the last arrival.',
+        'Deliveries are frames on sockets. Every socket received exactly one frame per event, of the same size; the '
+          + 'frames of the first socket were checked against the text sent.',
+      ],
     }
   })
 }

@@ -29,18 +29,29 @@ const WORDS =
 export const textOf = (number: number) =>
   Array.from({ length: 40 }, (_, index) => WORDS[(number * 7 + index * (1 + (number % 5))) % WORDS.length]).join(' ')
 
+/** Creates empty conversations. Returns their ids. */
+export async function createConversations(databaseUrl: string, redisUrl: string, count: number): Promise<string[]> {
+  const { deps, close } = await openDeps(databaseUrl, redisUrl)
+  try {
+    const ids: string[] = []
+    for (let index = 0; index < count; index++) {
+      ids.push((await createConversation(deps, viewer, { participants: [{ actor: 'ada' }] })).conversation.id)
+    }
+    return ids
+  } finally {
+    await close()
+  }
+}
+
 /** Fills an empty database. Returns the ids of the conversations to read, and of `written` empty ones to append to. */
 export async function fill(
   databaseUrl: string,
   redisUrl: string,
   written: number,
 ): Promise<{ read: string[]; written: string[] }> {
+  const ids = { read: [] as string[], written: await createConversations(databaseUrl, redisUrl, written) }
   const { deps, close } = await openDeps(databaseUrl, redisUrl)
   try {
-    const ids: Record<'read' | 'written', string[]> = { read: [], written: [] }
-    for (let index = 0; index < written; index++) {
-      ids.written.push((await createConversation(deps, viewer, { participants: [{ actor: 'ada' }] })).conversation.id)
-    }
     for (let index = 0; index < CONVERSATIONS; index++) {
       const participants = [{ actor: 'ada' }, { actor: 'scout', kind: 'AGENT' as const }]
       ids.read.push(

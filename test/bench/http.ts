@@ -13,13 +13,13 @@ const CONNECTIONS = 16
 const ROUNDS = 5
 const ROUND_MS = 1_500
 
-const bare = (path: string, bodies: object[]): Requests => ({
+export const bare = (path: string, bodies: object[]): Requests => ({
   path,
   bodies: bodies.map((body) => JSON.stringify(body)),
 })
 
 /** Throws unless both servers send the same response to their first request. Returns its size in bytes. */
-async function compare(...sides: [ServerProcess, Requests][]): Promise<number> {
+export async function compareResponses(...sides: [ServerProcess, Requests][]): Promise<number> {
   const [one, other] = await Promise.all(
     sides.map(async ([{ port }, { path, bodies }]) => {
       const connection = await openConnection(port)
@@ -88,11 +88,11 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
 
       const variables = read.map((conversationId) => ({ conversationId }))
       const page = { ours: graphql(PAGE, variables), limit: bare('/page', variables) }
-      const pageBytes = await compare([ours, page.ours], [limit, page.limit])
+      const pageBytes = await compareResponses([ours, page.ours], [limit, page.limit])
       const pages = await measure('page', { ours: [ours, page.ours], limit: [limit, page.limit] })
 
       const list = { ours: graphql(LIST, [{}]), limit: bare('/list', [{}]) }
-      const listBytes = await compare([ours, list.ours], [limit, list.limit])
+      const listBytes = await compareResponses([ours, list.ours], [limit, list.limit])
       const lists = await measure('list', { ours: [ours, list.ours], limit: [limit, list.limit] })
 
       notes.push(
@@ -104,7 +104,7 @@ export async function http({ services: { databaseUrl, redisUrl }, progress }: Be
         notes,
         figures: [
           figure('appendTurn, id and seq', appends.ours, appends.limit, 0.45, 'append_turns, the same statement'),
-          figure('appendTurn, id and seq', appends.ours, appends.plain, null, 'counter + INSERT only'),
+          figure('appendTurn, id and seq', appends.ours, appends.plain, null, 'one plain statement'),
           figure('a page of 50 turns', pages.ours, pages.limit, 0.3, 'the same bytes from one statement'),
           figure('50 conversations × last 20 turns', lists.ours, lists.limit, 0.2, 'the same bytes from one statement'),
         ],

@@ -14,6 +14,7 @@ import { formatReport, type Report } from './figures.ts'
 import { growth } from './growth/growth.ts'
 import { http } from './http.ts'
 import { importTurns } from './import.ts'
+import { limits } from './limits/limits.ts'
 import { overload } from './overload.ts'
 import { peers } from './peers/peers.ts'
 import { processes } from './processes.ts'
@@ -25,7 +26,8 @@ import { recallLatency } from './recall-latency.ts'
 import { dropDatabases, findServices, type Bench } from './services.ts'
 import { vectors } from './vectors.ts'
 
-const benchmarks: Record<string, (bench: Bench) => Promise<Report>> = {
+const benchmarks: Record<string, (bench: Bench) => Promise<Report | string>> = {
+  limits,
   append,
   http,
   plans,
@@ -75,7 +77,8 @@ for (const name of requested.length ? requested : Object.keys(benchmarks)) {
   try {
     const bench: Bench = { services, progress: (message) => console.error(`${name}: ${message}`) }
     const long = longBenchmarks[name]
-    console.log(long ? await long(bench, isLarge) : formatReport(await benchmarks[name]!(bench)))
+    const report = long ? await long(bench, isLarge) : await benchmarks[name]!(bench)
+    console.log(typeof report === 'string' ? report : formatReport(report))
   } catch (error) {
     failed = true
     console.error(`${name} failed:`, error)

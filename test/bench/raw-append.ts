@@ -1,5 +1,6 @@
-// Two ways to append a turn with `pg` alone, which the benchmarks compare with the server: one call of the SQL function
-// append_turns per turn, and a minimal statement that assigns the seq and inserts the turn.
+// Ways to append a turn with `pg` alone, which the benchmarks compare with the server: one call of the SQL function
+// append_turns per turn, and minimal statements that assign the seq and insert the turn and its entry, for one turn or
+// for one turn in each of several conversations.
 
 import type { Pool } from '../../src/store/tenant-pool.ts'
 import { newId } from '../../src/domain/id.ts'
@@ -37,12 +38,14 @@ const PLAIN = {
     WITH head AS (
       UPDATE journal SET last_seq = last_seq + 1, turn_count = turn_count + 1, token_count = token_count + $5,
                          updated_at = now()
-      WHERE conversation_id = $2 RETURNING last_seq)
+      WHERE conversation_id = $2 RETURNING last_seq),
+    entries AS (
+      INSERT INTO entry (conversation_id, seq, kind, turn_id) SELECT $2, last_seq, 'APPENDED', $1 FROM head)
     INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, token_count)
     SELECT $1, $2, last_seq, last_seq, $3, 'USER', 'COMMITTED', $4, $5 FROM head RETURNING id, seq`,
 }
 
-/** Updates the counters and inserts the turn, but no journal entry, so the journal of the conversation gets gaps. */
+/** Updates the counters, and inserts the turn and its entry, without views, checks and index terms. */
 export async function insertTurn(pool: Pool, conversationId: string): Promise<AppendedTurn> {
   const { rows } = await pool.query<AppendedTurn>({
     scope: tenant,
@@ -50,4 +53,29 @@ export async function insertTurn(pool: Pool, conversationId: string): Promise<Ap
     values: [newId('turn'), conversationId, actor, TEXT, TOKENS],
   })
   return rows[0]!
+}
+
+const PLAIN_BATCH = {
+  name: 'plain-appends',
+  text: `
+    WITH head AS (
+      UPDATE journal j SET last_seq = j.last_seq + 1, turn_count = j.turn_count + 1, token_count = j.token_count + $5,
+                           updated_at = now()
+      FROM unnest($1::text[], $2::text[]) AS i(id, conversation_id)
+      WHERE j.conversation_id = i.conversation_id RETURNING i.id, j.conversation_id, j.last_seq),
+    entries AS (
+      INSERT INTO entry (conversation_id, seq, kind, turn_id)
+      SELECT conversation_id, last_seq, 'APPENDED', id FROM head)
+    INSERT INTO turn (id, conversation_id, seq, root_seq, actor, role, status, text, token_count)
+    SELECT id, conversation_id, last_seq, last_seq, $3, 'USER', 'COMMITTED', $4, $5 FROM head RETURNING id, seq`,
+}
+
+/** As insertTurn, one turn into each of the conversations, in one statement. */
+export async function insertTurns(pool: Pool, conversationIds: readonly string[]): Promise<AppendedTurn[]> {
+  const { rows } = await pool.query<AppendedTurn>({
+    scope: tenant,
+    ...PLAIN_BATCH,
+    values: [conversationIds.map(() => newId('turn')), conversationIds, actor, TEXT, TOKENS],
+  })
+  return rows
 }

@@ -8,7 +8,7 @@ import { APPEND, fill, graphql, LIST, PAGE, textOf, TURNS, type Requests } from 
 import { startServer, startWorker, type ServerProcess } from '../process.ts'
 import { TEXT } from '../raw-append.ts'
 import { withDatabase, type Bench } from '../services.ts'
-import { measure, type Measured, type Row } from './row.ts'
+import { measure, type Measured, type Row } from '../row.ts'
 
 const CONNECTIONS = 16
 const ROUND_MS = 1_500
@@ -100,12 +100,10 @@ export async function rowsOfHttp({ services: { databaseUrl, redisUrl }, progress
         const compare = async (label: string, asked: number, [one, other]: [string, string], variables: object[]) => {
           const sent = { ours: graphql(one, variables), theirs: graphql(other, variables) }
           const row: Row = {
-            ...{ label: `HTTP ${label}, ${CONNECTIONS} connections`, peer: 'PostGraphile', asked, unit: '/s' },
+            ...{ label: `HTTP ${label}, ${CONNECTIONS} connections`, against: 'PostGraphile', asked, unit: '/s' },
+            check: () => checkTurns([ours, sent.ours], [theirs, sent.theirs]),
             ours: rate(ours, sent.ours),
-            async theirs() {
-              await checkTurns([ours, sent.ours], [theirs, sent.theirs])
-              return rate(theirs, sent.theirs)()
-            },
+            theirs: rate(theirs, sent.theirs),
           }
           measured.push(await measure(row, progress))
         }

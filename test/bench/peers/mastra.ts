@@ -1,7 +1,7 @@
 // Mastra's memory on Postgres and pgvector, as its public API offers it, with its default index.
 
 import { loadPeer } from './install.ts'
-import { vectorOf } from './text-embedder.ts'
+import { vectorOf } from '../text-embedder.ts'
 
 type Message = {
   id: string

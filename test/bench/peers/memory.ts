@@ -5,8 +5,8 @@ import { words, WORDS_A_QUERY, WORDS_A_TURN } from '../corpus.ts'
 import { medianTime, rateOf } from '../figures.ts'
 import { execute, withDatabase, type Bench } from '../services.ts'
 import { openMastra, type Mastra } from './mastra.ts'
-import { openOurs, type Ours } from './ours.ts'
-import { measure, type Measured, type Row } from './row.ts'
+import { openOurs, type Ours } from '../ours.ts'
+import { measure, type Measured, type Row } from '../row.ts'
 
 const PEER = 'Mastra'
 /** Number of calls in a round of one caller, and of sixteen. */
@@ -73,12 +73,12 @@ const found = async (read: Promise<number>): Promise<void> => {
 
 type Read = (n: number) => Promise<number>
 const alone = (label: string, asked: number, ours: Read, theirs: Read): Row => ({
-  ...{ label, peer: PEER, asked, unit: 'ms' },
+  ...{ label, against: PEER, asked, unit: 'ms' },
   ours: () => medianTime(CALLS, (n) => found(ours(n))),
   theirs: () => medianTime(CALLS, (n) => found(theirs(n))),
 })
 const together = (label: string, asked: number, ours: Read, theirs: Read): Row => ({
-  ...{ label: `${label}, ${CALLERS} callers`, peer: PEER, asked, unit: '/s' },
+  ...{ label: `${label}, ${CALLERS} callers`, against: PEER, asked, unit: '/s' },
   ours: () => rateOf(CALLERS, SHARED_CALLS, (n) => found(ours(n))),
   theirs: () => rateOf(CALLERS, SHARED_CALLS, (n) => found(theirs(n))),
 })
@@ -145,7 +145,7 @@ export async function historyOfMemory(bench: Bench): Promise<Measured[]> {
     const append = (n: number) => places[n % CALLERS]!
     const rows: Row[] = [
       {
-        ...{ label: `append, ${CALLERS} callers`, peer: PEER, asked: 6, unit: '/s' },
+        ...{ label: `append, ${CALLERS} callers`, against: PEER, asked: 6, unit: '/s' },
         ours: () => rateOf(CALLERS, 8 * SHARED_CALLS, (n) => ours.append(append(n).id, queryOf(n))),
         theirs: () =>
           rateOf(CALLERS, 8 * SHARED_CALLS, (n) => mastra.append(append(n).id, 'writer', [queryOf(n)], false)),
@@ -186,7 +186,7 @@ export async function embeddedAppends(bench: Bench): Promise<Measured[]> {
     const textOf = (n: number) => `${words(WORDS_A_TURN)} ${round}-${n}`
     const count = 2 * SHARED_CALLS
     const row: Row = {
-      ...{ label: `append until its vector is stored, ${CALLERS} callers`, peer: PEER, asked: 4, unit: '/s' },
+      ...{ label: `append until its vector is stored, ${CALLERS} callers`, against: PEER, asked: 4, unit: '/s' },
       async ours() {
         round += 1
         const begin = performance.now()

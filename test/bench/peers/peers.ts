@@ -1,13 +1,13 @@
 // `npm run bench -- peers [--large]`: our server against its peers. Takes about 15 minutes; --large adds an owner with
 // 100,000 turns. The peers are installed on demand.
 
-import { note, reasonOf } from '../figures.ts'
+import { note } from '../figures.ts'
 import type { Bench } from '../services.ts'
 import { installPeers, versionOf } from './install.ts'
 import { rowsOfHttp } from './http.ts'
 import { embeddedAppends, historyOfMemory, readsOfMemory } from './memory.ts'
 import { rowsOfSockets } from './sockets.ts'
-import { tableOf, type Measured } from './row.ts'
+import { measureParts, tableOf, type Measured } from '../row.ts'
 
 const NOTES = [
   `In process, on databases of the same Postgres: ${versionOf('@mastra/memory')}, ${versionOf('@mastra/pg')}.`,
@@ -28,14 +28,12 @@ export async function peers(bench: Bench, isLarge: boolean): Promise<string> {
     ['HTTP', () => rowsOfHttp(bench)],
     ['sockets', () => rowsOfSockets(bench)],
   ]
-  const measured: Measured[] = []
-  for (const [label, measure] of parts) {
-    try {
-      measured.push(...(await measure()))
-    } catch (error) {
-      bench.progress(`${label} failed: ${(error as Error).stack?.slice(0, 600)}`)
-      measured.push({ label, peer: '', asked: null, unit: '', failure: reasonOf(error) })
-    }
-  }
-  return ['\n## peers: our server against other software\n', ...tableOf(measured), '', ...NOTES.map(note)].join('\n')
+  const measured = await measureParts(parts, bench.progress)
+  const headings = { against: 'peer', theirs: 'theirs' }
+  return [
+    '\n## peers: our server against other software\n',
+    ...tableOf(measured, headings),
+    '',
+    ...NOTES.map(note),
+  ].join('\n')
 }

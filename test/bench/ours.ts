@@ -1,14 +1,14 @@
 // Our side of the comparison in one process: the domain on Postgres and Redis with the embedder of both sides.
 
-import type { Deps } from '../../../src/domain/deps.ts'
-import { buildContext } from '../../../src/domain/context/build.ts'
-import { createConversation } from '../../../src/domain/conversation.ts'
-import { createEmbedding } from '../../../src/domain/indexing/embedding.ts'
-import { recall } from '../../../src/domain/recall/recall.ts'
-import { appendTurn, appendTurns } from '../../../src/domain/turn/append.ts'
-import { pageOfTurns } from '../../../src/domain/turn/history.ts'
-import { vectorIndexes } from '../../../src/store/vector-index.ts'
-import { openDeps, type Services } from '../services.ts'
+import type { Deps } from '../../src/domain/deps.ts'
+import { buildContext } from '../../src/domain/context/build.ts'
+import { createConversation } from '../../src/domain/conversation.ts'
+import { createEmbedding } from '../../src/domain/indexing/embedding.ts'
+import { recall } from '../../src/domain/recall/recall.ts'
+import { appendTurn, appendTurns } from '../../src/domain/turn/append.ts'
+import { pageOfTurns } from '../../src/domain/turn/history.ts'
+import { vectorIndexes } from '../../src/store/vector-index.ts'
+import { openDeps, type Services } from './services.ts'
 import { textEmbedder } from './text-embedder.ts'
 
 const viewer = { tenant: 'default', actor: 'ada' }

@@ -1,7 +1,7 @@
 // The embedder that is given to both sides: the sum of a random direction for each word. The same text always has the
 // same vector, and texts that share words are close to each other.
 
-import { unit, type Embedder } from '../../../src/providers/ports/embedder.ts'
+import { unit, type Embedder } from '../../src/providers/ports/embedder.ts'
 
 const DIMENSION = 384
 
