@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 import { createClient } from 'graphql-ws'
 import pg from 'pg'
 import { WebSocket } from 'ws'
-import { compiledBin } from '../support/compiled.ts'
+import { compiledSource } from '../support/compiled.ts'
 import { SHORT_LIVED, TYPESCRIPT } from '../support/short-lived.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -99,7 +99,7 @@ export async function createServerProcess(
   let report: (reason: string) => void = () => {}
   process.once('exit', () => child?.kill('SIGKILL'))
   const flags = [...SHORT_LIVED, ...(preload ? [...TYPESCRIPT, '--import', preload] : [])]
-  const bin = await compiledBin()
+  const bin = await compiledSource()
   return {
     url: `127.0.0.1:${port}`,
     async start() {

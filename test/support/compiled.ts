@@ -1,28 +1,30 @@
-// The server compiled to JavaScript, for tests that start it in a process of its own: a start takes half the CPU time of
-// one under tsx. Compiled once for each version of the sources, and cached in node_modules/.cache.
+// The server and the demo compiled to JavaScript, for tests that start them in a process of their own: a start takes half
+// the CPU time of one under tsx. Compiled once for each version of the sources, and cached in node_modules/.cache.
 
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stop, transform } from 'esbuild'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const CACHE = join(root, 'node_modules/.cache')
 const NAME = 'colloquy-compiled-'
+/** The directories that are compiled. */
+const SOURCES = ['src', 'test/demo']
 
 /** The specifier of a relative import of TypeScript. */
 const SPECIFIER = /((?:from|import)\s*\(?\s*")(\.\.?\/[^"]+)\.ts"/g
 
-/** Compiles the sources into the package directory, which has the layout of the published package. */
+/** Compiles the files into the directory, which has the layout of the repository. */
 async function compile(files: readonly string[], directory: string): Promise<void> {
   await mkdir(directory, { recursive: true })
   await symlink(join(root, 'package.json'), join(directory, 'package.json'))
   await symlink(join(root, 'prisma'), join(directory, 'prisma'))
   await Promise.all(
     files.map(async (file) => {
-      const [from, to] = [join(root, 'src', file), join(directory, 'dist', file)]
+      const [from, to] = [join(root, file), join(directory, file)]
       await mkdir(dirname(to), { recursive: true })
       if (!file.endsWith('.ts')) return symlink(from, to)
       const tsconfigRaw = { compilerOptions: { verbatimModuleSyntax: true } }
@@ -34,13 +36,14 @@ async function compile(files: readonly string[], directory: string): Promise<voi
 }
 
 async function compileOnce(): Promise<string> {
-  const entries = await readdir(join(root, 'src'), { recursive: true, withFileTypes: true })
-  const files = entries
+  const read = (source: string) => readdir(join(root, source), { recursive: true, withFileTypes: true })
+  const files = (await Promise.all(SOURCES.map(read)))
+    .flat()
     .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(join(root, 'src/').length))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .sort()
   const hash = createHash('sha256')
-  for (const file of files) hash.update(file).update(await readFile(join(root, 'src', file)))
+  for (const file of files) hash.update(file).update(await readFile(join(root, file)))
   const name = NAME + hash.digest('hex').slice(0, 16)
   const directory = join(CACHE, name)
   if (!existsSync(directory)) {
@@ -52,9 +55,11 @@ async function compileOnce(): Promise<string> {
     // Another process may have compiled the same sources first.
     await rename(draft, directory).catch(() => rm(draft, { recursive: true }))
   }
-  return join(directory, 'dist/bin.js')
+  return directory
 }
 
 let compiled: Promise<string> | undefined
-/** Returns the path of the compiled command `colloquy`, to run with the flags SHORT_LIVED. */
-export const compiledBin = (): Promise<string> => (compiled ??= compileOnce())
+/** Returns the path of a compiled source, by default of the command `colloquy`. Run it with the flags SHORT_LIVED. */
+export async function compiledSource(file = 'src/bin.ts'): Promise<string> {
+  return join(await (compiled ??= compileOnce()), file.replace(/ts$/, 'js'))
+}
