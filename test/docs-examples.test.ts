@@ -12,7 +12,7 @@ import { embedded, newDataDir } from './support/backend.ts'
 import { blocks, readDocument, root } from './support/documents.ts'
 import { createProxy } from './support/proxy.ts'
 import { isLong } from './support/long.ts'
-import { SHORT_LIVED } from './support/short-lived.ts'
+import { SHORT_LIVED, TYPESCRIPT } from './support/short-lived.ts'
 
 // The default timeout is too short for examples that start a process or wait for background work.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -179,7 +179,9 @@ describe('docs/client.md', () => {
     expect(addressed).not.toBe(code)
     const file = await writeModule('greeting.mts', addressed.replace("'colloquy/client'", `'${entryPoint}'`))
     try {
-      const child = spawn(process.execPath, [...SHORT_LIVED, file], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const child = spawn(process.execPath, [...SHORT_LIVED, ...TYPESCRIPT, file], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
       const [lines] = await Promise.all([child.stdout.setEncoding('utf8').toArray(), once(child, 'close')])
       expect(lines.join('')).toBe('ParticipantJoined\nParticipantJoined\nTurnAppended\n')
     } finally {
@@ -203,7 +205,7 @@ describe('the examples of docs/library.md', () => {
     const file = await writeModule(name, inRepository(code))
     const dataDir = await newDataDir()
     try {
-      const child = spawn(process.execPath, [...SHORT_LIVED, file], {
+      const child = spawn(process.execPath, [...SHORT_LIVED, ...TYPESCRIPT, file], {
         cwd: root,
         env: { ...process.env, PORT: '0', DATA_DIR: dataDir, DATABASE_URL: '', REDIS_URL: '' },
         stdio: ['ignore', 'pipe', 'inherit'],

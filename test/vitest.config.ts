@@ -7,14 +7,21 @@ import { defineConfig, type Plugin } from 'vitest/config'
 import { isLong } from './support/long.ts'
 import { PATIENCE_MS } from './support/patience.ts'
 
-const OWN_PROCESS = [
+/** Files that are skipped without services or in the short run. They start no process only to be skipped. */
+const WITH_SERVICES = [
   'test/bus/redis*.test.ts',
-  'test/counters.test.ts',
   'test/package.test.ts',
+  'test/scenario/{attacks,automatic,check-faults,faults}.test.ts',
+  'test/store/migrate.{calls,imports}.test.ts',
+]
+const { TEST_DATABASE_URL, TEST_REDIS_URL } = process.env
+
+const OWN_PROCESS = [
+  'test/counters.test.ts',
   'test/providers/openai/embedder.test.ts',
   'test/providers/registry.test.ts',
-  'test/scenario/{attacks,automatic,check-faults,faults}.test.ts',
-  'test/store/{data-dir,db,embedded,migrate}*.test.ts',
+  'test/store/{data-dir,db,embedded,migrate}.test.ts',
+  ...(isLong || TEST_DATABASE_URL || TEST_REDIS_URL ? WITH_SERVICES : []),
 ]
 
 /** The nested package of stock clients, with the packages that it installs. */

@@ -6,7 +6,8 @@ import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { newDataDir, type Backend, type Opened } from '../support/backend.ts'
-import { SHORT_LIVED } from '../support/short-lived.ts'
+import { compiledSource } from '../support/compiled.ts'
+import { SHORT_LIVED, TYPESCRIPT } from '../support/short-lived.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -24,7 +25,7 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
   // Only one process may open an embedded database, so the server opens it.
   const dataDir = backend.name === 'embedded' ? await newDataDir() : null
   const opened: Opened | null = dataDir ? null : await backend.open()
-  const child = spawn(process.execPath, [...SHORT_LIVED, 'src/bin.ts'], {
+  const child = spawn(process.execPath, [...SHORT_LIVED, await compiledSource()], {
     cwd: root,
     env: {
       ...process.env,
@@ -66,13 +67,17 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
 
 export type ScriptResult = { code: number | null; out: string; error: string }
 
-/** Runs a script of the repository, and kills it after 110 s. `env` overrides the environment. */
+/**
+ * Runs a script of the repository, and kills it after 110 s. `env` overrides the environment. Scripts of the demo are
+ * compiled first.
+ */
 export async function run(
   file: string,
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<ScriptResult> {
-  const child = spawn(process.execPath, [...SHORT_LIVED, file, ...args], {
+  const script = file.startsWith('test/demo/') ? [await compiledSource(file)] : [...TYPESCRIPT, file]
+  const child = spawn(process.execPath, [...SHORT_LIVED, ...script, ...args], {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { isObjectType, type GraphQLSchema } from 'graphql'
 import { plainValue, type Leaf, type RootField } from '../support/generated-operations.ts'
+import { compiledSource } from '../support/compiled.ts'
 import { SHORT_LIVED } from '../support/short-lived.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -32,7 +33,7 @@ export async function startDrivenServer(
   env: Record<string, string>,
   flags: readonly string[] = [],
 ): Promise<DrivenServer> {
-  const child = spawn(process.execPath, [...flags, ...SHORT_LIVED, 'src/bin.ts'], {
+  const child = spawn(process.execPath, [...flags, ...SHORT_LIVED, await compiledSource()], {
     cwd: root,
     env: {
       PATH: process.env.PATH,

@@ -12,7 +12,8 @@ import { promisify } from 'node:util'
 import { createClient } from 'graphql-ws'
 import pg from 'pg'
 import { WebSocket } from 'ws'
-import { SHORT_LIVED } from '../support/short-lived.ts'
+import { compiledSource } from '../support/compiled.ts'
+import { SHORT_LIVED, TYPESCRIPT } from '../support/short-lived.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** The tenant of all requests. */
@@ -97,11 +98,12 @@ export async function createServerProcess(
   let child: ChildProcess | null = null
   let report: (reason: string) => void = () => {}
   process.once('exit', () => child?.kill('SIGKILL'))
-  const flags = [...SHORT_LIVED, ...(preload ? ['--import', preload] : [])]
+  const flags = [...SHORT_LIVED, ...(preload ? [...TYPESCRIPT, '--import', preload] : [])]
+  const bin = await compiledSource()
   return {
     url: `127.0.0.1:${port}`,
     async start() {
-      const started = spawn(process.execPath, [...flags, 'src/bin.ts'], {
+      const started = spawn(process.execPath, [...flags, bin], {
         cwd: root,
         stdio: ['ignore', 'pipe', 'inherit'],
         // The tests count journal entries, and an automatic title adds one at any time.

@@ -34,6 +34,7 @@ import { schema } from '../../src/graphql/schema.ts'
 import { requestedApprovals } from '../support/approvals.ts'
 import { backends } from '../support/backend.ts'
 import { newViewer, openSite, type Process, type Site } from '../support/process.ts'
+import { sql } from '../support/sql.ts'
 import { WRITER } from '../support/writer.ts'
 import { SYSTEM } from '../../src/store/scope.ts'
 
@@ -370,6 +371,42 @@ const ROWS: Record<string, Row> = {
   },
 }
 
+/** The rows of a tenant, as one JSON object. */
+const STORED = `
+  WITH conversations AS (SELECT * FROM conversation WHERE tenant = $1),
+    ids AS (SELECT id FROM conversations)
+  SELECT jsonb_build_object(
+    'conversations', (
+      SELECT jsonb_agg(jsonb_build_array(key, title, metadata, legal_hold, expires_at IS NULL) ORDER BY created_at)
+      FROM conversations),
+    'approvals', (
+      SELECT jsonb_agg(jsonb_build_array(state, edited_arguments, reason, decided_by) ORDER BY id)
+      FROM approval WHERE tenant = $1),
+    'runs', (SELECT jsonb_agg(jsonb_build_array(state, round) ORDER BY created_at) FROM run WHERE tenant = $1),
+    'settings', (SELECT jsonb_agg(jsonb_build_array(retention, ttl_seconds)) FROM tenant_settings WHERE tenant = $1),
+    'keys', (SELECT jsonb_agg(jsonb_build_array(name, version, revoked_at IS NULL)) FROM api_key WHERE tenant = $1),
+    'turns', (
+      SELECT jsonb_agg(jsonb_build_array(status, text, model, client_id, pinned, jsonb_array_length(parts),
+        supersedes IS NULL, superseded_by IS NULL) ORDER BY seq)
+      FROM turn WHERE conversation_id IN (SELECT * FROM ids)),
+    'participants', (
+      SELECT jsonb_agg(jsonb_build_array(actor, removed, last_read_seq, display_name, windows, metadata,
+        left_at IS NULL) ORDER BY actor)
+      FROM participant WHERE conversation_id IN (SELECT * FROM ids)),
+    'facts', (
+      SELECT jsonb_agg(jsonb_build_array(object, supersede_reason, supersede_note) ORDER BY object)
+      FROM fact WHERE tenant = $1),
+    'profiles', (SELECT jsonb_agg(content) FROM user_profile WHERE tenant = $1),
+    'summaries', (
+      SELECT jsonb_agg(jsonb_build_array(from_seq, to_seq, content) ORDER BY to_seq)
+      FROM summary WHERE conversation_id IN (SELECT * FROM ids) AND superseded_by IS NULL),
+    'chunks', (
+      SELECT jsonb_agg(c.text ORDER BY c.start) FROM chunk c JOIN stream s USING (turn_id) WHERE s.tenant = $1),
+    -- Each renewal sets another time.
+    'claims', (
+      SELECT jsonb_agg(jsonb_build_array(slot, outcome, expires_at > now() + interval '2 minutes'))
+      FROM claim WHERE tenant = $1)) AS stored`
+
 it('every mutation has a row, and no other', () => {
   expect(Object.keys(ROWS).sort()).toEqual(mutations)
 })
@@ -394,67 +431,10 @@ describe.each(backends)('sending a mutation twice on $name', (backend) => {
   }
 
   /** Everything that is stored for the tenant, without ids, times, and numbers of assertions and journal entries. */
-  async function stored({ deps: { db, presence }, ada: { tenant }, conversationId }: Given) {
-    const inTenant = { conversation: { tenant } }
-    const order = { createdAt: 'asc' as const }
-    const [
-      runs,
-      settings,
-      keys,
-      conversations,
-      turns,
-      participants,
-      facts,
-      profiles,
-      summaries,
-      chunks,
-      claims,
-      approvals,
-    ] = await Promise.all([
-      db.of(SYSTEM).run.findMany({ where: { tenant }, orderBy: order }),
-      db.of(SYSTEM).tenantSettings.findMany({ where: { tenant } }),
-      db.of(SYSTEM).apiKey.findMany({ where: { tenant } }),
-      db.of(SYSTEM).conversation.findMany({ where: { tenant }, orderBy: order }),
-      db.of(SYSTEM).turn.findMany({ where: inTenant, orderBy: [{ seq: 'asc' }] }),
-      db.of(SYSTEM).participant.findMany({ where: inTenant, orderBy: { actor: 'asc' } }),
-      db.of(SYSTEM).fact.findMany({ where: { tenant }, orderBy: [{ object: 'asc' }] }),
-      db.of(SYSTEM).userProfile.findMany({ where: { tenant } }),
-      db.of(SYSTEM).summary.findMany({ where: { ...inTenant, supersededBy: null }, orderBy: { toPosition: 'asc' } }),
-      db.of(SYSTEM).chunk.findMany({ where: { stream: { tenant } }, orderBy: { start: 'asc' } }),
-      db.of(SYSTEM).claim.findMany({ where: { tenant } }),
-      db.of(SYSTEM).approval.findMany({ where: { tenant }, orderBy: { id: 'asc' } }),
-    ])
-    return {
-      conversations: conversations.map(({ key, title, metadata, legalHold, expiresAt }) => ({
-        ...{ key, title, metadata, legalHold },
-        expires: expiresAt !== null,
-      })),
-      approvals: approvals.map(({ state, editedArguments, reason, decidedBy }) => ({
-        ...{ state, editedArguments, reason, decidedBy },
-      })),
-      runs: runs.map(({ state, round }) => ({ state, round })),
-      settings: settings.map(({ retention, ttlSeconds }) => ({ retention, ttlSeconds })),
-      keys: keys.map(({ name, version, revokedAt }) => ({ name, version, isRevoked: revokedAt !== null })),
-      turns: turns.map(({ status, text, parts, model, clientId, pinned, supersedes, supersededBy }) => ({
-        ...{ status, text, model, clientId, pinned, parts: (parts as unknown[] | null)?.length },
-        isEdit: supersedes !== null,
-        isEdited: supersededBy !== null,
-      })),
-      participants: participants.map(({ actor, leftAt, removed, lastReadSeq, displayName, windows, metadata }) => ({
-        ...{ actor, removed, lastReadSeq, displayName, windows, metadata },
-        hasLeft: leftAt !== null,
-      })),
-      facts: facts.map(({ object, supersedeReason, supersedeNote }) => ({ object, supersedeReason, supersedeNote })),
-      profiles: profiles.map(({ content }) => content),
-      summaries: summaries.map(({ fromPosition, toPosition, content }) => ({ fromPosition, toPosition, content })),
-      chunks: chunks.map(({ text }) => text),
-      // Each renewal sets another time.
-      claims: claims.map(({ slot, outcome, expiresAt }) => ({
-        ...{ slot, outcome },
-        isLong: expiresAt.getTime() > Date.now() + 120_000,
-      })),
-      presence: [...((await presence.states([conversationId])).get(conversationId) ?? [])],
-    }
+  async function stored({ deps, ada: { tenant }, conversationId }: Given) {
+    const { rows } = await sql(deps.pool).query<{ stored: object }>(STORED, [tenant])
+    const states = await deps.presence.states([conversationId])
+    return { ...rows[0]!.stored, presence: [...(states.get(conversationId) ?? [])] }
   }
   const lastSeqs = ({ deps, ada }: Given) =>
     deps.db

@@ -1,5 +1,5 @@
-/**
- * Flags of Node for processes that live for seconds: they run TypeScript, and do not optimise PGlite's WebAssembly, which
- * takes 2 s.
- */
-export const SHORT_LIVED = ['--liftoff-only', '--import', 'tsx']
+/** Flags of Node for processes that live for seconds: they do not optimise PGlite's WebAssembly, which takes 2 s. */
+export const SHORT_LIVED = ['--liftoff-only']
+
+/** Flags of Node for a process that runs TypeScript. */
+export const TYPESCRIPT = ['--import', 'tsx']
