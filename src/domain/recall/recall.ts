@@ -136,16 +136,23 @@ export async function recall(
   deps.recalledFacts.add(
     chosen.flatMap(({ hit: { candidate } }) => (candidate.kind === 'FACT' ? [candidate.fact.id] : [])),
   )
-  const keys = [...read, ...chosen.map(({ hit }) => hitKey(identityOf(hit)))]
+  // Hashed only for a cursor that is read.
   const cursorAfter = (hits: number) =>
-    encodePosition(identity, { readAt: position?.readAt ?? readAt.getTime(), read: keys.slice(0, hits) })
+    encodePosition(identity, {
+      readAt: position?.readAt ?? readAt.getTime(),
+      read: [...read, ...chosen.slice(0, hits).map(({ hit }) => hitKey(identityOf(hit)))],
+    })
   return {
     hits: await readHits(deps, viewer, chosen),
     plan: { vectorSearch, candidates: ranked.count },
-    hasNextPage: isMore && keys.length < MAX_PAGED_HITS,
+    hasNextPage: isMore && read.length + chosen.length < MAX_PAGED_HITS,
     hasPreviousPage: position !== null,
-    startCursor: chosen.length > 0 ? cursorAfter(read.length + 1) : null,
-    endCursor: chosen.length > 0 ? cursorAfter(keys.length) : null,
+    get startCursor() {
+      return chosen.length > 0 ? cursorAfter(1) : null
+    },
+    get endCursor() {
+      return chosen.length > 0 ? cursorAfter(chosen.length) : null
+    },
   }
 }
 

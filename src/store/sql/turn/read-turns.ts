@@ -2,20 +2,27 @@
 // statements, because every lookup of turns by id and every recall that finds turns runs one of these reads.
 
 import type { Pool } from '../../tenant-pool.ts'
-import { TURN_COLUMNS, type TurnRow } from './turn-columns.ts'
-import { raw, sql } from '../sql.ts'
-import { VIEWER, views, visible } from '../visible.ts'
+import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
+import { parameter, raw, sql } from '../sql.ts'
+import { among, howMany, VIEWER, views, visible, type HowMany } from '../visible.ts'
 import type { Viewer } from '../../viewer.ts'
 
 const view = sql`CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = t.conversation_id'))}) v`
 
 const READ_TURNS = sql`SELECT ${TURN_COLUMNS} FROM turn t ${view} WHERE t.id = ANY ($3::text[]) AND ${visible()}`.text
 
-const READ_TURNS_AT = sql`
-  SELECT ${TURN_COLUMNS}
-  FROM unnest($3::text[], $4::integer[], $5::integer[]) AS p(conversation_id, root_seq, seq)
-  JOIN turn t ON t.conversation_id = p.conversation_id AND t.root_seq = p.root_seq AND t.seq = p.seq
-  ${view} WHERE ${visible()}`.text
+const at = (conversations: HowMany) => ({
+  name: `read-turns-at-${conversations}`,
+  text: sql`
+    SELECT ${SELECTED_COLUMNS}
+    FROM (${views(VIEWER, among(parameter(3), conversations))}) v
+    JOIN unnest($4::text[], $5::integer[], $6::integer[]) AS p(conversation_id, root_seq, seq) ON p.conversation_id = v.id
+    CROSS JOIN LATERAL (
+      SELECT ${TURN_COLUMNS} FROM turn t
+      WHERE t.conversation_id = p.conversation_id AND t.root_seq = p.root_seq AND t.seq = p.seq AND ${visible()}) t`
+    .text,
+})
+const READ_TURNS_AT = { one: at('one'), many: at('many') }
 
 /** The visible turns among the ids, unordered. Uses the primary key. */
 export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string[]): Promise<TurnRow[]> {
@@ -34,19 +41,21 @@ export async function readTurnsAt(
   viewer: Viewer,
   versions: readonly { conversationId: string; position: number; seq: number }[],
 ): Promise<TurnRow[]> {
-  const { rows } = await pool.query<TurnRow>({
+  const conversationIds = [...new Set(versions.map(({ conversationId }) => conversationId))]
+  const { rows } = await pool.query<unknown[]>({
     scope: viewer.tenant,
-    name: 'read-turns-at',
-    text: READ_TURNS_AT,
+    rowMode: 'array',
+    ...READ_TURNS_AT[howMany(conversationIds)],
     values: [
       viewer.tenant,
       viewer.actor,
+      conversationIds,
       versions.map(({ conversationId }) => conversationId),
       versions.map(({ position }) => position),
       versions.map(({ seq }) => seq),
     ],
   })
-  return rows
+  return rows.map(turnOf)
 }
 
 const adjacent = (which: 'next' | 'previous') => ({
