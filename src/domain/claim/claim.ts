@@ -26,6 +26,7 @@ import {
   decideRelease,
   decideRenewal,
   exclude,
+  isLive,
   scopeOf,
   slotOf,
   type ClaimScope,
@@ -124,24 +125,26 @@ export async function renewClaim(deps: Platform, viewer: Viewer, input: RenewCla
 
 /**
  * Releases a claim, so that the inbox offers the turn again. With `dismiss`, the viewer's wake-up ends instead, because
- * the turn needs no answer of it. Sent again, it changes nothing.
+ * the turn needs no answer from it, also if the claim was released or has expired. Sent again, it changes nothing.
  * @throws InvalidInput @throws NotFound @throws NotAllowed as claimTurn
- * @throws Conflict if the token has no claim on the turn, or a turn answers with it
+ * @throws Conflict if the token has no claim on the turn, or a turn answers with it; with `dismiss`, also if the viewer
+ * has another live claim on the turn, or a run of the server answers it for the viewer
  */
 export async function releaseClaim(deps: Platform, viewer: Viewer, input: ReleaseClaimInput): Promise<Claim> {
   authorize(viewer, 'releaseClaim')
   const { turnId, claimToken, dismiss } = parse(releaseClaimInput, input)
-  const decide = ({ claims }: ClaimableTurn) => {
+  const decide = ({ claims, runId, runActor }: ClaimableTurn) => {
     const decision = decideRelease(claims, { actor: viewer.actor, tokenHash: hashOfWriter(claimToken) })
     if (decision.outcome === 'refused') throw notHeld(turnId, decision.claim)
+    const other = claims.find((claim) => claim !== decision.claim && claim.actor === viewer.actor && isLive(claim))
+    if (dismiss && other) throw taken(turnId, other)
+    if (dismiss && runActor === viewer.actor) throw running(turnId, runId!, runActor)
     return decision
   }
   return change(deps, viewer, turnId, decide, async (decision, { tx, turn, record }) => {
-    if (decision.outcome === 'released') {
-      await endClaim(tx, decision.claim, decision.as)
-      if (dismiss) await endWakeUp(tx, { turnId: turn.firstId, actor: viewer.actor })
-      await record('CLAIM_RELEASED', viewer.actor)
-    }
+    if (decision.outcome === 'released') await endClaim(tx, decision.claim, decision.as)
+    if (dismiss) await endWakeUp(tx, { turnId: turn.firstId, actor: viewer.actor })
+    if (decision.outcome === 'released') await record('CLAIM_RELEASED', viewer.actor)
     return decision.claim
   })
 }

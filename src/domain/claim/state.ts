@@ -29,7 +29,8 @@ const holds = ({ actor, tokenHash }: Claimant, claim: Stored) => claim.actor ===
 /** Whether claims of these slots exclude each other. */
 export const exclude = (a: string, b: string) => a === b || a === '' || b === ''
 
-const isLive = ({ state }: Stored) => state === 'HELD' || state === 'ANSWERING'
+/** Whether the claim keeps others from answering. */
+export const isLive = ({ state }: Stored) => state === 'HELD' || state === 'ANSWERING'
 
 export type ClaimDecision<C> =
   /** The same claim is live: nothing changes. */

@@ -198,6 +198,18 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
       expect(await claimTurn(world.deps, tenant.as('ann'), other)).toMatchObject({ scope: 'AGENT' })
     })
 
+    it('which a former claim of the agent does not dismiss', async () => {
+      const { id: turnId } = await tenant.append(conversationId, 'ann', '@bot')
+      const former = { turnId, scope: 'TURN' as const, claimToken: 'the token of a claim' }
+      await claimTurn(world.deps, tenant.as('bot'), former)
+      await releaseClaim(world.deps, tenant.as('bot'), former)
+      provider.next([{ id: 'c1', name: 'pay', arguments: {} }])
+      await answer()
+      const dismissing = releaseClaim(world.deps, tenant.as('bot'), { ...former, dismiss: true })
+      await expect(dismissing).rejects.toThrow(`"bot" answers turn ${turnId} by run`)
+      expect(await wakeUps()).toMatchObject([{ answer_id: null, dropped_reason: null }])
+    })
+
     it.each(['denied', 'expired'])('and answer it after the call was %s', async (how) => {
       const { turnId, runId } = await waitingRun()
       const { id: approvalId } = (await world.deps.db.of(tenant.name).approval.findFirst({ where: { runId } }))!
