@@ -172,16 +172,38 @@ describe('the client of docs/streaming-and-subscriptions.md', () => {
 })
 
 describe('docs/client.md', () => {
-  it.runIf(isLong)('begins with a program that appends a turn and follows its conversation', async () => {
-    const code = blocks(readDocument('docs/client.md'), 'ts')[0]!.text
+  /** Writes the first program that contains the text. Returns the path of its file. */
+  async function writeProgram(text: string): Promise<string> {
+    const code = blocks(readDocument('docs/client.md'), 'ts').find((block) => block.text.includes(text))!.text
     const entryPoint = pathToFileURL(join(root, 'src/client/index.ts')).href
     const addressed = code.replace('http://127.0.0.1:4000/graphql', server.url)
     expect(addressed).not.toBe(code)
-    const file = await writeModule('greeting.mts', addressed.replace("'colloquy/client'", `'${entryPoint}'`))
+    return writeModule('client.mts', addressed.replace("'colloquy/client'", `'${entryPoint}'`))
+  }
+  const start = (file: string) =>
+    spawn(process.execPath, [...SHORT_LIVED, ...TYPESCRIPT, file], { stdio: ['ignore', 'pipe', 'inherit'] })
+
+  it.runIf(isLong)('has an agent that answers the turns that mention it', async () => {
+    const file = await writeProgram('agent.answer(')
+    const child = start(file)
     try {
-      const child = spawn(process.execPath, [...SHORT_LIVED, ...TYPESCRIPT, file], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
+      const find = '{ conversation(key: "minutes", as: "ada") { id turns(last: 1) { nodes { actor text } } } }'
+      const found = async () => (await ask(find)).data?.conversation
+      await vi.waitFor(async () => expect(await found()).toBeTruthy(), { timeout: 60_000, interval: 200 })
+      await append((await found()).id, 'ada', '@scribe Good morning.')
+      const answer = { actor: 'scribe', text: 'ada said: @scribe Good morning.' }
+      const answered = async () => expect((await found()).turns.nodes).toEqual([answer])
+      await vi.waitFor(answered, { timeout: 60_000, interval: 200 })
+    } finally {
+      child.kill('SIGKILL')
+      await rm(file)
+    }
+  })
+
+  it.runIf(isLong)('begins with a program that appends a turn and follows its conversation', async () => {
+    const file = await writeProgram('conversation.follow(')
+    try {
+      const child = start(file)
       const [lines] = await Promise.all([child.stdout.setEncoding('utf8').toArray(), once(child, 'close')])
       expect(lines.join('')).toBe('ParticipantJoined\nParticipantJoined\nTurnAppended\n')
     } finally {
