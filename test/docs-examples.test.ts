@@ -1,5 +1,5 @@
 // Runs the documents' examples on a server with default settings: the commands of README.md, the recall query, the
-// reconnecting client, and the library programs. Each must give the result that its document shows.
+// reconnecting client, the operations of agents, and the programs of the client and the library. Each must give the result that its document shows.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -172,21 +172,127 @@ describe('the client of docs/streaming-and-subscriptions.md', () => {
 })
 
 describe('docs/client.md', () => {
-  it.runIf(isLong)('begins with a program that appends a turn and follows its conversation', async () => {
-    const code = blocks(readDocument('docs/client.md'), 'ts')[0]!.text
+  /** Writes the first program that contains the text. Returns the path of its file. */
+  async function writeProgram(text: string): Promise<string> {
+    const code = blocks(readDocument('docs/client.md'), 'ts').find((block) => block.text.includes(text))!.text
     const entryPoint = pathToFileURL(join(root, 'src/client/index.ts')).href
     const addressed = code.replace('http://127.0.0.1:4000/graphql', server.url)
     expect(addressed).not.toBe(code)
-    const file = await writeModule('greeting.mts', addressed.replace("'colloquy/client'", `'${entryPoint}'`))
+    return writeModule('client.mts', addressed.replace("'colloquy/client'", `'${entryPoint}'`))
+  }
+  const start = (file: string) =>
+    spawn(process.execPath, [...SHORT_LIVED, ...TYPESCRIPT, file], { stdio: ['ignore', 'pipe', 'inherit'] })
+
+  it.runIf(isLong)('has an agent that answers the turns that mention it', async () => {
+    const file = await writeProgram('agent.answer(')
+    const child = start(file)
     try {
-      const child = spawn(process.execPath, [...SHORT_LIVED, ...TYPESCRIPT, file], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
+      const find = '{ conversation(key: "minutes", as: "ada") { id turns(last: 1) { nodes { actor text } } } }'
+      const found = async () => (await ask(find)).data?.conversation
+      await vi.waitFor(async () => expect(await found()).toBeTruthy(), { timeout: 60_000, interval: 200 })
+      await append((await found()).id, 'ada', '@scribe Good morning.')
+      const answer = { actor: 'scribe', text: 'ada said: @scribe Good morning.' }
+      const answered = async () => expect((await found()).turns.nodes).toEqual([answer])
+      await vi.waitFor(answered, { timeout: 60_000, interval: 200 })
+    } finally {
+      child.kill('SIGKILL')
+      await rm(file)
+    }
+  })
+
+  it.runIf(isLong)('begins with a program that appends a turn and follows its conversation', async () => {
+    const file = await writeProgram('conversation.follow(')
+    try {
+      const child = start(file)
       const [lines] = await Promise.all([child.stdout.setEncoding('utf8').toArray(), once(child, 'close')])
       expect(lines.join('')).toBe('ParticipantJoined\nParticipantJoined\nTurnAppended\n')
     } finally {
       await rm(file)
     }
+  })
+})
+
+describe('the operations of docs/agents.md', () => {
+  const operations = blocks(readDocument('docs/agents.md'), 'graphql').map(({ text }) => text)
+  /** Runs the operation of the document with that name, as the actor. Returns the result of its field. */
+  async function run(operationName: string, variables: object, actor = 'ada') {
+    const query = operations.find((text) => text.includes(` ${operationName}`))
+    const response = await fetch(server.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-actor': actor },
+      body: JSON.stringify({ query, operationName, variables }),
+    })
+    const { data, errors } = (await response.json()) as { data: any; errors?: object[] }
+    expect(errors).toBeUndefined()
+    return Object.values<any>(data)[0]
+  }
+  const asked = async (conversationId: string, turn: object) => {
+    const query =
+      'mutation ($input: AppendTurnInput!) { r: appendTurn(input: $input) { ... on AppendTurnPayload { turn { id } } } }'
+    return (await ask(query, { input: { conversationId, as: 'ada', turn } })).data.r.turn.id as string
+  }
+  let conversationId: string
+  beforeAll(async () => {
+    conversationId = (await run('Start', {})).conversation.id
+  })
+
+  it('create an agent, and let it answer', async () => {
+    const { run: planned } = await run('Ask', { conversationId })
+    expect(planned).toMatchObject({ state: 'COMPLETED', error: null })
+    expect(planned.tokenUsage.total).toBeGreaterThan(0)
+  })
+
+  it('invite an agent, which answers when it is mentioned', async () => {
+    expect((await run('Invite', { conversationId })).participant).toEqual({
+      actor: 'researcher',
+      kind: 'AGENT',
+      respond: 'MENTIONED',
+      agent: { provider: 'echo' },
+    })
+    await asked(conversationId, { role: 'USER', content: '@researcher How far is it to Oslo?' })
+    const last = '($id: ID!) { conversation(id: $id) { turns(last: 1) { nodes { actor status } } } }'
+    const answered = [{ actor: 'researcher', status: 'COMMITTED' }]
+    const newest = async () => (await ask(`query ${last}`, { id: conversationId })).data.conversation.turns.nodes
+    await vi.waitFor(async () => expect(await newest()).toEqual(answered), { timeout: 60_000, interval: 200 })
+  })
+
+  it('claim a turn, and answer it once', async () => {
+    const input = { conversationId, as: 'ada', participant: { actor: 'scribe', respond: 'MENTIONED' } }
+    await ask('mutation ($input: AddParticipantInput!) { addParticipant(input: $input) { __typename } }', { input })
+    const turnId = await asked(conversationId, { role: 'USER', content: '@scribe What was said?' })
+    const claim = { turnId, claimToken: 'the token of a process' }
+    expect(await run('Claim', claim, 'scribe')).toHaveProperty('claim.expiresAt')
+    expect(await run('Claim', { turnId, claimToken: 'that of another one' }, 'scribe')).toHaveProperty(
+      'code',
+      'CONFLICT',
+    )
+    const answer = { ...claim, conversationId, text: 'Nothing yet.' }
+    expect(await run('Answer', answer, 'scribe')).toHaveProperty('turn.id')
+    expect(await run('Answer', answer, 'scribe')).toHaveProperty('code', 'CONFLICT')
+  })
+
+  it('decide about a call with other arguments', async () => {
+    const script = { echo: { tools: [{ name: 'pay', arguments: { amount: 9 } }] } }
+    const input = {
+      conversationId,
+      as: 'ada',
+      actor: 'planner',
+      turns: [{ role: 'USER', content: JSON.stringify(script) }],
+      tools: [{ name: 'pay', requiresApproval: true }],
+    }
+    const { data } = await ask(
+      `mutation ($input: RunTurnInput!) { r: runTurn(input: $input) {
+        ... on RunTurnPayload { run { state approvals { nodes { id } } } } ... on UserError { message }
+      } }`,
+      { input },
+    )
+    expect(data.r.run.state).toBe('WAITING_FOR_APPROVAL')
+    const [{ id: approvalId }] = data.r.run.approvals.nodes
+    expect((await run('Decide', { approvalId })).approval).toEqual({
+      state: 'APPROVED',
+      arguments: { amount: 3 },
+      decidedBy: 'ada',
+    })
   })
 })
 

@@ -1,11 +1,11 @@
 // A LangGraph store: an item is a conversation with its namespace, key and value as metadata. `search` filters by
-// namespace and equal values, newest first, and ignores `query`, as LangGraph's own stores do without an index.
-import { BaseStore, type Item, type Operation, type OperationResults } from '@langchain/langgraph'
-import { conversationsOf, type Transcript } from 'colloquy/conversation-core'
+// namespace and equal values: newest first or, with `query`, the most relevant first.
+import { BaseStore, type Operation, type OperationResults } from '@langchain/langgraph'
 import { conditionsOf, selectNamespaces, toItem, toMetadata } from './items.ts'
+import { itemsOf, recallItems, turnOf, type Backing } from './search.ts'
 
 export class ColloquyStore extends BaseStore {
-  constructor(readonly transcript: Transcript) {
+  constructor(readonly on: Backing) {
     super()
   }
   async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
@@ -14,25 +14,24 @@ export class ColloquyStore extends BaseStore {
     return results as OperationResults<Op>
   }
   private async run(operation: Operation): Promise<unknown> {
+    const { transcript, viewer } = this.on
     if ('namespacePrefix' in operation) {
-      const { namespacePrefix, filter = {}, limit = 10, offset = 0 } = operation
-      return (await this.find(namespacePrefix, filter, offset + limit)).slice(offset, offset + limit)
+      const { namespacePrefix, filter = {}, limit = 10, offset = 0, query } = operation
+      const where = conditionsOf(namespacePrefix, filter)
+      const end = offset + limit
+      const found = query ? recallItems(this.on, query, where, end) : itemsOf(transcript, where, end)
+      return (await found).slice(offset, end)
     }
-    if (!('key' in operation)) return selectNamespaces(await this.find([]), operation)
+    if (!('key' in operation)) return selectNamespaces(await itemsOf(transcript, conditionsOf([], {})), operation)
     const { namespace, key } = operation
     const id = JSON.stringify([...namespace, key])
-    const found = await this.transcript.findConversation(id)
+    const found = await transcript.findConversation(id)
     if (!('value' in operation)) return found && toItem(found)
-    if (operation.value === null) return found && this.transcript.deleteConversation(found.id)
+    if (operation.value === null) return found && transcript.deleteConversation(found.id)
     const metadata = toMetadata({ namespace, key, value: operation.value })
-    if (found) await this.transcript.updateConversation(found.id, { metadata })
-    else await this.transcript.createConversation({ key: id, metadata, participants: [] })
-  }
-  private async find(prefix: string[], filter: object = {}, limit = Infinity): Promise<Item[]> {
-    const items: Item[] = []
-    for await (const stored of conversationsOf(this.transcript, { metadata: conditionsOf(prefix, { ...filter }) })) {
-      if (items.push(toItem(stored)) >= limit) break
-    }
-    return items
+    const stored = found
+      ? await transcript.updateConversation(found.id, { metadata })
+      : (await transcript.createConversation({ key: id, metadata, participants: [] })).conversation
+    await transcript.appendTurns(stored.id, [turnOf(viewer.actor, metadata)])
   }
 }

@@ -120,8 +120,8 @@ const ReleaseClaimInput = builder.inputType('ReleaseClaimInput', {
     dismiss: t.boolean({
       defaultValue: false,
       description:
-        'Whether the turn needs no answer from the participant: then its inbox does not deliver the turn again. Defaults to '
-        + 'false.',
+        'Whether the turn needs no answer from the participant: then its inbox does not deliver the turn again, also if '
+        + 'the claim was released or has expired before. Defaults to false.',
     }),
     ...asField(t, HOLDER),
   }),
@@ -131,8 +131,10 @@ builder.mutationField('releaseClaim', (t) =>
   t.field({
     type: claimPayload('ReleaseClaim', 'The claim as it was before it ended.'),
     description:
-      'Ends a claim without an answer, so that the inbox delivers the turn again. Fails with Conflict while a streaming turn '
-      + 'answers: abort that turn, which releases the claim.',
+      'Ends a claim without an answer, so that the inbox delivers the turn again. A claim that was released or has expired '
+      + 'stays as it is. Fails with Conflict while a streaming turn answers: abort that turn, which releases the claim. With '
+      + '`dismiss`, also fails with Conflict if the participant has another live claim on the turn, or a run of the server '
+      + 'answers it for the participant.',
     errors: orErrors('ReleaseClaim', [InvalidInput, NotFound, NotAllowed, Conflict]),
     args: { input: t.arg({ type: ReleaseClaimInput, required: true, description: 'The claim to end.' }) },
     resolve: async (_, { input }, { deps, viewer }) => ({ claim: await releaseClaim(deps, viewer, input) }),

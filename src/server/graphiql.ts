@@ -1,6 +1,8 @@
 // The default tabs of GraphiQL: a tour of the API in the conversation with the key "welcome". Each tab can be run
 // unchanged after the first one. The headers of a tab name its actor.
 
+import { agentQueries } from './graphiql-agents.ts'
+
 const headersOf = (actor: string) => JSON.stringify({ 'x-actor': actor }, null, 2)
 
 const tab = (query: string, { actor = 'ada', variables = {} }: { actor?: string; variables?: object } = {}) => ({
@@ -236,4 +238,5 @@ query Context {
     ... on UserError { code message }
   }
 }`),
+  ...agentQueries.map((query) => tab(query)),
 ]

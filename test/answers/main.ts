@@ -3,7 +3,7 @@
 // third one is cut off from the network by a proxy that first withholds the servers' answers and then resets all
 // connections. At the end, each question must have exactly one committed answer. Runs on the Postgres and the Redis of
 // TEST_DATABASE_URL and TEST_REDIS_URL, with several server processes, or else on an embedded database, with one. Prints
-// the figures and the violations, and exits with 1 if there is a violation.
+// one table, and the violations on stderr, and exits with 1 if a row is not ok.
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { rm } from 'node:fs/promises'
@@ -18,6 +18,7 @@ import { createProxy } from '../support/proxy.ts'
 import { startEmbedded } from '../../src/store/embedded.ts'
 import { median } from '../bench/figures.ts'
 import { violationsOf, type Row } from './check.ts'
+import { counted, informed, reportOf } from './results.ts'
 import { questionOf, type Report } from './question.ts'
 
 const { TEST_DATABASE_URL, TEST_REDIS_URL } = process.env
@@ -190,30 +191,35 @@ async function run(): Promise<boolean> {
   if (dataDir) await rm(dataDir, { recursive: true })
   if ('databaseUrl' in site) await dropDatabase(site.databaseUrl)
 
-  const violations = violationsOf(rows, journals)
-  if (rows.length !== turns) violations.push(`${rows.length} questions instead of ${turns}`)
-  for (const { name } of faults) violations.push(`never ${name}`)
-  const counts = rows.map(({ replies }) => replies.filter(({ status }) => status === 'COMMITTED').length)
-  const aborted = rows.reduce(
-    (sum, { replies }) => sum + replies.filter(({ status }) => status === 'ABORTED').length,
-    0,
-  )
+  const problems = violationsOf(rows, journals)
+  const committed = rows.map(({ replies }) => replies.filter(({ status }) => status === 'COMMITTED').length)
+  const aborted = rows.flatMap(({ replies }) => replies.filter(({ status }) => status === 'ABORTED')).length
   const claims = rows.reduce((sum, { claimed }) => sum + claimed, 0)
-  console.log(
-    `${options.store}: ${servers.length} servers, ${replicas} replicas, ${turns} questions in ${CONVERSATIONS} conversations`,
-  )
-  console.log(`  ${done.join('; ')}`)
-  console.log(`  asked in ${(askedMs / 1000).toFixed(1)} s, all answered after ${(answeredMs / 1000).toFixed(1)} s`)
-  console.log(`  from question to committed answer: median ${median(rows.flatMap(({ ms }) => ms ?? [])).toFixed(0)} ms`)
-  console.log(
-    `  answered once ${counts.filter((n) => n === 1).length}, not at all ${counts.filter((n) => n === 0).length}, more than once ${counts.filter((n) => n > 1).length}`,
-  )
-  console.log(`  claims ${claims}, of which released or expired ${claims - rows.length}; aborted answers ${aborted}`)
-  console.log(
-    `  by replica: ${started.map(({ counts: { answered, refused, lost } }) => `${answered} answered, ${refused} refused, ${lost} given up`).join(' | ')}`,
-  )
-  for (const violation of violations.slice(0, 20)) console.log(`  VIOLATION: ${violation}`)
-  return violations.length === 0
+  const released = rows.reduce((sum, row) => sum + row.released, 0)
+  for (const problem of problems.slice(0, 20)) console.error(problem)
+  const { lines, isOk } = reportOf([
+    counted('questions', rows.length, turns),
+    counted('answered once', committed.filter((count) => count === 1).length, turns),
+    counted('not answered', committed.filter((count) => count === 0).length, 0),
+    counted('answered more than once', committed.filter((count) => count > 1).length, 0),
+    counted('violations of answers, claims and journals', problems.length, 0),
+    ...done.map((fault) => informed('fault', fault)),
+    ...faults.map(({ name }) => ({ name: 'fault', value: `never ${name}`, gate: 'occurs', ok: false })),
+    informed(
+      'setting',
+      `${options.store}, ${servers.length} servers, ${replicas} replicas, ${CONVERSATIONS} conversations`,
+    ),
+    informed('all asked after', `${(askedMs / 1000).toFixed(1)} s`),
+    informed('last answer or end of patience after', `${(answeredMs / 1000).toFixed(1)} s`),
+    informed('question to committed answer', `${median(rows.flatMap(({ ms }) => ms ?? [])).toFixed(0)} ms (median)`),
+    informed('claims', `${claims}, ${released} released or expired`),
+    informed('aborted answers', String(aborted)),
+    ...started.map(({ counts: { answered, refused, lost } }, index) =>
+      informed(`replica ${index + 1}`, `${answered} answered, ${refused} refused, ${lost} given up`),
+    ),
+  ])
+  console.log(lines.join('\n'))
+  return isOk
 }
 
 process.exit((await run()) ? 0 : 1)

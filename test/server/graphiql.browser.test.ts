@@ -19,7 +19,10 @@ const operationsOf = (query: string) =>
   [...query.matchAll(/^(?:query|mutation|subscription) (\w+)/gm)].map((m) => m[1]!)
 const WATCH = tabs.findIndex(({ query }) => query.includes('subscription'))
 
-type Result = { data?: Record<string, { code?: string; message?: string } | null>; errors?: object[] }
+type Result = {
+  data?: Record<string, { code?: string; message?: string; run?: { state: string } } | null>
+  errors?: object[]
+}
 
 describe.runIf(isLong && chromiumPath)('GraphiQL in Chromium (needs LONG=1, and Chromium or CHROMIUM_PATH)', () => {
   const server = useServer(embedded)
@@ -109,6 +112,7 @@ describe.runIf(isLong && chromiumPath)('GraphiQL in Chromium (needs LONG=1, and 
           for (const value of Object.values(result.data!)) {
             expect(value).not.toBeNull()
             expect(value!.message).toBeUndefined()
+            if (value!.run) expect(value!.run.state).toBe('COMPLETED')
           }
         }
       }
@@ -151,7 +155,7 @@ describe.runIf(isLong && chromiumPath)('GraphiQL in Chromium (needs LONG=1, and 
     await page.getByRole('tab', { name: 'Create' }).waitFor()
     expect(await page.locator('[role=tab]').count()).toBe(tabs.length)
     await settled()
-    await screenshot(page, '10-reloaded')
+    await screenshot(page, '12-reloaded')
     // Only the page and the schema are read again, because a POST to the address of the page removes it from the cache.
     expect(statuses).toEqual([200, 200])
     await page.evaluate(`fetch(document.querySelector('script[src]').src, { cache: 'no-cache' })`)
@@ -182,7 +186,7 @@ describe.runIf(isLong && chromiumPath)('GraphiQL in Chromium (needs LONG=1, and 
     await page.keyboard.press('Control+Enter')
     await live().getByText('unknown').first().waitFor()
     expect(await live().locator('header').textContent()).toBe('Lost as adafailedRemove')
-    await screenshot(page, '11-failed')
+    await screenshot(page, '13-failed')
   })
 
   it('reports no error, and loads nothing from another server', () => {

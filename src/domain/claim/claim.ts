@@ -26,6 +26,7 @@ import {
   decideRelease,
   decideRenewal,
   exclude,
+  isLive,
   scopeOf,
   slotOf,
   type ClaimScope,
@@ -62,31 +63,38 @@ export type ReleaseClaimInput = z.input<typeof releaseClaimInput>
 
 /**
  * Claims the turn, given by the id of any version that the viewer sees. Sent again with the same token, it returns the
- * live claim as it is.
- * @throws InvalidInput @throws NotFound if the viewer does not see the version
+ * live claim as it is. `forRun` is a run of the server that claims the turn which woke up its agent. It replaces the claim
+ * of the agent that is still live from an earlier part of the run, and answers although the agent replied without a claim.
+ * @throws InvalidInput @throws NotFound if the viewer does not see the version, or `forRun` does not answer a wake-up by it
  * @throws NotAllowed if the viewer is not in the conversation, or by rights.ts
  * @throws Conflict if the turn is not committed, another claim is live, a run of the server answers it, or the turn was
  * answered with a claim, or by the viewer without one
  */
-export async function claimTurn(deps: Platform, viewer: Viewer, input: ClaimTurnInput): Promise<Claim> {
+export async function claimTurn(
+  deps: Platform,
+  viewer: Viewer,
+  input: ClaimTurnInput,
+  forRun: string | null = null,
+): Promise<Claim> {
   authorize(viewer, 'claimTurn')
   const { turnId, scope, claimToken, ttlSeconds: ttl } = parse(claimTurnInput, input)
   const claimant = { actor: viewer.actor, tokenHash: hashOfWriter(claimToken) }
   const slot = slotOf(scope ?? 'AGENT', viewer.actor)
   const decide = (turn: ClaimableTurn) => {
-    if (turn.status !== 'COMMITTED') throw notCommitted(turnId, turn.status)
-    const decision = decideClaim(turn.claims, { ...claimant, slot })
-    if (decision.outcome === 'refused') throw taken(turnId, decision.by)
-    if (decision.outcome === 'granted' && turn.isWakeUpOver) throw wakeUpOver(turnId, turn.wakeUpAnswerId, viewer.actor)
     const { runId, runActor } = turn
-    if (decision.outcome === 'granted' && runId !== null && exclude(slot, runActor!))
-      throw running(turnId, runId, runActor!)
+    if (forRun !== null && forRun !== runId) throw new NotFound('run', forRun)
+    if (turn.status !== 'COMMITTED') throw notCommitted(turnId, turn.status)
+    const decision = decideClaim(turn.claims, { ...claimant, slot, replacesOwn: forRun !== null })
+    if (decision.outcome === 'refused') throw taken(turnId, decision.by)
+    if (decision.outcome === 'repeated' || forRun !== null) return decision
+    if (turn.isWakeUpOver) throw wakeUpOver(turnId, turn.wakeUpAnswerId, viewer.actor)
+    if (runId !== null && exclude(slot, runActor!)) throw running(turnId, runId, runActor!)
     return decision
   }
   return change(deps, viewer, turnId, decide, async (decision, { tx, turn, record }) => {
     if (decision.outcome === 'repeated') return decision.claim
-    for (const each of decision.expired) {
-      await endClaim(tx, each, 'EXPIRED')
+    for (const each of decision.replaced) {
+      await endClaim(tx, each, each.state === 'HELD' ? 'RELEASED' : 'EXPIRED')
       await record('CLAIM_RELEASED', each.actor)
     }
     const { firstId, conversationId } = turn
@@ -117,24 +125,26 @@ export async function renewClaim(deps: Platform, viewer: Viewer, input: RenewCla
 
 /**
  * Releases a claim, so that the inbox offers the turn again. With `dismiss`, the viewer's wake-up ends instead, because
- * the turn needs no answer of it. Sent again, it changes nothing.
+ * the turn needs no answer from it, also if the claim was released or has expired. Sent again, it changes nothing.
  * @throws InvalidInput @throws NotFound @throws NotAllowed as claimTurn
- * @throws Conflict if the token has no claim on the turn, or a turn answers with it
+ * @throws Conflict if the token has no claim on the turn, or a turn answers with it; with `dismiss`, also if the viewer
+ * has another live claim on the turn, or a run of the server answers it for the viewer
  */
 export async function releaseClaim(deps: Platform, viewer: Viewer, input: ReleaseClaimInput): Promise<Claim> {
   authorize(viewer, 'releaseClaim')
   const { turnId, claimToken, dismiss } = parse(releaseClaimInput, input)
-  const decide = ({ claims }: ClaimableTurn) => {
+  const decide = ({ claims, runId, runActor }: ClaimableTurn) => {
     const decision = decideRelease(claims, { actor: viewer.actor, tokenHash: hashOfWriter(claimToken) })
     if (decision.outcome === 'refused') throw notHeld(turnId, decision.claim)
+    const other = claims.find((claim) => claim !== decision.claim && claim.actor === viewer.actor && isLive(claim))
+    if (dismiss && other) throw taken(turnId, other)
+    if (dismiss && runActor === viewer.actor) throw running(turnId, runId!, runActor)
     return decision
   }
   return change(deps, viewer, turnId, decide, async (decision, { tx, turn, record }) => {
-    if (decision.outcome === 'released') {
-      await endClaim(tx, decision.claim, decision.as)
-      if (dismiss) await endWakeUp(tx, { turnId: turn.firstId, actor: viewer.actor })
-      await record('CLAIM_RELEASED', viewer.actor)
-    }
+    if (decision.outcome === 'released') await endClaim(tx, decision.claim, decision.as)
+    if (dismiss) await endWakeUp(tx, { turnId: turn.firstId, actor: viewer.actor })
+    if (decision.outcome === 'released') await record('CLAIM_RELEASED', viewer.actor)
     return decision.claim
   })
 }

@@ -29,23 +29,25 @@ const holds = ({ actor, tokenHash }: Claimant, claim: Stored) => claim.actor ===
 /** Whether claims of these slots exclude each other. */
 export const exclude = (a: string, b: string) => a === b || a === '' || b === ''
 
-const isLive = ({ state }: Stored) => state === 'HELD' || state === 'ANSWERING'
+/** Whether the claim keeps others from answering. */
+export const isLive = ({ state }: Stored) => state === 'HELD' || state === 'ANSWERING'
 
 export type ClaimDecision<C> =
   /** The same claim is live: nothing changes. */
   | { outcome: 'repeated'; claim: C }
-  /** The claim is written, after `expired` are ended. */
-  | { outcome: 'granted'; expired: C[] }
+  /** The claim is written, after `replaced` are ended: claims that have expired, or are HELD and replaced. */
+  | { outcome: 'granted'; replaced: C[] }
   /** Another claim is live, or the turn was answered with a claim. */
   | { outcome: 'refused'; by: C }
 
 /**
  * Decides a call of claimTurn. A claim of scope TURN excludes all others on the turn; one of scope AGENT those of the same
- * participant and of scope TURN. An answered turn cannot be claimed again in a scope that the answer excludes.
+ * participant and of scope TURN. An answered turn cannot be claimed again in a scope that the answer excludes. With
+ * `replacesOwn`, a claim that the same participant holds in the same slot is replaced.
  */
 export function decideClaim<C extends Stored>(
   claims: readonly C[],
-  request: Claimant & { slot: string },
+  request: Claimant & { slot: string; replacesOwn?: boolean },
 ): ClaimDecision<C> {
   const relevant = claims.filter(({ slot }) => exclude(slot, request.slot))
   const answered = relevant.find(({ state }) => state === 'ANSWERED')
@@ -53,8 +55,12 @@ export function decideClaim<C extends Stored>(
   const live = relevant.filter(isLive)
   const own = live.find((claim) => claim.slot === request.slot && holds(request, claim))
   if (own) return { outcome: 'repeated', claim: own }
-  if (live[0]) return { outcome: 'refused', by: live[0] }
-  return { outcome: 'granted', expired: relevant.filter(({ state, hasEnded }) => state === 'EXPIRED' && !hasEnded) }
+  const isReplaced = ({ slot, actor, state }: C) =>
+    request.replacesOwn === true && slot === request.slot && actor === request.actor && state === 'HELD'
+  const excluding = live.find((claim) => !isReplaced(claim))
+  if (excluding) return { outcome: 'refused', by: excluding }
+  const isOver = ({ state, hasEnded }: C) => state === 'EXPIRED' && !hasEnded
+  return { outcome: 'granted', replaced: relevant.filter((claim) => isOver(claim) || isReplaced(claim)) }
 }
 
 /**

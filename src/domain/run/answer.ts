@@ -3,7 +3,6 @@
 // so that agents elsewhere do not answer it too. The reply itself ends the wake-up, in the transaction that commits it
 // (prisma/functions/wake_up_participants.sql).
 
-import { randomBytes } from 'node:crypto'
 import { Conflict, InvalidInput, LimitReached, NotAllowed, NotFound, QuotaExceeded } from '../../errors.ts'
 import { JobFailed } from '../../store/job-queue.ts'
 import {
@@ -14,11 +13,10 @@ import {
   type Attempt,
 } from '../../store/sql/wake-up/attempt-wake-up.ts'
 import { readDueWakeUp, RETRY_MS, type DueWakeUp } from '../../store/sql/wake-up/due-wake-ups.ts'
-import { claimTurn, releaseClaim, renewClaim } from '../claim/claim.ts'
-import type { Viewer } from '../view.ts'
 import type { Run } from '../visible-run.ts'
 import { answerStep, MAX_ATTEMPTS } from './answer-step.ts'
 import type { RunDeps } from './deps.ts'
+import { holdClaim } from './hold-claim.ts'
 import { runTurn } from './start.ts'
 
 /** The agent of a conversation. */
@@ -30,8 +28,6 @@ const LIMITS: AnswerLimits = { attempts: MAX_ATTEMPTS, delayMs: RETRY_MS }
 
 /** Time in which an attempt must start its run, ms. After that, another attempt begins. */
 const GRACE_MS = 60_000
-/** Time after which the claim of an agent whose process has died expires, s. */
-const CLAIM_SECONDS = 60
 /** Delay after an attempt that this process could not start, because of MAX_ACTIVE_RUNS or its shutdown, ms. */
 const BUSY_MS = 1_000
 
@@ -106,29 +102,6 @@ async function runAgent(
     stop.removeEventListener('abort', onStop)
     running.catch(() => {})
     stopped.catch(() => {})
-  }
-}
-
-/**
- * Claims the turn for the agent, and keeps the claim until `release`, which resolves in any case. The answer ends it.
- * @throws Conflict if another claim excludes this one @throws NotFound @throws NotAllowed
- */
-async function holdClaim(
-  deps: RunDeps,
-  viewer: Viewer,
-  turnId: string,
-): Promise<{ token: string; release: () => Promise<void> }> {
-  const claim = { turnId, claimToken: randomBytes(24).toString('base64url') }
-  await claimTurn(deps, viewer, { ...claim, ttlSeconds: CLAIM_SECONDS })
-  const renew = () => renewClaim(deps, viewer, { ...claim, ttlSeconds: CLAIM_SECONDS }).catch(() => {})
-  const timer = setInterval(() => void renew(), (CLAIM_SECONDS * 1000) / 3)
-  return {
-    token: claim.claimToken,
-    async release() {
-      clearInterval(timer)
-      // Refused if the turn is answered; if the database cannot be reached, the claim expires.
-      await releaseClaim(deps, viewer, claim).catch(() => {})
-    },
   }
 }
 

@@ -11,6 +11,7 @@ import { announceRun, changeRun, subscribeToRun, type RunChanging } from './chan
 import { readDecidedReply } from './decided-reply.ts'
 import type { RunDeps } from './deps.ts'
 import { failureOf, RunFailure, RunLost } from './failure.ts'
+import { holdClaimAgain, type HeldClaim } from './hold-claim.ts'
 import { ROUNDS } from './options.ts'
 import { agentOf, writeReply, type HeldRun, type Reply } from './reply.ts'
 import { requestApprovals } from './request-approvals.ts'
@@ -152,7 +153,7 @@ async function finish(
 }
 
 async function runRounds(deps: RunDeps, held: HeldRun, signal: AbortSignal): Promise<void> {
-  let outcome = held.isDecided ? await answerDecided(deps, held, signal) : null
+  let outcome = held.from === 'WAITING_FOR_APPROVAL' ? await answerDecided(deps, held, signal) : null
   while (outcome === null) outcome = await nextRound(deps, held, signal)
   await finish(deps, held, outcome)
 }
@@ -174,20 +175,24 @@ async function keep(deps: RunDeps, { run }: HeldRun, lose: () => void): Promise<
   }
 }
 
-/** Executes the run until it ends or waits. Never rejects. `stop` aborts with a StopReason. */
+/** Executes the run until it ends or waits, with its claim on the turn that woke up the agent. Never rejects. `stop` aborts with a StopReason. */
 export async function execute(deps: RunDeps, held: HeldRun, stop: AbortSignal): Promise<void> {
   const halt = new AbortController()
   const timer = setTimeout(() => halt.abort('TIME_LIMIT'), deps.runLimits.maxMs)
   const signal = AbortSignal.any([stop, halt.signal])
   let release = () => {}
+  let claim: HeldClaim | null = null
   try {
     release = await keep(deps, held, () => halt.abort('CANCELLED'))
+    if (held.from !== null) claim = await persist(deps.streamLeaseMs, () => holdClaimAgain(deps, held.run))
+    held.claimToken ??= claim?.token ?? null
     await runRounds(deps, held, signal)
   } catch (error) {
     await end(deps, held, signal.aborted ? stoppedBy(signal.reason, deps.runLimits.maxMs) : error)
   } finally {
     clearTimeout(timer)
     release()
+    await claim?.release()
   }
 }
 

@@ -22,13 +22,15 @@ import { withoutPrivate } from './readers.ts'
 import { MAX_CALLS, type OfferedTool } from './tools.ts'
 import { createTurnWriter, persist } from './turn-writer.ts'
 
+export type WaitingState = 'WAITING_FOR_TOOLS' | 'WAITING_FOR_APPROVAL'
+
 /** A run that this process executes. */
 export type HeldRun = {
   run: RunRow & { holder: string }
   options: RunOptions
   tools: readonly OfferedTool[]
-  /** Whether it continues after the decisions about the calls of its newest reply. */
-  isDecided: boolean
+  /** The state in which it waited; null if it has just started. */
+  from: WaitingState | null
   /** Token of the agent's claim on the turn that the run answers; null for none. */
   claimToken: string | null
 }

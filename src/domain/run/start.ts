@@ -26,7 +26,7 @@ import type { RunDeps } from './deps.ts'
 import { execute } from './execute.ts'
 import { optionsOf, storedOptions } from './options.ts'
 import { requireQuota } from './quota.ts'
-import type { HeldRun } from './reply.ts'
+import type { HeldRun, WaitingState } from './reply.ts'
 import { requireDecided } from './request-approvals.ts'
 import { requireRun } from './run.ts'
 import {
@@ -51,7 +51,8 @@ export type RunTurnResult = { run: Run; turns: Turn[] }
 /**
  * Appends `turns`, and runs the agent. With `wait`, resolves when the run has ended or waits; otherwise at once. With
  * `runId`, continues a run that waits for the results of tools. Once a run has started, its failure is its state, not an
- * error of this function. With `claimToken`, the token of the agent's claim on `replyTo`, the replies answer with it.
+ * error of this function. With `claimToken`, the token of the agent's claim on `replyTo`, the replies answer with it until
+ * the run waits.
  * @throws InvalidInput @throws NotFound for an unknown conversation, agent, provider or run @throws NotAllowed by
  * rights.ts, or if the agent cannot write to the conversation
  * @throws Conflict if the agent is already running in the conversation, the clientId was used with other input, or the
@@ -163,7 +164,7 @@ async function begin(
     const turns = await appendGiven(deps, viewer, given)
     const answered = replyTo ?? (await newestAnswered(deps, viewer, actor, conversationId, turns))
     const run = await start(deps, viewer, reserved, answered)
-    executeHere(deps, { ...run, holder }, { claimToken, isDecided: false })
+    executeHere(deps, { ...run, holder }, { claimToken, from: null })
     return { run, turns }
   } catch (error) {
     await deleteUnseenRun(deps.pool, tenant, id).catch(() => {})
@@ -236,11 +237,7 @@ async function presentAmong(
 }
 
 /** Executes the run in this process. */
-function executeHere(
-  deps: RunDeps,
-  run: RunRow & { holder: string },
-  how: Pick<HeldRun, 'claimToken' | 'isDecided'>,
-): void {
+function executeHere(deps: RunDeps, run: RunRow & { holder: string }, how: Pick<HeldRun, 'claimToken' | 'from'>): void {
   const options = optionsOf(run)
   const held = { run, options, tools: offeredTools(options.tools, deps.tools), ...how }
   deps.runs.start(run.id, (signal) => execute(deps, held, signal))
@@ -261,8 +258,6 @@ async function resume(deps: RunDeps, viewer: Viewer, given: ParsedRunTurn): Prom
   }
   return { run: await continueRun(deps, run, 'WAITING_FOR_TOOLS'), turns }
 }
-
-type WaitingState = 'WAITING_FOR_TOOLS' | 'WAITING_FOR_APPROVAL'
 
 const notWaiting = ({ id, state }: Pick<RunRow, 'id' | 'state'>, from: WaitingState = 'WAITING_FOR_TOOLS') =>
   new Conflict(
@@ -292,6 +287,6 @@ export async function continueRun(
   })
   if (changed.outcome === 'missing') throw new NotFound('run', waiting.id)
   if (changed.outcome !== 'changed') throw notWaiting(changed.run, from)
-  executeHere(deps, { ...changed.run, holder }, { claimToken: null, isDecided: from === 'WAITING_FOR_APPROVAL' })
+  executeHere(deps, { ...changed.run, holder }, { claimToken: null, from })
   return changed.run
 }

@@ -70,7 +70,7 @@ function createModel() {
         const request = { actor: step.actor, tokenHash: hashOfWriter(step.token), slot: slotOf(step.scope, step.actor) }
         const decision = decideClaim(claims, request)
         if (decision.outcome !== 'granted') return decision.outcome === 'repeated'
-        for (const each of decision.expired) end(each, 'EXPIRED')
+        for (const each of decision.replaced) end(each, 'EXPIRED')
         claims = claims.filter(({ slot }) => slot !== request.slot)
         claims.push({ ...request, state: 'HELD', hasEnded: false })
         claims.sort((a, b) => (a.slot < b.slot ? -1 : 1))

@@ -55,14 +55,27 @@ describe('decideClaim', () => {
     ['bot/t bot', ['bot/t bot expired'], 'granted after bot/t bot expired'],
     ['eve/u *', ['bot/t bot expired', 'bot/t * expired'], 'granted after bot/t bot expired, bot/t * expired'],
     ['eve/u eve', ['bot/t bot expired'], 'granted'],
+    // A run that continues replaces the claim that its agent holds in the same slot
+    ['bot/run bot', ['bot/t bot HELD'], 'granted after bot/t bot HELD'],
+    ['bot/run bot', ['bot/t bot HELD', 'eve/x eve HELD'], 'granted after bot/t bot HELD'],
+    ['bot/run bot', ['bot/run bot HELD'], 'repeated'],
+    ['bot/run bot', ['bot/t bot ANSWERING'], 'refused bot/t bot ANSWERING'],
+    ['bot/run bot', ['bot/t bot ANSWERED'], 'refused bot/t bot ANSWERED'],
+    ['bot/run bot', ['bot/t * HELD'], 'refused bot/t * HELD'],
+    ['bot/run bot', ['bot/t bot HELD', 'eve/x * HELD'], 'refused eve/x * HELD'],
   ])('%s with %j: %s', (request, claims, outcome) => {
     const { actor, tokenHash, slot } = claim(`${request} HELD`)
-    const decision = decideClaim(claims.map(claim), { actor, tokenHash, slot })
+    const decision = decideClaim(claims.map(claim), {
+      actor,
+      tokenHash,
+      slot,
+      replacesOwn: request.startsWith('bot/run '),
+    })
     const shown =
       decision.outcome === 'refused'
         ? `refused ${decision.by.written}`
-        : decision.outcome === 'granted' && decision.expired.length > 0
-          ? `granted after ${decision.expired.map(({ written }) => written).join(', ')}`
+        : decision.outcome === 'granted' && decision.replaced.length > 0
+          ? `granted after ${decision.replaced.map(({ written }) => written).join(', ')}`
           : decision.outcome
     expect(shown).toBe(outcome)
   })

@@ -17,6 +17,7 @@ import { readOfferedWakeUps, readTime } from '../../../src/store/sql/wake-up/rea
 import { backends } from '../../support/backend.ts'
 import { isLong } from '../../support/long.ts'
 import { newViewer, openSite, type Process, type Site } from '../../support/process.ts'
+import { SYSTEM } from '../../../src/store/scope.ts'
 import { sql } from '../../support/sql.ts'
 import { WRITER } from '../../support/writer.ts'
 
@@ -72,11 +73,13 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
       turn: { role: 'ASSISTANT', content: 'Noon.', replyToId },
       claimToken: TOKEN,
     })
-  const expire = async () => {
-    await sql(one.deps.pool).query(
+  const expireOnly = () =>
+    sql(one.deps.pool).query(
       `UPDATE claim SET expires_at = clock_timestamp() - interval '1 ms' WHERE conversation_id = $1 AND ended_at IS NULL`,
       [conversationId],
     )
+  const expire = async () => {
+    await expireOnly()
     await endExpiredClaims(one.deps)
   }
 
@@ -186,6 +189,39 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
     await bot.got(first)
     expect(await listed('bot')).toEqual([])
     await expect(claim('bot', first)).rejects.toThrow(`"bot" has dismissed turn ${first}`)
+  })
+
+  it.each(['released', 'expired', 'expired and ended'])(
+    'end when it dismisses the turn of a claim that was %s',
+    async (how) => {
+      const first = await ask('@bot one')
+      await claim('bot', first)
+      if (how === 'released') await release('bot', first)
+      else if (how === 'expired') await expireOnly()
+      else await expire()
+      expect(await listed('bot')).toEqual([first])
+      for (let call = 0; call < 2; call++) await release('bot', first, true)
+      expect(await listed('bot')).toEqual([])
+      await expect(claim('bot', first)).rejects.toThrow(`"bot" has dismissed turn ${first}`)
+      const entries = await one.deps.db.of(SYSTEM).entry.findMany({ where: { conversationId, kind: 'CLAIM_RELEASED' } })
+      expect(entries).toHaveLength(1)
+    },
+  )
+
+  it('are not dismissed while the participant has another live claim on the turn', async () => {
+    const first = await ask('@bot one')
+    await claim('bot', first, 'TURN')
+    await release('bot', first)
+    const other = { turnId: first, claimToken: 'the token of another process' }
+    await claimTurn(one.deps, as('bot'), other)
+    await expect(release('bot', first, true)).rejects.toThrow(`"bot" has claimed turn ${first} until`)
+    expect(await release('bot', first)).toMatchObject({ scope: 'TURN' })
+    await releaseClaim(one.deps, as('bot'), other)
+    expect(await listed('bot')).toEqual([first])
+    // A live claim of another participant does not keep this one from dismissing.
+    await claim('eve', first)
+    await release('bot', first, true)
+    expect(await listed('bot')).toEqual([])
   })
 
   it('end with a reply without a claim, after which the turn cannot be claimed', async () => {

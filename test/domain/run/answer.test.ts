@@ -2,6 +2,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { Conflict } from '../../../src/errors.ts'
+import { eraseTurn } from '../../../src/domain/erasure/erase-turn.ts'
 import { claimTurn, releaseClaim } from '../../../src/domain/claim/claim.ts'
 import { getWakeUps } from '../../../src/domain/claim/wake-up-page.ts'
 import { answerNext } from '../../../src/domain/run/answer.ts'
@@ -163,7 +164,10 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     const { id: runId } = (await world.deps.db.of(tenant.name).run.findFirst({ where: { conversationId } }))!
     const result = { toolResult: { callId: 'c1', name: 'look_up', result: 1 } }
     await runTurn(world.deps, tenant.as('bot'), { conversationId, runId, turns: [{ role: 'TOOL', parts: [result] }] })
-    expect(await wakeUps()).toMatchObject([{ answer_id: (await turns()).at(-1)!.id, attempts: 1 }])
+    const answerId = (await turns()).at(-1)!.id
+    expect(await wakeUps()).toMatchObject([{ answer_id: answerId, attempts: 1 }])
+    const claims = await world.deps.db.of(tenant.name).claim.findMany({ where: { conversationId } })
+    expect(claims).toMatchObject([{ slot: 'bot', outcome: 'ANSWERED', answerId }])
   })
 
   describe('keep the turn while a call of their reply waits for approval', () => {
@@ -194,6 +198,18 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
       expect(await claimTurn(world.deps, tenant.as('ann'), other)).toMatchObject({ scope: 'AGENT' })
     })
 
+    it('which a former claim of the agent does not dismiss', async () => {
+      const { id: turnId } = await tenant.append(conversationId, 'ann', '@bot')
+      const former = { turnId, scope: 'TURN' as const, claimToken: 'the token of a claim' }
+      await claimTurn(world.deps, tenant.as('bot'), former)
+      await releaseClaim(world.deps, tenant.as('bot'), former)
+      provider.next([{ id: 'c1', name: 'pay', arguments: {} }])
+      await answer()
+      const dismissing = releaseClaim(world.deps, tenant.as('bot'), { ...former, dismiss: true })
+      await expect(dismissing).rejects.toThrow(`"bot" answers turn ${turnId} by run`)
+      expect(await wakeUps()).toMatchObject([{ answer_id: null, dropped_reason: null }])
+    })
+
     it.each(['denied', 'expired'])('and answer it after the call was %s', async (how) => {
       const { turnId, runId } = await waitingRun()
       const { id: approvalId } = (await world.deps.db.of(tenant.name).approval.findFirst({ where: { runId } }))!
@@ -210,6 +226,63 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
       expect(last).toMatchObject({ text: 'It was not paid.', replyToId: turnId })
       expect(await wakeUps()).toEqual([{ turn_id: turnId, answer_id: last.id, dropped_reason: null, attempts: 1 }])
       expect([await due(), await offered(), await answer()]).toEqual([[], [], false])
+    })
+
+    const decided = async (decision: 'APPROVE' | 'DENY') => {
+      const { turnId, runId } = await waitingRun()
+      const { id: approvalId } = (await world.deps.db.of(tenant.name).approval.findFirst({ where: { runId } }))!
+      await resolveApproval(world.deps, tenant.as('owner'), { approvalId, decision })
+      return { turnId, runId }
+    }
+    const claims = (turnId: string) =>
+      world.deps.db.of(tenant.name).claim.findMany({ where: { turnId }, orderBy: { slot: 'asc' } })
+    const claimAsAnn = (turnId: string) =>
+      claimTurn(world.deps, tenant.as('ann'), { turnId, scope: 'TURN', claimToken: 'the token of a claim' })
+
+    it.each(['APPROVE', 'DENY'] as const)('and write the answer after %s with a claim', async (decision) => {
+      const { turnId, runId } = await decided(decision)
+      const { pause, open } = gate()
+      provider.reset()
+      provider.next([pause, 'Done.'])
+      await continueDecidedRuns(world.deps, tenant.name, conversationId)
+      await isAsked()
+      // The open turn keeps the claim of the run.
+      await expect(claimAsAnn(turnId)).rejects.toThrow('"bot" has claimed turn')
+      open()
+      await waitForRun(world.deps, { id: runId, tenant: tenant.name })
+      const last = (await turns()).at(-1)!
+      expect(last).toMatchObject({ text: 'Done.', status: 'COMMITTED' })
+      expect(await claims(turnId)).toMatchObject([{ slot: 'bot', outcome: 'ANSWERED', answerId: last.id }])
+      await expect(claimAsAnn(turnId)).rejects.toThrow(`Turn ${turnId} is answered already, by turn ${last.id}`)
+    })
+
+    it('and leave no claim when the run fails after the decision', async () => {
+      const { turnId, runId } = await decided('DENY')
+      provider.reset()
+      provider.next([new ProviderCallFailed('REFUSED', 'The provider answered 401.', false)])
+      await continueDecidedRuns(world.deps, tenant.name, conversationId)
+      await waitForRun(world.deps, { id: runId, tenant: tenant.name })
+      expect(await claims(turnId)).toMatchObject([{ slot: 'bot', outcome: 'RELEASED' }])
+      expect(await answer()).toBe(true)
+      expect(await claims(turnId)).toMatchObject([{ slot: 'bot', outcome: 'ANSWERED' }])
+    })
+
+    it('and answer although the process that asked for approval still holds the claim', async () => {
+      const { turnId, runId } = await decided('APPROVE')
+      await world.deps.db
+        .of(tenant.name)
+        .claim.updateMany({ where: { turnId }, data: { endedAt: null, outcome: null } })
+      await continueDecidedRuns(world.deps, tenant.name, conversationId)
+      await waitForRun(world.deps, { id: runId, tenant: tenant.name })
+      expect(await claims(turnId)).toMatchObject([{ outcome: 'ANSWERED', answerId: (await turns()).at(-1)!.id }])
+    })
+
+    it('and go on without a claim when the turn was erased', async () => {
+      const { turnId, runId } = await decided('APPROVE')
+      await eraseTurn(world.deps, tenant.as('ann'), { turnId })
+      await continueDecidedRuns(world.deps, tenant.name, conversationId)
+      await waitForRun(world.deps, { id: runId, tenant: tenant.name })
+      expect((await turns()).at(-1)).toMatchObject({ actor: 'bot', text: 'It was not paid.' })
     })
 
     it('and give it up when the run is cancelled', async () => {

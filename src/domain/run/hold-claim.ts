@@ -1,0 +1,58 @@
+// Claims the turn that a run answers, for its agent, and keeps the claim while the run is executed. A run that waits holds
+// no claim: meanwhile, the run itself excludes other claims.
+
+import { randomBytes } from 'node:crypto'
+import { NotFound } from '../../errors.ts'
+import type { RunRow } from '../../store/sql/run/run-columns.ts'
+import { claimTurn, releaseClaim, renewClaim } from '../claim/claim.ts'
+import type { Platform } from '../platform.ts'
+import type { Viewer } from '../view.ts'
+
+/** Time after which the claim of an agent whose process has died expires, s. */
+const CLAIM_SECONDS = 60
+
+export type HeldClaim = {
+  token: string
+  /** Ends the claim, unless the turn is answered. Never rejects. */
+  release: () => Promise<void>
+}
+
+/**
+ * Claims the turn for the agent, and keeps the claim until it is released, or an answer ends it.
+ * @param forRun as in claimTurn
+ * @throws Conflict if another claim excludes this one @throws NotFound @throws NotAllowed
+ */
+export async function holdClaim(
+  deps: Platform,
+  agent: Viewer,
+  turnId: string,
+  forRun: string | null = null,
+): Promise<HeldClaim> {
+  const claim = { turnId, claimToken: randomBytes(24).toString('base64url') }
+  await claimTurn(deps, agent, { ...claim, ttlSeconds: CLAIM_SECONDS }, forRun)
+  const renew = () => renewClaim(deps, agent, { ...claim, ttlSeconds: CLAIM_SECONDS }).catch(() => {})
+  const timer = setInterval(() => void renew(), (CLAIM_SECONDS * 1000) / 3)
+  return {
+    token: claim.claimToken,
+    async release() {
+      clearInterval(timer)
+      // Refused if the turn is answered; if the database cannot be reached, the claim expires.
+      await releaseClaim(deps, agent, claim).catch(() => {})
+    },
+  }
+}
+
+/**
+ * Claims the turn again for a run that continues, if the turn woke up its agent. Null if it did not, or was erased.
+ * @throws Conflict if another claim excludes this one @throws NotAllowed if the agent has left
+ */
+export async function holdClaimAgain(deps: Platform, run: RunRow): Promise<HeldClaim | null> {
+  const { tenant, actor, replyToId, id } = run
+  if (replyToId === null) return null
+  try {
+    return await holdClaim(deps, { tenant, actor }, replyToId, id)
+  } catch (error) {
+    if (error instanceof NotFound) return null
+    throw error
+  }
+}
