@@ -8,7 +8,7 @@ export type Read<T> = { statement: UnscopedStatement; toResult(rows: unknown[]):
 /** Creates a read. `toResult` gets the rows of the statement. */
 export const readOf = <Row, T>(statement: UnscopedStatement, toResult: (rows: Row[]) => T): Read<T> => ({
   statement,
-  toResult: toResult as (rows: unknown[]) => T,
+  toResult,
 })
 
 type ResultOf<R> = R extends Read<infer T> ? T : null

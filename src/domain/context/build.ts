@@ -5,7 +5,7 @@ import { readParticipants } from '../../store/sql/participant/read-participants.
 import type { RecallDeps } from '../recall/deps.ts'
 import { authorize, requirePermits } from '../authorize.ts'
 import { between, count, id, name, parse, share, text } from '../input.ts'
-import { MAX_QUERY, recall } from '../recall/recall.ts'
+import { MAX_QUERY, recall, type RecallInput } from '../recall/recall.ts'
 import { beyondConversations } from '../rights-text.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { assemble, type AddressedTurn } from './assemble.ts'
@@ -126,23 +126,12 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
     const wanted = recallOptions!.k ?? 5
     const newestTurn = given.query == null ? material.recent.find(({ id }) => id === newest!.id) : undefined
     const queryTurn = newestTurn ? { conversationId, position: newestTurn.position } : null
-    const search = async (k: number) =>
-      (
-        await recall(
-          deps,
-          viewer,
-          {
-            query,
-            conversationId,
-            scope: recallOptions!.scope,
-            threshold: recallOptions!.threshold,
-            actors,
-            k: Math.min(MAX_HITS, k),
-            kinds: ['TURN'],
-          },
-          { queryTurn, scope: material.scope },
-        )
-      ).hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
+    const asked: RecallInput = { ...recallOptions, query, conversationId, actors, kinds: ['TURN'] }
+    const search = async (k: number) => {
+      const options = { queryTurn, scope: material.scope }
+      const { hits } = await recall(deps, viewer, { ...asked, k: Math.min(MAX_HITS, k) }, options)
+      return hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
+    }
     let hits = await search(wanted + SPARE_HITS)
     const isShort = hits.filter((turn) => !included.has(turn.id)).length < wanted
     if (isShort && hits.length === wanted + SPARE_HITS) hits = await search(wanted + included.size)
