@@ -25,6 +25,7 @@ import { createFeeds } from './domain/event/feeds.ts'
 import { createInboxes } from './domain/event/inboxes.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
 import { createIndexCache } from './domain/recall/index-cache.ts'
+import { createScopeGuesses } from './domain/recall/scope-guesses.ts'
 import { createWordCache } from './domain/recall/word-cache.ts'
 import { createRecalledFacts } from './domain/fact/recalled.ts'
 import { createEmbedding } from './domain/indexing/embedding.ts'
@@ -176,6 +177,7 @@ function createDomainState(
     feeds,
     indexes: createIndexCache(),
     words: createWordCache(),
+    scopes: createScopeGuesses(),
     inboxes: createInboxes(platform),
     appends: createAppendQueue(
       appendPool,

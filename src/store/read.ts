@@ -20,7 +20,7 @@ export async function readAll<const R extends readonly (Read<unknown> | null)[]>
   reads: R,
 ): Promise<{ -readonly [I in keyof R]: ResultOf<R[I]> }> {
   const statements = reads.flatMap((read) => read?.statement ?? [])
-  const rows = await pool.queryAll(scope, statements)
+  const rows = statements.length > 0 ? await pool.queryAll(scope, statements) : []
   let next = 0
   return reads.map((read) => read && read.toResult(rows[next++]!)) as { -readonly [I in keyof R]: ResultOf<R[I]> }
 }

@@ -1,10 +1,10 @@
-// Reads the memories of the hits that a recall returns.
+// The hits that a recall returns.
 
-import { readTurnsAt } from '../../store/sql/turn/read-turns.ts'
+import type { Read } from '../../store/read.ts'
+import { turnsAtRead } from '../../store/sql/turn/read-turns.ts'
 import { versionKey } from '../../store/vector-search.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
-import type { RecallDeps } from './deps.ts'
 import type { ChosenMemory, Memory, RankedMemory } from './memory.ts'
 
 export type RecallHit = {
@@ -27,12 +27,8 @@ export type RecallHit = {
   neighbours: Turn[]
 }
 
-/** Builds the hits. Reads their turns, because ranking read only index entries. */
-export async function readHits(
-  { pool }: Pick<RecallDeps, 'pool'>,
-  viewer: Viewer,
-  chosen: readonly ChosenMemory[],
-): Promise<RecallHit[]> {
+/** The read of the turns of hits and their neighbours, because ranking read only index entries. Null for no turns. */
+export function turnsOfHitsRead(viewer: Viewer, chosen: readonly ChosenMemory[]): Read<Turn[]> | null {
   const versions = new Map(
     chosen
       .flatMap(({ hit: { candidate }, neighbours }) =>
@@ -40,8 +36,12 @@ export async function readHits(
       )
       .map((turn) => [versionKey(turn), turn]),
   )
-  const rows = versions.size > 0 ? await readTurnsAt(pool, viewer, [...versions.values()]) : []
-  const turns = new Map(rows.map((row) => [versionKey({ conversationId: row.conversationId, seq: row.seq }), row]))
+  return versions.size > 0 ? turnsAtRead(viewer, [...versions.values()]) : null
+}
+
+/** Returns the hits. @param read the turns that were read; a hit whose turn is not among them is omitted */
+export function hitsOf(chosen: readonly ChosenMemory[], read: readonly Turn[]): RecallHit[] {
+  const turns = new Map(read.map((row) => [versionKey({ conversationId: row.conversationId, seq: row.seq }), row]))
   const memoryOf = ({ candidate }: RankedMemory): Memory | null => {
     if (candidate.kind === 'FACT') return { kind: 'FACT', fact: candidate.fact }
     if (candidate.kind === 'SUMMARY') return { kind: 'SUMMARY', summary: candidate.summary }

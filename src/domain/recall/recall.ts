@@ -3,11 +3,12 @@
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'
-import { CallFailed } from '../../providers/ports/call-failed.ts'
 import { Role } from '../../store/generated/enums.ts'
 import {
+  conversationScopeRead,
   readConversationScope,
   readWideScope,
+  type ScopeConversation,
   type ScopeRead,
   type WideScope,
 } from '../../store/sql/recall/read-scope.ts'
@@ -17,8 +18,13 @@ import { authorize, requirePermits } from '../authorize.ts'
 import { between, id, name, parse, share, text, time } from '../input.ts'
 import { metadataFilter } from '../metadata-filter.ts'
 import type { Viewer } from '../view.ts'
+import { embedQuery } from './embed-query.ts'
 import { recallFacts } from './facts.ts'
-import { readHits, type RecallHit } from './hit.ts'
+import { isReadWhole } from './gather.ts'
+import { hitsOf, turnsOfHitsRead, type RecallHit } from './hit.ts'
+import { isSameScope } from './scope-guesses.ts'
+import type { Turn } from '../turn/turn.ts'
+import { readAll } from '../../store/read.ts'
 import type { SearchRequest, GatheredTurns, TurnPlace } from './search.ts'
 import { choose, identityOf, KINDS, merge, type MemoryKind, type RankedMemory } from './memory.ts'
 import { toTerms } from './query-terms.ts'
@@ -38,8 +44,6 @@ export const MAX_HITS = 100
 const MIN_CANDIDATES = 64
 /** Maximum number of neighbours on each side of a hit. */
 export const MAX_NEIGHBOURS = 10
-/** Timeout for embedding a query, in milliseconds. After it, the search uses words only. */
-const EMBED_TIMEOUT_MS = 3_000
 
 const SCOPES = ['CONVERSATION', 'OWNER', 'TENANT'] as const
 /** Kinds searched by default. */
@@ -79,7 +83,7 @@ export type Recall = {
 type GivenInput = z.output<typeof recallInput>
 
 /** Whether the recall searches more than one conversation. */
-const isWide = ({ scope }: RecallInput): boolean => scope != null && scope !== 'CONVERSATION'
+const isWide = ({ scope }: Pick<RecallInput, 'scope'>): boolean => scope != null && scope !== 'CONVERSATION'
 
 /** Returns the conversation whose journal covers all data of the recall; null if other data may be searched. */
 export const coveringJournal = (input: RecallInput): string | null =>
@@ -120,31 +124,31 @@ export async function recall(
   const position = given.after == null ? null : decodePosition(identity, given.after)
   const read = position?.read ?? []
   const k = Math.min(given.k ?? DEFAULT_HITS, MAX_PAGED_HITS - read.length)
-  const { ranked, vectorSearch, readAt } = await search(deps, viewer, given, {
-    writtenBy: position && new Date(position.readAt),
-    limit: Math.max(MIN_CANDIDATES, read.length + k + 1),
-    queryTurn,
-    scopeRead: scope,
-  })
+  const writtenBy = position && new Date(position.readAt)
+  const limit = Math.max(MIN_CANDIDATES, read.length + k + 1)
+  const find = async (scopeRead: ScopeRead | null): Promise<Found> => {
+    const found = await search(deps, viewer, given, { writtenBy, limit, queryTurn, scopeRead })
+    const hits = unreadOf(found.ranked.hits, read, given.threshold ?? 0)
+    return { ...found, ...choose(hits, k, given.neighbours ?? 0, given.maxTokens ?? Infinity) }
+  }
+  const guess = scope === null && position === null ? guessScope(deps, viewer, given) : null
+  const { found, turns } = guess
+    ? await findByGuess(deps, viewer, guess, find)
+    : await readTurnsOf(deps, viewer, await find(scope))
 
-  const { chosen, isMore } = choose(
-    unreadOf(ranked.hits, read, given.threshold ?? 0),
-    k,
-    given.neighbours ?? 0,
-    given.maxTokens ?? Infinity,
-  )
+  const { chosen, isMore, vectorSearch } = found
   deps.recalledFacts.add(
     chosen.flatMap(({ hit: { candidate } }) => (candidate.kind === 'FACT' ? [candidate.fact.id] : [])),
   )
   // Hashed only for a cursor that is read.
   const cursorAfter = (hits: number) =>
     encodePosition(identity, {
-      readAt: position?.readAt ?? readAt.getTime(),
+      readAt: position?.readAt ?? found.readAt.getTime(),
       read: [...read, ...chosen.slice(0, hits).map(({ hit }) => hitKey(identityOf(hit)))],
     })
   return {
-    hits: await readHits(deps, viewer, chosen),
-    plan: { vectorSearch, candidates: ranked.count },
+    hits: hitsOf(chosen, turns),
+    plan: { vectorSearch, candidates: found.ranked.count },
     hasNextPage: isMore && read.length + chosen.length < MAX_PAGED_HITS,
     hasPreviousPage: position !== null,
     get startCursor() {
@@ -154,6 +158,46 @@ export async function recall(
       return chosen.length > 0 ? cursorAfter(chosen.length) : null
     },
   }
+}
+
+/** The result of a search, and the hits that were chosen. */
+type Found = Searched & ReturnType<typeof choose>
+
+async function readTurnsOf(
+  { pool }: RecallDeps,
+  viewer: Viewer,
+  found: Found,
+): Promise<{ found: Found; turns: Turn[] }> {
+  const [turns] = await readAll(pool, viewer.tenant, [turnsOfHitsRead(viewer, found.chosen)])
+  return { found, turns: turns ?? [] }
+}
+
+/** Returns the conversation as the recall will probably read it; null if unknown, or if other data is searched too. */
+function guessScope({ scopes, embedding }: RecallDeps, viewer: Viewer, given: GivenInput): ScopeConversation | null {
+  if (isWide(given) || given.conversationId == null || given.kinds?.includes('SUMMARY')) return null
+  const guess = scopes.guess(viewer, embedding.serving().name, given.conversationId)
+  const searchesFacts = guess?.hasFacts && (given.kinds ?? DEFAULT_KINDS).includes('FACT')
+  return guess && !searchesFacts && isReadWhole([guess]) ? guess : null
+}
+
+/** Finds hits in a guessed scope, and reads them together with the scope. Finds them again if the guess was wrong. */
+async function findByGuess(
+  deps: RecallDeps,
+  viewer: Viewer,
+  guess: ScopeConversation,
+  find: (scope: ScopeRead) => Promise<Found>,
+): Promise<{ found: Found; turns: Turn[] }> {
+  const embedder = deps.embedding.serving().name
+  const guessed = await find({ conversations: [guess], readAt: new Date(0) })
+  const [scope, turns] = await readAll(deps.pool, viewer.tenant, [
+    conversationScopeRead(viewer, guess.id, embedder),
+    turnsOfHitsRead(viewer, guessed.chosen),
+  ])
+  const [conversation] = scope.conversations
+  if (!conversation) throw new NotFound('conversation', guess.id)
+  deps.scopes.remember(viewer, embedder, conversation)
+  if (isSameScope(guess, conversation)) return { found: { ...guessed, readAt: scope.readAt }, turns: turns ?? [] }
+  return readTurnsOf(deps, viewer, await find(scope))
 }
 
 /** Yields the hits with at least the minimum relevance that were not read. */
@@ -173,8 +217,15 @@ function selectionOf({ k: _, after: __, neighbours: ___, maxTokens: ____, ...sel
   return [scope ?? 'CONVERSATION', KINDS.filter((kind) => searched.has(kind)), threshold ?? 0, given]
 }
 
+type Searched = {
+  ranked: Ranking<RankedMemory['candidate']>
+  vectorSearch: GatheredTurns['vectorSearch']
+  /** The database's time before the search. */
+  readAt: Date
+}
+
 /**
- * Searches and ranks memories of the requested kinds, best first. `readAt` is the database's time before the search.
+ * Searches and ranks memories of the requested kinds.
  * @param limit see SearchRequest @param queryTurn see SearchRequest
  * @param writtenBy excludes memories that were written later; null excludes none
  */
@@ -188,7 +239,7 @@ async function search(
     queryTurn,
     scopeRead,
   }: { limit: number; writtenBy: Date | null; queryTurn: TurnPlace | null; scopeRead: ScopeRead | null },
-): Promise<{ ranked: Ranking<RankedMemory['candidate']>; vectorSearch: GatheredTurns['vectorSearch']; readAt: Date }> {
+): Promise<Searched> {
   const { query } = given
   const scope = given.scope ?? 'CONVERSATION'
   const conversationId = given.conversationId ?? null
@@ -226,7 +277,7 @@ async function search(
 
 /** Returns the conversations in scope. @throws NotFound if the viewer sees no conversation with the given id */
 async function findConversations(
-  { pool, embedding }: RecallDeps,
+  { pool, embedding, scopes }: RecallDeps,
   viewer: Viewer,
   scope: (typeof SCOPES)[number],
   conversationId: string | null,
@@ -234,19 +285,8 @@ async function findConversations(
   const embedder = embedding.serving().name
   if (conversationId === null) return readWideScope(pool, viewer, scope as WideScope, null, embedder)
   const found = await readConversationScope(pool, viewer, conversationId, embedder)
-  if (found.conversations.length === 0) throw new NotFound('conversation', conversationId)
+  const [conversation] = found.conversations
+  if (!conversation) throw new NotFound('conversation', conversationId)
+  if (scope === 'CONVERSATION') scopes.remember(viewer, embedder, conversation)
   return scope === 'CONVERSATION' ? found : readWideScope(pool, viewer, scope, conversationId, embedder)
-}
-
-/** Embeds the query. Null if its vector is all zeros or the embedder fails: the search then uses words only. */
-async function embedQuery(deps: RecallDeps, text: string): Promise<SearchRequest['vector']> {
-  const embedder = deps.embedding.serving()
-  try {
-    const [query] = await embedder.embed([text], AbortSignal.timeout(EMBED_TIMEOUT_MS))
-    return query!.every((component) => component === 0) ? null : { embedder: embedder.name, query: query! }
-  } catch (err) {
-    if (!(err instanceof CallFailed) && (err as Error).name !== 'TimeoutError') throw err
-    deps.log.warn({ err, embedder: embedder.name }, 'could not embed a query; searching by its words only')
-    return null
-  }
 }

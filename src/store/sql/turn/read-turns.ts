@@ -1,6 +1,7 @@
 // Reads visible turns by id or by seq, their next and previous versions, and their version numbers. Uses pg's named
 // statements, because every lookup of turns by id and every recall that finds turns runs one of these reads.
 
+import { readOf, type Read } from '../../read.ts'
 import type { Pool } from '../../tenant-pool.ts'
 import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
 import { parameter, raw, sql } from '../sql.ts'
@@ -36,26 +37,26 @@ export async function readTurns(pool: Pool, viewer: Viewer, ids: readonly string
 }
 
 /** The visible turn versions with these seqs, unordered. Uses the index turn_place. */
-export async function readTurnsAt(
-  pool: Pool,
-  viewer: Viewer,
+export function turnsAtRead(
+  { tenant, actor }: Viewer,
   versions: readonly { conversationId: string; position: number; seq: number }[],
-): Promise<TurnRow[]> {
+): Read<TurnRow[]> {
   const conversationIds = [...new Set(versions.map(({ conversationId }) => conversationId))]
-  const { rows } = await pool.query<unknown[]>({
-    scope: viewer.tenant,
-    rowMode: 'array',
-    ...READ_TURNS_AT[howMany(conversationIds)],
-    values: [
-      viewer.tenant,
-      viewer.actor,
-      conversationIds,
-      versions.map(({ conversationId }) => conversationId),
-      versions.map(({ position }) => position),
-      versions.map(({ seq }) => seq),
-    ],
-  })
-  return rows.map(turnOf)
+  return readOf(
+    {
+      rowMode: 'array',
+      ...READ_TURNS_AT[howMany(conversationIds)],
+      values: [
+        tenant,
+        actor,
+        conversationIds,
+        versions.map(({ conversationId }) => conversationId),
+        versions.map(({ position }) => position),
+        versions.map(({ seq }) => seq),
+      ],
+    },
+    (rows: unknown[][]) => rows.map(turnOf),
+  )
 }
 
 const adjacent = (which: 'next' | 'previous') => ({
