@@ -25,6 +25,7 @@ import { createFeeds } from './domain/event/feeds.ts'
 import { createInboxes } from './domain/event/inboxes.ts'
 import { createFactEmbedding } from './domain/fact/embed.ts'
 import { createIndexCache } from './domain/recall/index-cache.ts'
+import { createSizeCache } from './domain/context/size-cache.ts'
 import { createScopeGuesses } from './domain/recall/scope-guesses.ts'
 import { createWordCache } from './domain/recall/word-cache.ts'
 import { createRecalledFacts } from './domain/fact/recalled.ts'
@@ -178,6 +179,7 @@ function createDomainState(
     indexes: createIndexCache(),
     words: createWordCache(),
     scopes: createScopeGuesses(),
+    sizes: createSizeCache(),
     inboxes: createInboxes(platform),
     appends: createAppendQueue(
       appendPool,

@@ -10,6 +10,7 @@ import type { Embedding } from './indexing/embedding.ts'
 import type { Platform } from './platform.ts'
 import type { Engine } from './run/engine.ts'
 import type { IndexCache } from './recall/index-cache.ts'
+import type { SizeCache } from './context/size-cache.ts'
 import type { ScopeGuesses } from './recall/scope-guesses.ts'
 import type { WordCache } from './recall/word-cache.ts'
 import type { DeltaQueue } from './streaming-turn/delta-queue.ts'
@@ -30,4 +31,5 @@ export type Deps = Platform
     indexes: IndexCache
     words: WordCache
     scopes: ScopeGuesses
+    sizes: SizeCache
   }

@@ -10,6 +10,7 @@ import { beyondConversations } from '../rights-text.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { assemble, type AddressedTurn } from './assemble.ts'
 import { DEFAULT_SHARES } from './budget.ts'
+import type { ContextDeps } from './deps.ts'
 import { readMaterial } from './material.ts'
 import { distinctNames } from './names.ts'
 import type { Context } from './message.ts'
@@ -85,7 +86,7 @@ export const coveringJournal = ({
  * @throws InvalidInput @throws NotFound @throws NotAllowed by rights.ts
  * @throws BudgetTooSmall if the system prompt and the newest turn exceed the budget
  */
-export async function buildContext(deps: RecallDeps, principal: Viewer, input: BuildContextInput): Promise<Context> {
+export async function buildContext(deps: ContextDeps, principal: Viewer, input: BuildContextInput): Promise<Context> {
   authorize(principal, 'buildContext', input)
   const given = parse(buildContextInput, input)
   const viewer = actAs(principal, given.as)
@@ -145,7 +146,7 @@ export async function buildContext(deps: RecallDeps, principal: Viewer, input: B
     }))
   }
 
-  const context = await assemble({ count: (text) => deps.tokens.recount(text) }, material, {
+  const context = await assemble({ count: (text) => deps.tokens.recount(text), sizes: deps.sizes }, material, {
     tokenBudget: given.tokenBudget,
     maxMessages: given.maxMessages ?? null,
     maxChars: given.maxChars ?? null,

@@ -4,6 +4,7 @@ import type { TokenCounter } from '../../text/tokens.ts'
 import { createYield } from '../../yield.ts'
 import { fits, plus, sizeOf, sum, tokensOf, NOTHING, type Size } from './budget.ts'
 import type { ContextItem, Message } from './message.ts'
+import type { SizeCache } from './size-cache.ts'
 import {
   isOrphanResult,
   renderFrom,
@@ -15,13 +16,17 @@ import {
 
 export type MeasuredMessage = Message & { size: Size }
 
-export type Tokens = Pick<TokenCounter, 'count'>
+/** Counts tokens. `sizes`: the sizes of earlier messages; undefined for none. */
+export type Tokens = Pick<TokenCounter, 'count'> & { sizes?: SizeCache }
 
-export const measureMessage = async (
-  tokens: Tokens,
-  message: Message,
-  unanswered?: ReadonlySet<string>,
-): Promise<MeasuredMessage> => ({ ...message, size: await sizeOf(tokens, message, unanswered) })
+const NONE: ReadonlySet<string> = new Set()
+
+/** Returns the message with its size. @param unanswered see piecesOf */
+export async function measureMessage(tokens: Tokens, message: Message, unanswered = NONE): Promise<MeasuredMessage> {
+  const measure = () => sizeOf(tokens, message, unanswered)
+  const size = await (tokens.sizes ? tokens.sizes(message, unanswered, measure) : measure())
+  return { ...message, size }
+}
 
 export const sizesOf = (measured: readonly MeasuredMessage[]) => sum(measured.map(({ size }) => size))
 export const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sourceIds }) => sourceIds)

@@ -1,6 +1,6 @@
 // The dependencies of runs: those of turns, streaming turns and contexts, with the tools of the server.
 
-import type { RecallDeps } from '../recall/deps.ts'
+import type { ContextDeps } from '../context/deps.ts'
 import type { StreamDeps } from '../streaming-turn/delta-queue.ts'
 import type { AppendDeps } from '../turn/append-queue.ts'
 import type { ActiveRuns } from './active-runs.ts'
@@ -14,4 +14,4 @@ export type RunLimits = {
   maxMs: number
 }
 
-export type RunDeps = AppendDeps & StreamDeps & RecallDeps & { tools: Tools; runs: ActiveRuns; runLimits: RunLimits }
+export type RunDeps = AppendDeps & StreamDeps & ContextDeps & { tools: Tools; runs: ActiveRuns; runLimits: RunLimits }

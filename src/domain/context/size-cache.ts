@@ -1,0 +1,37 @@
+// Caches the sizes of messages, because most messages of a context are those of the context before. The keys are salted
+// hashes, not texts, which could be erased later.
+
+import { hash, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Size } from './budget.ts'
+import type { Message } from './message.ts'
+
+/** Maximum number of sizes, of about 300 bytes each. */
+const MAX_SIZES = 10_000
+/** Maximum length of a message's JSON whose size is cached, in UTF-16 units. Hashing a longer one takes too long. */
+const MAX_UNITS = 16 * 1024
+
+/** Returns the cached size of a message, or else that of `measure`. @param unanswered see piecesOf */
+export type SizeCache = (
+  message: Message,
+  unanswered: ReadonlySet<string>,
+  measure: () => Promise<Size>,
+) => Size | Promise<Size>
+
+export function createSizeCache(): SizeCache {
+  const salt = randomBytes(16).toString('base64')
+  const sizes = new LRUCache<string, Size>({ max: MAX_SIZES })
+  return (message, unanswered, measure) => {
+    const { role, name, labelled, position, parts } = message
+    const content = JSON.stringify([role, name, labelled, position, parts, [...unanswered]])
+    if (content.length > MAX_UNITS) return measure()
+    const key = hash('sha256', salt + content, 'base64')
+    return sizes.get(key) ?? measureAnew(key, measure)
+  }
+
+  async function measureAnew(key: string, measure: () => Promise<Size>): Promise<Size> {
+    const size = await measure()
+    sizes.set(key, size)
+    return size
+  }
+}
