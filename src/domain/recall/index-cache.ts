@@ -7,7 +7,7 @@ import { readTurnIndex, type IndexState } from '../../store/sql/recall/read-turn
 import type { Pool } from '../../store/tenant-pool.ts'
 import { updated, type TurnIndex } from './turn-index.ts'
 
-/** Maximum size of the cache, in bytes: about 80,000 turns with vectors of 100 components. */
+/** Maximum size of the cache, in bytes: about 100,000 turns of twelve words with vectors of 100 components. */
 const MAX_BYTES = 64 * 1024 * 1024
 /**
  * Milliseconds after which an index that no recall used is dropped. An index has names and vectors. If they are erased

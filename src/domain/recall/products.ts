@@ -10,7 +10,7 @@ const BLOCK_BYTES = 64 * 1024
 const STEP = 8
 /** Maximum number of copies, 32 MiB in all. Beyond them, the copy that was unused for longest is replaced. */
 const COPIES = 512
-/** Milliseconds after which an unused copy is cleared, because its vectors may have been erased. */
+/** Milliseconds after which an unused copy may be cleared, because its vectors may have been erased. */
 const UNUSED_MS = 60_000
 const PAGE_BYTES = 64 * 1024
 
@@ -46,12 +46,23 @@ export function createProducts(copies = COPIES): Products {
     max: copies,
     ttl: UNUSED_MS,
     updateAgeOnGet: true,
-    ttlAutopurge: true,
     dispose: (offset) => {
       new Uint8Array(memory.buffer, offset, BLOCK_BYTES).fill(0)
       free.push(offset)
     },
   })
+  let isPurging = false
+
+  /** Clears unused copies while there are any. One timer, because a recall uses dozens of copies. */
+  function purgeLater(): void {
+    if (isPurging) return
+    isPurging = true
+    setTimeout(() => {
+      isPurging = false
+      offsets.purgeStale()
+      if (offsets.size > 0) purgeLater()
+    }, UNUSED_MS / 2).unref()
+  }
 
   /** Returns the offset of the block's copy. */
   function copyOf(block: Float32Array): number {
@@ -61,6 +72,7 @@ export function createProducts(copies = COPIES): Products {
     const offset = free.pop() ?? memory.grow(BLOCK_BYTES / PAGE_BYTES) * PAGE_BYTES
     new Float32Array(memory.buffer, offset, block.length).set(block)
     offsets.set(block, offset)
+    purgeLater()
     return offset
   }
 
