@@ -23,14 +23,14 @@ async function check(...args: string[]): Promise<string> {
 describe.runIf(isLong)('npm run check:answers', () => {
   it('finds one answer for each turn on an embedded server', async () => {
     const out = await check('--turns', '60', '--replicas', '4', '--store', 'embedded')
-    expect(out).toContain('answered once 60, not at all 0, more than once 0')
+    expect(out).toMatch(/^answered once +60 /m)
   }, 300_000)
 
   it.skipIf(!TEST_DATABASE_URL || !TEST_REDIS_URL)(
     'finds one answer for each turn on two servers (needs TEST_DATABASE_URL, TEST_REDIS_URL)',
     async () => {
       const out = await check('--turns', '100', '--replicas', '4')
-      expect(out).toContain('answered once 100, not at all 0, more than once 0')
+      expect(out).toMatch(/^answered once +100 /m)
     },
     300_000,
   )

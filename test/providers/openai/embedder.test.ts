@@ -47,7 +47,7 @@ async function open(limits: FakeLimits = {}): Promise<void> {
 function client(settings: Partial<OpenAiSettings> = {}, retryPolicy: Partial<RetryPolicy> = {}): Embedder {
   const embedder = createOpenAiEmbedder(
     { baseUrl: server.url, apiKey: KEY, model: 'some-model', dimension: 8, shortens: false, ...settings },
-    { timeoutMs: 2_000, retries: 2, pauseMs: 500, ...retryPolicy },
+    { timeoutMs: 20_000, retries: 2, pauseMs: 500, ...retryPolicy },
   )
   undo.push(() => embedder.close())
   return embedder
