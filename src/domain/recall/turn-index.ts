@@ -171,10 +171,13 @@ function isVisible({ versions, committed, audiences }: TurnIndex, view: View, ve
   return true
 }
 
-export function visibleTurns(index: TurnIndex, view: View): VisibleTurns {
-  const key = viewClass(view)
+export function visibleTurns(index: TurnIndex, given: View): VisibleTurns {
+  const key = viewClass(given)
   const known = index.visible.get(key)
   if (known) return known
+  // The index may be newer than the view: it may have the first turn that is addressed to the actor. The result is kept
+  // for all views of the class, so it must not depend on the actor.
+  const view = given.addressed ? given : { ...given, actor: null }
   const size = index.rows.length
   const versions = new Int32Array(size)
   const places = new Int32Array(size)
