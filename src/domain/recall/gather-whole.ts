@@ -8,9 +8,9 @@ import { createYield } from '../../yield.ts'
 import type { View, Viewer } from '../view.ts'
 import { inverseDocumentFrequencies, type Statistics } from './bm25.ts'
 import { addOwnScores, statisticsOf, withNeighbours } from './candidate.ts'
-import type { QueryTerms } from './query-terms.ts'
+import { termsToSearch, type QueryTerms } from './query-terms.ts'
 import { best, withoutQueryTurn, type GatherDeps, type GatheredTurns, type SearchRequest } from './search.ts'
-import { MatchCollector, type Sequence, type TermMatches } from './sequence.ts'
+import { MatchCollector, matchesOfTerms, type Sequence, type TermMatches } from './sequence.ts'
 import { isInMemory, versionFilter, visibleTurns, type TurnIndex, type VisibleTurns } from './turn-index.ts'
 import { productsByRow } from './vector-blocks.ts'
 import { postingsRange } from './postings.ts'
@@ -43,25 +43,34 @@ async function matcher(
   return ({ conversationId, versions }, version) => read.get(conversationId)?.has(versions.seqs[version]!) ?? false
 }
 
-/** Gathers candidates of conversations that are read whole. */
+/**
+ * Gathers candidates of conversations that are read whole.
+ * @param isWide whether common terms are not searched for, as in a wide scope
+ */
 export async function gatherWhole(
   deps: GatherDeps,
   viewer: Viewer,
   conversations: readonly ScopeConversation[],
   { terms, vector, filter, limit, queryTurn }: SearchRequest,
+  isWide: boolean,
 ): Promise<GatheredTurns> {
   const ids = conversations.map(({ id }) => id)
   const [read, isMatch] = await Promise.all([
     readIndexes(deps, viewer, conversations, vector),
     matcher(deps, viewer.tenant, ids, filter),
   ])
-  const sequences: Sequence[] = []
+  let sequences: Sequence[] = []
   const yieldIfDue = createYield()
   for (const { index, view } of read) {
     await yieldIfDue()
     sequences.push(withoutQueryTurn(queryTurn, searchIndex(index, view, terms, vector?.query ?? null, isMatch)))
   }
-  const statistics = statisticsOf(terms.size, sequences)
+  let statistics = statisticsOf(terms.size, sequences)
+  if (isWide) {
+    const searched = termsToSearch(statistics.documentFrequencies, statistics.texts)
+    sequences = sequences.map((each) => ({ ...each, matches: matchesOfTerms(each.matches, searched) }))
+    statistics = statisticsOf(searched.length, sequences)
+  }
   const found = findBest(sequences, statistics, limit)
   return {
     sequences,

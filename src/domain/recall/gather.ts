@@ -14,8 +14,12 @@ import { isInMemory } from './turn-index.ts'
 import { searchInDatabase } from './words-in-database.ts'
 import { searchInMemory } from './words-in-memory.ts'
 
-/** Maximum number of public turns (committed, without an audience) in a scope that is read completely. */
+/** Maximum number of public turns (committed, without an audience) in a scope that is always read completely. */
 const WHOLE_TURNS = 5_000
+/** Maximum number of public turns in a scope that is read completely if its indexes are in memory. */
+const PREPARED_TURNS = 15_000
+/** The limits of the two. */
+const LIMITS = { whole: WHOLE_TURNS, prepared: PREPARED_TURNS }
 /**
  * Maximum number of journal entries in such a scope, as a multiple of its maximum number of turns. This bounds the
  * work, because private turns and older versions are read, too.
@@ -35,16 +39,29 @@ export function isReadWhole(
   return sum(({ publicTurns }) => publicTurns) <= whole && sum(({ lastSeq }) => lastSeq) <= ENTRIES_PER_TURN * whole
 }
 
-/** Gathers candidates. `whole` is the maximum number of public turns in a scope that is read completely. */
+/** Whether the scope is read completely now. If it is recalled often enough, its indexes are read into memory. */
+export function isSearchedWhole(
+  { pool, indexes, embedding }: Pick<GatherDeps, 'pool' | 'indexes' | 'embedding'>,
+  tenant: string,
+  conversations: readonly ScopeConversation[],
+  { whole, prepared } = LIMITS,
+): boolean {
+  if (isReadWhole(conversations, whole)) return true
+  if (!isReadWhole(conversations, prepared)) return false
+  const states = conversations.map(({ id, index: { state } }) => ({ id, state }))
+  return indexes.prepare(pool, tenant, embedding.serving(), states)
+}
+
+/** Gathers candidates. @param limits see LIMITS */
 export const gather = (
   deps: GatherDeps,
   viewer: Viewer,
   conversations: readonly ScopeConversation[],
   request: SearchRequest,
-  whole = WHOLE_TURNS,
+  limits = LIMITS,
 ): Promise<GatheredTurns> =>
-  isReadWhole(conversations, whole)
-    ? gatherWhole(deps, viewer, conversations, request)
+  isSearchedWhole(deps, viewer.tenant, conversations, limits)
+    ? gatherWhole(deps, viewer, conversations, request, !isReadWhole(conversations, limits.whole))
     : deps.gates.searches.run(viewer.tenant, () => gatherWide(deps, viewer, conversations, request))
 
 async function gatherWide(

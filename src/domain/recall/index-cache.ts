@@ -14,6 +14,10 @@ const MAX_BYTES = 64 * 1024 * 1024
  * and the process does not search the conversation again, they leave its memory within this time.
  */
 const UNUSED_MS = 60_000
+/** Estimated size of a journal entry's version besides its vector, in bytes. */
+const ENTRY_BYTES = 250
+/** Number of larger scopes whose last recall is remembered. */
+const MAX_ASKED = 1_000
 /** Maximum number of newer entries that are read alone. Beyond them, the whole conversation is read again. */
 const MAX_NEWER = 500
 
@@ -32,9 +36,23 @@ export type IndexCache = {
     pool: Pool,
     tenant: string,
     embedder: string,
-    conversations: readonly { id: string; state: IndexState }[],
+    conversations: readonly Conversation[],
   ): Promise<Map<string, TurnIndex>>
+  /**
+   * Whether the indexes of a larger scope are cached, so that `read` reads only a few newer entries. The second call for
+   * a scope within a minute starts to fill the cache in the background, unless the scope would take half of it.
+   */
+  prepare(
+    pool: Pool,
+    tenant: string,
+    embedder: { name: string; dimension: number },
+    conversations: readonly Conversation[],
+  ): boolean
+  /** Resolves when nothing is being read in the background. */
+  settled(): Promise<void>
 }
+
+type Conversation = { id: string; state: IndexState }
 
 const keyOf = (embedder: string, conversationId: string) => `${conversationId} ${embedder}`
 
@@ -47,6 +65,10 @@ export function createIndexCache(maxBytes = MAX_BYTES): IndexCache {
     updateAgeOnGet: true,
     ttlAutopurge: true,
   })
+
+  /** The larger scopes that were recalled once, by the smallest id of their conversations. */
+  const asked = new LRUCache<string, true>({ max: MAX_ASKED, ttl: UNUSED_MS })
+  let filling: Promise<void> | null = null
 
   /** Seq of the newest entry that the index and its vectors contain; null if the conversation must be read whole. */
   function resumeFrom(index: TurnIndex | undefined, state: IndexState): number | null {
@@ -75,6 +97,17 @@ export function createIndexCache(maxBytes = MAX_BYTES): IndexCache {
     return changed.length > 0 ? [...indexes, ...(await readAll(pool, tenant, embedder, changed))] : indexes
   }
 
+  /** Reads the conversations into the cache, one after another. */
+  async function fill(pool: Pool, tenant: string, embedder: string, missing: readonly Conversation[]): Promise<void> {
+    try {
+      for (const { id } of missing) await readAll(pool, tenant, embedder, [{ id, before: null, after: null }])
+    } catch {
+      // The next recall tries again, and its own statements report what fails.
+    } finally {
+      filling = null
+    }
+  }
+
   return {
     async read(pool, tenant, embedder, conversations) {
       const found: TurnIndex[] = []
@@ -91,6 +124,22 @@ export function createIndexCache(maxBytes = MAX_BYTES): IndexCache {
         if (group.length > 0) found.push(...(await readAll(pool, tenant, embedder, group)))
       }
       return new Map(found.map((index) => [index.conversationId, index]))
+    },
+    prepare(pool, tenant, { name, dimension }, conversations) {
+      const missing = conversations.filter(({ id, state }) => {
+        const cached = cache.peek(keyOf(name, id))
+        return !cached || (!isCurrent(cached, state) && resumeFrom(cached, state) === null)
+      })
+      if (missing.length === 0) return true
+      const entries = conversations.reduce((sum, { state }) => sum + state.lastSeq, 0)
+      if (entries * (ENTRY_BYTES + 4 * dimension) > maxBytes / 2) return false
+      const key = conversations.reduce((least, { id }) => (id < least ? id : least), conversations[0]!.id)
+      if (asked.has(key)) filling ??= fill(pool, tenant, name, missing)
+      asked.set(key, true)
+      return false
+    },
+    async settled() {
+      while (filling) await filling
     },
   }
 }

@@ -20,7 +20,7 @@ import { metadataFilter } from '../metadata-filter.ts'
 import type { Viewer } from '../view.ts'
 import { embedQuery } from './embed-query.ts'
 import { recallFacts } from './facts.ts'
-import { isReadWhole } from './gather.ts'
+import { isSearchedWhole } from './gather.ts'
 import { hitsOf, turnsOfHitsRead, type RecallHit } from './hit.ts'
 import { isSameScope } from './scope-guesses.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -173,11 +173,11 @@ async function readTurnsOf(
 }
 
 /** Returns the conversation as the recall will probably read it; null if unknown, or if other data is searched too. */
-function guessScope({ scopes, embedding }: RecallDeps, viewer: Viewer, given: GivenInput): ScopeConversation | null {
+function guessScope(deps: RecallDeps, viewer: Viewer, given: GivenInput): ScopeConversation | null {
   if (isWide(given) || given.conversationId == null || given.kinds?.includes('SUMMARY')) return null
-  const guess = scopes.guess(viewer, embedding.serving().name, given.conversationId)
+  const guess = deps.scopes.guess(viewer, deps.embedding.serving().name, given.conversationId)
   const searchesFacts = guess?.hasFacts && (given.kinds ?? DEFAULT_KINDS).includes('FACT')
-  return guess && !searchesFacts && isReadWhole([guess]) ? guess : null
+  return guess && !searchesFacts && isSearchedWhole(deps, viewer.tenant, [guess]) ? guess : null
 }
 
 /** Finds hits in a guessed scope, and reads them together with the scope. Finds them again if the guess was wrong. */

@@ -68,6 +68,16 @@ export function matchesOf(found: TermCounts, texts: number, terms: number): Term
   return { starts, places, counts }
 }
 
+/** Returns the matches of some of the terms, which are then numbered in the order of `terms`. */
+export function matchesOfTerms({ starts, places, counts }: TermMatches, terms: readonly number[]): TermMatches {
+  const found = new MatchCollector()
+  for (const term of terms) {
+    for (let match = starts[term]!; match < starts[term + 1]!; match++) found.add(places[match]!, counts[match]!)
+    found.endTerm()
+  }
+  return found.finish()
+}
+
 export const turnAtPlace = ({ entries, turns }: Sequence, place: number): IndexedTurn => turnAt(entries, turns[place]!)
 
 /** Returns the array without the element at `index`. */

@@ -6,7 +6,7 @@ import { createConversation } from '../../../src/domain/conversation.ts'
 import { addParticipant } from '../../../src/domain/participant.ts'
 import { inverseDocumentFrequencies } from '../../../src/domain/recall/bm25.ts'
 import { candidateAt, featuresOf, type TurnCandidate } from '../../../src/domain/recall/candidate.ts'
-import { gather, isReadWhole } from '../../../src/domain/recall/gather.ts'
+import { gather, isReadWhole, isSearchedWhole } from '../../../src/domain/recall/gather.ts'
 import { createWordCache } from '../../../src/domain/recall/word-cache.ts'
 import type { SearchRequest, GatheredTurns } from '../../../src/domain/recall/search.ts'
 import { toTerms } from '../../../src/domain/recall/query-terms.ts'
@@ -15,7 +15,7 @@ import { appendTurns, openTurn } from '../../../src/domain/turn/append.ts'
 import { supersedeTurn } from '../../../src/domain/turn/supersede.ts'
 import type { Turn } from '../../../src/domain/turn/turn.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
-import { readWideScope } from '../../../src/store/sql/recall/read-scope.ts'
+import { readWideScope, type ScopeConversation } from '../../../src/store/sql/recall/read-scope.ts'
 import { backends } from '../../support/backend.ts'
 import { waitForTurnVectors } from '../../support/recall.ts'
 import { useWorld } from '../../support/world.ts'
@@ -91,8 +91,8 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
     ]),
   })
   /** How a scope is searched. */
-  type Way = 'whole' | 'in the database' | 'in memory'
-  const ways: Way[] = ['whole', 'in the database', 'in memory']
+  type Way = 'whole' | 'in the database' | 'in memory' | 'prepared'
+  const ways: Way[] = ['whole', 'in the database', 'in memory', 'prepared']
   const inDatabase = createWordCache(0)
   const gatheredFor = async (viewer: Viewer, request: SearchRequest, way: Way = 'whole') => {
     const { conversations } = await readWideScope(
@@ -103,7 +103,18 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
       world.deps.embedding.serving().name,
     )
     const deps = way === 'in the database' ? { ...world.deps, words: inDatabase } : world.deps
-    return rankingInput(await gather(deps, viewer, conversations, request, way === 'whole' ? undefined : 0))
+    const limits = { whole: way === 'whole' ? 1_000 : 0, prepared: way === 'prepared' ? 1_000 : 0 }
+    if (way === 'prepared') await prepare(viewer, conversations)
+    return rankingInput(await gather(deps, viewer, conversations, request, limits))
+  }
+
+  /** Reads the indexes of a scope into memory, which the second recall starts. */
+  async function prepare({ tenant }: Viewer, conversations: readonly ScopeConversation[]): Promise<void> {
+    const isPrepared = () => isSearchedWhole(world.deps, tenant, conversations, { whole: 0, prepared: 1_000 })
+    if (isPrepared()) return
+    isPrepared()
+    await world.deps.indexes.settled()
+    expect(isPrepared()).toBe(true)
   }
 
   const shared = new Map<boolean, ReturnType<typeof fill>>()
@@ -200,7 +211,14 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
       const whole = nearly(await gatheredFor(bob, request))
       expect(await gatheredFor(bob, request, 'in the database')).toEqual(whole)
       expect(await gatheredFor(bob, request, 'in memory')).toEqual(whole)
+      expect(await gatheredFor(bob, request, 'prepared')).toEqual(whole)
     }
+  })
+
+  it('searches a prepared scope for the terms that it searches a wide one for', async () => {
+    const { bob } = await filled(true)
+    const request = await requestFor(WORDS.join(' '))
+    expect(await gatheredFor(bob, request, 'prepared')).toEqual(nearly(await gatheredFor(bob, request, 'in memory')))
   })
 
   it('applies filters to hits only, not to statistics', async () => {

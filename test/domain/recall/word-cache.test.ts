@@ -34,7 +34,10 @@ describe.each(backends)('the word cache, on $name', (backend) => {
     const viewer = tenant.as(actor)
     const { conversations } = await readWideScope(deps.pool, viewer, 'TENANT', null, deps.embedding.serving().name)
     const request = { terms: toTerms(query), vector: null, filter, limit: 64, queryTurn: null }
-    const { sequences, candidates, statistics, participants } = await gather(deps, viewer, conversations, request, 0)
+    const { sequences, candidates, statistics, participants } = await gather(deps, viewer, conversations, request, {
+      whole: 0,
+      prepared: 0,
+    })
     const turns = sequences.flatMap((sequence, i) =>
       [...candidates[i]!].map((place) => {
         const { starts, places, counts } = sequence.matches
