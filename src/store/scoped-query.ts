@@ -2,6 +2,9 @@
 // scope, the statements themselves, and one Sync. The messages up to a Sync are one transaction, and run in their order
 // (https://www.postgresql.org/docs/17/protocol-flow.html#PROTOCOL-FLOW-PIPELINING), so the scope applies to these
 // statements and ends with them, whatever their outcome.
+//
+// A named statement is described on its first run. Later runs on the same connection use that description, because the
+// columns of a prepared statement cannot change: if its tables do, Postgres refuses the statement.
 
 import pg from 'pg'
 import { SYSTEM, type Scope } from './scope.ts'
@@ -15,7 +18,9 @@ export const PREPARE_SCOPES = `
 type Connection = {
   parse(message: { text: string }): void
   bind(message: { statement?: string; values: unknown[]; valueMapper(value: unknown): unknown }): void
+  describe(message: unknown): void
   execute(message: { portal: string; rows: number }): void
+  close(message: unknown): void
   sync(): void
   /** The texts of named statements that Postgres has parsed, and of those that it has yet to parse. */
   parsedStatements: Record<string, string>
@@ -23,20 +28,52 @@ type Connection = {
 }
 type Config = { text: string; name?: string; values?: unknown[]; rowMode?: 'array' }
 type Message = unknown
+/** The parts of a result that pg derives from the description of a statement. `_types` has the parsers of the values. */
+type Description = { fields: unknown; _parsers: unknown; _prebuiltEmptyResultObject: unknown; _types: unknown }
 type Query = {
   name: string | undefined
   text: string
   values: unknown[] | undefined
   portal: string
   _rowMode: string | undefined
+  _result: Description
+  _accumulateRows: boolean
   requiresPreparation(): boolean
   prepare(connection: Connection): void
   _getRows(connection: Connection, rows: number): void
+  _checkForMultirow(): void
+  handleRowDescription(message: Message): void
   handleDataRow(message: Message): void
   handleCommandComplete(message: Message, connection: Connection): void
   handleError(error: Error, connection: Connection): void
 }
 const PgQuery = pg.Query as unknown as new (config: object, values?: unknown) => Query
+
+/** The descriptions of a connection's named statements, and the connection with which pg asks for none. */
+type Known = { descriptions: Map<string, Description>; silent: Connection }
+
+/** An entry ends with its connection. It has as many descriptions as pg keeps texts of named statements. */
+const knownOf = new WeakMap<Connection, Known>()
+
+/** Forwards the messages of a statement to the connection, except Describe. */
+const withoutDescribe = (connection: Connection): Connection => ({
+  parse: (message) => connection.parse(message),
+  bind: (message) => connection.bind(message),
+  describe() {},
+  execute: (message) => connection.execute(message),
+  close: (message) => connection.close(message),
+  sync: () => connection.sync(),
+  parsedStatements: connection.parsedStatements,
+  submittedNamedStatements: connection.submittedNamedStatements,
+})
+
+function known(connection: Connection): Known {
+  let found = knownOf.get(connection)
+  if (!found) {
+    knownOf.set(connection, (found = { descriptions: new Map(), silent: withoutDescribe(connection) }))
+  }
+  return found
+}
 
 /**
  * Sends a first statement and those of the configs in one batch. Drops the result of the first. The result is that of
@@ -48,6 +85,10 @@ abstract class BatchQuery extends PgQuery {
   /** Index of the config that is being sent, then of the one whose messages are being received. */
   #current = 0
   #hasFailed = false
+  /** Descriptions of the statements of the connection; set when the batch is sent. */
+  #descriptions!: Known['descriptions']
+  /** The description of each config that pg does not ask for. */
+  readonly #described: (Description | undefined)[] = []
 
   constructor(configs: readonly Config[], values?: unknown) {
     super(configs[0]!, values)
@@ -64,9 +105,15 @@ abstract class BatchQuery extends PgQuery {
 
   override prepare(connection: Connection): void {
     this.sendFirst(connection)
+    const { descriptions, silent } = known(connection)
+    this.#descriptions = descriptions
     for (const index of this.#configs.keys()) {
       if (index > 0) this.#turnTo(index)
-      super.prepare(connection)
+      const found = this.name ? descriptions.get(this.name) : undefined
+      // A statement with other parsers needs a description of its own.
+      const description = found?._types === this._result._types ? found : undefined
+      this.#described[index] = description
+      super.prepare(description ? silent : connection)
       // Its values could not be sent. pg has sent the Sync.
       if (this.#hasFailed) return
     }
@@ -85,6 +132,24 @@ abstract class BatchQuery extends PgQuery {
     if (this.#current === this.#configs.length - 1) connection.sync()
   }
 
+  override handleRowDescription(message: Message): void {
+    super.handleRowDescription(message)
+    if (!this.name) return
+    // The result itself would keep its rows.
+    const { fields, _parsers, _prebuiltEmptyResultObject, _types } = this._result
+    this.#descriptions.set(this.name, { fields, _parsers, _prebuiltEmptyResultObject, _types })
+  }
+
+  /** Does what `handleRowDescription` would, if the current config is described already. */
+  #describe(): void {
+    const description = this.#described[this.#current]
+    if (!description) return
+    this._checkForMultirow()
+    const { fields, _parsers, _prebuiltEmptyResultObject } = description
+    Object.assign(this._result, { fields, _parsers, _prebuiltEmptyResultObject })
+    this._accumulateRows = true
+  }
+
   override handleDataRow(message: Message): void {
     if (this.#isFirstDone) super.handleDataRow(message)
   }
@@ -92,9 +157,11 @@ abstract class BatchQuery extends PgQuery {
   override handleCommandComplete(message: Message, connection: Connection): void {
     if (this.#isFirstDone) {
       super.handleCommandComplete(message, connection)
-      if (this.#current < this.#configs.length - 1) this.#turnTo(this.#current + 1)
+      if (this.#current === this.#configs.length - 1) return
+      this.#turnTo(this.#current + 1)
     }
     this.#isFirstDone = true
+    this.#describe()
   }
 
   override handleError(error: Error, connection: Connection): void {

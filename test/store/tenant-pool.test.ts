@@ -1,6 +1,7 @@
 // The scope of statements: it is set before the statement runs, in the same batch, and ends with it, for statements of
 // pg and of Prisma, in transactions, and after errors and cancellations.
 
+import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPool, createPrisma, type Db } from '../../src/store/db.ts'
@@ -178,6 +179,84 @@ describe.each(backends)('scopes on $name', ({ open }) => {
       const changed = [{ text: `UPDATE conversation SET title = 'x' WHERE id = 'conv-a'` }, { text: 'SELECT 1 / 0' }]
       await expect(pool.queryAll('a', changed)).rejects.toThrow('division by zero')
       expect(await pool.queryAll('a', [{ text: 'SELECT title FROM conversation' }])).toEqual([[{ title: null }]])
+    })
+  })
+
+  describe('of a named statement that is described once', () => {
+    /** Counts the descriptions that Postgres sends of rows with this column, on all connections. */
+    async function described(column: string, work: () => Promise<unknown>): Promise<number> {
+      const client = await pool.connect()
+      const { connection } = client as unknown as { connection: EventEmitter }
+      client.release()
+      let count = 0
+      const { emit } = EventEmitter.prototype
+      const prototype = connection.constructor.prototype as { emit?: unknown }
+      prototype.emit = function (this: EventEmitter, event: string, ...args: { fields?: { name: string }[] }[]) {
+        if (event === 'rowDescription' && args[0]!.fields!.some(({ name }) => name === column)) count += 1
+        return emit.call(this, event, ...args)
+      }
+      try {
+        await work()
+      } finally {
+        delete prototype.emit
+      }
+      return count
+    }
+
+    it('has the same rows in each form, alone and in batches, whichever ran first', async () => {
+      const text = 'SELECT g AS seen, now() - now() AS gap, 9::bigint AS big FROM generate_series(1, $1) g'
+      const count = await described('seen', async () => {
+        for (let round = 0; round < 6; round++) {
+          const statement = { name: 'described', text, values: [round % 3] }
+          const expected = Array.from({ length: round % 3 }, (_, i) => [i + 1, 9])
+          const alone = await pool.query<{ seen: number; big: number }>({ ...statement, scope: 'a' })
+          expect(alone.rows.map(({ seen, big }) => [seen, big])).toEqual(expected)
+          expect(alone.fields.map(({ name }) => name)).toEqual(['seen', 'gap', 'big'])
+          const [tenant, arrays, objects] = await pool.queryAll('b', [
+            { text: TENANT },
+            { ...statement, rowMode: 'array' },
+            statement,
+          ])
+          expect(tenant).toEqual([{ tenant: 'b', role: 'colloquy_app' }])
+          expect((arrays as unknown[][]).map((row) => [row[0], row[2]])).toEqual(expected)
+          expect(objects).toEqual(alone.rows)
+        }
+      })
+      // Once for each connection.
+      expect(count).toBeGreaterThanOrEqual(1)
+      expect(count).toBeLessThanOrEqual(opened.url ? 2 : 1)
+    })
+
+    it('is parsed by the parsers of each call', async () => {
+      const statement = { name: 'parsed', text: 'SELECT 9::bigint AS big', scope: 'a' }
+      const types = { getTypeParser: () => (text: unknown) => `parsed ${String(text)}` } as never
+      for (let round = 0; round < 4; round++) {
+        expect((await pool.query({ ...statement, types })).rows).toEqual([{ big: 'parsed 9' }])
+        expect((await pool.query(statement)).rows).toEqual([{ big: 9 }])
+      }
+    })
+
+    it('is refused, and never misread, after another process has changed the columns', async () => {
+      const change = (text: string) => sql(pool).query(text)
+      await change('CREATE TABLE described (first integer, second text); GRANT SELECT ON described TO colloquy_app')
+      await change(`INSERT INTO described VALUES (1, 'two')`)
+      try {
+        const read = () => pool.query({ name: 'changing', text: 'SELECT * FROM described', scope: 'a' })
+        await onEach(async () => expect((await read()).rows).toEqual([{ first: 1, second: 'two' }]))
+        for (const [text, row] of [
+          ['ALTER TABLE described RENAME first TO renamed', { renamed: 1, second: 'two' }],
+          ['ALTER TABLE described ADD third integer', { renamed: 1, second: 'two', third: null }],
+          ['ALTER TABLE described ALTER renamed TYPE text', { renamed: '1', second: 'two', third: null }],
+        ] as const) {
+          await change(text)
+          const outcomes = (await onEach(() => read().then(({ rows }) => rows, String))) as unknown[]
+          expect(outcomes).toContainEqual(expect.stringContaining('cached plan must not change result type'))
+          // The pool replaces the connection of a refused statement, and the new one reads the new columns.
+          for (const rows of outcomes.filter((each) => typeof each !== 'string')) expect(rows).toEqual([row])
+        }
+      } finally {
+        await change('DROP TABLE described')
+      }
     })
   })
 
