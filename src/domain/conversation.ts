@@ -6,9 +6,10 @@ import type { Prisma } from '../store/generated/client.ts'
 import { ConversationVisibility } from '../store/generated/enums.ts'
 import {
   findConversation,
-  readConversations,
+  conversationsRead,
   type ConversationRow,
 } from '../store/sql/conversation/read-conversations.ts'
+import { readOne, type Read } from '../store/read.ts'
 import type { TurnCount } from '../store/sql/turn/count-turns.ts'
 import { writeEntry } from '../store/sql/event/write-entry.ts'
 import { writeFirstParticipants } from '../store/sql/participant/write-first-participants.ts'
@@ -150,19 +151,21 @@ export async function createConversation(
   return { conversation, created }
 }
 
+/** The read of `getConversations`, for verbs that were authorised. */
+export function conversationsOf(viewer: Viewer, ids: readonly string[]): Read<Map<string, Conversation>> {
+  const readable = ids.filter((each) => kindOf(each) === 'conversation' && isWithinReach(viewer, each))
+  const { statement, toResult } = conversationsRead(viewer, readable)
+  return { statement, toResult: (rows) => new Map(toResult(rows).map((row) => [row.id, toConversation(row)])) }
+}
+
 /** Returns the conversations that the viewer sees, by id. */
 export async function getConversations(
-  deps: Pick<Platform, 'pool'>,
+  { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
   ids: readonly string[],
 ): Promise<Map<string, Conversation>> {
   authorize(viewer, 'getConversations')
-  const rows = await readConversations(
-    deps.pool,
-    viewer,
-    ids.filter((each) => kindOf(each) === 'conversation' && isWithinReach(viewer, each)),
-  )
-  return new Map(rows.map((row) => [row.id, toConversation(row)]))
+  return readOne(pool, viewer.tenant, conversationsOf(viewer, ids))
 }
 
 /** Returns the oldest conversation with the given key among those that the viewer sees; null if there is none. */

@@ -142,6 +142,7 @@ const RULES = {
   getConversations: { right: 'read', limited: 'OBJECTS' },
   getConversationByKey: { right: 'read', limited: 'OBJECTS' },
   getConversationPage: { right: 'read', limited: 'OBJECTS' },
+  getConversationsWithTurns: { right: 'read', limited: 'OBJECTS' },
   updateConversation: { right: 'write', limited: 'ONE', permit: PRESENT, conditions: ['settings', 'owner'] },
   deleteConversation: { right: 'erase', limited: 'ONE', permit: OWNED },
   // Participants

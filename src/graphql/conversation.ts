@@ -8,11 +8,12 @@ import { asArg } from './as.ts'
 import { builder } from './builder.ts'
 import { connectionOf, pagingArgs } from './connection.ts'
 import { ConversationVisibilityEnum } from './conversation-visibility.ts'
-import { loadConversation, loadTurnCount } from './loaders.ts'
+import { loadConversation, loadConversationWithTurns, loadTurnCount } from './loaders.ts'
 import { MetadataFilter, METADATA_FILTER_LIMITS } from './metadata-filter.ts'
 import { Node } from './node.ts'
 import type { RequestContext } from './request.ts'
 import { PER_VIEWER } from './sharing.ts'
+import { turnsSelected } from './turns-ahead.ts'
 
 /** Counts the turns in the viewer's view of a conversation that was loaded without counts. */
 const countTurnsOf = (conversation: Conversation, context: RequestContext) => loadTurnCount(context, conversation.id)
@@ -116,8 +117,11 @@ builder.queryField('conversation', (t) =>
       }),
       ...asArg(t),
     },
-    resolve(_, { id, key }, context) {
-      if (id != null && key == null) return loadConversation(context, id)
+    resolve(_, { id, key }, context, info) {
+      if (id != null && key == null) {
+        const turns = turnsSelected(info)
+        return turns ? loadConversationWithTurns(context, id, turns) : loadConversation(context, id)
+      }
       if (id == null && key != null) {
         return context.work.read(() => getConversationByKey(context.reading, context.viewer, key))
       }

@@ -1,6 +1,6 @@
 // Batches the fields of many parents into one statement: the keys that the executor requests on one level are loaded
-// together, per arguments, in the view of the operation. Nothing is cached beyond its batch: the next mutation of a
-// document, or the next event of a subscription, reads again.
+// together, per arguments, in the view of the operation. Nothing is cached beyond its batch, except within a query
+// (loadConversationWithTurns): the next mutation of a document, or the next event of a subscription, reads again.
 
 import DataLoader from 'dataloader'
 import { getConversations, type Conversation } from '../domain/conversation.ts'
@@ -24,11 +24,19 @@ import {
   type ProviderCall,
   type TokenSums,
 } from '../domain/run/run.ts'
-import { countOfTurns, history, pageOfTurns, type HistoryArgs, type TurnsArgs } from '../domain/turn/history.ts'
+import {
+  countOfTurns,
+  getConversationsWithTurns,
+  history,
+  pageOfTurns,
+  type ConversationWithTurns,
+  type HistoryArgs,
+  type TurnsArgs,
+} from '../domain/turn/history.ts'
 import { getNextVersions, getPreviousVersions, getTurns, getVersionNumbers, type Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
 import type { Run } from '../domain/visible-run.ts'
-import { NotFound } from '../errors.ts'
+import { InvalidInput, NotFound } from '../errors.ts'
 import type { RequestContext } from './request.ts'
 
 type Load<Key, Args, Value> = (context: RequestContext, key: Key, args: Args) => Promise<Value>
@@ -128,8 +136,42 @@ export const loadPageOfParticipants: Load<string, Paging, Page<Participant>> = b
 /** Number of present and former participants of the conversation. */
 export const loadParticipantCount = withoutArgs<number>(byId('participant count', countOfParticipants, 0))
 
-/** A page of the conversation's turns in the viewer's view. */
-export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = byId('page of turns', pageOfTurns, NO_PAGE)
+const pages: Load<string, TurnsArgs, Page<Turn>> = byId('page of turns', pageOfTurns, NO_PAGE)
+
+/** A page of the conversation's turns in the viewer's view; the page of `loadConversationWithTurns` is not read again. */
+export const loadPageOfTurns: Load<string, TurnsArgs, Page<Turn>> = (context, id, args) => {
+  const read = context.turnsAhead?.get(pageKey(id, args))
+  return read ? Promise.resolve(context.work.pace(read)) : pages(context, id, args)
+}
+
+const pageKey = (id: string, args: TurnsArgs) => `${id} ${JSON.stringify(args)}`
+
+const conversationsWithTurns: Load<string, TurnsArgs, ConversationWithTurns> = inOrder(
+  'conversation with turns',
+  getConversationsWithTurns,
+  (id) => id,
+)
+
+/**
+ * The conversation; null if it does not exist or the viewer cannot see it. Reads a page of its turns as well, and keeps
+ * it for `loadPageOfTurns`. Only for queries, because a mutation could change the page before it is used.
+ */
+export async function loadConversationWithTurns(
+  context: RequestContext,
+  id: string,
+  args: TurnsArgs,
+): Promise<Conversation | null> {
+  try {
+    const { conversation, turns } = await conversationsWithTurns(context, id, args)
+    context.turnsAhead ??= new Map()
+    context.turnsAhead.set(pageKey(id, args), turns)
+    return conversation
+  } catch (error) {
+    // The field `turns` reports its invalid arguments.
+    if (error instanceof InvalidInput) return loadConversation(context, id)
+    throw error
+  }
+}
 
 /** The conversation's newest turns in the viewer's view, oldest first. */
 export const loadHistory: Load<string, HistoryArgs, Turn[]> = byId('history', history, [])

@@ -3,7 +3,9 @@
 import type DataLoader from 'dataloader'
 import type { Deps } from '../domain/deps.ts'
 import type { PresenceHolder } from '../domain/presence.ts'
+import type { Page } from '../domain/page.ts'
 import { onReplica } from '../domain/replica.ts'
+import type { Turn } from '../domain/turn/turn.ts'
 import type { Viewer } from '../domain/view.ts'
 import type { OperationLimits } from './limits/limits.ts'
 import { Work } from './limits/work.ts'
@@ -22,6 +24,8 @@ export type RequestContext = {
   /** Owner of the presence states set over the socket, which end when the socket closes. Null over HTTP. */
   holder: PresenceHolder | null
   loaders: Loaders
+  /** Pages of turns that were read with their conversation, by id and arguments. */
+  turnsAhead?: Map<string, Page<Turn>>
   /**
    * Counts and limits the work of the operation. Every read that may return a large amount of data uses `work.read`.
    */

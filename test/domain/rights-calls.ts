@@ -21,10 +21,9 @@ import { getParticipantsByKey } from '../../src/domain/participant.ts'
 import { getParticipantDetails, getUnreadCounts } from '../../src/domain/participant-details.ts'
 import { historyWithSummaries, summarizedThrough } from '../../src/domain/summary/history.ts'
 import { coveringSummaries } from '../../src/domain/summary/summary.ts'
-import { countOfTurns } from '../../src/domain/turn/history.ts'
 import { getNextVersions, getPreviousVersions, getVersionNumbers } from '../../src/domain/turn/turn.ts'
 import { partsOf } from '../../src/domain/turn/content.ts'
-import { pageOfTurns } from '../../src/domain/turn/history.ts'
+import { countOfTurns, getConversationsWithTurns, pageOfTurns } from '../../src/domain/turn/history.ts'
 import { getApprovalPages } from '../../src/domain/run/approval.ts'
 import { requestedApprovals } from '../support/approvals.ts'
 import { WRITER } from '../support/writer.ts'
@@ -158,6 +157,13 @@ const CONVERSATIONS: Call[] = [
     verb: 'getConversationPage',
     run: async ({ deps, viewer, room }) =>
       (await domain.getConversationPage(deps, viewer, { first: 200, filter: { search: room.key } })).items.length,
+  },
+  {
+    verb: 'getConversationsWithTurns',
+    run: async ({ deps, viewer, room }) => {
+      const [read] = await getConversationsWithTurns(deps, viewer, [room.id], { first: 2 })
+      return read!.conversation && read!.turns.items.length
+    },
   },
   {
     verb: 'updateConversation',

@@ -3,14 +3,22 @@
 import { z } from 'zod'
 import { InvalidInput } from '../../errors.ts'
 import { Role } from '../../store/generated/enums.ts'
+import { readAll } from '../../store/read.ts'
 import { countTurns, type TurnCount } from '../../store/sql/turn/count-turns.ts'
-import { pageTurns, type TurnPosition, type TurnsRead } from '../../store/sql/turn/page-turns.ts'
+import {
+  pageTurns,
+  turnPagesRead,
+  type TurnPage,
+  type TurnPosition,
+  type TurnsRead,
+} from '../../store/sql/turn/page-turns.ts'
 import { readChangesSince } from '../../store/sql/turn/read-changes-since.ts'
 import { authorize, withinReach } from '../authorize.ts'
+import { conversationsOf, type Conversation } from '../conversation.ts'
 import { cursorFormat } from '../cursor.ts'
 import type { Platform } from '../platform.ts'
 import { count, name, parse, time } from '../input.ts'
-import { DEFAULT_PAGE_SIZE, paging, slice, type Page, type Paging } from '../page.ts'
+import { DEFAULT_PAGE_SIZE, paging, slice, type Page, type PageRequest, type Paging } from '../page.ts'
 import type { Viewer } from '../view.ts'
 import { withTextSoFar, type Turn } from './turn.ts'
 
@@ -81,6 +89,44 @@ async function changedSince(
 }
 
 /**
+ * Returns the page that the arguments describe, with the statement that reads it and the filter on changes, which needs
+ * a statement of its own. @throws InvalidInput
+ */
+function requestOf({ limits }: Pick<Platform, 'limits'>, conversations: number, args: TurnsArgs) {
+  const page = paging(args, limits.pageSize)
+  const { sinceSeq, ...filter } = parse(turnFilter, args.filter ?? {})
+  const includeSuperseded = args.includeSuperseded ?? false
+  // If superseded versions are not listed, a cursor is before or after all versions of its turn.
+  const edge = (version: TurnPosition, seq: number) => (includeSuperseded ? version : { ...version, seq })
+  const turns: TurnPage = {
+    limit: page.size + 1,
+    maxBytes: shareOf(PAGE_BYTES, conversations),
+    from: page.backwards ? 'newest' : 'oldest',
+    after: page.after == null ? null : edge(CURSOR.decode(page.after, 'after'), MAX_SEQ),
+    before: page.before == null ? null : edge(CURSOR.decode(page.before, 'before'), 0),
+    includeSuperseded,
+    ...filter,
+  }
+  return { page, turns, sinceSeq }
+}
+
+/** Returns a page for each conversation, with the text so far of its open turns. */
+async function pagesOf(
+  deps: Platform,
+  viewer: Viewer,
+  conversationIds: readonly string[],
+  read: ReadonlyMap<string, TurnsRead>,
+  page: PageRequest,
+): Promise<Map<string, Page<Turn>>> {
+  await withTextSoFar(
+    deps,
+    viewer.tenant,
+    [...read.values()].flatMap(({ turns }) => turns),
+  )
+  return new Map(conversationIds.map((id) => [id, slice(read.get(id)?.turns ?? [], page, read.get(id)?.isCut)]))
+}
+
+/**
  * Returns a page of each conversation's turns in the viewer's view, oldest first. Unknown conversations get an empty
  * page. A page has fewer turns than requested if more would exceed PAGE_BYTES, or the conversation's share of it; it
  * has at least one turn if there is any. `filter.sinceSeq` selects the turns whose newest version was written,
@@ -95,36 +141,34 @@ export async function pageOfTurns(
 ): Promise<Map<string, Page<Turn>>> {
   authorize(viewer, 'pageOfTurns')
   const readIds = withinReach(viewer, conversationIds)
-  const page = paging(args, deps.limits.pageSize)
-  const filter = parse(turnFilter, args.filter ?? {})
-  const includeSuperseded = args.includeSuperseded ?? false
-  // If superseded versions are not listed, a cursor is before or after all versions of its turn.
-  const edge = (version: TurnPosition, seq: number) => (includeSuperseded ? version : { ...version, seq })
-  const after = page.after == null ? null : edge(CURSOR.decode(page.after, 'after'), MAX_SEQ)
-  const turns = await pageTurns(deps.pool, viewer, readIds, {
-    limit: page.size + 1,
-    maxBytes: shareOf(PAGE_BYTES, conversationIds.length),
-    from: page.backwards ? 'newest' : 'oldest',
-    ...(await changedSince(deps, viewer, readIds, filter.sinceSeq, after)),
-    before: page.before == null ? null : edge(CURSOR.decode(page.before, 'before'), 0),
-    includeSuperseded,
-    actors: filter.actors,
-    roles: filter.roles,
-    createdAfter: filter.createdAfter,
-    createdBefore: filter.createdBefore,
-    pinned: filter.pinned,
-  })
-  await withTextSoFar(
-    deps,
-    viewer.tenant,
-    [...turns.values()].flatMap((read) => read.turns),
-  )
-  return new Map(
-    conversationIds.map((conversationId) => {
-      const read = turns.get(conversationId)
-      return [conversationId, slice(read?.turns ?? [], page, read?.isCut)]
-    }),
-  )
+  const { page, turns, sinceSeq } = requestOf(deps, conversationIds.length, args)
+  const changed = await changedSince(deps, viewer, readIds, sinceSeq, turns.after ?? null)
+  const read = await pageTurns(deps.pool, viewer, readIds, { ...turns, ...changed })
+  return pagesOf(deps, viewer, conversationIds, read, page)
+}
+
+/** A conversation; null if the viewer does not see it. Its page of turns is then empty. */
+export type ConversationWithTurns = { conversation: Conversation | null; turns: Page<Turn> }
+
+/**
+ * Returns the conversations with a page of their turns each, in the order of the ids, as `getConversations` and
+ * `pageOfTurns` do, but reads both at once. Ignores `filter.sinceSeq`, which needs an earlier read.
+ * @throws InvalidInput
+ */
+export async function getConversationsWithTurns(
+  deps: Platform,
+  viewer: Viewer,
+  ids: readonly string[],
+  args: TurnsArgs,
+): Promise<ConversationWithTurns[]> {
+  authorize(viewer, 'getConversationsWithTurns')
+  const { page, turns } = requestOf(deps, ids.length, args)
+  const [conversations, read] = await readAll(deps.pool, viewer.tenant, [
+    conversationsOf(viewer, ids),
+    turnPagesRead(viewer, withinReach(viewer, ids), turns),
+  ])
+  const pages = await pagesOf(deps, viewer, ids, read, page)
+  return ids.map((id) => ({ conversation: conversations.get(id) ?? null, turns: pages.get(id)! }))
 }
 
 const historyArgs = z.object({ limit: count.nullish(), beforePosition: count.nullish() })

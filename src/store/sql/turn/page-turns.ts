@@ -2,6 +2,7 @@
 // turn_place (conversation_id, root_seq, seq). Uses pg's named statements, because every transcript query reads a page
 // (`npm run bench -- http`).
 
+import { readOf, readOne, type Read } from '../../read.ts'
 import type { Pool } from '../../tenant-pool.ts'
 import type { Role } from '../../generated/enums.ts'
 import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from './turn-columns.ts'
@@ -11,7 +12,7 @@ import { among, howMany, newest, VIEWER, views, visible, type HowMany } from '..
 /** A version's place in the order of a transcript: by position, then by seq. */
 export type TurnPosition = { position: number; seq: number }
 
-type TurnPage = {
+export type TurnPage = {
   /** Maximum number of turns per conversation. */
   limit: number
   /**
@@ -94,40 +95,45 @@ const PINNED = {
 /** `isCut`: whether `maxBytes` excluded turns that `limit` would have included. */
 export type TurnsRead = { turns: TurnRow[]; isCut: boolean }
 
+type PageViewer = { tenant: string; actor: string }
+
 /**
  * The turns of each conversation that the viewer sees, starting from `page.from`. Conversations without turns have no
  * key.
  */
-export async function pageTurns(
-  pool: Pool,
-  viewer: { tenant: string; actor: string },
+export const turnPagesRead = (
+  viewer: PageViewer,
   conversationIds: readonly string[],
   page: TurnPage,
-): Promise<Map<string, TurnsRead>> {
-  const { rows } = await pool.query<unknown[]>({
-    scope: viewer.tenant,
-    rowMode: 'array',
-    ...(page.pinned ? PINNED[page.from] : STATEMENTS[page.from][howMany(conversationIds)]),
-    values: [
-      viewer.tenant,
-      viewer.actor,
-      conversationIds,
-      page.limit,
-      page.after?.position ?? 0,
-      page.after?.seq ?? 0,
-      page.before?.position ?? MAX_SEQ,
-      page.before?.seq ?? MAX_SEQ,
-      page.includeSuperseded ?? false,
-      page.actors ?? null,
-      page.roles ?? null,
-      page.createdAfter ?? null,
-      page.createdBefore ?? null,
-      page.sinceSeq ?? null,
-      page.maxBytes,
-      page.closedIds ?? null,
-      page.pinned ?? null,
-    ],
-  })
+): Read<Map<string, TurnsRead>> =>
+  readOf(
+    {
+      rowMode: 'array',
+      ...(page.pinned ? PINNED[page.from] : STATEMENTS[page.from][howMany(conversationIds)]),
+      values: [
+        viewer.tenant,
+        viewer.actor,
+        conversationIds,
+        page.limit,
+        page.after?.position ?? 0,
+        page.after?.seq ?? 0,
+        page.before?.position ?? MAX_SEQ,
+        page.before?.seq ?? MAX_SEQ,
+        page.includeSuperseded ?? false,
+        page.actors ?? null,
+        page.roles ?? null,
+        page.createdAfter ?? null,
+        page.createdBefore ?? null,
+        page.sinceSeq ?? null,
+        page.maxBytes,
+        page.closedIds ?? null,
+        page.pinned ?? null,
+      ],
+    },
+    pagesOf,
+  )
+
+function pagesOf(rows: readonly (readonly unknown[])[]): Map<string, TurnsRead> {
   const pages = new Map<string, TurnsRead>()
   for (const row of rows) {
     const turn = turnOf(row)
@@ -138,3 +144,11 @@ export async function pageTurns(
   }
   return pages
 }
+
+/** Runs `turnPagesRead`. */
+export const pageTurns = (
+  pool: Pool,
+  viewer: PageViewer,
+  conversationIds: readonly string[],
+  page: TurnPage,
+): Promise<Map<string, TurnsRead>> => readOne(pool, viewer.tenant, turnPagesRead(viewer, conversationIds, page))
