@@ -5,8 +5,9 @@ import { readParticipants } from '../../store/sql/participant/read-participants.
 import type { RecallDeps } from '../recall/deps.ts'
 import { authorize, requirePermits } from '../authorize.ts'
 import { between, count, id, name, parse, share, text } from '../input.ts'
-import { MAX_QUERY, recall, type RecallInput } from '../recall/recall.ts'
+import { MAX_QUERY, recall, type RecallInput, type RecallOptions } from '../recall/recall.ts'
 import { beyondConversations } from '../rights-text.ts'
+import type { Turn } from '../turn/turn.ts'
 import { actAs, type Viewer } from '../view.ts'
 import { assemble, type AddressedTurn } from './assemble.ts'
 import { DEFAULT_SHARES } from './budget.ts'
@@ -104,6 +105,19 @@ export async function buildContext(deps: ContextDeps, principal: Viewer, input: 
   const recentTurns = given.recentTurns ?? MAX_RECENT_TURNS
   const actors = given.filterParticipants ?? null
   const { conversationId } = given
+  const recallOptions = given.semanticRecall
+  const wanted = recallOptions?.k ?? 5
+
+  async function search(query: string, k: number, options: RecallOptions): Promise<Turn[]> {
+    const asked: RecallInput = { ...recallOptions, query, conversationId, actors, kinds: ['TURN'] }
+    const { hits } = await recall(deps, viewer, { ...asked, k: Math.min(MAX_HITS, k) }, options)
+    return hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
+  }
+
+  // A query that is given can be searched while the material is read.
+  const firstHits = given.query?.trim() ? search(given.query, wanted + SPARE_HITS, {}) : null
+  // A context that fails before it uses the hits reports its own error.
+  firstHits?.catch(() => {})
   const material = await readMaterial(deps, viewer, {
     conversationId,
     as: given.as ?? null,
@@ -113,29 +127,24 @@ export async function buildContext(deps: ContextDeps, principal: Viewer, input: 
     windowTurns: recentTurns * (inSteps ? 2 : 1),
     withSummaries: strategy !== 'SIMPLE',
     withPinned: strategy !== 'SUMMARIZATION',
-    withRecall: given.semanticRecall != null,
+    withRecall: recallOptions != null,
     embedder:
-      given.semanticRecall && (scope ?? 'CONVERSATION') === 'CONVERSATION' ? deps.embedding.serving().name : null,
+      recallOptions && given.query == null && (scope ?? 'CONVERSATION') === 'CONVERSATION'
+        ? deps.embedding.serving().name
+        : null,
     withProfiles: given.includeProfile ?? false,
     withFacts: given.includeFacts ?? false,
   })
-  const recallOptions = given.semanticRecall
 
   async function find(newest: AddressedTurn | null, included: ReadonlySet<string>): Promise<RecalledTurn[]> {
     const query = given.query ?? newest?.text.slice(0, MAX_QUERY).toWellFormed()
     if (!query?.trim()) return []
-    const wanted = recallOptions!.k ?? 5
     const newestTurn = given.query == null ? material.recent.find(({ id }) => id === newest!.id) : undefined
     const queryTurn = newestTurn ? { conversationId, position: newestTurn.position } : null
-    const asked: RecallInput = { ...recallOptions, query, conversationId, actors, kinds: ['TURN'] }
-    const search = async (k: number) => {
-      const options = { queryTurn, scope: material.scope }
-      const { hits } = await recall(deps, viewer, { ...asked, k: Math.min(MAX_HITS, k) }, options)
-      return hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
-    }
-    let hits = await search(wanted + SPARE_HITS)
+    const options = { queryTurn, scope: material.scope }
+    let hits = await (firstHits ?? search(query, wanted + SPARE_HITS, options))
     const isShort = hits.filter((turn) => !included.has(turn.id)).length < wanted
-    if (isShort && hits.length === wanted + SPARE_HITS) hits = await search(wanted + included.size)
+    if (isShort && hits.length === wanted + SPARE_HITS) hits = await search(query, wanted + included.size, options)
     const turns = hits.filter(({ text }) => text.trim() !== '')
     const names = await namesOf(deps, viewer, material.names, conversationId, turns)
     return turns.map((turn) => ({
@@ -153,7 +162,7 @@ export async function buildContext(deps: ContextDeps, principal: Viewer, input: 
     recentTurns,
     inSteps,
     shares: DEFAULT_SHARES,
-    recall: recallOptions ? { k: recallOptions.k ?? 5, find } : null,
+    recall: recallOptions ? { k: wanted, find } : null,
   })
   deps.recalledFacts.add(context.messages.flatMap(({ kind, sourceIds }) => (kind === 'FACT' ? sourceIds : [])))
   return context

@@ -82,6 +82,16 @@ export type Recall = {
 
 type GivenInput = z.output<typeof recallInput>
 
+export type RecallOptions = {
+  /**
+   * The turn that the query was taken from; null for none. It is not searched, because it matches best of all, and
+   * scores are relative to the best match. Pass the same turn for every page.
+   */
+  queryTurn?: TurnPlace | null
+  /** What conversationScopeRead has just read for the conversation and the serving embedder; null if it was not. */
+  scope?: ScopeRead | null
+}
+
 /** Whether the recall searches more than one conversation. */
 const isWide = ({ scope }: Pick<RecallInput, 'scope'>): boolean => scope != null && scope !== 'CONVERSATION'
 
@@ -99,9 +109,6 @@ export const coveringJournal = (input: RecallInput): string | null =>
  * `threshold`: minimum relevance; 0 excludes none. `maxTokens` limits the hits and neighbours of a page together; hits
  * that do not fit are skipped, and are on a later page if they fit there. facts.ts and summaries.ts describe how the
  * other filters apply to facts and summaries.
- * `queryTurn`: the turn that the query was taken from; null for none. It is not searched, because it matches best of
- * all, and scores are relative to the best match. Pass the same turn for every page.
- * `scope`: what conversationScopeRead has just read for the conversation and the serving embedder; null if it was not.
  * @throws InvalidInput @throws NotFound if the viewer sees no conversation with the given id
  * @throws NotAllowed by rights.ts
  */
@@ -109,7 +116,7 @@ export async function recall(
   deps: RecallDeps,
   viewer: Viewer,
   input: RecallInput,
-  { queryTurn = null, scope = null }: { queryTurn?: TurnPlace | null; scope?: ScopeRead | null } = {},
+  { queryTurn = null, scope = null }: RecallOptions = {},
 ): Promise<Recall> {
   authorize(viewer, 'recall', { conversationId: isWide(input) ? null : input.conversationId })
   const given = parse(recallInput, input)

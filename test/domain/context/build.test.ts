@@ -58,6 +58,41 @@ describe.each(backends)('a context on $name', (backend) => {
     return id
   }
 
+  it('reads the material while a given query is searched', async () => {
+    const tenant = world.tenant()
+    const conversationId = await conversationWith(tenant)
+    await fill(tenant, conversationId, 1, 3)
+    let searched!: () => void
+    const isSearched = new Promise<void>((resolve) => (searched = resolve))
+    const pool = Object.create(world.deps.pool) as typeof world.deps.pool
+    // Delays the material until the recall has sent its first statement.
+    pool.queryAll = async (scope, statements) => {
+      const names = statements.map(({ name }) => name)
+      if (names[0] === 'read-conversation') await isSearched
+      else searched()
+      return world.deps.pool.queryAll(scope, statements)
+    }
+    pool.query = ((statement: never) => {
+      searched()
+      return world.deps.pool.query(statement)
+    }) as never
+    const input = { conversationId, tokenBudget: 8_000, recentTurns: 1, semanticRecall: { k: 1 }, query: 'number 2' }
+    const context = await buildContext({ ...world.deps, pool }, tenant.as('owner'), input)
+    expect(context.messages.filter(({ kind }) => kind === 'RECALLED').length).toBe(1)
+    expect(context).toEqual(await buildContext(world.deps, tenant.as('owner'), input))
+  })
+
+  it('reports its own error if the search fails as well', async () => {
+    const tenant = world.tenant()
+    const options = { query: 'number 2', semanticRecall: {} }
+    const unknown = 'conv_00000000000000000000000000'
+    expect(await errorOf(build(tenant, unknown, options))).toEqual(new NotFound('conversation', unknown))
+    const conversationId = await conversationWith(tenant)
+    expect(await errorOf(build(tenant, conversationId, { ...options, as: 'stranger' }))).toMatchObject({
+      issues: [{ path: ['as'] }],
+    })
+  })
+
   it('contains the system prompt and all turns of a small conversation, with role and source', async () => {
     const tenant = world.tenant()
     const conversationId = await conversationWith(tenant)
