@@ -1,7 +1,7 @@
 // Reads and verifies the audit log of a tenant. Both need the right `operate`.
 
 import { z } from 'zod'
-import { readAuditChain, readAuditEnds, readAuditLines, type AuditLineRow } from '../store/sql/audit/audit-lines.ts'
+import { readAuditChain, readAuditHead, readAuditLines, type AuditLineRow } from '../store/sql/audit/audit-lines.ts'
 import { AuditOutcome } from '../store/generated/enums.ts'
 import { verify, type Break, type Verified } from './audit/chain.ts'
 import { authorize } from './authorize.ts'
@@ -102,7 +102,7 @@ async function walk(
   tenant: string,
   after: Verified | null,
 ): Promise<AuditVerification> {
-  const ends = await readAuditEnds(db, tenant)
+  const ends = await readAuditHead(db, tenant)
   let end: Verified = after ?? { seq: ends?.prunedThrough ?? 0, hash: ends?.prunedHash ?? '', keyedFrom: null }
   let broken: Break | null = null
   let isComplete = false

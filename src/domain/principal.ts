@@ -16,6 +16,6 @@ export type Principal = {
   conversations: ReadonlySet<string> | null
   /** Identifies the credential in the audit log, for example `key:ID`. Never the secret itself. */
   credential: string
-  /** When the credential expires; null for never. */
+  /** Time at which the credential expires; null if it never does. */
   expiresAt: Date | null
 }

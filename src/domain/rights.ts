@@ -57,7 +57,7 @@ export const CONDITIONS = {
   otherParticipant: {
     ...MANAGED,
     when: 'about another participant than the viewer',
-    reason: 'Participants read the conversation, so those who run it decide who they are.',
+    reason: 'Participants can read the conversation, so its owner and administrators decide who joins.',
   },
   otherAuthor: {
     ...MANAGED,

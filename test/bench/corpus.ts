@@ -64,7 +64,7 @@ export async function fillConversation(deps: Deps, owner: string, size: number):
         actor: i % 2 ? 'scout' : 'ada',
         role: 'USER' as const,
         content: words(WORDS_A_TURN),
-        // A pause of two hours after every 20 turns starts a new sitting.
+        // A pause of two hours after every 20 turns starts a new session.
         createdAt: new Date(start + (from + i) * 60_000 + Math.floor((from + i) / 20) * PAUSE_MS),
       })),
     })

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { table } from './figures.ts'
 
-/** `session` numbers the sittings of a conversation; the turns of a session are consecutive. */
+/** `session`: number of the session, whose turns are consecutive. */
 export type LocomoTurn = { id: string; session?: number; at: string; speaker: string; text: string; caption?: string }
 export type Question = { question: string; category: number; evidence: string[] }
 export type Conversation = { name: string; speakers: string[]; turns: LocomoTurn[]; questions: Question[] }

@@ -25,7 +25,7 @@ const THRESHOLDS = [0, 0.1, 0.2, 0.3, 0.5]
 const FITTED_HITS = 100
 const EVALUATED_HITS = 20
 
-const FEATURES = ['share', 'own', 'sitting', 'score', 'echo'] as const
+const FEATURES = ['share', 'own', 'session', 'score', 'echo'] as const
 const MODELS = ['vectors', 'words'] as const
 const SCOPES = ['conversation', 'session'] as const
 type Hit = Sample & { file: string; model: (typeof MODELS)[number]; scope: (typeof SCOPES)[number]; rank: number }

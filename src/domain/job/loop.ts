@@ -14,7 +14,7 @@ export type LoopWork = {
   release?(): Promise<void>
   /** Milliseconds for which a sleeping loop collects nudges before its next step. */
   gatherMs: number
-  /** Milliseconds after which a sleeping loop runs a step without a nudge; null for never. */
+  /** Milliseconds after which a sleeping loop runs a step without a nudge; null if it waits for a nudge. */
   sweepMs: number | null
   /** Log messages for the first failure of a series, and for the first success after the series. */
   messages: { failing: string; recovered: string }

@@ -1,4 +1,4 @@
-// Scores word matches: Okapi BM25 over a turn together with its neighbours in the same sitting, because an answer
+// Scores word matches: Okapi BM25 over a turn together with its neighbours in the same session, because an answer
 // seldom repeats the words of its question. Pure. All counts are over texts that the viewer sees.
 
 /** Defaults of Robertson and Zaragoza. K1 of 0.9 to 2 and B of 0.4 to 0.75 change recall by less than half a point. */

@@ -1,14 +1,14 @@
-// Computes the ranking features of turns, with those of their neighbours and their sitting. Pure. Works term by term on
+// Computes the ranking features of turns, with those of their neighbours and their session. Pure. Works term by term on
 // flat arrays, because most of a conversation's turns can be candidates.
 
 import type { IndexedTurn } from '../../store/sql/recall/indexed-turns.ts'
 import { Cue } from '../indexing/cues.ts'
 import { averageLengthWithNeighbours, normOf, REACH, termScore, weightAt, type Statistics } from './bm25.ts'
 import type { RankCandidate } from './rank.ts'
-import { sittingsOf, turnAtPlace, type Sequence, type Sittings } from './sequence.ts'
+import { sessionsOf, turnAtPlace, type Sequence, type Sessions } from './sequence.ts'
 
-/** Maximum number of turns on each side that belong to a turn's sitting. */
-export const SITTING_REACH = 20
+/** Maximum number of turns on each side that belong to a turn's session. */
+export const SESSION_REACH = 20
 /** Weight of each adjacent turn in a turn's similarity, because short turns mean little alone. */
 const NEIGHBOUR_WEIGHT = 0.5
 
@@ -50,9 +50,9 @@ export function addOwnScores(
   }
 }
 
-/** Returns the places, ascending, of the eligible turns among the found turns and their neighbours in the same sitting. */
+/** Returns the places, ascending, of the eligible turns among the found turns and their neighbours in the same session. */
 export function withNeighbours(sequence: Sequence, found: Iterable<number>): Int32Array {
-  const { first, last } = sittingsOf(sequence)
+  const { first, last } = sessionsOf(sequence)
   const isChosen = new Uint8Array(sequence.turns.length)
   let count = 0
   for (const place of found) {
@@ -84,7 +84,7 @@ export type TurnFeatures = {
   /** Ascending. */
   places: Int32Array
   bm25: Float64Array
-  sitting: Float64Array
+  session: Float64Array
   own: Float64Array
   similarityWithNeighbours: Float64Array
   /** 1 for true, 0 for false. */
@@ -94,31 +94,31 @@ export type TurnFeatures = {
 
 /** Returns the features of the turns at `places`, which ascend. */
 export function featuresOf(search: TurnSearch, sequence: Sequence, places: Int32Array): TurnFeatures {
-  const sittings = sittingsOf(sequence)
+  const sessions = sessionsOf(sequence)
   const features: TurnFeatures = {
     sequence,
     places,
     bm25: new Float64Array(places.length),
-    sitting: new Float64Array(places.length),
+    session: new Float64Array(places.length),
     own: new Float64Array(places.length),
     similarityWithNeighbours: new Float64Array(places.length),
     named: new Uint8Array(places.length),
     answers: new Uint8Array(places.length),
   }
-  addWords(search, features, sittings)
-  addSittingWords(search.idf, features, sittings)
-  addSimilarities(features, sittings)
+  addWords(search, features, sessions)
+  addSessionWords(search.idf, features, sessions)
+  addSimilarities(features, sessions)
   const { entries, turns } = sequence
   const isNamed = entries.names.map((actor) => (search.namesActor(entries.conversationId, actor) ? 1 : 0))
   for (const [i, place] of places.entries()) {
     features.named[i] = isNamed[entries.actors[turns[place]!]!]!
-    if (place > sittings.first[place]! && (entries.cues[turns[place - 1]!]! & Cue.ASKS) !== 0) features.answers[i] = 1
+    if (place > sessions.first[place]! && (entries.cues[turns[place - 1]!]! & Cue.ASKS) !== 0) features.answers[i] = 1
   }
   return features
 }
 
 /** Returns the BM25 norm of each turn together with its neighbours. */
-function normsOf({ averageLength }: TurnSearch, { sequence, places }: TurnFeatures, { first, last }: Sittings) {
+function normsOf({ averageLength }: TurnSearch, { sequence, places }: TurnFeatures, { first, last }: Sessions) {
   const { entries, turns } = sequence
   const average = averageLengthWithNeighbours(averageLength)
   const norms = new Float64Array(places.length)
@@ -135,10 +135,10 @@ function normsOf({ averageLength }: TurnSearch, { sequence, places }: TurnFeatur
 }
 
 /** Sets `bm25` and `own`. */
-function addWords(search: TurnSearch, features: TurnFeatures, sittings: Sittings): void {
+function addWords(search: TurnSearch, features: TurnFeatures, sessions: Sessions): void {
   const { sequence, places, bm25, own } = features
   const { starts, places: matching, counts } = sequence.matches
-  const norms = normsOf(search, features, sittings)
+  const norms = normsOf(search, features, sessions)
   const all = search.idf.reduce((sum, weight) => sum + weight, 0)
   /** By place: 1 more than the turn's index in `places`; 0 for other turns. */
   const numbers = new Int32Array(sequence.turns.length)
@@ -148,8 +148,8 @@ function addWords(search: TurnSearch, features: TurnFeatures, sittings: Sittings
   for (const [term, idf] of search.idf.entries()) {
     for (let match = starts[term]!; match < starts[term + 1]!; match++) {
       const place = matching[match]!
-      const to = Math.min(sittings.last[place]!, place + REACH)
-      for (let at = Math.max(sittings.first[place]!, place - REACH); at <= to; at++) {
+      const to = Math.min(sessions.last[place]!, place + REACH)
+      for (let at = Math.max(sessions.first[place]!, place - REACH); at <= to; at++) {
         if (numbers[at]! > 0) sums[numbers[at]! - 1]! += weightAt(Math.abs(at - place)) * counts[match]!
       }
       if (all > 0 && numbers[place]! > 0) own[numbers[place]! - 1]! += idf / all
@@ -162,11 +162,11 @@ function addWords(search: TurnSearch, features: TurnFeatures, sittings: Sittings
   }
 }
 
-/** Sets `sitting`. */
-function addSittingWords(
+/** Sets `session`. */
+function addSessionWords(
   idf: readonly number[],
-  { sequence, places, sitting }: TurnFeatures,
-  sittings: Sittings,
+  { sequence, places, session }: TurnFeatures,
+  sessions: Sessions,
 ): void {
   const { starts, places: matching } = sequence.matches
   const all = idf.reduce((sum, weight) => sum + weight, 0)
@@ -175,12 +175,12 @@ function addSittingWords(
     let match = starts[term]!
     for (let i = 0; i < places.length; i++) {
       const place = places[i]!
-      const from = Math.max(sittings.first[place]!, place - SITTING_REACH)
-      const to = Math.min(sittings.last[place]!, place + SITTING_REACH)
-      // Both the places and the starts of their sittings ascend.
+      const from = Math.max(sessions.first[place]!, place - SESSION_REACH)
+      const to = Math.min(sessions.last[place]!, place + SESSION_REACH)
+      // Both the places and the starts of their sessions ascend.
       while (match < starts[term + 1]! && matching[match]! < from) match += 1
       if (match === starts[term + 1]!) break
-      if (matching[match]! <= to) sitting[i]! += weight / all
+      if (matching[match]! <= to) session[i]! += weight / all
     }
   }
 }
@@ -188,7 +188,7 @@ function addSittingWords(
 /** Sets `similarityWithNeighbours`. */
 function addSimilarities(
   { sequence, places, similarityWithNeighbours }: TurnFeatures,
-  { first, last }: Sittings,
+  { first, last }: Sessions,
 ): void {
   const { similarities } = sequence
   for (let i = 0; i < places.length; i++) {
@@ -222,7 +222,7 @@ export function candidateAt(features: TurnFeatures, i: number): TurnCandidate {
     cues: turn.cues,
     length: turn.length,
     bm25: features.bm25[i]!,
-    sitting: features.sitting[i]!,
+    session: features.session[i]!,
     own: features.own[i]!,
     similarity: Number.isNaN(similarity) ? null : similarity,
     similarityWithNeighbours: features.similarityWithNeighbours[i]!,

@@ -56,7 +56,7 @@ function scoresOf(question: Question, parts: readonly TurnFeatures[]): Scores {
         named: features.named[i] === 1,
         at: entries.times[turn]!,
         cues: entries.cues[turn]!,
-        sitting: features.sitting[i]!,
+        session: features.session[i]!,
         length: entries.lengths[turn]!,
         similarityWithNeighbours: features.similarityWithNeighbours[i]!,
         answers: features.answers[i] === 1,

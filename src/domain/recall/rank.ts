@@ -15,22 +15,22 @@ export type RankCandidate = {
   /** BM25 score; for a turn, together with its neighbours. 0 if no word matches. */
   bm25: number
   /**
-   * Share of the query, weighted by inverse document frequency, that the sitting covers, 0 to 1. For a fact or summary,
+   * Share of the query, weighted by inverse document frequency, that the session covers, 0 to 1. For a fact or summary,
    * the share that its own text covers.
    */
-  sitting: number
-  /** Share of the query that the candidate's own text covers; weighted like `sitting`. */
+  session: number
+  /** Share of the query that the candidate's own text covers; weighted like `session`. */
   own: number
   /** Number of terms. */
   length: number
   /** Cosine of the query and the candidate; null if either has no vector (yet). */
   similarity: number | null
   /**
-   * Weighted mean of `similarity` (0 for null) and the cosines of the previous and next turn of the same sitting; for a
+   * Weighted mean of `similarity` (0 for null) and the cosines of the previous and next turn of the same session; for a
    * fact or summary, its own similarity.
    */
   similarityWithNeighbours: number
-  /** Whether the previous turn of the same sitting ends with a question. */
+  /** Whether the previous turn of the same session ends with a question. */
   answers: boolean
 }
 
@@ -58,8 +58,8 @@ export const WEIGHTS = {
   similarity: 1,
   /** The query names the turn's actor: that person usually answers questions about himself or herself. */
   actor: 0.5,
-  /** The sitting contains the query's words, even if the turn itself does not. */
-  sitting: 0.4,
+  /** The session contains the query's words, even if the turn itself does not. */
+  session: 0.4,
   /** The query names a period on which the turn may report (`mayReportOn`). */
   period: 0.7,
   /** The query asks for a time and the turn contains one. */
@@ -107,7 +107,7 @@ export function weightedSignals(question: Question, candidate: Signals): number 
   return (
     WEIGHTS.similarity * candidate.similarityWithNeighbours
     + WEIGHTS.actor * Number(candidate.named)
-    + WEIGHTS.sitting * candidate.sitting
+    + WEIGHTS.session * candidate.session
     + WEIGHTS.period * Number(question.periods.length > 0 && mayReportOn(question.periods, candidate.at))
     + WEIGHTS.time * Number(question.asksTime && (cues & Cue.STATES_TIME) !== 0)
     + WEIGHTS.amount * Number(question.asksAmount && (cues & Cue.STATES_AMOUNT) !== 0)

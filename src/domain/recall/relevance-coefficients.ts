@@ -6,9 +6,9 @@ export type RelevanceCoefficients = {
   intercept: number
   /** Weight of the logarithm of the candidate's share among the best candidates (relevance.ts). */
   share: number
-  /** Weights of the shares of the query that the candidate itself and its sitting contain, 0 to 1. */
+  /** Weights of the shares of the query that the candidate itself and its session contain, 0 to 1. */
   own: number
-  sitting: number
+  session: number
   /** Weight of the candidate's score. */
   score: number
   /** Weight of a feature that is 1 if the candidate is a question that contains the whole query, else 0. */
@@ -17,6 +17,6 @@ export type RelevanceCoefficients = {
 
 /** `vectors`: some candidates have a similarity; fitted with the embedder `static`. `words`: none has. */
 export const COEFFICIENTS: Record<'vectors' | 'words', RelevanceCoefficients> = {
-  vectors: { intercept: -2.17, share: 0.97, own: 1.36, sitting: 0.81, score: 0.56, echo: -0.67 },
-  words: { intercept: -1.66, share: 1.11, own: 1.74, sitting: 0.75, score: 0.48, echo: -0.61 },
+  vectors: { intercept: -2.17, share: 0.97, own: 1.36, session: 0.81, score: 0.56, echo: -0.67 },
+  words: { intercept: -1.66, share: 1.11, own: 1.74, session: 0.75, score: 0.48, echo: -0.61 },
 }

@@ -17,7 +17,7 @@ const ABSENT_SCORE = 1
 export type RelevanceFeatures = Omit<RelevanceCoefficients, 'intercept'>
 
 /** Part of `Ranked` in rank.ts. */
-type Scored = { candidate: { own: number; sitting: number; cues: number; similarity: number | null }; score: number }
+type Scored = { candidate: { own: number; session: number; cues: number; similarity: number | null }; score: number }
 
 /**
  * Whether a candidate is a question that contains the whole query. It is often the turn from which the query was
@@ -41,7 +41,7 @@ function featuresIn(all: number, each: Scored): RelevanceFeatures {
   return {
     share: SHARPNESS * score - Math.log(echo ? all + weightOf(score) : all),
     own: candidate.own,
-    sitting: candidate.sitting,
+    session: candidate.session,
     score,
     echo: Number(echo),
   }
@@ -55,12 +55,12 @@ export function relevanceFeatures(ranked: readonly Scored[]): RelevanceFeatures[
 
 /** Returns the logistic function of the features, above 0 and below 1. */
 function relevanceOf(features: RelevanceFeatures, coefficients: RelevanceCoefficients): number {
-  const { intercept, share, own, sitting, score, echo } = coefficients
+  const { intercept, share, own, session, score, echo } = coefficients
   const sum =
     intercept
     + share * features.share
     + own * features.own
-    + sitting * features.sitting
+    + session * features.session
     + score * features.score
     + echo * features.echo
   return 1 / (1 + Math.exp(-sum))

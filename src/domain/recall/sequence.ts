@@ -106,18 +106,18 @@ export function withoutTurn({ matches, ...sequence }: Sequence, place: number): 
   }
 }
 
-/** Maximum gap in milliseconds between consecutive turns of one sitting. */
-const SITTING_GAP_MS = 60 * 60 * 1000
+/** A session is a run of turns without long pauses: maximum time between two of its consecutive turns, in milliseconds. */
+const SESSION_GAP_MS = 60 * 60 * 1000
 
-/** The first and the last place of each turn's sitting, by place. A sitting has no long gaps between its turns. */
-export type Sittings = { first: Int32Array; last: Int32Array }
+/** The first and the last place of each turn's session, by place. A session has no long gaps between its turns. */
+export type Sessions = { first: Int32Array; last: Int32Array }
 
-export function sittingsOf({ entries: { times }, turns }: Sequence): Sittings {
+export function sessionsOf({ entries: { times }, turns }: Sequence): Sessions {
   const first = new Int32Array(turns.length)
   const last = new Int32Array(turns.length)
   for (let place = 1; place < turns.length; place++) {
     const gap = Math.abs(times[turns[place]!]! - times[turns[place - 1]!]!)
-    first[place] = gap < SITTING_GAP_MS ? first[place - 1]! : place
+    first[place] = gap < SESSION_GAP_MS ? first[place - 1]! : place
   }
   for (let place = turns.length - 1; place >= 0; place--) {
     const isLast = place === turns.length - 1 || first[place + 1] === place + 1

@@ -1,5 +1,5 @@
 // Scores facts and summaries, which have no neighbouring turns, by the same weighted sum as turns, so that all kinds
-// share one ranking. Each fact or summary is a sitting of its own and has full `substance` (rank.ts). Pure.
+// share one ranking. Each fact or summary is a session of its own and has full `substance` (rank.ts). Pure.
 
 import { bm25, queryShare, inverseDocumentFrequencies, type Statistics } from './bm25.ts'
 import type { QueryTerms } from './query-terms.ts'
@@ -52,7 +52,7 @@ export function rankStandalone<T extends StandaloneMemory>(
     return {
       ...each,
       bm25: scores[i]!,
-      sitting: own,
+      session: own,
       own,
       length: FULL_LENGTH_TERMS,
       similarityWithNeighbours: each.similarity ?? 0,
@@ -60,5 +60,5 @@ export function rankStandalone<T extends StandaloneMemory>(
     }
   })
   const best = candidates.toSorted((a, b) => b.bm25 - a.bm25)[0]
-  return rank(question, candidates, best && best.bm25 > 0 ? best.bm25 / best.sitting : 0)
+  return rank(question, candidates, best && best.bm25 > 0 ? best.bm25 / best.session : 0)
 }

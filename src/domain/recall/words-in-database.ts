@@ -9,7 +9,7 @@ import { versionKey, type TurnVersionId } from '../../store/vector-search.ts'
 import { createYield } from '../../yield.ts'
 import { seesAllPublic, type Viewer } from '../view.ts'
 import { bm25, inverseDocumentFrequencies, REACH } from './bm25.ts'
-import { SITTING_REACH } from './candidate.ts'
+import { SESSION_REACH } from './candidate.ts'
 import { toNamed } from './named-actor.ts'
 import { MAX_POSTINGS, termsToSearch, type QueryTerms } from './query-terms.ts'
 import { best, isOther, withoutQueryTurn, type GatherDeps, type SearchRequest, type WordSearch } from './search.ts'
@@ -119,10 +119,10 @@ async function readAround(
 
 /**
  * Returns the ranges of positions to read. Nearby turns share a range. The `around` turns on each side complete the
- * sittings of the neighbours; only visible turns are counted, so invisible turns do not change the result.
+ * sessions of the neighbours; only visible turns are counted, so invisible turns do not change the result.
  */
 function rangesOf(versions: readonly TurnVersionId[]): TurnRange[] {
-  const around = SITTING_REACH + REACH
+  const around = SESSION_REACH + REACH
   const sorted = versions.toSorted((a, b) =>
     a.conversationId < b.conversationId ? -1 : a.conversationId > b.conversationId ? 1 : a.position - b.position,
   )

@@ -5,7 +5,7 @@ import type { SearchFilter, TurnVersionId } from '../../store/vector-search.ts'
 import { createYield } from '../../yield.ts'
 import type { View } from '../view.ts'
 import { inverseDocumentFrequencies, normOf, REACH, termScore, type Statistics } from './bm25.ts'
-import { SITTING_REACH } from './candidate.ts'
+import { SESSION_REACH } from './candidate.ts'
 import { termsToSearch } from './query-terms.ts'
 import { best, withoutQueryTurn, type SearchRequest, type TurnPlace, type WordSearch } from './search.ts'
 import { MatchCollector, type Sequence } from './sequence.ts'
@@ -132,9 +132,9 @@ function sequenceOf(
   }
 }
 
-/** Merges places into ranges that contain the places around them, as far as the sittings of neighbours reach. */
+/** Merges places into ranges that contain the places around them, as far as the sessions of neighbours reach. */
 function rangesOf(places: readonly number[], size: number): { first: number; last: number; places: number[] }[] {
-  const around = SITTING_REACH + REACH
+  const around = SESSION_REACH + REACH
   const ranges: { first: number; last: number; places: number[] }[] = []
   for (const place of places.toSorted((a, b) => a - b)) {
     const range = ranges.at(-1)

@@ -4,7 +4,7 @@ import type { RunState, WakeUpDrop } from '../../store/generated/enums.ts'
 import type { RunErrorCode } from './failure.ts'
 
 /** Maximum number of runs for one wake-up. */
-export const MAX_ATTEMPTS = 8
+export const MAX_ANSWER_RUNS = 8
 
 /** Failures that would occur again. */
 const FINAL: ReadonlySet<string> = new Set<RunErrorCode>([
@@ -22,7 +22,7 @@ export type AnswerStep = { do: 'start' } | { do: 'wait' } | { do: 'end' } | { do
 export function answerStep(
   attempts: number,
   run: { state: RunState; errorCode: string | null } | null,
-  maxAttempts = MAX_ATTEMPTS,
+  maxAttempts = MAX_ANSWER_RUNS,
 ): AnswerStep {
   switch (run?.state) {
     case 'RUNNING':

@@ -14,7 +14,7 @@ import {
 } from '../../store/sql/wake-up/attempt-wake-up.ts'
 import { readDueWakeUp, RETRY_MS, type DueWakeUp } from '../../store/sql/wake-up/due-wake-ups.ts'
 import type { Run } from '../visible-run.ts'
-import { answerStep, MAX_ATTEMPTS } from './answer-step.ts'
+import { answerStep, MAX_ANSWER_RUNS } from './answer-step.ts'
 import type { RunDeps } from './deps.ts'
 import { holdClaim } from './hold-claim.ts'
 import { runTurn } from './start.ts'
@@ -24,7 +24,7 @@ export type AgentOf = { tenant: string; conversationId: string; actor: string }
 
 /** Bounds of the attempts to answer one wake-up. `delayMs` follows the first failure; it doubles with each further one. */
 export type AnswerLimits = { attempts: number; delayMs: number }
-const LIMITS: AnswerLimits = { attempts: MAX_ATTEMPTS, delayMs: RETRY_MS }
+const LIMITS: AnswerLimits = { attempts: MAX_ANSWER_RUNS, delayMs: RETRY_MS }
 
 /** Time in which an attempt must start its run, ms. After that, another attempt begins. */
 const GRACE_MS = 60_000

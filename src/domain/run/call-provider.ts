@@ -14,7 +14,7 @@ import {
 } from '../../providers/ports/provider-adapter.ts'
 
 /** Maximum number of attempts of one call. */
-export const MAX_ATTEMPTS = 4
+export const MAX_CALL_ATTEMPTS = 4
 /** Pause before the second attempt, ms, ±25 %; doubled before each further one. A provider may ask for more. */
 const PAUSE_MS = 500
 /** Maximum pause that a provider may ask for, ms. If it asks for more, the call fails. */
@@ -137,7 +137,7 @@ export const isRefusal = (error: unknown): boolean =>
 
 /** Returns the pause before the next attempt, ms; null if the call must not be repeated. Pure. */
 export function pauseBefore(attempt: number, error: unknown, hasBegun: boolean): number | null {
-  if (hasBegun || attempt > MAX_ATTEMPTS || !(error instanceof CallFailed) || !error.retryable) return null
+  if (hasBegun || attempt > MAX_CALL_ATTEMPTS || !(error instanceof CallFailed) || !error.retryable) return null
   const { code, retryAfterMs } =
     error instanceof ProviderCallFailed ? error : { code: 'UNAVAILABLE', retryAfterMs: null }
   if (code === 'STALLED' || (retryAfterMs ?? 0) > MAX_PAUSE_MS) return null

@@ -42,7 +42,7 @@ export type RunChanging = {
 
 export type RunChanged = { outcome: 'changed' | 'repeated' | 'refused'; run: RunRow } | { outcome: 'missing' }
 
-/** Time after which the sweep ends a run in the new state unless it changes or is renewed, ms; null for never. */
+/** Milliseconds after which the sweep ends a run in the new state, unless it changes or is renewed; null for no limit. */
 function leaseAfter({ event, hold }: RunChanging): number | null {
   if (event === 'await-tools') return WAIT_MS
   return hold?.leaseMs ?? null
@@ -86,7 +86,7 @@ export async function changeRun(
   })
 }
 
-export const isRunning = (actor: string, runId: string | null) =>
+export const alreadyRunning = (actor: string, runId: string | null) =>
   new Conflict(
     `${JSON.stringify(actor)} is already running in the conversation${runId === null ? '' : `: ${runId}`}. `
       + 'Wait until that run ends, or cancel it.',
@@ -94,5 +94,5 @@ export const isRunning = (actor: string, runId: string | null) =>
 
 async function requireNoRival(tx: Tx, { conversationId, actor }: RunRow): Promise<void> {
   const rival = await tx.run.findFirst({ where: { conversationId, actor, state: 'RUNNING' }, select: { id: true } })
-  if (rival) throw isRunning(actor, rival.id)
+  if (rival) throw alreadyRunning(actor, rival.id)
 }

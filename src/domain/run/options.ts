@@ -1,13 +1,12 @@
 // The options of a run: what the caller gives, and what is stored with the run until it ends.
 
 import { z } from 'zod'
+import { MAX_INSTRUCTIONS } from '../agent-settings.ts'
 import { between, count, json, share, text } from '../input.ts'
 import { MAX_HITS, MAX_RECENT_TURNS, MAX_TOKENS } from '../context/build.ts'
 import { MAX_QUERY } from '../recall/recall.ts'
 import { toolDefinitions } from '../tool-definition.ts'
 
-/** Maximum length of `instructions`, in characters. */
-export const MAX_INSTRUCTIONS = 65_536
 /** Maximum and default number of calls of the provider in one run. */
 export const ROUNDS = { default: 8, max: 64 }
 /** Token budget of the context of a run that gives none. */

@@ -69,7 +69,10 @@ export async function cancelApprovals(
 /** @throws Conflict while a tool call of the run waits for a decision */
 export async function requireDecided(tx: Tx, runId: string): Promise<void> {
   const pending = await tx.approval.count({ where: { runId, state: 'PENDING' } })
-  if (pending > 0) throw new Conflict(`${pending} tool calls of run ${runId} still wait for a decision.`)
+  if (pending > 0)
+    throw new Conflict(
+      `Run ${runId} still waits for a decision about ${pending === 1 ? 'a tool call' : `${pending} tool calls`}.`,
+    )
 }
 
 /** Maximum number of approvals that one call of `expireApprovals` expires. */

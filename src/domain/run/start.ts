@@ -21,7 +21,7 @@ import { history } from '../turn/history.ts'
 import { getTurns, type Turn } from '../turn/turn.ts'
 import type { Viewer } from '../view.ts'
 import { toRun, type Run } from '../visible-run.ts'
-import { changeRun, isRunning } from './change.ts'
+import { changeRun, alreadyRunning } from './change.ts'
 import type { RunDeps } from './deps.ts'
 import { execute } from './execute.ts'
 import { optionsOf, storedOptions } from './options.ts'
@@ -186,7 +186,7 @@ async function repeat(
   const isSeen = (id: string) => requireRun(deps, trusted(viewer), id).catch(() => null)
   const until = performance.now() + STARTING_MS
   if (repeatedId === null) {
-    throw isRunning(reserved.actor, runningId !== null && (await isSeen(runningId)) ? runningId : null)
+    throw alreadyRunning(reserved.actor, runningId !== null && (await isSeen(runningId)) ? runningId : null)
   }
   let run = await isSeen(repeatedId)
   // The other call is appending its turns.

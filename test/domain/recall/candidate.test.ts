@@ -1,11 +1,11 @@
-// A turn's neighbours and sitting, on sequences small enough to count by hand.
+// A turn's neighbours and session, on sequences small enough to count by hand.
 
 import { describe, expect, it } from 'vitest'
 import { bm25, inverseDocumentFrequencies } from '../../../src/domain/recall/bm25.ts'
 import {
   candidateAt,
   featuresOf,
-  SITTING_REACH,
+  SESSION_REACH,
   statisticsOf,
   withNeighbours,
   type TurnSearch,
@@ -88,7 +88,7 @@ describe('the neighbours of a match', () => {
   it('are at most three turns on each side, and only turns that may be hits', () => {
     expect([...withNeighbours(sequence, [4])]).toEqual([1, 2, 4, 5, 6, 7])
   })
-  it('are in the same sitting', () => {
+  it('are in the same session', () => {
     const later = [5, 6].map((seq) => turn(seq, [1], { at: 10_000 * MINUTE }))
     expect([...withNeighbours(sequenceOf(...inputs.slice(0, 5), ...later), [4])]).toEqual([1, 2, 4])
   })
@@ -128,23 +128,23 @@ describe('a candidate', () => {
     const length = 1 + 1 / 2 + 2 / 3 + 1 / 4 + 2 / 2 + 1 / 3 + 1 / 4
     expect(at(sequence, 3).bm25).toBeCloseTo(bm25(idf, counts, length, 4 * (1 + 2 * (1 / 2 + 1 / 3 + 1 / 4))), 10)
   })
-  it('ignores turns of another sitting', () => {
+  it('ignores turns of another session', () => {
     const sequence = sequenceOf(
       turn(1, [7], { cues: Cue.ASKS }),
       turn(2, [1], { at: 62 * MINUTE, similarity: 0.5 }),
       turn(3, [8], { at: 200 * MINUTE, similarity: 0.9 }),
     )
-    expect(at(sequence, 1)).toMatchObject({ bm25: 0, sitting: 0, similarityWithNeighbours: 0.5, answers: false })
+    expect(at(sequence, 1)).toMatchObject({ bm25: 0, session: 0, similarityWithNeighbours: 0.5, answers: false })
   })
-  it('shares a sitting with turns less than an hour before', () => {
+  it('shares a session with turns less than an hour before', () => {
     const sequence = sequenceOf(turn(1, [7], { at: 0 }), turn(2, [1], { at: 60 * MINUTE - 1 }))
     expect(at(sequence, 1).bm25).toBeGreaterThan(0)
   })
-  it(`has the share of the query that its sitting contains, at most ${SITTING_REACH} turns away`, () => {
+  it(`has the share of the query that its session contains, at most ${SESSION_REACH} turns away`, () => {
     const long = sequenceOf(...Array.from({ length: 60 }, (_, i) => turn(i, i === 0 ? [7] : i === 59 ? [8] : [1])))
-    expect(at(long, SITTING_REACH).sitting).toBeCloseTo(idf[0]! / (idf[0]! + idf[1]!), 10)
-    expect(at(long, SITTING_REACH + 1).sitting).toBe(0)
-    expect(at(sequenceOf(turn(1, [7]), turn(2, [8])), 0).sitting).toBe(1)
+    expect(at(long, SESSION_REACH).session).toBeCloseTo(idf[0]! / (idf[0]! + idf[1]!), 10)
+    expect(at(long, SESSION_REACH + 1).session).toBe(0)
+    expect(at(sequenceOf(turn(1, [7]), turn(2, [8])), 0).session).toBe(1)
   })
   it('has the mean of its similarity and half of those of its adjacent turns that have a vector', () => {
     const sequence = sequenceOf(

@@ -149,7 +149,7 @@ describe.each(backends)('gathering candidates, on $name', (backend) => {
         })
         turns.push(...(await appendTurns(world.deps, ada, { conversationId: conversation.id, turns: inputs })).turns)
         if (!secrets) continue
-        // Append more turns than the sitting of a hit reaches, in the middle of a sitting, with words of the query.
+        // Append more turns than the session of a hit reaches, in the middle of a session, with words of the query.
         await appendTurns(world.deps, ada, {
           conversationId: conversation.id,
           turns: Array.from({ length: 30 }, (_, i) => ({

@@ -11,7 +11,7 @@ const plain: RankCandidate = {
   at: at('2024-01-10T00:00:00Z'),
   cues: 0,
   bm25: 5,
-  sitting: 0.5,
+  session: 0.5,
   own: 0.25,
   length: 8,
   similarity: 0.2,
@@ -31,7 +31,7 @@ describe('of two turns that differ in one property, ranking puts first the turn 
     ['is nearer in meaning, together with its neighbours', 'x', { similarityWithNeighbours: 0.4 }, 'other'],
     ['has a vector', 'x', { similarity: null, similarityWithNeighbours: 0 }, 'plain'],
     ['is by an actor named in the query', 'x', { named: true }, 'other'],
-    ['is in a sitting about the query', 'x', { sitting: 0.9 }, 'other'],
+    ['is in a session about the query', 'x', { session: 0.9 }, 'other'],
     ['is from the month in the query', 'x in March 2024', { at: at('2024-03-03T00:00:00Z') }, 'other'],
     ['states a time if the query asks for one', 'when', { cues: Cue.STATES_TIME }, 'other'],
     ['is newer, if the query does not ask for the time it states', 'x', { cues: Cue.STATES_TIME }, 'plain'],
@@ -50,7 +50,7 @@ describe('the score breakdown', () => {
     { ...plain, id: 'b', bm25: 2, similarity: null, similarityWithNeighbours: 0 },
     { ...plain, id: 'c', bm25: 0, similarity: -0.5, similarityWithNeighbours: -0.5 },
   ])
-  const rest = WEIGHTS.sitting * 0.5 + WEIGHTS.substance * 0.5
+  const rest = WEIGHTS.session * 0.5 + WEIGHTS.substance * 0.5
 
   it('shows the BM25 score relative to the best BM25 score, and null if no word matches', () => {
     expect([best!.textScore, second!.textScore, third!.textScore]).toEqual([1, 0.25, null])

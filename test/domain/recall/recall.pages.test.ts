@@ -22,7 +22,7 @@ describe.each(backends)('pages of recall, on $name', (backend) => {
   let conversationId: string
   let turns: Turn[]
 
-  /** A turn about each thing, in a sitting of its own. Only words decide the order at first. */
+  /** A turn about each thing, in a session of its own. Only words decide the order at first. */
   beforeEach(async () => {
     tenant = world.tenant()
     conversationId = await tenant.newConversation('ann', 'bob')

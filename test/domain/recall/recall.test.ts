@@ -32,7 +32,7 @@ describe.each(backends)('recall, on $name', (backend) => {
   const append = (content: string, more: Parameters<Tenant['append']>[3] = {}, actor = 'ann', where = conversationId) =>
     tenant.append(where, actor, content, more)
 
-  /** Turns on different days are in different sittings. */
+  /** Turns on different days are in different sessions. */
   const day = (number: number) => new Date(Date.UTC(2024, 0, number))
 
   describe('finds', () => {

@@ -5,13 +5,13 @@ import { describe, expect, it } from 'vitest'
 import { Cue } from '../../../src/domain/indexing/cues.ts'
 import { comparedOf, relevanceAmong, relevanceFeatures } from '../../../src/domain/recall/relevance.ts'
 
-type Features = { own: number; sitting: number; cues: number; similarity: number | null }
+type Features = { own: number; session: number; cues: number; similarity: number | null }
 type Ranked = { candidate: Features; score: number }
 
 const match = (
   score: number,
-  { own = 0.5, sitting = 0.8, similarity = 0.3, cues = 0 }: Partial<Features> = {},
-): Ranked => ({ candidate: { own, sitting, cues, similarity }, score })
+  { own = 0.5, session = 0.8, similarity = 0.3, cues = 0 }: Partial<Features> = {},
+): Ranked => ({ candidate: { own, session, cues, similarity }, score })
 const relevances = (...ranked: Ranked[]) => {
   const hasVectors = ranked.some(({ candidate }) => candidate.similarity !== null)
   return ranked.map(relevanceAmong(comparedOf(ranked), hasVectors))
@@ -39,17 +39,17 @@ describe('the relevance of a candidate', () => {
     ],
     ['contains more of the query', relevances(match(2, { own: 0.9 }))[0], relevances(match(2, { own: 0.2 }))[0]],
     [
-      'is in a sitting with more of the query',
-      relevances(match(2, { sitting: 1 }))[0],
-      relevances(match(2, { sitting: 0.2 }))[0],
+      'is in a session with more of the query',
+      relevances(match(2, { session: 1 }))[0],
+      relevances(match(2, { session: 0.2 }))[0],
     ],
   ])('is higher if it %s', (_, higher, lower) => expect(higher).toBeGreaterThan(lower! + 0.05))
 
   it('is above a half for the one good match in a conversation, and low for a poor match that is the only one', () => {
-    const good = { own: 0.9, sitting: 1 }
+    const good = { own: 0.9, session: 1 }
     expect(relevances(match(2.6, good), ...others(40, 1))[0]).toBeGreaterThan(0.5)
     expect(relevances(match(2.6, good))[0]).toBeGreaterThan(0.5)
-    expect(relevances(match(1.2, { own: 0.1, sitting: 0.1 }))[0]).toBeLessThan(0.1)
+    expect(relevances(match(1.2, { own: 0.1, session: 0.1 }))[0]).toBeLessThan(0.1)
   })
 
   it('does not change with the number of candidates after the first 20', () => {

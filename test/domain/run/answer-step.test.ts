@@ -1,7 +1,7 @@
 // What the server does about a wake-up, by the run of its last attempt.
 
 import { describe, expect, it } from 'vitest'
-import { answerStep, MAX_ATTEMPTS } from '../../../src/domain/run/answer-step.ts'
+import { answerStep, MAX_ANSWER_RUNS } from '../../../src/domain/run/answer-step.ts'
 import { RUN_ERRORS } from '../../../src/domain/run/failure.ts'
 
 const run = (
@@ -12,16 +12,16 @@ describe('the next step about a wake-up', () => {
   it.each([
     [0, null, { do: 'start' }],
     [1, null, { do: 'start' }],
-    [MAX_ATTEMPTS - 1, null, { do: 'start' }],
-    [MAX_ATTEMPTS, null, { do: 'drop', reason: 'AGENT_FAILED' }],
+    [MAX_ANSWER_RUNS - 1, null, { do: 'start' }],
+    [MAX_ANSWER_RUNS, null, { do: 'drop', reason: 'AGENT_FAILED' }],
     [1, run('RUNNING'), { do: 'wait' }],
     [1, run('WAITING_FOR_TOOLS'), { do: 'wait' }],
-    [MAX_ATTEMPTS, run('WAITING_FOR_APPROVAL'), { do: 'wait' }],
+    [MAX_ANSWER_RUNS, run('WAITING_FOR_APPROVAL'), { do: 'wait' }],
     [1, run('COMPLETED'), { do: 'end' }],
-    [MAX_ATTEMPTS, run('COMPLETED'), { do: 'end' }],
+    [MAX_ANSWER_RUNS, run('COMPLETED'), { do: 'end' }],
     [1, run('CANCELLED'), { do: 'drop', reason: 'RUN_CANCELLED' }],
     [1, run('FAILED'), { do: 'start' }],
-    [MAX_ATTEMPTS, run('FAILED'), { do: 'drop', reason: 'AGENT_FAILED' }],
+    [MAX_ANSWER_RUNS, run('FAILED'), { do: 'drop', reason: 'AGENT_FAILED' }],
   ] as const)('after %i attempts, with the run %j, is %j', (attempts, last, step) => {
     expect(answerStep(attempts, last)).toEqual(step)
   })

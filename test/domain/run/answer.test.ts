@@ -78,7 +78,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
     expect(await due()).toEqual([])
   })
 
-  it('answer once although several processes find the same turn', async () => {
+  it('answer a turn once if several processes find it at the same time', async () => {
     await tenant.append(conversationId, 'ann', '@bot')
     const { pause, open } = gate()
     provider.next([pause, 'ok'])

@@ -1,7 +1,7 @@
 // When a call of a provider is repeated, and after which pause.
 
 import { describe, expect, it } from 'vitest'
-import { MAX_ATTEMPTS, pauseBefore } from '../../../src/domain/run/call-provider.ts'
+import { MAX_CALL_ATTEMPTS, pauseBefore } from '../../../src/domain/run/call-provider.ts'
 import { CallFailed } from '../../../src/providers/ports/call-failed.ts'
 import { ProviderCallFailed } from '../../../src/providers/ports/provider-adapter.ts'
 
@@ -15,7 +15,7 @@ describe('pauseBefore', () => {
     ['doubles from attempt to attempt', 4, busy(), false, 2000],
     ['is as long as the provider asks', 2, busy(7_000), false, 7_000],
     ['is not longer than the limit', 2, busy(31_000), false, null],
-    ['is refused after the last attempt', MAX_ATTEMPTS + 1, busy(), false, null],
+    ['is refused after the last attempt', MAX_CALL_ATTEMPTS + 1, busy(), false, null],
     ['is refused once something has arrived', 2, busy(), true, null],
     ['is refused for a stalled call', 2, new ProviderCallFailed('STALLED', 'Silent.', true), false, null],
     ['is refused for a refusal', 2, new ProviderCallFailed('REFUSED', 'No.', false), false, null],

@@ -99,11 +99,11 @@ export const readAuditChain = (db: Db, tenant: string, after: number, limit: num
     WHERE l.tenant = ${tenant}::text AND l.seq > ${after}::bigint ORDER BY l.seq LIMIT ${limit}::integer`
 
 /** Seq and hash of the newest line, and of the newest line that was deleted by age; 0 and '' if there is none. */
-export type AuditEnds = { seq: number; hash: string; prunedThrough: number; prunedHash: string }
+export type AuditHead = { seq: number; hash: string; prunedThrough: number; prunedHash: string }
 
-/** Returns the ends of the tenant's log; null without lines. */
-export async function readAuditEnds(db: Db, tenant: string): Promise<AuditEnds | null> {
-  const rows = await db.of(tenant).$queryRaw<AuditEnds[]>`
+/** Returns the head of the tenant's log; null without lines. */
+export async function readAuditHead(db: Db, tenant: string): Promise<AuditHead | null> {
+  const rows = await db.of(tenant).$queryRaw<AuditHead[]>`
     SELECT last_seq::double precision AS seq, last_hash AS hash, pruned_through::double precision AS "prunedThrough",
            pruned_hash AS "prunedHash"
     FROM audit_head WHERE tenant = ${tenant}::text`

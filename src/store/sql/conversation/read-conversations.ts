@@ -46,7 +46,7 @@ export type ConversationRow = {
   maxAgentTurns: number
   /** Retention of the content of summarised turns. */
   retention: Retention
-  /** Time at which the conversation is deleted; null for never. */
+  /** Time at which the conversation is deleted; null if it never expires. */
   expiresAt: Date | null
   /** Whether the conversation is under legal hold, which forbids deleting anything from it. */
   legalHold: boolean

@@ -104,7 +104,7 @@ export type RunChange = {
   state: RunState
   /** The process that executes it from now on; null for none. */
   holder: string | null
-  /** When the lease, or the wait, ends: ms from now; null for never. */
+  /** Time until the lease or the wait ends, in ms; null for no limit. */
   leaseMs: number | null
   hasEnded: boolean
   error: { code: string; message: string } | null
