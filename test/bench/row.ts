@@ -11,6 +11,8 @@ export type Row = {
   /** Minimum ratio that is asked for; null for none. */
   asked: number | null
   unit: 'ms' | '/s' | 'µs'
+  /** Minimum time for which each side runs before the rounds, ms; 0 for one round. */
+  warmUpMs?: number
   /** Throws unless both sides do the same work. Called once, before the rounds. */
   check?(): Promise<void>
   /** Each measures one round, in `unit`. */
@@ -25,13 +27,17 @@ export type Measured =
 
 const ROUNDS = 5
 
-/** Measures the row after a round of warm-up. A row that cannot run is reported with its reason. */
+/** Measures the row after the warm-up of both sides. A row that cannot run is reported with its reason. */
 export async function measure(row: Row, progress: Progress): Promise<Measured> {
   const { label, against, asked, unit } = row
   try {
     await row.check?.()
     const contestants = { ours: () => row.ours(), theirs: () => row.theirs() }
-    for (const warmUp of Object.values(contestants)) await warmUp()
+    for (const warmUp of Object.values(contestants)) {
+      const end = performance.now() + (row.warmUpMs ?? 0)
+      do await warmUp()
+      while (performance.now() < end)
+    }
     const rounds = await interleaved(ROUNDS, contestants, (message) => progress(`${label}: ${message} ${unit}`))
     return { label, against, asked, unit, ...rounds }
   } catch (error) {

@@ -12,6 +12,7 @@ import { measureParts, tableOf, type Measured } from '../row.ts'
 const NOTES = [
   `In process, on databases of the same Postgres: ${versionOf('@mastra/memory')}, ${versionOf('@mastra/pg')}.`,
   'Medians of 5 interleaved rounds; the ratio is the median of the ratios of the rounds, above 1 if ours is better.',
+  'Recalls, contexts and pages run for 2 s on each side before the rounds.',
   'Both get the same texts, and 384-dimensional vectors from the same function. Mastra searches vectors alone; ours '
     + 'searches words too, and only what the viewer may see. Appends and pages run without embedding on both sides.',
   `PostGraphile (${versionOf('postgraphile')}) serves two plain tables and keeps no counters. graphql-ws runs with yoga's `
