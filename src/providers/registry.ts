@@ -74,7 +74,7 @@ export const embedders = {
     settings(env) {
       const { model, dimension } = embeddingModel(env, EMBEDDING_MODELS.openai)
       const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey } = env
-      return { kind: 'openai', baseUrl, apiKey, model, dimension, shortens: canShorten(model) }
+      return { kind: 'openai', baseUrl, apiKey, model, dimension, sendsDimension: canShorten(model) }
     },
     async create(settings, log) {
       const { createOpenAiEmbedder } = await import('./openai/embedder.ts')
@@ -89,7 +89,7 @@ export const embedders = {
     // The name is openai:MODEL:DIMENSION. The URL and the key are those of the current settings.
     settingsFor({ name, dimension }, selected) {
       const model = /^openai:(.*):[^:]*$/.exec(name)?.[1]
-      return model && selected ? { ...selected, model, dimension, shortens: canShorten(model) } : null
+      return model && selected ? { ...selected, model, dimension, sendsDimension: canShorten(model) } : null
     },
   }),
 

@@ -102,10 +102,13 @@ export function* embeddingProblems(env: Values<typeof EMBEDDING>, fallback: stri
   const name = env.EMBEDDING_MODEL ?? fallback
   const set = env.EMBEDDING_DIMENSIONS
   const native = dimensionOf(name)
-  const shortens = canShorten(name)
+  const acceptsShorter = canShorten(name)
   if (native === null && !set) {
     yield ['EMBEDDING_DIMENSIONS', `set it to the dimension of the vectors of ${JSON.stringify(name)}`]
-  } else if (native !== null && set && (shortens ? set > native : set !== native)) {
-    yield ['EMBEDDING_DIMENSIONS', `the vectors of ${name} have ${shortens ? 'at most ' : ''}${native} components`]
+  } else if (native !== null && set && (acceptsShorter ? set > native : set !== native)) {
+    yield [
+      'EMBEDDING_DIMENSIONS',
+      `the vectors of ${name} have ${acceptsShorter ? 'at most ' : ''}${native} components`,
+    ]
   }
 }

@@ -176,7 +176,7 @@ describe('loadConfig', () => {
         apiKey: 'sk-key',
         model: 'nomic-embed-text',
         dimension: 768,
-        shortens: false,
+        sendsDimension: false,
       },
       summarizer: { kind: 'openai', baseUrl: 'http://ollama:11434/v1', apiKey: 'sk-key', model: 'llama3.2' },
       extractor: { kind: 'openai', baseUrl: 'http://ollama:11434/v1', apiKey: 'sk-key', model: 'qwen3' },
@@ -317,7 +317,7 @@ describe('the settings of the embedder and the summarizer', () => {
       apiKey: 'sk-key',
       model: 'text-embedding-3-small',
       dimension: 1536,
-      shortens: true,
+      sendsDimension: true,
     })
     expect(loadConfig({ EMBEDDER: 'transformers' }).embedder).toEqual({
       kind: 'transformers',
@@ -337,7 +337,7 @@ describe('the settings of the embedder and the summarizer', () => {
 
   it('accept a smaller dimension for models that support it', () => {
     const config = loadConfig({ EMBEDDER: 'openai', EMBEDDING_DIMENSIONS: '256', ...KEY })
-    expect(config.embedder).toMatchObject({ dimension: 256, shortens: true })
+    expect(config.embedder).toMatchObject({ dimension: 256, sendsDimension: true })
   })
 
   it.each<[string, Record<string, string>, string[]]>([

@@ -21,7 +21,7 @@ embedderContract('the OpenAI embedder', async () =>
     apiKey: undefined,
     model: 'text-embedding-3-small',
     dimension: 1536,
-    shortens: true,
+    sendsDimension: true,
   }),
 )
 

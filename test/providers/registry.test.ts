@@ -53,7 +53,7 @@ const openai = (more: object = {}): EmbedderSettings => ({
   apiKey: 'sk-key',
   model: 'm',
   dimension: 1536,
-  shortens: false,
+  sendsDimension: false,
   ...more,
 })
 const startFailure = async (settings: EmbedderSettings) => {

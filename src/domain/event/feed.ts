@@ -101,7 +101,7 @@ async function loadParticipants(run: FeedRun): Promise<void> {
 async function readEntries(run: FeedRun): Promise<void> {
   const { deps, tenant, conversationId } = run
   for (let limit = SMALL_PAGE; ; limit = PAGE) {
-    const { events, last, complete } = await readEvents(deps, tenant, conversationId, run.state.head, limit)
+    const { events, last, reachesEnd } = await readEvents(deps, tenant, conversationId, run.state.head, limit)
     if (events.some((event) => changesViews(run.state, event))) await loadParticipants(run)
     const at = new Date()
     for (const event of events) {
@@ -109,7 +109,7 @@ async function readEntries(run: FeedRun): Promise<void> {
       observe(counters.lag, Math.max(0, Date.now() - event.at.getTime()) / 1000)
     }
     apply(run, { type: 'pageEnd', seq: last })
-    if (complete) return
+    if (reachesEnd) return
   }
 }
 

@@ -77,7 +77,7 @@ export type JournalPage = {
   /** Seq of the last entry read; `after` for an empty page. */
   last: number
   /** Whether the page is known to reach the journal's end; may be false even if it does. */
-  complete: boolean
+  reachesEnd: boolean
   /**
    * Approximate size of the page, in bytes. For a limit of at most SMALL_PAGE, each entry counts as an equal share of
    * JOURNAL_PAGE_BYTES.
@@ -106,7 +106,7 @@ export async function readEvents(
   return {
     events: rows.flatMap((row) => toEvent(conversationId, row, byActor) ?? []),
     last: rows.at(-1)?.seq ?? after,
-    complete: rows.length < limit && bytes < JOURNAL_PAGE_BYTES,
+    reachesEnd: rows.length < limit && bytes < JOURNAL_PAGE_BYTES,
     bytes,
   }
 }

@@ -10,7 +10,7 @@ export type OpenAiSettings = Endpoint & {
   model: string
   dimension: number
   /** Whether to send the dimension. Models that cannot return shorter vectors reject the parameter. */
-  shortens: boolean
+  sendsDimension: boolean
 }
 
 /** Retries only short outages, because callers retry after longer ones. */
@@ -30,7 +30,7 @@ const TEXT_BYTES = 8_191
 const MIN_CUT_UNITS = 128
 
 export function createOpenAiEmbedder(settings: OpenAiSettings, retryPolicy: RetryPolicy = RETRY_POLICY): Embedder {
-  const { model, dimension, shortens } = settings
+  const { model, dimension, sendsDimension } = settings
   const name = `openai:${model}:${dimension}`
   const context: ErrorContext = {
     label: name,
@@ -46,9 +46,10 @@ export function createOpenAiEmbedder(settings: OpenAiSettings, retryPolicy: Retr
     calls.request(async (client, signal) => {
       // The encoding is explicit because the client otherwise decodes every reply as base64; some servers send numbers.
       const body = { model, input: texts, encoding_format: 'base64' as const }
-      const reply: unknown = await client.embeddings.create(shortens ? { ...body, dimensions: dimension } : body, {
-        signal,
-      })
+      const reply: unknown = await client.embeddings.create(
+        sendsDimension ? { ...body, dimensions: dimension } : body,
+        { signal },
+      )
       return readVectors(reply, texts.length, dimension, context)
     }, stop)
 

@@ -22,7 +22,7 @@ describe.each(backends)('a page of the journal, on $name,', (backend) => {
       const page = await readEvents(world.deps, tenant, conversationId, after, limit)
       seqs.push(page.events.map(({ seq }) => seq))
       expect(page.bytes).toBeLessThan(JOURNAL_PAGE_BYTES * 1.6)
-      if (page.complete) return seqs
+      if (page.reachesEnd) return seqs
       expect(page.last).toBeGreaterThan(after)
       after = page.last
     }
@@ -55,16 +55,16 @@ describe.each(backends)('a page of the journal, on $name,', (backend) => {
     expect([first, ...rest].flat()).toEqual(range(1, 11))
   })
 
-  it('is complete if it has fewer entries than the limit', async () => {
+  it('reaches the end if it has fewer entries than the limit', async () => {
     const tenant = world.tenant()
     const conversationId = await tenant.newConversation('ada')
-    const { events, complete } = await readEvents(world.deps, tenant.name, conversationId, 0, 1)
+    const { events, reachesEnd } = await readEvents(world.deps, tenant.name, conversationId, 0, 1)
     expect(events).toHaveLength(1)
-    expect(complete).toBe(false)
+    expect(reachesEnd).toBe(false)
     expect(await readEvents(world.deps, tenant.name, conversationId, 1, 5)).toEqual({
       events: [],
       last: 1,
-      complete: true,
+      reachesEnd: true,
       bytes: 0,
     })
   })

@@ -46,7 +46,7 @@ async function open(limits: FakeLimits = {}): Promise<void> {
 
 function client(settings: Partial<OpenAiSettings> = {}, retryPolicy: Partial<RetryPolicy> = {}): Embedder {
   const embedder = createOpenAiEmbedder(
-    { baseUrl: server.url, apiKey: KEY, model: 'some-model', dimension: 8, shortens: false, ...settings },
+    { baseUrl: server.url, apiKey: KEY, model: 'some-model', dimension: 8, sendsDimension: false, ...settings },
     { timeoutMs: 20_000, retries: 2, pauseMs: 500, ...retryPolicy },
   )
   undo.push(() => embedder.close())
@@ -80,7 +80,7 @@ describe('an embedding request', () => {
   })
 
   it('sends the dimension to models that support it', async () => {
-    const [vector] = await client({ dimension: 5, shortens: true }).embed(['one'])
+    const [vector] = await client({ dimension: 5, sendsDimension: true }).embed(['one'])
     expect(server.requests[0]!.dimensions).toBe(5)
     expect(vector).toHaveLength(5)
   })
