@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { backends, newDataDir } from '../support/backend.ts'
+import { everyBackend, newDataDir } from '../support/backend.ts'
 import { isLong } from '../support/long.ts'
 import { createConversation, createServerProcess, tenant, type Server } from './processes.ts'
 
@@ -47,7 +47,7 @@ const STAGES = {
   'before the commit': [{ text: WORDS, after: 4, stall: true }, WORDS],
 } as const
 
-describe.runIf(isLong).each(backends)('runs of a killed process on $name', (backend) => {
+describe.runIf(isLong).each(everyBackend)('runs of a killed process on $name', (backend) => {
   it('fail when their leases expire, in every stage', { timeout: 240_000 }, async () => {
     const directory = await mkdtemp(join(tmpdir(), 'colloquy-test-'))
     closing.push(() => rm(directory, { recursive: true }))
