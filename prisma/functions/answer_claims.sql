@@ -17,7 +17,7 @@ CREATE OR REPLACE FUNCTION answer_claims(p_calls jsonb) RETURNS void LANGUAGE sq
     CROSS JOIN LATERAL (
       SELECT x.id, x.status, x.actor, x.parts, f.id AS first_id
       FROM turn x
-      JOIN turn v ON v.id = x.reply_to_id
+      JOIN turn v ON v.id = x.reply_to_id AND v.conversation_id = x.conversation_id
       JOIN turn f ON f.conversation_id = v.conversation_id AND f.root_seq = v.root_seq AND f.seq = v.root_seq
       WHERE x.id = t->>'id' AND x.conversation_id = c->>'conversationId' LIMIT 1) x
     WHERE t->>'claimHash' IS NOT NULL

@@ -40,7 +40,7 @@ BEGIN
            EXISTS (SELECT FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor
                                                AND p.left_at IS NULL) AS present INTO s
     FROM turn t JOIN conversation c ON c.id = t.conversation_id AND c.tenant = d.tenant
-    LEFT JOIN stream w ON w.turn_id = t.id
+    LEFT JOIN stream w ON w.turn_id = t.id AND w.conversation_id = t.conversation_id
     WHERE t.id = d.turn AND (c.visibility = 'OPEN' OR w.viewer = d.viewer OR EXISTS (
       SELECT FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = d.viewer));
     IF NOT FOUND THEN
@@ -55,7 +55,7 @@ BEGIN
     PERFORM FROM stream WHERE turn_id = d.turn FOR UPDATE;
     IF NOT FOUND THEN
       RETURN QUERY SELECT d.place, 'closed', s.conversation_id, NULL::integer, NULL, NULL::integer, NULL::integer, t.status
-                   FROM turn t WHERE t.id = d.turn;
+                   FROM turn t WHERE t.id = d.turn AND t.conversation_id = s.conversation_id;
       CONTINUE;
     END IF;
     SELECT coalesce(c."end", 0) AS "end", c.half, coalesce(c.bytes, 0) AS bytes,

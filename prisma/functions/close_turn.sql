@@ -54,7 +54,8 @@ BEGIN
   SELECT s.writer_hash INTO writer FROM stream s WHERE s.turn_id = p_turn;
   IF NOT FOUND THEN
     RETURN QUERY SELECT CASE WHEN x.end_hash = p_hash THEN 'repeated' ELSE 'closed' END, NULL, t.conversation_id, t.actor,
-                        NULL::integer, NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
+                        NULL::integer, NULL::integer, x.status
+                 FROM turn x WHERE x.id = p_turn AND x.conversation_id = t.conversation_id;
     RETURN;
   END IF;
   IF writer <> p_writer THEN
@@ -70,7 +71,8 @@ BEGIN
   SELECT s.renewed_at INTO renewed FROM stream s WHERE s.turn_id = p_turn FOR UPDATE;
   IF NOT FOUND THEN
     RETURN QUERY SELECT CASE WHEN x.end_hash = p_hash THEN 'repeated' ELSE 'closed' END, NULL, t.conversation_id, t.actor,
-                        NULL::integer, NULL::integer, x.status FROM turn x WHERE x.id = p_turn;
+                        NULL::integer, NULL::integer, x.status
+                 FROM turn x WHERE x.id = p_turn AND x.conversation_id = t.conversation_id;
     RETURN;
   END IF;
   SELECT c."end", c.written_at INTO tail FROM chunk c WHERE c.turn_id = p_turn ORDER BY c.start DESC LIMIT 1;
@@ -116,7 +118,7 @@ BEGIN
       terms = salted(p_terms, j.salt), cues = p_cues,
       mentions = CASE WHEN p_mentions IS NOT NULL AND p_status = 'COMMITTED'
                       THEN find_mentioned(t.conversation_id, p_mentions) END
-  WHERE x.id = p_turn;
+  WHERE x.id = p_turn AND x.conversation_id = t.conversation_id;
   DELETE FROM stream WHERE turn_id = p_turn;
   INSERT INTO tool_call (conversation_id, call_id, turn_id, name)
   SELECT t.conversation_id, c.v->>'callId', p_turn, c.v->>'name' FROM jsonb_array_elements(p_calls) AS c(v);

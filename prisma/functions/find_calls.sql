@@ -61,7 +61,7 @@ BEGIN
                     ORDER BY k.turn_id DESC) k
               CROSS JOIN LATERAL (
                 SELECT x.id, x.seq, x.root_seq, x.actor FROM turn x
-                WHERE x.id = k.turn_id AND width_bucket(x.seq, p_windows) % 2 = 1
+                WHERE x.id = k.turn_id AND x.conversation_id = p_conversation AND width_bucket(x.seq, p_windows) % 2 = 1
                   AND width_bucket(x.root_seq, p_windows) % 2 = 1
                   AND (x.audience IS NULL OR p_actor = ANY (x.audience)) LIMIT 1) x
               LIMIT 100) n
@@ -71,7 +71,7 @@ BEGIN
       SELECT array_agg(w.id), array_agg(w.root_seq) INTO waiting_ids, waiting_positions
       FROM unnest(ids, positions) AS w(id, root_seq)
       WHERE (
-        SELECT true FROM tool_result a JOIN turn y ON y.id = a.turn_id
+        SELECT true FROM tool_result a JOIN turn y ON y.id = a.turn_id AND y.conversation_id = p_conversation
         WHERE a.conversation_id = p_conversation AND a.call_id = r.call_id AND a.call_position = w.root_seq
           AND y.superseded_by IS NULL AND (y.audience IS NULL OR p_actor = ANY (y.audience))
           AND width_bucket(y.seq, p_windows) % 2 = 1 AND width_bucket(y.root_seq, p_windows) % 2 = 1 LIMIT 1) IS NULL;

@@ -47,7 +47,7 @@ BEGIN
       AND (p.respond = 'ALWAYS' OR p.actor = ANY (s.mentions)
            OR p.respond = 'ADDRESSED' AND (
              p.actor = ANY (s.audience)
-             OR (SELECT q.actor FROM turn q WHERE q.id = s.reply_to_id) = p.actor))
+             OR (SELECT q.actor FROM turn q WHERE q.id = s.reply_to_id AND q.conversation_id = s.conversation_id) = p.actor))
   ), wrote AS (
     INSERT INTO wake_up (turn_id, actor, conversation_id, tenant, position)
     SELECT w.id, w.actor, w.conversation_id, w.tenant, w.root_seq FROM woken w WHERE NOT w.stopped

@@ -58,7 +58,9 @@ export const clearTitle: PrepareErase = async (tx, erased) => {
   return { rows: positions.length > 0 ? await clearAutomaticTitle(tx, erased.conversationId, positions) : 0 }
 }
 
-export const eraseTurnContent: PrepareErase = async (tx, erased) => ({ rows: await eraseContent(tx, idsOf(erased)) })
+export const eraseTurnContent: PrepareErase = async (tx, erased) => ({
+  rows: await eraseContent(tx, erased.conversationId, idsOf(erased)),
+})
 
 export const eraseToolCalls: PrepareErase = async (tx, erased) => ({
   rows: await deleteToolCalls(tx, erased.conversationId, idsOf(erased)),

@@ -48,7 +48,9 @@ async function setPinned(deps: Platform, viewer: Viewer, input: PinTurnInput, pi
     const { conversationId, visibility } = await lockConversationOf(tx, viewer, turnId)
     const key = { conversationId_actor: { conversationId, actor: viewer.actor } }
     const view = viewIn(visibility, await tx.participant.findUnique({ where: key }))
-    const { position, seq, status, audience } = await tx.turn.findUniqueOrThrow({ where: { id: turnId } })
+    const { position, seq, status, audience } = await tx.turn.findUniqueOrThrow({
+      where: { id_conversationId: { id: turnId, conversationId } },
+    })
     // Prisma reads a null audience as an empty list.
     const isVisible = sees(view, { position, seq, audience: audience.length > 0 ? audience : null })
     if (!isVisible) throw new NotFound('turn', turnId)

@@ -86,8 +86,8 @@ type Older = OlderVersion & {
 }
 
 /** Reads the version to supersede, under the lock. */
-async function readOlder(tx: Tx, turnId: string): Promise<Older> {
-  const older = await tx.turn.findUniqueOrThrow({ where: { id: turnId } })
+async function readOlder(tx: Tx, conversationId: string, turnId: string): Promise<Older> {
+  const older = await tx.turn.findUniqueOrThrow({ where: { id_conversationId: { id: turnId, conversationId } } })
   // Prisma reads a null audience as an empty list.
   return { ...older, audience: older.audience.length > 0 ? older.audience : null }
 }
@@ -210,7 +210,10 @@ async function writeVersion(
       cues,
     },
   })
-  await tx.turn.update({ where: { id: older.id }, data: { supersededBy: newer } })
+  await tx.turn.update({
+    where: { id_conversationId: { id: older.id, conversationId } },
+    data: { supersededBy: newer },
+  })
   if (pinned !== older.pinned) {
     // All versions of a turn have the same value; see pin.ts.
     await tx.turn.updateMany({ where: { conversationId, position: older.position }, data: { pinned } })
@@ -278,7 +281,7 @@ export async function supersedeTurn(
     const locked = await lockConversationOf(tx, { ...viewer, actor }, turnId)
     const existing = await findByClientId(tx, locked, edit)
     if (existing !== null) return { id: existing, last: null }
-    const older = await readOlder(tx, turnId)
+    const older = await readOlder(tx, locked.conversationId, turnId)
     const view = await checkEdit(tx, locked, older, edit)
     await requirePermitsOfEdit(tx, viewer, locked, older, edit)
     const calls = await findCallsOf(tx, locked.conversationId, edit, older, view)

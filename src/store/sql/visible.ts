@@ -66,11 +66,14 @@ export const visible = (t = 't', v = 'v'): Sql =>
    OR width_bucket(${t}.seq, ${v}.windows) % 2 = 1 AND width_bucket(${t}.root_seq, ${v}.windows) % 2 = 1)
   AND (${t}.audience IS NULL OR ${v}.actor = ANY (${t}.audience)))`)
 
-/** Whether the visible version `t` is the newest visible version of its turn. All versions have the same audience. */
-export const newest = (t = 't', v = 'v'): Sql =>
+/**
+ * Whether the visible version `t` is the newest visible version of its turn. All versions have the same audience.
+ * @param conversation the conversation's id; if it is a parameter, Postgres reads only one partition (partitions.ts)
+ */
+export const newest = (t = 't', v = 'v', conversation = `${t}.conversation_id`): Sql =>
   raw(`(
   ${t}.superseded_by IS NULL OR NOT EXISTS (
-    SELECT FROM turn n WHERE n.conversation_id = ${t}.conversation_id AND n.root_seq = ${t}.root_seq
+    SELECT FROM turn n WHERE n.conversation_id = ${conversation} AND n.root_seq = ${t}.root_seq
                          AND n.seq > ${t}.seq AND width_bucket(n.seq, ${v}.windows) % 2 = 1))`)
 
 /**

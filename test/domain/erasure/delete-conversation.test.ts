@@ -31,7 +31,8 @@ describe.each(backends)('deleting a conversation on $name', (backend) => {
   /** The tables that have a row containing one of the texts. */
   async function tablesWith(texts: string[]): Promise<string[]> {
     const { rows } = await sql(world.deps.pool).query<{ name: string }>(
-      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename`,
+      `SELECT c.relname AS name FROM pg_class c
+       WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`,
     )
     const found: string[] = []
     for (const { name } of rows) {

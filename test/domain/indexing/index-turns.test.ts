@@ -122,6 +122,7 @@ describe.each(backends)('the backfill of the word index on $name', (backend) => 
     await query('ANALYZE turn') // Otherwise the plan depends on when autovacuum ran.
     const rows = await query(`EXPLAIN SELECT * FROM turn
       WHERE terms IS NULL AND status = 'COMMITTED' ORDER BY id LIMIT 500`)
-    expect(JSON.stringify(rows)).toContain('turn_unindexed')
+    // The index has other names in partitions.
+    expect(JSON.stringify(rows)).toMatch(/turn_unindexed|turn_\d_id_idx/)
   })
 })

@@ -135,7 +135,7 @@ describe.each(backends)('a pin on $name', (backend) => {
     await expect(pinning('ann', later.id.replace(/.$/, later.id.endsWith('0') ? '1' : '0'))).rejects.toThrow(NotFound)
     await expect(pinning('ann', 'turn')).rejects.toThrow(InvalidInput)
     await expect(pinTurn(world.deps, world.tenant().as('ann'), { turnId: first.id })).rejects.toThrow(NotFound)
-    await world.deps.db.of(SYSTEM).turn.update({ where: { id: first.id }, data: { status: 'ERASED' } })
+    await world.deps.db.of(SYSTEM).turn.updateMany({ where: { id: first.id }, data: { status: 'ERASED' } })
     await expect(pinning('ann')).rejects.toThrow(Conflict)
   })
 

@@ -31,7 +31,7 @@ const APPROVAL_COLUMNS = raw(`
   a.decided_at AS "decidedAt", a.requested_at AS "requestedAt", a.expires_at AS "expiresAt"`)
 
 const seen = (viewer: Viewer): Sql => sql`
-  JOIN turn t ON t.id = a.turn_id CROSS JOIN LATERAL (${views(viewer, raw('c.id = a.conversation_id'))}) v`
+  JOIN turn t ON t.id = a.turn_id AND t.conversation_id = a.conversation_id CROSS JOIN LATERAL (${views(viewer, raw('c.id = a.conversation_id'))}) v`
 
 /** The visible approvals among the ids, unordered. Uses the primary key. */
 export const readApprovals = (db: Tx, viewer: Viewer, ids: readonly string[]): Promise<ApprovalRow[]> =>

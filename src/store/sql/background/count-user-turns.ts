@@ -57,7 +57,7 @@ export async function countUserTurns(db: Db, conversationIds: readonly string[])
         FROM head h
         JOIN entry e ON e.conversation_id = h.conversation_id AND e.seq > h.after AND e.seq <= h.through
                     AND e.kind IN ('APPENDED', 'COMMITTED')
-        JOIN turn t ON t.id = e.turn_id
+        JOIN turn t ON t.id = e.turn_id AND t.conversation_id = e.conversation_id
         JOIN participant a ON a.conversation_id = h.conversation_id AND a.actor = t.actor AND a.kind = 'HUMAN'
         GROUP BY h.tenant, t.actor
       ), counted AS (

@@ -9,6 +9,7 @@ import { raw, sql } from '../sql.ts'
 import { newest, VIEWER, views, visible } from '../visible.ts'
 import type { Viewer } from '../../viewer.ts'
 
+// The conditions on turns name the parameter, so that Postgres reads only one partition (partitions.ts).
 const conversation = sql`(${views(VIEWER, raw('c.id = $3::text'))}) v`
 
 // The CASE makes the planner read the index turn_place from the newest turn, and stop at the limit; see page-turns.ts.
@@ -20,8 +21,8 @@ const RECENT = {
       SELECT t.*, sum(t."tokenCount") OVER (ORDER BY t."position" DESC, t.seq DESC ROWS UNBOUNDED PRECEDING) AS total
       FROM (
       SELECT ${TURN_COLUMNS} FROM turn t
-      WHERE t.conversation_id = v.id AND t.root_seq > $4::integer AND t.root_seq < $5::integer
-        AND CASE WHEN t.status IN ('COMMITTED', 'ABORTED') AND ${visible()} AND ${newest()}
+      WHERE t.conversation_id = $3::text AND t.root_seq > $4::integer AND t.root_seq < $5::integer
+        AND CASE WHEN t.status IN ('COMMITTED', 'ABORTED') AND ${visible()} AND ${newest('t', 'v', '$3::text')}
           AND ($6::text[] IS NULL OR t.actor = ANY ($6::text[]) OR t.role = 'TOOL')
         THEN true ELSE false END
       ORDER BY t.root_seq DESC, t.seq DESC LIMIT $7::integer) t) t
@@ -62,10 +63,10 @@ const CHANGED = {
       SELECT t.*, sum(t."tokenCount") OVER (ORDER BY t."position" DESC ROWS UNBOUNDED PRECEDING) AS total
       FROM (
       SELECT ${TURN_COLUMNS} FROM turn t
-      WHERE t.conversation_id = v.id AND t.root_seq <= $4::integer
-        AND t.id IN (SELECT e.turn_id FROM entry e WHERE e.conversation_id = v.id AND e.seq > $4::integer
+      WHERE t.conversation_id = $3::text AND t.root_seq <= $4::integer
+        AND t.id IN (SELECT e.turn_id FROM entry e WHERE e.conversation_id = $3::text AND e.seq > $4::integer
                                                      AND e.kind IN ('SUPERSEDED', 'COMMITTED', 'ABORTED'))
-        AND t.status IN ('COMMITTED', 'ABORTED') AND ${visible()} AND ${newest()}
+        AND t.status IN ('COMMITTED', 'ABORTED') AND ${visible()} AND ${newest('t', 'v', '$3::text')}
         AND ($5::text[] IS NULL OR t.actor = ANY ($5::text[]) OR t.role = 'TOOL')
       ORDER BY t.root_seq DESC LIMIT $6::integer) t) t
     WHERE t.total - t."tokenCount" <= $7::integer`.text,
@@ -102,8 +103,8 @@ const branch = (condition: string, limit: number, direction: 'ASC' | 'DESC' = 'D
     SELECT t.*, sum(t."tokenCount") OVER (ORDER BY t."position" ${raw(direction)} ROWS UNBOUNDED PRECEDING) AS total
     FROM (
       SELECT ${TURN_COLUMNS} FROM turn t
-      WHERE t.conversation_id = v.id AND ${raw(condition)} AND t.status IN ('COMMITTED', 'ABORTED')
-        AND ${visible()} AND ${newest()}
+      WHERE t.conversation_id = $3::text AND ${raw(condition)} AND t.status IN ('COMMITTED', 'ABORTED')
+        AND ${visible()} AND ${newest('t', 'v', '$3::text')}
       ORDER BY t.root_seq ${raw(direction)} LIMIT ${raw(String(limit))}) t) t
   WHERE t.total - t."tokenCount" <= $5::integer)`
 

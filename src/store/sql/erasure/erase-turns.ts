@@ -35,12 +35,12 @@ export async function lockTurnsToErase(
 }
 
 /** Removes the content of the versions, and what was computed from it. */
-export const eraseContent = (tx: Tx, ids: readonly string[]): Promise<number> =>
+export const eraseContent = (tx: Tx, conversationId: string, ids: readonly string[]): Promise<number> =>
   tx.$executeRaw`
     UPDATE turn
     SET status = 'ERASED', text = '', parts = NULL, mentions = NULL, sources = NULL, metadata = NULL, abort_reason = NULL, trace_id = NULL,
         client_hash = NULL, end_hash = NULL, content_hash = NULL, token_count = 0, terms = NULL, cues = NULL, pinned = false
-    WHERE id = ANY (${ids}::text[])`
+    WHERE id = ANY (${ids}::text[]) AND conversation_id = ${conversationId}::text`
 
 export const deleteToolCalls = (tx: Tx, conversationId: string, turnIds: readonly string[]): Promise<number> =>
   tx.$executeRaw`
@@ -105,7 +105,7 @@ export async function readConversationsSupersededByTurns(
 ): Promise<string[]> {
   const rows = await db.of(tenant).$queryRaw<{ conversationId: string }[]>`
     SELECT DISTINCT f.conversation_id AS "conversationId"
-    FROM turn t JOIN fact_source w ON w.turn_id = t.id
+    FROM turn t JOIN fact_source w ON w.turn_id = t.id AND w.conversation_id = t.conversation_id
     JOIN fact f ON f.superseded_by = w.fact_id AND f.conversation_id <> ${conversationId}::text
     WHERE t.conversation_id = ${conversationId}::text AND t.root_seq = ANY (${positions}::integer[])`
   return rows.map((row) => row.conversationId)

@@ -139,7 +139,8 @@ export async function removeContent(
         content_hash = r.hash, removed_at = now(), client_hash = NULL, end_hash = NULL,
         client_id = CASE WHEN ${isEphemeral}::boolean THEN NULL ELSE t.client_id END,
         trace_id = CASE WHEN ${isEphemeral}::boolean THEN NULL ELSE t.trace_id END
-    FROM unnest(${ids}::text[], ${turns.map(({ hash }) => hash)}::text[]) AS r(id, hash) WHERE t.id = r.id`
+    FROM unnest(${ids}::text[], ${turns.map(({ hash }) => hash)}::text[]) AS r(id, hash)
+    WHERE t.id = r.id AND t.conversation_id = ${conversationId}::text`
   await tx.$executeRaw`
     DELETE FROM turn_vector WHERE conversation_id = ${conversationId}::text
       AND root_seq = ANY (${turns.map(({ position }) => position)}::integer[])`

@@ -56,7 +56,7 @@ const turnBytes = (turn: string) =>
 
 const ENTRY_COLUMNS = raw(`e.seq AS "entrySeq", e.kind, e.at, e.actor AS "entryActor", e.summary_id AS "summaryId",
        e.fact_ids AS "factIds", e.run_id AS "runId", e.approval_id AS "approvalId", t.supersedes`)
-const ENTRIES = raw(`FROM entry e LEFT JOIN turn t ON t.id = e.turn_id
+const ENTRIES = raw(`FROM entry e LEFT JOIN turn t ON t.id = e.turn_id AND t.conversation_id = $2::text
   WHERE e.conversation_id = $2::text AND e.seq > $3::integer
     AND (SELECT true FROM conversation c WHERE c.id = $2::text AND c.tenant = $1::text)
   ORDER BY e.seq LIMIT $4::integer`)
@@ -71,7 +71,8 @@ const PAGE = sql`
       SELECT ${ENTRY_COLUMNS}, ${TURN_COLUMNS},
              coalesce(${turnBytes('t')}, 512) + coalesce(cardinality(e.fact_ids), 0) * 256
              + CASE e.kind
-                 WHEN 'SUPERSEDED' THEN coalesce((SELECT ${turnBytes('r')} FROM turn r WHERE r.id = t.supersedes), 0)
+                 WHEN 'SUPERSEDED' THEN coalesce((SELECT ${turnBytes('r')} FROM turn r
+                                          WHERE r.id = t.supersedes AND r.conversation_id = $2::text), 0)
                  WHEN 'SUMMARIZED' THEN coalesce((SELECT octet_length(s.content) FROM summary s WHERE s.id = e.summary_id), 0)
                  ELSE 0 END AS "entryBytes"
       ${ENTRIES}
@@ -114,7 +115,7 @@ export async function readJournal(
   const replacedIds = rows.filter((row) => row.kind === 'SUPERSEDED').map((row) => row.supersedes)
   const summaryIds = rows.filter((row) => row.kind === 'SUMMARIZED').map((row) => row.summaryId)
   const summaries = summaryIds.length ? await summariesById(pool, tenant, summaryIds) : null
-  const replaced = replacedIds.length ? await turnsById(pool, tenant, replacedIds) : null
+  const replaced = replacedIds.length ? await turnsById(pool, tenant, conversationId, replacedIds) : null
   const runIds = rows.flatMap((row) => row.runId ?? [])
   const runs = runIds.length ? await readRunsOfJournal(pool, tenant, runIds) : []
   const changedIds = rows.flatMap((row) => row.factIds ?? [])
@@ -154,12 +155,17 @@ export async function readJournal(
   )
 }
 
-async function turnsById(pool: Pool, tenant: string, ids: readonly string[]): Promise<Map<string, TurnRow>> {
+async function turnsById(
+  pool: Pool,
+  tenant: string,
+  conversationId: string,
+  ids: readonly string[],
+): Promise<Map<string, TurnRow>> {
   const { rows } = await pool.query<TurnRow>({
     scope: tenant,
     name: 'journal-turns',
-    text: sql`SELECT ${TURN_COLUMNS} FROM turn t WHERE t.id = ANY ($1::text[])`.text,
-    values: [ids],
+    text: sql`SELECT ${TURN_COLUMNS} FROM turn t WHERE t.id = ANY ($1::text[]) AND t.conversation_id = $2::text`.text,
+    values: [ids, conversationId],
   })
   return new Map(rows.map((turn) => [turn.id, turn]))
 }

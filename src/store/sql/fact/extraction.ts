@@ -81,7 +81,8 @@ export async function readUnreadTurns(
   >`SELECT t.id, t.seq, t.root_seq AS "position", t.actor, p.display_name AS "displayName", p.kind, t.role,
                   t.audience, t.text, t.created_at AS "createdAt", t.imported_at AS "importedAt"
            FROM entry e
-           JOIN turn t ON t.id = e.turn_id AND t.status = 'COMMITTED' AND t.superseded_by IS NULL
+           JOIN turn t ON t.id = e.turn_id AND t.conversation_id = ${conversationId}::text AND t.status = 'COMMITTED'
+                     AND t.superseded_by IS NULL
            JOIN participant p ON p.conversation_id = t.conversation_id AND p.actor = t.actor
            WHERE e.conversation_id = ${conversationId}::text AND e.seq > ${after}::integer AND e.seq <= ${through}::integer
              AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')

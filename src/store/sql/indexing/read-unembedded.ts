@@ -51,7 +51,7 @@ export async function readUnembedded(
         LEFT JOIN LATERAL (
           SELECT e.seq AS at, t.root_seq AS "position", t.seq, left(t.text, $3::integer) AS text
           FROM entry e
-          JOIN turn t ON t.id = e.turn_id AND t.status = 'COMMITTED'
+          JOIN turn t ON t.id = e.turn_id AND t.conversation_id = e.conversation_id AND t.status = 'COMMITTED'
           WHERE e.conversation_id = a.conversation_id AND e.kind IN ('APPENDED', 'COMMITTED', 'SUPERSEDED')
             AND e.seq > coalesce((SELECT k.through_seq FROM embedding_cursor k
                                   WHERE k.conversation_id = a.conversation_id AND k.embedder = $2::text), 0)

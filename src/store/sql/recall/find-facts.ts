@@ -81,7 +81,9 @@ const statement = (scope: Scope): string =>
              AND (${FILTER.until}::timestamptz IS NULL OR f.observed_at < ${FILTER.until}::timestamptz)
              AND (${FILTER.writtenBy}::timestamptz IS NULL OR f.created_at <= ${FILTER.writtenBy}::timestamptz)
              AND ((${FILTER.actors}::text[] IS NULL AND ${FILTER.roles}::role[] IS NULL AND ${FILTER.metadata}::jsonb IS NULL)
-                  OR EXISTS (SELECT FROM fact_source s JOIN turn t ON t.id = s.turn_id WHERE s.fact_id = f.id AND ${matchesAuthor(FILTER)})) AS eligible
+                  OR EXISTS (SELECT FROM fact_source s
+                             JOIN turn t ON t.id = s.turn_id AND t.conversation_id = s.conversation_id
+                             WHERE s.fact_id = f.id AND ${matchesAuthor(FILTER)})) AS eligible
       FROM facts f
       LEFT JOIN v ON v.id = f.conversation_id
       LEFT JOIN LATERAL (

@@ -90,7 +90,7 @@ const WHOLE = { name: 'read-turn-index', text: statement(null) }
 const NEWER = {
   name: 'read-newer-turn-index',
   text: statement(`ARRAY(
-    SELECT DISTINCT t.root_seq FROM entry e JOIN turn t ON t.id = e.turn_id
+    SELECT DISTINCT t.root_seq FROM entry e JOIN turn t ON t.id = e.turn_id AND t.conversation_id = c.id
     WHERE e.conversation_id = c.id AND e.seq > s.after)`),
 }
 

@@ -129,7 +129,8 @@ export async function endFailedCalls(
                  completion_tokens = coalesce(t.completion_tokens, t.token_count, 0),
                  is_estimated = t.prompt_tokens IS NULL,
                  error_code = CASE t.status WHEN 'COMMITTED' THEN NULL ELSE $5 END, ended_at = now()
-             FROM provider_call o LEFT JOIN turn t ON t.id = o.turn_id
+             FROM provider_call o JOIN run r ON r.id = o.run_id
+             LEFT JOIN turn t ON t.id = o.turn_id AND t.conversation_id = r.conversation_id
              WHERE c.run_id = $1 AND ($2::integer IS NULL OR c.round = $2) AND c.ended_at IS NULL
                AND o.run_id = c.run_id AND o.round = c.round
              RETURNING c.run_id, c.prompt_tokens, c.completion_tokens),
@@ -146,7 +147,8 @@ export async function endFailedCalls(
 export const readAbandonedCalls = (db: Db, ms: number, limit: number): Promise<{ tenant: string; runId: string }[]> =>
   db.of(SYSTEM).$queryRaw<{ tenant: string; runId: string }[]>`
     SELECT DISTINCT r.tenant, r.id AS "runId"
-    FROM provider_call c JOIN run r ON r.id = c.run_id LEFT JOIN turn t ON t.id = c.turn_id
+    FROM provider_call c JOIN run r ON r.id = c.run_id 
+    LEFT JOIN turn t ON t.id = c.turn_id AND t.conversation_id = r.conversation_id
     WHERE c.ended_at IS NULL AND r.ended_at < now() - make_interval(secs => ${ms / 1000}::double precision)
       AND (t.status IS NULL OR t.status <> 'STREAMING')
     LIMIT ${limit}::integer`
@@ -190,8 +192,8 @@ export async function readOpenCalls(pool: Pool, tenant: string, turnId: string):
   const { rows } = await pool.query<{ callId: string }>({
     scope: tenant,
     name: 'read-open-tool-calls',
-    text: `SELECT c.call_id AS "callId" FROM tool_call c JOIN turn t ON t.id = c.turn_id
-           WHERE c.turn_id = $1 AND NOT EXISTS (
+    text: `SELECT c.call_id AS "callId" FROM turn t JOIN tool_call c ON c.conversation_id = t.conversation_id AND c.turn_id = t.id
+           WHERE t.id = $1 AND NOT EXISTS (
              SELECT FROM tool_result r WHERE r.conversation_id = c.conversation_id AND r.call_id = c.call_id
                                          AND r.call_position = t.root_seq)
            ORDER BY 1`,

@@ -68,9 +68,10 @@ export async function appendChunks(pool: Pool, deltas: readonly Delta[], limit: 
     scope: deltas[0]!.tenant,
     name: 'append-chunks',
     text: `SELECT place AS index, outcome, conversation_id AS "conversationId", start, text, "end", half, status,
-                  coalesce((SELECT t.audience IS NOT NULL FROM turn t WHERE t.id = $1::jsonb -> place ->> 'turn'), true)
+                  coalesce((SELECT t.audience IS NOT NULL FROM turn t
+                            WHERE t.id = $1::jsonb -> place ->> 'turn' AND t.conversation_id = c.conversation_id), true)
                     AS "isPrivate"
-           FROM append_chunks($1::jsonb, $2::integer)`,
+           FROM append_chunks($1::jsonb, $2::integer) c`,
     values: [JSON.stringify(deltas), limit],
   })
   return rows

@@ -66,9 +66,10 @@ export async function appendHeld(
     scope: delta.tenant,
     name: 'append-held',
     text: `SELECT place AS index, outcome, conversation_id AS "conversationId", start, text, "end", half, status,
-                  coalesce((SELECT t.audience IS NOT NULL FROM turn t WHERE t.id = $1::jsonb ->> 'turn'), true)
+                  coalesce((SELECT t.audience IS NOT NULL FROM turn t
+                            WHERE t.id = $1::jsonb ->> 'turn' AND t.conversation_id = c.conversation_id), true)
                     AS "isPrivate"
-           FROM append_held($1::jsonb, $2::integer, $3::integer, $4::integer, $5::bytea, $6::integer, $7::boolean)`,
+           FROM append_held($1::jsonb, $2::integer, $3::integer, $4::integer, $5::bytea, $6::integer, $7::boolean) c`,
     values: [
       JSON.stringify(delta),
       limit,

@@ -9,7 +9,7 @@ const STATEMENT = sql`
   SELECT ${TURN_COLUMNS},
          coalesce((SELECT string_agg(c.text, '' ORDER BY c.start) FROM chunk c WHERE c.turn_id = t.id), '')
            AS "textSoFar"
-  FROM stream s JOIN turn t ON t.id = s.turn_id
+  FROM stream s JOIN turn t ON t.id = s.turn_id AND t.conversation_id = $1::text
   WHERE s.conversation_id = $1::text ORDER BY t.seq`.text
 
 /** The open turns and their texts so far, in order of opening. `turn.text` is empty until the turn is closed. */

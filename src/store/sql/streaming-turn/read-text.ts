@@ -38,7 +38,7 @@ export async function readOpenTurn(
                             FROM chunk k WHERE k.turn_id = t.id) AS text,
                   EXISTS (SELECT FROM held_text h WHERE h.turn_id = t.id AND NOT h.sealed) AS "isHeld"
            FROM stream s
-           JOIN turn t ON t.id = s.turn_id
+           JOIN turn t ON t.id = s.turn_id AND t.conversation_id = s.conversation_id
            JOIN conversation c ON c.id = t.conversation_id AND c.tenant = $1::text
            WHERE s.turn_id = $2::text AND ($3::text IS NULL OR s.writer_hash = $3::text AND EXISTS (
              SELECT FROM participant p WHERE p.conversation_id = t.conversation_id AND p.actor = t.actor

@@ -67,6 +67,6 @@ export async function readLaterAnswers(
       FROM jsonb_to_recordset(${JSON.stringify(calls)}::jsonb) AS c(position integer, "callId" text)
       JOIN tool_result r ON r.conversation_id = ${conversationId}::text AND r.call_id = c."callId"
                         AND r.call_position = c.position
-      JOIN turn t ON t.id = r.turn_id
+      JOIN turn t ON t.id = r.turn_id AND t.conversation_id = ${conversationId}::text
       WHERE t.root_seq > ${after}::integer AND t.audience IS NULL AND t.superseded_by IS NULL AND t.status = 'COMMITTED'`
 }

@@ -50,8 +50,10 @@ const SIZE = `octet_length(t.text) + coalesce(pg_column_size(t.metadata), 0) + c
 
 // The CASE is for the planner. Without it, the planner expects almost no turn to match, so it would read and sort whole
 // conversations. With it, the planner expects half of the turns to match, so it reads the index until the page is full.
-const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany, only: Sql = empty) =>
-  sql`
+const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany, only: Sql = empty) => {
+  // A condition on the parameter lets Postgres read only one partition (partitions.ts).
+  const conversationId = conversationIds === 'one' ? '($3::text[])[1]' : 'v.id'
+  return sql`
   SELECT ${SELECTED_COLUMNS}, t.total > $15::integer
   FROM (${views(VIEWER, among(parameter(3), conversationIds))}) v
   CROSS JOIN LATERAL (
@@ -60,10 +62,10 @@ const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany, only: Sq
     FROM (
       SELECT ${TURN_COLUMNS}, least(${raw(SIZE)}, $15::integer) AS bytes
       FROM turn t
-      WHERE t.conversation_id = v.id
+      WHERE t.conversation_id = ${raw(conversationId)}
         AND (t.root_seq, t.seq) > ($5::integer, $6::integer) AND (t.root_seq, t.seq) < ($7::integer, $8::integer) ${only}
         AND CASE WHEN ${visible()}
-          AND ($9::boolean OR ${newest()})
+          AND ($9::boolean OR ${newest('t', 'v', conversationId)})
           AND ($10::text[] IS NULL OR t.actor = ANY ($10::text[]))
           AND ($11::role[] IS NULL OR t.role = ANY ($11::role[]))
           AND ($12::timestamptz IS NULL OR t.created_at >= $12::timestamptz)
@@ -75,6 +77,7 @@ const statement = (direction: 'ASC' | 'DESC', conversationIds: HowMany, only: Sq
       LIMIT $4::integer) t) t
   -- One turn beyond the maximum shows that there are more.
   WHERE t.total - t.bytes <= $15::integer`.text
+}
 
 const STATEMENTS = {
   oldest: {

@@ -11,7 +11,7 @@ const STATEMENT = sql`
          coalesce(array_agg(t.id) FILTER (WHERE t.seq <= $4::integer), '{}') AS "closedIds"
   FROM (${views(VIEWER, raw('c.id = ANY ($3::text[])'))}) v
   JOIN entry e ON e.conversation_id = v.id AND e.seq > $4::integer AND e.kind IN ('SUPERSEDED', 'COMMITTED', 'ABORTED')
-  JOIN turn t ON t.id = e.turn_id AND t.root_seq <= $4::integer
+  JOIN turn t ON t.id = e.turn_id AND t.conversation_id = e.conversation_id AND t.root_seq <= $4::integer
   WHERE ${visible()}`.text
 
 /**

@@ -20,7 +20,7 @@ const at = (conversations: HowMany) => ({
     JOIN unnest($4::text[], $5::integer[], $6::integer[]) AS p(conversation_id, root_seq, seq) ON p.conversation_id = v.id
     CROSS JOIN LATERAL (
       SELECT ${TURN_COLUMNS} FROM turn t
-      WHERE t.conversation_id = p.conversation_id AND t.root_seq = p.root_seq AND t.seq = p.seq AND ${visible()}) t`
+      WHERE t.conversation_id = ${raw(conversations === 'one' ? '($3::text[])[1]' : 'p.conversation_id')} AND t.root_seq = p.root_seq AND t.seq = p.seq AND ${visible()}) t`
     .text,
 })
 const READ_TURNS_AT = { one: at('one'), many: at('many') }

@@ -15,7 +15,7 @@ export const unreadTurns = (p = 'p'): Sql => {
     WHERE ${raw(`t.conversation_id = ${p}.conversation_id AND t.root_seq > ${p}.last_read_seq`)} AND ${isUnread}
     UNION ALL
     SELECT t.* FROM entry e
-    JOIN turn c ON c.id = e.turn_id
+    JOIN turn c ON c.id = e.turn_id AND c.conversation_id = e.conversation_id
     JOIN turn t ON t.conversation_id = c.conversation_id AND t.root_seq = c.root_seq
     WHERE ${raw(`e.conversation_id = ${p}.conversation_id AND e.kind = 'COMMITTED' AND e.seq > ${p}.last_read_seq
     AND c.root_seq <= ${p}.last_read_seq`)} AND ${isUnread})`

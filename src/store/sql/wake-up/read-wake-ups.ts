@@ -25,7 +25,7 @@ const COLUMNS = raw(`w.turn_id AS "turnId", w.actor, w.conversation_id AS "conve
 const WAITING: Sql = sql`
   w.answered_at IS NULL AND w.dropped_reason IS NULL
   AND EXISTS (
-    SELECT FROM participant p JOIN turn t ON t.id = w.turn_id
+    SELECT FROM participant p JOIN turn t ON t.id = w.turn_id AND t.conversation_id = w.conversation_id
     WHERE p.conversation_id = w.conversation_id AND p.actor = w.actor AND p.left_at IS NULL
       AND t.status = 'COMMITTED' AND ${visible('t', 'p')})`
 
