@@ -122,6 +122,24 @@ describe.each(backends)('scopes on $name', ({ open }) => {
     expect(await unscoped('SELECT id FROM conversation')).toEqual([])
   })
 
+  it('plans named statements once, and others for their values', async () => {
+    const text = `SELECT current_setting('plan_cache_mode') AS mode`
+    const modeOf = async (scope: Scope, name?: string) =>
+      (await pool.query<{ mode: string }>({ text, scope, ...(name && { name }) })).rows
+    for (const scope of ['a', SYSTEM] as const) {
+      expect(await modeOf(scope, 'mode')).toEqual([{ mode: 'force_generic_plan' }])
+      expect(await modeOf(scope)).toEqual([{ mode: 'auto' }])
+      expect(await withTransaction(db, scope, (tx) => tx.$queryRawUnsafe(text))).toEqual([{ mode: 'auto' }])
+    }
+    const named = { name: 'mode', text }
+    expect(await pool.queryAll('a', [named, named])).toEqual([
+      [{ mode: 'force_generic_plan' }],
+      [{ mode: 'force_generic_plan' }],
+    ])
+    expect(await pool.queryAll('a', [named, { text }])).toEqual([[{ mode: 'auto' }], [{ mode: 'auto' }]])
+    for (const rows of await onEach(() => unscoped(text))) expect(rows).toEqual([{ mode: 'force_generic_plan' }])
+  })
+
   describe('of several statements in one batch', () => {
     const numbers = (name: string, more = {}) => ({
       name,
