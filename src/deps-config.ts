@@ -30,6 +30,8 @@ export type DepsConfig = Pick<
     databaseReadUrl?: string | undefined
     /** URL of the owner of the tables, who migrates. Defaults to `databaseUrl`. */
     migrationDatabaseUrl?: string | undefined
+    /** Number of partitions of a new database, 2 to 64. Defaults to none. */
+    databasePartitions?: number | undefined
     /** Visibility of a conversation created without `visibility`. Defaults to OPEN. */
     conversationVisibility?: Config['conversationVisibility']
     /** Secret of at least 32 characters; see INTEGRITY_KEY. Defaults to none. */

@@ -55,6 +55,7 @@ export { DatabaseUnreachable } from './store/db.ts'
 export { NotReplica } from './store/replica.ts'
 export { DataDirInUse } from './store/embedded.ts'
 export { MigrationError } from './store/migrate.ts'
+export { PartitionError } from './store/partitions.ts'
 export { CallFailed } from './providers/ports/call-failed.ts'
 
 export type OpenDeps = {
@@ -195,7 +196,7 @@ function createDomainState(
 /**
  * Opens the database, applies missing migrations, and creates every dependency of the domain.
  * @param starting the embedded database of `config`, if it is being started already; closed with the dependencies
- * @throws CallFailed, DatabaseUnreachable, DataDirInUse, MigrationError, or the database's own error
+ * @throws CallFailed, DatabaseUnreachable, DataDirInUse, MigrationError, PartitionError, or the database's own error
  */
 export async function createDeps(
   config: DepsConfig,

@@ -8,6 +8,7 @@ export {
   DatabaseUnreachable,
   DataDirInUse,
   MigrationError,
+  PartitionError,
   type DepsConfig,
   type OpenDeps,
 } from './deps.ts'

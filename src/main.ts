@@ -113,6 +113,7 @@ const OPERATOR_ERRORS = new Set([
   'DatabaseUnreachable',
   'DataDirInUse',
   'MigrationError',
+  'PartitionError',
   'CallFailed',
   'FirstKeyError',
 ])

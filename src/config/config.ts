@@ -41,6 +41,12 @@ const environment = z.object({
   MIGRATION_DATABASE_URL: url('postgres', 'postgresql').describe(
     'URL of Postgres for the owner of the tables, who applies migrations. Unset: `DATABASE_URL`.',
   ),
+  DATABASE_PARTITIONS: number(2, 64)
+    .optional()
+    .describe(
+      'Number of partitions of the tables of turns, journals and vectors, by a hash of the conversation. It is chosen when a '
+        + 'database is created on `DATABASE_URL`, and cannot be changed. Unset: a new database has no partitions.',
+    ),
   DATABASE_READ_URL: url('postgres', 'postgresql').describe(
     'URL of a streaming replica of `DATABASE_URL`, which recall and contexts read once it has replayed what they need. '
       + 'Unset: they read `DATABASE_URL`.',
@@ -151,6 +157,12 @@ const checked = environment.refine(
   },
 )
 
+const partitionCheck = {
+  variables: ['DATABASE_PARTITIONS', 'DATABASE_URL'],
+  problems: ({ DATABASE_PARTITIONS, DATABASE_URL }: z.output<typeof environment>): [string, string][] =>
+    DATABASE_PARTITIONS !== undefined && !DATABASE_URL ? [['DATABASE_PARTITIONS', 'requires DATABASE_URL']] : [],
+}
+
 const authenticationCheck = {
   variables: ['AUTH_MODE', 'JWT_SECRET', 'JWKS_URL', 'JWT_ISSUER'],
   problems: authenticationProblems,
@@ -161,7 +173,7 @@ const chatProviderCheck = {
   problems: chatProviderProblems,
 }
 
-const schema = [...providerChecks, authenticationCheck, chatProviderCheck]
+const schema = [...providerChecks, partitionCheck, authenticationCheck, chatProviderCheck]
   .reduce(
     (checks, { variables, problems }) =>
       checks.superRefine(
@@ -181,6 +193,7 @@ const schema = [...providerChecks, authenticationCheck, chatProviderCheck]
     databaseUrl: env.DATABASE_URL,
     databaseReadUrl: env.DATABASE_READ_URL,
     migrationDatabaseUrl: env.MIGRATION_DATABASE_URL,
+    databasePartitions: env.DATABASE_PARTITIONS,
     redisUrl: env.REDIS_URL,
     ...providersOf(env),
     chatProviders: chatProvidersOf(env),

@@ -9,7 +9,13 @@ import { checkConnection, createOwnerPool, createPool, createPrisma, isStatement
 import type { Embedded } from './embedded.ts'
 import { migrate } from './migrate.ts'
 
-type Settings = { databaseUrl?: string; migrationDatabaseUrl?: string; databasePoolSize: number; readTimeoutMs: number }
+type Settings = {
+  databaseUrl?: string
+  migrationDatabaseUrl?: string
+  databasePartitions?: number
+  databasePoolSize: number
+  readTimeoutMs: number
+}
 
 export type Connections = {
   pool: Pool
@@ -56,9 +62,13 @@ function openPools(
   }
 }
 
-/** Applies missing migrations as the owner of the tables. @throws DatabaseUnreachable, MigrationError */
+/** Applies missing migrations as the owner of the tables. @throws DatabaseUnreachable, MigrationError, PartitionError */
 export async function migrateAsOwner(
-  { databaseUrl, migrationDatabaseUrl = databaseUrl }: Pick<Settings, 'databaseUrl' | 'migrationDatabaseUrl'>,
+  {
+    databaseUrl,
+    migrationDatabaseUrl = databaseUrl,
+    databasePartitions: partitions,
+  }: Pick<Settings, 'databaseUrl' | 'migrationDatabaseUrl' | 'databasePartitions'>,
   embedded: Embedded | null,
   log: Pick<Logger, 'info' | 'warn'>,
 ): Promise<void> {
@@ -66,7 +76,7 @@ export async function migrateAsOwner(
   const owner = createOwnerPool(source, (err) => log.warn({ err }, 'a database connection failed'))
   try {
     if (!embedded) await checkConnection(owner, migrationDatabaseUrl!)
-    const migrations = await migrate(owner)
+    const migrations = await migrate(owner, { partitions })
     if (migrations.length > 0) log.info({ migrations }, 'migrated the database')
   } finally {
     await owner.end()

@@ -6,6 +6,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { DatabaseError, Pool, PoolClient } from 'pg'
+import { ensurePartitions } from './partitions.ts'
 
 /** The database's migrations do not match those of this version, or a migration failed and was rolled back. */
 export class MigrationError extends Error {
@@ -30,14 +31,18 @@ const RECORD = `
 
 type Migration = { name: string; sql: string; checksum: string }
 
+const DIRECTORY = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
+
 /**
  * Applies the missing migrations and returns their names.
+ * @param partitions number of partitions of a database without conversations; by default, none are created
  * @throws MigrationError if a recorded migration was edited, was not completed or is unknown to this version, or if a
  * statement fails; earlier migrations remain applied
+ * @throws PartitionError if the database has conversations and another number of partitions
  */
 export async function migrate(
   pool: Pick<Pool, 'connect'>,
-  directory = fileURLToPath(new URL('../../prisma/migrations', import.meta.url)),
+  { directory = DIRECTORY, partitions }: { directory?: string; partitions?: number | undefined } = {},
 ): Promise<string[]> {
   const migrations = await readMigrations(directory)
   const client = await pool.connect()
@@ -46,6 +51,7 @@ export async function migrate(
     await client.query('SET statement_timeout = 0; RESET ROLE')
     await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK])
     const applied = await applyMissing(client, migrations)
+    if (partitions !== undefined) await ensurePartitions(client, partitions)
     await grantCreation(client)
     return applied
   } finally {

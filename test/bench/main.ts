@@ -16,6 +16,7 @@ import { http } from './http.ts'
 import { importTurns } from './import.ts'
 import { limits } from './limits/limits.ts'
 import { overload } from './overload.ts'
+import { partitions } from './partitions.ts'
 import { peers } from './peers/peers.ts'
 import { processes } from './processes.ts'
 import { storage } from './storage.ts'
@@ -46,6 +47,7 @@ const benchmarks: Record<string, (bench: Bench) => Promise<Report | string>> = {
   overload,
   processes,
   storage,
+  partitions,
 }
 
 /** Benchmarks that run only if they are named. */

@@ -31,9 +31,16 @@ export type Ours = {
   close(): Promise<void>
 }
 
-/** @param embeds whether turns are embedded after they are appended */
-export async function openOurs({ databaseUrl, redisUrl }: Services, embeds: boolean): Promise<Ours> {
-  const { deps, close } = await openDeps(databaseUrl, redisUrl)
+/**
+ * @param embeds whether turns are embedded after they are appended
+ * @param settings variables of the environment
+ */
+export async function openOurs(
+  { databaseUrl, redisUrl }: Services,
+  embeds: boolean,
+  settings: Record<string, string> = {},
+): Promise<Ours> {
+  const { deps, close } = await openDeps(databaseUrl, redisUrl, settings)
   await deps.embedding.stop()
   const embedding = createEmbedding(
     { ...deps, embedder: textEmbedder },

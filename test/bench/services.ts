@@ -56,8 +56,12 @@ export async function withDatabase<T>(server: string, use: (url: string) => Prom
   }
 }
 
-/** Creates the domain's dependencies in this process, with default settings. */
-export function openDeps(databaseUrl: string, redisUrl: string): Promise<OpenDeps> {
-  const config = loadConfig({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl })
+/** Creates the domain's dependencies in this process, with default settings and the given ones. */
+export function openDeps(
+  databaseUrl: string,
+  redisUrl: string,
+  settings: Record<string, string> = {},
+): Promise<OpenDeps> {
+  const config = loadConfig({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, ...settings })
   return createDeps(config, pino({ level: 'warn' }, pino.destination(2)))
 }

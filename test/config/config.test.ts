@@ -16,6 +16,7 @@ const defaults: Config = {
   databaseUrl: undefined,
   databaseReadUrl: undefined,
   migrationDatabaseUrl: undefined,
+  databasePartitions: undefined,
   redisUrl: undefined,
   embedder: { kind: 'static' },
   summarizer: { kind: 'extractive' },
@@ -94,6 +95,7 @@ describe('loadConfig', () => {
       DATA_DIR: '/data',
       DATABASE_URL: 'postgres://u:p@db/colloquy?sslmode=require',
       DATABASE_READ_URL: 'postgres://u:p@replica/colloquy',
+      DATABASE_PARTITIONS: '16',
       CONVERSATION_VISIBILITY: 'MEMBERS',
       DATABASE_POOL_SIZE: '6',
       READ_TIMEOUT_SECONDS: '11',
@@ -168,6 +170,7 @@ describe('loadConfig', () => {
       metricsHost: 'metrics.lan',
       dataDir: '/data',
       databaseReadUrl: 'postgres://u:p@replica/colloquy',
+      databasePartitions: 16,
       databaseUrl: 'postgres://u:p@db/colloquy?sslmode=require',
       redisUrl: 'rediss://cache:6380',
       embedder: {
@@ -255,6 +258,13 @@ describe('loadConfig', () => {
     expect(loadConfig({ GRAPHIQL: '0' }).graphiql).toBe(false)
     expect(loadConfig(network).graphiql).toBe(false)
     expect(loadConfig({ ...network, GRAPHIQL: '1' }).graphiql).toBe(true)
+  })
+
+  it('partitions no embedded database', () => {
+    expect(problemsOf({ DATABASE_PARTITIONS: '16' })).toEqual(['DATABASE_PARTITIONS is "16": requires DATABASE_URL'])
+    expect(problemsOf({ DATABASE_PARTITIONS: '65', DATABASE_URL: 'postgres://db' })).toEqual([
+      'DATABASE_PARTITIONS is "65": must be a whole number from 2 to 64',
+    ])
   })
 
   it('is frozen', () => {

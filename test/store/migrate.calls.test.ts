@@ -43,7 +43,7 @@ it.runIf(isLong).each(backends)('names the calls of stored results, on $name', a
     cpSync(migrations, directory, { recursive: true })
     for (const name of readdirSync(directory)) if (name >= CALLS) rmSync(join(directory, name), { recursive: true })
     await sql(pool).query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
-    await migrate(pool, directory)
+    await migrate(pool, { directory })
     await sql(pool).query(`INSERT INTO conversation (id, tenant, owner) VALUES ('conv', 't', 'ada')`)
     for (const [index, [id, actor, parts, audience]] of TURNS.entries()) {
       await sql(pool).query(

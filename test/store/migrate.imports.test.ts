@@ -22,7 +22,7 @@ it.runIf(isLong).each(backends)(
       cpSync(migrations, directory, { recursive: true })
       for (const name of readdirSync(directory)) if (name >= IMPORTS) rmSync(join(directory, name), { recursive: true })
       await sql(opened.pool).query('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
-      await migrate(opened.pool, directory)
+      await migrate(opened.pool, { directory })
       await sql(opened.pool).query(`
       INSERT INTO conversation (id, tenant, owner) VALUES ('c', 't', 'ada');
       INSERT INTO entry (conversation_id, seq, kind, turn_id, at)

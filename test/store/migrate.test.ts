@@ -71,12 +71,12 @@ describe.each(backends)('migrate on $name', ({ open }) => {
   it('applies new migrations in order, and rolls back a failing one completely', async () => {
     write('30000101000000_first', 'CREATE TABLE made_first (n integer); INSERT INTO made_first VALUES (1)')
     write('30000102000000_second', 'ALTER TABLE made_first ADD m integer; CREATE TABLE made_second (); SELECT 1 / 0')
-    await expect(migrate(opened.pool, directory)).rejects.toThrow('division by zero')
+    await expect(migrate(opened.pool, { directory })).rejects.toThrow('division by zero')
     expect(await applied()).toEqual([...shipped, '30000101000000_first'])
     expect([await exists('made_first'), await exists('made_second')]).toEqual([true, false])
 
     write('30000102000000_second', 'CREATE TABLE made_second ()')
-    expect(await migrate(opened.pool, directory)).toEqual(['30000102000000_second'])
+    expect(await migrate(opened.pool, { directory })).toEqual(['30000102000000_second'])
     expect(await exists('made_second')).toBe(true)
 
     await sql(opened.pool).query('DROP TABLE made_first, made_second')
@@ -90,7 +90,7 @@ describe.each(backends)('migrate on $name', ({ open }) => {
       CREATE TABLE never_made ();
       ALTER TABLE _prisma_migrations ADD CHECK (migration_name NOT LIKE '%secret')`,
     )
-    await expect(migrate(opened.pool, directory)).rejects.toThrow('violates check constraint')
+    await expect(migrate(opened.pool, { directory })).rejects.toThrow('violates check constraint')
     expect(await exists('never_made')).toBe(false)
     expect(await migrate(opened.pool)).toEqual([])
   })
@@ -98,14 +98,14 @@ describe.each(backends)('migrate on $name', ({ open }) => {
   it('rejects a database of a newer version', async () => {
     rmSync(join(directory, shipped.at(-1)!), { recursive: true })
     write('30000101000000_other', 'CREATE TABLE never_made ()')
-    await expect(migrate(opened.pool, directory)).rejects.toThrow(`${shipped.at(-1)} of a newer version`)
+    await expect(migrate(opened.pool, { directory })).rejects.toThrow(`${shipped.at(-1)} of a newer version`)
     expect(await exists('never_made')).toBe(false)
   })
 
   it('rejects a migration that was edited after it was applied', async () => {
     write(shipped[0]!, `${readFileSync(join(directory, shipped[0]!, 'migration.sql'), 'utf8')}\n`)
     write('30000101000000_other', 'CREATE TABLE never_made ()')
-    await expect(migrate(opened.pool, directory)).rejects.toThrow(`${shipped[0]} was edited`)
+    await expect(migrate(opened.pool, { directory })).rejects.toThrow(`${shipped[0]} was edited`)
     expect(await exists('never_made')).toBe(false)
   })
 
@@ -126,11 +126,12 @@ describe.each(backends)('migrate on $name', ({ open }) => {
         || CASE WHEN t.typcategory = 'A' THEN '' WHEN a.attnotnull THEN ' NOT NULL' ELSE ' NULL' END AS line
       FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid JOIN pg_type t ON t.oid = a.atttypid
       WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm') AND a.attnum > 0
-        AND NOT a.attisdropped AND c.relname <> '_prisma_migrations'
+        AND NOT a.attisdropped AND NOT c.relispartition AND c.relname <> '_prisma_migrations'
       UNION ALL
       SELECT c.relname || ' ' || pg_get_constraintdef(k.oid)
       FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-      WHERE c.relnamespace = 'public'::regnamespace AND k.contype = 'p' AND c.relname <> '_prisma_migrations'
+      WHERE c.relnamespace = 'public'::regnamespace AND k.contype = 'p' AND NOT c.relispartition
+        AND c.relname <> '_prisma_migrations'
       UNION ALL
       SELECT 'enum ' || t.typname || ' ' || string_agg(e.enumlabel, ', ' ORDER BY e.enumsortorder)
       FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid GROUP BY t.typname`)
@@ -146,7 +147,7 @@ describe.each(backends.filter(({ name }) => name === 'postgres'))('ten concurren
     // Shorter than the migration: neither it nor the wait for it may be subject to the statement timeout.
     const databaseUrl = `${opened.url}?statement_timeout=200`
     const pools = Array.from({ length: 10 }, () => createOwnerPool({ databaseUrl, poolSize: 1 }, console.error))
-    const results = await Promise.all(pools.map((pool) => migrate(pool, directory)))
+    const results = await Promise.all(pools.map((pool) => migrate(pool, { directory })))
     expect(results.filter((names) => names.length > 0)).toEqual([[...shipped, '30000101000000_slow']])
     expect((await pools[0]!.query('SHOW statement_timeout')).rows).toEqual([{ statement_timeout: '200ms' }])
     await Promise.all(pools.map((pool) => pool.end()))

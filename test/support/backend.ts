@@ -1,6 +1,7 @@
 // The databases that suites run on: `describe.each(backends)('$name', …)`. Each `open` creates a migrated database, so
 // suites are independent. TEST_DATABASE_URL adds Postgres as a backend, together with the Redis of TEST_REDIS_URL.
 // TEST_EMBEDDED=off then leaves the embedded database to an earlier run: CI runs all suites on it in `npm test`.
+// TEST_DATABASE_PARTITIONS is the number of partitions of the databases on Postgres.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { cpSync, existsSync, linkSync } from 'node:fs'
@@ -26,7 +27,8 @@ export type Opened = {
 
 export type Backend = { name: string; open(): Promise<Opened> }
 
-const { TEST_DATABASE_URL, TEST_REDIS_URL, TEST_EMBEDDED } = process.env
+const { TEST_DATABASE_URL, TEST_REDIS_URL, TEST_EMBEDDED, TEST_DATABASE_PARTITIONS } = process.env
+const PARTITIONS = TEST_DATABASE_PARTITIONS ? Number(TEST_DATABASE_PARTITIONS) : undefined
 
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
 const MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
@@ -150,7 +152,7 @@ function postgres(server: string): Backend {
  * the server. It gets its final name when it is complete. The lock stops concurrent test files from creating it twice.
  */
 async function migratedTemplate(server: string, client: pg.Client): Promise<string> {
-  const name = `colloquy_template_${await schemaVersion()}`
+  const name = `colloquy_template_${await schemaVersion()}_${PARTITIONS ?? 0}`
   await client.query('SELECT pg_advisory_lock(hashtext($1))', [name])
   const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [name])
   if (rowCount === 0) {
@@ -169,7 +171,8 @@ const urlOf = (server: string, database: string) => Object.assign(new URL(server
 
 async function connect(source: Source) {
   const owner = createOwnerPool(source, console.error)
-  await migrate(owner).finally(() => owner.end())
+  const partitions = 'embedded' in source ? undefined : PARTITIONS
+  await migrate(owner, { partitions }).finally(() => owner.end())
   const pool = createPool(source, console.error)
   const db = createPrisma(pool)
   return {
