@@ -90,8 +90,8 @@ describe.each(backends)('row-level security on $name', ({ open }) => {
         'TABLE(place integer, id text, tenant text, actor text, kind text, rights text[], conversations text[], '
           + 'expires_at timestamp with time zone, revoked_at timestamp with time zone, last_used_at timestamp with time zone)',
       ],
-      ['find_described_conversations', 'SETOF text'],
-      ['find_titled_conversations', 'SETOF text'],
+      ['find_conversations_by_metadata', 'SETOF text'],
+      ['find_conversations_by_title', 'SETOF text'],
       [
         'find_turns_with_terms',
         'TABLE(term integer, conversation integer, root_seq integer, seq integer, count integer, length integer)',

@@ -31,10 +31,10 @@ export async function findCandidates(pool: Pool, tenant: string, { search, metad
     if (rows.length <= MAX_CANDIDATES) found.push(rows.map(({ id }) => id))
   }
   if (search && search.length >= MIN_SEARCH_LENGTH)
-    await find('find-titled', 'find_titled_conversations($1::text, $2::integer)', containing(search))
+    await find('find-conversations-by-title', 'find_conversations_by_title($1::text, $2::integer)', containing(search))
   for (const values of metadata?.containing ?? []) {
     const objects = values.map((value) => JSON.stringify(value))
-    await find('find-described', 'find_described_conversations($1::jsonb[], $2::integer)', objects)
+    await find('find-conversations-by-metadata', 'find_conversations_by_metadata($1::jsonb[], $2::integer)', objects)
   }
   return found
 }

@@ -6,7 +6,7 @@
 --
 -- Runs as its owner, colloquy_system, so it selects the tenant itself: from the setting, not from an argument. Returns
 -- ids only; the caller reads the conversations under the policy, and compares their titles again.
-CREATE OR REPLACE FUNCTION find_titled_conversations(p_pattern text, p_limit integer) RETURNS SETOF text
+CREATE OR REPLACE FUNCTION find_conversations_by_title(p_pattern text, p_limit integer) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp AS $$
   SELECT c.id FROM conversation c
   WHERE c.tenant = current_setting('colloquy.tenant', true) AND c.title ILIKE p_pattern LIMIT p_limit
