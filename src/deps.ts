@@ -19,6 +19,7 @@ import { createJournalNotifier } from './domain/journal-notifier.ts'
 import { createKnownActors } from './domain/known-actor.ts'
 import { moveFacts } from './domain/erasure/change-visibility.ts'
 import { createTenantRedaction } from './domain/tenant-redaction.ts'
+import { createTenantActivity } from './domain/tenant-activity.ts'
 import { createTenantGates } from './domain/tenant-gate.ts'
 import { updateDerivatives } from './domain/erasure/run-derivatives.ts'
 import { createFeeds } from './domain/event/feeds.ts'
@@ -222,13 +223,15 @@ export async function createDeps(
     const redaction = createTenantRedaction({ db, bus, log }, config.redact)
     cleanup.add(() => redaction.close())
     const journalNotifier = createJournalNotifier()
+    const activity = createTenantActivity()
     const platform: Platform = {
       ...settingsOf(config),
       ...services,
       pool,
       db,
       reads,
-      gates: createTenantGates(store.readConnections),
+      gates: createTenantGates(store.readConnections, activity),
+      activity,
       delays: store.delays,
       replica: await openReads(config, store, log, cleanup),
       knownActors: createKnownActors(),

@@ -11,7 +11,8 @@ import { CATCH_UP_BYTES, VIEWER_SUBSCRIPTIONS } from '../src/domain/event/feeds.
 import { MAX_RECENT_TURNS } from '../src/domain/context/build.ts'
 import { MAX_EXTRACTED_TURNS } from '../src/domain/fact/extract.ts'
 import { MAX_UNREAD } from '../src/domain/participant-details.ts'
-import { MAX_WAITING } from '../src/domain/tenant-gate.ts'
+import { MAX_WAITING, MAX_WAITING_ANSWERS } from '../src/domain/tenant-gate.ts'
+import { LARGE_ANSWER_VALUES } from '../src/graphql/limits/plugin.ts'
 import { MAX_PROVIDERS } from '../src/domain/provider.ts'
 import { MAX_REPLY_BYTES, MAX_REPLY_CALLS } from '../src/providers/chat-adapter.ts'
 import { HISTORY_BYTES, MIN_SHARE_BYTES, PAGE_BYTES } from '../src/domain/turn/history.ts'
@@ -140,9 +141,15 @@ describe('docs/operations.md', () => {
   })
 
   it('states the limits of each tenant', () => {
-    const rows = new Map(table(document('docs/operations.md'), '| Work |').map(([what, limit]) => [what, limit]))
+    const fairness = table(document('docs/operations.md'), '| Work |')
+    const rows = new Map(fairness.map(([what, limit]) => [what, limit]))
+    const beside = new Map(fairness.map(([what, , limit]) => [what, limit]))
     const whole = (count: number) => count.toLocaleString('en-US')
-    expect(rows.get('work of one of these kinds that waits')).toBe(whole(MAX_WAITING))
+    expect(beside.get('queries with such an answer that wait')).toBe(whole(MAX_WAITING_ANSWERS))
+    expect(beside.get(`queries with an estimated answer of at least ${whole(LARGE_ANSWER_VALUES)} values`)).toContain(
+      '2',
+    )
+    expect(rows.get('other work of one of these kinds that waits')).toBe(whole(MAX_WAITING))
     expect(rows.get('turns that one `extractFacts` reads')).toContain(whole(MAX_EXTRACTED_TURNS))
     expect(rows.get('recent turns of a context')).toContain(whole(MAX_RECENT_TURNS))
     expect(rows.get('unread turns that are counted for a participant')).toBe(whole(MAX_UNREAD))

@@ -94,7 +94,7 @@ export async function verifyAuditLog(
   authorize(viewer, 'verifyAuditLog')
   const position = after === null ? null : POSITION.decode(after, 'after')
   await audit.flush()
-  return gates.memory.run(viewer.tenant, () => walk({ db, integrityKeys, log }, viewer.tenant, position))
+  return gates.audits.run(viewer.tenant, () => walk({ db, integrityKeys, log }, viewer.tenant, position))
 }
 
 async function walk(

@@ -20,6 +20,7 @@ import type { IntegrityKeys } from './integrity-key.ts'
 import type { NotifyWorkers } from './publisher.ts'
 import type { JournalNotifier } from './journal-notifier.ts'
 import type { KnownActors } from './known-actor.ts'
+import type { TenantActivity } from './tenant-activity.ts'
 import type { TenantGates } from './tenant-gate.ts'
 import type { QueueDelays } from '../queue-delay.ts'
 import type { CustomDetector } from '../text/redact.ts'
@@ -53,6 +54,8 @@ export type Platform = {
   /** A streaming replica, for reads through `onReplica` (replica.ts); null without one. */
   replica: Replica | null
   gates: TenantGates
+  /** Which tenants use this process. */
+  activity: TenantActivity
   /** The waits of requests in the queues of this process. */
   delays: QueueDelays
   knownActors: KnownActors

@@ -1,14 +1,20 @@
 // Limits the concurrent work of each tenant, so that no tenant exhausts the resources that all tenants share: database
-// connections, CPU and memory. Work beyond the limit waits in order of arrival; other tenants do not wait for it.
+// connections, CPU and memory. Work beyond the limit waits in order of arrival; other tenants do not wait for it. While
+// other tenants are active, the limit of heavy work is lower, and it pauses (tenant-share.ts).
 
+import { performance, type EventLoopUtilization } from 'node:perf_hooks'
 import { ServerBusy } from '../errors.ts'
 import { QueueDelay, type DelaySource } from '../queue-delay.ts'
+import type { TenantActivity } from './tenant-activity.ts'
+import { createTenantShare, type TenantShare } from './tenant-share.ts'
 
 /**
  * Maximum number of waiting pieces of work of one kind per tenant. It allows for as many open sockets, because one
  * event may be rendered for each of them.
  */
 export const MAX_WAITING = 10_000
+/** Maximum number of waiting queries with large answers per tenant. They would wait longer than clients do. */
+export const MAX_WAITING_ANSWERS = 100
 
 /**
  * The work of one tenant: the number of running pieces, the `resolve` function of each waiting one, and the waits, once
@@ -20,7 +26,7 @@ type TenantWork = { running: number; waiting: (() => void)[]; delay: QueueDelay 
 export type TenantGate = DelaySource & {
   /** Number of waiting pieces of work of all tenants. */
   readonly waiting: number
-  /** Runs the work as soon as the tenant's limit allows. @throws ServerBusy if MAX_WAITING pieces of work wait */
+  /** Runs the work as soon as the tenant's limit allows. @throws ServerBusy if too many pieces of work wait */
   run<T>(tenant: string, work: () => Promise<T> | T): Promise<T>
 }
 
@@ -30,8 +36,12 @@ export type TenantGates = {
   batches: TenantGate
   /** Parsing and answering requests with a large body. */
   bodies: TenantGate
+  /** Executing queries with large answers. */
+  answers: TenantGate
   /** Building large contexts. */
   contexts: TenantGate
+  /** Reading all facts of a tenant, or many lines of its audit log, for a report. */
+  audits: TenantGate
   /** Extracting, comparing and recording facts, and writing summaries and profiles. */
   memory: TenantGate
   /** Database reads of queries. */
@@ -40,29 +50,58 @@ export type TenantGates = {
   searches: TenantGate
 }
 
-/** Maximum number of concurrent pieces of heavy work of each kind per tenant. */
+/** Maximum number of concurrent pieces of most kinds of heavy work per tenant. */
 const HEAVY_CONCURRENCY = 2
 
-/** @param readConnections number of connections for reads; one tenant uses at most all but one of them */
-export const createTenantGates = (readConnections: number): TenantGates => ({
-  batches: createTenantGate(1),
-  bodies: createTenantGate(HEAVY_CONCURRENCY),
-  contexts: createTenantGate(HEAVY_CONCURRENCY),
-  memory: createTenantGate(HEAVY_CONCURRENCY),
-  reads: createTenantGate(Math.max(1, readConnections - 1)),
-  searches: createTenantGate(HEAVY_CONCURRENCY),
-})
+/**
+ * @param readConnections number of connections for reads; one tenant uses at most all but one of them
+ * @param activity the active tenants
+ */
+export function createTenantGates(readConnections: number, activity: TenantActivity): TenantGates {
+  /** @param alone limit while no other tenant is active @param beside limit while one is */
+  const heavy = (alone: number, beside: number, maxWaiting?: number) =>
+    createTenantGate((tenant) => (activity.hasOthers(tenant) ? beside : alone), createTenantShare(activity), maxWaiting)
+  return {
+    batches: heavy(1, 1),
+    bodies: heavy(HEAVY_CONCURRENCY, 1),
+    answers: heavy(Infinity, HEAVY_CONCURRENCY, MAX_WAITING_ANSWERS),
+    contexts: heavy(HEAVY_CONCURRENCY, 1),
+    audits: heavy(HEAVY_CONCURRENCY, 1),
+    // Most of this work waits for a provider, so one piece at a time would use little of the process.
+    memory: heavy(HEAVY_CONCURRENCY, HEAVY_CONCURRENCY),
+    reads: createTenantGate(() => Math.max(1, readConnections - 1)),
+    searches: heavy(HEAVY_CONCURRENCY, 1),
+  }
+}
 
-/** @param limit maximum number of concurrent pieces of work per tenant */
-export function createTenantGate(limit: number): TenantGate {
+/**
+ * @param limitOf returns the current maximum number of concurrent pieces of a tenant's work, at least 1
+ * @param share determines pauses after the work; absent for none
+ */
+export function createTenantGate(
+  limitOf: (tenant: string) => number,
+  share?: TenantShare,
+  maxWaiting = MAX_WAITING,
+): TenantGate {
   const workByTenant = new Map<string, TenantWork>()
 
   function leave(tenant: string, current: TenantWork): void {
-    const next = current.waiting.shift()
-    // The next piece of work replaces the one that ended, so `running` does not change.
-    if (next) return next()
     current.running -= 1
-    if (current.running === 0) workByTenant.delete(tenant)
+    if (current.running === 0 && current.waiting.length === 0) return void workByTenant.delete(tenant)
+    const limit = limitOf(tenant)
+    // The limit may have grown, so several pieces may start.
+    while (current.waiting.length > 0 && current.running < limit) {
+      current.running += 1
+      current.waiting.shift()!()
+    }
+  }
+
+  /** Lets the next work start after the pause. @param before the event loop's utilization when the work started */
+  function end(tenant: string, current: TenantWork, before: EventLoopUtilization | null): void {
+    // Time in which the event loop was idle is not charged, because the work may have waited for a provider.
+    const pause = before && share ? share.charge(tenant, performance.eventLoopUtilization(before).active) : 0
+    if (pause > 0) setTimeout(leave, pause, tenant, current)
+    else leave(tenant, current)
   }
 
   return {
@@ -78,20 +117,21 @@ export function createTenantGate(limit: number): TenantGate {
       let current = workByTenant.get(tenant)
       if (!current) workByTenant.set(tenant, (current = { running: 0, waiting: [], delay: null }))
       const entered = current
-      if (entered.running < limit) {
+      if (entered.waiting.length === 0 && entered.running < limitOf(tenant)) {
         entered.running += 1
         entered.delay?.record(0)
-      } else if (entered.waiting.length >= MAX_WAITING) throw new ServerBusy(MAX_WAITING)
+      } else if (entered.waiting.length >= maxWaiting) throw new ServerBusy(maxWaiting)
       else {
         const delay = (entered.delay ??= new QueueDelay())
         const enteredAt = delay.enter()
         await new Promise<void>((resolve) => entered.waiting.push(resolve))
         delay.leave(enteredAt)
       }
+      const before = share ? performance.eventLoopUtilization() : null
       try {
         return await work()
       } finally {
-        leave(tenant, entered)
+        end(tenant, entered, before)
       }
     },
   }

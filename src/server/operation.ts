@@ -22,7 +22,7 @@ import type { PresenceHolder } from '../domain/presence.ts'
 import { createPushIterator } from '../domain/push-iterator.ts'
 import type { Viewer } from '../domain/view.ts'
 import { atConversation } from '../graphql/conversation-ref.ts'
-import { admit } from '../graphql/limits/execute.ts'
+import { admit, estimate } from '../graphql/limits/execute.ts'
 import { enterView } from '../graphql/view/enter.ts'
 import { createRequestContext, type RequestContext } from '../graphql/request.ts'
 import { noteRefusal } from '../graphql/rights.ts'
@@ -127,7 +127,8 @@ async function followConversation(
   const shared = sharedDocument(schema, document, operationName)
   if (!shared) return null
   const context = args.contextValue as RequestContext
-  const refused = (await admit(deps, client.viewer, args, operationLimits)) ?? (await enterView(context, args))
+  const refused =
+    (await admit(deps, client.viewer, args, estimate(args, operationLimits))) ?? (await enterView(context, args))
   if (refused) return { errors: [refused] }
   const { operation, field } = shared
   const { errors, coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {})

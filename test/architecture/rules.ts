@@ -84,6 +84,8 @@ const DOMAIN_ORDER: readonly (readonly string[])[] = [
     'journal-notifier',
     'automatic-thresholds',
     'ask-provider',
+    'tenant-activity',
+    'tenant-share',
     'tenant-gate',
     'replica',
     'known-actor',

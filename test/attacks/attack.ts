@@ -20,7 +20,7 @@ export type Attack = {
 /** Environment variables of the server for one attack, and a function that stops the services started by `prepare`. */
 export type Prepared = { env: Record<string, string>; close(): Promise<void> }
 
-const CREATE = `mutation ($input: CreateConversationInput!) {
+export const CREATE = `mutation ($input: CreateConversationInput!) {
   createConversation(input: $input) { ... on CreateConversationPayload { conversation { id } } ... on UserError { message } }
 }`
 export const APPEND = `mutation ($input: AppendTurnInput!) {

@@ -9,6 +9,8 @@ export type Maximum = {
   next(): Promise<string> | string
   /** Whether the request writes nothing, so that it may be repeated. */
   isQuery?: boolean
+  /** Whether only the first request does the work. */
+  isOnce?: boolean
   options?: PostOptions
 }
 
@@ -282,6 +284,7 @@ export function maximumMutations(target: Target, data: MaximumData): Maximum[] {
         body(`mutation ($id: ID!) { deleteConversation(input: { conversationId: $id }) { __typename } }`, {
           id: data.whole,
         }),
+      isOnce: true,
     },
   ]
 }

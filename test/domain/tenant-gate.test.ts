@@ -18,7 +18,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('the work of a tenant', () => {
   it('runs up to the maximum; the rest waits, and runs in order of arrival', async () => {
-    const gate = createTenantGate(2)
+    const gate = createTenantGate(() => 2)
     const work = createWork()
     const all = ['a', 'b', 'c', 'd'].map((name) => gate.run('acme', work.start(name)))
     await settled()
@@ -33,8 +33,44 @@ describe('the work of a tenant', () => {
     expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd'])
   })
 
+  it('starts all waiting work that a grown limit allows', async () => {
+    let limit = 1
+    const gate = createTenantGate(() => limit)
+    const work = createWork()
+    for (const name of ['a', 'b', 'c', 'd']) void gate.run('acme', work.start(name))
+    await settled()
+    expect(work.started()).toEqual(['a'])
+    limit = 2
+    work.end('a')
+    await settled()
+    expect(work.started()).toEqual(['a', 'b', 'c'])
+    limit = 1
+    work.end('b')
+    await settled()
+    expect(work.started()).toEqual(['a', 'b', 'c'])
+    work.end('c')
+    await settled()
+    expect(work.started()).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it('waits for the pause of the work before it, even after that has been answered', async () => {
+    const charged: string[] = []
+    const share = { charge: (tenant: string) => (charged.push(tenant), 50) }
+    const gate = createTenantGate(() => 1, share)
+    const work = createWork()
+    const first = gate.run('acme', work.start('a'))
+    void gate.run('acme', work.start('b'))
+    await settled()
+    work.end('a')
+    expect(await first).toBe('a')
+    await settled()
+    expect(work.started()).toEqual(['a'])
+    expect(charged).toEqual(['acme'])
+    await expect.poll(work.started).toEqual(['a', 'b'])
+  })
+
   it('does not delay the work of another tenant', async () => {
-    const gate = createTenantGate(1)
+    const gate = createTenantGate(() => 1)
     const work = createWork()
     void gate.run('acme', work.start('a'))
     void gate.run('acme', work.start('b'))
@@ -44,7 +80,7 @@ describe('the work of a tenant', () => {
   })
 
   it('rejects with its error if it fails, and lets the next work start', async () => {
-    const gate = createTenantGate(1)
+    const gate = createTenantGate(() => 1)
     const work = createWork()
     const failing = gate.run('acme', () => Promise.reject(new Error('failed')))
     const next = gate.run('acme', work.start('next'))
@@ -55,7 +91,7 @@ describe('the work of a tenant', () => {
   })
 
   it('is rejected if too much work is waiting', async () => {
-    const gate = createTenantGate(1)
+    const gate = createTenantGate(() => 1)
     const work = createWork()
     void gate.run('acme', work.start('a'))
     for (let n = 0; n < MAX_WAITING; n++) void gate.run('acme', () => n)

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { createEventStreams } from '../../src/server/event-stream.ts'
-import { MAX_WAITING } from '../../src/domain/tenant-gate.ts'
+import { MAX_WAITING, MAX_WAITING_ANSWERS } from '../../src/domain/tenant-gate.ts'
 import { createYogaServer, maskWith } from '../../src/server/yoga.ts'
 import { answerPost } from '../../src/server/post.ts'
 import { createDocumentCache } from '../../src/server/known-documents.ts'
@@ -228,7 +228,8 @@ describe.each([embedded])('the fast path for POST', (backend) => {
     const body = { query: VIEWER, variables: { unused: 'x'.repeat(40_000) } }
     let release = () => {}
     const blocked = new Promise<void>((resolve) => (release = resolve))
-    const held = Array.from({ length: 2 + MAX_WAITING }, () => bodies.run('crowded', () => blocked))
+    world.deps.activity.note('other')
+    const held = Array.from({ length: 1 + MAX_WAITING }, () => bodies.run('crowded', () => blocked))
     const rejected = await send('fast', { headers: { 'x-tenant': 'crowded', ...more }, body })
     expect(rejected.status).toBe(503)
     expect(rejected.headers['retry-after']).toBe('1')
@@ -238,6 +239,33 @@ describe.each([embedded])('the fast path for POST', (backend) => {
     await Promise.all(held)
     expect((await send('fast', { headers: { 'x-tenant': 'crowded', ...more }, body })).status).toBe(200)
   })
+
+  test.each<keyof typeof ports>(['fast', 'yoga'])(
+    'executes two queries with a large answer of a tenant at the same time beside another tenant, on the path %s',
+    async (to) => {
+      const { activity, gates } = world.deps
+      const { answers } = gates
+      await vi.waitFor(() => expect(activity.hasOthers('heavy')).toBe(false), 5_000)
+      const large = { query: 'query Large { conversations(first: 200) { edges { cursor node { id title } } } }' }
+      const from = (tenant: string, body: object) => send(to, { headers: { 'x-tenant': tenant }, body })
+      let release = () => {}
+      const blocked = new Promise<void>((resolve) => (release = resolve))
+      const held = [1, 2].map(() => answers.run('heavy', () => blocked))
+      expect((await from('heavy', large)).status).toBe(200)
+
+      activity.note('light')
+      const waiting = from('heavy', large)
+      await vi.waitFor(() => expect(answers.waiting).toBe(1))
+      expect((await from('heavy', viewer)).status).toBe(200)
+      expect((await from('light', large)).status).toBe(200)
+      expect(answers.waiting).toBe(1)
+      const others = Array.from({ length: MAX_WAITING_ANSWERS - 1 }, () => answers.run('heavy', () => {}))
+      expect((await from('heavy', large)).body).toContain('SERVER_BUSY')
+      release()
+      await Promise.all([...held, ...others])
+      expect((await waiting).status).toBe(200)
+    },
+  )
 
   test('masks an unexpected error, and logs it once', async () => {
     const { query } = world.deps.pool

@@ -21,6 +21,8 @@ import { rateLimited, tooCostly, type OperationLimits } from './limits.ts'
 /** Number of values that cost one point of the rate limit, in addition to one point for each field of the root type. */
 const VALUES_PER_POINT = 1_000
 
+type Estimate = ReturnType<typeof estimate>
+
 type Operation = {
   schema: GraphQLSchema
   document: DocumentNode
@@ -32,7 +34,7 @@ type Operation = {
  * Returns the number of values that the operation's answer can have, and the error if it exceeds a limit. A document
  * without an operation of that name has no error: the executor rejects it. The document must be valid.
  */
-function estimate({ schema, document, operationName, variableValues }: Operation, limits: OperationLimits) {
+export function estimate({ schema, document, operationName, variableValues }: Operation, limits: OperationLimits) {
   const operation = getOperationAST(document, operationName)
   if (!operation) return { operation, values: 0, error: null }
   const error = documentError(document, limits)
@@ -49,9 +51,8 @@ export function admit(
   { rates }: Pick<Deps, 'rates'>,
   principal: Viewer,
   requested: Operation,
-  limits: OperationLimits,
+  { operation, values, error }: Estimate,
 ): GraphQLError | null | Promise<GraphQLError | null> {
-  const { operation, values, error } = estimate(requested, limits)
   if (error || !operation || !rates) return error
   const points = [...rootFields(requested.document, operation)].length + Math.floor(values / VALUES_PER_POINT)
   return rates

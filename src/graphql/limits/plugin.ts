@@ -1,13 +1,16 @@
 // The yoga plugin that applies the limits to every operation that yoga parses or executes. It must be the last plugin
 // that replaces the executor, so that values computed by query plans (plan/) are counted too.
 
-import { getOperationAST, GraphQLError, parse, type ExecutionResult, type Source } from 'graphql'
+import { GraphQLError, parse, type ExecutionArgs, type ExecutionResult, type Source } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { Deps } from '../../domain/deps.ts'
 import type { RequestContext } from '../request.ts'
 import { documentError } from './document.ts'
-import { admit } from './execute.ts'
+import { admit, estimate } from './execute.ts'
 import { tooCostly, type OperationLimits } from './limits.ts'
+
+/** Minimum estimated number of values of an answer that waits for the tenant's gate `answers`. */
+export const LARGE_ANSWER_VALUES = 750
 
 /** Returns the error to report for a document that cannot be parsed. */
 function parseError(error: Error, limits: OperationLimits): Error {
@@ -25,7 +28,10 @@ function hideSuggestions(errors: readonly Error[] = []): void {
 
 const hideSuggestionsOf = ({ result }: { result: unknown }) => hideSuggestions((result as ExecutionResult).errors)
 
-export function useLimits(deps: Pick<Deps, 'rates'>, limits: OperationLimits): Plugin<RequestContext> {
+export function useLimits(
+  deps: Pick<Deps, 'rates' | 'gates' | 'activity'>,
+  limits: OperationLimits,
+): Plugin<RequestContext> {
   return {
     onParse({ setParseFn }) {
       setParseFn((source: string | Source) => parse(source, { maxTokens: limits.tokens }))
@@ -41,19 +47,23 @@ export function useLimits(deps: Pick<Deps, 'rates'>, limits: OperationLimits): P
     },
     onExecute({ args, context, executeFn, setExecuteFn, setResultAndStopExecution }) {
       const { work, principal } = context
-      const kind = getOperationAST(args.document, args.operationName)?.operation ?? 'query'
+      deps.activity.note(principal.tenant)
+      const estimated = estimate(args, limits)
+      const kind = estimated.operation?.operation ?? 'query'
+      const isLarge = kind === 'query' && estimated.values >= LARGE_ANSWER_VALUES
       const proceed = (error: GraphQLError | null) => {
         if (error) return setResultAndStopExecution({ errors: [error] })
         Object.assign(args, { signal: work })
-        setExecuteFn((all) => work.within(kind, () => executeFn(all)))
+        const run = (all: ExecutionArgs) => work.within(kind, () => executeFn(all))
+        setExecuteFn(isLarge ? (all) => deps.gates.answers.run(principal.tenant, () => run(all)) : run)
       }
-      const error = admit(deps, principal, args, limits)
+      const error = admit(deps, principal, args, estimated)
       const done = limits.introspection ? undefined : { onExecuteDone: hideSuggestionsOf }
       return error instanceof Promise ? error.then(proceed).then(() => done) : (proceed(error), done)
     },
     async onSubscribe({ args, setResultAndStopExecution }) {
       const { work, principal } = args.contextValue as RequestContext
-      const error = await admit(deps, principal, args, limits)
+      const error = await admit(deps, principal, args, estimate(args, limits))
       if (error) return setResultAndStopExecution({ errors: [error] })
       return {
         onSubscribeResult: () => ({

@@ -5,6 +5,7 @@ import { buildSchema, getOperationAST, parse, type ExecutionResult } from 'graph
 import { describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../../../src/config/config.ts'
 import { newId } from '../../../src/domain/id.ts'
+import { createTenantActivity } from '../../../src/domain/tenant-activity.ts'
 import { createTenantGates } from '../../../src/domain/tenant-gate.ts'
 import { Work } from '../../../src/graphql/limits/work.ts'
 import { compileQuery } from '../../../src/graphql/plan/compile.ts'
@@ -121,7 +122,7 @@ describe('every field of Query', () => {
   const reading = Object.entries(fields).filter(([, rest]) => rest !== null)
   it.each([...reading, ['conversation', '(key: "k") { id }']])('reads within the limits: %s%s', async (name, rest) => {
     const viewer = { tenant: 'acme', actor: 'ada' }
-    const deps = { gates: createTenantGates(4), reads: {} }
+    const deps = { gates: createTenantGates(4, createTenantActivity()), reads: {} }
     const contextValue = createRequestContext(deps as never, viewer, null, defaults, () => true)
     const args = { schema: serverSchema, document: parse(`{ ${name}${rest} }`), contextValue }
     const result = await contextValue.work.within('query', () => execute(args) as Promise<ExecutionResult>)

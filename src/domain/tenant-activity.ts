@@ -1,0 +1,30 @@
+// Remembers which tenants have used the process recently, so that limits that protect tenants from each other apply
+// only while there are several.
+
+/** Time for which a tenant counts as active after an operation has started, ms. */
+const ACTIVE_MS = 1_000
+
+export type TenantActivity = {
+  /** Call it when an operation of the tenant starts. */
+  note(tenant: string): void
+  /** Whether an operation of another tenant started within the last ACTIVE_MS. */
+  hasOthers(tenant: string): boolean
+}
+
+/** Keeps two times only, because the latest operation of another tenant decides. */
+export function createTenantActivity(now: () => number = () => performance.now()): TenantActivity {
+  let latest: string | null = null
+  let latestAt = -Infinity
+  /** Time of the latest operation of any tenant but `latest`. */
+  let previousAt = -Infinity
+  return {
+    note(tenant) {
+      if (tenant !== latest) {
+        latest = tenant
+        previousAt = latestAt
+      }
+      latestAt = now()
+    },
+    hasOthers: (tenant) => now() - (tenant === latest ? previousAt : latestAt) < ACTIVE_MS,
+  }
+}

@@ -1,0 +1,49 @@
+// The pauses of a tenant's heavy work beside other tenants.
+
+import { describe, expect, it } from 'vitest'
+import { createTenantShare } from '../../src/domain/tenant-share.ts'
+
+const beside = { hasOthers: () => true }
+
+/** Runs work of those lengths, each at the end of the pause before it. Returns the pauses, in ms. */
+function pausesOf(lengths: readonly number[], activity = beside, idle = 0): number[] {
+  let now = 1_000
+  const share = createTenantShare(activity, () => now)
+  return lengths.map((ms) => {
+    now += ms
+    const pause = share.charge('acme', ms)
+    now += pause + idle
+    return pause
+  })
+}
+
+describe('heavy work beside other tenants', () => {
+  it('pauses for as long as it ran, after a first burst of 100 ms', () => {
+    expect(pausesOf([50, 50, 50, 20, 20])).toEqual([0, 0, 50, 20, 20])
+    expect(pausesOf([300, 10])).toEqual([200, 10])
+  })
+
+  it('may burst again after a pause of its own', () => {
+    expect(pausesOf([40, 40, 40, 40, 40], beside, 40)).toEqual([0, 0, 0, 0, 0])
+  })
+
+  it('has no pause below 1 ms; short ones add up', () => {
+    expect(pausesOf([100, 0.4, 0.4, 0.4])).toEqual([0, 0, 0, 1])
+  })
+
+  it('never pauses longer than half a second', () => {
+    expect(pausesOf([30_000, 10])).toEqual([500, 10])
+  })
+
+  it('has pauses that depend on its own tenant only', () => {
+    let now = 1_000
+    const share = createTenantShare(beside, () => now)
+    now += 400
+    expect(share.charge('acme', 400)).toBe(300)
+    expect(share.charge('other', 100)).toBe(0)
+  })
+
+  it('never pauses while no other tenant is active', () => {
+    expect(pausesOf([300, 300, 300], { hasOthers: () => false })).toEqual([0, 0, 0])
+  })
+})
