@@ -17,7 +17,8 @@
 -- written. In addition, a turn that wakes up nobody because of the loop guard (wake_up_participants) has a row
 -- `stopped` with the seq of the entry that says so.
 --
--- The plans are generic: planning the statements for each call takes longer than running them.
+-- The plans are generic: planning the statements for each call takes longer than running them. A session keeps them
+-- while the tables grow, so they use indexes even if the tables are still small when it makes them.
 --
 -- Invariant: numbers are assigned after the conversations are locked, by statements with their own snapshots, so the
 -- journal has no gap and a clientId is written once.
@@ -26,7 +27,7 @@ CREATE OR REPLACE FUNCTION append_plain_turns(
   p_nth integer[], p_actors text[], p_roles role[], p_texts text[], p_tokens integer[], p_terms integer[],
   p_ends integer[], p_cues smallint[], p_client_ids text[], p_client_hashes text[], p_rest jsonb[])
 RETURNS TABLE (id text, seq integer, stopped boolean, created_at timestamptz, mentions text[])
-LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
   -- Of each conversation: the seq of its newest entry, or -1 if nothing is written to it; and its salt.

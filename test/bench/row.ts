@@ -26,6 +26,8 @@ export type Measured =
   | { label: string; against: string; asked: number | null; unit: Row['unit'] | ''; failure: string }
 
 const ROUNDS = 5
+/** Warm-up of each side, ms: V8 optimises functions after some hundred calls, and the caches fill. */
+export const WARM_UP_MS = 2_000
 
 /** Measures the row after the warm-up of both sides. A row that cannot run is reported with its reason. */
 export async function measure(row: Row, progress: Progress): Promise<Measured> {

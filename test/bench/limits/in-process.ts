@@ -10,7 +10,7 @@ import { words, WORDS_A_QUERY, WORDS_A_TURN } from '../corpus.ts'
 import { medianTime, rateOf } from '../figures.ts'
 import { openOurs, type Ours } from '../ours.ts'
 import { insertTurn, insertTurns, TEXT } from '../raw-append.ts'
-import { measure, type Measured, type Row } from '../row.ts'
+import { measure, WARM_UP_MS, type Measured, type Row } from '../row.ts'
 import { execute, withDatabase, type Bench } from '../services.ts'
 import { textEmbedder, vectorOf } from '../text-embedder.ts'
 
@@ -159,9 +159,10 @@ export async function rowsOfHistory(bench: Bench): Promise<Measured[]> {
       return rate * CALLERS
     }
     const label = `append, ${CALLERS} callers`
+    const written = { asked: null, unit: '/s' as const, warmUpMs: WARM_UP_MS }
     const rows: Row[] = [
-      { ...{ label, against: 'one insert each', asked: null, unit: '/s' }, ours: oursAppends, theirs: oneEach },
-      { ...{ label, against: 'coalesced inserts', asked: null, unit: '/s' }, ours: oursAppends, theirs: coalesced },
+      { ...{ label, against: 'one insert each', ...written }, ours: oursAppends, theirs: oneEach },
+      { ...{ label, against: 'coalesced inserts', ...written }, ours: oursAppends, theirs: coalesced },
       alone(
         `page of 50 of ${PAGED.toLocaleString('en-US')} turns`,
         0.65,

@@ -6,15 +6,13 @@ import { medianTime, rateOf } from '../figures.ts'
 import { execute, withDatabase, type Bench } from '../services.ts'
 import { openMastra, type Mastra } from './mastra.ts'
 import { openOurs, type Ours } from '../ours.ts'
-import { measure, type Measured, type Row } from '../row.ts'
+import { measure, WARM_UP_MS, type Measured, type Row } from '../row.ts'
 
 const PEER = 'Mastra'
 /** Number of calls in a round of one caller, and of sixteen. */
 const CALLS = 20
 const SHARED_CALLS = 160
 const CALLERS = 16
-/** Warm-up of each side, ms: V8 optimises functions after some hundred calls, and the caches fill. */
-const WARM_UP_MS = 2_000
 /** Number of texts per call of saveMessages, which embeds and stores their vectors at once. */
 const BATCH = 100
 
@@ -147,7 +145,7 @@ export async function historyOfMemory(bench: Bench): Promise<Measured[]> {
     const append = (n: number) => places[n % CALLERS]!
     const rows: Row[] = [
       {
-        ...{ label: `append, ${CALLERS} callers`, against: PEER, asked: 6, unit: '/s' },
+        ...{ label: `append, ${CALLERS} callers`, against: PEER, asked: 6, unit: '/s', warmUpMs: WARM_UP_MS },
         ours: () => rateOf(CALLERS, 8 * SHARED_CALLS, (n) => ours.append(append(n).id, queryOf(n))),
         theirs: () =>
           rateOf(CALLERS, 8 * SHARED_CALLS, (n) => mastra.append(append(n).id, 'writer', [queryOf(n)], false)),
@@ -188,7 +186,13 @@ export async function embeddedAppends(bench: Bench): Promise<Measured[]> {
     const textOf = (n: number) => `${words(WORDS_A_TURN)} ${round}-${n}`
     const count = 2 * SHARED_CALLS
     const row: Row = {
-      ...{ label: `append until its vector is stored, ${CALLERS} callers`, against: PEER, asked: 4, unit: '/s' },
+      ...{
+        label: `append until its vector is stored, ${CALLERS} callers`,
+        against: PEER,
+        asked: 4,
+        unit: '/s',
+        warmUpMs: WARM_UP_MS,
+      },
       async ours() {
         round += 1
         const begin = performance.now()

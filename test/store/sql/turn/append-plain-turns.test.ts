@@ -10,6 +10,7 @@ import { removeParticipant } from '../../../../src/domain/participant.ts'
 import { APPEND_LIMITS } from '../../../../src/domain/turn/append-refusal.ts'
 import { appendPlainTurns, isPlain } from '../../../../src/store/sql/turn/append-plain-turns.ts'
 import { appendTurns, type AppendCall, type AppendRow } from '../../../../src/store/sql/turn/append-turns.ts'
+import type { Pool, Statement, UnscopedStatement } from '../../../../src/store/tenant-pool.ts'
 import { backends } from '../../../support/backend.ts'
 import { casesOf } from '../../../support/long.ts'
 import { sql } from '../../../support/sql.ts'
@@ -66,6 +67,36 @@ function compatible(calls: { conversation: number; turns: RandomTurn[] }[]) {
     for (const key of keys) used.add(key)
     return true
   })
+}
+
+const plainCall = (tenant: string, conversationId: string): AppendCall => ({
+  conversationId,
+  tenant,
+  viewer: 'ann',
+  turns: [
+    {
+      id: newId('turn'),
+      actor: 'ann',
+      kind: 'HUMAN',
+      role: 'USER',
+      status: 'COMMITTED',
+      text: 'hi',
+      tokens: 1,
+      terms: [],
+      cues: 0,
+    },
+  ],
+})
+
+/** Returns the statement that writes a plain turn, without running it. */
+async function plainStatement(call: AppendCall): Promise<UnscopedStatement> {
+  let statement: UnscopedStatement | undefined
+  const query = async ({ scope: _, name: __, ...rest }: Statement) => {
+    statement = rest
+    return { rows: [] }
+  }
+  await appendPlainTurns({ query } as unknown as Pool, [call])
+  return statement!
 }
 
 describe.each(backends)('plain appends on $name', (backend) => {
@@ -195,28 +226,34 @@ describe.each(backends)('plain appends on $name', (backend) => {
     expect(counters.plainAppends).toEqual({ written: before.written + 2, fallback: before.fallback + 2 })
   })
 
+  it('use indexes, however cheap it is to read the whole tables', async () => {
+    const tenant = world.tenant()
+    const conversationId = await tenant.newConversation('ann')
+    const cheap = ['seq_page_cost', 'cpu_tuple_cost', 'cpu_operator_cost'].map((name) => ({
+      text: `SELECT set_config('${name}', '0', true)`,
+    }))
+    // The embedded database counts those of earlier transactions too.
+    const scans = { text: 'SELECT relname, seq_scan FROM pg_stat_xact_user_tables ORDER BY relname' }
+    // The connection keeps the plans of earlier statements, and would keep those of this one.
+    const replan = { text: 'DISCARD PLANS' }
+    const [, , , , before, rows, after] = await world.deps.pool.queryAll(tenant.name, [
+      replan,
+      ...cheap,
+      scans,
+      await plainStatement(plainCall(tenant.name, conversationId)),
+      scans,
+      replan,
+    ])
+    expect(rows).toMatchObject([{ seq: 2 }])
+    expect(after).toEqual(before)
+  })
+
   it('do not find the conversation of another tenant', async () => {
     const [tenant, other] = [world.tenant(), world.tenant()]
     const conversationId = await tenant.newConversation('ann')
-    const call = (name: string): AppendCall => ({
-      conversationId,
-      tenant: name,
-      viewer: 'ann',
-      turns: [
-        {
-          id: newId('turn'),
-          actor: 'ann',
-          kind: 'HUMAN',
-          role: 'USER',
-          status: 'COMMITTED',
-          text: 'hi',
-          tokens: 1,
-          terms: [],
-          cues: 0,
-        },
-      ],
-    })
-    expect(await appendPlainTurns(world.deps.pool, [call(other.name)])).toEqual([])
-    expect(await appendPlainTurns(world.deps.pool, [call(tenant.name)])).toMatchObject([{ outcome: 'written' }])
+    expect(await appendPlainTurns(world.deps.pool, [plainCall(other.name, conversationId)])).toEqual([])
+    expect(await appendPlainTurns(world.deps.pool, [plainCall(tenant.name, conversationId)])).toMatchObject([
+      { outcome: 'written' },
+    ])
   })
 })
