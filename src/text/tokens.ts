@@ -85,35 +85,55 @@ function createCache(count: (text: string) => number): (text: string) => number 
 
 type Waiting = { resolve(tokens: number): void; reject(error: Error): void }
 
-/** Creates a counter. The first long text starts its worker thread. */
-export function createTokenCounter(): TokenCounter {
-  let worker: Worker | null = null
-  let next = 0
-  const waiting = new Map<number, Waiting>()
+/**
+ * Time without long texts after which the thread ends, ms. It uses 100 MB, and up to 200 MB after many long texts. The
+ * next long text waits for a new thread, a quarter of a second.
+ */
+const IDLE_MS = 10_000
 
-  function start(): Worker {
-    const started = startThread(new URL('./tokens-worker.ts', import.meta.url), { name: 'token-counter' })
-    started.unref()
-    started.on('message', ({ id, tokens }: { id: number; tokens: number }) => {
+/** A running thread, and the texts that it counts. */
+type Thread = { worker: Worker; waiting: Map<number, Waiting> }
+
+/**
+ * Creates a counter. A long text starts its worker thread, which ends when it is idle.
+ * @param idleMs see IDLE_MS
+ */
+export function createTokenCounter(idleMs = IDLE_MS): TokenCounter {
+  let thread: Thread | null = null
+  let next = 0
+
+  function start(): Thread {
+    const worker = startThread(new URL('./tokens-worker.ts', import.meta.url), { name: 'token-counter' })
+    const started: Thread = { worker, waiting: new Map() }
+    const { waiting } = started
+    worker.unref()
+    const idle = setTimeout(() => {
+      if (waiting.size > 0) return void idle.refresh()
+      if (thread === started) thread = null
+      void worker.terminate()
+    }, idleMs).unref()
+    worker.on('message', ({ id, tokens }: { id: number; tokens: number }) => {
+      idle.refresh()
       waiting.get(id)?.resolve(tokens)
       waiting.delete(id)
     })
     const fail = (error: Error) => {
-      if (worker === started) worker = null
+      clearTimeout(idle)
+      if (thread === started) thread = null
       for (const { reject } of waiting.values()) reject(error)
       waiting.clear()
     }
-    started.on('error', fail)
-    started.on('exit', () => fail(new Error('the token counting thread exited')))
+    worker.on('error', fail)
+    worker.on('exit', () => fail(new Error('the token counting thread exited')))
     return started
   }
 
   function countInThread(text: string): Promise<number> {
-    worker ??= start()
+    const { worker, waiting } = (thread ??= start())
     const id = next++
     return new Promise<number>((resolve, reject) => {
       waiting.set(id, { resolve, reject })
-      worker!.postMessage({ id, text })
+      worker.postMessage({ id, text })
     })
   }
 
@@ -122,7 +142,7 @@ export function createTokenCounter(): TokenCounter {
     count: (text) => (text.length <= INLINE ? countInline(text) : countInThread(text)),
     recount: (text) => (text.length <= INLINE ? countCached(text) : countInThread(text)),
     async close() {
-      await worker?.terminate()
+      await thread?.worker.terminate()
     },
   }
 }

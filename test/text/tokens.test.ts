@@ -1,5 +1,6 @@
 // Token counting: equal to o200k, inline and in the worker thread, and in bounded time for any text.
 
+import type { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -89,6 +90,29 @@ describe('a token counter', () => {
     const closed = createTokenCounter()
     const waiting = closed.count('word '.repeat(50_000))
     await Promise.all([closed.close(), expect(waiting).rejects.toThrow('exited')])
+  })
+
+  it('ends its idle worker thread, and starts another for the next long text', async () => {
+    const started: Worker[] = []
+    const ended: Worker[] = []
+    const note = (worker: Worker) => {
+      started.push(worker)
+      worker.once('exit', () => ended.push(worker))
+    }
+    process.on('worker', note)
+    const own = createTokenCounter(50)
+    const text = PROSE.repeat(400)
+    try {
+      expect(await own.count(text)).toBe(countO200k(text))
+      await expect.poll(() => ended.length).toBe(1)
+      const several = await Promise.all([own.count(text), own.count(text), own.count(text)])
+      expect(several).toEqual([1, 2, 3].map(() => countO200k(text)))
+      expect(started).toHaveLength(2)
+      await expect.poll(() => ended.length).toBe(2)
+    } finally {
+      process.off('worker', note)
+      await own.close()
+    }
   })
 
   it('closes without having started its worker thread', async () => {
