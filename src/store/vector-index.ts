@@ -106,7 +106,8 @@ export function buildVectorIndex(
     const existing = (await client.query<SegmentRow>(SEGMENTS, [prefixOf(name)])).rows.find((row) => row.name === index)
     if (existing?.valid) return false
     const partitions = await readPartitions(client)
-    if (existing) await dropIndex(client, index, partitions)
+    // Parts may be left of a drop that was interrupted.
+    if (existing || partitions.length > 0) await dropIndex(client, index, partitions)
     // This is enough to build the graph (the vectors and their links) in memory.
     const megabytes = Math.ceil((count * (2 * dimension + 400)) / 1e6)
     await client.query(`SET maintenance_work_mem = '${Math.min(Math.max(megabytes, MEMORY_MB.min), MEMORY_MB.max)}MB'`)
