@@ -7,6 +7,7 @@ import { createEmbedding } from '../../src/domain/indexing/embedding.ts'
 import { recall } from '../../src/domain/recall/recall.ts'
 import { appendTurn, appendTurns } from '../../src/domain/turn/append.ts'
 import { pageOfTurns } from '../../src/domain/turn/history.ts'
+import { readEmbedderProgress } from '../../src/store/sql/indexing/embedders.ts'
 import { vectorIndexes } from '../../src/store/vector-index.ts'
 import { openDeps, type Services } from './services.ts'
 import { textEmbedder } from './text-embedder.ts'
@@ -15,7 +16,7 @@ const viewer = { tenant: 'default', actor: 'ada' }
 
 /** Number of turns per call of a bulk append. */
 const BATCH = 500
-const POLL_MS = 2
+const POLL_MS = 5
 
 export type Ours = {
   deps: Deps
@@ -72,7 +73,8 @@ export async function openOurs(
       }
     },
     async untilEmbedded() {
-      while ((await deps.embedding.progress()).remaining > 0)
+      // Not `deps.embedding.progress`, which returns the same number for a second.
+      while ((await readEmbedderProgress(deps.db, textEmbedder.name)).remaining > 0)
         await new Promise((resolve) => setTimeout(resolve, POLL_MS))
     },
     async recall(conversationId, query, scope) {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { measureBurst, measureSingleTurns, openTurns, SUBSCRIBERS, withSides, type FanOutSide } from '../fan-out.ts'
 import { reasonOf } from '../figures.ts'
 import type { Bench } from '../services.ts'
-import { measure, type Measured } from '../row.ts'
+import { measure, WARM_UP_MS, type Measured } from '../row.ts'
 
 const PEER = 'graphql-ws + Redis'
 const SOCKETS = 5_000
@@ -29,7 +29,7 @@ async function singleTurns(bench: Bench): Promise<Measured[]> {
 
 async function deltas(bench: Bench): Promise<Measured[]> {
   const label = `streaming deltas to ${SUBSCRIBERS.toLocaleString('en-US')} sockets, deliveries`
-  const common = { label, against: PEER, asked: 15, unit: '/s' } as const
+  const common = { label, against: PEER, asked: 15, unit: '/s', warmUpMs: WARM_UP_MS } as const
   return withPeer(bench, SUBSCRIBERS, async ({ ours, theirs }) => {
     for (const side of [ours, theirs]) await openTurns(side)
     await sleep(1_000)
