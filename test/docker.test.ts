@@ -82,7 +82,7 @@ describe('Dockerfile', () => {
       '--max-semi-space-size=64',
       `node_modules/colloquy/${bin.colloquy}`,
     ])
-    expect(scripts.start).toBe('node --max-semi-space-size=64 --import tsx src/bin.ts')
+    expect(scripts.start).toBe('node --max-semi-space-size=64 scripts/start.js')
     expect(read('src/bin.ts')).toMatch(/^#!\/usr\/bin\/env -S node --max-semi-space-size=64\n/)
   })
 

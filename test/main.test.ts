@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { compiledSource } from './support/compiled.ts'
+import { compiledSource } from '../scripts/compiled.js'
 import { isLong } from './support/long.ts'
 import { SHORT_LIVED } from './support/short-lived.ts'
 

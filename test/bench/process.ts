@@ -52,16 +52,17 @@ async function startArguments(root: string): Promise<string[]> {
 }
 
 /**
- * Starts a server from a file of this repository, with the node options of `npm start`, and resolves when it has
- * printed its URL. BENCH_PROFILE names a directory for a CPU profile of each server.
+ * Starts a server from a file of this repository, src/bin.ts as `npm start` does, and others with the same node options.
+ * Resolves when it has printed its URL. BENCH_PROFILE names a directory for a CPU profile of each server.
  */
 export async function startServer(
   path: string,
   env: Record<string, string>,
   onLine?: (line: string) => void,
 ): Promise<ServerProcess> {
-  const options = (await startArguments(fileOf('.'))).slice(0, -1)
-  return startProcess(path, fileOf('.'), [...options, fileOf(path)], env, onLine)
+  const all = await startArguments(fileOf('.'))
+  const args = path === 'src/bin.ts' ? all : [...all.slice(0, -1), '--import', 'tsx', fileOf(path)]
+  return startProcess(path, fileOf('.'), args, env, onLine)
 }
 
 /**

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { newDataDir, type Backend, type Opened } from '../support/backend.ts'
-import { compiledSource } from '../support/compiled.ts'
+import { compiledSource } from '../../scripts/compiled.js'
 import { SHORT_LIVED, TYPESCRIPT } from '../support/short-lived.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { isObjectType, type GraphQLSchema } from 'graphql'
 import { plainValue, type Leaf, type RootField } from '../support/generated-operations.ts'
-import { compiledSource } from '../support/compiled.ts'
+import { compiledSource } from '../../scripts/compiled.js'
 import { SHORT_LIVED } from '../support/short-lived.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

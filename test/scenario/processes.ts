@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 import { createClient } from 'graphql-ws'
 import pg from 'pg'
 import { WebSocket } from 'ws'
-import { compiledSource } from '../support/compiled.ts'
+import { compiledSource } from '../../scripts/compiled.js'
 import { SHORT_LIVED, TYPESCRIPT } from '../support/short-lived.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
