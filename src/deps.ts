@@ -5,10 +5,6 @@ import type { Logger } from 'pino'
 import { createMemoryBus } from './bus/memory.ts'
 import { createMemoryPresence } from './bus/memory-presence.ts'
 import { createMemoryRateLimit } from './bus/memory-rate-limit.ts'
-import { createRedisBus } from './bus/redis.ts'
-import { redisConnector } from './bus/redis-client.ts'
-import { createRedisPresence } from './bus/redis-presence.ts'
-import { createRedisRateLimit } from './bus/redis-rate-limit.ts'
 import type { Deps } from './domain/deps.ts'
 import type { DepsConfig } from './deps-config.ts'
 import type { Health, Platform } from './domain/platform.ts'
@@ -108,23 +104,20 @@ async function openReads(config: DepsConfig, store: OpenStore, log: Logger, clea
   return replica
 }
 
+/** The bus, presence store and rate limit of a single process. `rateLimitPoints` is 0 for no limit. */
+const openInProcess = (rateLimitPoints: number, log: Logger) => ({
+  bus: createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed')),
+  presence: createMemoryPresence(),
+  rates: rateLimitPoints === 0 ? null : createMemoryRateLimit(rateLimitPoints),
+})
+
 /** Connects to Redis, or creates the in-process bus, presence store and rate limit. */
 export async function openBus({ redisUrl, rateLimitPoints }: DepsConfig, log: Logger, cleanup: Cleanup) {
-  const connect = redisUrl ? redisConnector(redisUrl, log) : null
-  // Connect concurrently: if Redis cannot be reached, each waits up to FIRST_CONNECT_MS (redis-client.ts).
-  const [bus, presence, rates] = await Promise.all([
-    connect
-      ? createRedisBus(connect, log)
-      : createMemoryBus((err) => log.error({ err }, 'a receiver of the bus failed')),
-    connect ? createRedisPresence(connect) : createMemoryPresence(),
-    rateLimitPoints === 0
-      ? null
-      : connect
-        ? createRedisRateLimit(connect, rateLimitPoints)
-        : createMemoryRateLimit(rateLimitPoints),
-  ])
-  for (const each of [bus, presence, rates]) if (each) cleanup.add(() => each.close())
-  return { bus, presence, rates }
+  const opened = redisUrl
+    ? await (await import('./bus/open-redis.ts')).openRedis(redisUrl, rateLimitPoints, log)
+    : openInProcess(rateLimitPoints, log)
+  for (const each of [opened.bus, opened.presence, opened.rates]) if (each) cleanup.add(() => each.close())
+  return opened
 }
 
 /** Creates the embedding of turns and facts, which `start` starts, and the recorder of recalled facts. */
