@@ -57,6 +57,8 @@ type Table = {
   /** With the placeholder %TABLE%, because the partitions have the same policies. */
   policies: string[]
   grants: string[]
+  /** Columns whose number of distinct values is set, for the planner. */
+  distinct: { column: string; values: number }[]
   /** Names of the sequences of identity columns. */
   sequences: string[]
 }
@@ -77,7 +79,10 @@ async function readTable(client: PoolClient, table: string): Promise<Table> {
        ARRAY(SELECT format('GRANT %s ON %s TO %s', string_agg(a.privilege_type, ', '), c.oid::regclass, a.grantee::regrole)
              FROM aclexplode(c.relacl) a WHERE a.grantee <> c.relowner GROUP BY a.grantee) AS grants,
        ARRAY(SELECT s.relname::text FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
-             WHERE d.refobjid = c.oid AND d.deptype = 'i') AS sequences
+             WHERE d.refobjid = c.oid AND d.deptype = 'i') AS sequences,
+       (SELECT coalesce(json_agg(json_build_object('column', a.attname, 'values', o.option_value::integer)), '[]')
+        FROM pg_attribute a CROSS JOIN pg_options_to_table(a.attoptions) o
+        WHERE a.attrelid = c.oid AND o.option_name = 'n_distinct') AS distinct
      FROM pg_class c WHERE c.oid = to_regclass('public.' || $1)`,
     [table],
   )
@@ -103,6 +108,13 @@ function partition(table: Table, partitions: number): string[] {
       ({ part, remainder }) =>
         `CREATE TABLE ${part} PARTITION OF ${parent} FOR VALUES WITH (MODULUS ${partitions}, REMAINDER ${remainder})${storage}`,
     ),
+    ...table.distinct.flatMap(({ column, values }) => [
+      `ALTER TABLE ${parent} ALTER COLUMN ${name(column)} SET (n_distinct_inherited = ${values})`,
+      ...parts.map(
+        ({ part }) =>
+          `ALTER TABLE ${part} ALTER COLUMN ${name(column)} SET (n_distinct = ${Math.ceil(values / partitions)})`,
+      ),
+    ]),
     ...table.constraints,
     ...table.indexes,
     ...table.references,

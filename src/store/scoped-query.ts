@@ -10,6 +10,10 @@
 // (db.ts). By default, Postgres plans it for the values of each call if it expects a cheaper plan, which takes up to
 // several times as long as the call: for example the turns that a context keeps, 1.4 ms instead of 0.6, or a page of a
 // partitioned table, 5 ms instead of 0.9. Other statements, and those of transactions, are planned for their values.
+//
+// A plan made while a table is small can be slow once the table has grown: Postgres chooses the index by the number of
+// rows. Postgres replans a statement after it has analyzed its tables, which it does once a minute at most. So each
+// connection discards its plans PLANS_MS after it made them, and sooner while it is young.
 
 import pg from 'pg'
 import { SYSTEM, type Scope } from './scope.ts'
@@ -56,10 +60,27 @@ type Query = {
   handleCommandComplete(message: Message, connection: Connection): void
   handleError(error: Error, connection: Connection): void
 }
+/** Statement that makes Postgres plan each statement again before its next run. */
+const DISCARD = 'DISCARD PLANS'
+/**
+ * Age of a connection at which it first discards its plans, in ms. Each next interval is as long as the connection is
+ * old, at most `max`.
+ */
+const PLANS_MS = { first: 1_000, max: 10_000 }
+
 const PgQuery = pg.Query as unknown as new (config: object, values?: unknown) => Query
 
-/** The descriptions of a connection's named statements, and the connection with which pg asks for none. */
-type Known = { descriptions: Map<string, Description>; silent: Connection }
+type Known = {
+  /** The descriptions of the connection's named statements, by name. */
+  descriptions: Map<string, Description>
+  /** The connection for pg, if pg shall not ask for descriptions. */
+  silent: Connection
+  /** Times of the connection's first statement and of the next discard of its plans, by `performance.now()`. */
+  since: number
+  discardAt: number
+}
+
+const asIs = (value: unknown) => value
 
 /** An entry ends with its connection. It has as many descriptions as pg keeps texts of named statements. */
 const knownOf = new WeakMap<Connection, Known>()
@@ -79,18 +100,34 @@ const withoutDescribe = (connection: Connection): Connection => ({
 function known(connection: Connection): Known {
   let found = knownOf.get(connection)
   if (!found) {
-    knownOf.set(connection, (found = { descriptions: new Map(), silent: withoutDescribe(connection) }))
+    const since = performance.now()
+    const discardAt = since + PLANS_MS.first
+    found = { descriptions: new Map(), silent: withoutDescribe(connection), since, discardAt }
+    knownOf.set(connection, found)
   }
   return found
 }
 
+/** Sends the discard of the connection's plans if it is due. Returns the number of statements sent. */
+function discardPlans(connection: Connection): 0 | 1 {
+  const state = known(connection)
+  const now = performance.now()
+  if (now < state.discardAt) return 0
+  state.discardAt = now + Math.min(now - state.since, PLANS_MS.max)
+  connection.parse({ text: DISCARD })
+  connection.bind({ values: [], valueMapper: asIs })
+  connection.execute({ portal: '', rows: 0 })
+  return 1
+}
+
 /**
- * Sends a first statement and those of the configs in one batch. Drops the result of the first. The result is that of
- * the only config, or an array if there are several.
+ * Sends the first statements and those of the configs in one batch. Drops the results of the first. The result is that
+ * of the only config, or an array if there are several.
  */
 abstract class BatchQuery extends PgQuery {
   readonly #configs: readonly Config[]
-  #isFirstDone = false
+  /** Number of first statements whose result has not arrived. */
+  #firstLeft = 0
   /** Index of the config that is being sent, then of the one whose messages are being received. */
   #current = 0
   #hasFailed = false
@@ -104,8 +141,8 @@ abstract class BatchQuery extends PgQuery {
     this.#configs = configs
   }
 
-  /** Sends the first statement, without a Sync. */
-  protected abstract sendFirst(connection: Connection): void
+  /** Sends the first statements, without a Sync. Returns their number. */
+  protected abstract sendFirst(connection: Connection): number
 
   /** The simple protocol has no batches. */
   override requiresPreparation(): boolean {
@@ -113,7 +150,7 @@ abstract class BatchQuery extends PgQuery {
   }
 
   override prepare(connection: Connection): void {
-    this.sendFirst(connection)
+    this.#firstLeft = this.sendFirst(connection)
     const { descriptions, silent } = known(connection)
     this.#descriptions = descriptions
     for (const index of this.#configs.keys()) {
@@ -160,16 +197,18 @@ abstract class BatchQuery extends PgQuery {
   }
 
   override handleDataRow(message: Message): void {
-    if (this.#isFirstDone) super.handleDataRow(message)
+    if (this.#firstLeft === 0) super.handleDataRow(message)
   }
 
   override handleCommandComplete(message: Message, connection: Connection): void {
-    if (this.#isFirstDone) {
+    if (this.#firstLeft > 0) {
+      this.#firstLeft -= 1
+      if (this.#firstLeft > 0) return
+    } else {
       super.handleCommandComplete(message, connection)
       if (this.#current === this.#configs.length - 1) return
       this.#turnTo(this.#current + 1)
     }
-    this.#isFirstDone = true
     this.#describe()
   }
 
@@ -183,8 +222,6 @@ abstract class BatchQuery extends PgQuery {
   }
 }
 
-const asIs = (value: unknown) => value
-
 export class ScopedQuery extends BatchQuery {
   readonly #scope: Scope
   readonly #suffix: '' | '_planned'
@@ -196,10 +233,12 @@ export class ScopedQuery extends BatchQuery {
     this.#suffix = configs.every(({ name }) => name) ? '' : '_planned'
   }
 
-  protected override sendFirst(connection: Connection): void {
+  protected override sendFirst(connection: Connection): number {
+    const discards = discardPlans(connection)
     const [statement, values] = this.#scope === SYSTEM ? ['colloquy_role', []] : ['colloquy_tenant', [this.#scope]]
     connection.bind({ statement: `${statement}${this.#suffix}`, values, valueMapper: asIs })
     connection.execute({ portal: '', rows: 0 })
+    return discards + 1
   }
 }
 
@@ -216,9 +255,10 @@ export class ScopedBegin extends BatchQuery {
     ])
   }
 
-  protected override sendFirst(connection: Connection): void {
+  protected override sendFirst(connection: Connection): number {
     connection.parse({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' })
     connection.bind({ values: [], valueMapper: asIs })
     connection.execute({ portal: '', rows: 0 })
+    return 1
   }
 }

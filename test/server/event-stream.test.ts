@@ -52,7 +52,9 @@ function parseMessage(block: string): Message {
 }
 
 describe.each(backends)('an event stream on $name', (backend) => {
-  const server = useServer(backend, { ALLOWED_ORIGINS: 'https://app.example' })
+  // A test leaves a stream unread for as long as the machine takes for 11,000 entries.
+  const settings = { ALLOWED_ORIGINS: 'https://app.example', WRITE_TIMEOUT_SECONDS: '600' }
+  const server = useServer(backend, settings)
 
   /** Sends a request, and reads the response as it arrives. */
   async function open({ method = 'POST', headers, raw, url = {}, agent, ...operation }: Sent) {

@@ -85,6 +85,23 @@ describe.runIf(server)('a database with partitions', () => {
     }
   })
 
+  it('lets the planner expect as many rows of a conversation as one without', async () => {
+    const options = async (pool: pg.Pool, tables: readonly string[]) =>
+      (
+        await pool.query<{ name: string; options: string[] }>(
+          `SELECT attrelid::regclass::text AS name, attoptions AS options FROM pg_attribute
+           WHERE attrelid = ANY ($1::text[]::regclass[]) AND attname = 'conversation_id' ORDER BY 1`,
+          [tables],
+        )
+      ).rows
+    const tables = [...PARTITIONED_TABLES].sort()
+    const all = (names: readonly string[], value: string) => names.map((name) => ({ name, options: [value] }))
+    expect(await options(plain, tables)).toEqual(all(tables, 'n_distinct=200'))
+    expect(await options(partitioned, tables)).toEqual(all(tables, 'n_distinct_inherited=200'))
+    const parts = tables.map((table) => `${table}_3`)
+    expect(await options(partitioned, parts)).toEqual(all(parts, 'n_distinct=50'))
+  })
+
   it('keeps the rows of a conversation in one partition', async () => {
     for (const id of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) {
       await addConversation(partitioned, id)

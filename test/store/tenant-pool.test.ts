@@ -3,7 +3,7 @@
 
 import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createPool, createPrisma, type Db } from '../../src/store/db.ts'
 import { SYSTEM, type Scope } from '../../src/store/scope.ts'
 import type { Pool } from '../../src/store/tenant-pool.ts'
@@ -138,6 +138,34 @@ describe.each(backends)('scopes on $name', ({ open }) => {
     ])
     expect(await pool.queryAll('a', [named, { text }])).toEqual([[{ mode: 'auto' }], [{ mode: 'auto' }]])
     for (const rows of await onEach(() => unscoped(text))) expect(rows).toEqual([{ mode: 'force_generic_plan' }])
+  })
+
+  it('has a named statement planned again after a while, because its table may have grown', async () => {
+    const one = opened.url ? createPool({ databaseUrl: opened.url, poolSize: 1 }, console.error) : pool
+    const start = performance.now() + 20_000
+    const now = vi.spyOn(performance, 'now').mockReturnValue(start)
+    try {
+      await sql(one).query(`
+        CREATE TABLE grown (id integer PRIMARY KEY, note text) WITH (autovacuum_enabled = off);
+        INSERT INTO grown VALUES (7, 'x');
+        GRANT SELECT ON grown TO colloquy_app`)
+      await sql(one).query('VACUUM grown')
+      const named = { name: 'grown', text: 'SELECT note FROM grown WHERE id = $1', scope: 'a' }
+      const find = async () => (await one.query<{ note: string }>({ ...named, values: [7] })).rows
+      const plan = async () =>
+        JSON.stringify((await one.query({ name: 'plan', text: `EXPLAIN EXECUTE grown(7)`, scope: 'a' })).rows)
+      expect(await find()).toEqual([{ note: 'x' }])
+      await sql(one).query(`INSERT INTO grown SELECT n, 'y' FROM generate_series(8, 20000) n`)
+      expect(await find()).toEqual([{ note: 'x' }])
+      expect(await plan()).toMatch('Seq Scan')
+      now.mockReturnValue(start + 20_000)
+      expect(await find()).toEqual([{ note: 'x' }])
+      expect(await plan()).toMatch('Index Scan using grown_pkey')
+    } finally {
+      now.mockRestore()
+      await sql(one).query('DROP TABLE grown')
+      if (opened.url) await one.end()
+    }
   })
 
   describe('of several statements in one batch', () => {
