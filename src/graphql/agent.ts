@@ -9,7 +9,7 @@ import { ToolDefinition, ToolDefinitionInput } from './tool-definition.ts'
 
 export const RespondEnum = builder.enumType('Respond', {
   description:
-    'Turns that wake up a participant. It has to answer them: the server runs an agent with `agent` settings, and others '
+    'Turns that wake up a participant. The participant has to answer them: the server runs an agent with `agent` settings, and others '
     + 'find them in their inbox. A turn wakes up only participants that see it, and never its author.',
   values: {
     MENTIONED: { description: 'Turns whose text mentions the participant; see `mentions` of Turn.' },
@@ -27,7 +27,7 @@ const TOKENS = `1 to ${MAX_AGENT_TOKENS.toLocaleString('en-US')}`
 export const AgentInput = builder.inputType('AgentInput', {
   description: 'How the server runs a participant.',
   fields: (t) => ({
-    provider: t.string({ required: true, description: 'Name of a provider that the server has; see `providers`.' }),
+    provider: t.string({ required: true, description: 'Name of a configured provider; see `providers`.' }),
     model: t.string({
       description: "Provider's name of the model, 1 to 200 characters. Defaults to the provider's default model.",
     }),

@@ -1,5 +1,5 @@
-// API keys: the list, and the mutations that create, rotate and revoke a key. A token is only in the answer that issues
-// it.
+// API keys: the list, and the mutations that create, rotate and revoke a key. The server returns a token only once: in
+// the result of the mutation that creates or rotates the key.
 
 import {
   apiKeyCursor,
@@ -25,19 +25,19 @@ import { RightEnum } from './right.ts'
 
 builder.objectType('ApiKey', {
   interfaces: [Node],
-  description: 'An API key: whom it authenticates, and what it permits. Only a hash of its secret is stored.',
+  description: 'An API key, which authenticates an actor and grants rights. Only a hash of its secret is stored.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'Name for administrators, unique among the keys in use.' }),
+    name: t.exposeString('name', { description: 'Name for administrators, unique among the keys that are not revoked.' }),
     actor: t.exposeString('actor', { description: 'Actor that the key authenticates.' }),
     kind: t.expose('kind', { type: ParticipantKindEnum, description: 'Kind of the actor.' }),
     rights: t.field({
       type: [RightEnum],
-      description: 'What the key permits; at least one right.',
+      description: 'Rights that the key grants; at least one.',
       resolve: ({ rights }) => rights as Right[],
     }),
     conversationIds: t.idList({
       nullable: true,
-      description: 'Ids of the only conversations that the key gives access to. Null for all of the tenant.',
+      description: 'Ids of the only conversations that the key gives access to. Null for all conversations of the tenant.',
       resolve: ({ conversations }) => conversations,
     }),
     version: t.exposeInt('version', {
@@ -94,11 +94,11 @@ const CreateApiKeyPayload = issuedFields('CreateApiKey')
 const RotateApiKeyPayload = issuedFields('RotateApiKey')
 
 const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
-  description: 'Input of createApiKey: the actor that the key authenticates, and what it permits.',
+  description: 'Input of createApiKey: the actor that the key authenticates, and its rights.',
   fields: (t) => ({
     name: t.string({
       required: true,
-      description: 'Name for administrators, at most 200 characters, unique among the keys in use.',
+      description: 'Name for administrators, at most 200 characters, unique among the keys that are not revoked.',
     }),
     actor: t.string({
       required: true,
@@ -108,12 +108,12 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
     rights: t.field({
       type: [RightEnum],
       required: true,
-      description: 'What the key permits; at least one right, and only rights of the credential that creates it.',
+      description: 'Rights that the key grants: at least one, and only rights of the credential that creates the key.',
     }),
     conversationIds: t.idList({
       description:
         'Ids of the only conversations that the key gives access to, at most '
-        + `${MAX_KEY_CONVERSATIONS}. Null or omitted for all of the tenant.`,
+        + `${MAX_KEY_CONVERSATIONS}. Null or omitted for all conversations of the tenant.`,
     }),
     expiresAt: t.field({
       type: 'DateTime',
@@ -174,7 +174,7 @@ const RevokeApiKeyPayload = payload<{ apiKey: ApiKey }>('RevokeApiKey').implemen
 })
 
 const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
-  description: 'Input of revokeApiKey: the key that is no longer to be accepted.',
+  description: 'Input of revokeApiKey: the key to revoke.',
   fields: (t) => ({
     id: t.id({ required: true, description: 'Id of the key to revoke.' }),
     ...asField(t, 'Actor that revokes the key.'),

@@ -137,7 +137,7 @@ const TurnVersionInput = builder.inputType('TurnVersionInput', {
   fields: (t) => ({ ...turnFields(t), ...contentFields(t) }),
 })
 
-/** The field with which a turn answers with a claim. `effect` says what becomes of the claim. */
+/** The field by which a turn answers the claimed turn. `effect` describes the effect on the claim, after "The claim". */
 export const claimTokenField = (t: InputFieldBuilder, effect: string) => ({
   claimToken: t.string({
     description:

@@ -23,10 +23,10 @@ const ApprovalStateEnum = builder.enumType('ApprovalState', {
   description:
     'State of an approval. All states but PENDING are final, except for the erasure of a user: see CANCELLED.',
   values: {
-    PENDING: { description: 'Nobody has decided yet. The run waits.' },
+    PENDING: { description: 'No decision was made yet. The run waits.' },
     APPROVED: { description: 'The call may be executed, with the `arguments` of the approval.' },
     DENIED: { description: 'The call is not executed. Its result for the model is an error with the reason.' },
-    EXPIRED: { description: 'Nobody decided in time. The call is not executed; its result for the model is an error.' },
+    EXPIRED: { description: 'No decision was made in time. The call is not executed; its result for the model is an error.' },
     CANCELLED: {
       description:
         'The run ended, or the turn with the call was erased, before anybody decided; or the actor who had edited the '
@@ -84,7 +84,7 @@ builder.objectType('Approval', {
     state: t.expose('state', { type: ApprovalStateEnum, description: 'Current state of the approval.' }),
     decidedBy: t.exposeString('decidedBy', {
       nullable: true,
-      description: 'Name of the actor who approved or denied the call. Null unless somebody did.',
+      description: 'Name of the actor who approved or denied the call. Null without a decision.',
     }),
     decidedAt: t.expose('decidedAt', {
       type: 'DateTime',
@@ -166,7 +166,7 @@ const ResolveApprovalPayload = payload<ResolvedApproval>('ResolveApproval').impl
   fields: (t) => ({
     approval: t.expose('approval', { type: 'Approval', description: 'The approval with the decision.' }),
     changed: t.exposeBoolean('changed', {
-      description: 'Whether the call decided. False if the same actor had already decided so.',
+      description: 'Whether this call made the decision. False if the same actor had already made the same decision.',
     }),
   }),
 })
@@ -187,7 +187,7 @@ builder.mutationField('resolveApproval', (t) =>
 const EVENTS: Record<VisibleApproval['type'], [description: string, approval: string]> = {
   ApprovalRequested: [
     'A tool call of a run waits for a decision. The owner and the administrators of the conversation may decide.',
-    'The approval. Somebody may have decided since.',
+    'The approval, which may have been decided since.',
   ],
   ApprovalResolved: [
     'A tool call was approved or denied, or its approval expired or was cancelled.',

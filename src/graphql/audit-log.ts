@@ -32,7 +32,7 @@ builder.objectType('AuditLine', {
     seq: t.expose('seq', { type: 'BigInt', description: 'Number of the line: 1, 2, 3 … without gaps.' }),
     at: t.expose('at', {
       type: 'DateTime',
-      description: 'Time of the operation; of several equal operations, the first one.',
+      description: 'Time of the operation, or of the first of several equal operations.',
     }),
     actor: t.exposeString('actor', {
       description:
@@ -59,7 +59,7 @@ builder.objectType('AuditLine', {
     }),
     count: t.exposeInt('count', {
       description:
-        `Number of equal operations that the line stands for. Refusals and reads within ${FLUSH_MS / 1000} s are counted in one `
+        `Number of equal operations that the line counts. Refusals and reads within ${FLUSH_MS / 1000} s are counted in one `
         + `line; a tenant causes at most ${BURST_LINES} such lines at once and ${LINES_PER_SECOND} per second in each `
         + 'process, and one line counts the others.',
     }),

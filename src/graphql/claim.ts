@@ -11,7 +11,7 @@ import { loadParticipant, loadTurnOf } from './loaders.ts'
 import { orErrors, payload } from './result.ts'
 
 const ClaimScopeEnum = builder.enumType('ClaimScope', {
-  description: 'Which other claims on the turn a claim excludes.',
+  description: 'Other claims on the turn that a claim excludes.',
   values: {
     AGENT: { description: 'Other claims of the same participant: one of its processes answers.' },
     TURN: { description: 'All other claims: one process of one participant answers.' },
@@ -34,7 +34,7 @@ builder.objectType('Claim', {
       description: 'Holder of the claim. Null if the conversation has been deleted since.',
       resolve: ({ conversationId, actor }, _, context) => loadParticipant(context, { conversationId, actor }),
     }),
-    scope: t.expose('scope', { type: ClaimScopeEnum, description: 'Which other claims it excludes.' }),
+    scope: t.expose('scope', { type: ClaimScopeEnum, description: 'Other claims on the turn that this claim excludes.' }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: true,
@@ -54,7 +54,7 @@ const ClaimTurnInput = builder.inputType('ClaimTurnInput', {
   description: 'Input of claimTurn: the turn to answer, and the token that proves the claim.',
   fields: (t) => ({
     ...turnField(t),
-    scope: t.field({ type: ClaimScopeEnum, description: 'Which other claims it excludes. Defaults to AGENT.' }),
+    scope: t.field({ type: ClaimScopeEnum, description: 'Other claims on the turn that this claim excludes. Defaults to AGENT.' }),
     claimToken: t.string({
       required: true,
       description:

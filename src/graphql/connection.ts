@@ -43,7 +43,7 @@ export type PageShape = { page: Page<unknown>; cursorOf(item: unknown, page: Pag
 
 const PAGE_SIZE = `Defaults to ${DEFAULT_PAGE_SIZE} if neither is given; at most the server's page size, 200 by default.`
 
-/** The paging arguments of a list; `items` is the plural in descriptions. */
+/** The paging arguments of a list; `items` is the plural noun for its items in descriptions. */
 export const pagingArgs = ({ arg }: Pick<ObjectFieldBuilder<object>, 'arg'>, items: string) => ({
   first: arg.int({
     description: `Maximum number of ${items} from the start of the list. Exclusive with \`last\`. ${PAGE_SIZE}`,
@@ -55,7 +55,7 @@ export const pagingArgs = ({ arg }: Pick<ObjectFieldBuilder<object>, 'arg'>, ite
 
 type Ref<Shape> = ObjectRef<(typeof builder)['$inferSchemaTypes'], Shape>
 
-/** Defines `<name>Connection` and `<name>Edge` for pages of the object type; `items` is its plural in descriptions. */
+/** Defines `<name>Connection` and `<name>Edge` for pages of the object type; `items` is its plural noun. */
 export function connectionOf<Item, Of extends Page<Item> = Page<Item>>(
   name:
     | 'ApiKey'

@@ -41,7 +41,7 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
     }),
     automaticTitle: t.boolean({
       description:
-        'Whether the server makes a title from the first turns while none is given, if its setting AUTOMATIC_TITLES is '
+        'Whether the server makes a title from the first turns while no title is given, if its setting AUTOMATIC_TITLES is '
         + 'on. Defaults to true.',
     }),
     systemPrompt: t.string({
@@ -101,7 +101,7 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
 const CreateConversationPayload = payload<CreatedConversation>('CreateConversation').implement({
   description: 'The new conversation, or the existing conversation with the key.',
   fields: (t) => ({
-    conversation: t.expose('conversation', { type: 'Conversation', description: 'Created or existing object.' }),
+    conversation: t.expose('conversation', { type: 'Conversation', description: 'The created or existing conversation.' }),
     conversationEdge: t.field({
       type: ConversationEdge,
       description: 'Edge of the conversation in `conversations`, in the order CREATED_AT.',
@@ -160,7 +160,7 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
     }),
     automaticTitle: t.boolean({
       description:
-        'Whether the server makes a title from the first turns while none is given. False keeps the current title. Null '
+        'Whether the server makes a title from the first turns while no title is given. False keeps the current title. Null '
         + 'restores the default, true.',
     }),
     systemPrompt: t.string({
@@ -201,7 +201,7 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
       type: ConversationVisibilityEnum,
       description:
         'Actors that may see the conversation. Null restores the default of createConversation. Only a present '
-        + 'participant may change it. Subscriptions of viewers that no longer see the conversation end.',
+        + 'participant may change it. The server ends subscriptions of viewers that no longer see it.',
     }),
     ...asField(t, 'Actor that updates the conversation.'),
   }),

@@ -41,12 +41,12 @@ builder.objectType('Conversation', {
     title: t.exposeString('title', {
       nullable: true,
       description:
-        'Title for lists, which `search` of ConversationFilter matches. Without a given title, the server makes one from '
-        + 'the first turns; see `automaticTitle`. Null until then, and for viewers that do not see all these turns.',
+        'Title for lists; `search` of ConversationFilter matches it. If no title is given, the server makes one from '
+        + 'the first turns; see `automaticTitle`. Null before that, and for viewers that do not see all these turns.',
     }),
     automaticTitle: t.exposeBoolean('automaticTitle', {
       description:
-        'Whether the server makes a title from the first turns while none is given, if its setting AUTOMATIC_TITLES is '
+        'Whether the server makes a title from the first turns while no title is given, if its setting AUTOMATIC_TITLES is '
         + 'on. It makes the title again after an edit of these turns, and never replaces a given title.',
     }),
     systemPrompt: t.exposeString('systemPrompt', {
@@ -125,7 +125,7 @@ builder.queryField('conversation', (t) =>
       if (id == null && key != null) {
         return context.work.read(() => getConversationByKey(context.reading, context.viewer, key))
       }
-      throw InvalidInput.at('', 'give id or key, exactly one of them')
+      throw InvalidInput.at('', 'give either id or key')
     },
   }),
 )

@@ -12,7 +12,7 @@ import { atConversation, atConversationIfGiven, conversationRef } from './conver
 import { orErrors, payload } from './result.ts'
 
 const ErasureKindEnum = builder.enumType('ErasureKind', {
-  description: 'What an erasure concerns.',
+  description: 'Kind of the erased subject.',
   values: {
     TURN: { description: 'All versions of a turn.' },
     USER: { description: 'Everything that a user wrote, and the facts about the user.' },
@@ -23,8 +23,8 @@ const ErasureKindEnum = builder.enumType('ErasureKind', {
 builder.objectType('ErasureReceipt', {
   description: 'Numbers of deleted objects, and a signed document that states them. The erasure cannot be undone.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Id of the erasure, which the audit log names.' }),
-    kind: t.field({ type: ErasureKindEnum, description: 'What the erasure concerned.', resolve: ({ kind }) => kind }),
+    id: t.exposeID('id', { description: 'Id of the erasure; the audit log contains it.' }),
+    kind: t.field({ type: ErasureKindEnum, description: 'Kind of the erased subject.', resolve: ({ kind }) => kind }),
     subject: t.exposeString('subject', {
       description: "Id of the turn, in its first version, or of the conversation; for a user, a hash of the user's id.",
     }),
@@ -38,7 +38,7 @@ builder.objectType('ErasureReceipt', {
     held: t.exposeInt('held', { description: 'Number of conversations that were skipped because of a legal hold.' }),
     counts: t.field({
       type: 'JSON',
-      description: 'Number of removed rows by table, as an object; tables without any are left out.',
+      description: 'Number of removed rows by table, as an object. Tables without removed rows are omitted.',
       resolve: ({ counts }) => counts,
     }),
     completedAt: t.expose('completedAt', { type: 'DateTime', description: 'Time at which the erasure was completed.' }),
@@ -152,7 +152,7 @@ const EraseUserPayload = payload<Erasure>('EraseUser').implement({
 })
 
 const EraseUserInput = builder.inputType('EraseUserInput', {
-  description: 'Input of eraseUser: the user, as the tenant names it.',
+  description: 'Input of eraseUser: the user to erase.',
   fields: (t) => ({
     userId: t.string({ required: true, description: 'The user: the actor of its turns, and `userId` of its facts.' }),
     ...asField(t, 'Actor that erases the user.'),
@@ -206,7 +206,7 @@ const SetLegalHoldPayload = payload<{ legalHold: boolean; changed: boolean }>('S
     legalHold: t.exposeBoolean('legalHold', {
       description: 'Whether the conversation or user is under legal hold now.',
     }),
-    changed: t.exposeBoolean('changed', { description: 'Whether the call changed it.' }),
+    changed: t.exposeBoolean('changed', { description: 'Whether the call changed the hold.' }),
   }),
 })
 

@@ -1,5 +1,5 @@
-// Batches the fields of many parents into one statement: the keys that the executor requests on one level are loaded
-// together, per arguments, in the view of the operation. Nothing is cached beyond its batch, except within a query
+// Batches the fields of many parents into one statement: the keys that the executor requests on one level with the same
+// arguments are loaded together, in the view of the operation. Nothing is cached beyond its batch, except within a query
 // (loadConversationWithTurns): the next mutation of a document, or the next event of a subscription, reads again.
 
 import DataLoader from 'dataloader'
@@ -115,7 +115,8 @@ export const loadPreviousVersion = withoutArgs<Turn | null>(byId('previous versi
 const versionNumbers = withoutArgs<number | null>(byId('version number', getVersionNumbers, null))
 
 /**
- * The number of a version that was just read, among those in the viewer's view. @throws NotFound if it is gone since
+ * The number of a turn version that was just read, counted in the viewer's view.
+ * @throws NotFound if it has been deleted since
  */
 export async function loadVersionNumber(context: RequestContext, turnId: string): Promise<number> {
   const version = await versionNumbers(context, turnId)

@@ -1,5 +1,5 @@
-// Records in the audit log what credentials are refused below the root fields, where rights.ts does not see it. It reads
-// the errors of results, so operations without errors cost nothing.
+// Records in the audit log that a credential was refused a field below the root fields; rights.ts records refusals of
+// root fields. Only errors of results are read, so operations without errors cost nothing.
 
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
@@ -34,8 +34,8 @@ function noteNestedRefusals(
 }
 
 /**
- * The yoga plugin that notes the refusals of queries and mutations. The fields of events need no right but `read`, which
- * their subscription needs too.
+ * The yoga plugin that notes the refusals of queries and mutations. Subscriptions need no such plugin: the fields of
+ * their events need only the right `read`, and so does the subscription itself.
  */
 export const useNestedRefusals = (): Plugin<RequestContext> => ({
   onExecute: () => ({

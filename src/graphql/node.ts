@@ -1,5 +1,5 @@
 // Objects that can be read by id alone: the interface, and the queries that read one or several of them. The prefix of
-// an id names the type (domain/id.ts, domain/derived-id.ts), so ids are not encoded otherwise.
+// an id names the type (domain/id.ts, domain/derived-id.ts), so ids need no further encoding.
 
 import { getApiKey } from '../domain/api-key/api-key.ts'
 import { derivedKey } from '../domain/derived-id.ts'

@@ -7,7 +7,7 @@ builder.objectType('Provider', {
   description: 'Chat provider that the operator configured. Its URL and its key are not readable.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Name by which callers choose the provider. Unique on the server.' }),
-    defaultModel: t.exposeString('defaultModel', { description: 'Model of the calls that name none.' }),
+    defaultModel: t.exposeString('defaultModel', { description: 'Model of the calls that name no model.' }),
     models: t.exposeStringList('models', {
       nullable: true,
       description: 'Models that calls may name, `defaultModel` included. Null if calls may name any model.',

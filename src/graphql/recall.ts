@@ -124,7 +124,7 @@ const RecallHit = builder
 const RecallPlan = builder
   .objectRef<Found['plan']>('RecallPlan')
   .implement({
-    description: 'How the hits were found, for diagnosis.',
+    description: 'Search method and number of candidates, for diagnosis.',
     fields: (t) => ({
       vectorSearch: t.field({
         type: VectorSearchEnum,
@@ -162,7 +162,7 @@ const Recall = builder
       }),
       plan: t.field({
         type: RecallPlan,
-        description: 'How the hits were found, for diagnosis.',
+        description: 'Search method and number of candidates, for diagnosis.',
         resolve: ({ plan }) => plan,
       }),
     }),

@@ -1,5 +1,5 @@
-// Adds the rights that each root field needs to its description, from the table in domain/rights.ts, and records in the
-// audit log what credentials are refused and what they do as another actor.
+// Adds the rights that each root field needs to its description, from the table in domain/rights.ts. Records in the
+// audit log which root fields a credential is refused, and which it uses as another actor.
 
 import type { GraphQLField, GraphQLSchema } from 'graphql'
 import { auditRecord } from '../domain/audit/line.ts'

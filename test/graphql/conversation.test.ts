@@ -77,7 +77,7 @@ describe.each(backends)('operations on $name', (backend) => {
             path: ['conversation'],
             extensions: {
               code: 'INVALID_INPUT',
-              issues: [{ path: [], message: 'give id or key, exactly one of them' }],
+              issues: [{ path: [], message: 'give either id or key' }],
             },
           },
         ])

@@ -4,8 +4,8 @@
 //
 // A page size is an argument, or a field of the argument `input`, with one of the names in PAGE_SIZES, or the number of
 // items of one of INPUT_LISTS. It applies to the field's own list, or to the lists in the object that the field returns
-// (the edges of a connection, the hits of a recall). A list without a page size counts as LIST_SIZE items. Counts
-// fields even if @skip or @include excludes them, and the sum of all types of a union.
+// (the edges of a connection, the hits of a recall). A list without a page size counts as LIST_SIZE items. Fields count
+// even if @skip or @include excludes them. The cost of a union is the sum of the costs of its types.
 
 import {
   getNamedType,
@@ -199,7 +199,7 @@ function sizeAmong(context: Context, definitions: Definitions, given: Map<string
   return fallback
 }
 
-/** Returns the page size that a value gives: a number, or the length of a list; null for any other value. */
+/** Returns the page size for a value: the number, or the length of the list; null for any other value. */
 function sizeFrom(value: unknown): number | null {
   if (typeof value === 'number') return Math.max(0, value)
   return Array.isArray(value) ? value.length : null

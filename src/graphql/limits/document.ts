@@ -20,7 +20,7 @@ export type DocumentShape = {
   repeats: number
   /** The first field that queries the schema; null if there is none. */
   introspection: string | null
-  /** The first directive that repeats another one at its place; null if there is none. */
+  /** The first directive that is repeated at one location; null if there is none. */
   repeatedDirective: string | null
 }
 
@@ -66,7 +66,7 @@ function computeShape(document: DocumentNode): DocumentShape {
     return extent
   }
 
-  /** `keys` has the response names and fragments of the selection set, also through inline fragments. */
+  /** `keys` contains the response names and fragment names of the selection set, including those in inline fragments. */
   function extentOf({ selections }: SelectionSetNode, keys: Set<string>): Extent {
     const total: Extent = { depth: 0, fields: 0 }
     const add = (depth: number, fields: number) => {

@@ -45,7 +45,7 @@ export function estimate({ schema, document, operationName, variableValues }: Op
 
 /**
  * Returns the error of an operation that is too costly, or whose principal has too few points left; null for an
- * operation that may run. Synchronous without a rate limit.
+ * operation that may run. Returns a promise only if a rate limit is configured.
  */
 export function admit(
   { rates }: Pick<Deps, 'rates'>,
@@ -61,12 +61,12 @@ export function admit(
 }
 
 /** Returns the error of a subscription's document that is too costly for one event; null if it may be executed. */
-export const costError = (asked: Operation, limits: OperationLimits): GraphQLError | null =>
-  estimate(asked, limits).error
+export const costError = (operation: Operation, limits: OperationLimits): GraphQLError | null =>
+  estimate(operation, limits).error
 
 /**
- * Executes a subscription's document for one event, the root value. `costError` has accepted the document, so its
- * values are counted only in the result; this allows graphql-js, which needs less time than yoga's executor.
+ * Executes a subscription's document with one event as the root value. `costError` has accepted the document, so values
+ * are counted only in the result. graphql-js suffices for that, and is faster than yoga's executor.
  */
 export function executeEvent(
   args: ExecutionArgs & { contextValue: RequestContext },

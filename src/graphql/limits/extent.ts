@@ -10,8 +10,8 @@ type Extent = { values: number; bytes: number }
 const LEAF_BYTES = 8
 
 /**
- * Counts the values of a tree and their size. Stops when a number exceeds its maximum. Does not recurse, because a tree
- * of JSON may be deep.
+ * Counts the values of a tree and their bytes. Stops when one of the two counts exceeds its maximum. Does not recurse,
+ * because a JSON value may be nested deeply.
  */
 export function extentOf(tree: unknown, max: Extent): Extent {
   const stack: unknown[] = [tree]

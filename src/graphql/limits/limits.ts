@@ -65,8 +65,8 @@ export const clientGone = (): GraphQLError =>
   new GraphQLError('The client has disconnected.', { extensions: { code: 'CLIENT_GONE' } })
 
 /**
- * Returns the error of a directive that occurs twice at one place. Validation would report one error for each, which
- * lets a small request cause a large answer; no directive of the schema is repeatable.
+ * Returns the error of a directive that occurs twice at one location. Validation would report one error for each
+ * repetition, so that a small request could cause a large answer. No directive of the schema is repeatable.
  */
 export const directiveRepeated = (name: string): GraphQLError =>
   new GraphQLError(`The directive "@${name}" can only be used once at this location.`, {
@@ -85,7 +85,7 @@ export const introspectionDisabled = (field: string): GraphQLError =>
 export function rateLimited(points: number, retryAfterSeconds: number): GraphQLError {
   const message = `At most ${points} points per minute are allowed; try again in ${retryAfterSeconds} seconds.`
   const extensions = { code: 'RATE_LIMITED', limit: 'points', maximum: points, retryAfterSeconds }
-  // Yoga reads it. It is not enumerable, because it must not be sent over WebSocket.
+  // Yoga reads the property `http`. It is not enumerable, because it must not be sent over WebSocket.
   const http = { status: 429, headers: { 'retry-after': String(retryAfterSeconds) } }
   Object.defineProperty(extensions, 'http', { value: http, enumerable: false })
   return new GraphQLError(message, { extensions })
