@@ -27,7 +27,9 @@ builder.objectType('ApiKey', {
   interfaces: [Node],
   description: 'An API key, which authenticates an actor and grants rights. Only a hash of its secret is stored.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'Name for administrators, unique among the keys that are not revoked.' }),
+    name: t.exposeString('name', {
+      description: 'Name for administrators, unique among the keys that are not revoked.',
+    }),
     actor: t.exposeString('actor', { description: 'Actor that the key authenticates.' }),
     kind: t.expose('kind', { type: ParticipantKindEnum, description: 'Kind of the actor.' }),
     rights: t.field({
@@ -37,7 +39,8 @@ builder.objectType('ApiKey', {
     }),
     conversationIds: t.idList({
       nullable: true,
-      description: 'Ids of the only conversations that the key gives access to. Null for all conversations of the tenant.',
+      description:
+        'Ids of the only conversations that the key gives access to. Null for all conversations of the tenant.',
       resolve: ({ conversations }) => conversations,
     }),
     version: t.exposeInt('version', {

@@ -137,7 +137,7 @@ const TurnVersionInput = builder.inputType('TurnVersionInput', {
   fields: (t) => ({ ...turnFields(t), ...contentFields(t) }),
 })
 
-/** The field by which a turn answers the claimed turn. `effect` describes the effect on the claim, after "The claim". */
+/** The field by which a turn answers the claimed turn. `effect` completes the sentence "The claim …". */
 export const claimTokenField = (t: InputFieldBuilder, effect: string) => ({
   claimToken: t.string({
     description:

@@ -26,7 +26,9 @@ const ApprovalStateEnum = builder.enumType('ApprovalState', {
     PENDING: { description: 'No decision was made yet. The run waits.' },
     APPROVED: { description: 'The call may be executed, with the `arguments` of the approval.' },
     DENIED: { description: 'The call is not executed. Its result for the model is an error with the reason.' },
-    EXPIRED: { description: 'No decision was made in time. The call is not executed; its result for the model is an error.' },
+    EXPIRED: {
+      description: 'No decision was made in time. The call is not executed; its result for the model is an error.',
+    },
     CANCELLED: {
       description:
         'The run ended, or the turn with the call was erased, before anybody decided; or the actor who had edited the '

@@ -54,7 +54,10 @@ const ClaimTurnInput = builder.inputType('ClaimTurnInput', {
   description: 'Input of claimTurn: the turn to answer, and the token that proves the claim.',
   fields: (t) => ({
     ...turnField(t),
-    scope: t.field({ type: ClaimScopeEnum, description: 'Other claims on the turn that this claim excludes. Defaults to AGENT.' }),
+    scope: t.field({
+      type: ClaimScopeEnum,
+      description: 'Other claims on the turn that this claim excludes. Defaults to AGENT.',
+    }),
     claimToken: t.string({
       required: true,
       description:

@@ -1,6 +1,6 @@
 // Batches the fields of many parents into one statement: the keys that the executor requests on one level with the same
-// arguments are loaded together, in the view of the operation. Nothing is cached beyond its batch, except within a query
-// (loadConversationWithTurns): the next mutation of a document, or the next event of a subscription, reads again.
+// arguments are loaded together, in the view of the operation. Nothing is cached beyond its batch, except within one
+// query (loadConversationWithTurns): the next mutation of a document, or the next event of a subscription, reads again.
 
 import DataLoader from 'dataloader'
 import { getConversations, type Conversation } from '../domain/conversation.ts'

@@ -17,9 +17,9 @@ export type RequestContext = {
   deps: Deps
   /** `deps` with connections whose statements have the time limit of reads. */
   reading: Deps
-  /** Sent the operation, as the transport determines it. Limits apply to it. */
+  /** The actor that sent the operation, as determined by the transport. Limits apply per principal. */
   readonly principal: Viewer
-  /** In whose view the operation is answered: the principal, or the actor in `as` (view/enter.ts). */
+  /** The operation is answered in this view: of the principal, or of the actor in `as` (view/enter.ts). */
   viewer: Viewer
   /** Owner of the presence states set over the socket, which end when the socket closes. Null over HTTP. */
   holder: PresenceHolder | null
@@ -60,7 +60,8 @@ export function createRequestContext(
 }
 
 /**
- * Reads large amounts of data, on the replica if there is one that has replayed what the read must see.
+ * Reads large amounts of data: on the replica if it has replayed the writes that the read must see, or otherwise on the
+ * primary.
  * @param conversationId see onReplica
  */
 export const readOnReplica = <T>(

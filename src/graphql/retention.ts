@@ -1,4 +1,5 @@
-// Retention: the settings of a conversation, what is left of a turn, and the deletion of inactive conversations.
+// Retention: the settings of a conversation, the fields of turns whose content was removed, and the deletion of inactive
+// conversations.
 
 import { pruneConversations } from '../domain/erasure/retention.ts'
 import { InvalidInput, NotAllowed } from '../errors.ts'
@@ -64,11 +65,11 @@ builder.mutationField('pruneConversations', (t) =>
   t.field({
     type: PruneConversationsPayload,
     description:
-      'Makes all conversations of the tenant expire that have had no journal entry for some days, whether or not the viewer '
-      + 'sees them. A background task deletes them within seconds to minutes. Conversations under legal hold, or with a '
-      + 'participant who is, are kept. Needs the rights `operate` and `erase`.',
+      'Expires all conversations of the tenant without a journal entry in the given number of days, whether or not the '
+      + 'viewer sees them. A background task deletes them within seconds to minutes. A conversation is kept if it or one '
+      + 'of its participants is under legal hold. Needs the rights `operate` and `erase`.',
     errors: orErrors('PruneConversations', [InvalidInput, NotAllowed]),
-    args: { input: t.arg({ type: PruneConversationsInput, required: true, description: 'What to delete.' }) },
+    args: { input: t.arg({ type: PruneConversationsInput, required: true, description: 'Minimum time without activity.' }) },
     resolve: async (_, { input: { olderThanDays } }, { deps, viewer }) => ({
       expired: await pruneConversations(deps, viewer, { olderThanDays }),
     }),

@@ -44,7 +44,7 @@ function idsIn(args: Record<string, unknown>): string[] {
   return Object.values(given).filter((value): value is string => typeof value === 'string' && kindOf(value) !== null)
 }
 
-/** Whether the value is a NotAllowed, or a member of a result made from one, which is no instance of the class. */
+/** Whether the value is a NotAllowed, or a copy of one in a result, which is not an instance of the class. */
 const isNotAllowed = (value: unknown): value is Pick<NotAllowed, 'code' | 'right'> =>
   (value as Partial<NotAllowed> | null | undefined)?.code === 'NOT_ALLOWED'
 
@@ -71,7 +71,7 @@ export function noteActing({ deps, viewer }: AuditedContext, fields: Iterable<st
 type Field = GraphQLField<unknown, RequestContext, Record<string, unknown>>
 type Resolver = NonNullable<Field['resolve']>
 
-/** Returns the resolver with refusals noted. Expected errors of mutations are returned, and others thrown. */
+/** Wraps a resolver to note refusals, which mutations return as results and other fields throw. */
 function noting(name: string, resolve: Resolver): Resolver {
   return (source, args, context, info) => {
     if (!context.viewer.principal) return resolve(source, args, context, info)

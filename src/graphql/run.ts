@@ -1,4 +1,4 @@
-// Runs of agents: their types, the queries that read them, and the fields of other types that lead to them.
+// Runs of agents: their types, the queries that read them, and the fields of other types that return them.
 
 import { DEFAULT_PAGE_SIZE } from '../domain/page.ts'
 import { isRetryable, RUN_ERRORS, type RunErrorCode } from '../domain/run/failure.ts'
@@ -48,11 +48,11 @@ const ERRORS: Record<RunErrorCode, { description: string }> = {
   BUDGET_TOO_SMALL: { description: 'The instructions and the newest turn do not fit into the token budget.' },
   AGENT_LEFT: { description: 'The agent cannot write to the conversation any more.' },
   INTERRUPTED: { description: 'The process that executed the run ended, or the reply was closed.' },
-  EXPIRED: { description: 'Nobody appended the results of tool calls in time.' },
+  EXPIRED: { description: 'No client appended the results of tool calls in time.' },
   INTERNAL: { description: 'An unexpected error, which the server has logged.' },
 }
 const RunErrorCodeEnum = builder.enumType('RunErrorCode', {
-  description: 'Why a run failed.',
+  description: 'Reason why a run failed.',
   values: Object.fromEntries(RUN_ERRORS.map((code) => [code, ERRORS[code]])) as Record<
     RunErrorCode,
     { description: string }
@@ -62,7 +62,7 @@ const RunErrorCodeEnum = builder.enumType('RunErrorCode', {
 const RunError = builder
   .objectRef<{ code: string; message: string }>('RunError')
   .implement({
-    description: 'Why a run failed.',
+    description: 'Reason why a run failed.',
     fields: (t) => ({
       code: t.field({
         type: RunErrorCodeEnum,
@@ -182,7 +182,7 @@ builder.objectType('Run', {
     }),
     tokenUsage: t.field({
       type: TokenUsage,
-      description: 'Sums over the calls that have ended.',
+      description: 'Sums of the tokens of the calls that have ended.',
       extensions: SHAREABLE,
       resolve: ({ promptTokens, completionTokens }) => ({ prompt: promptTokens, completion: completionTokens }),
     }),
@@ -228,7 +228,7 @@ builder.objectFields('Conversation', (t) => ({
   }),
   tokenUsage: t.field({
     type: TokenUsage,
-    description: 'Sums over the runs that the viewer sees.',
+    description: 'Sums of the tokens of the runs that the viewer sees.',
     extensions: PER_VIEWER,
     resolve: ({ id }, _, context) => loadTokenSums(context, id),
   }),

@@ -24,11 +24,11 @@ const RedactModeEnum = builder.enumType('RedactMode', {
 const TenantSettingsType = builder
   .objectRef<TenantSettings>('TenantSettings')
   .implement({
-    description: 'Settings of a tenant: defaults for its new conversations, its quota of tokens, and what is redacted.',
+    description: 'Settings of a tenant: defaults for its new conversations, its quota of tokens, and its redaction mode.',
     fields: (t) => ({
       retention: t.field({
         type: RetentionEnum,
-        description: 'What new conversations do with the content of summarised turns.',
+        description: 'Retention of the content of summarised turns in new conversations.',
         resolve: ({ retention }) => retention,
       }),
       ttlSeconds: t.exposeInt('ttlSeconds', {
@@ -43,7 +43,7 @@ const TenantSettingsType = builder
         type: RedactModeEnum,
         nullable: true,
         description:
-          "The tenant's own setting of what is redacted before it is stored. Null for the server setting REDACT.",
+          "The tenant's own redaction mode. Null for the server setting REDACT.",
         resolve: ({ redact }) => redact,
       }),
       redactInEffect: t.field({
@@ -87,7 +87,7 @@ const UpdateTenantSettingsInput = builder.inputType('UpdateTenantSettingsInput',
     redact: t.field({
       type: RedactModeEnum,
       description:
-        'What is redacted before it is stored; not weaker than the server setting REDACT. Applies in every process at '
+        'Redaction mode, not weaker than the server setting REDACT. Applies in every process at '
         + `once, or within ${MODE_LIFE_SECONDS} s while Redis cannot be reached. A streaming turn keeps the mode with which it `
         + 'was opened. Null restores the server setting.',
     }),

@@ -27,7 +27,7 @@ export const ToolDefinitionInput = builder.inputType('ToolDefinitionInput', {
     }),
     requiresApproval: t.boolean({
       description:
-        'Whether each call waits until somebody approves it by resolveApproval. Defaults to false; a registered tool that '
+        'Whether each call waits until an actor approves it by resolveApproval. Defaults to false; a registered tool that '
         + 'requires approval always does.',
     }),
     approvalSeconds: t.int({
@@ -54,7 +54,7 @@ export const ToolDefinition = builder
         description: 'JSON Schema of the arguments. Null if not given.',
       }),
       requiresApproval: t.boolean({
-        description: 'Whether the definition makes each call wait until somebody approves it.',
+        description: 'Whether the definition makes each call wait until an actor approves it.',
         extensions: SHAREABLE,
         resolve: ({ requiresApproval }) => requiresApproval ?? false,
       }),

@@ -79,8 +79,8 @@ builder
   .objectRef<WakeUpsStopped>('WakeUpsStopped')
   .implement({
     description:
-      'A turn of an agent woke up nobody, although participants respond to it, because more turns of agents followed '
-      + 'each other than `maxAgentTurns` of the conversation. The next turn of a person wakes up participants again.',
+      'A turn of an agent woke up no participant, although some respond to it, because the number of consecutive turns '
+      + 'of agents exceeds `maxAgentTurns` of the conversation. The next turn of a person wakes up participants again.',
     interfaces,
     fields: (t) => ({
       turn: t.expose('turn', { type: 'Turn', description: 'The turn of the agent.' }),

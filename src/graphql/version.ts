@@ -1,5 +1,5 @@
-// The versions of a turn: its place, which all versions share, and the fields that lead from one version to the others.
-// A version that no edit wrote is the first one, so it needs no read.
+// The versions of a turn: the position that they share, and the fields that return the previous and the next version. A
+// version that is not an edit is the first one, so its number needs no read.
 
 import { isEdited } from '../domain/turn/turn.ts'
 import { builder } from './builder.ts'
@@ -9,7 +9,7 @@ import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 builder.objectFields('Turn', (t) => ({
   position: t.exposeInt('position', {
     description:
-      'Place of the turn in the history: the `seq` of its first version. All versions of a turn have the same position, '
+      'Position of the turn in the history: the `seq` of its first version. All versions of a turn have the same position, '
       + 'and lists are ordered by it.',
   }),
   version: t.int({

@@ -35,7 +35,9 @@ builder.objectType('Viewer', {
     }),
     conversationIds: t.idList({
       nullable: true,
-      description: 'Ids of the only conversations that the credential gives access to. Null for all conversations of the tenant.',
+      description:
+        'Ids of the only conversations that the credential gives access to. Null for all conversations of the '
+        + 'tenant.',
       resolve: ({ principal }) => principal?.conversations && [...principal.conversations],
     }),
     expiresAt: t.field({

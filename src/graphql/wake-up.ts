@@ -36,8 +36,8 @@ builder.queryField('wakeUps', (t) =>
   t.field({
     type: Connection,
     description:
-      "Lists the turns that wait for an actor's answer, oldest first: those that woke it up, that it still sees, and that it "
-      + 'has neither answered nor dismissed.',
+      "Lists the turns that wait for an actor's answer, oldest first: the turns that woke up the actor, that it still "
+      + 'sees, and that it has neither answered nor dismissed.',
     args: {
       first: t.arg.int({
         description: `Maximum number of wake-ups. Defaults to ${DEFAULT_PAGE_SIZE}; at most the server's page size, 200 by default.`,

@@ -66,7 +66,7 @@ function computeShape(document: DocumentNode): DocumentShape {
     return extent
   }
 
-  /** `keys` contains the response names and fragment names of the selection set, including those in inline fragments. */
+  /** `keys` contains the response names and fragment names of the selection set and of its inline fragments. */
   function extentOf({ selections }: SelectionSetNode, keys: Set<string>): Extent {
     const total: Extent = { depth: 0, fields: 0 }
     const add = (depth: number, fields: number) => {

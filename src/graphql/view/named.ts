@@ -1,4 +1,4 @@
-// Finds the actor that an operation names with `as`. Pure. Where the operation may name an actor is computed once per
+// Finds the actor that an operation names with `as`. Pure. The fields that may name an actor are found once per
 // operation, so an operation without `as` costs one look-up.
 
 import {
