@@ -1,5 +1,5 @@
-// Presence within one process. remove() removes a mark before it expires, takeExpired() after; removeActor() removes
-// both kinds. Each mark is removed once.
+// Presence within one process. remove() removes a mark that has not expired, takeExpired() removes expired marks, and
+// removeActor() removes both. Each mark is removed once.
 
 import type { PresenceMark, PresenceStore } from './presence.ts'
 

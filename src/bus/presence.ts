@@ -1,4 +1,5 @@
-// The port for presence: which actors are present in which conversation now. Marks expire, and none is durable.
+// The port for presence: the current state of actors in conversations. A mark records a state; it expires, and is not
+// durable.
 // Adapters: memory-presence.ts for one process, redis-presence.ts for several.
 
 /**

@@ -10,7 +10,8 @@ import { ToolDefinition, ToolDefinitionInput } from './tool-definition.ts'
 export const RespondEnum = builder.enumType('Respond', {
   description:
     'Turns that wake up a participant. The participant has to answer them: the server runs an agent with `agent` '
-    + 'settings, and others find them in their inbox. A turn wakes up only participants that see it, and never its author.',
+    + 'settings, and others find them in their inbox. A turn wakes up only participants that see it, and never its '
+    + 'author.',
   values: {
     MENTIONED: { description: 'Turns whose text mentions the participant; see `mentions` of Turn.' },
     ADDRESSED: {

@@ -34,7 +34,10 @@ builder.objectType('Claim', {
       description: 'Holder of the claim. Null if the conversation has been deleted since.',
       resolve: ({ conversationId, actor }, _, context) => loadParticipant(context, { conversationId, actor }),
     }),
-    scope: t.expose('scope', { type: ClaimScopeEnum, description: 'Other claims on the turn that this claim excludes.' }),
+    scope: t.expose('scope', {
+      type: ClaimScopeEnum,
+      description: 'Other claims on the turn that this claim excludes.',
+    }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: true,

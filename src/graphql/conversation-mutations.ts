@@ -41,8 +41,8 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
     }),
     automaticTitle: t.boolean({
       description:
-        'Whether the server makes a title from the first turns while no title is given, if its setting AUTOMATIC_TITLES is '
-        + 'on. Defaults to true.',
+        'Whether the server makes a title from the first turns while no title is given, if its setting '
+        + 'AUTOMATIC_TITLES is on. Defaults to true.',
     }),
     systemPrompt: t.string({
       description: 'Instructions at the start of every context of the conversation; at most 65,536 characters.',
@@ -101,7 +101,10 @@ const CreateConversationInput = builder.inputType('CreateConversationInput', {
 const CreateConversationPayload = payload<CreatedConversation>('CreateConversation').implement({
   description: 'The new conversation, or the existing conversation with the key.',
   fields: (t) => ({
-    conversation: t.expose('conversation', { type: 'Conversation', description: 'The created or existing conversation.' }),
+    conversation: t.expose('conversation', {
+      type: 'Conversation',
+      description: 'The created or existing conversation.',
+    }),
     conversationEdge: t.field({
       type: ConversationEdge,
       description: 'Edge of the conversation in `conversations`, in the order CREATED_AT.',
@@ -160,8 +163,8 @@ const UpdateConversationInput = builder.inputType('UpdateConversationInput', {
     }),
     automaticTitle: t.boolean({
       description:
-        'Whether the server makes a title from the first turns while no title is given. False keeps the current title. Null '
-        + 'restores the default, true.',
+        'Whether the server makes a title from the first turns while no title is given. False keeps the current title. '
+        + 'Null restores the default, true.',
     }),
     systemPrompt: t.string({
       description: 'New instructions at the start of later contexts; at most 65,536 characters.',

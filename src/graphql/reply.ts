@@ -9,8 +9,8 @@ builder.objectField('Turn', 'replyTo', (t) =>
     type: 'Turn',
     nullable: true,
     description:
-      'The turn to which this turn replies, in the version given by `replyToId`. Null if there is none, if the viewer does '
-      + 'not see it, or if it was erased.',
+      'The turn to which this turn replies, in the version given by `replyToId`. Null if there is none, if the viewer '
+      + 'does not see it, or if it was erased.',
     extensions: PER_VIEWER,
     resolve: async (turn, _, context) => {
       if (turn.replyToId === null) return null

@@ -1,5 +1,5 @@
-// Retention: the settings of a conversation, the fields of turns whose content was removed, and the deletion of inactive
-// conversations.
+// Retention: the settings of a conversation, the fields of turns whose content was removed, and the deletion of
+// inactive conversations.
 
 import { pruneConversations } from '../domain/erasure/retention.ts'
 import { InvalidInput, NotAllowed } from '../errors.ts'
@@ -33,7 +33,7 @@ builder.objectFields('Turn', (t) => ({
     nullable: true,
     description:
       'Time at which the retention of the conversation removed the content, so that `text` and `parts` are empty. Null '
-      + 'while the content is there.',
+      + 'while the content is stored.',
   }),
   contentHash: t.exposeString('contentHash', {
     nullable: true,
@@ -66,10 +66,12 @@ builder.mutationField('pruneConversations', (t) =>
     type: PruneConversationsPayload,
     description:
       'Expires all conversations of the tenant without a journal entry in the given number of days, whether or not the '
-      + 'viewer sees them. A background task deletes them within seconds to minutes. A conversation is kept if it or one '
-      + 'of its participants is under legal hold. Needs the rights `operate` and `erase`.',
+      + 'viewer sees them. A background task deletes them within seconds to minutes. A conversation is kept if it or '
+      + 'one of its participants is under legal hold. Needs the rights `operate` and `erase`.',
     errors: orErrors('PruneConversations', [InvalidInput, NotAllowed]),
-    args: { input: t.arg({ type: PruneConversationsInput, required: true, description: 'Minimum time without activity.' }) },
+    args: {
+      input: t.arg({ type: PruneConversationsInput, required: true, description: 'Minimum time without activity.' }),
+    },
     resolve: async (_, { input: { olderThanDays } }, { deps, viewer }) => ({
       expired: await pruneConversations(deps, viewer, { olderThanDays }),
     }),

@@ -24,7 +24,8 @@ const RedactModeEnum = builder.enumType('RedactMode', {
 const TenantSettingsType = builder
   .objectRef<TenantSettings>('TenantSettings')
   .implement({
-    description: 'Settings of a tenant: defaults for its new conversations, its quota of tokens, and its redaction mode.',
+    description:
+      'Settings of a tenant: defaults for its new conversations, its quota of tokens, and its redaction mode.',
     fields: (t) => ({
       retention: t.field({
         type: RetentionEnum,

@@ -27,8 +27,8 @@ export const ToolDefinitionInput = builder.inputType('ToolDefinitionInput', {
     }),
     requiresApproval: t.boolean({
       description:
-        'Whether each call waits until an actor approves it by resolveApproval. Defaults to false; a registered tool that '
-        + 'requires approval always does.',
+        'Whether each call waits until an actor approves it by resolveApproval. Defaults to false; a registered tool '
+        + 'that requires approval always does.',
     }),
     approvalSeconds: t.int({
       description:

@@ -9,8 +9,8 @@ import { PER_VIEWER, SHAREABLE } from './sharing.ts'
 builder.objectFields('Turn', (t) => ({
   position: t.exposeInt('position', {
     description:
-      'Position of the turn in the history: the `seq` of its first version. All versions of a turn have the same position, '
-      + 'and lists are ordered by it.',
+      'Position of the turn in the history: the `seq` of its first version. All versions of a turn have the same '
+      + 'position, and lists are ordered by it.',
   }),
   version: t.int({
     description:

@@ -1,6 +1,6 @@
 // The connections of a process, divided by use. On Postgres, a third is for appends and deltas, so that slow reads
-// cannot delay them. Another third is for other writes and background work. The rest is for the reads of requests,
-// whose statements have a short time limit. The embedded database has one connection for all statements.
+// cannot delay them. Another third is for other writes and background work. The rest is for reads of requests; their
+// statements have a short time limit. The embedded database has one connection for all statements.
 
 import type { Pool } from './tenant-pool.ts'
 import type { Logger } from 'pino'

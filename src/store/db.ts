@@ -16,8 +16,8 @@ import { TenantPool, type Pool } from './tenant-pool.ts'
 /** Prisma outside a transaction. */
 export type Db = {
   /**
-   * Prisma for statements of this scope. Do not call findUnique: Prisma merges those of one tick into one statement,
-   * which would have the scope of the first.
+   * Prisma for statements of this scope. Do not call findUnique: Prisma merges all findUnique calls of one tick into one
+   * statement, which would have the scope of the first call.
    */
   of(scope: Scope): Tx
   /** Prisma without a scope, for `withTransaction`. */
@@ -87,7 +87,7 @@ export function createPool(source: Source, onError: (error: Error) => void, dela
   return pool
 }
 
-/** Creates a pool that runs as the user of the URL, for migrations. On the embedded database, the only one open. */
+/** Creates a pool that runs as the user of the URL, for migrations. If embedded, no other pool may be open. */
 export function createOwnerPool(source: Source, onError: (error: Error) => void): pg.Pool {
   const pool = new pg.Pool(configOf(source, SETTINGS))
   reportErrors(pool, onError)

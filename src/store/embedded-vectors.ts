@@ -50,7 +50,7 @@ async function compareAll(
   return compared
 }
 
-/** Returns the `limit` best turns that pass `findable`, best first. Checks growing numbers of candidates. */
+/** Returns the `limit` best turns that pass `findable`, best first. Checks more candidates in each round. */
 async function bestFindable(
   compared: readonly Compared[],
   limit: number,

@@ -36,8 +36,8 @@ const open = (path: string | null, template: Blob | null = null) =>
   })
 
 /**
- * Creates a cluster from the template or, without one, by initdb. PGlite writes it file by file, so it is written to another directory and then renamed: if the
- * process is killed, no partial cluster remains.
+ * Creates a cluster from the template or, without one, by initdb. PGlite writes it file by file, so it is written to
+ * another directory, which is then renamed: if the process is killed, no partial cluster remains.
  */
 async function create(path: string): Promise<void> {
   const draft = `${path}.new`

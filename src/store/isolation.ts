@@ -3,7 +3,7 @@
 
 import type { Pool } from './tenant-pool.ts'
 
-/** Row-level security would not keep tenants apart. The message says why. */
+/** Row-level security would not isolate tenants. The message is the reason. */
 export class NotIsolated extends Error {
   override readonly name = 'NotIsolated'
 }

@@ -45,7 +45,10 @@ export async function ensurePartitions(client: PoolClient, partitions: number): 
   await client.query('COMMIT')
 }
 
-/** The definition of a table, as far as `CREATE TABLE … (LIKE …)` does not copy it. All but `name` are statements. */
+/**
+ * The parts of a table's definition that `CREATE TABLE … (LIKE …)` does not copy. `constraints`, `indexes`,
+ * `references`, `policies` and `grants` are statements.
+ */
 type Table = {
   name: string
   /** Storage parameters, for example `toast_tuple_target=8160`. Only partitions can have them. */
@@ -54,7 +57,7 @@ type Table = {
   indexes: string[]
   /** Foreign keys of other tables to this one. */
   references: string[]
-  /** With the placeholder %TABLE%, because the partitions have the same policies. */
+  /** With the placeholder %TABLE%, because each partition gets the same policies. */
   policies: string[]
   grants: string[]
   /** Columns whose number of distinct values is set, for the planner. */
