@@ -47,7 +47,8 @@ builder.objectType('Conversation', {
     automaticTitle: t.exposeBoolean('automaticTitle', {
       description:
         'Whether the server makes a title from the first turns while no title is given, if its setting '
-        + 'AUTOMATIC_TITLES is on. It makes the title again after an edit of these turns, and never replaces a given title.',
+        + 'AUTOMATIC_TITLES is on. It makes the title again after an edit of these turns, and never replaces a given '
+        + 'title.',
     }),
     systemPrompt: t.exposeString('systemPrompt', {
       nullable: true,

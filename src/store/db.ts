@@ -16,8 +16,8 @@ import { TenantPool, type Pool } from './tenant-pool.ts'
 /** Prisma outside a transaction. */
 export type Db = {
   /**
-   * Prisma for statements of this scope. Do not call findUnique: Prisma merges all findUnique calls of one tick into one
-   * statement, which would have the scope of the first call.
+   * Prisma for statements of this scope. Do not call findUnique: Prisma merges all findUnique calls of one tick into
+   * one statement, which would have the scope of the first call.
    */
   of(scope: Scope): Tx
   /** Prisma without a scope, for `withTransaction`. */

@@ -1,6 +1,6 @@
-// A streaming replica of the database, for reads that may use it. A read uses it only if the replica has replayed
-// everything that the read must see: of one conversation, its journal up to the number that the primary has; otherwise
-// the primary's write-ahead log. So a client reads what it wrote, through whichever process it wrote it.
+// A streaming replica of the database, for reads that may use it. A read uses the replica only if the replica has
+// caught up with the primary: for a read of one conversation, with its journal; for other reads, with the write-ahead
+// log. So a client always reads its own writes, even if another process executed them.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -13,9 +13,9 @@ import { hasReplayed, isSamePrimary, readPosition, type Position } from './sql/r
 import type { Pool } from './tenant-pool.ts'
 import type { VectorSearch } from './vector-search.ts'
 
-/** Maximum time that a read waits until the replica has replayed what it needs, ms. Then it uses the primary. */
+/** Maximum time that a read waits for the replica to catch up, ms. The read then uses the primary. */
 const WAIT_MS = 50
-/** Interval of the checks meanwhile, ms. */
+/** Interval of the checks whether the replica has caught up, ms. */
 const CHECK_MS = 5
 /** Time for which no read uses the replica after a failure, ms. */
 const RETRY_MS = 5_000
@@ -24,7 +24,7 @@ const CONNECT_MS = 2_000
 /** Postgres' code of a statement that the replica cancelled because replaying would change what it reads. */
 const RECOVERY_CONFLICT = '40001'
 
-/** The database behind DATABASE_READ_URL cannot serve as a replica. The message says why. */
+/** The database at DATABASE_READ_URL cannot serve as a replica. The message is the reason. */
 export class NotReplica extends Error {
   override readonly name = 'NotReplica'
 }
@@ -35,8 +35,8 @@ export type Replica = {
   /** Searches on the replica, and writes on the primary. */
   readonly vectors: VectorSearch
   /**
-   * Whether the replica can be used and has replayed what the primary has committed, of the conversation or of the whole
-   * database. Waits for it for WAIT_MS. Never rejects.
+   * Whether the replica can be used and has replayed all commits of the primary that concern the conversation. Waits up
+   * to WAIT_MS for the replica to catch up. Never rejects.
    * @param conversationId null for the whole database
    */
   hasCaughtUp(tenant: string, conversationId: string | null): Promise<boolean>
@@ -109,7 +109,7 @@ export async function openReplica(
       if (performance.now() < unusableUntil) return false
       try {
         const position = await readPosition(primary.pool, tenant, conversationId).catch(() => null)
-        // The conversation does not exist, or the primary fails: the read itself reports it.
+        // The conversation does not exist, or the primary failed. The read itself reports the error.
         if (position === null) return false
         const caughtUp = await within(CONNECT_MS, waitFor(tenant, position))
         if (caughtUp === null) failed(new Error(`The replica did not respond within ${CONNECT_MS} ms.`))

@@ -13,7 +13,7 @@
 //
 // A plan made while a table is small can be slow once the table has grown: Postgres chooses the index by the number of
 // rows. Postgres replans a statement after it has analyzed its tables, which it does once a minute at most. So each
-// connection discards its plans PLANS_MS after it made them, and sooner while it is young.
+// connection discards its plans periodically, and more often while the connection is new (PLANS_MS).
 
 import pg from 'pg'
 import { SYSTEM, type Scope } from './scope.ts'
@@ -73,7 +73,7 @@ const PgQuery = pg.Query as unknown as new (config: object, values?: unknown) =>
 type Known = {
   /** The descriptions of the connection's named statements, by name. */
   descriptions: Map<string, Description>
-  /** The connection for pg, if pg shall not ask for descriptions. */
+  /** The connection to pass to pg for statements whose description is known; it sends no Describe. */
   silent: Connection
   /** Times of the connection's first statement and of the next discard of its plans, by `performance.now()`. */
   since: number
@@ -82,7 +82,7 @@ type Known = {
 
 const asIs = (value: unknown) => value
 
-/** An entry ends with its connection. It has as many descriptions as pg keeps texts of named statements. */
+/** The state of each connection, until the connection is closed. */
 const knownOf = new WeakMap<Connection, Known>()
 
 /** Forwards the messages of a statement to the connection, except Describe. */
@@ -133,7 +133,7 @@ abstract class BatchQuery extends PgQuery {
   #hasFailed = false
   /** Descriptions of the statements of the connection; set when the batch is sent. */
   #descriptions!: Known['descriptions']
-  /** The description of each config that pg does not ask for. */
+  /** The stored description of each config; undefined for a config that Postgres has to describe. */
   readonly #described: (Description | undefined)[] = []
 
   constructor(configs: readonly Config[], values?: unknown) {
@@ -186,7 +186,7 @@ abstract class BatchQuery extends PgQuery {
     this.#descriptions.set(this.name, { fields, _parsers, _prebuiltEmptyResultObject, _types })
   }
 
-  /** Does what `handleRowDescription` would, if the current config is described already. */
+  /** Applies the stored description of the current config, in place of `handleRowDescription`. */
   #describe(): void {
     const description = this.#described[this.#current]
     if (!description) return

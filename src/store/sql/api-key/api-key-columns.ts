@@ -1,4 +1,4 @@
-// The columns of an API key that the API shows. The hashes of its secrets are read by find-api-keys.ts only.
+// The columns of an API key that the API returns. Only find-api-keys.ts reads the hashes of its secrets.
 
 import type { ParticipantKind } from '../../generated/enums.ts'
 import { raw } from '../sql.ts'
@@ -10,7 +10,7 @@ export type ApiKeyRow = {
   actor: string
   kind: ParticipantKind
   rights: string[]
-  /** Ids of the only conversations that the key gives access to; null for all of the tenant. */
+  /** Ids of the only conversations that the key gives access to; null for all conversations of the tenant. */
   conversations: string[] | null
   /** 1 when created, one more after each rotation. */
   version: number

@@ -1,12 +1,12 @@
 // Finds API keys by their ids and the hashes of their secrets (prisma/functions/find_api_keys.sql), to authenticate
-// requests. It runs before the tenant of the request is known, so the function runs as colloquy_system, and this statement
-// as colloquy_app without a tenant.
+// requests. The tenant of the request is not known yet, so the function runs as colloquy_system, and this statement as
+// colloquy_app without a tenant.
 
 import { NO_TENANT } from '../../scope.ts'
 import type { Pool } from '../../tenant-pool.ts'
 import type { ApiKeyRow } from './api-key-columns.ts'
 
-/** What a client presents: the id of a key, and the SHA-256 of a secret. */
+/** The credentials that a client presents: the id of a key, and the SHA-256 of a secret. */
 export type PresentedKey = { keyId: string; secretHash: Buffer }
 
 /** A key whose secret was presented. Its expiry is that of the secret: after a rotation, the previous one ends earlier. */

@@ -4,7 +4,7 @@ import type { Tx } from '../../db.ts'
 import { empty, raw, sql } from '../sql.ts'
 import { API_KEY_COLUMNS, type ApiKeyRow } from './api-key-columns.ts'
 
-/** A place in the list. */
+/** A position in the list. */
 export type ApiKeyPosition = Pick<ApiKeyRow, 'createdAt' | 'id'>
 
 type PageOfKeys = {

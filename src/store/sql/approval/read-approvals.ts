@@ -1,4 +1,4 @@
-// Reads the approvals that a viewer sees: those of tool calls in visible turns. By id, as a list, or of runs.
+// Reads the approvals that a viewer sees, which are those of tool calls in visible turns: by id, as a list, or by run.
 
 import type { Pool } from '../../tenant-pool.ts'
 import type { Db, Tx } from '../../db.ts'

@@ -57,7 +57,7 @@ export async function insertAuditLines(tx: Tx, lines: readonly AuditLineRow[]): 
       resources text[], outcome audit_outcome, count integer, details text, keyed boolean, hash text)`
 }
 
-/** Filters of a page; null means any. `from` is included, `to` is not. */
+/** Filters of a page; null means any. `from` is inclusive, `to` is exclusive. */
 export type AuditFilter = {
   actor: string | null
   verb: string | null

@@ -14,7 +14,7 @@ export const expireClaimsAnsweredBy = (tx: Tx, turnIds: readonly string[]): Prom
   WHERE answer_id = ANY (${turnIds}::text[]) AND ended_at IS NULL`
 
 /**
- * Conversations that have claims which have expired but not been ended, at most `limit`. Takes the tenants in rotation,
+ * Conversations with expired claims that have not been ended, at most `limit`. Takes the tenants in rotation,
  * so that one tenant's claims do not delay another's. Uses the index claim_expires.
  */
 export const readExpiredConversations = (

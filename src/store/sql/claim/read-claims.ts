@@ -1,4 +1,4 @@
-// Reads a turn with the claims on it, in one statement by primary keys: a call that is refused needs no other one.
+// Reads a turn with the claims on it, by primary keys, in one statement: it suffices to refuse a call.
 
 import type { Tx } from '../../db.ts'
 import type { TurnStatus } from '../../generated/enums.ts'

@@ -9,7 +9,7 @@ export type NewClaim = Pick<ClaimRow, 'turnId' | 'slot' | 'conversationId' | 'ac
 
 const until = (ttlSeconds: number) => sql`clock_timestamp() + make_interval(secs => ${ttlSeconds}::integer)`
 
-/** Stores the claim in the place of the earlier one of its slot, which must not be live. */
+/** Stores the claim. Replaces the earlier claim of its slot, which must not be live. */
 export async function putClaim(tx: Tx, claim: NewClaim, ttlSeconds: number): Promise<ClaimRow> {
   const [row] = await tx.$queryRaw<[ClaimRow]>(sql`
     INSERT INTO claim AS k (turn_id, slot, conversation_id, actor, token_hash, expires_at)
@@ -21,7 +21,7 @@ export async function putClaim(tx: Tx, claim: NewClaim, ttlSeconds: number): Pro
   return row
 }
 
-/** Lets the live claim expire after that time from now. */
+/** Makes the live claim expire in `ttlSeconds` seconds. */
 export async function extendClaim(
   tx: Tx,
   { turnId, slot }: Pick<ClaimRow, 'turnId' | 'slot'>,
@@ -33,7 +33,7 @@ export async function extendClaim(
   return row
 }
 
-/** Ends the claim, which has not ended. */
+/** Ends the claim; does nothing if it has ended. Returns the number of ended claims. */
 export const endClaim = (
   tx: Tx,
   { turnId, slot }: Pick<ClaimRow, 'turnId' | 'slot'>,
@@ -42,7 +42,7 @@ export const endClaim = (
   UPDATE claim SET ended_at = clock_timestamp(), outcome = ${outcome}::claim_outcome
   WHERE turn_id = ${turnId} AND slot = ${slot} AND ended_at IS NULL`
 
-/** Ends the participant's wake-up without an answer, unless it has ended. */
+/** Ends the participant's wake-up without an answer; does nothing if it has ended. Returns the number of wake-ups. */
 export const endWakeUp = (tx: Tx, { turnId, actor }: { turnId: string; actor: string }): Promise<number> =>
   tx.$executeRaw`
     UPDATE wake_up SET answered_at = now() WHERE turn_id = ${turnId} AND actor = ${actor} AND answered_at IS NULL`

@@ -54,7 +54,8 @@ export const readRecentTurns = (
   recent: RecentTurns,
 ): Promise<TurnRow[]> => readOne(pool, viewer.tenant, recentTurnsRead(viewer, conversationId, recent))
 
-// Reads the entries after `since`, then the turns that they name: few, because the turns after `since` fit the window.
+// Reads the entries after `since`, then the turns that they name. The entries are few, because the turns after `since`
+// fit the window.
 const CHANGED = {
   name: 'context-changed-turns',
   text: sql`
