@@ -1,5 +1,5 @@
-// A read as a value: a statement, and the function that converts its rows to the result. A caller can send several reads
-// in one batch.
+// A read as a value: a statement, and the function that converts its rows to the result. A caller can send several
+// reads in one batch.
 
 import type { Scope } from './scope.ts'
 import type { Pool, UnscopedStatement } from './tenant-pool.ts'

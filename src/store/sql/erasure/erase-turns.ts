@@ -34,7 +34,7 @@ export async function lockTurnsToErase(
     ORDER BY t.seq`
 }
 
-/** Removes the content of the versions, and what was computed from it. */
+/** Removes the content of the versions, and the data computed from it. Returns the number of versions. */
 export const eraseContent = (tx: Tx, conversationId: string, ids: readonly string[]): Promise<number> =>
   tx.$executeRaw`
     UPDATE turn
@@ -64,8 +64,8 @@ export const deleteVectors = (tx: Tx, conversationId: string, positions: readonl
     WHERE conversation_id = ${conversationId}::text AND root_seq = ANY (${positions}::integer[])`
 
 /**
- * Makes the summaries that cover a position or a later one stale, and deletes those that cover one of the positions,
- * also the superseded and stale ones.
+ * Marks the summaries that cover the first of the positions or a later one as stale. Deletes the summaries that cover
+ * one of the positions, including superseded and stale summaries, and returns their number.
  */
 export async function deleteSummaries(tx: Tx, conversationId: string, positions: readonly number[]): Promise<number> {
   await tx.$executeRaw`SELECT take_back_summaries(${conversationId}::text, ${Math.min(...positions)}::integer)`

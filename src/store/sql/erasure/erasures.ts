@@ -1,4 +1,4 @@
-// Statements of the table erasure, of legal holds, and those that find the data of a user to erase.
+// Statements of the table erasure and of legal holds, and statements that find the data of a user to erase.
 
 import { SYSTEM } from '../../scope.ts'
 import { AGENT_QUEUE } from '../job/read-jobs.ts'
@@ -114,14 +114,14 @@ export async function readFactsOfUser(
   return { ids: rows.map(({ id }) => id), conversationIds: rows.flatMap((row) => row.conversationIds) }
 }
 
-/** Which of the facts are about the user. */
+/** Ids of the given facts that are about the user. */
 export async function readFactsAboutUser(tx: Tx, ids: readonly string[], user: string): Promise<string[]> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
     SELECT f.id FROM fact f WHERE f.id = ANY (${ids}::text[]) AND f.user_id = ${user}::text`
   return rows.map(({ id }) => id)
 }
 
-/** Whether the conversation is under legal hold, or one of the actors. */
+/** Whether the conversation or one of the actors is under legal hold. */
 export async function isHeld(
   db: Tx,
   tenant: string,
@@ -139,7 +139,7 @@ const isAbout = (user: string): Sql => sql`(
   data->>'key' = ${user}::text
   OR name = ${AGENT_QUEUE} AND data->>'key' = split_part(data->>'key', ' ', 1) || ' ' || ${user}::text)`
 
-/** Deletes the jobs of the user that do not run, and the archived ones. */
+/** Deletes the user's jobs that are not running, and the user's archived jobs. Returns the number of deleted jobs. */
 export async function deleteJobsOfUser(db: Db, tenant: string, user: string): Promise<number> {
   const rows = await db.of(SYSTEM).$queryRaw<
     { installed: boolean }[]

@@ -124,7 +124,8 @@ export const readRemovable = (
     ORDER BY t.root_seq, t.seq`
 
 /**
- * Removes the content; a null hash leaves no trace of it. Terms become empty, so that no sweep indexes the turn again.
+ * Removes the content, and stores its hash if that is not null. Terms become empty instead of null, so that no sweep
+ * indexes the turn again.
  */
 export async function removeContent(
   tx: Tx,

@@ -64,7 +64,7 @@ export type UnreadTurn = {
   audience: string[] | null
   text: string
   createdAt: Date
-  /** When the server received the turn, if it was imported; otherwise null. */
+  /** Time at which the server received the turn, if it was imported; otherwise null. */
   importedAt: Date | null
 }
 

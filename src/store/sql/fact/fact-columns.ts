@@ -25,7 +25,7 @@ export type FactRow = {
   tokenCount: number
   contentHash: string
   observedAt: Date
-  /** When the server received the assertion, if a client gave its time; null if the server set `observedAt`. */
+  /** Time at which the server received the assertion, if a client set `observedAt`; null if the server set it. */
   importedAt: Date | null
   createdAt: Date
   supersededBy: string | null

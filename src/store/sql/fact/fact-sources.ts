@@ -6,8 +6,8 @@ import type { FactRow } from './fact-columns.ts'
 import { sql, type Sql } from '../sql.ts'
 
 /**
- * Limit of sources of one fact in one conversation. Once it is reached, further assertions in that conversation are not
- * stored.
+ * Maximum number of sources of one fact in one conversation. Once it is reached, further assertions in that
+ * conversation are not stored.
  */
 export const MAX_SOURCES = 100
 

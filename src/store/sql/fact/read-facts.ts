@@ -43,7 +43,7 @@ const place = ({ createdAt, id }: FactPosition): Sql => sql`(${createdAt}::times
 const OF_FACT = 'f.created_at, f.id'
 const OF_SOURCE = 's.fact_created_at, s.fact_id'
 
-/** The conditions that the positions add. */
+/** The conditions that limit a list to the facts between the positions. */
 function between({ after, before }: Pick<FactList, 'after' | 'before'>, columns: string): Sql[] {
   const conditions: Sql[] = []
   if (after) conditions.push(sql`(${raw(columns)}) < ${place(after)}`)
@@ -70,7 +70,7 @@ const ofConversation = (conversationId: Sql, source: Sql, fact: Sql, list: Facts
 
 /**
  * The visible facts that match, in order of creation, newest first unless `backwards`; no write changes this order.
- * Compares texts without regard to case. Uses the index fact_source_newest, fact_user or fact_newest.
+ * Compares texts ignoring case. Uses the index fact_source_newest, fact_user or fact_newest.
  */
 export function listFacts(db: Db, viewer: Viewer, list: FactList): Promise<FactRow[]> {
   const conditions = [factVisible(viewer)]
