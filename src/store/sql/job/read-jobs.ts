@@ -1,7 +1,8 @@
 // Reads the job queue from the tables of pg-boss 10 (schema version 24). The first worker creates the tables; without
 // them, there are no jobs. boss.ts sets when a finished job is archived; archived jobs are not read.
 //
-// The tables belong to colloquy_system, so no policy applies: the statements compare the tenant, also in `views`.
+// The tables belong to colloquy_system, so row-level security does not apply: the statements, including `views`, compare
+// the tenant.
 //
 // The tables have no index by tenant: each query reads all unfinished jobs, and all finished jobs until they are
 // archived.
@@ -21,7 +22,7 @@ export type JobRow = {
   id: string
   /** Name of the queue. */
   name: string
-  /** The id of a conversation or of a user, or as for AGENT_QUEUE, depending on the queue. */
+  /** Depending on the queue: the id of a conversation, the id of a user, or a key as described at AGENT_QUEUE. */
   key: string
   state: JobState
   createdAt: Date
@@ -33,16 +34,16 @@ export type JobRow = {
   attempts: number
   /** Error of the latest finished attempt; null if it succeeded or there was none. */
   lastError: string | null
-  /** Place in the list: 0 for an unfinished job, 1 for a finished one. */
+  /** First sort key of the list: 0 for an unfinished job, 1 for a finished one. */
   rank: number
-  /** Place within the rank, ascending: a time in µs, negated for finished jobs. */
+  /** Second sort key of the list, ascending: a time in µs, negated for finished jobs. */
   order: number
 }
 
-/** A place in the list, which is in the order of `rank`, `order` and `id`. */
+/** A position in the list, which is in the order of `rank`, `order` and `id`. */
 export type JobPosition = Pick<JobRow, 'rank' | 'order' | 'id'>
 
-/** Stands for the id of a position that is not given. */
+/** Job id passed to the statement if no position is given. */
 const NO_JOB = '00000000-0000-0000-0000-000000000000'
 
 const isInstalled = async (db: Db): Promise<boolean> => {
@@ -52,7 +53,10 @@ const isInstalled = async (db: Db): Promise<boolean> => {
   return rows[0]!.installed
 }
 
-/** Whether the viewer sees job `b`: its conversation, or if it is about another user, any conversation of that user. */
+/**
+ * Whether the viewer sees job `b`. Viewers of a conversation see its jobs. The jobs of a user are seen by the user, and
+ * by viewers of any conversation of the user.
+ */
 const isSeen = (viewer: Viewer): Sql => sql`(
   CASE WHEN b.name = ${AGENT_QUEUE} OR b.data->>'key' ~ '^conv_\\w{26}$'
     THEN EXISTS (${views(viewer, raw(`c.id = split_part(b.data->>'key', ' ', 1)`))})

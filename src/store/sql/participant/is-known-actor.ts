@@ -1,5 +1,5 @@
-// Finds out whether a tenant knows an actor. Runs before each operation with `as`, so it is planned for each call: the
-// better start is either the actor's participations (participant_actor) or the tenant's conversations.
+// Checks whether an actor is known in a tenant. The statement has no name, so that it is planned for each call: it is
+// fastest to start either with the actor's participations (participant_actor) or with the tenant's conversations.
 
 import type { Pool } from '../../tenant-pool.ts'
 import type { Viewer } from '../../viewer.ts'

@@ -1,12 +1,12 @@
-// Pages of the participants of conversations, by the primary key of participant, whose rows of one conversation are at
-// most MAX_PARTICIPANTS. Uses pg's named statements, as read-participants.ts does.
+// Reads pages of the participants of conversations, by the primary key of participant. Sorts all participants of each
+// conversation, at most MAX_PARTICIPANTS. Uses pg's named statements, as read-participants.ts does.
 
 import type { Pool } from '../../tenant-pool.ts'
 import { raw, sql } from '../sql.ts'
 import { VIEWER, views } from '../visible.ts'
 import { PARTICIPANT_COLUMNS, type ParticipantRow } from './read-participants.ts'
 
-/** A place in the list, which is in the order of `joinedAt`, then `actor`. */
+/** A position in the list, which is in the order of `joinedAt`, then `actor`. */
 export type ParticipantPosition = { joinedAt: Date; actor: string }
 
 const IDS = raw('c.id = ANY ($3::text[])')
@@ -27,9 +27,8 @@ const FORWARDS = { name: 'page-participants', text: page('ASC') }
 const BACKWARDS = { name: 'page-participants-backwards', text: page('DESC') }
 
 /**
- * The present and former participants of the conversations that the viewer sees: of each conversation at most `limit`
- * between the positions, from the first on, or from the last on if `backwards`. Rows of one conversation are in that
- * order.
+ * The present and former participants of the conversations that the viewer sees: for each conversation, the first
+ * `limit` between the positions in the order of the list; if `backwards`, the last `limit` in reverse order.
  */
 export async function pageParticipants(
   pool: Pool,

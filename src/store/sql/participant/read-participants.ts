@@ -21,7 +21,7 @@ export type ParticipantRow = {
   windows: number[]
   /** Whether any turn's audience has ever included the participant. */
   addressed: boolean
-  /** Which turns wake up the participant. */
+  /** Turns that wake up the participant. */
   respond: Respond
 }
 
@@ -70,7 +70,8 @@ const byKey = (columns: Sql) =>
   CROSS JOIN LATERAL (${views(VIEWER, raw('c.id = k.conversation_id'))}) v
   JOIN participant p ON p.conversation_id = v.id AND p.actor = k.actor`.text
 const BY_KEY = byKey(PARTICIPANT_COLUMNS)
-// Feeds hold the rows of all participants, so metadata and agent settings, which may be large, are read separately.
+// Feeds keep the rows of all participants in memory, so metadata and agent settings, which may be large, are read
+// separately.
 const DETAILS_BY_KEY = byKey(raw('p.conversation_id AS "conversationId", p.actor, p.metadata, p.agent'))
 
 /** Identifies a participant. */
@@ -96,7 +97,7 @@ export async function readParticipantsByKey(
   return rows
 }
 
-/** `agent`: how the server runs the participant; null for one that it does not run. */
+/** `agent`: settings with which the server runs the participant; null if it does not run the participant. */
 export type ParticipantDetails = { metadata: Record<string, unknown>; agent: Record<string, unknown> | null }
 
 /** The details of the participants with these keys in conversations that the viewer sees, by `participantKey`. */

@@ -23,8 +23,8 @@ const READ_UNREAD = sql`
   LIMIT $5::integer`.text
 
 /**
- * The conversations of which the actor is a participant now, and that have turns which COUNT_UNREAD counts as unread,
- * in descending order of their newest entries, after the position `after`. Uses the index participant_actor.
+ * The conversations of which the actor is a present participant and that have turns that COUNT_UNREAD counts, most
+ * recent entry first, after the position `after`. Uses the index participant_actor.
  */
 export async function readUnreadConversations(
   pool: Pool,

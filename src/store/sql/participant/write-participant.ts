@@ -38,7 +38,7 @@ export async function readForJoining(
   return { existing: participant.conversationId === null ? null : participant, isFull }
 }
 
-/** The columns that joining and changing a participant write. */
+/** The columns that are written when a participant joins or is updated. */
 export type WrittenParticipant = Pick<
   StoredParticipant,
   | 'actor'
@@ -54,8 +54,8 @@ export type WrittenParticipant = Pick<
 >
 
 /**
- * Writes the next entry of the conversation, and the participant, who is then in the conversation. Returns the entry's
- * seq and the participant. The transaction has locked the journal.
+ * Writes the next entry of the conversation, and makes the actor a present participant with the given columns. Returns
+ * the entry's seq and the participant. The transaction has locked the journal.
  */
 export async function writeParticipant(
   tx: Tx,

@@ -1,4 +1,4 @@
-// Finds out whether a user exists for a viewer. Uses the indexes participant_actor and fact_user.
+// Checks whether a user is known to a viewer. Uses the indexes participant_actor and fact_user.
 
 import type { Db } from '../../db.ts'
 import { factVisible } from '../visible.ts'

@@ -1,6 +1,5 @@
-// Computes the exact similarity of turns to a query. Uses the key of
-// turn_vector (conversation_id, embedder, root_seq, seq). Not narrowed to a view. Rounds stored vectors, not the query,
-// like the search in memory.
+// Computes the exact similarity of turns to a query, by the key of turn_vector (conversation_id, embedder, root_seq,
+// seq). Not limited to a view. Stored vectors are rounded and the query is not, as in the search in memory.
 
 import type { Scope } from '../../scope.ts'
 import type { Db } from '../../db.ts'

@@ -1,5 +1,5 @@
-// Counts the turns of conversations by the counters of their journals (primary key). Not narrowed to a view, because
-// the count determines only the search method, never the turns that are found.
+// Counts the turns of conversations by the counters of their journals (primary key). Not limited to a view, because the
+// count determines only the search method, never the turns that are found.
 
 import type { Db } from '../../db.ts'
 import { named } from '../sql.ts'

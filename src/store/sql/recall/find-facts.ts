@@ -1,6 +1,6 @@
-// Reads the active facts in scope that the viewer sees, as far as a search needs them: the terms of those that contain a
-// term of the query, and the facts whose vectors are nearest to it. Returns packed values in one row, because a name in
-// the query may occur in every fact. Uses pg's named statements, because Prisma would convert each packed value.
+// Searches the active facts in scope that the viewer sees. Reads the terms of the facts that contain a term of the query,
+// and the facts whose vectors are nearest to it. Returns packed values in one row, because a name in the query may occur
+// in every fact. Uses pg's named statements, because Prisma would convert each packed value.
 
 import { TermCounter, type TermCounts } from '../../../text/term-counts.ts'
 import { createYield } from '../../../yield.ts'
@@ -40,7 +40,7 @@ export type MatchingFacts = {
 }
 
 type FactFindings = {
-  /** Number of facts in scope. */
+  /** Number of facts in scope that the viewer sees. */
   facts: number
   matching: MatchingFacts
   /** The facts that are nearest to the query's vector and match the filter, nearest first. */

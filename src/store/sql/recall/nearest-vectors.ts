@@ -1,7 +1,7 @@
 // On Postgres, finds the turns nearest to a query vector, among the turns that the viewer may find. The approximate
-// search reads the embedder's HNSW indexes, and the vectors that none of them covers. The exact search compares all vectors of the conversations; with a filter,
-// only those of matching turns. It reads no vectors of other conversations, because the key of turn_vector begins with
-// the conversation.
+// search reads the embedder's HNSW indexes, and the vectors that none of them covers. The exact search compares all
+// vectors of the conversations; with a filter, only those of matching turns. It reads no vectors of other conversations,
+// because the key of turn_vector begins with the conversation.
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
@@ -71,7 +71,7 @@ export const nearestOfAll = (db: Db, search: Nearest): Promise<FoundTurn[]> =>
 /** The embedder's vectors in the scope, as the subquery of a search by index. */
 type Part = { embedder: Sql; inScope: Sql; findable: Sql; limit: number }
 
-/** The range as the predicate of its index has it. */
+/** The condition that a vector is in the range, equal to the predicate of the range's index. */
 const inRange = ({ from, to }: NumberRange): string =>
   `x.number >= ${from}::bigint${to === Infinity ? '' : ` AND x.number < ${to}::bigint`}`
 

@@ -1,4 +1,4 @@
-// Reads which turns of conversations match a filter, by the index turn_place. Not narrowed to a view.
+// Finds the turns of conversations that match a filter, by the index turn_place. Not limited to a view.
 
 import type { Pool } from '../../tenant-pool.ts'
 import type { SearchFilter } from '../../vector-search.ts'
