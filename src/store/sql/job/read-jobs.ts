@@ -1,8 +1,8 @@
 // Reads the job queue from the tables of pg-boss 10 (schema version 24). The first worker creates the tables; without
 // them, there are no jobs. boss.ts sets when a finished job is archived; archived jobs are not read.
 //
-// The tables belong to colloquy_system, so row-level security does not apply: the statements, including `views`, compare
-// the tenant.
+// The tables belong to colloquy_system, so row-level security does not apply: the statements, including `views`,
+// compare the tenant.
 //
 // The tables have no index by tenant: each query reads all unfinished jobs, and all finished jobs until they are
 // archived.

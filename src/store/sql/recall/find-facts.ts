@@ -1,6 +1,6 @@
-// Searches the active facts in scope that the viewer sees. Reads the terms of the facts that contain a term of the query,
-// and the facts whose vectors are nearest to it. Returns packed values in one row, because a name in the query may occur
-// in every fact. Uses pg's named statements, because Prisma would convert each packed value.
+// Searches the active facts in scope that the viewer sees. Reads the terms of the facts that contain a term of the
+// query, and the facts whose vectors are nearest to it. Returns packed values in one row, because a name in the query
+// may occur in every fact. Uses pg's named statements, because Prisma would convert each packed value.
 
 import { TermCounter, type TermCounts } from '../../../text/term-counts.ts'
 import { createYield } from '../../../yield.ts'

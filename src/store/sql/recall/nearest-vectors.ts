@@ -1,7 +1,7 @@
 // On Postgres, finds the turns nearest to a query vector, among the turns that the viewer may find. The approximate
 // search reads the embedder's HNSW indexes, and the vectors that none of them covers. The exact search compares all
-// vectors of the conversations; with a filter, only those of matching turns. It reads no vectors of other conversations,
-// because the key of turn_vector begins with the conversation.
+// vectors of the conversations; with a filter, only those of matching turns. It reads no vectors of other
+// conversations, because the key of turn_vector begins with the conversation.
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'

@@ -49,7 +49,7 @@ const inTenant = sql`
 /** The time is rounded up to milliseconds, because stored times are rounded. */
 const TIME = 'ceil(extract(epoch FROM now()) * 1000)::float8'
 
-/** The view of an actor who sees the whole conversation and was never in the audience of a turn. Most views equal it. */
+/** The view of an actor who sees the whole conversation and was never in an audience. Most views equal it. */
 const COMMON_VIEW = { actor: null, windows: [1], addressed: false } as const
 
 // One row with packed columns, because one row for each of thousands of conversations takes longer than the search.

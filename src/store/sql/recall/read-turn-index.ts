@@ -116,7 +116,7 @@ type Row = IndexState
 
 /**
  * Reads the conversations of the tenant. A conversation that does not exist has no key.
- * @param conversations each with the seq of the entry after which to read; null to read it whole. All null, or none.
+ * @param conversations each with the seq of the entry after which to read; null for all conversations to read them whole
  */
 export async function readTurnIndex(
   pool: Pool,

@@ -5,8 +5,8 @@ import { SYSTEM } from '../../scope.ts'
 import type { Pool } from '../../tenant-pool.ts'
 
 /**
- * What a replica must have replayed: the journal of a conversation up to a number, or the write-ahead log up to a
- * location.
+ * The position that a replica must have replayed: the journal of a conversation up to a seq, or the write-ahead log up
+ * to a location.
  */
 export type Position = { conversationId: string; seq: number } | { conversationId: null; location: string }
 
@@ -24,8 +24,8 @@ export async function isSamePrimary(primary: Pool, replica: Pool): Promise<boole
 }
 
 /**
- * Reads the position of the primary: everything that it acknowledged before is at most there. Null if the tenant has no
- * such conversation.
+ * Reads the current position of the primary, which includes all commits that it acknowledged before. Null if the tenant
+ * has no such conversation.
  * @param conversationId null for the location of the write-ahead log
  */
 export async function readPosition(

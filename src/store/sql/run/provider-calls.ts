@@ -25,8 +25,8 @@ export type ProviderCallRow = {
 type RunKey = { tenant: string; runId: string; holder: string }
 
 /**
- * Records the beginning of the next call, which writes its reply to that turn, with the server's count of its prompt.
- * Returns its number; null if the process no longer holds the run.
+ * Records the beginning of the next call, which writes its reply to the turn `turnId`. `promptTokens` is the server's
+ * token count of the prompt. Returns the number of the call; null if the process no longer has the lease of the run.
  */
 export async function beginCall(
   pool: Pool,
@@ -110,8 +110,8 @@ export type FailedCall = { round: number | null; attempts: number | null; hasPro
 
 /**
  * Records the end of calls that have failed, or whose process has died, once, and adds their tokens to all sums: those
- * that the turn of the reply records, else the server's counts of the prompt and of the text that was stored. The turn is
- * closed before. Returns whether a call was not ended before.
+ * that the turn of the reply records, else the server's counts of the prompt and of the stored text. The caller has
+ * closed the turn. Returns whether the call ended any call.
  */
 export async function endFailedCalls(
   pool: Pool,

@@ -1,5 +1,5 @@
-// Finds the runs that wait for approval although nobody has to decide any more: background work continues them. Uses the
-// index run_waiting_for_approval, and approval_run.
+// Finds the runs that wait for approval but have no pending approval, so that background work can continue them. Uses
+// the indexes run_waiting_for_approval and approval_run.
 
 import { SYSTEM } from '../../scope.ts'
 import type { Db } from '../../db.ts'

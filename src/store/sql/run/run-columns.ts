@@ -1,5 +1,5 @@
-// The columns of a run, and the rule that determines who sees it: a run is as visible as a turn that was written by the
-// entry that recorded its start, with the run's audience.
+// The columns of a run, and the rule of its visibility: a viewer sees a run as it would see a turn with the run's
+// audience and with the seq of the entry that recorded the run's start.
 
 import type { RunState } from '../../generated/enums.ts'
 import { raw, type Sql } from '../sql.ts'

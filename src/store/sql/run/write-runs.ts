@@ -20,8 +20,8 @@ export type NewRun = {
 }
 
 /**
- * Inserts a run that nobody sees yet. Returns false, and writes nothing, if the agent has a RUNNING run in the
- * conversation, or the viewer has used the clientId.
+ * Inserts a run that is not visible until `recordStart`. Returns false, and writes nothing, if the agent has a RUNNING
+ * run in the conversation, or the viewer has used the clientId.
  */
 export async function insertRun(pool: Pool, tenant: string, run: NewRun): Promise<boolean> {
   const { rowCount } = await pool.query({
@@ -63,7 +63,7 @@ export async function findRivals(
   return rows[0]!
 }
 
-/** Deletes a run that nobody has seen. */
+/** Deletes a run for which `recordStart` was not called, so that it was never visible. */
 export async function deleteUnseenRun(pool: Pool, tenant: string, id: string): Promise<void> {
   await pool.query({
     scope: tenant,
@@ -73,7 +73,7 @@ export async function deleteUnseenRun(pool: Pool, tenant: string, id: string): P
   })
 }
 
-/** Renews the lease. Returns false if the process no longer holds the run. */
+/** Renews the lease of the run. Returns false if another process has it, or if the run is not RUNNING. */
 export async function renewRun(
   pool: Pool,
   tenant: string,

@@ -20,8 +20,8 @@ export type HeldText = {
 }
 
 /**
- * Makes the tenant's open turn one whose text is held back, unless it has text already. Does nothing for a turn that is
- * not open, or is such a turn.
+ * Begins to hold back the text of the tenant's open turn. Does nothing if the turn has text already, is not open, or is
+ * already held back.
  */
 export async function holdText(pool: Pool, tenant: string, turnId: string): Promise<void> {
   await pool.query({

@@ -21,9 +21,9 @@ export async function readTextSoFar(pool: Pool, tenant: string, ids: readonly st
 }
 
 /**
- * An open turn's actor, its text so far, and whether text is held back that seal publishes; null if the tenant has no
- * such open turn, it has another writer, or its author has left. A null `writer` reads the turn of any writer and
- * author.
+ * An open turn's actor, its text so far, and whether redaction still holds back text of it; null if the tenant has no
+ * such open turn, it has another writer, or its author has left. If `writer` is null, the writer and the author are not
+ * checked.
  */
 export async function readOpenTurn(
   pool: Pool,

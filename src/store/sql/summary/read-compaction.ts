@@ -65,7 +65,7 @@ export async function readDue(db: Db, after: string, limit: number, every: numbe
   return rows
 }
 
-/** The conversation's current summaries, oldest first, not narrowed to a view. Uses the index summary_current. */
+/** The conversation's current summaries, oldest first, not limited to a view. Uses the index summary_current. */
 export async function readCurrentOf(db: Db, scope: Scope, conversationId: string): Promise<SummaryRow[]> {
   const rows = await db.of(scope).$queryRaw<SummaryRow[]>`
            ${named('read-current-of')}

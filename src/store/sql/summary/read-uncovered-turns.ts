@@ -16,8 +16,8 @@ export type UncoveredTurn = Pick<
 }
 
 /**
- * Reads committed and open turns without audience, with position above `after`: newest versions only, in order of root
- * seq. Stops after `turns` turns, or after the turn at which the sum of tokens reaches `tokens`. Uses the index
+ * Reads committed and open turns without audience, with position above `after`: newest versions only, in order of
+ * position. Stops after `turns` turns, or after the turn at which the sum of tokens reaches `tokens`. Uses the index
  * turn_place; the CASE prevents the planner from reading the whole conversation (see page-turns.ts). Used by jobs, so
  * not limited to a tenant.
  */

@@ -1,5 +1,5 @@
-// Finds conversations that are due for an automatic title, and reads the turns it is made from. Used by jobs, so not
-// limited to a tenant.
+// Finds conversations that are due for an automatic title, and reads the turns that the title is made from. Used by
+// jobs, so not limited to a tenant.
 
 import { SYSTEM } from '../../scope.ts'
 import type { Subject } from '../../job-queue.ts'
@@ -9,8 +9,8 @@ import { raw, sql, type Sql } from '../sql.ts'
 /** Number of turns without an audience after which a title is written. */
 const FIRST_TURNS = 2
 /**
- * Number of turns that a title is made from at most, and the value of `title_tried` once a title was written. Until
- * then, each further attempt waits for twice as many turns. The index conversation_untitled has the same number.
+ * Maximum number of turns that a title is made from, and the value of `title_tried` once a title was written. Until
+ * then, each further attempt waits for twice as many turns. The index conversation_untitled contains the same number.
  */
 export const TITLE_TURNS = 16
 /** Maximum length of the text of a turn that is read, in characters. */

@@ -52,7 +52,7 @@ const texts = (values: readonly (string | null)[]): string =>
 const textsUnlessNull = (values: readonly (string | null)[]): string | null =>
   values.some((value) => value !== null) ? texts(values) : null
 
-/** The parameters of append_plain_turns after the tenant, and where its rows belong. */
+/** The parameters of append_plain_turns after the tenant; and, by turn id, the index of its call and within the call. */
 function toArrays(calls: readonly AppendCall[]) {
   const places = new Map<string, { call: number; index: number }>()
   const indices = new Map<string, number>()
@@ -101,8 +101,8 @@ function toArrays(calls: readonly AppendCall[]) {
 type PlainRow = { id: string; seq: number; stopped: boolean; createdAt: Date; mentions: string[] | null }
 
 /**
- * Runs plain calls of one tenant, and returns the outcomes of those that were written, unordered. The others have no
- * row, and append_turns decides about them: their conversation is locked or unknown, one of its authors is not a present
+ * Runs plain calls of one tenant, and returns the outcomes of those that were written, unordered. A call has no row,
+ * and must be run by append_turns, if its conversation is locked or unknown, one of its authors is not a present
  * participant, or one of its clientIds has been used.
  */
 export async function appendPlainTurns(pool: Pool, calls: readonly AppendCall[]): Promise<AppendRow[]> {

@@ -33,7 +33,7 @@ export type AppendedTurn = {
   /** Hash of the token of the claim with which the turn answers `replyToId`; omitted for a turn without a claim. */
   claimHash?: string
   createdAt?: Date | null
-  /** Required if `createdAt` is given: when the server received the turn. */
+  /** Time at which the server received the turn; required if `createdAt` is given. */
   importedAt?: Date | null
   /** Index entry for recall (domain/indexing/index-entry.ts); if omitted, the turn is indexed later. */
   terms?: number[]
@@ -99,13 +99,13 @@ export type AppendLimits = {
  * 'written': the turn was stored. 'repeated': its clientId was stored before, with the same content. All other outcomes
  * refuse the call: 'moved_on': `expected` is not the newest seq; 'other_content': the clientId was used with different
  * content; 'held': another writer has opened a turn with the clientId; 'stranger': an actor in the audience is not a
- * participant; 'no_call': the turn answers an unknown tool call; 'other_name': a call of another tool; 'ambiguous': one
- * of several calls; 'no_reply': the author does not see the turn that it replies to; 'no_claim': it holds no live claim
- * on that turn with the token given; 'removed': another actor removed
- * the author from the conversation; 'left': the author has left it, and it is a MEMBERS conversation; 'unknown': it is
- * a MEMBERS conversation in which an author was never a participant; 'participants', 'open_in_conversation',
- * 'open_by_viewer': a limit is reached. 'stopped': a row in addition to that of a written turn, which wakes up nobody
- * because of the loop guard.
+ * participant; 'no_call': a tool result answers an unknown call; 'other_name': a tool result has another tool's name
+ * than its call; 'ambiguous': several calls match a tool result; 'no_reply': the author does not see the turn that the
+ * turn replies to; 'no_claim': the author has no live claim on that turn with the given token; 'removed': another actor
+ * removed the author from the conversation; 'left': the author has left a MEMBERS conversation; 'unknown': an author
+ * was never a participant of a MEMBERS conversation; 'participants', 'open_in_conversation', 'open_by_viewer': a limit
+ * is reached. 'stopped' is an additional row of a written turn that wakes up no participant, because too many turns of
+ * agents followed each other (`max_agent_turns`).
  */
 type AppendOutcome =
   | 'written'

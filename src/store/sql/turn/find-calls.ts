@@ -4,7 +4,7 @@
 import type { Tx } from '../../db.ts'
 import type { ResultFault, ToolResultRef } from './append-turns.ts'
 
-/** The call of the result at index `part`, or why there is none. */
+/** The call of the result at index `part`, or the reason why none was found. */
 export type FoundCall = { part: number; callId: string } & (
   | { outcome: 'found'; detail: null; turnId: string; callPosition: number }
   | { outcome: 'no_call' | 'other_name' | 'ambiguous'; detail: ResultFault; turnId: null; callPosition: null }
