@@ -59,9 +59,9 @@ builder.objectType('AuditLine', {
     }),
     count: t.exposeInt('count', {
       description:
-        `Number of equal operations that the line counts. Refusals and reads within ${FLUSH_MS / 1000} s are counted in `
-        + `one line; a tenant causes at most ${BURST_LINES} such lines at once and ${LINES_PER_SECOND} per second in `
-        + 'each process, and one line counts the others.',
+        `Number of equal operations that the line counts. Refusals and reads within ${FLUSH_MS / 1000} s are counted `
+        + `in one line; a tenant causes at most ${BURST_LINES} such lines at once and ${LINES_PER_SECOND} per second `
+        + 'in each process, and one line counts the others.',
     }),
     details: t.field({
       type: 'JSON',

@@ -19,7 +19,7 @@ export type RequestContext = {
   reading: Deps
   /** The actor that sent the operation, as determined by the transport. Limits apply per principal. */
   readonly principal: Viewer
-  /** The operation is answered in this view: of the principal, or of the actor in `as` (view/enter.ts). */
+  /** The viewer of the operation: the principal, or the actor in `as` (view/enter.ts). */
   viewer: Viewer
   /** Owner of the presence states set over the socket, which end when the socket closes. Null over HTTP. */
   holder: PresenceHolder | null

@@ -11,7 +11,7 @@ import { ScopedBegin, ScopedQuery } from './scoped-query.ts'
 export type Statement = UnscopedStatement & { scope: Scope }
 export type UnscopedStatement = QueryConfig & { rowMode?: 'array' }
 
-/** The pool as the code sees it: every statement has a scope. */
+/** The type of the pool, which requires a scope for every statement. */
 export type Pool = Omit<pg.Pool, 'query'> & {
   query<Row extends QueryResultRow | unknown[]>(
     statement: Statement,

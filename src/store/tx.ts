@@ -26,7 +26,7 @@ export async function withTransaction<T>(
   const tasks: (() => void)[] = []
   const result = await scopeOfPrisma.run(scope, () =>
     db.prisma.$transaction(
-      // Only the beginning of the transaction takes the scope from here.
+      // Only the statement that begins the transaction reads `scopeOfPrisma`; `work` runs without it.
       (tx) => scopeOfPrisma.run(undefined, () => work(tx, (task) => tasks.push(task))),
       { maxWait: TIMEOUT_MS, timeout: TIMEOUT_MS },
     ),

@@ -185,8 +185,8 @@ export async function dropVectorIndexes(
 }
 
 /**
- * Runs `work` on a separate connection without a statement timeout, under the lock of the embedder's indexes. Returns its result, or
- * false if another session has the lock. An abort of `signal` cancels the running statement.
+ * Runs `work` on a separate connection without a statement timeout, under the lock of the embedder's indexes. Returns
+ * its result, or false if another session has the lock. An abort of `signal` cancels the running statement.
  */
 async function withLockedClient(
   databaseUrl: string,

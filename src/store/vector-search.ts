@@ -33,7 +33,7 @@ export type FoundTurn = TurnVersionId & { similarity: number }
 export type VectorSearch = {
   /**
    * Compares the vectors of the given turns with `query`, exactly. Returns cosine similarities by `versionKey`; a turn
-   * without a vector has no key. Not narrowed to a view.
+   * without a vector has no key. Not limited to a view.
    */
   compare(
     embedder: string,

@@ -1,9 +1,10 @@
 // The segments of an embedder's vector index on Postgres. Vectors are numbered in the order of writing; each segment is
 // an HNSW index of a range of numbers, built in one pass, which takes a fiftieth of the time of inserting its vectors
 // one by one. A search reads all segments, and compares the newest vectors, which no segment covers, exactly. Segments
-// are merged as they grow in number. Pure; the state is the list of indexes in the database, so a crash loses none.
+// are merged as they grow in number. Pure: the state is the list of indexes in the database, so that a crash loses no
+// segment.
 
-/** A range of numbers: `from` is in it, `to` is not. */
+/** A range of numbers; `from` is inclusive, `to` is exclusive. */
 export type NumberRange = { from: number; to: number }
 
 export type VectorSegment = NumberRange & {
@@ -23,7 +24,10 @@ export type Cover = {
 /** A segment is merged with the newer vectors when it has at most this many times their number. */
 const MERGE_FACTOR = 4
 
-/** Chooses segments, the largest ones where they overlap, as after a merge. Every number is in exactly one range. */
+/**
+ * Chooses the segments to search. Where segments overlap, as after a merge, chooses the largest one. Every number is in
+ * exactly one segment or gap.
+ */
 export function coverOf(segments: readonly VectorSegment[]): Cover {
   const chosen: VectorSegment[] = []
   const gaps: NumberRange[] = []

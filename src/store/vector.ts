@@ -23,7 +23,7 @@ function halfOf(value: number): number {
   const mantissa = all & 0x7fffff
   // The rounding may carry into the exponent, which is correct.
   if (exponent > 112) return sign | (((exponent - 112) << 10) + ((mantissa + 0x1000) >>> 13))
-  // Subnormal: the mantissa with its implicit bit, shifted by what the exponent is too small.
+  // Subnormal: the mantissa with its implicit bit, shifted by the difference to the smallest normal exponent.
   if (exponent < 102) return sign
   const shift = 126 - exponent
   return sign | (((mantissa | 0x800000) + (1 << (shift - 1))) >>> shift)

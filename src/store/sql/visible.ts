@@ -45,9 +45,8 @@ export const journalVisible = ({ tenant, actor }: { tenant: Bound<string>; actor
 export type HowMany = 'one' | 'many'
 
 /**
- * The condition that `c.id` is among the conversations. A single conversation has a statement of its own, for which
- * Postgres caches a generic plan. For a list, Postgres assumes ten elements, finds the generic plan too expensive, and
- * plans each call, which takes longer than the call itself.
+ * The condition that `c.id` is among the conversations. A single conversation has a statement of its own, because
+ * Postgres plans a statement for a list as if it had ten elements.
  */
 export const among = (conversationIds: Bound<readonly string[]>, howMany: HowMany): Sql =>
   howMany === 'one' ? sql`c.id = (${conversationIds}::text[])[1]` : sql`c.id = ANY (${conversationIds}::text[])`

@@ -116,7 +116,8 @@ type Row = IndexState
 
 /**
  * Reads the conversations of the tenant. A conversation that does not exist has no key.
- * @param conversations each with the seq of the entry after which to read; null for all conversations to read them whole
+ * @param conversations each with the seq of the entry after which to read. Null reads the conversation whole; then
+ * `after` must be null for all of them.
  */
 export async function readTurnIndex(
   pool: Pool,

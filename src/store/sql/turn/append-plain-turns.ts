@@ -52,7 +52,7 @@ const texts = (values: readonly (string | null)[]): string =>
 const textsUnlessNull = (values: readonly (string | null)[]): string | null =>
   values.some((value) => value !== null) ? texts(values) : null
 
-/** The parameters of append_plain_turns after the tenant; and, by turn id, the index of its call and within the call. */
+/** The parameters of append_plain_turns after the tenant, and the place of each turn by id: its call, and its index. */
 function toArrays(calls: readonly AppendCall[]) {
   const places = new Map<string, { call: number; index: number }>()
   const indices = new Map<string, number>()

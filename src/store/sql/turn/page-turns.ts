@@ -9,7 +9,7 @@ import { SELECTED_COLUMNS, TURN_COLUMNS, turnOf, type TurnRow } from './turn-col
 import { empty, parameter, raw, sql, type Sql } from '../sql.ts'
 import { among, howMany, newest, VIEWER, views, visible, type HowMany } from '../visible.ts'
 
-/** A version's place in the order of a transcript: by position, then by seq. */
+/** Sort key of a version in a transcript, which is ordered by position, then by seq. */
 export type TurnPosition = { position: number; seq: number }
 
 export type TurnPage = {

@@ -1,5 +1,6 @@
 // Finds the turns at or before a journal entry that changed after it: turns that were edited, and streaming turns that
-// were open at the entry and are closed now. A named statement of pg: a read of turns since an entry runs it.
+// were open at the entry and are closed now. A named statement of pg, because every read of turns since an entry runs
+// it.
 
 import type { Pool } from '../../tenant-pool.ts'
 import { raw, sql } from '../sql.ts'
@@ -15,8 +16,8 @@ const STATEMENT = sql`
   WHERE ${visible()}`.text
 
 /**
- * `firstPosition`: the lowest position of a changed turn, null for none. `closedIds`: the turns with a seq up to the
- * entry.
+ * `firstPosition`: the lowest position of a changed turn, null for none. `closedIds`: ids of the turns that were open
+ * at the entry and have been closed.
  */
 type ChangesSince = { firstPosition: number | null; closedIds: string[] }
 

@@ -1,5 +1,6 @@
-// The turns that a participant has not read: the newest versions, in its view, of committed turns by other actors, with
-// a position after its read mark, or committed after it. Every list and count of unread turns uses these fragments.
+// The turns that a participant has not read: committed turns by other actors in the participant's view, each in its
+// newest version, whose position is after the participant's read mark or that were committed after it. Every list and
+// count of unread turns uses these fragments.
 
 import { raw, sql, type Sql } from '../sql.ts'
 import { newest, visible } from '../visible.ts'

@@ -7,7 +7,7 @@ import type { Db } from '../../db.ts'
 import type { RunState } from '../../generated/enums.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 
-/** Delay after the first failed run, ms. It doubles with each further one. At most that of RETRY in job-queue.ts. */
+/** Delay after the first failed run, ms; doubles with each further failed run. At most the delay in job-queue.ts. */
 export const RETRY_MS = 2_000
 
 /**
@@ -52,7 +52,7 @@ export const readDueAgents = (db: Db, after: string, limit: number): Promise<Sub
     SELECT DISTINCT w.tenant, ${KEY} AS key ${due(RETRY_MS)} AND ${KEY} > ${after}::text
     ORDER BY key LIMIT ${limit}::integer`
 
-/** A due wake-up. `newestId`: the newest version of the turn. `run`: that of the last attempt, which has ended. */
+/** A due wake-up. `newestId`: id of the turn's newest version. `run`: ended run of the last attempt; null for none. */
 export type DueWakeUp = {
   turnId: string
   newestId: string

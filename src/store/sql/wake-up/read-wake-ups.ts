@@ -6,10 +6,10 @@ import type { Viewer } from '../../viewer.ts'
 import { raw, sql, type Sql } from '../sql.ts'
 import { visible } from '../visible.ts'
 
-/** A wake-up that waits for an answer. `at`: when the turn woke up the participant. */
+/** A wake-up that waits for an answer. `at`: time at which the turn woke up the participant. */
 export type WakeUpRow = { turnId: string; actor: string; conversationId: string; at: Date }
 
-/** The live claim that keeps the participant from answering; all null for none. */
+/** A wake-up with the live claim that keeps the participant from answering; the claim's columns are null for none. */
 export type ClaimedWakeUpRow = WakeUpRow & {
   holder: string | null
   slot: string | null
@@ -17,7 +17,7 @@ export type ClaimedWakeUpRow = WakeUpRow & {
   expiresAt: Date | null
 }
 
-/** Position of a wake-up in the order of times. */
+/** Position of a wake-up in a list, which is in the order of `at`, then `turnId`. */
 export type WakeUpPosition = Pick<WakeUpRow, 'at' | 'turnId'>
 
 const COLUMNS = raw(`w.turn_id AS "turnId", w.actor, w.conversation_id AS "conversationId", w.created_at AS at`)
@@ -35,13 +35,13 @@ const LIVE_CLAIM: Sql = raw(`(
   WHERE k.turn_id = w.turn_id AND k.slot IN ('', w.actor) AND k.ended_at IS NULL
     AND (k.answer_id IS NOT NULL OR k.expires_at > now()) LIMIT 1)`)
 
-/** The run `r` of the server that answers wake-up `w`, if it continues. Uses the index run_client_id. */
+/** The run `r` of the server that answers wake-up `w` and has not ended. Uses the index run_client_id. */
 export const LIVE_RUN: Sql = raw(`(
   SELECT r.id, r.actor FROM run r
   WHERE w.attempts > 0 AND r.conversation_id = w.conversation_id AND r.viewer = w.actor
     AND r.client_id = 'wake-up:' || w.turn_id || ':' || w.attempts AND r.ended_at IS NULL)`)
 
-/** Wake-ups that a process may claim. A run keeps its turn also while it waits for tools or approval, without a claim. */
+/** Wake-ups that a process may claim: neither claimed nor answered by a run, which may wait for tools or approval. */
 const UNCLAIMED: Sql = sql`${WAITING} AND NOT EXISTS ${LIVE_CLAIM} AND NOT EXISTS ${LIVE_RUN}`
 
 const READ_PAGE = sql`

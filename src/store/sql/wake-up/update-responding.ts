@@ -3,9 +3,9 @@
 import type { Tx } from '../../db.ts'
 
 /**
- * Sets `responding` by the present and former participants: an actor who joins again keeps its `respond`. Agents' turns
- * are counted from the first responding participant on. The transaction has locked the journal. Uses the index
- * participant_responding.
+ * Sets `responding` to whether turns may wake up any present or former participant. Former ones count, because an actor
+ * who joins again keeps its `respond`. If `responding` changes, the count of consecutive turns by agents starts at 0.
+ * The transaction has locked the journal. Uses the index participant_responding.
  */
 export async function updateResponding(tx: Tx, conversationId: string): Promise<void> {
   await tx.$executeRaw`
