@@ -65,7 +65,7 @@ export function policyColumns(
   }
 }
 
-/** The summarizer of the model; the server's default if `model` is null or no longer configured. */
+/** Returns the summarizer of the model; the server's default if `model` is null or no longer configured. */
 export const summarizerFor = ({ summarizers }: Models, model: string | null): Summarizer =>
   (model !== null && summarizers.byModel.get(model)) || summarizers.default
 

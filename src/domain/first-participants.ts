@@ -9,8 +9,8 @@ import { windowsAfterJoining, type participantInput } from './participant.ts'
 import type { Viewer } from './view.ts'
 
 /**
- * Returns the given participants and, in a MEMBERS conversation, the creator, as they join in this order.
- * @throws InvalidInput if an actor occurs twice, or a participant that is no agent has agent settings
+ * Returns the given participants in order. In a MEMBERS conversation, adds the creator first unless it is given.
+ * @throws InvalidInput if an actor occurs twice, or if a participant of another kind than AGENT has agent settings
  */
 export function firstParticipants(
   given: readonly z.output<typeof participantInput>[],

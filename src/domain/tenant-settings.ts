@@ -1,4 +1,4 @@
-// The settings of a tenant: defaults of new conversations, the quota of tokens, and what is redacted.
+// The settings of a tenant: the defaults of new conversations, the token quota, and the redaction mode.
 
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
