@@ -33,8 +33,8 @@ export const lacksRight = (right: Right, verb: Verb | null = null): NotAllowed =
   )
 
 /**
- * Returns the error for a call without the permit. `when` is that of the condition, and completes "A call …"; undefined
- * for a permit that every call of the verb needs.
+ * Returns the error for a call without the permit.
+ * @param when that of the condition, which completes "A call …"; undefined for a permit that every call needs
  */
 export function lacksPermit({ relation, right }: Permit, verb: Verb, when?: string): NotAllowed {
   const call = when === undefined ? 'This call' : `A call ${when}`

@@ -13,7 +13,7 @@ const MAX_PAUSE_MS = 500
 const KEPT_MS = 60_000
 
 export type TenantShare = {
-  /** Counts `ms` of processor time for work of the tenant that ends now. Returns the pause before its next work, in ms. */
+  /** Charges `ms` of processor time for work that has just ended. Returns the pause before the tenant's next, in ms. */
   charge(tenant: string, ms: number): number
 }
 

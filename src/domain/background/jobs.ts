@@ -1,4 +1,4 @@
-// Selects the background jobs of a server: compaction, and the kinds of work that its settings enable. No jobs of
+// Selects the background jobs of a server: those that always run, and those that its settings enable. No jobs of
 // disabled kinds are queued. Users' turns are counted only if an enabled kind needs the count.
 
 import { countUserTurns, readExtractingAmong, readUncounted } from '../../store/sql/background/count-user-turns.ts'
@@ -45,8 +45,8 @@ function perUserWork(
 }
 
 /**
- * Returns compaction, the kinds of work that the server's settings enable, and the counter of users' turns. Without a
- * provider, the server runs no agents.
+ * Returns the kinds of work that always run or that the server's settings enable, and the function that counts users'
+ * turns. Without a provider, the server runs no agents.
  */
 function workKindsOf(deps: BackgroundDeps, verbs: Verbs): WorkKinds {
   const { automatic, db } = deps

@@ -1,7 +1,7 @@
-// The verbs that jobs run when a conversation or user reaches a threshold. Each call handles exactly `n` turns, or none
-// if it refreshes a profile because facts changed. It advances the watermark in the transaction that writes the
-// result, so that concurrent runs never handle a turn twice. A verb returns false if no run is due, or if another
-// process ran it first.
+// The functions that jobs call when a conversation or a user reaches a threshold. Each call handles exactly `n`
+// turns, or none if it refreshes a profile because facts changed. It stores the number of handled turns in the
+// transaction that writes the result, so that concurrent calls never handle a turn twice. It returns false if no call
+// is due, or if another process was faster.
 
 import type { BackgroundDeps } from './deps.ts'
 import { extractNext } from '../fact/extract.ts'
