@@ -1,7 +1,7 @@
 // Claims the right to answer a turn, so that exactly one of several agents, or of several processes of an agent,
-// answers. The holder proves its claim by a token that it generates. It answers with appendTurn or openTurn, passing the
-// token and `replyToId`; a streaming turn then keeps the claim until it ends. A claim applies to all versions of a turn.
-// The database's clock determines when a claim expires. Only a hash of the token is stored.
+// answers. The holder proves its claim by a token that it generates. It answers with appendTurn or openTurn and passes
+// the token and `replyToId`; a streaming turn then keeps the claim until it ends. A claim applies to all versions of a
+// turn. The database's clock determines when it expires. Only a hash of the token is stored.
 
 import { z } from 'zod'
 import { Conflict, NotFound } from '../../errors.ts'
@@ -130,8 +130,8 @@ export async function renewClaim(deps: Platform, viewer: Viewer, input: RenewCla
  * the turn needs no answer from it; this is possible after the claim was released or has expired, too. A repeated call
  * changes nothing.
  * @throws InvalidInput @throws NotFound and NotAllowed in the same cases as `claimTurn`
- * @throws Conflict if the token has no claim on the turn, or if a turn answers or has answered with the claim. With
- * `dismiss`, also if the viewer has another live claim on the turn, or if a run of the server answers it for the viewer.
+ * @throws Conflict if the token has no claim on the turn, or if a turn answers or has answered with the claim; with
+ * `dismiss`, also if the viewer has another live claim on the turn, or a run of the server answers it for the viewer
  */
 export async function releaseClaim(deps: Platform, viewer: Viewer, input: ReleaseClaimInput): Promise<Claim> {
   authorize(viewer, 'releaseClaim')
