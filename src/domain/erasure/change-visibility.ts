@@ -25,8 +25,8 @@ export const moveFacts: MoveFacts = (tx, { tenant, conversationId, visibility })
   visibility === 'MEMBERS' ? toMembers(tx, tenant, conversationId) : toOpen(tx, conversationId)
 
 /**
- * Moves the facts without a source in another conversation to the visibility sets of this conversation. Copies the other
- * facts to these sets, and removes the conversation from the sources of the originals.
+ * Moves the facts without a source in another conversation to the visibility sets of this conversation. Copies the
+ * other facts to these sets, and removes the conversation from the sources of the originals.
  */
 async function toMembers(tx: Tx, tenant: string, conversationId: string): Promise<void> {
   const facts = await lockFactsOfConversation(tx, conversationId)
