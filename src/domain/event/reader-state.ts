@@ -82,8 +82,8 @@ export function changeView(state: ReaderState, view: View, open: Iterable<OpenTu
 }
 
 /**
- * Records an entry that was read from the journal, not received from the feed. If the entry closes a turn of which the
- * reader has received a part, returns the rest of the turn's text, to be delivered first; otherwise null.
+ * Records an entry that was read from the journal, not received from the feed. If the entry closes a turn in
+ * `received`, returns the rest of the turn's text, which must be delivered before the entry; otherwise null.
  */
 export function replay(state: ReaderState, event: JournalEvent): TurnDelta | null {
   if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') state.received.set(event.turn.id, 0)
@@ -108,7 +108,7 @@ export function missingTexts(state: ReaderState, view: View, open: Iterable<Open
   return deltas
 }
 
-/** Marks the reader as following the feed. It must have reached the feed's head and received all texts of open turns. */
+/** Marks the reader as following the feed: it has reached the feed's head and received all texts of open turns. */
 export function joinFeed(state: ReaderState, view: View): void {
   state.view = view
   state.received.clear()
