@@ -58,7 +58,7 @@ export const trusted = ({ tenant, actor }: Viewer): Viewer => ({ tenant, actor }
  * Checks the permit of the verb and those of the conditions that its input meets. Reads the actor's relation to the
  * conversation only if the credential lacks the right of one of these permits.
  * @param db the transaction that has locked the conversation, if there is one
- * @param conversationId null for a call that concerns no conversation: then only the rights count
+ * @param conversationId null for a call that concerns no conversation: only the rights are checked
  * @throws NotFound if the viewer does not see the conversation @throws NotAllowed
  */
 export async function requirePermits(
@@ -75,7 +75,7 @@ export async function requirePermits(
   if (permit) needed.unshift(permit)
   const lacking = needed.filter(({ right }) => !principal.rights.has(right))
   if (lacking.length === 0) return
-  const conversation = conversationId === null ? null : await readStanding(db, { tenant, actor }, conversationId)
+  const conversation = conversationId === null ? null : await readRelationData(db, { tenant, actor }, conversationId)
   if (conversationId !== null && !conversation) throw new NotFound('conversation', conversationId)
   const relation = conversation ? relationOf(actor, conversation) : 'STRANGER'
   const refused = lacking.find((each) => !each.relation || !reaches(relation, each.relation))
@@ -83,7 +83,7 @@ export async function requirePermits(
 }
 
 /** Reads the data that determines the actor's relation; null if the actor does not see the conversation. */
-async function readStanding(db: Tx, { tenant, actor }: Viewer, conversationId: string) {
+async function readRelationData(db: Tx, { tenant, actor }: Viewer, conversationId: string) {
   const found = await db.conversation.findFirst({
     where: { id: conversationId, tenant },
     select: { owner: true, visibility: true, participants: { where: { actor }, take: 1 } },
@@ -134,14 +134,14 @@ export async function requireChange(
 }
 
 /**
- * Checks that the viewer may change the conversation, without locking it. For work in steps, each of which locks it.
+ * Checks that the viewer may change the conversation, without locking it. Used before work whose steps lock it.
  * @throws NotFound and NotAllowed in the same cases as `lockConversation`
  */
 export async function requireWriter(db: Tx, viewer: Viewer, conversationId: string): Promise<void> {
-  const standing = await readStanding(db, viewer, conversationId)
-  if (!standing) throw new NotFound('conversation', conversationId)
-  const hasLeft = standing.participant !== null && standing.participant.leftAt !== null
-  if (standing.visibility === 'MEMBERS' && hasLeft) throw notParticipant(viewer.actor)
+  const found = await readRelationData(db, viewer, conversationId)
+  if (!found) throw new NotFound('conversation', conversationId)
+  const hasLeft = found.participant !== null && found.participant.leftAt !== null
+  if (found.visibility === 'MEMBERS' && hasLeft) throw notParticipant(viewer.actor)
 }
 
 /** Checks that the actor is a present participant. `tx` has locked the conversation. @throws NotAllowed if it is not */

@@ -74,12 +74,12 @@ const createConversationInput = z.object({
 })
 export type CreateConversationInput = z.input<typeof createConversationInput>
 
-/** The new conversation, or the one that the viewer already sees under the key. */
+/** The new conversation; or, if `created` is false, the existing conversation with the given key. */
 export type CreatedConversation = { conversation: Conversation; created: boolean }
 
 /**
- * Creates a conversation. If the viewer sees a conversation with the given key, returns that one, unchanged. The
- * creator of a MEMBERS conversation becomes one of its participants.
+ * Creates a conversation. If the viewer sees a conversation with the given key, returns that conversation unchanged.
+ * The creator of a MEMBERS conversation becomes one of its participants.
  * @throws InvalidInput @throws NotAllowed by rights.ts
  * @throws Conflict if the existing conversation is changed or deleted concurrently
  */

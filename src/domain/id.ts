@@ -1,5 +1,5 @@
 // Typed ids: a prefix that names the kind of object, and a ULID: 48 bits of time in ms, then 80 random bits. No id can
-// be guessed from another one. Code must not rely on the order of ids: those of one millisecond are not in order.
+// be guessed from another one. Code must not rely on the order of ids: ids of one millisecond are in random order.
 
 import { randomInt } from 'node:crypto'
 import { ulid } from 'ulid'

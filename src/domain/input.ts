@@ -83,7 +83,7 @@ const CLOCK_SKEW_MS = 60_000
 
 /** A time that is not in the future: a fact observed in the future would supersede every newer fact until that time. */
 export const pastTime = time.refine((given) => given.getTime() <= Date.now() + CLOCK_SKEW_MS, {
-  message: `must not be in the future (by more than ${CLOCK_SKEW_MS / 1000} s, for differences between clocks)`,
+  message: `must not be in the future: it may be at most ${CLOCK_SKEW_MS / 1000} s ahead of the server's clock`,
 })
 
 /** A count: 0 to the largest Postgres integer. */

@@ -45,7 +45,7 @@ export const MAX_PARTICIPANTS = 2000
 
 export const tooManyParticipants = () =>
   new LimitReached(
-    `The conversation has ${MAX_PARTICIPANTS} participants, the maximum, including former ones.`,
+    `The conversation has ${MAX_PARTICIPANTS} participants, including former ones, which is the maximum.`,
     MAX_PARTICIPANTS,
   )
 

@@ -48,7 +48,7 @@ export type Platform = {
     pool: Pool
     db: Db
     timeoutMs: number
-    /** Whether the error is that of a statement that exceeded `timeoutMs`. */
+    /** Whether a statement failed with this error because it exceeded `timeoutMs`. */
     isTimeout(error: unknown): boolean
   }
   /** A streaming replica, for reads through `onReplica` (replica.ts); null without one. */

@@ -1,4 +1,4 @@
-// The principal of a request: who authenticated, and what the credential permits.
+// The principal of a request: the authenticated actor, and the rights of its credential.
 
 import type { ParticipantKind } from '../store/generated/enums.ts'
 

@@ -16,7 +16,7 @@ export type PushIterator<T> = {
 type Pending<T> = { resolve(result: IteratorResult<T>): void; reject(error: unknown): void }
 
 type Options<T> = {
-  /** 'report' keeps every value, even above `limit`; 'drop-oldest' buffers at most `limit`. Defaults to 'report'. */
+  /** 'report' buffers every value, even above `limit`; 'drop-oldest' buffers at most `limit`. Defaults to 'report'. */
   whenFull?: 'report' | 'drop-oldest'
   /** Sum of `sizeOf` of the buffered values at which the buffer is full. Defaults to no limit. */
   maxBytes?: number

@@ -34,7 +34,7 @@ export const lacksRight = (right: Right, verb: Verb | null = null): NotAllowed =
 
 /**
  * Returns the error for a call without the permit.
- * @param when that of the condition, which completes "A call …"; undefined for a permit that every call needs
+ * @param when the `when` of the condition, which completes "A call …"; undefined for a permit that every call needs
  */
 export function lacksPermit({ relation, right }: Permit, verb: Verb, when?: string): NotAllowed {
   const call = when === undefined ? 'This call' : `A call ${when}`
@@ -48,7 +48,7 @@ export function lacksPermit({ relation, right }: Permit, verb: Verb, when?: stri
 /** Returns the error for a credential limited to some conversations, if the call does not name one conversation. */
 export const beyondConversations = (verb: Verb): NotAllowed =>
   new NotAllowed(
-    'This credential is limited to some conversations, and the call concerns more than one of them. Name one '
+    'This credential is limited to some conversations, but the call is not limited to one of them. Name one '
       + 'conversation in the call, or use a credential without this limit.',
     null,
     verb,

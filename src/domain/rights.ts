@@ -10,7 +10,7 @@ import type { Right } from './principal.ts'
 export const RELATIONS = ['OWNER', 'ADMINISTRATOR', 'PARTICIPANT', 'FORMER', 'STRANGER'] as const
 export type Relation = (typeof RELATIONS)[number]
 
-/** Requires an actor with at least this relation, or a credential with the right; the right if there is no relation. */
+/** Requires an actor with at least this relation or a credential with the right; without a relation, only the right. */
 export type Permit = { relation?: 'OWNER' | 'ADMINISTRATOR' | 'PARTICIPANT'; right: Right }
 
 /** A part of a verb's input that needs a permit. `when` completes "A call …"; `reason` states why it needs one. */
@@ -20,6 +20,7 @@ const MANAGED = { relation: 'ADMINISTRATOR', right: 'manage' } as const
 const OWNED = { relation: 'OWNER', right: 'manage' } as const
 const PRESENT = { relation: 'PARTICIPANT', right: 'manage' } as const
 
+/** The conditions by name. A verb needs the permit of a condition only for input that meets the condition. */
 export const CONDITIONS = {
   foreignActor: {
     when: 'with a turn `actor` other than the actor of the credential',

@@ -38,4 +38,4 @@ export type ToolDefinition = z.output<typeof toolDefinition>
 export const toolDefinitions = z
   .array(toolDefinition)
   .max(MAX_TOOLS, `must have at most ${MAX_TOOLS} tools`)
-  .refine((tools) => new Set(tools.map((tool) => tool.name)).size === tools.length, 'must not name a tool twice')
+  .refine((tools) => new Set(tools.map((tool) => tool.name)).size === tools.length, 'must name each tool only once')

@@ -58,7 +58,7 @@ function requireHeld({ principal }: Viewer, { actor, rights }: Pick<ApiKey, 'act
   const missing = needed.find((right) => !principal.rights.has(right))
   if (missing === undefined) return
   throw new NotAllowed(
-    `A credential can only issue keys that permit no more than itself: this one lacks the right \`${missing}\`.`,
+    `A credential cannot issue a key that permits more than it does itself: this one lacks the right \`${missing}\`.`,
     missing,
   )
 }

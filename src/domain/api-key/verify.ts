@@ -17,7 +17,7 @@ type Deps = Pick<Platform, 'reads'> & { pool: Pool; log: Log }
 /** The result for a token that authenticates no principal. */
 export type RefusedToken = {
   problem: TokenProblem
-  /** Record of the use for the audit log; null unless the token is that of a revoked or expired key. */
+  /** Record of the use for the audit log, if the token belongs to a revoked or expired key; otherwise null. */
   record: AuditRecord | null
 }
 export type VerifyToken = (token: Token) => Promise<Principal | RefusedToken>

@@ -17,7 +17,7 @@ export type AuditLog = {
    * ends. All records must be of one tenant.
    */
   append(tx: Tx, records: readonly AuditRecord[]): Promise<void>
-  /** Notes a record, to be written after FLUSH_MS at most. Equal records become one line with a count. Never throws. */
+  /** Notes a record, which is written within FLUSH_MS. Equal records become one line with a count. Never throws. */
   note(record: AuditRecord): void
   /** Writes the noted records. */
   flush(): Promise<void>

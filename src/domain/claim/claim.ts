@@ -237,7 +237,7 @@ const notCommitted = (turnId: string, status: Turn['status']) =>
   )
 
 const answered = (turnId: string, answerId: string, actor: string) =>
-  new Conflict(`Turn ${turnId} is answered already, by turn ${answerId} of ${quoted(actor)}.`)
+  new Conflict(`Turn ${turnId} was already answered by turn ${answerId} of ${quoted(actor)}.`)
 
 /** Returns the error for a turn that another claim prevents from being claimed. */
 function taken(turnId: string, { actor, state, answerId, expiresAt }: ClaimRow): Conflict {

@@ -54,7 +54,7 @@ export type MaterialRequest = {
 /** Minimum and maximum number of turns per read. */
 const MIN_TURNS = 16
 const MAX_TURNS = 1000
-/** Minimum number of tokens after which a read ends, unless the budget is larger. Long turns thus need few reads. */
+/** Minimum of the token limit of one read, which is otherwise the token budget. Long turns thus need few reads. */
 const MIN_TOKENS = 100_000
 /** Maximum number of turns that are searched for the tool call that the newest turn answers. */
 const CALL_REACH = 256
