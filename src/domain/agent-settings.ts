@@ -47,7 +47,7 @@ export function kindOnJoining({ principal }: Viewer, { actor, kind, respond, age
   return agent != null || (respond != null && respond !== 'NEVER') ? 'AGENT' : 'HUMAN'
 }
 
-/** @throws InvalidInput if `agent` settings are given for a participant of another kind than AGENT */
+/** @throws InvalidInput if `agent` settings are given for a participant of a kind other than AGENT */
 export function requireAgentKind(kind: ParticipantKind, agent: unknown, path: string): void {
   if (agent != null && kind !== 'AGENT') {
     throw InvalidInput.at(path, `is only for participants of kind AGENT; the participant is of kind ${kind}`)

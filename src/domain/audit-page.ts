@@ -1,4 +1,4 @@
-// Reads and verifies the audit log of a tenant. Both need the right `operate`.
+// Reads the audit log of a tenant in pages, and verifies it. Both operations need the right `operate`.
 
 import { z } from 'zod'
 import { readAuditChain, readAuditHead, readAuditLines, type AuditLineRow } from '../store/sql/audit/audit-lines.ts'

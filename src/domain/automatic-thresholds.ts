@@ -1,20 +1,20 @@
 // Settings of automatic background work: the number of turns after which each kind of work runs, and whether titles are
 // written automatically.
 
-/** The numbers are turns after which each kind of work runs again; 0 disables it. */
+/** Each number is the number of turns after which a kind of work runs again; 0 disables it. */
 export type AutomaticThresholds = {
   /** Whether conversations without a title get one from their first turns. */
   titles: boolean
   /** Unsummarised turns without an audience in one conversation. Each run summarises this many of the oldest. */
   threadSummaryEvery: number
   /**
-   * Turns of one conversation with `factExtraction` that were not read for facts yet. Each run reads this many of the
+   * Turns of one conversation with `factExtraction` that have not been read for facts. Each run reads this many of the
    * oldest.
    */
   factExtractionEvery: number
   /**
-   * Turns by one user, in all conversations of the tenant, after which the user's profile is refreshed. Unless 0, it is
-   * also refreshed whenever facts about the user change.
+   * Turns by one user, in all conversations of the tenant, after which the user's profile is refreshed. Unless this is
+   * 0, the profile is also refreshed whenever facts about the user change.
    */
   userSummaryEvery: number
   /** Turns by one user after which the facts about the user are reconciled; unused if factExtractionEvery is 0. */

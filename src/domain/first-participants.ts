@@ -1,4 +1,4 @@
-// The participants of a new conversation.
+// Determines the participants of a new conversation from the input of createConversation.
 
 import type { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
@@ -10,7 +10,7 @@ import type { Viewer } from './view.ts'
 
 /**
  * Returns the given participants in order. In a MEMBERS conversation, adds the creator first unless it is given.
- * @throws InvalidInput if an actor occurs twice, or if a participant of another kind than AGENT has agent settings
+ * @throws InvalidInput if an actor occurs twice, or if a participant of a kind other than AGENT has agent settings
  */
 export function firstParticipants(
   given: readonly z.output<typeof participantInput>[],

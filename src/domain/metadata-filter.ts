@@ -68,8 +68,8 @@ function compile({ path, value }: Condition): MetadataCondition {
 }
 
 /**
- * Returns objects for a search by the metadata index: metadata that meets the condition contains at least one of them.
- * Null if the operator has no such objects.
+ * Returns objects for a search by the metadata index: metadata that meets the condition contains at least one of these
+ * objects. Null for operators without such objects.
  */
 function containedBy({ path, value: { equals, contains, in: values } }: Condition): unknown[] | null {
   if (equals !== undefined) return [nest(path, equals)]

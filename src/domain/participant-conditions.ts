@@ -32,8 +32,8 @@ export const isOtherKind = (
 ): boolean => principal?.actor === actor && kind != null && kind !== principal.kind
 
 /**
- * Returns the history visibility of an actor that joins; ALL by default. A viewer with a principal that adds itself
- * again keeps its own by default.
+ * Returns the history visibility of an actor that joins: the given one, or ALL by default. If a viewer with a principal
+ * adds itself again, the default is its stored history visibility.
  */
 export const historyAfterJoining = (
   { actor, principal }: Viewer,

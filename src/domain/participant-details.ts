@@ -1,4 +1,4 @@
-// Reads the fields of participants that other reads leave out, because they are large or must be counted.
+// Reads the fields of participants that other reads omit because they are large or must be counted.
 
 import {
   readParticipantDetails,

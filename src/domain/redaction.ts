@@ -21,7 +21,7 @@ export type RedactionModes = {
   readonly least: RedactMode
   /** Returns the mode that applies to the tenant; a promise if it must be read, which rejects if the read fails. */
   of(tenant: string): RedactMode | Promise<RedactMode>
-  /** Makes every process read the tenant's mode again, this process immediately. Call it after a change. */
+  /** Makes this process and, by a message, all other processes read the tenant's mode again. Call it after a change. */
   changed(tenant: string): void
 }
 
@@ -51,7 +51,7 @@ const TEXTS: ReadonlySet<string> = new Set([
   'displayName',
   'reason',
 ])
-/** The names of input fields with JSON in which every string is redacted. */
+/** The names of input fields with JSON values in which every string is redacted. */
 const DOCUMENTS: ReadonlySet<string> = new Set(['metadata', 'metadataPatch', 'arguments', 'result', 'data'])
 
 /** Counts the removed values for /metrics. */

@@ -7,7 +7,7 @@ import type { Viewer } from './view.ts'
 
 /**
  * Runs the read, and runs it again on the primary if the replica fails. The read must not write.
- * @param conversationId the only conversation whose data the read depends on; null if it depends on other data
+ * @param conversationId the conversation if the read depends only on its data; otherwise null
  */
 export async function onReplica<D extends Platform, T>(
   deps: D,

@@ -1,5 +1,5 @@
-// The retention policy of a conversation: how long the content of its turns is kept, and when the conversation expires.
-// Tenants have defaults for new conversations.
+// The retention policy of a conversation: whether the content of its summarised turns is kept, and when the
+// conversation expires. Tenants have defaults for new conversations.
 
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
@@ -42,7 +42,7 @@ export function retentionColumns(
 }
 
 /**
- * Checks that the retention is possible.
+ * Checks that the server has the key that the retention needs.
  * @throws InvalidInput for AUDIT_ONLY without a key: the text of a short turn can be guessed from a plain hash
  */
 export function requireKey(

@@ -39,7 +39,7 @@ import {
   type MeasuredMessage,
 } from './measure.ts'
 
-/** A current summary of the turns with positions fromPosition to toPosition. */
+/** A current summary of the turns with positions `fromPosition` to `toPosition`, both included. */
 type CoveringSummary = { id: string; content: string; fromPosition: number; toPosition: number }
 
 export type ContextMaterial = {

@@ -40,13 +40,13 @@ export type MaterialRequest = {
   /** Name of the embedder whose vectors a recall in the conversation searches; null without such a recall. */
   embedder: string | null
   /**
-   * Seq of an entry: only turns whose newest version was written, committed or aborted after it are read, and no
-   * summaries. Null for all turns.
+   * Seq of an entry. If set, reads only turns whose newest version was written, committed or aborted after the entry,
+   * and no summaries. Null for all turns.
    */
   sinceSeq: number | null
   /**
-   * Actors: only their turns, the results of their tool calls and instructions are read, and no summaries. Null for all
-   * actors.
+   * If set, reads only turns of these actors, the results of their tool calls, and instructions, and no summaries. Null
+   * for all actors.
    */
   actors: readonly string[] | null
 }
@@ -113,7 +113,7 @@ async function readAfter(
   }
 }
 
-/** Reads the turns up to a position whose newest version was written, committed or aborted after the entry `since`. */
+/** Reads turns up to position `since` whose newest version was written, committed or aborted after the entry `since`. */
 async function readChanged(
   deps: RecallDeps,
   viewer: Viewer,

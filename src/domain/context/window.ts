@@ -1,7 +1,7 @@
 // Finds the start of the window of recent turns. The window is trimmed in steps, so that consecutive contexts share a
 // prefix and hit the provider's prompt cache. The start is not stored: each call chooses the possible start with the
-// greatest `roundness`, which usually stays the same from one call to the next. The start depends only on positions,
-// which viewers see anyway, so it reveals nothing about hidden turns.
+// greatest `roundness`, which usually stays the same from one call to the next. Roundness is computed from positions,
+// which viewers see anyway, so the start reveals nothing about hidden turns.
 
 /** Minimum fraction of its space that the window fills after it is trimmed in steps, if there are enough turns. */
 export const MIN_FILL = 1 / 3
