@@ -36,6 +36,8 @@ export type TenantGates = {
   batches: TenantGate
   /** Parsing and answering requests with a large body. */
   bodies: TenantGate
+  /** Indexing and storing the text of a long streaming turn at its end. */
+  texts: TenantGate
   /** Executing queries with large answers. */
   answers: TenantGate
   /** Building large contexts. */
@@ -64,6 +66,7 @@ export function createTenantGates(readConnections: number, activity: TenantActiv
   return {
     batches: heavy(1, 1),
     bodies: heavy(HEAVY_CONCURRENCY, 1),
+    texts: heavy(HEAVY_CONCURRENCY, 1),
     answers: heavy(Infinity, HEAVY_CONCURRENCY, MAX_WAITING_ANSWERS),
     contexts: heavy(HEAVY_CONCURRENCY, 1),
     audits: heavy(HEAVY_CONCURRENCY, 1),

@@ -4,11 +4,11 @@
 import type { TenantActivity } from './tenant-activity.ts'
 
 /** Maximum share of the time in which one tenant's heavy work of a kind runs beside other tenants. */
-const SHARE = 0.5
-/** Time of work that a tenant may use without a pause after it has paused for as long, ms. */
+const SHARE = 1 / 3
+/** Time of work that a tenant may use without a pause after it has paused for twice as long, ms. */
 const BURST_MS = 100
 /** Maximum pause after one piece of work, ms. Work that waits for a provider must not stop the tenant for as long. */
-const MAX_PAUSE_MS = 500
+const MAX_PAUSE_MS = 1_000
 /** Time for which the used share of a tenant is remembered, ms. Longer work causes the maximum pause anyway. */
 const KEPT_MS = 60_000
 
@@ -32,7 +32,7 @@ export function createTenantShare(
         if (until > end - KEPT_MS) break
         usedUntil.delete(each)
       }
-      const until = Math.max(usedUntil.get(tenant) ?? -Infinity, end - ms - BURST_MS) + ms / SHARE
+      const until = Math.max(usedUntil.get(tenant) ?? -Infinity, end - ms - BURST_MS * (1 / SHARE - 1)) + ms / SHARE
       // A timer takes at least 1 ms, so shorter pauses add up before there is one.
       const pause = Math.floor(Math.min(Math.max(0, until - end), MAX_PAUSE_MS))
       usedUntil.delete(tenant)

@@ -123,18 +123,14 @@ export function answerPost(
   const length = Number(request.headers['content-length'])
   const isLarge = length >= LARGE_BODY_BYTES
   if (!type && !mayStream && !isLarge) return void yoga(request, response, { viewer })
-  const parts: Buffer[] = []
+  let body: Buffer = Buffer.alloc(0)
 
   /** Passes the request to yoga, with the body in `body`, because the stream was already read. */
   const passToYoga = async (context: WithResult) =>
-    void (await yoga(Object.assign(request, { body: Readable.from([Buffer.concat(parts)]) }), response, {
-      viewer,
-      ...context,
-    }))
+    void (await yoga(Object.assign(request, { body: Readable.from([body]) }), response, { viewer, ...context }))
 
   const answer = async (): Promise<void> => {
     if (response.destroyed) return
-    const body = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
     if (mayStream && (await streams.answer(identity, request, response, body, leave))) return
     if (!type) return passToYoga({})
     let execute: ReturnType<typeof prepare> = null
@@ -163,7 +159,15 @@ export function answerPost(
     refuse(response, { status: isBusy ? 503 : 500, code, message, ...(isBusy && { retryAfter: 1 }) })
   }
 
-  request.on('data', (part: Buffer) => void parts.push(part))
+  let received = 0
+  request.on('data', (part: Buffer) => {
+    // A body that arrives in parts is copied into one buffer, so that it is in memory once.
+    if (part.length === length) body = part
+    else {
+      if (received === 0) body = Buffer.allocUnsafeSlow(length)
+      received += part.copy(body, received)
+    }
+  })
   request.on('end', () => {
     if (!isLarge) return void answer().catch(fail)
     const gate = length < BATCH_BODY_BYTES ? gates.bodies : gates.batches

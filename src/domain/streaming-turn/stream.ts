@@ -166,6 +166,9 @@ async function aborted(deps: StreamDeps, streamed: ContentPart[], reason: string
     : { ...(await contentOf(streamed, deps)), status: 'ABORTED', reason }
 }
 
+/** Minimum length of a text, in UTF-16 units, that waits for the tenant's gate `texts`. */
+const LONG_TEXT = 32 * 1024
+
 /**
  * Stores the streamed text in the turn and closes its stream; retries if a delta was written concurrently.
  * @param by the viewer, the hash of the writer's token and the digest of the request; for the sweep, the minimum
@@ -188,17 +191,15 @@ async function closeStream(
       isSealed = true
       continue
     }
-    // For a turn that is not open, closeTurn returns the reason and ignores the ending.
-    const ending = open ? await end(open.text === '' ? [] : [{ type: 'text', text: open.text }]) : EMPTY
-    const index = open && ending.status === 'COMMITTED' ? indexEntry(open.actor, ending.text) : null
-    const row = await closeTurn(deps.pool, {
-      ...ending,
-      ...index,
-      tenant,
-      id: turnId,
-      end: open?.text.length ?? 0,
-      ...by,
-    })
+    const write = async (): Promise<CloseRow> => {
+      // For a turn that is not open, closeTurn returns the reason and ignores the ending.
+      const ending = open ? await end(open.text === '' ? [] : [{ type: 'text', text: open.text }]) : EMPTY
+      const index = open && ending.status === 'COMMITTED' ? indexEntry(open.actor, ending.text) : null
+      const closed = { ...ending, ...index, tenant, id: turnId, end: open?.text.length ?? 0, ...by }
+      return closeTurn(deps.pool, closed)
+    }
+    const isLong = open !== null && open.text.length >= LONG_TEXT
+    const row = await (isLong ? deps.gates.texts.run(tenant, write) : write())
     if (row.outcome === 'grown') continue
     if (row.outcome === 'written') {
       announceEntries(deps, [{ tenant, conversationId: row.conversationId, first: row.seq!, last: row.lastSeq! }])

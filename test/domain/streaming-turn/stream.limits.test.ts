@@ -1,9 +1,9 @@
 // The sweep of expired turns is fair by tenant, and the numbers of open turns and of participants are limited.
 
 import type { Statement } from '../../../src/store/tenant-pool.ts'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { addParticipant, MAX_PARTICIPANTS } from '../../../src/domain/participant.ts'
-import { abortSilentTurns, abortTurn } from '../../../src/domain/streaming-turn/stream.ts'
+import { abortSilentTurns, abortTurn, appendDelta, commitTurn } from '../../../src/domain/streaming-turn/stream.ts'
 import { openTurn } from '../../../src/domain/turn/append.ts'
 import { APPEND_LIMITS } from '../../../src/domain/turn/append-refusal.ts'
 import { LimitReached } from '../../../src/errors.ts'
@@ -113,5 +113,26 @@ describe.each(backends)('open turns on $name', (backend) => {
       code: 'LIMIT_REACHED',
       limit: MAX_PARTICIPANTS,
     })
+  })
+
+  it('are committed one at a time beside another tenant if their texts are long', async () => {
+    const { activity, gates } = world.deps
+    const tenant = world.tenant()
+    const [long, short] = await openMany(tenant, await tenant.newConversation('bot'), 2)
+    const write = (turnId: string, text: string) =>
+      appendDelta(world.deps, tenant.as('bot'), { turnId, writerToken: WRITER, text })
+    const commit = (turnId: string) => commitTurn(world.deps, tenant.as('bot'), { turnId, writerToken: WRITER })
+    await write(long!, 'word '.repeat(7_000))
+    await write(short!, 'word')
+    let release = () => {}
+    const held = gates.texts.run(tenant.name, () => new Promise<void>((resolve) => (release = resolve)))
+    activity.note('another')
+    const committed = commit(long!)
+    await vi.waitFor(() => expect(gates.texts.waiting).toBe(1))
+    expect((await commit(short!)).status).toBe('COMMITTED')
+    expect(gates.texts.waiting).toBe(1)
+    release()
+    await held
+    expect((await committed).text).toHaveLength(35_000)
   })
 })
