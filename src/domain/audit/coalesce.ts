@@ -66,7 +66,7 @@ export class Coalescer {
     return created
   }
 
-  /** Removes and returns the lines of each tenant, oldest first, and the number of records dropped since then. */
+  /** Removes and returns the lines of each tenant, oldest first, and the number of records dropped before. */
   take(now: number): { lines: Map<string, Counted[]>; dropped: number } {
     const lines = new Map<string, Counted[]>()
     for (const [name, tenant] of this.#tenants) {

@@ -31,7 +31,7 @@ const isClaimOf = ({ actor, tokenHash }: Claimant, claim: Stored) =>
 /** Whether claims of these slots exclude each other. */
 export const exclude = (a: string, b: string) => a === b || a === '' || b === ''
 
-/** Whether the claim is live: it prevents claims in slots that it excludes. */
+/** Whether the claim is live: it prevents other claims in the slots that exclude its own. */
 export const isLive = ({ state }: Stored) => state === 'HELD' || state === 'ANSWERING'
 
 export type ClaimDecision<C> =
@@ -44,8 +44,8 @@ export type ClaimDecision<C> =
 
 /**
  * Decides a call of claimTurn. A claim of scope TURN excludes all other claims on the turn. A claim of scope AGENT
- * excludes claims of the same participant and claims of scope TURN. A claim that was answered excludes the same claims
- * forever. With `replacesOwn`, a HELD claim of the same participant in the same slot is replaced.
+ * excludes claims of the same participant and claims of scope TURN. An ANSWERED claim excludes the same claims
+ * permanently. With `replacesOwn`, a HELD claim of the same participant in the same slot is replaced.
  */
 export function decideClaim<C extends Stored>(
   claims: readonly C[],

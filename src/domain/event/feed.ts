@@ -42,7 +42,7 @@ export type Follower = {
   actor: string
   /** Called with each event, whether or not the actor's view contains it. */
   deliver(event: ConversationEvent): void
-  /** Called when the actor's view has changed or has become empty; `open` contains the open turns. */
+  /** Called when the actor's view has changed; it may be NO_VIEW. `open` contains the open turns. */
   changeView(view: View, open: Iterable<OpenTurn>): void
   /** Called when the conversation has been deleted. */
   end(): void
