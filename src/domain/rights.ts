@@ -97,7 +97,7 @@ export const CONDITIONS = {
     when: 'about facts without a conversation that are not about the viewer',
     right: 'manage',
     reason:
-      'Such facts are visible in the whole tenant, and no conversation's participants are responsible for them.',
+      'Such facts are visible in the whole tenant, and no participants of a conversation are responsible for them.',
   },
   otherUser: {
     when: 'about a user other than the viewer',
@@ -107,7 +107,7 @@ export const CONDITIONS = {
   otherUserErased: {
     when: 'that erases a user other than the viewer',
     right: 'manage',
-    reason: 'The user's data is deleted from all conversations.',
+    reason: 'The data of the user is deleted from all conversations.',
   },
   foreignAgent: {
     when:

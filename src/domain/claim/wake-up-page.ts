@@ -41,8 +41,8 @@ function toWakeUp({ holder, slot, expiresAt, ...wakeUp }: ClaimedWakeUpRow): Wak
 
 /**
  * Returns a page of the turns that wait for an answer by the viewer, or by `as`, oldest first: turns that woke it up,
- * that it still sees, and that it has neither answered nor dismissed. Omits turns whose wake-up was dropped, for example
- * because the agent's runs failed too often.
+ * that it still sees, and that it has neither answered nor dismissed. Omits turns whose wake-up was dropped, for
+ * example because the agent's runs failed too often.
  * @throws InvalidInput @throws NotAllowed
  */
 export async function getWakeUps(
