@@ -144,7 +144,7 @@ async function eraseNext(deps: Platform, id: string): Promise<boolean> {
 }
 
 /** Stores that the erasure is complete through this position. @throws AlreadyDone */
-async function move(tx: Tx, erasure: ErasureRow, conversationId: string, position: number): Promise<void> {
+async function saveProgress(tx: Tx, erasure: ErasureRow, conversationId: string, position: number): Promise<void> {
   if (!(await moveErasure(tx, erasure, { conversationId, position }))) {
     throw new AlreadyDone('Another process continues this erasure.')
   }
@@ -160,7 +160,7 @@ async function eraseNextTurns(deps: Platform, erasure: ErasureRow): Promise<bool
     const next = await findConversationOfUser(deps.db, tenant, user, conversationId)
     if (!next) return false
     await withTransaction(deps.db, tenant, async (tx) => {
-      await move(tx, erasure, next.id, next.isHeld ? ALL_POSITIONS : 0)
+      await saveProgress(tx, erasure, next.id, next.isHeld ? ALL_POSITIONS : 0)
       if (next.isHeld) await addErasureCounts(tx, id, { [HELD]: 1 })
     })
     return true
@@ -176,13 +176,13 @@ async function eraseNextTurns(deps: Platform, erasure: ErasureRow): Promise<bool
     { tenant, conversationId, positions },
     async () => {},
     async (tx, rows) => {
-      await move(tx, erasure, conversationId, last)
+      await saveProgress(tx, erasure, conversationId, last)
       await addErasureCounts(tx, id, Object.fromEntries([...rows].filter(([, count]) => count > 0)))
       return true
     },
   )
   // The conversation was deleted.
-  if (!erased) await withTransaction(deps.db, tenant, (tx) => move(tx, erasure, conversationId, ALL_POSITIONS))
+  if (!erased) await withTransaction(deps.db, tenant, (tx) => saveProgress(tx, erasure, conversationId, ALL_POSITIONS))
   return true
 }
 
@@ -230,7 +230,7 @@ async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<voi
       })
       await addErasureCounts(tx, id, { participant: participants, title: titles, run: runs })
     }
-    await move(tx, erasure, conversationId, ALL_POSITIONS)
+    await saveProgress(tx, erasure, conversationId, ALL_POSITIONS)
     const [first, last] = [seqs[0], seqs.at(-1)]
     if (first !== undefined && last !== undefined) {
       afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first, last }]))
