@@ -32,11 +32,7 @@ export const CONDITIONS = {
     when: 'with `role: SYSTEM`',
     reason: 'Models obey system messages, so such a turn instructs every agent in the conversation.',
   },
-  pinned: {
-    ...MANAGED,
-    when: 'that pins a turn or changes a pin',
-    reason: 'Every context includes the pinned turns.',
-  },
+  pinned: { ...MANAGED, when: 'that pins a turn or changes a pin', reason: 'Every context includes the pinned turns.' },
   createdAt: {
     when: 'with `createdAt`',
     right: 'manage',

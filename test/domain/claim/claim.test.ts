@@ -269,9 +269,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     const { id: turnId } = (await openTurn(world.deps, ann, opening)).turn
     await expect(claim(ONE, { turnId })).rejects.toThrow(`Turn ${turnId} is still open. Claim it once it is committed.`)
     await abortTurn(world.deps, ann, { turnId, writerToken: WRITER })
-    await expect(claim(ONE, { turnId })).rejects.toThrow(
-      `Turn ${turnId} is ABORTED, so there is nothing to answer.`,
-    )
+    await expect(claim(ONE, { turnId })).rejects.toThrow(`Turn ${turnId} is ABORTED, so there is nothing to answer.`)
     await eraseTurn(world.deps, ann, { turnId })
     await expect(claim(ONE, { turnId })).rejects.toThrow('is ERASED')
   })
