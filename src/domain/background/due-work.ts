@@ -8,7 +8,7 @@ import { extractNext } from '../fact/extract.ts'
 import { reconcileDue } from '../fact/reconcile-facts.ts'
 import { refreshProfileDue } from '../profile/refresh.ts'
 
-export type Verbs = {
+export type DueWork = {
   /** Extracts facts from the oldest `n` turns that have not been read for facts. @throws ProviderFailed */
   extractNext(
     deps: BackgroundDeps,
@@ -29,4 +29,4 @@ export type Verbs = {
   reconcileDue(deps: BackgroundDeps, tenant: string, userId: string, n: number, signal: AbortSignal): Promise<boolean>
 }
 
-export const VERBS: Verbs = { extractNext, refreshProfileDue, reconcileDue }
+export const DUE_WORK: DueWork = { extractNext, refreshProfileDue, reconcileDue }
