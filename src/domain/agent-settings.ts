@@ -13,10 +13,10 @@ import type { Viewer } from './view.ts'
 
 /** Maximum length of an agent's instructions, in characters. */
 export const MAX_INSTRUCTIONS = 65_536
-/** Maximum number of tokens of a reply or of a context that may be given. */
+/** Maximum value of `maxTokens` (the tokens of one reply) and of `tokenBudget` (the tokens of one context). */
 export const MAX_AGENT_TOKENS = 10_000_000
 
-/** How the server runs an agent. Null and omitted fields have the defaults of a run. */
+/** How the server runs an agent. A null or omitted field uses the default of runTurn. */
 export const agentInput = z.object({
   provider: name,
   model: name.nullish(),
@@ -28,18 +28,18 @@ export const agentInput = z.object({
 })
 export type AgentSettings = z.output<typeof agentInput>
 
-/** Default, minimum and maximum of a conversation's maximum number of agents' turns in a row. */
+/** Default and bounds of `maxAgentTurns`, the maximum number of consecutive turns by agents in a conversation. */
 export const AGENT_TURNS = { default: 6, min: 0, max: 100 } as const
 export const maxAgentTurns = between(AGENT_TURNS.min, AGENT_TURNS.max)
 
-/** Returns the value as Prisma writes it: null is SQL's NULL, not JSON's null. */
+/** Converts a JSON value for Prisma, so that null is written as SQL's NULL, not as JSON's null. */
 export const jsonOrNull = (value: unknown) => (value === null ? Prisma.DbNull : (value as Prisma.InputJsonValue))
 
 type Joining = { actor: string; kind?: ParticipantKind | null; respond?: Respond | null; agent?: unknown }
 
 /**
- * Returns the kind of a participant that joins. Actors that answer by themselves are agents unless stated otherwise,
- * because the turns of people end the count of the loop guard.
+ * Returns the kind of a participant that joins. Without a given kind, an actor that responds automatically is an AGENT,
+ * not a HUMAN, because a turn by a HUMAN resets the number of consecutive agents' turns that `maxAgentTurns` limits.
  */
 export function kindOnJoining({ principal }: Viewer, { actor, kind, respond, agent }: Joining): ParticipantKind {
   if (kind != null) return kind
@@ -47,14 +47,14 @@ export function kindOnJoining({ principal }: Viewer, { actor, kind, respond, age
   return agent != null || (respond != null && respond !== 'NEVER') ? 'AGENT' : 'HUMAN'
 }
 
-/** @throws InvalidInput if a participant of another kind would be run by the server */
+/** @throws InvalidInput if `agent` settings are given for a participant of a kind other than AGENT */
 export function requireAgentKind(kind: ParticipantKind, agent: unknown, path: string): void {
   if (agent != null && kind !== 'AGENT') {
     throw InvalidInput.at(path, `is only for participants of kind AGENT; the participant is of kind ${kind}`)
   }
 }
 
-/** Updates the data that depends on `respond`, in the transaction that has written it under the conversation's lock. */
+/** Updates the data that depends on `respond`. `tx` has locked the conversation and written the new `respond`. */
 export async function changeResponse(tx: Tx, conversationId: string, actor: string, respond: Respond): Promise<void> {
   await updateResponding(tx, conversationId)
   if (respond === 'NEVER') await dropWakeUps(tx, conversationId, actor, 'NO_LONGER_RESPONDS')

@@ -5,9 +5,8 @@ import { CallFailed } from '../providers/ports/call-failed.ts'
 import type { Log } from './platform.ts'
 
 /**
- * Makes the call and returns the provider's response. `task` completes the log message "could not …"; `model` is
- * logged with it.
- * @throws ProviderFailed after logging, if the call throws CallFailed; any other error passes through
+ * Makes the call and returns the provider's response. If the call fails, logs "could not" and `task`, with `model`.
+ * @throws ProviderFailed after logging, if the call throws CallFailed; any other error is rethrown unlogged
  */
 export async function askProvider<T>(log: Log, task: string, model: string, call: () => Promise<T>): Promise<T> {
   try {

@@ -1,4 +1,4 @@
-// Reads and verifies the audit log of a tenant. Both need the right `operate`.
+// Reads the audit log of a tenant in pages, and verifies it. Both operations need the right `operate`.
 
 import { z } from 'zod'
 import { readAuditChain, readAuditHead, readAuditLines, type AuditLineRow } from '../store/sql/audit/audit-lines.ts'
@@ -56,16 +56,17 @@ export async function getAuditLog(deps: Platform, viewer: Viewer, args: AuditLog
 
 /** Maximum number of lines that one call verifies. */
 export const VERIFY_LINES = 10_000
-/** Number of lines read at once. */
+/** Maximum number of lines that one statement reads. */
 const BATCH = 1_000
 
-/**
- * `verifiedThrough` and `hash` are the last line that was verified; `broken` is the first line that breaks the chain.
- */
 export type AuditVerification = {
+  /** Number of the last verified line; without one, of the last line before the verified part. */
   verifiedThrough: number
+  /** Hash of the line `verifiedThrough`. */
   hash: string
+  /** Number of the first verified line whose hash is keyed; null for none. */
   keyedFrom: number | null
+  /** The first line that breaks the chain; null for none. */
   broken: Break | null
   /** Whether the end of the log was reached. */
   isComplete: boolean
@@ -83,7 +84,7 @@ export const verificationCursor = ({ verifiedThrough: seq, hash, keyedFrom }: Au
   POSITION.encode({ seq, hash, keyedFrom })
 
 /**
- * Verifies up to VERIFY_LINES lines of the tenant's audit log after the cursor; null for the oldest line that was kept.
+ * Verifies up to VERIFY_LINES lines of the tenant's audit log after the cursor; null starts at the oldest stored line.
  * @throws NotAllowed @throws InvalidInput
  */
 export async function verifyAuditLog(
@@ -102,8 +103,8 @@ async function walk(
   tenant: string,
   after: Verified | null,
 ): Promise<AuditVerification> {
-  const ends = await readAuditHead(db, tenant)
-  let end: Verified = after ?? { seq: ends?.prunedThrough ?? 0, hash: ends?.prunedHash ?? '', keyedFrom: null }
+  const head = await readAuditHead(db, tenant)
+  let end: Verified = after ?? { seq: head?.prunedThrough ?? 0, hash: head?.prunedHash ?? '', keyedFrom: null }
   let broken: Break | null = null
   let isComplete = false
   for (let read = 0; read < VERIFY_LINES && !broken && !isComplete; read += BATCH) {
@@ -113,11 +114,11 @@ async function walk(
     else end = next
     isComplete = lines.length < BATCH
   }
-  // The head was read first, so lines appended since then are beyond it.
-  if (!broken && isComplete && ends) {
-    if (end.seq < ends.seq) broken = { seq: end.seq + 1, reason: 'MISSING' }
-    else if (end.seq === ends.seq && end.hash !== ends.hash) broken = { seq: end.seq, reason: 'CHANGED' }
+  // The head was read before the lines, so lines that were appended meanwhile follow it.
+  if (!broken && isComplete && head) {
+    if (end.seq < head.seq) broken = { seq: end.seq + 1, reason: 'MISSING' }
+    else if (end.seq === head.seq && end.hash !== head.hash) broken = { seq: end.seq, reason: 'CHANGED' }
   }
-  if (broken) log.error({ tenant, ...broken }, 'the audit log is broken')
+  if (broken) log.error({ tenant, ...broken }, 'the audit log failed verification')
   return { verifiedThrough: end.seq, hash: end.hash, keyedFrom: end.keyedFrom, broken, isComplete }
 }

@@ -1,6 +1,6 @@
-// Decides whether the viewer may perform a verb, by the table in rights.ts, and whether it may read or change a
+// Decides by the table in rights.ts whether the viewer may call a verb, and whether it may read or change a
 // conversation. Every verb calls `authorize` first. Only present and former participants see a MEMBERS conversation,
-// and only present participants may change it. The statements in store/sql enforce the first rule (visible.ts).
+// which store/sql/visible.ts enforces in every statement; only present participants may change it.
 
 import { NotAllowed, NotFound } from '../errors.ts'
 import type { Tx } from '../store/db.ts'
@@ -11,14 +11,14 @@ import { CONDITIONS, reaches, relationOf, VERBS, type Condition, type Permit, ty
 import { beyondConversations, lacksPermit, lacksRight } from './rights-text.ts'
 import type { Viewer } from './view.ts'
 
-/** What a call concerns. `as` names the acting actor if that is not yet the viewer's. */
+/** The conversation that a call names, and `as`, the actor that it acts as if that is not the viewer's actor yet. */
 type Concern = { conversationId?: string | null; as?: string | null }
 
 /**
- * Checks what the viewer's credential permits, before anything is read; so the answer reveals nothing. A viewer without
- * a principal has every right. `permit` and `requirePermits` check the rest under the conversation's lock.
+ * Checks that the viewer's credential permits the call. Reads nothing from the database, so that a refusal reveals
+ * nothing about it. A viewer without a principal has every right. `requirePermits` checks the permits of the verb.
  * @throws NotAllowed if the credential lacks the right of the verb or the right to act as another actor, or if it is
- * limited to some conversations and the verb concerns others
+ * limited to some conversations and the call names none
  * @throws NotFound if it is limited to conversations other than `conversationId`
  */
 export function authorize({ tenant, actor, principal }: Viewer, verb: Verb, concern: Concern = {}): void {
@@ -33,29 +33,32 @@ export function authorize({ tenant, actor, principal }: Viewer, verb: Verb, conc
   if (!principal.conversations.has(conversationId)) throw new NotFound('conversation', conversationId)
 }
 
-/** Checks that the credential may act as another actor than its own. @throws NotAllowed */
+/** Checks that the credential may act as any actor, not only as its own. @throws NotAllowed */
 export function authorizeActing({ principal }: Viewer): void {
   if (principal !== undefined && !principal.rights.has('act-as')) throw lacksRight('act-as')
 }
 
-/** Whether the viewer's credential gives access to the conversation. An object without a conversation has null. */
+/**
+ * Whether the viewer's credential permits access to objects of the conversation.
+ * @param conversationId null for an object without a conversation
+ */
 export const isWithinReach = ({ principal }: Viewer, conversationId: string | null): boolean =>
   principal === undefined
   || principal.conversations === null
   || (conversationId !== null && principal.conversations.has(conversationId))
 
-/** Returns the conversations among `ids` to which the viewer's credential gives access. */
+/** Returns the conversations among `ids` to which the viewer's credential permits access. */
 export const withinReach = (viewer: Viewer, ids: readonly string[]): readonly string[] =>
   viewer.principal?.conversations ? ids.filter((id) => isWithinReach(viewer, id)) : ids
 
-/** Returns the viewer for reads inside a verb that was authorised, such as that of its result: it has every right. */
+/** Returns the viewer with every right, for reads inside a verb that was authorised, for example of its result. */
 export const trusted = ({ tenant, actor }: Viewer): Viewer => ({ tenant, actor })
 
 /**
  * Checks the permit of the verb and those of the conditions that its input meets. Reads the actor's relation to the
- * conversation only if the credential lacks a right that could replace it.
+ * conversation only if the credential lacks the right of one of these permits.
  * @param db the transaction that has locked the conversation, if there is one
- * @param conversationId null for a call that concerns no conversation: then only the rights count
+ * @param conversationId null for a call that concerns no conversation: only the rights are checked
  * @throws NotFound if the viewer does not see the conversation @throws NotAllowed
  */
 export async function requirePermits(
@@ -72,15 +75,15 @@ export async function requirePermits(
   if (permit) needed.unshift(permit)
   const lacking = needed.filter(({ right }) => !principal.rights.has(right))
   if (lacking.length === 0) return
-  const conversation = conversationId === null ? null : await readStanding(db, { tenant, actor }, conversationId)
+  const conversation = conversationId === null ? null : await readRelationData(db, { tenant, actor }, conversationId)
   if (conversationId !== null && !conversation) throw new NotFound('conversation', conversationId)
   const relation = conversation ? relationOf(actor, conversation) : 'STRANGER'
   const refused = lacking.find((each) => !each.relation || !reaches(relation, each.relation))
   if (refused) throw lacksPermit(refused, verb, refused.when)
 }
 
-/** Reads what determines the actor's relation; null if the actor does not see the conversation. */
-async function readStanding(db: Tx, { tenant, actor }: Viewer, conversationId: string) {
+/** Reads the data that determines the actor's relation; null if the actor does not see the conversation. */
+async function readRelationData(db: Tx, { tenant, actor }: Viewer, conversationId: string) {
   const found = await db.conversation.findFirst({
     where: { id: conversationId, tenant },
     select: { owner: true, visibility: true, participants: { where: { actor }, take: 1 } },
@@ -91,7 +94,7 @@ async function readStanding(db: Tx, { tenant, actor }: Viewer, conversationId: s
   return { ...found, participant }
 }
 
-/** Returns the seq of the newest entry. @throws NotFound if the viewer sees no such conversation */
+/** Returns the seq of the conversation's newest entry. @throws NotFound if the viewer does not see the conversation */
 export async function requireConversation(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
@@ -104,7 +107,7 @@ export async function requireConversation(
 
 /**
  * Locks the conversation for a change by the viewer. If it throws, the caller must roll back, which ends the lock.
- * @throws NotFound if the viewer sees no such conversation
+ * @throws NotFound if the viewer does not see the conversation
  * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left
  */
 export async function lockConversation(tx: Tx, viewer: Viewer, conversationId: string): Promise<LockedJournal> {
@@ -131,17 +134,17 @@ export async function requireChange(
 }
 
 /**
- * Checks that the viewer may change the conversation, without locking it: for work that locks it later, in steps.
+ * Checks that the viewer may change the conversation, without locking it. Used before work whose steps lock it.
  * @throws NotFound and NotAllowed in the same cases as `lockConversation`
  */
 export async function requireWriter(db: Tx, viewer: Viewer, conversationId: string): Promise<void> {
-  const standing = await readStanding(db, viewer, conversationId)
-  if (!standing) throw new NotFound('conversation', conversationId)
-  const hasLeft = standing.participant !== null && standing.participant.leftAt !== null
-  if (standing.visibility === 'MEMBERS' && hasLeft) throw notParticipant(viewer.actor)
+  const found = await readRelationData(db, viewer, conversationId)
+  if (!found) throw new NotFound('conversation', conversationId)
+  const hasLeft = found.participant !== null && found.participant.leftAt !== null
+  if (found.visibility === 'MEMBERS' && hasLeft) throw notParticipant(viewer.actor)
 }
 
-/** Checks that the actor is in the conversation, which the transaction has locked. @throws NotAllowed if it is not */
+/** Checks that the actor is a present participant. `tx` has locked the conversation. @throws NotAllowed if it is not */
 export async function requireMembership(tx: Tx, actor: string, conversationId: string): Promise<void> {
   if ((await membershipOf(tx, actor, conversationId)) !== 'PRESENT') throw notParticipant(actor)
 }

@@ -54,7 +54,10 @@ export function policyColumns(
   const { summarizerModel } = given
   if (summarizerModel != null && !summarizers.byModel.has(summarizerModel)) {
     const models = [...summarizers.byModel.keys()].join(', ')
-    throw InvalidInput.at(`${path}.summarizerModel`, `is ${JSON.stringify(summarizerModel)}; this server has ${models}`)
+    throw InvalidInput.at(
+      `${path}.summarizerModel`,
+      `is ${JSON.stringify(summarizerModel)}; the configured models are ${models}`,
+    )
   }
   const or = <T>(value: T | null | undefined, fallback: T) => (value === null ? fallback : value)
   return {
@@ -65,7 +68,7 @@ export function policyColumns(
   }
 }
 
-/** The summarizer of the model; the server's default if `model` is null or no longer configured. */
+/** Returns the summarizer of the model; the server's default if `model` is null or no longer configured. */
 export const summarizerFor = ({ summarizers }: Models, model: string | null): Summarizer =>
   (model !== null && summarizers.byModel.get(model)) || summarizers.default
 

@@ -10,7 +10,10 @@ type Creation = {
   participants: readonly { actor: string; kind?: ParticipantKind | null }[]
 }
 
-/** The creator owns the conversation unless it names another owner, so it may set every other field. */
+/**
+ * Returns the conditions of createConversation. The creator owns the conversation unless it names another owner, so
+ * every other field is permitted.
+ */
 export function conditionsOfCreation({ actor, principal }: Viewer, { owner, participants }: Creation): Condition[] {
   const conditions: Condition[] = []
   if (owner != null && owner !== actor) conditions.push('foreignOwner')
@@ -18,7 +21,7 @@ export function conditionsOfCreation({ actor, principal }: Viewer, { owner, part
   return conditions
 }
 
-/** The fields that need the condition `settings`. */
+/** The fields that meet the condition `settings`. */
 const SETTINGS = [
   'systemPrompt',
   'agentName',
@@ -32,7 +35,10 @@ const SETTINGS = [
   'expiresAt',
 ] as const
 
-/** A field that is given as null clears the setting, so it counts; a null owner is rejected elsewhere. */
+/**
+ * Returns the conditions of updateConversation. A null field counts, because it clears the setting. A null owner does
+ * not, because updateConversation rejects it.
+ */
 export function conditionsOfUpdate(input: { [field in (typeof SETTINGS)[number] | 'owner']?: unknown }): Condition[] {
   const conditions: Condition[] = []
   if (SETTINGS.some((field) => input[field] !== undefined)) conditions.push('settings')

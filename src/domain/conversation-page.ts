@@ -26,7 +26,7 @@ export type ConversationFilter = z.input<typeof conversationFilter>
 /** `orderBy` defaults to CREATED_AT. */
 export type ConversationsArgs = Paging & { filter?: ConversationFilter | null; orderBy?: ConversationOrder | null }
 
-/** `at` is the time by which the list is ordered. */
+/** `at` is `createdAt` or `updatedAt`, depending on the order. */
 type Position = { at: Date; id: string }
 
 const cursorIn = (order: ConversationOrder) =>

@@ -7,7 +7,10 @@ import { requireMembership } from './authorize.ts'
 import type { Platform } from './platform.ts'
 import type { Viewer } from './view.ts'
 
-/** Moves a conversation's facts when its visibility changes. Injected: this file must not import domain/erasure. */
+/**
+ * Changes which actors see the facts of a conversation when its visibility changes (erasure/change-visibility.ts).
+ * Injected, because this file must not import domain/erasure.
+ */
 export type MoveFacts = (
   tx: Tx,
   change: { tenant: string; conversationId: string; visibility: ConversationVisibility },
@@ -16,8 +19,8 @@ export type MoveFacts = (
 export type VisibilityDeps = Platform & { moveFacts: MoveFacts }
 
 /**
- * Changes the visibility of the conversation, which the transaction has locked. A conversation that becomes MEMBERS
- * frees its key for other conversations, because a taken key would reveal that it exists.
+ * Changes the visibility of the conversation, which the transaction has locked. When a conversation becomes MEMBERS,
+ * other conversations may use its key: a conflict about the key would reveal that the conversation exists.
  * @throws NotAllowed if the viewer is not in the conversation
  * @throws Conflict if the conversation would become OPEN and another OPEN conversation has its key
  */
@@ -38,7 +41,7 @@ export async function changeVisibility(
   await deps.moveFacts(tx, { tenant: viewer.tenant, conversationId, visibility })
 }
 
-/** Whether an OPEN conversation has the key of this one. */
+/** Whether another conversation that is OPEN has the key of this one. */
 async function isKeyTaken(tx: Tx, conversationId: string): Promise<boolean> {
   const { tenant, key } = await tx.conversation.findUniqueOrThrow({ where: { id: conversationId } })
   return key !== null && (await tx.conversation.findFirst({ where: { tenant, key, keyScope: '' } })) !== null

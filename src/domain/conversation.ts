@@ -36,13 +36,13 @@ export type Conversation = Omit<
   ConversationRow,
   'publicTurnCount' | 'publicTokenCount' | 'viewActor' | 'windows' | 'addressed' | 'titleFrom' | 'titleSeq'
 > & {
-  /** Number of committed turns in the viewer's view, and of their tokens; null if countOfTurns must count them. */
+  /** Numbers of committed turns in the viewer's view and of their tokens; null if countOfTurns must count them. */
   counts: TurnCount | null
 }
 
 /**
- * The stored counters cover the turns without an audience, so they apply only to a view of exactly these turns. An
- * automatic title is hidden from a view that does not contain all turns that it was made from.
+ * Converts a row for its viewer. The stored counters cover the turns without an audience, so they are returned only for
+ * a view of exactly these turns. An automatic title is returned only for a view of all turns that it was made from.
  */
 export function toConversation(row: ConversationRow): Conversation {
   const { publicTurnCount, publicTokenCount, viewActor, windows, addressed, titleFrom, titleSeq, ...conversation } = row
@@ -74,12 +74,12 @@ const createConversationInput = z.object({
 })
 export type CreateConversationInput = z.input<typeof createConversationInput>
 
-/** The new conversation, or the one that the viewer already sees under the key. */
+/** The new conversation; or, if `created` is false, the existing conversation with the given key. */
 export type CreatedConversation = { conversation: Conversation; created: boolean }
 
 /**
- * Creates a conversation. If the viewer sees a conversation with the given key, returns that one, unchanged. The
- * creator of a MEMBERS conversation is one of its participants.
+ * Creates a conversation. If the viewer sees a conversation with the given key, returns that conversation unchanged.
+ * The creator of a MEMBERS conversation becomes one of its participants.
  * @throws InvalidInput @throws NotAllowed by rights.ts
  * @throws Conflict if the existing conversation is changed or deleted concurrently
  */
@@ -151,7 +151,7 @@ export async function createConversation(
   return { conversation, created }
 }
 
-/** The read of `getConversations`, for verbs that were authorised. */
+/** Returns the read that `getConversations` runs, without authorising it. */
 export function conversationsOf(viewer: Viewer, ids: readonly string[]): Read<Map<string, Conversation>> {
   const readable = ids.filter((each) => kindOf(each) === 'conversation' && isWithinReach(viewer, each))
   const { statement, toResult } = conversationsRead(viewer, readable)
@@ -197,19 +197,21 @@ const updateConversationInput = z.object({
 })
 export type UpdateConversationInput = z.input<typeof updateConversationInput>
 
-/** The state of a title that a client gives. If it is null, an automatic title may be written. */
+/** The other title columns when a client sets the title: it was made from no turns. */
 const GIVEN_TITLE = { titleFrom: null, titleSeq: null, titleTried: 0 }
 
 const otherVersion = (version: number) =>
-  new Conflict(`expectedVersion does not match: the conversation has version ${version}. Read it again, then decide.`)
+  new Conflict(
+    `expectedVersion does not match: the conversation has version ${version}. Read it again before you change it.`,
+  )
 
 /**
  * Updates the given fields and returns the conversation. Null clears a field or restores its default; a null `owner` is
  * rejected, and a null `metadataPatch` or `expectedVersion` is ignored. `metadata` replaces the metadata as a whole;
  * `metadataPatch` is merged into it (RFC 7396). Subscriptions of viewers who no longer see the conversation end.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed if the viewer has left a MEMBERS conversation, or changes visibility without being a participant,
- * or by rights.ts
+ * @throws NotAllowed if the viewer has left a MEMBERS conversation, or changes the visibility but is not a present
+ * participant, or by rights.ts
  * @throws Conflict if its version is not expectedVersion, or if it would become OPEN and another OPEN conversation has
  * its key
  */

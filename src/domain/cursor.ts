@@ -12,8 +12,8 @@ export type CursorFormat<Position> = {
  * Creates the cursor format of one list.
  * @param print formats a position as text
  * @param pattern matches printed positions; anchor it at both ends, so that it rejects cursors of other lists
- * @param read converts the groups of a match to a position; null if a number is out of range
- * @param list name of the list in error messages
+ * @param read converts the groups of a match to a position; returns null if a number is out of range
+ * @param list name of the list in error messages; "this list" by default
  */
 export const cursorFormat = <Position>(
   print: (position: Position) => string,

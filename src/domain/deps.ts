@@ -1,5 +1,5 @@
-// All dependencies of the domain functions: the platform, and the domain's state in this process. Only code outside the
-// domain imports this type: each domain function declares a smaller type.
+// All dependencies of the domain functions: the platform, and the state that the domain keeps in this process. Only
+// code outside the domain imports this type; each domain function declares only the dependencies that it uses.
 
 import type { MoveFacts } from './conversation-visibility.ts'
 import type { Feeds } from './event/feeds.ts'

@@ -32,7 +32,7 @@ export function derivedKey(id: string): DerivedKey | null {
   const [, prefix, first, second] = /^(part|prof|view)_([\w-]+)\.([\w-]*)$/.exec(id) ?? []
   const [, jobId] = /^job_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/.exec(id) ?? []
   const key = jobId === undefined ? keyOf(prefix, first!, second!) : ({ kind: 'job', jobId } as const)
-  // Other encodings of the same names are not ids, so that an object has one id.
+  // Each object has one id: base64url text that encodes the same names differently is rejected.
   return key && derivedId(key) === id ? key : null
 }
 

@@ -1,4 +1,4 @@
-// The participants of a new conversation.
+// Determines the participants of a new conversation from the input of createConversation.
 
 import type { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
@@ -9,8 +9,8 @@ import { windowsAfterJoining, type participantInput } from './participant.ts'
 import type { Viewer } from './view.ts'
 
 /**
- * Returns the given participants and, in a MEMBERS conversation, the creator, as they join in this order.
- * @throws InvalidInput if an actor occurs twice, or a participant that is no agent has agent settings
+ * Returns the given participants in order. In a MEMBERS conversation, adds the creator first unless it is given.
+ * @throws InvalidInput if an actor occurs twice, or if a participant of a kind other than AGENT has agent settings
  */
 export function firstParticipants(
   given: readonly z.output<typeof participantInput>[],

@@ -1,5 +1,5 @@
-// Typed ids: a prefix that names the kind of object, and a ULID: the time in ms, then 80 random bits. No id can be
-// guessed from another one. Nothing may rely on the order of ids: within one millisecond, they are not in order.
+// Typed ids: a prefix that names the kind of object, and a ULID: 48 bits of time in ms, then 80 random bits. No id can
+// be guessed from another one. Code must not rely on the order of ids: ids of one millisecond are in random order.
 
 import { randomInt } from 'node:crypto'
 import { ulid } from 'ulid'
@@ -17,7 +17,7 @@ export type Kind = keyof typeof PREFIXES
 
 const ULID = /^[0-9A-HJKMNP-TV-Z]{26}$/
 
-/** A random number in [0, 1) with 32 random bits. ulid takes 5 of them for each of 16 characters. */
+/** A random number in [0, 1) with 32 random bits. For each of its 16 random characters, ulid uses 5 of these bits. */
 const random = () => randomInt(2 ** 32) / 2 ** 32
 
 /** Creates an id. Ids of later milliseconds sort after earlier ones. */

@@ -1,11 +1,11 @@
-// Input validation: zod schemas for values that several verbs take, and `parse`, which throws InvalidInput. Every
-// domain function parses its own input, so GraphQL clients and library users get the same checks.
+// Input validation: zod schemas for values that several verbs take, and `parse`, which throws InvalidInput. Every verb
+// parses its own input, so calls from GraphQL clients and from library users are checked in the same way.
 
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
 import { kindOf, type Kind } from './id.ts'
 
-/** Returns the reason that Postgres cannot store the text (U+0000, or half of a surrogate pair); null if it can. */
+/** Returns why Postgres cannot store the text (U+0000, or half of a surrogate pair); null if it can. */
 export function storable(text: string): string | null {
   if (text.includes('\0')) return 'must not contain U+0000'
   if (!text.isWellFormed()) return 'must not contain half of a surrogate pair'
@@ -30,7 +30,7 @@ export const id = (kind: Kind) =>
 /** Maximum size of the application-defined JSON of one row, in bytes. */
 export const JSON_BYTES = 64 * 1024
 
-/** Maximum nesting depth of JSON. It is limited because databases and clients process JSON recursively. */
+/** Maximum nesting depth of JSON. Limited because databases and clients process JSON recursively. */
 export const JSON_DEPTH = 64
 
 function depthOf(printed: string): number {
@@ -43,7 +43,7 @@ function depthOf(printed: string): number {
   return deepest
 }
 
-/** A JSON value that Postgres can store, nested at most JSON_DEPTH deep. */
+/** A JSON value that Postgres can store, with at most JSON_DEPTH nested arrays and objects. */
 export const json = z.unknown().superRefine((value, context) => {
   let printed: string
   try {
@@ -51,7 +51,7 @@ export const json = z.unknown().superRefine((value, context) => {
   } catch {
     return context.addIssue({ code: 'custom', message: 'must be JSON' })
   }
-  // JSON.stringify escapes U+0000 and half pairs. Only an odd number of backslashes before `u` makes an escape.
+  // JSON.stringify escapes U+0000 and half surrogate pairs. An escape has an odd number of backslashes before `u`.
   if (/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f]..)/i.test(printed)) {
     context.addIssue({ code: 'custom', message: 'must not contain U+0000 or half of a surrogate pair' })
   }
@@ -81,9 +81,9 @@ export const time = z
 /** Maximum difference between the clocks of client and server, in milliseconds. */
 const CLOCK_SKEW_MS = 60_000
 
-/** A time that is not in the future: a fact observed in the future would win every contradiction until that time. */
+/** A time that is not in the future: a fact observed in the future would supersede every newer fact until that time. */
 export const pastTime = time.refine((given) => given.getTime() <= Date.now() + CLOCK_SKEW_MS, {
-  message: `must not be in the future (by more than ${CLOCK_SKEW_MS / 1000} s, for differences between clocks)`,
+  message: `must not be in the future: it may be at most ${CLOCK_SKEW_MS / 1000} s ahead of the server's clock`,
 })
 
 /** A count: 0 to the largest Postgres integer. */
@@ -95,7 +95,7 @@ export const between = (min: number, max: number) => {
   return z.int(range).min(min, range).max(max, range)
 }
 
-/** A quota: a number of tokens in one day. */
+/** A quota: maximum number of tokens in one day (UTC). */
 export const tokensPerDay = between(0, 2_147_483_647)
 
 /** A number from 0 to 1, both included. */

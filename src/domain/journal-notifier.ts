@@ -1,9 +1,10 @@
-// Notifies the workers of this process when a conversation has new journal entries, and when facts about users changed
-// without one. A lost notification only delays the work: each worker also searches for work periodically.
+// Notifies the workers of this process when a conversation has new journal entries, and when facts about users change
+// without a journal entry. A lost notification only delays the work: each worker also searches for work periodically.
 
 import type { Subject } from '../store/job-queue.ts'
 
 export type JournalListener = {
+  /** The conversation has new journal entries. */
   conversationChanged(conversationId: string): void
   /** The facts about the users changed. */
   usersChanged(users: readonly Subject[]): void

@@ -1,5 +1,5 @@
-// Decides whether a principal may act as another actor: the tenant must know the actor, so that a misspelt name does
-// not silently read the view of an actor who does not exist. The principal itself needs no check.
+// Checks that an actor is known in the tenant before a principal acts as it, so that a misspelt name fails instead of
+// silently reading the view of an actor that does not exist. The principal's own actor needs no check.
 
 import { LRUCache } from 'lru-cache'
 import type { Pool } from '../store/tenant-pool.ts'
@@ -7,12 +7,12 @@ import { UnknownActor } from '../errors.ts'
 import { isKnownActor } from '../store/sql/participant/is-known-actor.ts'
 import type { Viewer } from './view.ts'
 
-/** Maximum number of remembered actors; at 200 characters each of tenant and actor, at most 8 MB. */
+/** Maximum number of remembered actors. They take at most 8 MB: each tenant and each actor has up to 200 characters. */
 const MAX_ACTORS = 10_000
 /** Time for which a known actor is remembered, ms. Only a deletion makes an actor unknown again. */
 const REMEMBER_MS = 60_000
 
-/** Actors that were known recently, so that most operations with `as` need no read. */
+/** Remembers known actors, so that most operations with `as` need no read. */
 export type KnownActors = LRUCache<string, true>
 
 export const createKnownActors = (): KnownActors => new LRUCache({ max: MAX_ACTORS, ttl: REMEMBER_MS })
@@ -21,11 +21,14 @@ type Deps = { pool: Pool; knownActors: KnownActors }
 
 const keyOf = ({ tenant, actor }: Viewer) => `${tenant}\0${actor}`
 
-/** Whether `requireKnownActor` succeeded for the actor within the last minute. */
+/** Whether `requireKnownActor` succeeded for the actor within the last REMEMBER_MS. */
 export const isRemembered = ({ knownActors }: Pick<Deps, 'knownActors'>, viewer: Viewer): boolean =>
   knownActors.has(keyOf(viewer))
 
-/** @throws UnknownActor unless the actor owns a conversation of the tenant, or is or was a participant of one */
+/**
+ * Checks that the actor is known, and remembers it.
+ * @throws UnknownActor unless the actor owns a conversation of the tenant, or is or was a participant of one
+ */
 export async function requireKnownActor({ pool, knownActors }: Deps, viewer: Viewer): Promise<void> {
   if (!(await isKnownActor(pool, viewer))) throw new UnknownActor(viewer.actor)
   knownActors.set(keyOf(viewer), true)

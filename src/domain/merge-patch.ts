@@ -1,4 +1,4 @@
-// JSON Merge Patch, RFC 7396, and the equality of JSON. Pure.
+// Applies JSON Merge Patches (RFC 7396), and compares JSON values. Pure.
 
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
@@ -10,8 +10,8 @@ const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Returns the object with the patch applied: a null removes its key, an object is merged into the object that it meets,
- * and every other value replaces the old one. Changes neither argument. The depth of the patch must be limited.
+ * Returns the object with the patch applied: null removes the key, an object is merged into the object at the same key,
+ * and any other value replaces the old one. Changes neither argument. Recursive, so the patch's depth must be limited.
  */
 export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
   // A Map, because assigning the key __proto__ to an object would change its prototype.
@@ -30,7 +30,7 @@ export function patchMetadata(stored: unknown, patch: JsonObject): JsonObject {
   return parse(z.object({ metadataPatch: metadata }), { metadataPatch: merged }).metadataPatch
 }
 
-// Objects from GraphQL literals have no prototype, which isDeepStrictEqual compares too.
+// Objects from GraphQL literals have no prototype, and isDeepStrictEqual compares prototypes.
 const plain = (json: unknown): unknown => JSON.parse(JSON.stringify(json))
 
 /** Whether two JSON values are equal. The order of keys does not matter. */

@@ -1,5 +1,5 @@
-// Conditions on application-defined metadata: parses them, and compiles them for the statements that filter by them.
-// prisma/functions/metadata_matches.sql evaluates them. Pure.
+// Parses the conditions of a filter on application-defined metadata, and compiles them for the SQL function that
+// evaluates them (prisma/functions/metadata_matches.sql). Pure.
 
 import { z } from 'zod'
 import type { MetadataCondition, MetadataConditions } from '../store/sql/metadata.ts'
@@ -46,7 +46,7 @@ const condition = z.object({
 
 type Condition = z.output<typeof condition>
 
-/** The value in an object at the path; the value itself for an empty path. */
+/** Returns an object that contains only the value, at the path; the value itself for an empty path. */
 const nest = (path: readonly string[], value: unknown): unknown =>
   path.reduceRight<unknown>((inner, key) => Object.fromEntries([[key, inner]]), value)
 
@@ -67,16 +67,19 @@ function compile({ path, value }: Condition): MetadataCondition {
   }
 }
 
-/** Returns objects of which the metadata contains at least one if it meets the condition; null if none can be named. */
+/**
+ * Returns objects for a search by the metadata index: metadata that meets the condition contains at least one of these
+ * objects. Null for operators without such objects.
+ */
 function containedBy({ path, value: { equals, contains, in: values } }: Condition): unknown[] | null {
   if (equals !== undefined) return [nest(path, equals)]
   if (values !== undefined) return values.map((each) => nest(path, each))
   if (contains === undefined) return null
-  // A scalar is contained in an equal scalar and in an array that has it.
+  // Postgres' containment: a scalar is contained in an equal scalar and in an array with that element.
   return isScalar(contains) ? [nest(path, contains), nest(path, [contains])] : [nest(path, contains)]
 }
 
-/** A list of conditions, all of which must be met; the output is compiled. */
+/** A list of conditions, all of which must be met. Parsing compiles them; null for an empty list. */
 export const metadataFilter = z
   .array(condition)
   .max(METADATA_CONDITIONS, `must have at most ${METADATA_CONDITIONS} conditions`)

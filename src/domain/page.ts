@@ -1,4 +1,4 @@
-// Pages as the Relay connection specification defines them, in both directions: validates the arguments, and cuts the
+// Pages as the Relay connection specification defines them, in both directions: validates the arguments, and builds the
 // page from the rows that were read. Pure.
 
 import { InvalidInput } from '../errors.ts'
@@ -30,9 +30,9 @@ export type Page<T> = { items: T[]; hasNextPage: boolean; hasPreviousPage: boole
 export const NO_PAGE: Page<never> = { items: [], hasNextPage: false, hasPreviousPage: false }
 
 /**
- * Cuts a page from `rows`, which are in the direction of paging and include one row beyond the page if there is one.
- * In the other direction, another page is assumed to exist if a cursor was given. `isCut` is true if further rows exist
- * that were not read because the rows are too large together.
+ * Builds a page from `rows`, which are in the direction of paging and include one row beyond the page if there is one.
+ * In the other direction, another page is assumed to exist if a cursor was given.
+ * @param isCut whether further rows exist that were not read, because the rows together are too large
  */
 export function slice<T>(rows: T[], { size, backwards, after, before }: PageRequest, isCut = false): Page<T> {
   const isMore = rows.length > size || isCut

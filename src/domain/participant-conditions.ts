@@ -6,7 +6,7 @@ import type { Principal } from './principal.ts'
 import type { Condition } from './rights.ts'
 import type { Viewer } from './view.ts'
 
-/** The stored fields of a participant that decide. */
+/** The stored fields of a participant that the conditions depend on. */
 type StoredParticipant = {
   leftAt: Date | null
   removed: boolean
@@ -15,7 +15,7 @@ type StoredParticipant = {
   agent: unknown
 }
 
-/** The given fields of a participant that decide. */
+/** The given fields of a participant that the conditions depend on. */
 type GivenParticipant = {
   actor: string
   kind?: ParticipantKind | null
@@ -24,14 +24,17 @@ type GivenParticipant = {
   agent?: unknown
 }
 
-/** Whether the actor is that of the credential, and the given kind is not the credential's. */
+/** Whether the actor is the credential's own, but the given kind is not the credential's kind. */
 export const isOtherKind = (
   principal: Principal | undefined,
   actor: string,
   kind: ParticipantKind | null | undefined,
 ): boolean => principal?.actor === actor && kind != null && kind !== principal.kind
 
-/** A viewer that adds itself again keeps its history visibility. Without a principal, the default is ALL. */
+/**
+ * Returns the history visibility of an actor that joins: the given one, or ALL by default. If a viewer with a principal
+ * adds itself again, the default is its stored history visibility.
+ */
 export const historyAfterJoining = (
   { actor, principal }: Viewer,
   given: GivenParticipant,
@@ -39,7 +42,7 @@ export const historyAfterJoining = (
 ): HistoryVisibility =>
   given.historyVisibility ?? (principal && given.actor === actor ? existing?.historyVisibility : null) ?? 'ALL'
 
-/** Returns the conditions of addParticipant. A present participant keeps its kind and its history. */
+/** Returns the conditions of addParticipant, which keeps the kind and the history of a present participant. */
 export function conditionsOfAdding(
   viewer: Viewer,
   given: GivenParticipant,
@@ -60,7 +63,7 @@ export function conditionsOfAdding(
   return conditions
 }
 
-/** Returns the conditions of removeParticipant. `owner` is that of the conversation. */
+/** Returns the conditions of removeParticipant. `owner` is the owner of the conversation. */
 export function conditionsOfRemoving(
   viewer: Viewer,
   actor: string,
@@ -72,8 +75,8 @@ export function conditionsOfRemoving(
 }
 
 /**
- * Returns the conditions of updateParticipant. A viewer may change its own display name and metadata, and step
- * down; no longer being run by the server needs no permit.
+ * Returns the conditions of updateParticipant. A viewer needs no permit to change its own display name, metadata and
+ * `respond`, to clear its agent settings, or to stop being an administrator.
  */
 export function conditionsOfChanging(
   viewer: Viewer,

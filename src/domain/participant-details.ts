@@ -1,4 +1,4 @@
-// Reads fields of participants that are not in their rows, because they are large or must be counted.
+// Reads the fields of participants that other reads omit because they are large or must be counted.
 
 import {
   readParticipantDetails,
@@ -16,8 +16,8 @@ export type { ParticipantDetails }
 const NO_DETAILS: ParticipantDetails = { metadata: {}, agent: null }
 
 /**
- * Returns the metadata and the agent settings of the present or former participant of each key, in order; empty and null
- * for an actor who never joined.
+ * Returns the metadata and the agent settings of the present or former participant of each key, in order. For an actor
+ * who was never a participant, the metadata is empty and the settings are null.
  */
 export async function getParticipantDetails(
   { pool }: Pick<Platform, 'pool'>,
@@ -31,7 +31,7 @@ export async function getParticipantDetails(
 
 /** Maximum unread count. Further unread turns are not counted. */
 export const MAX_UNREAD = 1000
-/** Maximum number of participants per statement that counts unread turns, so that each statement is short. */
+/** Maximum number of participants per statement that counts unread turns, so that no statement runs for long. */
 const COUNTED_AT_ONCE = 100
 
 /**

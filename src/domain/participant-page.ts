@@ -1,4 +1,4 @@
-// Lists the participants of conversations in pages, in the order in which they joined last.
+// Lists the participants of conversations in pages, ordered by the time at which each last joined.
 
 import {
   countParticipants,
@@ -22,8 +22,8 @@ const CURSOR = cursorFormat<ParticipantPosition>(
 export const participantCursor = (participant: ParticipantPosition): string => CURSOR.encode(participant)
 
 /**
- * Returns a page of each conversation's present and former participants; a conversation that the viewer does not see
- * has an empty page. A participant who joins again moves to the end of the list.
+ * Returns a page of each conversation's present and former participants; an empty page for a conversation that the
+ * viewer does not see. A participant who joins again moves to the end of the list.
  * @throws InvalidInput
  */
 export async function pageOfParticipants(

@@ -1,5 +1,5 @@
-// Adds and removes the participants of a conversation, and maintains their history windows and read marks. Settings of
-// agents: agent-settings.ts.
+// Reads, adds and removes the participants of a conversation, and maintains their history windows and read marks. A
+// participant's view contains the entries in its history windows (view.ts).
 
 import { z } from 'zod'
 import { InvalidInput, LimitReached, NotFound } from '../errors.ts'
@@ -35,7 +35,7 @@ import { isSameJson } from './merge-patch.ts'
 import { conditionsOfAdding, conditionsOfRemoving, historyAfterJoining } from './participant-conditions.ts'
 import type { Viewer } from './view.ts'
 
-/** A participant without the columns that determine its view, which other viewers must not read. */
+/** A participant without the columns that determine its view: other viewers must not read them. */
 export type Participant = Omit<ParticipantRow, 'windows' | 'addressed'>
 
 export const toParticipant = ({ windows, addressed, ...participant }: ParticipantRow): Participant => participant
@@ -45,7 +45,7 @@ export const MAX_PARTICIPANTS = 2000
 
 export const tooManyParticipants = () =>
   new LimitReached(
-    `The conversation has ${MAX_PARTICIPANTS} participants, the maximum, including former ones.`,
+    `The conversation has ${MAX_PARTICIPANTS} participants, including former ones, which is the maximum.`,
     MAX_PARTICIPANTS,
   )
 
@@ -61,8 +61,8 @@ export const participantInput = z.object({
 })
 
 /**
- * Returns the present and former participants of each conversation, in joining order; an empty list if there are
- * none.
+ * Returns the present and former participants of each conversation, in the order in which they last joined; an empty
+ * list if there are none.
  */
 export async function getParticipants(
   deps: Pick<Platform, 'pool'>,
@@ -80,7 +80,7 @@ export async function getParticipants(
 export const keysWithinReach = <K extends ParticipantKey>(viewer: Viewer, keys: readonly K[]): K[] =>
   keys.filter(({ conversationId }) => isWithinReach(viewer, conversationId))
 
-/** Returns the present or former participant of each key, in order; null for an actor who never joined. */
+/** Returns the present or former participant of each key, in order; null for an actor who was never one. */
 export async function getParticipantsByKey(
   { pool }: Pick<Platform, 'pool'>,
   viewer: Viewer,
@@ -92,7 +92,7 @@ export async function getParticipantsByKey(
   return keys.map(({ conversationId, actor }) => byKey.get(participantKey(conversationId, actor)) ?? null)
 }
 
-/** Returns a present or former participant; null for an actor who never joined. */
+/** Returns a present or former participant; null for an actor who was never one. */
 async function getParticipant(
   deps: Platform,
   viewer: Viewer,
@@ -103,7 +103,7 @@ async function getParticipant(
   return row ? toParticipant(row) : null
 }
 
-/** Reads a participant after a change. @throws NotFound if the conversation was deleted meanwhile */
+/** Reads a participant after a change, in its own view. @throws NotFound if the conversation was deleted meanwhile */
 export async function participantNow(
   deps: Platform,
   tenant: string,
@@ -127,8 +127,8 @@ const addParticipantInput = z.object({ conversationId: id('conversation'), parti
 export type AddParticipantInput = z.input<typeof addParticipantInput>
 
 /**
- * Adds the actor to the conversation and returns the participant. For an actor who is already a participant, only
- * displayName, metadata, administrator, respond and agent are updated, if given.
+ * Adds the actor to the conversation and returns the participant. For an actor who is a present participant, only the
+ * given fields of displayName, metadata, administrator, respond and agent are updated.
  * @throws InvalidInput @throws NotFound @throws LimitReached if the conversation has MAX_PARTICIPANTS
  * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
  */
@@ -172,7 +172,7 @@ export async function addParticipant(deps: Platform, viewer: Viewer, input: AddP
   })
 }
 
-/** Returns the fields that addParticipant changes of a present participant. */
+/** Returns the fields of a present participant that addParticipant can change. */
 const fieldsOf = ({ displayName, metadata, administrator, respond, agent }: StoredParticipant) => ({
   displayName,
   metadata,
@@ -181,12 +181,12 @@ const fieldsOf = ({ displayName, metadata, administrator, respond, agent }: Stor
   agent,
 })
 
-/** Returns the participant without the fields that its details contain. */
+/** Returns the participant without the fields that getParticipantDetails returns. */
 function rowOf({ metadata: _, agent: __, removed: ___, ...row }: StoredParticipant): Participant {
   return toParticipant(row)
 }
 
-/** Returns the owner of the conversation; '' without a principal, when no condition depends on it. */
+/** Returns the owner of the conversation; '' for a viewer without a principal, which needs no permits. */
 export async function ownerOf(tx: Tx, { principal }: Viewer, conversationId: string): Promise<string> {
   if (principal === undefined) return ''
   return (await tx.conversation.findUniqueOrThrow({ where: { id: conversationId }, select: { owner: true } })).owner
@@ -197,8 +197,8 @@ export type RemoveParticipantInput = z.input<typeof removeParticipantInput>
 
 /**
  * Removes the participant and returns it. Its view ends with the LEFT entry. A participant who removes itself may join
- * again by appending a turn; one removed by another actor must be added again. Returns a participant who has already
- * left as it is, so that the call can be repeated.
+ * again by appending a turn; one removed by another actor must be added again. For a participant who has already left,
+ * returns it without an entry, so that the call can be repeated.
  * @throws InvalidInput @throws NotFound for an actor who was never a participant
  * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, unless the viewer removes itself again;
  * or by rights.ts
@@ -223,7 +223,7 @@ export async function removeParticipant(
     await requirePermits(tx, viewer, 'removeParticipant', conversationId, conditions)
     if (!existing) throw new NotFound('participant', actor)
     if (hasLeft) {
-      // An actor that has left by itself must be added again, too, once another actor has removed it.
+      // A participant that left by itself and is then removed by another actor must be added again, too.
       if (!existing.removed) await tx.participant.update({ where: key, data: { removed: true } })
       return
     }

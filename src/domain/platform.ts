@@ -26,7 +26,7 @@ import type { QueueDelays } from '../queue-delay.ts'
 import type { CustomDetector } from '../text/redact.ts'
 import type { AutomaticThresholds } from './automatic-thresholds.ts'
 
-/** Configured limits of one call. */
+/** Configured limits of each call. */
 export type Limits = {
   /** Maximum size of one turn's content, in UTF-8 bytes. */
   turnBytes: number
@@ -48,15 +48,15 @@ export type Platform = {
     pool: Pool
     db: Db
     timeoutMs: number
-    /** Whether the error is that of a statement that exceeded `timeoutMs`. */
+    /** Whether a statement failed with this error because it exceeded `timeoutMs`. */
     isTimeout(error: unknown): boolean
   }
   /** A streaming replica, for reads through `onReplica` (replica.ts); null without one. */
   replica: Replica | null
   gates: TenantGates
-  /** Which tenants use this process. */
+  /** The tenants that have used this process recently. */
   activity: TenantActivity
-  /** The waits of requests in the queues of this process. */
+  /** Measures how long requests wait in the queues of this process. */
   delays: QueueDelays
   knownActors: KnownActors
   bus: Bus
@@ -71,7 +71,7 @@ export type Platform = {
   providers: Providers
   /** The providers that extract and judge facts and write profiles. */
   factServices: FactServices
-  /** What is redacted before it is stored, by tenant. */
+  /** The redaction mode of each tenant: which texts are redacted before they are stored. */
   redaction: RedactionModes
   /** Detectors for redaction, in addition to the built-in ones. */
   detectors: readonly CustomDetector[]
@@ -79,18 +79,18 @@ export type Platform = {
   audit: AuditLog
   /** Keys for receipts, the audit log and content hashes; null if the operator sets none. */
   integrityKeys: IntegrityKeys | null
-  /** Days after which lines of the audit log are deleted. */
+  /** Number of days after which lines of the audit log are deleted. */
   auditDays: number
   automatic: AutomaticThresholds
   vectors: VectorSearch
-  /** Wakes this process's workers. Call it after each commit with the journal ranges that the commit wrote. */
+  /** Wakes this process's workers. `announceEntries` calls it; call it directly after a commit without entries. */
   notifyWorkers: NotifyWorkers
   /** Passes the calls of `notifyWorkers` on to the background jobs. */
   journalNotifier: JournalNotifier
   limits: Limits
   /** Visibility of a conversation that is created without `visibility`. */
   conversationVisibility: ConversationVisibility
-  /** Lease of a streaming turn's writer in ms: a turn that gets no delta for longer is aborted. */
+  /** Lease of a streaming turn, in ms: a turn that gets no delta for longer is aborted. */
   streamLeaseMs: number
   /** Milliseconds after which presence expires unless it is renewed. */
   presenceTtlMs: number

@@ -16,21 +16,22 @@ import type { Viewer } from './view.ts'
 const setPresenceInput = z.object({ conversationId: id('conversation'), state: z.enum(PRESENCE_STATES) })
 export type SetPresenceInput = z.input<typeof setPresenceInput>
 
-/** One open socket, which owns the presence set over it. */
+/** One open socket. A mark is the presence of an actor in a conversation that a holder has set; it expires. */
 export type PresenceHolder = {
-  /** Renews the mark until `end` is called; with OFFLINE, stops renewing it. */
+  /** Renews the mark until `end` is called. For OFFLINE, stops renewing it. */
   keep(mark: PresenceMark, state: PresenceState): void
   readonly id: string
   /** Removes all marks of this holder and announces the resulting states. If this fails, the marks expire. */
   end(): Promise<void>
 }
 
-/** Holder id shared by all clients without a socket: the last state that was set applies. */
+/** Holder id that all clients without a socket share, so that each state they set replaces the previous one. */
 const HTTP_HOLDER = 'http'
 
 /**
- * Sets the presence of the viewer and returns the participant. OFFLINE removes only the state that this
- * holder set; the states set by other holders remain. `holder` is null for a client without a socket.
+ * Sets the presence of the viewer and returns the participant. OFFLINE removes only the state that this holder set;
+ * states set by other holders remain.
+ * @param holder null for a client without a socket
  * @throws InvalidInput @throws NotFound @throws NotAllowed if the actor is not in the conversation
  */
 export async function setPresence(
@@ -50,7 +51,7 @@ export async function setPresence(
   return participant
 }
 
-/** Announces the actor's current state, which is the newest state of all holders; OFFLINE without one. */
+/** Announces the actor's current state: the newest state of all holders, or OFFLINE if there is none. */
 async function announce(deps: Platform, { conversationId, actor }: PresenceMark): Promise<void> {
   const states = await deps.presence.states([conversationId])
   announcePresence(deps, conversationId, actor, (states.get(conversationId)?.get(actor) ?? 'OFFLINE') as PresenceState)
@@ -61,7 +62,7 @@ function report({ log }: Platform, error: unknown, message: string): void {
   if (!(error instanceof Unavailable)) log.warn({ err: error }, message)
 }
 
-/** Returns the presence of each participant, in the given order; OFFLINE for all if it cannot be read. */
+/** Returns the presence of each participant, in order; OFFLINE for all if presence cannot be read. */
 export async function getPresence(
   deps: Platform,
   participants: readonly { conversationId: string; actor: string }[],
@@ -99,7 +100,7 @@ export function createPresenceHolder(deps: Platform): PresenceHolder {
       try {
         for (const mark of marks) if (await deps.presence.remove(mark)) await announce(deps, mark)
       } catch (error) {
-        report(deps, error, 'could not end presence')
+        report(deps, error, 'could not remove the presence of a closed socket')
       }
     },
   }
@@ -109,8 +110,8 @@ export function createPresenceHolder(deps: Platform): PresenceHolder {
 const SWEEP_LIMIT = 500
 
 /**
- * Removes expired marks, announces the current states of their actors, and returns the number of marks. Each mark is
- * removed by one process only.
+ * Removes expired marks, announces the current states of their actors, and returns the number of removed marks. Each
+ * mark is removed by one process only.
  */
 export async function endExpiredPresence(deps: Platform): Promise<number> {
   const expired = await deps.presence.takeExpired(SWEEP_LIMIT)

@@ -1,8 +1,8 @@
-// The principal of a request: who authenticated, and what the credential permits.
+// The principal of a request: the authenticated actor, and the rights of its credential.
 
 import type { ParticipantKind } from '../store/generated/enums.ts'
 
-/** What a credential can permit; authorize.ts says which right each verb needs. */
+/** The rights of a credential. rights.ts lists the right that each verb needs. */
 export const RIGHTS = ['read', 'write', 'act-as', 'manage', 'erase', 'operate'] as const
 export type Right = (typeof RIGHTS)[number]
 
@@ -12,9 +12,9 @@ export type Principal = {
   actor: string
   kind: ParticipantKind
   rights: ReadonlySet<Right>
-  /** Ids of the only conversations that the credential gives access to; null for all of the tenant. */
+  /** Ids of the conversations to which the credential is limited; null for all conversations of the tenant. */
   conversations: ReadonlySet<string> | null
-  /** Identifies the credential in the audit log, for example `key:ID`. Never the secret itself. */
+  /** Name of the credential in the audit log, for example `key:ID`. Never contains the secret. */
   credential: string
   /** Time at which the credential expires; null if it never does. */
   expiresAt: Date | null

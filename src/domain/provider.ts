@@ -8,7 +8,7 @@ import type { Viewer } from './view.ts'
 export type { NamedProvider }
 export { MAX_PROVIDERS } from '../providers/chat-registry.ts'
 
-/** Returns the chat providers that runs may name, in ascending order of their names. They are those of every tenant. */
+/** Returns the chat providers that runs may name, ordered by name. All tenants have the same providers. */
 export function getProviders({ providers }: Pick<Platform, 'providers'>, viewer: Viewer): readonly NamedProvider[] {
   authorize(viewer, 'getProviders')
   return providers.list()

@@ -1,16 +1,16 @@
-// Defines and publishes the messages on the bus: each conversation has a topic for its readers, each tenant a topic for
-// its inboxes. A message announces that entries exist; readers read the entries from the journal.
+// Defines and publishes the messages on the bus. Each conversation has a topic for its readers, and each tenant has a
+// topic for its inboxes. A message only announces entries; readers read the entries from the journal.
 
 import type { Subject } from '../store/job-queue.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { PresenceState } from './presence-state.ts'
 
 export type ConversationMessage =
-  /** `seq` is the newest entry of the journal. */
+  /** New entries up to `seq`. */
   | { type: 'entries'; seq: number }
-  /** Text of an open turn from UTF-16 offset `start`. */
+  /** Text of a streaming turn from UTF-16 offset `start`. */
   | { type: 'delta'; turnId: string; start: number; text: string }
-  /** The text of an open turn with an audience now ends at `end`. Processes with readers read it from the database. */
+  /** The text of a private streaming turn now ends at UTF-16 offset `end`. Readers read it from the database. */
   | { type: 'text'; turnId: string; end: number }
   | { type: 'read'; actor: string }
   | { type: 'presence'; actor: string; state: PresenceState }
@@ -36,7 +36,7 @@ const toTenant = ({ bus }: Publisher, tenant: string, message: TenantMessage) =>
 /** Entries `first` to `last` of one journal, both included. */
 export type JournalRange = { tenant: string; conversationId: string; first: number; last: number }
 
-/** Wakes the workers of this process for announced ranges, and for users about whom facts changed. */
+/** Wakes the workers of this process, for announced ranges and for users whose facts changed. */
 export type NotifyWorkers = (ranges: readonly JournalRange[], users?: readonly Subject[]) => void
 
 /** Dependencies for announcing journal entries. */
@@ -64,7 +64,7 @@ export function announceEntries(publisher: JournalPublisher, written: readonly J
   publisher.notifyWorkers(written)
 }
 
-/** Announces text of an open turn, after the commit. For a turn with an audience, announces only the text's end. */
+/** Announces text of a streaming turn, after the commit. For a private turn, announces only the end of the text. */
 export function announceDelta(
   publisher: Publisher,
   conversationId: string,

@@ -1,36 +1,37 @@
-// Converts pushed values into an async iterable. When the buffer is full, either the producer waits, or the oldest
-// value is dropped. Each value is delivered at most once, in the order of the pushes.
+// Converts pushed values into an async iterable. When the buffer is full, either the producer must wait, or the oldest
+// value is dropped. Each value is delivered at most once, in the order in which the values were pushed.
 
 export type PushIterator<T> = {
   push(value: T): void
-  /** Whether `limit` values or `maxBytes` are buffered: the producer should then wait for `drained`. */
+  /** Whether at least `limit` values or `maxBytes` bytes are buffered. The producer should then wait for `drained`. */
   isFull(): boolean
   /** Resolves when the buffer is empty or the iteration has ended. */
   drained(): Promise<void>
   /** Ends the iteration after the buffered values, with `error` if given. Later calls have no effect. */
   end(error?: unknown): void
-  /** Returns the values to one consumer. Ending the iteration drops the buffered values and calls `stop`. */
+  /** Returns the iterator of the only consumer. Ending it drops the buffered values and calls `stop`. */
   iterate(stop: () => void): AsyncIterableIterator<T>
 }
 
 type Pending<T> = { resolve(result: IteratorResult<T>): void; reject(error: unknown): void }
 
 type Options<T> = {
-  /** 'report' keeps every value, even above `limit`; 'drop-oldest' buffers at most `limit`. Defaults to 'report'. */
+  /** 'report' buffers every value, even above `limit`; 'drop-oldest' buffers at most `limit`. Defaults to 'report'. */
   whenFull?: 'report' | 'drop-oldest'
-  /** Sum of `sizeOf` at which the buffer is full. Defaults to no bound. */
+  /** Sum of `sizeOf` of the buffered values at which the buffer is full. Defaults to no limit. */
   maxBytes?: number
+  /** Returns the size of a value, in bytes. Defaults to 0. */
   sizeOf?: (value: T) => number
 }
 
-/** @param limit buffered values at which the buffer is full */
+/** @param limit number of buffered values at which the buffer is full */
 export function createPushIterator<T>(
   limit: number,
   { whenFull = 'report', maxBytes = Infinity, sizeOf = () => 0 }: Options<T> = {},
 ): PushIterator<T> {
   const buffered: { value: T; bytes: number }[] = []
   let bytes = 0
-  /** Calls of `next` that wait for a value. Empty while values are buffered. */
+  /** Waiting calls of `next`. Empty while values are buffered. */
   const pending: Pending<T>[] = []
   let ended = false
   let failure: unknown

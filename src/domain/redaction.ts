@@ -1,5 +1,5 @@
-// Removes personal data and secrets from what clients write, before anything is computed from it or stored. A repeated
-// call is recognised by the redacted input, so no hash of a removed value is kept, which could be guessed.
+// Removes personal data and secrets from clients' input, before anything is computed from it or stored. Repeated calls
+// are recognised by their redacted input, because a removed value could be guessed from a stored hash of it.
 
 import { counters } from '../counters.ts'
 import { redact, type CustomDetector } from '../text/redact.ts'
@@ -7,7 +7,7 @@ import { auditRecord } from './audit/line.ts'
 import type { AuditLog } from './audit/audit-log.ts'
 import type { Viewer } from './view.ts'
 
-/** What is redacted, from the weakest mode. `turns`: everything that clients write into conversations, and facts. */
+/** Redaction modes, weakest first. `facts` redacts facts; `turns` redacts facts and all input to conversations. */
 export const REDACT_MODES = ['off', 'facts', 'turns'] as const
 export type RedactMode = (typeof REDACT_MODES)[number]
 
@@ -15,13 +15,13 @@ export type RedactMode = (typeof REDACT_MODES)[number]
 export const strongerMode = (one: RedactMode, other: RedactMode | null): RedactMode =>
   other !== null && REDACT_MODES.indexOf(other) > REDACT_MODES.indexOf(one) ? other : one
 
-/** The modes of tenants; tenant-redaction.ts remembers them. */
+/** The modes of tenants, which tenant-redaction.ts caches. */
 export type RedactionModes = {
-  /** The server's mode, which tenants can strengthen only. */
+  /** The server's mode. Tenants cannot choose a weaker one. */
   readonly least: RedactMode
-  /** Returns the mode that applies to the tenant; at once if it is known. Rejects if it cannot be read. */
+  /** Returns the mode that applies to the tenant; a promise if it must be read, which rejects if the read fails. */
   of(tenant: string): RedactMode | Promise<RedactMode>
-  /** Tells every process that the tenant's mode was changed; this process at once. */
+  /** Makes this process and, by a message, all other processes read the tenant's mode again. Call it after a change. */
   changed(tenant: string): void
 }
 
@@ -32,13 +32,13 @@ export type RedactionDeps = {
   audit: Pick<AuditLog, 'note'>
 }
 
-/** Numbers of removed values, by kind. */
+/** Number of removed values of each kind. */
 export type Removed = Record<string, number>
 
 /**
- * The names of input fields with texts of people and models. Not redacted: identifiers, names of actors, tools and
- * models, URLs and signatures, which are of use only unchanged, and system prompts and instructions of agents, which
- * operators write.
+ * The names of input fields whose text is redacted. Identifiers, names of actors, tools and models, URLs and signatures
+ * are not redacted, because a change would make them useless. System prompts and agents' instructions are not redacted,
+ * because operators write them.
  */
 const TEXTS: ReadonlySet<string> = new Set([
   'content',
@@ -51,7 +51,7 @@ const TEXTS: ReadonlySet<string> = new Set([
   'displayName',
   'reason',
 ])
-/** The names of input fields with JSON, all texts of which are redacted. */
+/** The names of input fields with JSON values in which every string is redacted. */
 const DOCUMENTS: ReadonlySet<string> = new Set(['metadata', 'metadataPatch', 'arguments', 'result', 'data'])
 
 /** Counts the removed values for /metrics. */
@@ -61,7 +61,7 @@ function count(removed: Removed): void {
   }
 }
 
-/** Returns the text without sensitive values, and adds their numbers to `removed`. */
+/** Returns the text with its sensitive values removed, and counts them in `removed`. */
 function redactText(text: string, detectors: readonly CustomDetector[], removed: Removed): string {
   const { text: redacted, found } = redact(text, detectors)
   for (const { kind } of found) removed[kind] = (removed[kind] ?? 0) + 1
@@ -69,7 +69,8 @@ function redactText(text: string, detectors: readonly CustomDetector[], removed:
 }
 
 /**
- * Returns a copy of the value of a field with its texts redacted. `isDocument`: whether the field is within DOCUMENTS.
+ * Returns a copy of the value of a field with its texts redacted, and counts the removed values in `removed`.
+ * @param isDocument whether the field is one of DOCUMENTS or inside one
  */
 function redactValue(
   value: unknown,
@@ -102,9 +103,8 @@ export function noteRemoved(
 }
 
 /**
- * Returns the parsed input of a verb as it may be stored: with redaction of turns, without sensitive values in the
- * fields TEXTS and DOCUMENTS. Names of fields in JSON are kept. The numbers of removed values are noted in the audit
- * log.
+ * Returns the parsed input of a verb as it may be stored. In mode `turns`, sensitive values are removed from the fields
+ * TEXTS and DOCUMENTS, but not from the keys of JSON objects; counts of the removed values are noted in the audit log.
  */
 export async function redactInput<T extends object>(
   deps: RedactionDeps,

@@ -1,12 +1,13 @@
-// Runs a read on the replica, if there is one that has replayed what the read must see; otherwise on the primary.
+// Runs a read on the replica if there is one and it has replayed the data that the read must see; otherwise on the
+// primary.
 
 import { DomainError } from '../errors.ts'
 import type { Platform } from './platform.ts'
 import type { Viewer } from './view.ts'
 
 /**
- * Runs the read once, or again on the primary if the replica fails. The read must not write.
- * @param conversationId the only conversation whose data the read depends on; null if it depends on more
+ * Runs the read, and runs it again on the primary if the replica fails. The read must not write.
+ * @param conversationId the conversation if the read depends only on its data; otherwise null
  */
 export async function onReplica<D extends Platform, T>(
   deps: D,

@@ -1,5 +1,5 @@
-// The retention of a conversation: what happens to the content of its turns, and when it is deleted. Tenants have
-// defaults for new conversations.
+// The retention policy of a conversation: whether the content of its summarised turns is kept, and when the
+// conversation expires. Tenants have defaults for new conversations.
 
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
@@ -8,7 +8,7 @@ import type { Tx } from '../store/db.ts'
 import { time } from './input.ts'
 import type { Platform } from './platform.ts'
 
-/** Maximum life of a conversation, in seconds: about 68 years. */
+/** Maximum value of `ttlSeconds`, in seconds: about 68 years. */
 export const MAX_TTL_SECONDS = 2_147_483_647
 
 const ttl = z.int().min(1, 'must be at least 1').max(MAX_TTL_SECONDS, `must be at most ${MAX_TTL_SECONDS}`)
@@ -41,7 +41,10 @@ export function retentionColumns(
   }
 }
 
-/** @throws InvalidInput for AUDIT_ONLY without a key: a plain hash of a short text can be guessed */
+/**
+ * Checks that the server has the key that the retention needs.
+ * @throws InvalidInput for AUDIT_ONLY without a key: the text of a short turn can be guessed from a plain hash
+ */
 export function requireKey(
   { integrityKeys }: Pick<Platform, 'integrityKeys'>,
   retention: Retention | null | undefined,
@@ -51,7 +54,7 @@ export function requireKey(
   }
 }
 
-/** Returns the defaults of the tenant's new conversations. */
+/** Reads the tenant's defaults for new conversations. */
 const readDefaults = async (db: Tx, tenant: string): Promise<{ retention: Retention; ttlSeconds: number | null }> =>
   (await db.tenantSettings.findFirst({ where: { tenant }, select: { retention: true, ttlSeconds: true } })) ?? {
     retention: 'FULL',

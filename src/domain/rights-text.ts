@@ -1,4 +1,4 @@
-// What the rights table means in words: the sentences in the API's descriptions, and the errors of refused calls. Pure.
+// Describes the rights table in words: sentences for the API's descriptions, and the errors of refused calls. Pure.
 
 import { NotAllowed } from '../errors.ts'
 import type { Right } from './principal.ts'
@@ -10,11 +10,11 @@ const HOLDERS = {
   PARTICIPANT: 'a participant of the conversation',
 } as const
 
-/** Who passes a permit, as the end of a sentence: "must come from … or needs the right …". */
+/** Returns a predicate that states the permit: "must come from … or needs the right …". */
 const demandOf = ({ relation, right }: Permit): string =>
   relation ? `must come from ${HOLDERS[relation]}, or needs the right \`${right}\`` : `needs the right \`${right}\``
 
-/** Returns sentences that state what the verb needs. */
+/** Returns sentences that state the right and the permits that the verb needs. */
 export function describeRule({ right, permit, conditions = [] }: VerbRule): string {
   const sentences = [
     `Needs the right \`${right}\`.`,
@@ -24,7 +24,7 @@ export function describeRule({ right, permit, conditions = [] }: VerbRule): stri
   return sentences.join(' ')
 }
 
-/** Returns the error of a credential that lacks a right which the verb always needs. */
+/** Returns the error for a credential without a right that every call of the verb needs. */
 export const lacksRight = (right: Right, verb: Verb | null = null): NotAllowed =>
   new NotAllowed(
     `This call needs the right \`${right}\`, which this credential does not have. Use a credential that has it.`,
@@ -33,7 +33,8 @@ export const lacksRight = (right: Right, verb: Verb | null = null): NotAllowed =
   )
 
 /**
- * Returns the error of a call without the permit. `when` completes "A call …"; without it, the permit is the verb's.
+ * Returns the error for a call without the permit.
+ * @param when the `when` of the condition, which completes "A call …"; undefined for a permit that every call needs
  */
 export function lacksPermit({ relation, right }: Permit, verb: Verb, when?: string): NotAllowed {
   const call = when === undefined ? 'This call' : `A call ${when}`
@@ -44,10 +45,10 @@ export function lacksPermit({ relation, right }: Permit, verb: Verb, when?: stri
   return new NotAllowed(message, right, verb)
 }
 
-/** Returns the error of a verb that concerns more than the conversations to which the credential is limited. */
+/** Returns the error for a credential limited to some conversations, if the call does not name one conversation. */
 export const beyondConversations = (verb: Verb): NotAllowed =>
   new NotAllowed(
-    'This credential is limited to some conversations, and the call concerns more than one of them. Name one '
+    'This credential is limited to some conversations, but the call is not limited to one of them. Name one '
       + 'conversation in the call, or use a credential without this limit.',
     null,
     verb,

@@ -1,38 +1,38 @@
-// The table of rights: the right that each verb of the domain needs, and what parts of its input need in addition.
-// Pure. authorize.ts applies the table, and docs/security.md prints it (`npm run docs:rights`).
+// The table of rights: the right that each verb of the domain needs, and the permits that parts of its input need in
+// addition. Pure. authorize.ts applies the table; `npm run docs:rights` writes it into docs/security.md.
 
 import type { Right } from './principal.ts'
 
-/** Relations of the acting actor to a conversation, closest first. Each includes those after it, up to PARTICIPANT. */
+/**
+ * Relations of the acting actor to a conversation, closest first. An OWNER is also an ADMINISTRATOR, and an
+ * ADMINISTRATOR is also a PARTICIPANT. FORMER is a former participant; STRANGER was never a participant.
+ */
 export const RELATIONS = ['OWNER', 'ADMINISTRATOR', 'PARTICIPANT', 'FORMER', 'STRANGER'] as const
 export type Relation = (typeof RELATIONS)[number]
 
-/** Passes an actor with at least that relation, or a credential with the right. Without a relation, only the right. */
+/** Requires an actor with at least this relation or a credential with the right; without a relation, only the right. */
 export type Permit = { relation?: 'OWNER' | 'ADMINISTRATOR' | 'PARTICIPANT'; right: Right }
 
-/** A part of a verb's input that needs a permit. `when` completes "A call …"; `reason` says why it needs the permit. */
+/** A part of a verb's input that needs a permit. `when` completes "A call …"; `reason` states why it needs one. */
 type ConditionRule = Permit & { when: string; reason: string }
 
 const MANAGED = { relation: 'ADMINISTRATOR', right: 'manage' } as const
 const OWNED = { relation: 'OWNER', right: 'manage' } as const
 const PRESENT = { relation: 'PARTICIPANT', right: 'manage' } as const
 
+/** The conditions by name. A verb needs the permit of a condition only for input that meets the condition. */
 export const CONDITIONS = {
   foreignActor: {
-    when: 'with an `actor` of a turn other than the actor of the credential',
+    when: 'with a turn `actor` other than the actor of the credential',
     right: 'act-as',
-    reason: 'The turn would appear to be written by somebody else.',
+    reason: 'The turn would appear to be written by another actor.',
   },
   systemRole: {
     ...MANAGED,
     when: 'with `role: SYSTEM`',
     reason: 'Models obey system messages, so such a turn instructs every agent in the conversation.',
   },
-  pinned: {
-    ...MANAGED,
-    when: 'that pins a turn, or changes a pin',
-    reason: 'Every context includes the pinned turns.',
-  },
+  pinned: { ...MANAGED, when: 'that pins a turn or changes a pin', reason: 'Every context includes the pinned turns.' },
   createdAt: {
     when: 'with `createdAt`',
     right: 'manage',
@@ -41,28 +41,28 @@ export const CONDITIONS = {
   foreignOwner: {
     when: 'with an `owner` other than the viewer',
     right: 'manage',
-    reason: 'The viewer would decide for somebody else, who then answers for the conversation.',
+    reason: 'The owner is responsible for the conversation, so an actor must not be made its owner by another one.',
   },
   ownKind: {
-    when: 'with a `kind` of the viewer itself other than the kind of its credential',
+    when: 'that gives the viewer a `kind` other than the kind of its credential',
     right: 'manage',
     reason: 'The statements of people are trusted more than those of agents and tools.',
   },
   settings: {
     ...MANAGED,
     when: 'with `systemPrompt`, `agentName`, `visibility`, `compaction`, `factExtraction`, `automaticTitle`, `maxAgentTurns`, `retention`, `ttlSeconds` or `expiresAt`',
-    reason: 'These fields decide how every participant is answered, and who sees the conversation.',
+    reason: 'These fields determine how agents answer every participant, and which actors see the conversation.',
   },
-  owner: { ...OWNED, when: 'with `owner`', reason: 'Ownership is given away by its holder only.' },
+  owner: { ...OWNED, when: 'with `owner`', reason: 'Only the owner may transfer ownership.' },
   otherParticipant: {
     ...MANAGED,
-    when: 'about another participant than the viewer',
+    when: 'about a participant other than the viewer',
     reason: 'Participants can read the conversation, so its owner and administrators decide who joins.',
   },
   otherAuthor: {
     ...MANAGED,
-    when: 'about a turn of another author than the viewer',
-    reason: 'The content of others is lost for every participant.',
+    when: 'about a turn by an author other than the viewer',
+    reason: 'The content is lost for every participant.',
   },
   afterRemoval: {
     right: 'manage',
@@ -76,13 +76,13 @@ export const CONDITIONS = {
   },
   administrator: {
     ...OWNED,
-    when: 'that makes an administrator, or changes or removes the owner or an administrator',
+    when: 'that makes a participant an administrator, or that changes or removes the owner or an administrator',
     reason: 'Administrators could otherwise exclude each other and the owner.',
   },
   agentSettings: {
     ...MANAGED,
     when: 'that gives `agent` settings',
-    reason: 'The server calls a provider for such a participant, at the cost of its operator.',
+    reason: 'The server calls a provider for such a participant, and the operator pays for the calls.',
   },
   factsAboutOthers: {
     ...PRESENT,
@@ -93,42 +93,42 @@ export const CONDITIONS = {
     when: 'about facts without a conversation that are not about the viewer',
     right: 'manage',
     reason:
-      'Such facts are visible in the whole tenant, and belong to no conversation whose participants answer for them.',
+      'Such facts are visible in the whole tenant, and no participants of a conversation are responsible for them.',
   },
   otherUser: {
-    when: 'about another user than the viewer',
+    when: 'about a user other than the viewer',
     right: 'manage',
     reason: 'A profile combines what a user said in all conversations.',
   },
   otherUserErased: {
-    when: 'that erases another user than the viewer',
+    when: 'that erases a user other than the viewer',
     right: 'manage',
-    reason: 'The data of the user is lost in all conversations.',
+    reason: 'The data of the user is deleted from all conversations.',
   },
   foreignAgent: {
     when:
-      'for another agent than the viewer, unless the agent has settings and the call gives no `provider`, `model`, '
-      + '`instructions` and `tools`',
+      'for an agent other than the viewer, unless the agent has settings and the call gives no `provider`, `model`, '
+      + '`instructions` or `tools`',
     right: 'act-as',
-    reason: 'The viewer would decide what somebody else says.',
+    reason: 'The viewer would decide what another actor says.',
   },
   otherRun: {
     ...MANAGED,
-    when: 'about a run that neither the viewer started nor the viewer executes as its agent',
-    reason: 'A cancelled or continued run is an answer for all participants.',
+    when: 'about a run that the viewer did not start and whose agent is not the viewer',
+    reason: 'Cancelling or continuing a run affects its answer for all participants.',
   },
   tenantScope: {
     when: 'with `scope: TENANT`, or for facts with neither a conversation nor the viewer as the user',
     right: 'manage',
-    reason: 'The search covers conversations in which the viewer takes no part.',
+    reason: 'The search covers conversations in which the viewer is not a participant.',
   },
 } as const satisfies Record<string, ConditionRule>
 export type Condition = keyof typeof CONDITIONS
 
 /**
- * How a verb applies to a credential that is limited to some conversations. ONE: the call names the conversation, which
- * must be one of them. OBJECTS: the verb finds the conversation of each object, and treats objects of other
- * conversations as missing. NONE: the verb concerns the tenant, and is refused.
+ * How a verb applies to a credential that is limited to some conversations. ONE: the call must name one of these
+ * conversations. OBJECTS: the verb finds the conversation of each object and treats objects of other conversations as
+ * missing. NONE: the verb concerns the whole tenant and is refused.
  */
 type Limited = 'ONE' | 'OBJECTS' | 'NONE'
 
@@ -256,8 +256,8 @@ export const VERBS: Readonly<Record<Verb, VerbRule>> = RULES
 export const reaches = (relation: Relation, required: Relation): boolean =>
   RELATIONS.indexOf(relation) <= RELATIONS.indexOf(required)
 
-/** What determines an actor's relation to a conversation. */
-export type Standing = {
+/** The stored data that determines an actor's relation to a conversation. */
+type RelationData = {
   owner: string
   visibility: 'OPEN' | 'MEMBERS'
   /** Null for an actor who was never a participant. */
@@ -265,7 +265,7 @@ export type Standing = {
 }
 
 /** Returns the actor's relation. The owner of a MEMBERS conversation must also be a participant of it. */
-export function relationOf(actor: string, { owner, visibility, participant }: Standing): Relation {
+export function relationOf(actor: string, { owner, visibility, participant }: RelationData): Relation {
   const isPresent = participant !== null && participant.leftAt === null
   if (actor === owner && (isPresent || (participant === null && visibility === 'OPEN'))) return 'OWNER'
   if (isPresent) return participant.administrator ? 'ADMINISTRATOR' : 'PARTICIPANT'

@@ -11,7 +11,7 @@ export type TenantActivity = {
   hasOthers(tenant: string): boolean
 }
 
-/** Keeps two times only, because the latest operation of another tenant decides. */
+/** Stores two times only, because `hasOthers` needs only the latest operation of another tenant. */
 export function createTenantActivity(now: () => number = () => performance.now()): TenantActivity {
   let latest: string | null = null
   let latestAt = -Infinity

@@ -22,7 +22,7 @@ export const MAX_WAITING_ANSWERS = 100
  */
 type TenantWork = { running: number; waiting: (() => void)[]; delay: QueueDelay | null }
 
-/** As a source of delays, it returns the delay of the tenant whose work waits longest. */
+/** As a DelaySource, it returns the longest delay of any tenant. */
 export type TenantGate = DelaySource & {
   /** Number of waiting pieces of work of all tenants. */
   readonly waiting: number

@@ -1,6 +1,6 @@
-// What is redacted for each tenant: the stronger of the server's setting and the tenant's own. The modes of tenants are
-// remembered, so that a write does not read them. A change is announced to every process on the bus; a mode is read
-// again after MODE_LIFE_SECONDS, so an announcement that the bus loses delays a change by no more than that.
+// The redaction mode of each tenant: the stronger of the server's mode and the tenant's own. Modes are cached, so that
+// writes do not read them. A change is announced to every process on the bus. A mode is also read again after
+// MODE_LIFE_SECONDS, which limits the delay if the bus loses an announcement.
 
 import { LRUCache } from 'lru-cache'
 import type { Bus } from '../bus/bus.ts'
@@ -9,9 +9,9 @@ import { strongerMode, type RedactionModes, type RedactMode } from './redaction.
 
 /** The topic of the bus on which every process learns the name of a tenant whose settings changed. */
 export const TENANT_SETTINGS_TOPIC = 'tenant-settings'
-/** Time for which a tenant's mode is not read again, in seconds. */
+/** Time for which a tenant's mode is cached, in seconds. */
 export const MODE_LIFE_SECONDS = 10
-/** Maximum number of remembered tenants; at 200 characters each, at most 6 MB. */
+/** Maximum number of cached tenants. They take at most 6 MB: each name has up to 200 characters. */
 const MAX_TENANTS = 10_000
 
 export type TenantRedaction = RedactionModes & { close(): Promise<void> }
@@ -36,7 +36,7 @@ export function createTenantRedaction({ db, bus, log }: Deps, least: RedactMode)
     ttl: MODE_LIFE_SECONDS * 1000,
   })
 
-  /** Reads the mode, and remembers it unless a change was announced meanwhile, which removes the promise. */
+  /** Reads the mode and caches it, unless an announced change removed the promise from the cache meanwhile. */
   function read(tenant: string): Promise<RedactMode> {
     const reading = readMode(db, tenant).then(
       (own) => {

@@ -1,4 +1,4 @@
-// The settings of a tenant: defaults of new conversations, the quota of tokens, and what is redacted.
+// The settings of a tenant: the defaults of new conversations, the token quota, and the redaction mode.
 
 import { z } from 'zod'
 import { InvalidInput } from '../errors.ts'
@@ -60,7 +60,7 @@ export type UpdateTenantSettingsInput = z.input<typeof updateTenantSettingsInput
 /**
  * Updates the given settings. `retention` and `ttlSeconds` apply to conversations that are created later; null restores
  * FULL, or no expiry. `tokensPerDay` applies to later calls of providers; null removes the quota. `redact` applies to
- * all later writes but those of streaming turns that are open; null restores the server's mode.
+ * all later writes, except those of open streaming turns; null restores the server's mode.
  * @throws InvalidInput for AUDIT_ONLY without INTEGRITY_KEY, and for a `redact` weaker than the server's
  * @throws NotAllowed
  */

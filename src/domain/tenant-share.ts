@@ -1,5 +1,5 @@
-// Limits heavy work of one tenant to a share of the time while other tenants are active: after its work, the tenant
-// pauses. So the event loop has time for the requests of the others, whatever the work costs.
+// Limits heavy work of one tenant to a share of the time while other tenants are active: after each piece of work, the
+// tenant pauses. So the event loop has time for the requests of other tenants, however long the work takes.
 
 import type { TenantActivity } from './tenant-activity.ts'
 
@@ -9,11 +9,11 @@ const SHARE = 1 / 3
 const BURST_MS = 100
 /** Maximum pause after one piece of work, ms. Work that waits for a provider must not stop the tenant for as long. */
 const MAX_PAUSE_MS = 1_000
-/** Time for which the time of a tenant is kept, ms. Longer work causes the maximum pause anyway. */
+/** Time for which the used share of a tenant is remembered, ms. Longer work causes the maximum pause anyway. */
 const KEPT_MS = 60_000
 
 export type TenantShare = {
-  /** Counts work of the tenant that ends now and has used `ms` of processor time. Returns the pause before its next work, in ms. */
+  /** Charges `ms` of processor time for work that has just ended. Returns the pause before the tenant's next, in ms. */
   charge(tenant: string, ms: number): number
 }
 

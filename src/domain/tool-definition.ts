@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { between, json, JSON_BYTES, text } from './input.ts'
 
-/** Maximum number of tools of a run, and of an agent. */
+/** Maximum number of tools of one run or one agent. */
 export const MAX_TOOLS = 128
 /** Maximum length of a tool's description, in characters. */
 export const MAX_TOOL_DESCRIPTION = 10_000
@@ -19,13 +19,13 @@ const schema = json.pipe(
   }),
 ) as unknown as z.ZodType<Record<string, unknown>>
 
-/** Names that all providers accept. */
+/** Name of a tool, in the characters and the length that all providers accept. */
 const toolName = z.string().regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"')
 
-/** Seconds until an approval expires, unless its tool sets another limit: 7 days; and the maximum: 90 days. */
+/** Time after which an approval expires, in seconds: the default (7 days), and the maximum for a tool (90 days). */
 export const APPROVAL_SECONDS = { default: 7 * 86_400, max: 90 * 86_400 }
 
-/** A tool that the model may call. A tool without a schema and a description is the registered one of that name. */
+/** A tool that the model may call. Without schema and description, it is the server's registered tool of that name. */
 export const toolDefinition = z.object({
   name: toolName,
   description: text(MAX_TOOL_DESCRIPTION).nullish(),
@@ -38,4 +38,4 @@ export type ToolDefinition = z.output<typeof toolDefinition>
 export const toolDefinitions = z
   .array(toolDefinition)
   .max(MAX_TOOLS, `must have at most ${MAX_TOOLS} tools`)
-  .refine((tools) => new Set(tools.map((tool) => tool.name)).size === tools.length, 'must not name a tool twice')
+  .refine((tools) => new Set(tools.map((tool) => tool.name)).size === tools.length, 'must name each tool only once')

@@ -1,4 +1,4 @@
-// Changes the display name, the history visibility, the metadata and the agent settings of a participant.
+// Changes the fields of a participant, and its history windows if its history visibility changes.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../errors.ts'
@@ -35,8 +35,9 @@ export type UpdateParticipantInput = z.input<typeof updateParticipantInput>
 export type Membership = { kind: 'JOINED' | 'LEFT'; seq: number }
 
 /**
- * Returns the history windows of a participant with these entries, ascending by seq, after a change of its visibility.
- * ALL shows everything until it left last; SINCE_JOINED shows the entries of its memberships.
+ * Returns the history windows of a participant after a change of its history visibility. ALL shows all entries until
+ * the participant last left; SINCE_JOINED shows the entries from each joining to the next leaving.
+ * @param memberships the participant's entries about joining and leaving, ascending by seq
  */
 export function windowsOf(visibility: HistoryVisibility, memberships: readonly Membership[]): number[] {
   const boundaries = memberships.map(({ kind, seq }) => (kind === 'JOINED' ? seq : seq + 1))
@@ -57,8 +58,8 @@ async function readMemberships(tx: Tx, conversationId: string, actor: string): P
 /**
  * Updates the given fields of a present or former participant and returns it. A null displayName, metadata or agent
  * clears the field; a null respond restores NEVER. `metadataPatch` is merged into the metadata (RFC 7396). A new
- * history visibility changes the view at once, for live subscriptions too. Without a principal, any actor that may
- * change the conversation may do this. Writes nothing if nothing changes.
+ * history visibility changes the view immediately, for open subscriptions too. Without a principal, any actor that may
+ * change the conversation may update any participant. Writes nothing if nothing changes.
  * @throws InvalidInput @throws NotFound for an actor who was never a participant
  * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, or by rights.ts
  */

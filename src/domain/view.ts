@@ -1,21 +1,21 @@
 // Decides which turns, summaries and events a view contains. A participant's view contains the turns in its history
-// windows, except turns limited to other participants. store/sql/visible.ts has the same rule in SQL; a property test
-// compares the two.
+// windows, except turns limited to other participants. store/sql/visible.ts implements the same rule in SQL; a property
+// test compares the two.
 
 import type { ConversationVisibility } from '../store/generated/enums.ts'
 import type { Viewer as Actor } from '../store/viewer.ts'
 import type { Principal } from './principal.ts'
 
 /**
- * The actor in whose view a read is made. `principal` authenticated the request, as this actor or as one that may act
- * as it; undefined if nothing authenticates, and in calls of the library: every right is then granted.
+ * The actor in whose view a read is made. `principal` is the authenticated principal, which is this actor or may act as
+ * it. It is undefined without authentication and in library calls; the viewer then has every right.
  */
 export type Viewer = Actor & { readonly principal?: Principal }
 
 export type View = {
   /** Null for an actor who was never a participant: it sees all turns without an audience of an OPEN conversation. */
   actor: string | null
-  /** Seqs at which the view opens, closes, opens again …, ascending. */
+  /** Boundaries of the history windows, ascending: the seqs at which a window opens, closes, opens again, and so on. */
   windows: readonly number[]
   /** Whether any turn's audience has ever included the actor. */
   addressed: boolean
@@ -33,7 +33,7 @@ export const viewIn = <V extends View>(
   participant: V | null | undefined,
 ): V | View => participant ?? (visibility === 'OPEN' ? OPEN_VIEW : NO_VIEW)
 
-/** Whether the conversation exists in the view. A participant's view always has a window, which may be closed. */
+/** Whether the viewer sees the conversation. The view of a present or former participant always has a window. */
 export const seesConversation = ({ windows }: Pick<View, 'windows'>): boolean => windows.length > 0
 
 /** The fields of a turn or fact that determine its visibility. A null audience includes every participant. */
@@ -61,12 +61,12 @@ export function sees(view: View, turn: VisibilityFields): boolean {
   )
 }
 
-/** The first and last position that a summary covers, and the greatest seq of the versions it was made from. */
+/** The first and last position that a summary covers, and the greatest seq of the turn versions it was made from. */
 type SummaryRange = { fromPosition: number; toPosition: number; newestSeq: number }
 
 /**
- * Whether the seqs from `from` to `to`, both included, overlap a window (`first` 0), or a gap before, between or after
- * windows (`first` -1).
+ * Whether any seq from `from` to `to`, both included, is in a window (`first` 0) or outside all windows (`first` -1).
+ * @param first index in `windows` of the seq at which the first window or the first gap begins; -1 for seq 0
  */
 function overlaps({ windows }: Pick<View, 'windows'>, first: -1 | 0, from: number, to: number): boolean {
   for (let i: number = first; i < windows.length; i += 2) {
@@ -85,19 +85,19 @@ export const seesAllOf = (view: Pick<View, 'windows'>, { fromPosition, newestSeq
 export const seesNoneOf = (view: Pick<View, 'windows'>, { fromPosition, toPosition }: SummaryRange): boolean =>
   !overlaps(view, 0, fromPosition, toPosition)
 
-/** Whether the view contains every turn without an audience, so that the conversation's counters apply to it. */
+/** Whether the view contains every turn without an audience; the conversation's counters count these turns. */
 export function seesAllPublic(view: View): boolean {
   return view.windows.length === 1 && view.windows[0]! <= 1
 }
 
-/** Returns a key of the view: views of one conversation with equal keys contain the same turns. */
+/** Returns a cache key: views of one conversation with equal keys contain the same turns. */
 export function viewClass(view: View): string {
   return `${view.windows.join()}${view.addressed ? `|${view.actor}` : ''}`
 }
 
 /**
- * Returns the viewer with `as` as its actor; null and undefined keep the actor. authorize.ts decides whether the
- * credential permits it; without authentication, any client may act as any actor of its tenant.
+ * Returns the viewer with `as` as its actor; null and undefined keep the actor. authorize.ts checks that the credential
+ * may act as it. Without authentication, any client may act as any actor of its tenant.
  */
 export function actAs(viewer: Viewer, as: string | null | undefined): Viewer {
   return as == null || as === viewer.actor ? viewer : { ...viewer, actor: as }

@@ -1,4 +1,4 @@
-// A run as its viewers see it: without the fields that only the engine needs.
+// The fields of a run that viewers may read: all except the fields that only the engine needs.
 
 import type { RunRow } from '../store/sql/run/run-columns.ts'
 

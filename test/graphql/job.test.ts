@@ -7,7 +7,7 @@ import { appendTurn } from '../../src/domain/turn/append.ts'
 import { CallFailed } from '../../src/providers/ports/call-failed.ts'
 import { backends } from '../support/backend.ts'
 import { createFakeSummarizer, withSummarizer } from '../support/covering.ts'
-import { fakeVerbs } from '../support/automatic.ts'
+import { fakeDueWork } from '../support/automatic.ts'
 import { TENANT, useClients } from './client.ts'
 import { sql } from '../support/sql.ts'
 import { isLong } from '../support/long.ts'
@@ -106,7 +106,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
       userSummaryEvery: 2,
       dedupEvery: 0,
     }
-    stop = await startJobs({ ...clients.deps, automatic }, { ...fakeVerbs, refreshProfileDue: hang })
+    stop = await startJobs({ ...clients.deps, automatic }, { ...fakeDueWork, refreshProfileDue: hang })
     const makeProfileDue = async (actor: string) => {
       for (let n = 0; n < 2; n++) await clients.append(conversationId, 'hello', { actor })
       await vi.waitFor(
@@ -157,7 +157,7 @@ describe.each(backends)('Query.jobs, on $name', (backend) => {
         dedupEvery: 0,
       }
       const hang = async () => new Promise<never>(() => {})
-      stop = await startJobs({ ...clients.deps, automatic }, { ...fakeVerbs, refreshProfileDue: hang })
+      stop = await startJobs({ ...clients.deps, automatic }, { ...fakeDueWork, refreshProfileDue: hang })
       const listed = async (actor: string) =>
         (await clients.as(actor)(JOBS)).jobs.nodes.map(
           ({ userId, name }: { userId: string | null; name: string }) => userId ?? name,

@@ -7,7 +7,7 @@ import { pino } from 'pino'
 import { createDeps } from '../../src/deps.ts'
 import type { AutomaticThresholds } from '../../src/domain/automatic-thresholds.ts'
 import { startJobs } from '../../src/domain/background/jobs.ts'
-import { VERBS, type Verbs } from '../../src/domain/background/verbs.ts'
+import { DUE_WORK, type DueWork } from '../../src/domain/background/due-work.ts'
 import { appendTurn } from '../../src/domain/turn/append.ts'
 import { OFFLINE } from '../support/offline.ts'
 
@@ -46,14 +46,14 @@ const world = await createDeps(
 )
 const { deps } = world
 
-const verbs: Verbs = { ...VERBS }
+const dueWork: DueWork = { ...DUE_WORK }
 if (hangs) {
-  verbs.extractNext = async () => {
+  dueWork.extractNext = async () => {
     report({ is: 'reading' })
     return new Promise(() => {})
   }
 }
-const stop = await startJobs(deps, verbs)
+const stop = await startJobs(deps, dueWork)
 report({ is: 'ready' })
 
 for await (const line of createInterface(process.stdin)) {

@@ -2,14 +2,14 @@
 // queries that count the runs of each job.
 
 import type { Deps } from '../../src/domain/deps.ts'
-import type { Verbs } from '../../src/domain/background/verbs.ts'
+import type { DueWork } from '../../src/domain/background/due-work.ts'
 import { sql } from './sql.ts'
 
 /** The journal entries that count as turns. */
 const TURNS = `kind IN ('APPENDED', 'COMMITTED')`
 
 const userJob =
-  (watermark: string, runs: string): Verbs['reconcileDue'] =>
+  (watermark: string, runs: string): DueWork['reconcileDue'] =>
   async ({ pool }, tenant, user, n) => {
     const {
       rows: [row],
@@ -30,7 +30,7 @@ const userJob =
  * Each run advances the watermark only if no other run has advanced it since it was read, so that concurrent runs count
  * once.
  */
-export const fakeVerbs: Verbs = {
+export const fakeDueWork: DueWork = {
   async extractNext({ pool }, _, conversationId, n) {
     await sql(pool).query(
       `INSERT INTO conversation_progress (conversation_id, tenant)

@@ -1,5 +1,5 @@
-// Creates, lists, rotates and revokes the API keys of a tenant. A viewer that manages keys needs the right `operate`,
-// and can neither create nor rotate a key that permits more than its own credential does.
+// Creates, lists, rotates and revokes the API keys of a tenant. All of this needs the right `operate`. A viewer cannot
+// create or rotate a key that permits more than its own credential does.
 
 import { z } from 'zod'
 import { Conflict, NotAllowed, NotFound } from '../../errors.ts'
@@ -24,10 +24,10 @@ import type { Viewer } from '../view.ts'
 import { newToken } from './token.ts'
 
 export type ApiKey = ApiKeyRow
-/** A key with its token, which cannot be read again. */
+/** A key with its token. The token cannot be read later, because only a hash of its secret is stored. */
 export type IssuedApiKey = { apiKey: ApiKey; token: string }
 
-/** Maximum number of conversations to which one key is limited. */
+/** Maximum number of conversations to which one key can be limited. */
 export const MAX_KEY_CONVERSATIONS = 100
 /** Maximum time for which a rotated secret stays valid: 30 days, in seconds. */
 export const MAX_OVERLAP_SECONDS = 30 * 24 * 3600
@@ -51,14 +51,14 @@ const createInput = z.object({
 })
 export type CreateApiKeyInput = z.input<typeof createInput>
 
-/** Checks that the viewer holds what the key permits. @throws NotAllowed, with the first missing right */
+/** Checks that the viewer has every right that the key permits. @throws NotAllowed with the first missing right */
 function requireHeld({ principal }: Viewer, { actor, rights }: Pick<ApiKey, 'actor'> & { rights: readonly string[] }) {
   if (!principal) return
   const needed = RIGHTS.filter((right) => rights.includes(right) || (right === 'act-as' && actor !== principal.actor))
   const missing = needed.find((right) => !principal.rights.has(right))
   if (missing === undefined) return
   throw new NotAllowed(
-    `A credential can only issue keys that permit no more than itself: this one lacks the right \`${missing}\`.`,
+    `A credential cannot issue a key that permits more than it does itself: this one lacks the right \`${missing}\`.`,
     missing,
   )
 }
@@ -85,7 +85,7 @@ async function issue(
 }
 
 /**
- * Creates a key of the viewer's tenant. Only this answer contains the token.
+ * Creates a key of the viewer's tenant. The token is in this result only.
  * @throws InvalidInput, NotAllowed, or Conflict if a key of that name is not revoked
  */
 export async function createApiKey(deps: Deps, viewer: Viewer, input: CreateApiKeyInput): Promise<IssuedApiKey> {
@@ -96,8 +96,8 @@ export async function createApiKey(deps: Deps, viewer: Viewer, input: CreateApiK
 }
 
 /**
- * Creates the first key of a tenant, with all rights. Returns null if the tenant has a key, not even a valid one. Calls
- * `save` with the token before the key becomes valid; if `save` rejects, there is no key.
+ * Creates the first key of a tenant, with all rights. Returns null if the tenant already has a key, even a revoked or
+ * expired one. Calls `save` with the token before the commit; if `save` rejects, no key is created.
  */
 export function createFirstApiKey(
   deps: Pick<Deps, 'db' | 'audit'>,
@@ -123,7 +123,7 @@ const CURSOR = cursorFormat<ApiKeyPosition>(
 export const apiKeyCursor = (key: ApiKey): string => CURSOR.encode(key)
 
 /**
- * Returns a page of the tenant's keys, newest first, revoked and expired ones included.
+ * Returns a page of the tenant's keys, newest first, including revoked and expired ones.
  * @throws InvalidInput, NotAllowed
  */
 export async function getApiKeys(
@@ -162,8 +162,8 @@ const rotateInput = z.object({
 export type RotateApiKeyInput = z.input<typeof rotateInput>
 
 /**
- * Replaces the secret of a key. The previous secret stays valid for `overlapSeconds`, 0 by default; an earlier one does
- * not. Only this answer contains the new token.
+ * Replaces the secret of a key. The replaced secret stays valid for `overlapSeconds`, 0 by default; secrets before it
+ * become invalid immediately. The new token is in this result only.
  * @throws InvalidInput, NotFound, NotAllowed, or Conflict if the key is revoked or has another version
  */
 export async function rotateApiKey(deps: Deps, viewer: Viewer, input: RotateApiKeyInput): Promise<IssuedApiKey> {
@@ -185,13 +185,13 @@ export async function rotateApiKey(deps: Deps, viewer: Viewer, input: RotateApiK
   return { apiKey, token }
 }
 
-/** Tells every process that the key was changed. */
+/** Announces to every process that the key was changed. */
 const announce = ({ bus }: Pick<Deps, 'bus'>, keyId: string) => bus.publish(API_KEY_TOPIC, JSON.stringify(keyId))
 
 const revokeInput = z.object({ id: id('key') })
 
 /**
- * Revokes a key at once and for good. Revoking it again returns the same.
+ * Revokes a key immediately and permanently. Revoking it again returns the same key.
  * @throws InvalidInput, NotFound, NotAllowed
  */
 export async function revokeApiKey(deps: Deps, viewer: Viewer, input: { id: string }): Promise<ApiKey> {

@@ -1,5 +1,5 @@
-// Looks API keys up by id and secret for the authentication of requests. At most one statement runs at a time; the ids that wait
-// meanwhile share the next one, so that a flood of invalid keys takes one connection and not all.
+// Looks up API keys by id and secret to authenticate requests. At most one statement runs at a time, and look-ups that
+// wait meanwhile share the next statement, so that a flood of invalid keys uses only one connection.
 
 import type { Pool } from '../../store/tenant-pool.ts'
 import { Unavailable } from '../../errors.ts'
@@ -7,7 +7,7 @@ import { findApiKeys, type FoundApiKey, type PresentedKey } from '../../store/sq
 
 /** Maximum number of keys in one statement. */
 const BATCH = 1_000
-/** Maximum number of look-ups that wait. Further ones fail at once. */
+/** Maximum number of waiting look-ups. Further ones fail immediately. */
 export const MAX_WAITING_LOOKUPS = 10_000
 
 type Waiting = { token: PresentedKey; resolve(key: FoundApiKey | undefined): void; reject(error: unknown): void }
@@ -15,8 +15,8 @@ type Waiting = { token: PresentedKey; resolve(key: FoundApiKey | undefined): voi
 export type LookUp = (token: PresentedKey) => Promise<FoundApiKey | undefined>
 
 /**
- * Returns a function that resolves with the key of that id and secret, or undefined. It rejects with Unavailable if too
- * many wait.
+ * Returns a function that resolves with the key that has the id and the secret of the token, or with undefined. It
+ * rejects with Unavailable if MAX_WAITING_LOOKUPS look-ups wait.
  */
 export function createLookUp(pool: Pool, find: typeof findApiKeys = findApiKeys): LookUp {
   const waiting: Waiting[] = []

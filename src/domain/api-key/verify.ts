@@ -9,15 +9,15 @@ import type { FoundApiKey } from '../../store/sql/api-key/find-api-keys.ts'
 import { createLookUp } from './look-up.ts'
 import { credentialOf, principalOf, type Token, type TokenProblem } from './token.ts'
 
-/** Minimum time between two records of a key's use, ms. */
+/** Minimum time between two updates of a key's `lastUsedAt`, ms. */
 const USE_MS = 60_000
 
 type Deps = Pick<Platform, 'reads'> & { pool: Pool; log: Log }
 
-/** A token that authenticates nobody. */
+/** The result for a token that authenticates no principal. */
 export type RefusedToken = {
   problem: TokenProblem
-  /** The line of the audit log about its use; null unless the client has a secret of a key that has ended. */
+  /** Record of the use for the audit log, if the token belongs to a revoked or expired key; otherwise null. */
   record: AuditRecord | null
 }
 export type VerifyToken = (token: Token) => Promise<Principal | RefusedToken>
@@ -25,7 +25,7 @@ export type VerifyToken = (token: Token) => Promise<Principal | RefusedToken>
 const wasUsedRecently = ({ lastUsedAt }: FoundApiKey, now: number) =>
   lastUsedAt !== null && now - lastUsedAt.getTime() < USE_MS
 
-/** Returns the record of the use of a key that is revoked or has expired. */
+/** Returns the audit record for the use of a revoked or expired key. */
 const useOfEnded = ({ tenant, actor, id }: FoundApiKey, problem: TokenProblem): AuditRecord => ({
   ...auditRecord({ tenant, actor }, 'authenticate', [id], {
     outcome: 'DENIED',
@@ -35,8 +35,8 @@ const useOfEnded = ({ tenant, actor, id }: FoundApiKey, problem: TokenProblem): 
 })
 
 /**
- * Returns a function that verifies a token by one indexed look-up. It rejects with Unavailable if too many wait, or
- * with the error of the database.
+ * Returns a function that verifies a token by one indexed look-up. It rejects with Unavailable if too many look-ups
+ * wait, or with the error of the database.
  */
 export function createVerifier({ reads, pool, log }: Deps): VerifyToken {
   const lookUp = createLookUp(reads.pool)
@@ -48,7 +48,7 @@ export function createVerifier({ reads, pool, log }: Deps): VerifyToken {
       return { problem: principal, record: key && principal !== 'UNKNOWN' ? useOfEnded(key, principal) : null }
     }
     if (key && !wasUsedRecently(key, now)) {
-      markApiKeyUsed(pool, key).catch((err: unknown) => log.warn({ err }, 'the use of an API key was not recorded'))
+      markApiKeyUsed(pool, key).catch((err: unknown) => log.warn({ err }, 'could not record the use of an API key'))
     }
     return principal
   }

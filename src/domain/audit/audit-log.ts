@@ -1,5 +1,5 @@
-// Writes the audit log. An operation that changes data appends its line in its own transaction; refusals and reads are
-// noted, and written together every FLUSH_MS.
+// Writes the audit log. An operation that changes data appends its line in its own transaction. Refusals and reads are
+// noted in memory and written together every FLUSH_MS.
 
 import { insertAuditLines, lockAuditHead } from '../../store/sql/audit/audit-lines.ts'
 import type { Db, Tx } from '../../store/db.ts'
@@ -8,7 +8,7 @@ import { chain } from './chain.ts'
 import { Coalescer, type Counted } from './coalesce.ts'
 import type { AuditRecord } from './line.ts'
 
-/** Interval at which noted records are written, in ms. A killed process loses the records noted since. */
+/** Maximum time until a noted record is written, ms. A killed process loses the records that are not written yet. */
 export const FLUSH_MS = 1_000
 
 export type AuditLog = {
@@ -17,7 +17,7 @@ export type AuditLog = {
    * ends. All records must be of one tenant.
    */
   append(tx: Tx, records: readonly AuditRecord[]): Promise<void>
-  /** Notes a record, to be written within FLUSH_MS. Equal records become one line with a count. Never throws. */
+  /** Notes a record, which is written within FLUSH_MS. Equal records become one line with a count. Never throws. */
   note(record: AuditRecord): void
   /** Writes the noted records. */
   flush(): Promise<void>
@@ -53,7 +53,7 @@ export function createAuditLog({ db, key, log }: AuditDeps): AuditLog {
 
   async function write(): Promise<void> {
     const { lines, dropped } = noted.take(performance.now())
-    if (dropped > 0) log.error({ dropped }, 'dropped records of the audit log: too many tenants at once')
+    if (dropped > 0) log.error({ dropped }, 'dropped records of the audit log: too many tenants have records to write')
     for (const counted of lines.values()) {
       try {
         await withTransaction(db, counted[0]!.tenant, (tx) => appendCounted(tx, key, counted))

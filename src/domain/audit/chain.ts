@@ -1,10 +1,10 @@
 // The hash chain of the audit log: each line's hash covers the previous line's hash and all values of the line, so that
-// a removed, changed or reordered line shows. Pure.
+// verification finds removed, changed and reordered lines. Pure.
 
 import { createHash, createHmac } from 'node:crypto'
 import type { AuditLineRow } from '../../store/sql/audit/audit-lines.ts'
 
-/** The end of a chain: the number and the hash of its newest line; 0 and '' without lines. */
+/** The number and the hash of the newest line of a chain; 0 and '' for an empty chain. */
 export type ChainEnd = { seq: number; hash: string }
 
 /** The values of a line, without its hash. */
@@ -31,7 +31,7 @@ function hashOf(key: Buffer | null, previous: string, line: UnhashedLine): strin
   return hash.update(`${previous}\n${canonical(line)}`).digest('hex')
 }
 
-/** Adds numbers and hashes to lines that follow `end`. */
+/** Returns the lines with the numbers and hashes that they have after `end`. */
 export function chain(
   key: Buffer | null,
   end: ChainEnd,
@@ -45,15 +45,15 @@ export function chain(
   })
 }
 
-/** Why a line is not the successor of the line before it. */
+/** The first line that breaks the chain, and why. */
 export type Break = { seq: number; reason: 'MISSING' | 'CHANGED' | 'NOT_KEYED' | 'KEY_MISSING' }
 
-/** A verified part of the chain: its end, and the number of the first line with a keyed hash; null for none. */
+/** The end of a verified part of the chain. `keyedFrom` is the number of its first line with a keyed hash, or null. */
 export type Verified = ChainEnd & { keyedFrom: number | null }
 
 /**
- * Returns the end of the chain after these lines, which follow `from`, or the first line that breaks it. Once a line is
- * keyed, all later lines must be.
+ * Verifies the lines, which follow `from`. Returns the new end of the verified part, or the first line that breaks the
+ * chain. After a keyed line, all later lines must be keyed.
  */
 export function verify(key: Buffer | null, from: Verified, lines: readonly AuditLineRow[]): Verified | Break {
   let end = from

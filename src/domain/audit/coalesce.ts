@@ -4,18 +4,19 @@
 
 import type { AuditRecord } from './line.ts'
 
-/** Number of lines that a tenant may cause at once, in one process. */
+/** Maximum number of lines that a tenant may cause at once, in one process. */
 export const BURST_LINES = 100
-/** Number of lines per second that a tenant may cause in the long run, in one process. */
+/** Maximum number of lines per second that a tenant may cause on average, in one process. */
 export const LINES_PER_SECOND = 1
-/** Maximum number of tenants with waiting records; records of further tenants are dropped, and counted. */
+/** Maximum number of tenants with less than full credit. Records of further tenants are dropped and counted. */
 export const MAX_TENANTS = 1_000
-/** The verb of a line that stands for records beyond the limit, and its actor. */
+/** The verb and the actor of a line that counts the records beyond the limit. */
 export const OVERFLOW = 'overflow'
 
 /** A line to write: the record, the time of its first occurrence, and the number of occurrences. */
 export type Counted = AuditRecord & { at: Date; count: number }
 
+/** `credit` is the number of lines that the tenant may cause, computed at the time `since`. */
 type TenantRecords = { credit: number; since: number; lines: Map<string, Counted> }
 
 const keyOf = ({ actor, actedAs, credential, verb, resources, outcome, details }: AuditRecord) =>
@@ -34,10 +35,10 @@ const overflowOf = ({ tenant, outcome }: AuditRecord): AuditRecord => ({
 
 export class Coalescer {
   #tenants = new Map<string, TenantRecords>()
-  /** Number of records dropped since the last `take`. */
+  /** Number of records dropped since the last call of `take`. */
   #dropped = 0
 
-  /** @param now ms of a clock that does not go back */
+  /** Adds a record. @param now milliseconds of a monotonic clock */
   add(record: AuditRecord, now: number, at = new Date()): void {
     const tenant = this.#tenantOf(record.tenant, now)
     if (!tenant) return void (this.#dropped += 1)
@@ -65,14 +66,14 @@ export class Coalescer {
     return created
   }
 
-  /** Takes the waiting lines by tenant, oldest first, and the number of records dropped since the last call. */
+  /** Removes and returns the lines of each tenant, oldest first, and the number of records dropped before. */
   take(now: number): { lines: Map<string, Counted[]>; dropped: number } {
     const lines = new Map<string, Counted[]>()
     for (const [name, tenant] of this.#tenants) {
       if (tenant.lines.size > 0) lines.set(name, [...tenant.lines.values()])
       tenant.lines = new Map()
       const { credit } = this.#tenantOf(name, now)!
-      // A tenant with its full credit needs no entry.
+      // A tenant without an entry has full credit.
       if (credit >= BURST_LINES) this.#tenants.delete(name)
     }
     const dropped = this.#dropped

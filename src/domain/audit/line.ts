@@ -1,20 +1,21 @@
-// A line of the audit log: who did or was refused what, and when. It contains ids, numbers and hashes, never content.
+// Records for the audit log. Each states an operation, its outcome, the actor, and the objects concerned. Records
+// contain ids, numbers and names, never content.
 
 import type { AuditOutcome } from '../../store/generated/enums.ts'
 import type { Viewer } from '../view.ts'
 
-/** Maximum number of ids in one line; an operation on more objects says how many in `details`. */
+/** Maximum number of ids in one line. For an operation on more objects, `details.resources` is their number. */
 export const MAX_RESOURCES = 20
 
 /** Numbers, hashes and names of settings; never content. */
 export type AuditDetails = Readonly<Record<string, number | string | boolean>>
 
-/** What is recorded; the log adds the number, the time and the hash. */
+/** The values of a line that the caller gives. The audit log adds the number, the time and the hash. */
 export type AuditRecord = {
   tenant: string
   /** The actor that the credential was issued to; without authentication, the viewer's actor. */
   actor: string
-  /** The actor that it acted as; null for itself. */
+  /** The actor as which it acted; null if it acted as itself. */
   actedAs: string | null
   /** Identifies the credential, for example `key:ID`; null without authentication. */
   credential: string | null
@@ -26,7 +27,7 @@ export type AuditRecord = {
   details: AuditDetails | null
 }
 
-/** Returns the record of an operation of the viewer. */
+/** Returns the record of an operation by the viewer. */
 export function auditRecord(
   viewer: Viewer,
   verb: string,

@@ -1,4 +1,4 @@
-// Deletes the lines of the audit log that are older than the configured age.
+// Deletes the lines of the audit log that are older than `auditDays`.
 
 import { findPrunableTenant, pruneAuditLines } from '../../store/sql/audit/audit-lines.ts'
 import type { Db } from '../../store/db.ts'

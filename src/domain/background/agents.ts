@@ -1,4 +1,5 @@
-// The agents that the server runs, as background work: one job for each agent of a conversation with due wake-ups.
+// The background work that runs agents: one job for each agent of a conversation that has due wake-ups. A wake-up names
+// a turn that a participant must answer.
 
 import { partsOfKey, readDueAgents, readDueAgentsAmong } from '../../store/sql/wake-up/due-wake-ups.ts'
 import { repeat, type Work } from '../job/worker.ts'

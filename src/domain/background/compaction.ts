@@ -1,5 +1,5 @@
-// Compaction as background work, for conversations that exceed their policy or have THREAD_SUMMARY_EVERY_N unsummarised
-// turns. One job handles both triggers, so that no two jobs summarise the same turns.
+// The background work that compacts conversations: those that reach a trigger of their policy, and those with
+// THREAD_SUMMARY_EVERY_N unsummarised turns. One job handles both cases, so that no two jobs summarise the same turns.
 
 import { readDue, readDueAmong } from '../../store/sql/summary/read-compaction.ts'
 import type { BackgroundDeps } from './deps.ts'

@@ -1,11 +1,11 @@
-// Continuing runs after the decisions about their tool calls, as background work.
+// The background work that continues runs that waited for approvals, once none of their approvals is pending.
 
 import { readDueDecisions, readDueDecisionsAmong } from '../../store/sql/run/read-decided-runs.ts'
 import type { Work } from '../job/worker.ts'
 import { continueDecidedRuns } from '../run/continue-decided.ts'
 import type { BackgroundDeps } from './deps.ts'
 
-/** Maximum number of jobs that one process runs concurrently. A job only starts the runs. */
+/** Maximum number of jobs that one process runs concurrently. A job only starts runs and does not wait for them. */
 const CONCURRENCY = 2
 
 export const decisions = (deps: BackgroundDeps): Work<string> => ({

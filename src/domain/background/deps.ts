@@ -1,4 +1,4 @@
-// The dependencies of background work: those of facts, of streaming turns and of runs.
+// The dependencies of background work.
 
 import type { FactDeps } from '../fact/deps.ts'
 import type { RunDeps } from '../run/deps.ts'

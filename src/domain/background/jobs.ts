@@ -1,4 +1,4 @@
-// Selects the background jobs of a server: compaction, and the kinds of work that its settings enable. No jobs of
+// Selects the background jobs of a server: those that always run, and those that its settings enable. No jobs of
 // disabled kinds are queued. Users' turns are counted only if an enabled kind needs the count.
 
 import { countUserTurns, readExtractingAmong, readUncounted } from '../../store/sql/background/count-user-turns.ts'
@@ -12,13 +12,13 @@ import { decisions } from './decisions.ts'
 import { countsTurnsOf, reconcilesEvery } from '../automatic-thresholds.ts'
 import { startWork, type WorkKinds } from '../job/find-work.ts'
 import { titles } from './titles.ts'
-import { VERBS, type Verbs } from './verbs.ts'
+import { DUE_WORK, type DueWork } from './due-work.ts'
 import { repeat, type JobName, type Work } from '../job/worker.ts'
 
 /** Maximum number of jobs of each kind that one process runs concurrently. */
 const CONCURRENCY = 2
 
-function extractionWork(deps: BackgroundDeps, every: number, extractNext: Verbs['extractNext']): Work<string> {
+function extractionWork(deps: BackgroundDeps, every: number, extractNext: DueWork['extractNext']): Work<string> {
   return {
     name: 'EXTRACT_FACTS',
     concurrency: CONCURRENCY,
@@ -33,24 +33,24 @@ function perUserWork(
   name: JobName,
   mark: UserMark,
   every: number,
-  verb: Verbs['refreshProfileDue'],
+  call: DueWork['refreshProfileDue'],
 ): Work<Subject> {
   return {
     name,
     concurrency: CONCURRENCY,
     due: (after, limit) => readDueUsers(deps.db, mark, after, limit, every),
     dueAmong: (users) => readDueUsersAmong(deps.db, mark, users, every),
-    run: ({ tenant, key }, halt) => repeat((stop) => verb(deps, tenant, key, every, stop), halt),
+    run: ({ tenant, key }, halt) => repeat((stop) => call(deps, tenant, key, every, stop), halt),
   }
 }
 
 /**
- * Returns compaction, the kinds of work that the server's settings enable, and the counter of users' turns. Without a
- * provider, the server runs no agents.
+ * Returns the kinds of work that always run or that the server's settings enable, and the function that counts users'
+ * turns. Without a provider, the server runs no agents.
  */
-function workKindsOf(deps: BackgroundDeps, verbs: Verbs): WorkKinds {
+function workKindsOf(deps: BackgroundDeps, dueWork: DueWork): WorkKinds {
   const { automatic, db } = deps
-  const { extractNext, refreshProfileDue, reconcileDue } = verbs
+  const { extractNext, refreshProfileDue, reconcileDue } = dueWork
   const conversationWork = [compaction(deps), decisions(deps)]
   if (automatic.titles) conversationWork.push(titles(deps))
   if (deps.providers.list().length > 0) conversationWork.push(agents(deps))
@@ -78,5 +78,5 @@ function workKindsOf(deps: BackgroundDeps, verbs: Verbs): WorkKinds {
  * Starts the background jobs. The returned function stops them and resolves when running jobs have ended.
  * @throws the job queue's error if a queue cannot be created
  */
-export const startJobs = (deps: BackgroundDeps, verbs: Verbs = VERBS): Promise<() => Promise<void>> =>
-  startWork(deps, workKindsOf(deps, verbs))
+export const startJobs = (deps: BackgroundDeps, dueWork: DueWork = DUE_WORK): Promise<() => Promise<void>> =>
+  startWork(deps, workKindsOf(deps, dueWork))

@@ -14,13 +14,13 @@ import { endAbandonedCalls, endLostRuns } from '../run/sweep.ts'
 import { abortSilentTurns } from '../streaming-turn/stream.ts'
 
 /**
- * `name` is an imperative for log messages; `everyMs` is the interval. `run` returns the number of items that it
- * changed.
+ * `name` is an imperative for log messages; `everyMs` returns the interval in ms; `run` returns the number of items
+ * that it changed.
  */
 type Task = { name: string; everyMs: (deps: BackgroundDeps) => number; run(deps: BackgroundDeps): Promise<number> }
 
 const TASKS: Task[] = [
-  // Twice per lease, so that a turn is aborted at most about half a lease after its lease expired.
+  // Runs twice per lease, so that a turn is aborted at most half a lease after its lease expired.
   {
     name: 'abort streaming turns whose lease expired',
     everyMs: (deps) => deps.streamLeaseMs / 2,
@@ -29,8 +29,12 @@ const TASKS: Task[] = [
   { name: 'end expired claims', everyMs: () => 1_000, run: endExpiredClaims },
   { name: 'expire approvals of tool calls', everyMs: () => 5_000, run: expireApprovals },
   { name: 'end runs whose lease expired', everyMs: (deps) => deps.streamLeaseMs / 2, run: endLostRuns },
-  { name: 'count the tokens of abandoned calls', everyMs: (deps) => deps.streamLeaseMs, run: endAbandonedCalls },
-  { name: 'end expired presence', everyMs: (deps) => deps.presenceTtlMs / 12, run: endExpiredPresence },
+  {
+    name: 'count the tokens of abandoned provider calls',
+    everyMs: (deps) => deps.streamLeaseMs,
+    run: endAbandonedCalls,
+  },
+  { name: 'remove expired presence', everyMs: (deps) => deps.presenceTtlMs / 12, run: endExpiredPresence },
   { name: 'continue erasures of users', everyMs: () => 1_000, run: continueErasures },
   { name: 'delete expired conversations', everyMs: () => 10_000, run: deleteExpiredConversations },
   { name: 'remove summarised content by retention', everyMs: () => 10_000, run: removeSummarizedContent },

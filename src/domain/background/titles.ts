@@ -1,11 +1,12 @@
-// Automatic titles as background work, for conversations without a title and for titles whose turns were edited.
+// The background work that writes automatic titles: for conversations without a title, and for titles that were made
+// from turns which have been edited since.
 
 import { readDueTitles, readDueTitlesAmong } from '../../store/sql/title/read-due-titles.ts'
 import type { Work } from '../job/worker.ts'
 import { writeTitleDue } from '../summary/title.ts'
 import type { BackgroundDeps } from './deps.ts'
 
-/** Maximum number of titles that one process makes concurrently. */
+/** Maximum number of titles that one process writes concurrently. */
 const CONCURRENCY = 2
 
 export const titles = (deps: BackgroundDeps): Work<string> => ({

@@ -1,7 +1,7 @@
-// Claims the right to answer a turn, so that of several processes of an agent, or of several agents, exactly one answers.
-// The holder proves its claim by a token that it generates. It answers with appendTurn or openTurn, giving the token and
-// `replyToId`; a streaming turn then keeps the claim until it ends. A claim concerns a turn in all its versions. The
-// database's clock alone decides when a claim expires. Only a hash of the token is stored.
+// Claims the right to answer a turn, so that exactly one of several agents, or of several processes of an agent,
+// answers. The holder proves its claim by a token that it generates. It answers with appendTurn or openTurn and passes
+// the token and `replyToId`; a streaming turn then keeps the claim until it ends. A claim applies to all versions of a
+// turn. The database's clock determines when it expires. Only a hash of the token is stored.
 
 import { z } from 'zod'
 import { Conflict, NotFound } from '../../errors.ts'
@@ -32,7 +32,7 @@ import {
   type ClaimScope,
 } from './state.ts'
 
-/** Seconds after which a claim expires: the range, and the default. */
+/** Range and default of `ttlSeconds`: the number of seconds after which a claim expires. */
 export const CLAIM_TTL = { min: 1, max: 3600, default: 60 }
 
 export type Claim = {
@@ -41,7 +41,7 @@ export type Claim = {
   conversationId: string
   actor: string
   scope: ClaimScope
-  /** When it expires; null while a streaming turn keeps it. */
+  /** Time at which the claim expires; null while a streaming turn keeps it. */
   expiresAt: Date | null
 }
 
@@ -62,13 +62,15 @@ const releaseClaimInput = z.object({ turnId: id('turn'), claimToken: writerToken
 export type ReleaseClaimInput = z.input<typeof releaseClaimInput>
 
 /**
- * Claims the turn, given by the id of any version that the viewer sees. Sent again with the same token, it returns the
- * live claim as it is. `forRun` is a run of the server that claims the turn which woke up its agent. It replaces the claim
- * of the agent that is still live from an earlier part of the run, and answers although the agent replied without a claim.
- * @throws InvalidInput @throws NotFound if the viewer does not see the version, or `forRun` does not answer a wake-up by it
+ * Claims the turn, given by the id of any version that the viewer sees. A repeated call with the same token returns the
+ * live claim unchanged.
+ * @param forRun id of the server's run for which its agent claims the turn that woke it up; null for none. Such a claim
+ * replaces a live claim from an earlier part of the run, and is possible even if the agent replied without a claim.
+ * @throws InvalidInput
+ * @throws NotFound if the viewer does not see the version, or if `forRun` is not the run that answers the turn
  * @throws NotAllowed if the viewer is not in the conversation, or by rights.ts
- * @throws Conflict if the turn is not committed, another claim is live, a run of the server answers it, or the turn was
- * answered with a claim, or by the viewer without one
+ * @throws Conflict if the turn is not committed, if another claim is live, if a run of the server answers the turn, if
+ * the turn was answered with a claim, or if the viewer answered it without one
  */
 export async function claimTurn(
   deps: Platform,
@@ -105,10 +107,10 @@ export async function claimTurn(
 }
 
 /**
- * Lets a claim expire `ttlSeconds` from now, by default CLAIM_TTL.default. A claim that a streaming turn keeps is
- * returned as it is.
- * @throws InvalidInput @throws NotFound @throws NotAllowed as claimTurn
- * @throws Conflict if the token holds no live claim on the turn
+ * Renews a claim: it expires `ttlSeconds` from now, by default CLAIM_TTL.default. A claim that a streaming turn keeps
+ * is returned unchanged.
+ * @throws InvalidInput @throws NotFound and NotAllowed in the same cases as `claimTurn`
+ * @throws Conflict if the token has no live claim on the turn
  */
 export async function renewClaim(deps: Platform, viewer: Viewer, input: RenewClaimInput): Promise<Claim> {
   authorize(viewer, 'renewClaim')
@@ -124,11 +126,12 @@ export async function renewClaim(deps: Platform, viewer: Viewer, input: RenewCla
 }
 
 /**
- * Releases a claim, so that the inbox offers the turn again. With `dismiss`, the viewer's wake-up ends instead, because
- * the turn needs no answer from it, also if the claim was released or has expired. Sent again, it changes nothing.
- * @throws InvalidInput @throws NotFound @throws NotAllowed as claimTurn
- * @throws Conflict if the token has no claim on the turn, or a turn answers with it; with `dismiss`, also if the viewer
- * has another live claim on the turn, or a run of the server answers it for the viewer
+ * Releases a claim, so that the inbox delivers the turn again. With `dismiss`, also ends the viewer's wake-up, because
+ * the turn needs no answer from it; this is possible after the claim was released or has expired, too. A repeated call
+ * changes nothing.
+ * @throws InvalidInput @throws NotFound and NotAllowed in the same cases as `claimTurn`
+ * @throws Conflict if the token has no claim on the turn, or if a turn answers or has answered with the claim; with
+ * `dismiss`, also if the viewer has another live claim on the turn, or a run of the server answers it for the viewer
  */
 export async function releaseClaim(deps: Platform, viewer: Viewer, input: ReleaseClaimInput): Promise<Claim> {
   authorize(viewer, 'releaseClaim')
@@ -149,7 +152,7 @@ export async function releaseClaim(deps: Platform, viewer: Viewer, input: Releas
   })
 }
 
-/** A turn whose conversation the transaction has locked. */
+/** The parameters of `apply` in `change`. The transaction has locked the turn's conversation. */
 type Locked = {
   tx: Tx
   turn: ClaimableTurn
@@ -158,9 +161,8 @@ type Locked = {
 }
 
 /**
- * Runs a change of the turn's claims, and returns the claim. `decide` is called twice: first without a lock, so that
- * processes that compete for a turn do not wait for each other only to be refused; then under the conversation's lock,
- * where its decision is carried out.
+ * Changes a claim on the turn, and returns the claim. `decide` is called twice: first without a lock, so that calls
+ * that it refuses do not wait for the lock; then under the conversation's lock, where `apply` carries out its decision.
  */
 async function change<Decision>(
   deps: Platform,
@@ -179,6 +181,7 @@ async function change<Decision>(
   })
 }
 
+/** Reads the turn and decides the call. @throws NotFound @throws NotAllowed and the errors of `decide` */
 async function readDecidable<Decision>(
   db: Tx,
   viewer: Viewer,
@@ -218,7 +221,7 @@ const wakeUpOver = (turnId: string, answerId: string | null, actor: string) =>
     ? new Conflict(`${quoted(actor)} has dismissed turn ${turnId}: it needs no answer.`)
     : answered(turnId, answerId, actor)
 
-/** Returns the error for a turn that a run of the server answers, although it holds no claim while it waits. */
+/** Returns the error for a turn that a run of the server answers. The run may have no claim while it waits. */
 const running = (turnId: string, runId: string, actor: string) =>
   new Conflict(
     `${quoted(actor)} answers turn ${turnId} by run ${runId}, which has not ended. Wait for it, or cancel it.`,
@@ -230,22 +233,23 @@ const notCommitted = (turnId: string, status: Turn['status']) =>
   new Conflict(
     status === 'STREAMING'
       ? `Turn ${turnId} is still open. Claim it once it is committed.`
-      : `Turn ${turnId} is ${status}, so that there is nothing to answer.`,
+      : `Turn ${turnId} is ${status}, so there is nothing to answer.`,
   )
 
 const answered = (turnId: string, answerId: string, actor: string) =>
-  new Conflict(`Turn ${turnId} is answered already, by turn ${answerId} of ${quoted(actor)}.`)
+  new Conflict(`Turn ${turnId} was already answered by turn ${answerId} of ${quoted(actor)}.`)
 
-/** Returns the error for a turn that another claim keeps. */
+/** Returns the error for a turn that another claim prevents from being claimed. */
 function taken(turnId: string, { actor, state, answerId, expiresAt }: ClaimRow): Conflict {
   if (state === 'ANSWERED') return answered(turnId, answerId!, actor)
   const until = state === 'ANSWERING' ? `while it writes turn ${answerId}` : `until ${expiresAt.toISOString()}`
   return new Conflict(
-    `${quoted(actor)} has claimed turn ${turnId} ${until}. The inbox delivers it again if that claim ends without an answer.`,
+    `${quoted(actor)} has claimed turn ${turnId} ${until}. `
+      + 'The inbox delivers it again if that claim ends without an answer.',
   )
 }
 
-/** Returns the error for a token that holds no live claim on the turn. `claim` is its former claim. */
+/** Returns the error for a token without a live claim on the turn. `claim` is its former claim, or null. */
 const notHeld = (turnId: string, claim: ClaimRow | null) =>
   claimNotHeld({ turnId, state: claim?.state ?? 'NONE', answerId: claim?.answerId ?? null })
 
@@ -253,8 +257,8 @@ const notHeld = (turnId: string, claim: ClaimRow | null) =>
 const SWEEP_BATCH = 100
 
 /**
- * Ends all expired claims, so that the inbox offers their turns again, and returns their number. Any number of processes
- * may run it.
+ * Ends all expired claims, so that the inbox delivers their turns again, and returns their number. Any number of
+ * processes may run it.
  */
 export async function endExpiredClaims(deps: Platform): Promise<number> {
   let count = 0
@@ -263,7 +267,7 @@ export async function endExpiredClaims(deps: Platform): Promise<number> {
     let ended = 0
     for (const { tenant, conversationId } of due) ended += await endExpiredIn(deps, tenant, conversationId)
     count += ended
-    // Claims that are still there have been ended by another process, or belong to a deleted conversation.
+    // If none was ended, another process has ended the claims, or their conversations were deleted.
     if (due.length < SWEEP_BATCH || ended === 0) return count
   }
 }

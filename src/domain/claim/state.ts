@@ -1,6 +1,7 @@
-// The states of a claim, as a pure state machine. A claim is the right of one process of a participant to answer a turn.
-// claim.ts applies the machine under the lock of the conversation; the SQL functions claim_fault, answer_claims and
-// close_turn implement the transitions by answers. test/domain/claim/state.test.ts covers every transition.
+// The states of a claim, as a pure state machine. A claim is the right of one process of a participant to answer a
+// turn. claim.ts applies the machine under the lock of the conversation; the SQL functions claim_fault, answer_claims
+// and close_turn implement the transitions by answers. test/domain/claim/state.test.ts covers every transition. In the
+// table, "···" is a case that cannot occur; the commit and the abort are those of a streaming turn that answers.
 //
 //              renew       release      expire     answer by a turn    its commit   its abort
 //   HELD       HELD        RELEASED     EXPIRED    ANSWERING/ANSWERED  ···          ···
@@ -24,26 +25,27 @@ export const scopeOf = (slot: string): ClaimScope => (slot === '' ? 'TURN' : 'AG
 type Claimant = { actor: string; tokenHash: string }
 type Stored = Pick<ClaimRow, 'slot' | 'actor' | 'tokenHash' | 'state' | 'hasEnded'>
 
-const holds = ({ actor, tokenHash }: Claimant, claim: Stored) => claim.actor === actor && claim.tokenHash === tokenHash
+const isClaimOf = ({ actor, tokenHash }: Claimant, claim: Stored) =>
+  claim.actor === actor && claim.tokenHash === tokenHash
 
 /** Whether claims of these slots exclude each other. */
 export const exclude = (a: string, b: string) => a === b || a === '' || b === ''
 
-/** Whether the claim keeps others from answering. */
+/** Whether the claim is live: it prevents other claims in the slots that exclude its own. */
 export const isLive = ({ state }: Stored) => state === 'HELD' || state === 'ANSWERING'
 
 export type ClaimDecision<C> =
   /** The same claim is live: nothing changes. */
   | { outcome: 'repeated'; claim: C }
-  /** The claim is written, after `replaced` are ended: claims that have expired, or are HELD and replaced. */
+  /** The claim is written after those in `replaced` are ended: expired claims, and HELD claims that it replaces. */
   | { outcome: 'granted'; replaced: C[] }
   /** Another claim is live, or the turn was answered with a claim. */
   | { outcome: 'refused'; by: C }
 
 /**
- * Decides a call of claimTurn. A claim of scope TURN excludes all others on the turn; one of scope AGENT those of the same
- * participant and of scope TURN. An answered turn cannot be claimed again in a scope that the answer excludes. With
- * `replacesOwn`, a claim that the same participant holds in the same slot is replaced.
+ * Decides a call of claimTurn. A claim of scope TURN excludes all other claims on the turn. A claim of scope AGENT
+ * excludes claims of the same participant and claims of scope TURN. An ANSWERED claim excludes the same claims
+ * permanently. With `replacesOwn`, a HELD claim of the same participant in the same slot is replaced.
  */
 export function decideClaim<C extends Stored>(
   claims: readonly C[],
@@ -53,7 +55,7 @@ export function decideClaim<C extends Stored>(
   const answered = relevant.find(({ state }) => state === 'ANSWERED')
   if (answered) return { outcome: 'refused', by: answered }
   const live = relevant.filter(isLive)
-  const own = live.find((claim) => claim.slot === request.slot && holds(request, claim))
+  const own = live.find((claim) => claim.slot === request.slot && isClaimOf(request, claim))
   if (own) return { outcome: 'repeated', claim: own }
   const isReplaced = ({ slot, actor, state }: C) =>
     request.replacesOwn === true && slot === request.slot && actor === request.actor && state === 'HELD'
@@ -64,12 +66,12 @@ export function decideClaim<C extends Stored>(
 }
 
 /**
- * Returns the claim of the token: the live one, or else the first; null for none. A token may have claimed the turn in
- * both scopes.
+ * Returns the claim of the token, or null. If the token has claimed the turn in both scopes, returns the live claim, or
+ * the first one if none is live.
  */
 const ownOf = <C extends Stored>(claims: readonly C[], claimant: Claimant): C | null =>
-  claims.find((claim) => isLive(claim) && holds(claimant, claim))
-  ?? claims.find((claim) => holds(claimant, claim))
+  claims.find((claim) => isLive(claim) && isClaimOf(claimant, claim))
+  ?? claims.find((claim) => isClaimOf(claimant, claim))
   ?? null
 
 export type RenewDecision<C> =

@@ -16,9 +16,9 @@ export type WakeUp = {
   turnId: string
   conversationId: string
   actor: string
-  /** When the turn woke up the participant: when it was appended or committed. */
+  /** Time at which the turn woke up the participant: when it was appended or committed. */
   at: Date
-  /** The live claim of this or another participant, during which the actor cannot claim the turn; null for none. */
+  /** The live claim of this or another participant that prevents the actor from claiming the turn; null for none. */
   claim: Claim | null
 }
 
@@ -40,8 +40,10 @@ function toWakeUp({ holder, slot, expiresAt, ...wakeUp }: ClaimedWakeUpRow): Wak
 }
 
 /**
- * Returns a page of the turns that wait for an answer of the viewer, or of `as`, oldest first: turns that woke it up and
- * that it still sees, has neither answered nor dismissed, and that the server has not given up. @throws InvalidInput
+ * Returns a page of the turns that wait for an answer by the viewer, or by `as`, oldest first: turns that woke it up,
+ * that it still sees, and that it has neither answered nor dismissed. Omits turns whose wake-up was dropped, for
+ * example because the agent's runs failed too often.
+ * @throws InvalidInput @throws NotAllowed
  */
 export async function getWakeUps(
   { pool, limits }: Pick<Platform, 'pool' | 'limits'>,

@@ -1,6 +1,6 @@
-// Assembles a context from its material, section by section; items that do not fit are listed with the reason. Does no
-// I/O: the caller passes a function that searches for turns to recall, which is called last because it needs the ids of
-// the sources that are already included.
+// Assembles a context from its material, section by section. The manifest lists items that do not fit, with the reason.
+// Does no I/O: the caller passes a function that searches for turns to recall. It is called last, because it needs the
+// ids of the sources that are already included.
 //
 // Invariants: the budget is never exceeded; the system prompt and the newest turn are always included; instructions are
 // included up to their share of the budget, the oldest first; a tool call and its results stay together; the same
@@ -39,7 +39,7 @@ import {
   type MeasuredMessage,
 } from './measure.ts'
 
-/** A current summary of the turns with positions fromPosition to toPosition. */
+/** A current summary of the turns with positions `fromPosition` to `toPosition`, both included. */
 type CoveringSummary = { id: string; content: string; fromPosition: number; toPosition: number }
 
 export type ContextMaterial = {
@@ -53,24 +53,25 @@ export type ContextMaterial = {
   /** Summaries of the oldest turns, oldest first. */
   summaries: CoveringSummary[]
   /**
-   * The older summaries that do not fit into the budget, oldest first. If `summaries` is empty, `recent` contains the
-   * turns that they cover.
+   * The older summaries that do not fit into the budget, oldest first. If `summaries` is empty, `recent` may contain
+   * the turns that they cover.
    */
   tooLong: CoveringSummary[]
   /**
-   * Turns read regardless of age: instructions, pinned turns, turns that summaries never cover. Ascending by position.
+   * Kept turns, which are read regardless of age: instructions, pinned turns, and turns that summaries never cover.
+   * Ascending by position.
    */
   kept: (ContextTurn & { pinned: boolean })[]
   /**
-   * The newest turns after the last summary in `summaries`; all turns if they may fit without summaries. The newest
-   * turn is present even if a summary covers it. Ascending by position. May contain kept turns.
+   * The newest turns after those that `summaries` cover; the newest of all turns if all may fit without summaries. The
+   * newest turn is present even if a summary covers it. Ascending by position. May contain kept turns.
    */
   recent: ContextTurn[]
-  /** Whether `recent` contains all turns, or all after the last summary; false if older ones were not read. */
+  /** Whether `recent` contains all of these turns; false if older ones were not read. */
   complete: boolean
-  /** Ids of turns that are left out because their stored content cannot be read. */
+  /** Ids of turns that are omitted because their stored content cannot be read. */
   damaged: string[]
-  /** Whether `recent` contains all turns, including those that `summaries` cover; false if `summaries` is empty. */
+  /** Whether `summaries` is not empty and `recent` contains all turns, including those that `summaries` cover. */
   isWhole: boolean
   perspective: Perspective
 }
@@ -83,7 +84,7 @@ export type AssemblyRequest = {
   maxChars: number | null
   /** Number of newest turns to include if they fit (window.ts); null for as many as fit. */
   recentTurns: number | null
-  /** Whether the window is trimmed in steps (window.ts). If not, it has all turns that fit, up to `recentTurns`. */
+  /** Whether the window is trimmed in steps (window.ts). If not, it has as many turns as fit, up to `recentTurns`. */
   inSteps: boolean
   shares: Shares
   /**
@@ -96,15 +97,19 @@ export type AssemblyRequest = {
   } | null
 }
 
-/** A turn addressed to the model. */
+/** A turn addressed to the model: it has text and is rendered with the role USER. */
 export type AddressedTurn = { id: string; text: string }
 
-/** The sections of a context before turns are recalled, and the space that they leave. */
+/** The sections of a context before turns are recalled. */
 type Sections = {
+  /** The messages before the recalled turns. */
   prefix: MeasuredMessage[]
+  /** The newest turn, with the tool call and results that belong to it. */
   newest: MeasuredMessage[]
   omitted: ContextItem[]
+  /** The space that is left for recalled turns. */
   space: Size
+  /** The size of the user message that Anthropic's rendering may insert first (`openingSize`). */
   opening: Size
   /** The newest turn addressed to the model, or null. */
   newestAddressed: AddressedTurn | null
@@ -113,8 +118,8 @@ type Sections = {
 }
 
 /**
- * Builds the context and its manifest. Summaries replace the turns that they cover only if not all turns of the
- * conversation fit. Until then, a new summary does not change the prefix of the conversation's contexts.
+ * Builds the context and its manifest. If all turns of the conversation fit, they are included instead of summaries, so
+ * that a new summary does not change the prefix of the conversation's contexts.
  * @throws BudgetTooSmall if the system prompt and the newest turn exceed the token budget
  * @throws InvalidInput if they exceed maxMessages or maxChars
  */
@@ -152,7 +157,7 @@ function uncovered(recent: readonly ContextTurn[], through: number): ContextTurn
   return recent.filter(({ position }, index) => position > through || newest?.includes(index))
 }
 
-/** Fills the sections in their order. @throws as `assemble` */
+/** Fills all sections except the recalled turns, in order. @throws as `assemble` */
 async function fillSections(tokens: Tokens, material: ContextMaterial, request: AssemblyRequest): Promise<Sections> {
   const { shares, recall } = request
   const yieldIfDue = createYield()
@@ -167,8 +172,8 @@ async function fillSections(tokens: Tokens, material: ContextMaterial, request: 
   const opening = [...turns, ...kept].some(({ role }) => role === 'ASSISTANT') ? await openingSize(tokens) : NOTHING
   const needed = plus(sizesOf(systemPrompt), newestSize)
   checkRequired(request, needsOpening(newest) ? plus(needed, opening) : needed, all)
-  // Space for the opening is reserved even if the first message turns out not to need it. The limits of the other
-  // sections may therefore be negative; such a section stays empty.
+  // Space for the opening is reserved even if the first message does not need it. So the limits of other sections may
+  // be negative; these sections are then empty.
   const instructions = chooseInstructions(kept, partOf(minus(all, plus(needed, opening)), INSTRUCTION_SHARE))
   const fixed = sum([opening, sizesOf(systemPrompt), sizesOf(instructions.taken)])
 

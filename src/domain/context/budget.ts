@@ -1,8 +1,8 @@
 // Sizes of messages, the budget, and the shares of its sections.
 //
 // A message is rendered as one or more provider messages or blocks. Its size is the sum of the token counts of their
-// JSON, plus TOKENS_PER_MESSAGE for each. The punctuation of JSON makes the sum larger than the count that a provider
-// bills, so a context stays within the budget by the provider's count too.
+// JSON, plus TOKENS_PER_MESSAGE for each. Because JSON adds punctuation, the sum is larger than the count that a
+// provider bills, so the provider's count is within the budget, too.
 
 import type { TokenCounter } from '../../text/tokens.ts'
 import type { ContentPart } from '../turn/content.ts'
@@ -12,7 +12,7 @@ import { FORMATS, OPENING_JSON, piecesOf, type Format } from './render.ts'
 /** Tokens that providers add to each message for its role and its delimiters. */
 export const TOKENS_PER_MESSAGE = 4
 
-/** Tokens in each format, number of messages, and characters in UTF-16 units. */
+/** Number of tokens in each format, number of messages, and length in UTF-16 units. */
 export type Size = Record<Format, number> & { messages: number; chars: number }
 
 const MEASURES = [...FORMATS, 'messages', 'chars'] as const
@@ -32,10 +32,10 @@ export const plus = (a: Size, b: Size): Size => sizeFrom((measure) => a[measure]
 export const minus = (a: Size, b: Size): Size => sizeFrom((measure) => a[measure] - b[measure])
 export const sum = (sizes: Iterable<Size>): Size => [...sizes].reduce(plus, NOTHING)
 
-/** Tokens in the format that needs the most. */
+/** Returns the number of tokens in the format that needs the most. */
 export const tokensOf = (size: Size) => Math.max(size.OPENAI, size.ANTHROPIC, size.AI_SDK, size.UI_MESSAGES)
 
-/** Returns the fraction of the space that is taken, in the measure where it is greatest; above 1 if it does not fit. */
+/** Returns the greatest fraction of the space that is taken in any measure; above 1 if the size does not fit. */
 export function fullness(taken: Size, space: Size): number {
   let fullest = 0
   for (const measure of MEASURES) {
@@ -46,7 +46,7 @@ export function fullness(taken: Size, space: Size): number {
 
 export const fits = (taken: Size, space: Size) => MEASURES.every((measure) => taken[measure] <= space[measure])
 
-/** Returns the space of a budget; `chars` in UTF-16 units. */
+/** Returns the space of a budget. `chars` is a number of UTF-16 units. */
 export const spaceOf = (tokens: number, messages = Infinity, chars = Infinity): Size => ({
   OPENAI: tokens,
   ANTHROPIC: tokens,
@@ -58,8 +58,8 @@ export const spaceOf = (tokens: number, messages = Infinity, chars = Infinity): 
 
 /**
  * The sections' shares of the space that remains after the system prompt and the instructions; they add up to 1. A
- * section may also use space that earlier sections left. The newest turn counts towards the share of the recent turns;
- * if it is larger than that share, it reduces the space of the other sections.
+ * section may also use space that earlier sections left. The newest turn counts towards the share of recent turns; if
+ * it is larger than this share, it reduces the space of the other sections.
  */
 export type Shares = {
   profile: number
@@ -79,8 +79,8 @@ export const DEFAULT_SHARES: Shares = {
 }
 
 /**
- * Maximum share for all instructions together, of the space that remains after the system prompt and the newest turn.
- * Without this limit, one long instruction would make every smaller context impossible.
+ * Maximum fraction of the space after the system prompt and the newest turn that all instructions together may use.
+ * Without this limit, every context with a budget smaller than one long instruction would fail.
  */
 export const INSTRUCTION_SHARE = 0.5
 
@@ -90,11 +90,10 @@ export const MESSAGE_OVERHEAD = 11
 export const SUMMARY_OVERHEAD = 64
 
 /**
- * Chooses the newest summaries that fit, by stored token counts: in the summaries' share and in the space that profiles
- * and facts leave. If none fits, the caller reads the turns that the summaries cover; otherwise the turns of omitted
- * summaries are omitted too.
- *
- * `before`: stored token counts of the profiles and facts that may precede the summaries.
+ * Chooses the newest summaries that fit into the summaries' share and the space that profiles and facts leave, by
+ * stored token counts. If none fits, the caller reads the turns that the summaries cover; otherwise the turns of
+ * omitted summaries are omitted, too.
+ * @param before stored token counts of the profiles and facts that may precede the summaries
  */
 export function summariesThatFit<T extends { tokenCount: number }>(
   summaries: readonly T[],
@@ -125,7 +124,7 @@ export async function sizeOf(
   unanswered: ReadonlySet<string> = new Set(),
 ): Promise<Size> {
   const size = { ...NOTHING, messages: 1, chars: charsOf(message) }
-  // Formats often have the same piece, for example for a text without a label.
+  // Several formats often have the same piece, for example for text without a name: count it once.
   const counts = new Map<string, number>()
   for (const format of FORMATS) {
     for (const piece of piecesOf(message, format, unanswered)) {
@@ -140,17 +139,17 @@ export async function sizeOf(
   return size
 }
 
-/** Returns the part without the fields that no provider gets. */
+/** Returns the part without the fields that are not sent to providers. */
 const sentPart = (part: ContentPart) =>
   part.type === 'toolResult' ? { ...part, callTurnId: undefined, callPosition: undefined } : part
 
-/** Returns the UTF-16 units of a message's text and of the JSON of its other parts. */
+/** Returns the length of a message's text and of the JSON of its other parts, in UTF-16 units. */
 function charsOf({ parts }: Message): number {
   const otherParts = parts.filter(({ type }) => type !== 'text')
   return contentOf(parts).length + otherParts.reduce((sum, part) => sum + JSON.stringify(sentPart(part)).length, 0)
 }
 
-/** Returns the size of the user message that Anthropic's rendering inserts before a first message by the assistant. */
+/** Returns the size of the user message that Anthropic's rendering inserts if the first message is the assistant's. */
 export async function openingSize(tokens: Pick<TokenCounter, 'count'>): Promise<Size> {
   return { ...NOTHING, ANTHROPIC: TOKENS_PER_MESSAGE + (await tokens.count(OPENING_JSON)) }
 }

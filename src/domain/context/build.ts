@@ -1,4 +1,5 @@
-// buildContext: builds the messages for a model from a conversation of any length, within a budget, with a manifest.
+// buildContext: builds the messages for a model from a conversation, within a budget. A manifest lists the included and
+// the omitted items.
 
 import { z } from 'zod'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
@@ -22,15 +23,15 @@ const STRATEGIES = ['SIMPLE', 'SUMMARIZATION', 'HYBRID'] as const
 /** Maximum `tokenBudget`, in tokens. */
 export const MAX_TOKENS = 2_000_000
 /**
- * Maximum `recentTurns`, and its default. A window that is trimmed in steps has up to twice as many turns. The maximum
- * bounds the work if the budget is large and the turns are short.
+ * Maximum and default of `recentTurns`. A window that is trimmed in steps has up to twice as many turns. The maximum
+ * limits the work for a large budget and short turns.
  */
 export const MAX_RECENT_TURNS = 2_500
-/** Maximum number of hits of one recall. */
+/** Maximum number of hits that one recall requests, and maximum of `semanticRecall.k`. */
 export const MAX_HITS = 100
 /**
- * Number of hits requested beyond `k`, because some hits may be in the context already. If a full result has fewer
- * than `k` other hits, the search is repeated with a greater `k`.
+ * Number of hits requested in addition to `k`, because some hits may be in the context already. If all requested hits
+ * are found but fewer than `k` are new, the search is repeated with a greater `k`.
  */
 const SPARE_HITS = 5
 
@@ -67,8 +68,8 @@ const buildContextInput = z
 export type BuildContextInput = z.input<typeof buildContextInput>
 
 /**
- * Returns the conversation whose journal covers all data of the context; null if it has other data too: facts about
- * people, profiles, or turns of other conversations.
+ * Returns the conversation if it is the only source of the context's data; null if the context may also contain facts
+ * about people, profiles, or turns of other conversations. The replica must have replayed that data (replica.ts).
  */
 export const coveringJournal = ({
   conversationId,
@@ -80,8 +81,8 @@ export const coveringJournal = ({
 
 /**
  * Builds a context within the budget: the system prompt, profiles, facts, summaries, instructions and pinned turns, the
- * recent turns, recalled turns, and the newest turn. Marks the included facts as recalled and stores nothing else; the
- * same conversation and input give the same context.
+ * recent turns, recalled turns, and the newest turn. Marks the included facts as recalled and stores nothing else. For
+ * the same data and input, the context is the same.
  *
  * `strategy`, `filterParticipants` and `sinceSeq` select turns; they do not affect profiles and facts.
  * @throws InvalidInput @throws NotFound @throws NotAllowed by rights.ts
@@ -114,9 +115,9 @@ export async function buildContext(deps: ContextDeps, principal: Viewer, input: 
     return hits.flatMap(({ memory }) => (memory.kind === 'TURN' ? [memory.turn] : []))
   }
 
-  // A query that is given can be searched while the material is read.
+  // With a given query, the search can run while the material is read.
   const firstHits = given.query?.trim() ? search(given.query, wanted + SPARE_HITS, {}) : null
-  // A context that fails before it uses the hits reports its own error.
+  // If building fails before the hits are used, that error is reported and the error of the search is ignored.
   firstHits?.catch(() => {})
   const material = await readMaterial(deps, viewer, {
     conversationId,

@@ -1,5 +1,5 @@
-// Chooses the turns that a context contains verbatim: kept turns and the window of recent turns. Lists the turns that
-// are left out, with reasons, for the manifest.
+// Chooses the turns that a context contains verbatim: kept turns and the window of recent turns. Returns manifest items
+// for the omitted turns, with reasons.
 
 import { fits, fullness, INSTRUCTION_SHARE, NOTHING, plus, type Size } from './budget.ts'
 import type { ContextItem } from './message.ts'
@@ -18,7 +18,7 @@ import { windowStart } from './window.ts'
 type Choice = { taken: KeptTurn[]; omitted: KeptTurn[] }
 type ChosenKeptTurns = Choice & { instructions: Choice }
 
-/** Manifest reasons for kept turns that do not fit. */
+/** Manifest reasons for kept turns that do not fit, by kind. */
 const NO_SPACE = {
   PINNED: 'no space for older pinned turns',
   RECENT: 'no space for older turns that no summary covers',
@@ -26,8 +26,8 @@ const NO_SPACE = {
 const NO_SPACE_FOR_INSTRUCTIONS = `instructions take at most ${INSTRUCTION_SHARE * 100} % of the space, oldest first`
 
 /**
- * Chooses the instructions that fit, the oldest first, and skips each that does not fit. A later instruction, however
- * long, never displaces an earlier one.
+ * Chooses the instructions that fit. Takes the oldest first and skips each that does not fit, so that a later
+ * instruction never displaces an earlier one.
  */
 export function chooseInstructions(kept: readonly KeptTurn[], space: Size): Choice {
   const choice: Choice = { taken: [], omitted: [] }
@@ -42,7 +42,7 @@ export function chooseInstructions(kept: readonly KeptTurn[], space: Size): Choi
   return choice
 }
 
-/** Chooses the newest kept turns that fit. Ignores instructions. */
+/** Chooses the newest kept turns that fit, without instructions. */
 export const chooseKept = (kept: readonly KeptTurn[], space: Size): Choice =>
   newestThatFit(
     kept.filter(({ isInstruction }) => !isInstruction),
@@ -63,17 +63,17 @@ type RecentTurns = {
 export type ChosenTurns = {
   /** Kept turns before the window, by position. */
   before: KeptTurn[]
-  /** The window without the newest turn, by position. A chosen kept turn in it is represented by its KeptTurn. */
+  /** The window without the newest turn, by position. Chosen kept turns in it are `KeptTurn`s. */
   window: MeasuredMessage[]
   /** The size of the window, including the newest turn and excluding chosen kept turns. */
   size: Size
-  /** Manifest items for turns that are left out. */
+  /** Manifest items for omitted turns. */
   omitted: ContextItem[]
   /** Whether no turn precedes the window. */
   isWhole: boolean
 }
 
-/** Chooses the window. Chosen kept turns take no space in it, because the caller has already counted their sizes. */
+/** Chooses the window. Chosen kept turns need no space in it, because the caller has already counted their sizes. */
 export function chooseTurns(
   measured: MeasuredTurns,
   kept: ChosenKeptTurns,
@@ -126,8 +126,8 @@ export function chooseTurns(
 }
 
 /**
- * Returns, for each index, the size of a window that starts at that index, including the newest turn. Kept turns that
- * are counted elsewhere, omitted instructions, and results of calls outside the context add nothing.
+ * Returns, for each index, the size of a window that starts at that index, including the newest turn. Turns for which
+ * `isCounted` is true, and results of calls that are not in the list, add nothing.
  */
 function sizesFrom(
   { turns, newest, groupOf, isOrphanResult }: MeasuredTurns,

@@ -14,7 +14,7 @@ type Quoting<T> = {
 }
 
 type Quoted<T> = {
-  /** Null if nothing fits. */
+  /** Null if no item fits. */
   message: MeasuredMessage | null
   /** Items that do not fit. */
   omitted: T[]
@@ -34,7 +34,7 @@ async function sizeOfText(tokens: Tokens, text: string): Promise<Size> {
   }
 }
 
-/** Takes items in order of preference and skips each that does not fit. */
+/** Builds the message of the items that fit. Takes items in order of preference and skips each that does not fit. */
 export async function quoteThatFit<T>(
   tokens: Tokens,
   all: readonly T[],
@@ -55,7 +55,7 @@ export async function quoteThatFit<T>(
       omittedTokens += tokensOf(added)
     }
   }
-  // The joined text may have more tokens than its parts together. Measure the message and drop items until it fits.
+  // The joined text may have more tokens than the sum of its parts. Measure the message and drop items until it fits.
   while (chosen.length > 0) {
     const message = toMessage(chosen)
     const size = await sizeOf(tokens, message)
@@ -105,8 +105,8 @@ export async function fitProfiles(
 
 /**
  * Builds the message of the facts that fit.
- * @param facts most recently observed first; the message has them in reverse order
- * @param hasAll whether `facts` contains all facts; false if there are more than are read
+ * @param facts most recently observed first; the message contains them in reverse order
+ * @param hasAll whether `facts` contains all facts; false if more exist than were read
  */
 export async function fitFacts(
   tokens: Tokens,

@@ -25,7 +25,7 @@ import { hasContent, matchCalls } from './perspective.ts'
 
 export type MaterialRequest = {
   conversationId: string
-  /** The participant whose perspective the context takes; null keeps each turn's own role. */
+  /** The participant from whose perspective turns are rendered; null keeps each turn's own role. */
   as: string | null
   tokenBudget: number
   /** Maximum number of turns in the window. */
@@ -37,16 +37,16 @@ export type MaterialRequest = {
   withFacts: boolean
   /** Whether to reserve space for recalled turns. */
   withRecall: boolean
-  /** The embedder whose vectors a recall in the conversation searches; null if there is no such recall. */
+  /** Name of the embedder whose vectors a recall in the conversation searches; null without such a recall. */
   embedder: string | null
   /**
-   * Selects turns whose newest version was written, committed or aborted after this entry; if set, no summaries are
-   * read. Null for all turns.
+   * Seq of an entry. If set, reads only turns whose newest version was written, committed or aborted after the entry,
+   * and no summaries. Null for all turns.
    */
   sinceSeq: number | null
   /**
-   * Actors whose turns are read, with the results of their tool calls, in addition to instructions; if set, no
-   * summaries are read. Null for all actors.
+   * If set, reads only turns of these actors, the results of their tool calls, and instructions, and no summaries. Null
+   * for all actors.
    */
   actors: readonly string[] | null
 }
@@ -54,17 +54,14 @@ export type MaterialRequest = {
 /** Minimum and maximum number of turns per read. */
 const MIN_TURNS = 16
 const MAX_TURNS = 1000
-/**
- * A read ends after this number of tokens, or after the token budget if that is larger, so that long turns need few
- * reads.
- */
+/** Minimum of the token limit of one read, which is otherwise the token budget. Long turns thus need few reads. */
 const MIN_TOKENS = 100_000
-/** Maximum number of turns to search for the tool call that the newest turn answers. */
+/** Maximum number of turns that are searched for the tool call that the newest turn answers. */
 const CALL_REACH = 256
 /** Greater than every position. */
 const MAX_SEQ = 2 ** 31 - 1
 
-/** Turns, newest first; `complete` is false if older ones were left out. */
+/** Turns, newest first. `complete` is false if older turns were not read. */
 type TurnsRead = { turns: Turn[]; complete: boolean }
 
 /**
@@ -79,8 +76,9 @@ function firstPage(conversation: ConversationRow, { tokenBudget, windowTurns, ac
 }
 
 /**
- * Reads the conversation's newest turns after a position, as many as may fit.
- * @param first the first page
+ * Reads the conversation's newest turns after a position, as many as may fit. Also reads the tool call that the newest
+ * turn answers.
+ * @param first the first page of these turns
  */
 async function readAfter(
   deps: RecallDeps,
@@ -115,7 +113,7 @@ async function readAfter(
   }
 }
 
-/** Reads the turns up to a position whose newest version was written, committed or aborted after the entry `since`. */
+/** Reads turns up to position `since` whose newest version was written, committed or aborted after the entry `since`. */
 async function readChanged(
   deps: RecallDeps,
   viewer: Viewer,
@@ -131,8 +129,8 @@ async function readChanged(
 }
 
 /**
- * Reads the turns of the window, as many as may fit; returns them oldest first. `complete` is true if none was left
- * out.
+ * Reads the turns of the window, as many as may fit; returns them oldest first. `complete` is false if older turns were
+ * not read.
  * @param after the position after which turns are read
  * @param first the first page of these turns
  */
@@ -158,7 +156,7 @@ async function readRecent(
   }
 }
 
-/** Reads the conversation's newest turn; if it answers a tool call, also the call and the call's other results. */
+/** Reads the conversation's newest turn. If it answers a tool call, also reads the call and its other results. */
 async function readNewest(
   deps: RecallDeps,
   viewer: Viewer,
@@ -185,13 +183,13 @@ function ofActors(turns: Turn[], actors: readonly string[] | null): Turn[] {
   return turns.filter(({ actor }, index) => actors.includes(actor) || answers.has(index))
 }
 
-/** Whether the whole conversation may fit into the window and, at the lowest estimate, into the budget. */
+/** Whether the whole conversation may fit into the window and, by the lowest estimate of its size, into the budget. */
 const mayFit = (
   { publicTokenCount, publicTurnCount }: ConversationRow,
   { tokenBudget, windowTurns }: Pick<MaterialRequest, 'tokenBudget' | 'windowTurns'>,
 ) => publicTurnCount < windowTurns && publicTokenCount + publicTurnCount * MESSAGE_OVERHEAD <= tokenBudget
 
-/** Whether the newest turn answers a call of a turn before those read, and fewer than CALL_REACH turns were read. */
+/** Whether the newest turn answers a call of a turn that was not read, and fewer than CALL_REACH turns were read. */
 function lacksCall(recent: readonly Turn[], read: readonly Turn[]): boolean {
   const newest = recent.at(-1)
   const oldest = read.at(-1)
@@ -203,8 +201,8 @@ function lacksCall(recent: readonly Turn[], read: readonly Turn[]): boolean {
 
 /**
  * Reads the material of a context, the display names of its actors, and the scope of a recall in the conversation.
- * @throws NotFound if the viewer sees no such conversation
- * @throws InvalidInput if `as` or one of the actors was never in the conversation
+ * @throws NotFound if the viewer does not see the conversation
+ * @throws InvalidInput if `as` or one of the actors was never a participant
  */
 export async function readMaterial(
   deps: RecallDeps,
@@ -278,7 +276,10 @@ export async function readMaterial(
   }
 }
 
-/** Returns the speakers that are the given actors. @param some speakers of the conversation, all if they are few */
+/**
+ * Returns the given actors as speakers of the conversation.
+ * @param some speakers that were read before: all speakers if they are few
+ */
 async function speakersAmong(
   { pool }: RecallDeps,
   { tenant }: Viewer,

@@ -1,4 +1,4 @@
-// Converts turns to messages with sizes, and finds the turns that a context must include or leave out together.
+// Converts turns to messages with sizes, and finds the turns that a context must include or omit together.
 
 import type { TokenCounter } from '../../text/tokens.ts'
 import { createYield } from '../../yield.ts'
@@ -16,7 +16,7 @@ import {
 
 export type MeasuredMessage = Message & { size: Size }
 
-/** Counts tokens. `sizes`: the sizes of earlier messages; undefined for none. */
+/** Counts tokens. `sizes` caches the sizes of messages; undefined for no cache. */
 export type Tokens = Pick<TokenCounter, 'count'> & { sizes?: SizeCache }
 
 const NONE: ReadonlySet<string> = new Set()
@@ -31,7 +31,7 @@ export async function measureMessage(tokens: Tokens, message: Message, unanswere
 export const sizesOf = (measured: readonly MeasuredMessage[]) => sum(measured.map(({ size }) => size))
 export const idsOf = (messages: readonly Message[]) => messages.flatMap(({ sourceIds }) => sourceIds)
 
-/** Creates the manifest item for messages that are left out together. */
+/** Creates the manifest item for messages that are omitted for the same reason. */
 export const omittedItem = (
   kind: ContextItem['kind'],
   measured: readonly MeasuredMessage[],
@@ -75,17 +75,17 @@ function unansweredIn(turns: readonly ContextTurn[], { callTurns }: CallMatches)
   return unanswered
 }
 
-/** A turn that is considered regardless of age: an instruction, a pinned turn, or one that summaries never cover. */
+/** A turn that is considered regardless of age: an instruction, a pinned turn, or a turn that summaries never cover. */
 export type KeptTurn = MeasuredMessage & { position: number; isInstruction: boolean }
 
 export type MeasuredTurns = {
   /** The recent turns, by position. */
   turns: MeasuredMessage[]
-  /** The kept turns except those in `newest`, each rendered without the call or results that belong to it. */
+  /** The kept turns except those in `newest`. Each is rendered alone: its tool calls and results become text. */
   kept: KeptTurn[]
   /** Ascending indices in `turns` of the newest turn, and of the call and results that belong to it. */
   newest: number[]
-  /** Returns the indices of the turns to include or leave out together with that turn, itself included. */
+  /** Returns the indices of the turns to include or omit together with that turn, including its own index. */
   groupOf(index: number): number[]
   /** Whether the turn has only results of calls that are not in `turns`. */
   isOrphanResult(index: number): boolean
@@ -93,7 +93,7 @@ export type MeasuredTurns = {
 
 /**
  * Renders and measures the turns.
- * @param kept turns that are considered regardless of age; some may be in `recent` too
+ * @param kept turns to consider regardless of age; they may be in `recent`, too
  */
 export async function measureTurns(
   tokens: Tokens,

@@ -11,7 +11,7 @@ export type ItemKind = (typeof ITEM_KINDS)[number]
 export type Message = {
   kind: ItemKind
   role: Role
-  /** Name of the actor or the quoted section, on one line; null for SYSTEM messages and turns of the actor `as`. */
+  /** Name of the actor or of the quoted section, on one line; null for SYSTEM messages and turns of the actor `as`. */
   name: string | null
   /** Whether formats without a name field put the name before the text. */
   labelled: boolean
@@ -24,13 +24,13 @@ export type Message = {
   reason: string
 }
 
-/** An item of the manifest: a message, or a group of sources that are left out. */
+/** An item of the manifest: an included message, or a group of omitted sources. */
 export type ContextItem = { kind: ItemKind; sourceIds: string[]; tokenCount: number; included: boolean; reason: string }
 
 export type ContextMessage = Message & {
   /** The joined text parts. */
   content: string
-  /** Token count in the format that needs the most, overhead included. */
+  /** Token count in the format that needs the most tokens, including overhead. */
   tokenCount: number
 }
 
@@ -38,7 +38,7 @@ export type Context = {
   messages: ContextMessage[]
   tokenCount: number
   tokenBudget: number
-  /** Whether any requested source in view is neither included nor covered by an included summary. */
+  /** Whether any requested source in view was omitted and is not covered by an included summary. */
   truncated: boolean
   items: ContextItem[]
   /**

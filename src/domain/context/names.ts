@@ -1,5 +1,5 @@
-// Chooses the names under which a context shows actors, so that a model can distinguish the actors. A display name
-// is free text: two participants may choose the same one, or two names that become equal in a rendering.
+// Chooses the names of actors in a context, so that a model can distinguish them. A display name is free text: two
+// participants may have the same one, or names that become equal when they are rendered.
 
 import { createHash } from 'node:crypto'
 import { openAiName } from '../../text/openai-name.ts'
@@ -7,7 +7,7 @@ import { oneLine } from './perspective.ts'
 
 type Named = { actor: string; displayName: string | null }
 
-/** Names of the messages that Colloquy itself writes. No actor is shown under any of them. */
+/** Names of the messages that Colloquy itself writes. No actor gets any of these names. */
 const RESERVED = ['profile', 'facts', 'summary', 'recall']
 
 /** Returns the forms of a name that must differ from those of all other names: as text, and as OpenAI's `name`. */
@@ -16,22 +16,22 @@ const formsOf = (name: string): string[] => [
   `name ${openAiName(name).toLowerCase()}`,
 ]
 
-/** Matches an actor that is readable as a suffix. */
+/** Matches an actor that can be appended to its display name as a readable suffix. */
 const PLAIN = /^[\w-]{1,32}$/
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 8)
 
 /** Returns the names to try for an actor, in order. The last one contains a digest of the actor, so it is unique. */
 function candidatesOf({ actor, displayName }: Named): string[] {
-  // A long name is cut, because OpenAI's name is cut at 64 characters, and the suffix must remain.
+  // The start of a long name is cut, because OpenAI's `name` is cut at 64 characters and must include the suffix.
   const name = oneLine(displayName ?? actor)
   const start = name.slice(0, 20).toWellFormed()
   return [name, ...(PLAIN.test(actor) ? [`${start} (${actor})`] : []), `${start} (${digest(actor)})`]
 }
 
 /**
- * Returns a name of one line for each actor: its display name, or the actor without one. Actors whose names differ only
- * in case, width and punctuation get a suffix: "Ada (u-2)". Actors in `assigned` keep the name they have there.
+ * Returns a one-line name for each actor: its display name or, without one, the actor itself. Actors whose names differ
+ * only in case, width and punctuation get a suffix: "Ada (u-2)". Actors in `assigned` keep their name.
  */
 export function distinctNames(
   people: readonly Named[],
@@ -42,7 +42,7 @@ export function distinctNames(
   ]
   const choices = unassigned.map((each) => ({ actor: each.actor, candidates: candidatesOf(each), level: 0 }))
   const fixed = new Set([...RESERVED, ...assigned.values()].flatMap(formsOf))
-  // A quote from another conversation shows the actor instead of a name, so no name may equal another actor.
+  // Quotes from other conversations have the actor instead of a name, so no name may equal another actor.
   const actors = new Map(
     [...assigned.keys(), ...unassigned.map(({ actor }) => actor)].flatMap((a) => formsOf(a).map((f) => [f, a])),
   )

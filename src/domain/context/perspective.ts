@@ -1,13 +1,13 @@
 // Renders turns from one participant's perspective: its own turns become assistant messages, other participants'
 // turns become user messages with a name. The participant's own tool calls stay tool calls; other calls become text.
 //
-// Invariants: a tool result stays a result only if its call stays a call; the same turns give the same messages.
+// Invariants: a tool result stays a result only if its call stays a call; the same turns become the same messages.
 
 import type { Role } from '../../store/generated/enums.ts'
 import { isDamaged, partsOf, type ContentPart } from '../turn/content.ts'
 import type { Message } from './message.ts'
 
-/** The fields of a turn that its message is made from. */
+/** The fields of a turn from which its message is rendered. */
 export type ContextTurn = {
   id: string
   position: number
@@ -20,9 +20,9 @@ export type ContextTurn = {
 }
 
 export type Perspective = {
-  /** The participant; null keeps each turn's own role. */
+  /** The participant from whose perspective turns are rendered; null keeps each turn's own role. */
   as: string | null
-  /** Names under which the context shows actors (names.ts), by actor; without an entry, the actor itself is shown. */
+  /** Names of actors in the context (names.ts), by actor. An actor without an entry is its own name. */
   names: ReadonlyMap<string, string>
   /** Whether several participants write to the model, so that their messages need names. */
   needsNames: boolean
@@ -60,7 +60,7 @@ export const callKey = (position: number | null | undefined, callId: string) => 
 
 /** Groups of turns that are linked by tool calls and results. Turns are identified by their index in the list. */
 export type CallMatches = {
-  /** By index: ascending indices of the turns to include or leave out together with that turn, itself included. */
+  /** By index: ascending indices of the turns to include or omit together with that turn, including its own index. */
   groups: Map<number, number[]>
   /** By result, as `index:partIndex`: the index of the turn with the call. Results without a call are absent. */
   callTurns: Map<string, number>
@@ -68,7 +68,7 @@ export type CallMatches = {
 
 /**
  * Matches each result with the earlier call that it names by callId and by the position of the call's turn. Only the
- * first result of a call is matched. Ignores results in SYSTEM turns, and stored results whose call is unknown.
+ * first result of a call is matched. Ignores results in SYSTEM turns, and results whose call is not in the list.
  */
 export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
   const open = new Map<string, number[]>()
@@ -101,7 +101,7 @@ export function matchCalls(turns: readonly ContextTurn[]): CallMatches {
   return { groups: new Map([...members.values()].flatMap((group) => group.map((index) => [index, group]))), callTurns }
 }
 
-/** Whether a turn has only results of calls that are not in the list; such a turn is useless to a model. */
+/** Whether a turn has only results of calls that are not in the list. Such a turn is useless to a model. */
 export const isOrphanResult = (turns: readonly ContextTurn[], index: number, { callTurns }: CallMatches) => {
   const parts = partsIn(turns[index]!)
   return (
@@ -114,9 +114,8 @@ export const isOrphanResult = (turns: readonly ContextTurn[], index: number, { c
 const ABORTED_MARK = '[aborted]'
 
 /**
- * Returns one message for each turn, in the same order.
- *
- * `tools`: false renders every call and result as text, for a turn that is rendered without its group.
+ * Returns one message for each turn, in the same order. If `tools` is false, renders every call and result as text, for
+ * a turn that is rendered without its group.
  */
 export function renderFrom(
   perspective: Perspective,

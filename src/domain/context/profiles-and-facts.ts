@@ -1,6 +1,6 @@
 // Reads the profiles and facts of a context: profiles of the people in the conversation, and facts about them or from
-// the conversation. They do not depend on the query, so they stay the same from call to call. Reads only facts that the
-// viewer sees, and only profiles made from such facts.
+// the conversation. They do not depend on the query, so they usually stay the same from call to call. Reads only facts
+// that the viewer sees, and only profiles made from such facts.
 
 import { readContextFacts } from '../../store/sql/context/read-context-facts.ts'
 import { readParticipants } from '../../store/sql/participant/read-participants.ts'
@@ -11,11 +11,11 @@ import { getProfiles } from '../profile/profile.ts'
 import type { Viewer } from '../view.ts'
 import { factLine, type QuotedFact, type QuotedProfile } from './quote.ts'
 
-/** Maximum number of facts in a context; the most recently observed ones are read. */
+/** Maximum number of facts in a context: the most recently observed ones. */
 export const MAX_FACTS = 500
 /** Maximum number of profiles in a context. */
 export const MAX_PROFILES = 10
-/** Approximate tokens that quoting adds to an item: the rest of a fact's line; a profile's fences and header. */
+/** Approximate number of tokens that quoting adds: the rest of a fact's line, and a profile's fences and header. */
 const ADDED_TOKENS = { fact: 12, profile: 20 }
 
 export type ProfilesAndFacts = {
@@ -23,13 +23,13 @@ export type ProfilesAndFacts = {
   /** The users of `profiles`, in the same order. `displayName` is null if the participant has none. */
   people: { actor: string; displayName: string | null }[]
   facts: QuotedFact[]
-  /** Whether `facts` contains all facts; false if there are more than MAX_FACTS. */
+  /** Whether `facts` contains all facts; false if more than MAX_FACTS exist. */
   hasAllFacts: boolean
   /** Sums of the stored token counts, plus ADDED_TOKENS for each item. */
   tokens: { profiles: number; facts: number }
 }
 
-/** Returns the people who are in the conversation: its owner first, then the others in joining order. */
+/** Returns the people in the conversation: its owner first, then the others in the order in which they last joined. */
 async function peopleIn({ pool }: RecallDeps, viewer: Viewer, conversationId: string, owner: string | null) {
   const all = await readParticipants(pool, viewer, [conversationId])
   const people = all.filter(({ kind, leftAt }) => kind === 'HUMAN' && leftAt === null)
@@ -38,7 +38,7 @@ async function peopleIn({ pool }: RecallDeps, viewer: Viewer, conversationId: st
 
 /**
  * Reads the profiles of the people in the conversation, and the facts about these people or from the conversation.
- * Omits the profile of the actor `as`; null omits none.
+ * Omits the profile of the actor `as`; if it is null, omits no profile.
  */
 export async function readProfilesAndFacts(
   deps: RecallDeps,

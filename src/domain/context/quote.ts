@@ -1,11 +1,11 @@
 // Quotes profiles, facts, summaries and recalled turns as data. Their text comes from participants and may contain
-// anything, instructions included, so it is put into user messages, between fences that no quoted text can close.
+// instructions, so it is put into user messages, between fences that no quoted text can close.
 
 import { isStated, type Assertion } from '../fact/trust.ts'
 import { textMessage, type ItemKind, type Message } from './message.ts'
 import { oneLine } from './perspective.ts'
 
-/** A recalled turn; `name` is the name under which the context shows its actor. */
+/** A recalled turn; `name` is the name of its actor in the context. */
 export type RecalledTurn = { id: string; name: string; createdAt: Date; text: string }
 
 /** A profile; `id` is the id of its user. */
@@ -33,7 +33,7 @@ export const quoteProfile = ({ name, text }: QuotedProfile, fence: string) =>
 
 const quoted = (text: string) => `"${oneLine(text).replaceAll('"', "'")}"`
 
-/** Names the author of a fact that is quoted as a claim. */
+/** Returns a description of the author of a fact that is quoted as a claim. */
 function authorOf({ saidBy, assertedBy }: Assertion): string {
   if (saidBy === 'AGENT') return 'an agent'
   if (saidBy === 'TOOL') return 'a tool'
@@ -41,8 +41,8 @@ function authorOf({ saidBy, assertedBy }: Assertion): string {
 }
 
 /**
- * Formats a fact as one line with the UTC day it was observed. A fact is quoted as a claim by its author unless it is a
- * person's statement about themselves or about no user.
+ * Formats a fact as one line with the UTC day on which it was observed. A fact is quoted as a claim by its author
+ * unless it is a person's statement about themselves or about no user.
  */
 export function factLine(fact: Assertion & { sentence: string; observedAt: Date }): string {
   const { sentence, observedAt } = fact
@@ -52,7 +52,7 @@ export function factLine(fact: Assertion & { sentence: string; observedAt: Date 
   return `- ${statement} (${observedAt.toISOString().slice(0, 10)})`
 }
 
-/** Creates a user message that Colloquy itself writes; `body` quotes the data between fences. */
+/** Creates a user message that Colloquy itself writes, with quoted data between fences in `body`. */
 const quoteMessage = (
   kind: ItemKind,
   name: string,

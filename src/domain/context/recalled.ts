@@ -6,16 +6,16 @@ import { fenceFor, quote, recallMessage, type RecalledTurn } from './quote.ts'
 import { quoteThatFit, type QuotedSection } from './fit-quotes.ts'
 import type { Tokens } from './measure.ts'
 
-/** Manifest reason for a recalled turn that is in the context already. */
+/** Manifest reason for a hit that is already in the context. */
 export const ALREADY_INCLUDED = 'already in the context'
 
 const byTime = (hits: readonly RecalledTurn[]) =>
   hits.toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1))
 
 /**
- * Builds one message from the best `k` hits that are not in the context already; skips hits that do not fit.
+ * Builds one message from the best `k` hits that are not already in the context. Skips hits that do not fit.
  * @param hits best first
- * @param included ids of the sources that are in the context already
+ * @param included ids of the sources that are already in the context
  */
 export async function fitRecalled(
   tokens: Tokens,

@@ -29,7 +29,7 @@ const RENDER: { [F in Format]: (messages: readonly Message[]) => Rendered[F] } =
   UI_MESSAGES: toUiMessages,
 }
 
-/** Renders the messages in a format, ready to be sent. */
+/** Renders the messages in a format that can be sent as it is. */
 export const render = <F extends Format>(messages: readonly Message[], format: F): Rendered[F] =>
   RENDER[format](messages)
 
@@ -42,7 +42,7 @@ const PIECES: { [F in Format]: (step: RenderStep) => unknown[] } = {
   ANTHROPIC: (step) => [step.role === 'system' ? { type: 'text', text: step.text } : toAnthropic(step)],
   AI_SDK: (step) => (step.role === 'system' ? [{ role: 'system', content: step.text }] : toAiSdk(step)),
   // System and tool steps are counted as model messages of the AI SDK. `render` puts a tool result into the part of its
-  // call; as a message of its own it is larger, so the sum stays an upper bound.
+  // call, where it is smaller than as a separate message, so the sum is still an upper bound.
   UI_MESSAGES(step) {
     if (step.role === 'system' || step.role === 'tool') return PIECES.AI_SDK(step)
     const content = toUiParts(step)
@@ -51,9 +51,9 @@ const PIECES: { [F in Format]: (step: RenderStep) => unknown[] } = {
 }
 
 /**
- * Returns the JSON of each provider message or block for the message, before `render` merges messages. The sum of the
- * lengths of these texts is an upper bound of the rendered size, not counting the message of OPENING_JSON or the ids
- * and metadata of UI messages, which no model gets.
+ * Returns the JSON of each provider message or block for the message, before `render` merges messages. The sum of their
+ * lengths is an upper bound of the rendered size without the message of OPENING_JSON, and without the ids and metadata
+ * of UI messages, which are not sent to models.
  * @param unanswered ids of the message's calls without a result; a placeholder is counted for each
  */
 export function piecesOf(message: Message, format: Format, unanswered: ReadonlySet<string>): string[] {
@@ -70,5 +70,5 @@ export function piecesOf(message: Message, format: Format, unanswered: ReadonlyS
   return steps.flatMap(PIECES[format]).map((each) => JSON.stringify(each))
 }
 
-/** The JSON of the user message that Anthropic's rendering inserts before a first message by the assistant. */
+/** The JSON of the user message that Anthropic's rendering inserts if the first message is the assistant's. */
 export const OPENING_JSON = JSON.stringify(OPENING)

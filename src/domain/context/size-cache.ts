@@ -1,17 +1,17 @@
-// Caches the sizes of messages, because most messages of a context are those of the context before. The keys are salted
-// hashes, not texts, which could be erased later.
+// Caches the sizes of messages, because consecutive contexts of a conversation share most messages. The keys are salted
+// hashes instead of texts, so that the cache contains no text after an erasure.
 
 import { hash, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Size } from './budget.ts'
 import type { Message } from './message.ts'
 
-/** Maximum number of sizes, of about 300 bytes each. */
+/** Maximum number of cached sizes. Each takes about 300 bytes. */
 const MAX_SIZES = 10_000
 /** Maximum length of a message's JSON whose size is cached, in UTF-16 units. Hashing a longer one takes too long. */
 const MAX_UNITS = 16 * 1024
 
-/** Returns the cached size of a message, or else that of `measure`. @param unanswered see piecesOf */
+/** Returns the cached size of a message, or calls `measure` and caches the result. @param unanswered see piecesOf */
 export type SizeCache = (
   message: Message,
   unanswered: ReadonlySet<string>,

@@ -1,7 +1,7 @@
-// Finds the start of the recent window. The window is trimmed in steps, so that consecutive contexts share a prefix and
-// hit the provider's prompt cache. The start is not stored. Each call picks the possible start with the greatest
-// `roundness`, which usually stays the same from one call to the next. Positions are visible anyway, so the start
-// reveals nothing about hidden turns.
+// Finds the start of the window of recent turns. The window is trimmed in steps, so that consecutive contexts share a
+// prefix and hit the provider's prompt cache. The start is not stored: each call chooses the possible start with the
+// greatest `roundness`, which usually stays the same from one call to the next. Roundness is computed from positions,
+// which viewers see anyway, so the start reveals nothing about hidden turns.
 
 /** Minimum fraction of its space that the window fills after it is trimmed in steps, if there are enough turns. */
 export const MIN_FILL = 1 / 3
@@ -12,8 +12,8 @@ type WindowRequest = {
   /** True if no turn precedes the first one in `positions`. */
   complete: boolean
   /**
-   * Returns the fraction of the space taken by a window that starts at that index; above 1, the window does not fit. An
-   * earlier start never takes a smaller fraction.
+   * Returns the fraction of the space that a window needs if it starts at that index; above 1, the window does not fit.
+   * An earlier start never needs a smaller fraction.
    */
   fill(start: number): number
   /**
@@ -35,15 +35,15 @@ export function windowStart({ positions, complete, fill, turns, inSteps }: Windo
   let earliest = end
   while (earliest > end - maxTurns && fill(earliest - 1) <= 1) earliest -= 1
   if (!inSteps || (earliest === 0 && complete)) return earliest
-  // The latest start that includes `turns` turns or, if `turns` is null or more than fit, fills at least MIN_FILL of
-  // the space.
+  // `latest` is the latest start that includes `turns` turns or, if `turns` is null or more than fit, that fills at
+  // least MIN_FILL of the space.
   let latest = end
   if (turns !== null && end - earliest >= turns) latest = end - turns
   else while (latest > earliest && fill(latest) < MIN_FILL) latest -= 1
 
   let best = earliest
   for (let start = earliest + 1; start <= latest && start < end; start++) {
-    // The turn before index 0 is unknown, and so is the roundness of that cut: any other cut is preferred.
+    // The turn before index 0 is unknown, and so is the roundness of a cut there. Any other cut is preferred.
     const isRounder =
       best === 0
       || roundness(positions[start - 1]!, positions[start]!) > roundness(positions[best - 1]!, positions[best]!)

@@ -1,4 +1,4 @@
-// The derivatives of what agents do: their runs, and what belongs to them. Part of the register in derivatives.ts.
+// The part of the register in derivatives.ts for agents: runs, calls of providers, approvals, wake-ups and claims.
 
 import { CASCADE, type Derivative } from './derivative.ts'
 import { eraseApprovals, eraseWakeUps, expireClaims } from './erase-steps.ts'
@@ -7,8 +7,8 @@ export const AGENT_DERIVATIVES: readonly Derivative[] = [
   {
     table: 'run',
     data:
-      'Ids of turns, token counts and, until the run ends, the instructions and options that the caller gave; no text of '
-      + 'turns. Erasing a user deletes the options of its runs.',
+      'Ids of turns, token counts and, until the run ends, the instructions and options that the caller passed; no '
+      + 'text of turns. Erasing a user deletes the options of its runs.',
     onEdit: { how: 'Kept: a run answered the version that existed then.' },
     onErase: { how: 'Kept: it then names a turn without content.' },
     onDelete: CASCADE,
@@ -26,9 +26,9 @@ export const AGENT_DERIVATIVES: readonly Derivative[] = [
     onEdit: { how: 'Kept: the decision is about the version that made the call.' },
     onErase: {
       how:
-        'A pending approval is cancelled, with an entry APPROVAL_RESOLVED. edited_arguments and reason are set to null, '
-        + 'also when the user who decided is erased: a call with edited arguments of a run that has not ended is then '
-        + 'cancelled, because its arguments are lost.',
+        'A pending approval is cancelled, with an entry APPROVAL_RESOLVED; edited_arguments and reason are set to '
+        + 'null. They are also set to null when the user who decided is erased. If the run has not ended, a call with '
+        + 'edited arguments is then cancelled, because its arguments are lost.',
       erase: eraseApprovals,
     },
     onDelete: CASCADE,
@@ -42,17 +42,17 @@ export const AGENT_DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'wake_up',
-    data: 'Ids of turns that participants are to answer, and of their answers.',
-    onEdit: { how: 'Kept: an edit wakes up nobody, and the wake-up is about the turn in all its versions.' },
+    data: 'Ids of turns that wait for the answers of participants, and ids of these answers.',
+    onEdit: { how: 'Kept: an edit wakes up no participant, and a wake-up applies to all versions of a turn.' },
     onErase: { how: 'Rows about any version are deleted by position.', erase: eraseWakeUps },
     onDelete: CASCADE,
   },
   {
     table: 'claim',
-    data: 'Who claimed a turn until when, a hash of the token, and the id of the turn that answered.',
-    onEdit: { how: 'Kept: a claim concerns all versions of a turn.' },
+    data: 'The turn, the actor and the expiry of a claim, a hash of its token, and the id of the turn that answered.',
+    onEdit: { how: 'Kept: a claim applies to all versions of a turn.' },
     onErase: {
-      how: 'Kept: it names turns without content. A claim kept by an erased open turn expires.',
+      how: 'Kept: it names turns without content. A claim that an erased open turn keeps expires.',
       erase: expireClaims,
     },
     onDelete: CASCADE,

@@ -1,6 +1,6 @@
-// Moves a conversation's facts between visibility sets when its visibility changes, in the same transaction. When the
-// conversation becomes MEMBERS, its facts disappear for other actors; its participants keep them, separate from all
-// other facts.
+// Moves the facts of a conversation to other visibility sets (fact/visibility-set.ts) when its visibility changes, in
+// the same transaction. Facts of a MEMBERS conversation are in sets of their own, which only its participants see. A
+// fact is never superseded by a fact of another set.
 
 import {
   addSourcesOf,
@@ -25,8 +25,8 @@ export const moveFacts: MoveFacts = (tx, { tenant, conversationId, visibility })
   visibility === 'MEMBERS' ? toMembers(tx, tenant, conversationId) : toOpen(tx, conversationId)
 
 /**
- * Moves the facts that have no source elsewhere to the conversation's visibility set. Copies the other facts to it, and
- * removes the conversation from the sources of the originals. No fact stays superseded by a fact of another set.
+ * Moves the facts without a source in another conversation to the visibility sets of this conversation. Copies the
+ * other facts to these sets, and removes the conversation from the sources of the originals.
  */
 async function toMembers(tx: Tx, tenant: string, conversationId: string): Promise<void> {
   const facts = await lockFactsOfConversation(tx, conversationId)
@@ -51,8 +51,8 @@ async function toMembers(tx: Tx, tenant: string, conversationId: string): Promis
 }
 
 /**
- * Moves the facts out of the conversation's visibility set. A fact that is an exact duplicate of a fact outside it is
- * superseded by that fact, which gets its sources.
+ * Moves the facts out of the visibility sets of the conversation. A fact that is an exact duplicate of a fact outside
+ * them is superseded by that fact, which gets its sources.
  */
 async function toOpen(tx: Tx, conversationId: string): Promise<void> {
   const duplicates = await lockForOpening(tx, conversationId)

@@ -1,5 +1,5 @@
-// Deletes a conversation in one transaction, with its contents and everything derived from them. derivatives.ts lists
-// the derived data.
+// Deletes a conversation with its contents and all data derived from them (listed in derivatives.ts), in one
+// transaction.
 
 import { NotFound } from '../../errors.ts'
 import { readConversationsSupersededBy } from '../../store/sql/erasure/erase-facts.ts'
@@ -16,8 +16,8 @@ import { deleteWithDerivatives, releaseDerivatives } from './run-derivatives.ts'
 
 /**
  * Deletes the conversation, its contents and their derivatives in one transaction. Facts of other conversations become
- * active again if facts of this conversation superseded them. Each affected conversation gets a FactsChanged event,
- * unless it became affected after the affected conversations were read. Subscriptions to the deleted conversation end.
+ * active again if facts of this conversation superseded them. These conversations get a FactsChanged event, except
+ * those whose facts were superseded after this call began. Subscriptions to the deleted conversation end.
  * @throws NotFound
  * @throws NotAllowed if it is a MEMBERS conversation that the viewer has left, by rights.ts, or if the
  * conversation or a participant is under legal hold
@@ -42,7 +42,7 @@ export async function deleteConversation(
     const actors = participants.map(({ actor }) => actor)
     await requireNoHold(tx, tenant, conversationId, actors)
     const { rows, changed, users } = await deleteWithDerivatives(tx, { tenant, conversationId })
-    // A conversation that became affected after `affectedIds` was read is not locked, so it gets no entry.
+    // A conversation whose facts were superseded after `affectedIds` was read is not locked, so it gets no entry.
     const lockedChanges = changed.filter((fact) => fact.conversationId !== null && heads.has(fact.conversationId))
     await appendFactsChanged(deps, tx, afterCommit, tenant, lockedChanges)
     afterCommit(() => {

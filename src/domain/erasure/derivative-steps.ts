@@ -1,5 +1,5 @@
-// The steps that update derivatives, as registered in derivatives.ts. Each runs in the transaction that edits the
-// turn or deletes the conversation, under the conversation's lock.
+// The steps that update or delete derivatives when a turn is edited or a conversation is deleted. derivatives.ts
+// registers them. Each runs in the transaction of the edit or the deletion, under the conversation's lock.
 
 import type { Subject } from '../../store/job-queue.ts'
 import {
@@ -17,13 +17,13 @@ import type { UpdateDerivatives } from '../turn/supersede.ts'
 /** A conversation to delete, with its journal locked. */
 export type DeletedConversation = { tenant: string; conversationId: string }
 
-/** A fact that changed because another was deleted; `conversationId` is null if it belongs to no conversation. */
+/** A fact that became active again because another one was deleted. `conversationId` is null for a fact without one. */
 export type ChangedFact = { id: string; conversationId: string | null }
 
 /**
- * Runs before the conversation's row is deleted. `rows` is the number of rows that will be deleted, for the receipt;
- * `finish` runs after the row is deleted, in the same transaction, and returns the facts of other conversations that it
- * changed; `users` are the users about whom facts change.
+ * Runs before the conversation's row is deleted. `rows` is the number of rows that are deleted, for the receipt.
+ * `users` are the users whose facts change. `finish` runs after the row is deleted, in the same transaction, and
+ * returns the facts of other conversations that it changed.
  */
 export type PrepareDelete = (
   tx: Tx,
@@ -31,8 +31,8 @@ export type PrepareDelete = (
 ) => Promise<{ rows: number; finish?: (tx: Tx) => Promise<ChangedFact[]>; users?: Subject[] }>
 
 /**
- * Replaces the older version by the newer one in the journal's turn and token counts, unless the turn has an audience.
- * An aborted older version was never counted.
+ * Counts the newer version instead of the older one in the journal's totals, unless the turn has an audience. An
+ * aborted older version was never counted.
  */
 export const recount: UpdateDerivatives = async (tx, { conversationId, isPublic, older, newer }) => {
   if (isPublic) {
@@ -47,7 +47,7 @@ export const recount: UpdateDerivatives = async (tx, { conversationId, isPublic,
   return []
 }
 
-/** Makes an automatic title due again if it was made from turns that may include the edited one. */
+/** Makes the automatic title due again if the turns that it was made from may include the edited turn. */
 export const renewTitle: UpdateDerivatives = async (tx, { conversationId, isPublic, older }) => {
   if (isPublic) {
     await tx.conversation.updateMany({
@@ -119,9 +119,9 @@ export const removeConversationSources: PrepareDelete = async (tx, { conversatio
 }
 
 /**
- * Deletes the profiles made from the conversation's facts. Skipped if the conversation has no facts, because the
- * statement reads every profile of the tenant. Runs after `removeConversationSources`, so that it finds only the facts
- * to delete.
+ * Deletes the profiles made from the conversation's facts. Does nothing if the conversation has no facts, because the
+ * statement reads every profile of the tenant. Runs after `removeConversationSources`, when only the facts to delete
+ * are left in the conversation.
  */
 export const deleteProfiles: PrepareDelete = async (tx, { tenant, conversationId }) => {
   const fact = await tx.fact.findFirst({ where: { conversationId }, select: { id: true } })

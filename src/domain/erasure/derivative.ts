@@ -1,4 +1,5 @@
-// One entry of the register of derivatives: a table, and how its data is corrected or deleted.
+// The type of an entry in the register of derivatives (derivatives.ts): a table with data that comes from turns, and
+// how the data is corrected or deleted.
 
 import type { VectorSearch } from '../../store/vector-search.ts'
 import type { UpdateDerivatives } from '../turn/supersede.ts'
@@ -17,7 +18,7 @@ export type Derivative = {
 
 type OnDelete = {
   how: string
-  /** Releases the data that this process has in memory. Called after the commit. */
+  /** Removes the conversation's data from the memory of this process. Called after the commit. */
   release?: (deps: { vectors: VectorSearch }, conversationId: string) => void
 } & (
   | { by: 'STATEMENT'; prepare: PrepareDelete }
@@ -28,5 +29,5 @@ type OnDelete = {
   | { by: 'CASCADE' | 'KEPT'; prepare?: PrepareDelete }
 )
 
-/** The rows go with the conversation. */
+/** For rows that the database deletes together with the conversation. */
 export const CASCADE = { how: 'Deleted with the conversation.', by: 'CASCADE' } as const

@@ -1,7 +1,7 @@
-// Register of every table with data derived from a turn, and how that data is corrected or deleted when a
-// turn is edited, erased, or deleted with its conversation. run-derivatives.ts runs the steps in the
-// order of DERIVATIVES, which is the lock order: journals, facts, profiles. A test fails for a table that is neither in
-// DERIVATIVES nor in NOT_DERIVED.
+// The register of all tables with data derived from turns, and how that data is corrected or deleted when a turn is
+// edited, erased, or deleted with its conversation. run-derivatives.ts runs the steps in the order of DERIVATIVES,
+// which is the lock order: journals, facts, profiles. A test fails for a table that neither DERIVATIVES nor NOT_DERIVED
+// lists.
 
 import { AGENT_DERIVATIVES } from './agent-derivatives.ts'
 import { CASCADE, type Derivative } from './derivative.ts'
@@ -32,7 +32,7 @@ export const DERIVATIVES: readonly Derivative[] = [
   {
     table: 'journal',
     data: 'Totals over the turns: turn_count, token_count and the summarized_ columns.',
-    onEdit: { how: 'The newer version is counted instead of the older one.', update: recount },
+    onEdit: { how: 'The newer version replaces the older one in turn_count and token_count.', update: recount },
     onErase: {
       how: 'turn_count and token_count are reduced by the turn; count_summarized() recomputes the other totals.',
       erase: uncount,
@@ -43,11 +43,11 @@ export const DERIVATIVES: readonly Derivative[] = [
     table: 'conversation',
     data: 'The automatic title, with the first position and the greatest seq that it was made from.',
     onEdit: {
-      how: 'An automatic title that may quote the older version is made again by the background work.',
+      how: 'Background work rewrites an automatic title that may quote the older version.',
       update: renewTitle,
     },
     onErase: {
-      how: 'An automatic title that may quote the turn is set to null, and made again from the remaining turns.',
+      how: 'An automatic title that may quote the turn is set to null; background work writes another one without it.',
       erase: clearTitle,
     },
     onDelete: {
@@ -62,7 +62,7 @@ export const DERIVATIVES: readonly Derivative[] = [
     onEdit: {
       how: 'Kept: the journal is append-only, and readers get the current state of the objects that an entry names.',
     },
-    onErase: { how: 'Kept: the entry then names a turn without content. An entry ERASED is added for each version.' },
+    onErase: { how: 'Kept: the entry then names a turn without content. Each version gets an entry ERASED.' },
     onDelete: CASCADE,
   },
   {
@@ -74,16 +74,18 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'turn',
-    data: 'The text itself; computed from it: mentions, terms, cues, token_count and the digests client_hash and end_hash.',
+    data:
+      'The text itself, and data computed from it: mentions, terms, cues, token_count and the digests client_hash and '
+      + 'end_hash.',
     onEdit: {
       how: 'Kept for viewers whose history window closes before the edit; other viewers see the newer version.',
     },
     onErase: {
       how:
-        'In every version, text, parts, mentions, sources, metadata, abort_reason, trace_id, client_hash, end_hash and token_count are '
-        + 'emptied, terms and cues are set to null, and status to ERASED. Only COMMITTED turns are indexed, so terms and cues '
-        + 'stay null. Replies keep reply_to_id, which is a mere id; the API shows no turn for it. client_id is kept, so that '
-        + 'a retry of the append does not write the content again.',
+        'In every version, text, parts, mentions, sources, metadata, abort_reason, trace_id, client_hash, end_hash and '
+        + 'token_count are emptied, terms and cues are set to null, and status is set to ERASED. Only COMMITTED turns '
+        + 'are indexed, so terms and cues stay null. Replies keep reply_to_id, which contains no content; the API '
+        + 'returns no turn for it. client_id is kept, so that a retry of the append does not write the content again.',
       erase: eraseTurnContent,
     },
     onDelete: { ...CASCADE, prepare: countTurns },
@@ -121,7 +123,7 @@ export const DERIVATIVES: readonly Derivative[] = [
   },
   {
     table: 'held_text',
-    data: 'The last text of an open turn, which redaction holds back.',
+    data: 'The last text of an open turn, which redaction has not released yet.',
     onEdit: { how: 'Nothing to do: an open turn cannot be superseded.' },
     onErase: { how: 'Deleted with the stream, by ON DELETE CASCADE.' },
     onDelete: CASCADE,
@@ -130,7 +132,7 @@ export const DERIVATIVES: readonly Derivative[] = [
     table: 'embedding_cursor',
     data: 'The seq up to which an embedder has read the journal.',
     onEdit: { how: 'Kept: the SUPERSEDED entry comes after it, so the newer version is embedded next.' },
-    onErase: { how: 'Kept: it is a seq.' },
+    onErase: { how: 'Kept: a seq contains no content.' },
     onDelete: CASCADE,
   },
   {
@@ -139,8 +141,8 @@ export const DERIVATIVES: readonly Derivative[] = [
     onEdit: { how: 'Kept, like the turn, for viewers whose history window closes before the edit.' },
     onErase: {
       how:
-        'Vectors of every version are deleted by position, and the conversation is released as on delete. Only COMMITTED '
-        + 'turns are embedded, so none is written again.',
+        'Vectors of every version are deleted by position, and vectors in memory are released as on delete. Only '
+        + 'COMMITTED turns are embedded, so none is written again.',
       erase: eraseVectors,
     },
     onDelete: {
@@ -159,7 +161,7 @@ export const DERIVATIVES: readonly Derivative[] = [
       update: revokeCoverage,
     },
     onErase: {
-      how: 'As on edit; then all summaries that cover the turn, even stale ones, are deleted, since they may quote it.',
+      how: 'As on edit. All summaries that cover the turn, including stale ones, are then deleted: they may quote it.',
       erase: eraseSummaries,
     },
     onDelete: { ...CASCADE, prepare: countSummaries },
@@ -169,7 +171,7 @@ export const DERIVATIVES: readonly Derivative[] = [
     table: 'conversation_progress',
     data: 'The seqs up to which the journal was read for facts, and up to which turns were counted.',
     onEdit: { how: 'Kept: the SUPERSEDED entry comes after them, so facts are extracted from the newer version.' },
-    onErase: { how: 'Kept: they are seqs.' },
+    onErase: { how: 'Kept: seqs contain no content.' },
     onDelete: CASCADE,
   },
   {
@@ -177,19 +179,19 @@ export const DERIVATIVES: readonly Derivative[] = [
     data: 'Statements extracted from the text, with their terms and the id of the turn.',
     onEdit: {
       how:
-        'Active facts whose only source is the older version are superseded with reason UPDATE; their duplicates from '
+        'Active facts whose only source is the older version are superseded with reason UPDATED; their duplicates from '
         + 'other turns become active again.',
       update: supersedeFactsOfTurn,
     },
     onErase: {
       how:
-        'Facts whose only sources are versions of the turn are deleted, even superseded ones, and the facts that they '
+        'Facts whose only sources are versions of the turn are deleted, including superseded ones. The facts that they '
         + 'superseded become active again, as on delete.',
       erase: eraseFacts,
     },
     onDelete: {
       how:
-        'Facts without a source in another conversation are deleted with the conversation; facts of other '
+        'Facts without a source in another conversation are deleted with the conversation. Facts of other '
         + 'conversations that they superseded become active again.',
       by: 'CASCADE',
       prepare: removeConversationSources,
@@ -228,8 +230,8 @@ export const DERIVATIVES: readonly Derivative[] = [
   {
     table: 'user_progress',
     data:
-      "The number of a user's turns in all conversations, the number of changes of the facts about the user, and the "
-      + 'numbers of these that background work has handled.',
+      "The number of a user's turns in all conversations, the number of changes of the facts about the user, and how "
+      + 'many of each background work has handled.',
     onEdit: { how: 'Kept: a newer version is not counted as a turn. A change of its facts is counted.' },
     onErase: { how: 'Kept: the numbers name no turn.' },
     onDelete: {
@@ -241,16 +243,16 @@ export const DERIVATIVES: readonly Derivative[] = [
 
 /** The other tables, with their contents. A table outside the Postgres schema `public` has its schema in the name. */
 export const NOT_DERIVED: Readonly<Record<string, string>> = {
-  tenant_settings: 'Defaults of new conversations, the redaction mode and the quota of tokens.',
-  tenant_usage: 'Sums of tokens by day, which name no conversation.',
+  tenant_settings: 'Defaults of new conversations, the redaction mode and the token quota.',
+  tenant_usage: 'Sums of tokens by day, without conversations.',
   erasure: 'Requests to erase, and receipts: ids, numbers and hashes.',
   held_user: 'Ids of users whose data must be kept.',
-  api_key: 'Whom each API key authenticates, what it permits, and hashes of its secrets.',
+  api_key: 'The actor, the rights and the conversations of each API key, and hashes of its secrets.',
   audit_head: 'Numbers and hashes of lines of the audit log.',
-  audit_line: 'Who did what when: names of actors, ids, numbers and hashes, and no text of turns.',
+  audit_line: 'Records of operations: names of actors, times, ids, numbers and hashes, and no text of turns.',
   embedder: 'Names and dimensions of models.',
   _prisma_migrations: 'The migrations that were applied.',
-  'pgboss.job': 'The tenant, and the id of the conversation or user of a job; its last error, which quotes no turn.',
+  'pgboss.job': 'Jobs: the tenant, the id of the conversation or user, and the last error, which quotes no turn.',
   'pgboss.archive': 'Jobs that ended over an hour ago; deleted after a day.',
   'pgboss.queue': 'Names and settings of queues.',
   'pgboss.schedule': 'Not used.',

@@ -1,5 +1,5 @@
-// The steps that erase the derivatives of versions of turns, as registered in derivatives.ts. Each runs in the
-// transaction that erases the versions, under the conversation's lock.
+// The steps that erase the derivatives of turn versions. derivatives.ts registers them. Each runs in the transaction
+// that erases the versions, under the conversation's lock.
 
 import {
   deleteFacts,
@@ -38,7 +38,7 @@ const positionsOf = ({ turns }: ErasedTurns) => [...new Set(turns.map(({ positio
 const publicPositionsOf = ({ turns, ...rest }: ErasedTurns) =>
   positionsOf({ ...rest, turns: turns.filter(({ isPublic }) => isPublic) })
 
-/** Removes the newest versions from the totals of the journal, which count committed turns without an audience. */
+/** Subtracts the newest versions from the journal's totals, which count committed turns without an audience. */
 export const uncount: PrepareErase = async (tx, { conversationId, turns }) => {
   const counted = turns.filter(({ isPublic, isNewest, status }) => isPublic && isNewest && status === 'COMMITTED')
   if (counted.length > 0) {
@@ -83,7 +83,7 @@ export const eraseApprovals: PrepareErase = async (tx, erased) => {
 
 export const endStreams: PrepareErase = async (tx, erased) => ({ rows: await deleteStreams(tx, idsOf(erased)) })
 
-/** Expires the claims of open turns among the erased ones, because these will not answer. The sweep ends the claims. */
+/** Expires the claims that erased open turns keep, because these will not answer. endExpiredClaims ends the claims. */
 export const expireClaims: PrepareErase = async (tx, erased) => {
   await expireClaimsAnsweredBy(tx, idsOf(erased))
   return { rows: 0 }
@@ -133,7 +133,10 @@ export async function finishFacts(
   }
 }
 
-/** Runs after `eraseFacts`, so that only the facts to delete still have sources in the versions. */
+/**
+ * Deletes the profiles made from the facts to delete. Runs after `eraseFacts`, when only these facts still have sources
+ * in the versions.
+ */
 export const eraseProfiles: PrepareErase = async (tx, erased) => {
   const sources = await tx.factSource.findMany({ where: { turnId: { in: idsOf(erased) } }, select: { factId: true } })
   return {

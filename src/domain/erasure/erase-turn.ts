@@ -1,5 +1,5 @@
-// Erases the content of turns: of all versions, and of everything that was derived from it. The turn keeps its
-// position, author and times, so that the journal has no gap.
+// Erases turns: the content of all their versions, and all data derived from it. An erased turn keeps its position,
+// author and times, so that the journal has no gap.
 
 import { z } from 'zod'
 import { NotFound } from '../../errors.ts'
@@ -51,7 +51,7 @@ export async function erasePositions<T>(
       conversationId,
       turns.map((turn) => turn.id),
     )
-    // A conversation that became affected after `affectedIds` was read is not locked, so it gets no entry.
+    // A conversation whose facts were superseded after `affectedIds` was read is not locked, so it gets no entry.
     const lockedChanges = changed.filter((fact) => fact.conversationId !== null && heads.has(fact.conversationId))
     await appendFactsChanged(deps, tx, afterCommit, tenant, lockedChanges)
     afterCommit(() => {
@@ -69,10 +69,11 @@ export type EraseTurnInput = z.input<typeof eraseTurnInput>
 export type ErasedTurn = { turn: Turn; receipt: ErasureReceipt }
 
 /**
- * Erases a turn, given by the id of any version that the viewer sees. For a turn that is erased already, returns the
+ * Erases a turn, given by the id of any version that the viewer sees. For a turn that is already erased, returns the
  * receipt of its erasure.
  * @throws InvalidInput @throws NotFound
- * @throws NotAllowed by rights.ts, if the viewer has left a MEMBERS conversation, or under legal hold
+ * @throws NotAllowed by rights.ts, if the viewer has left a MEMBERS conversation, or if the conversation or the turn's
+ * actor is under legal hold
  */
 export async function eraseTurn(deps: Platform, viewer: Viewer, input: EraseTurnInput): Promise<ErasedTurn> {
   authorize(viewer, 'eraseTurn')
@@ -104,6 +105,7 @@ export async function eraseTurn(deps: Platform, viewer: Viewer, input: EraseTurn
   return { turn, receipt }
 }
 
+/** Reads the first receipt of the turn's erasure; null if there is none. */
 async function readReceipt(tx: Tx, tenant: string, subject: string): Promise<ErasureReceipt | null> {
   const found = await tx.erasure.findFirst({ where: { tenant, subject, kind: 'TURN' }, orderBy: { createdAt: 'asc' } })
   if (!found?.completedAt || found.document === null) return null

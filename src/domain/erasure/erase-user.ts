@@ -1,5 +1,5 @@
-// Erases everything that a user wrote, and everything known about the user, in the whole tenant. The work is done in
-// batches, each in a transaction of its own, and continues after a crash: the row in `erasure` says how far it came.
+// Erases a user's turns and all data about the user in the whole tenant. The work runs in steps, each in its own
+// transaction. It continues after a crash, because the row in `erasure` stores the progress.
 
 import { SYSTEM as ALL_TENANTS } from '../../store/scope.ts'
 import { randomUUID } from 'node:crypto'
@@ -41,12 +41,12 @@ import { HELD, hashOfUser, receiptOf, receiptRecord, toReceipt, type ErasureRece
 const BATCH_TURNS = 100
 /** Maximum number of facts that one transaction erases. */
 const BATCH_FACTS = 100
-/** Milliseconds for which eraseUser itself works; a background task does the rest. */
+/** Maximum time for which one call erases, ms; the background task continues. */
 export const INLINE_MS = 2_000
 /** The actor of the lines that the background task writes to the audit log. */
 const SYSTEM = 'colloquy'
 
-/** An erasure; `receipt` is null until it is complete. */
+/** An erasure of a user. `receipt` is null until it is complete. */
 export type Erasure = { id: string; createdAt: Date; receipt: ErasureReceipt | null }
 
 const toErasure = ({
@@ -71,10 +71,10 @@ const eraseUserInput = z.object({ userId: name })
 export type EraseUserInput = z.input<typeof eraseUserInput>
 
 /**
- * Erases the turns that the user wrote, its display names, metadata and agent settings, the options of its runs, the
- * texts of its decisions about approvals, the facts about the user or asserted by it, its profile and its presence; in
- * conversations that the user owns, title and metadata. Skips conversations under legal hold. Works for up to
- * INLINE_MS; a background task continues. An unfinished erasure of the user is continued.
+ * Erases the user's turns, display names, metadata, agent settings, profile and presence, the options of its runs, the
+ * texts of its decisions about approvals, the facts about the user or asserted by it, and the title and metadata of
+ * conversations that it owns. Skips conversations under legal hold. Erases for up to INLINE_MS; a background task
+ * continues. If the user has an unfinished erasure, continues it instead of starting another one.
  * @throws InvalidInput @throws NotAllowed by rights.ts, or if the user is under legal hold
  */
 export async function eraseUser(deps: Platform, viewer: Viewer, input: EraseUserInput): Promise<Erasure> {
@@ -108,7 +108,7 @@ async function readErasure({ db }: Pick<Platform, 'db'>, tenant: string, id: str
   return found && toErasure(found as ErasureRow)
 }
 
-/** Returns the erasure; null if the tenant has none with that id. @throws NotAllowed */
+/** Returns the erasure; null if the tenant has no erasure with that id. @throws NotAllowed */
 export async function getErasure(deps: Pick<Platform, 'db'>, viewer: Viewer, id: string): Promise<Erasure | null> {
   authorize(viewer, 'getErasure')
   return storable(id) === null ? readErasure(deps, viewer.tenant, id) : null
@@ -126,10 +126,10 @@ export async function continueErasures(deps: Platform): Promise<number> {
   return steps
 }
 
-/** Another process has done the step; its transaction was rolled back here. */
+/** Thrown to roll back a step that another process has already done. */
 class AlreadyDone extends Conflict {}
 
-/** Does the next step of an erasure. Returns false if it is complete. */
+/** Runs the next step of an erasure. Returns false if the erasure is complete. */
 async function eraseNext(deps: Platform, id: string): Promise<boolean> {
   const erasure = (await deps.db.of(ALL_TENANTS).erasure.findFirst({ where: { id } })) as ErasureRow | null
   if (!erasure || erasure.completedAt !== null) return false
@@ -143,20 +143,24 @@ async function eraseNext(deps: Platform, id: string): Promise<boolean> {
   }
 }
 
-async function move(tx: Tx, erasure: ErasureRow, conversationId: string, position: number): Promise<void> {
+/** Stores that the erasure is complete through this position. @throws AlreadyDone */
+async function saveProgress(tx: Tx, erasure: ErasureRow, conversationId: string, position: number): Promise<void> {
   if (!(await moveErasure(tx, erasure, { conversationId, position }))) {
     throw new AlreadyDone('Another process continues this erasure.')
   }
 }
 
-/** Erases a batch of turns, or what a conversation says about the user. Returns false after the last conversation. */
+/**
+ * Runs the next step in the user's conversations: starts a conversation, erases a batch of its turns, or ends it with
+ * eraseMembership. Returns false after the last conversation.
+ */
 async function eraseNextTurns(deps: Platform, erasure: ErasureRow): Promise<boolean> {
   const { id, tenant, subject: user, throughConversation: conversationId, throughPosition } = erasure
   if (conversationId === '' || throughPosition === ALL_POSITIONS) {
     const next = await findConversationOfUser(deps.db, tenant, user, conversationId)
     if (!next) return false
     await withTransaction(deps.db, tenant, async (tx) => {
-      await move(tx, erasure, next.id, next.isHeld ? ALL_POSITIONS : 0)
+      await saveProgress(tx, erasure, next.id, next.isHeld ? ALL_POSITIONS : 0)
       if (next.isHeld) await addErasureCounts(tx, id, { [HELD]: 1 })
     })
     return true
@@ -172,17 +176,17 @@ async function eraseNextTurns(deps: Platform, erasure: ErasureRow): Promise<bool
     { tenant, conversationId, positions },
     async () => {},
     async (tx, rows) => {
-      await move(tx, erasure, conversationId, last)
+      await saveProgress(tx, erasure, conversationId, last)
       await addErasureCounts(tx, id, Object.fromEntries([...rows].filter(([, count]) => count > 0)))
       return true
     },
   )
   // The conversation was deleted.
-  if (!erased) await withTransaction(deps.db, tenant, (tx) => move(tx, erasure, conversationId, ALL_POSITIONS))
+  if (!erased) await withTransaction(deps.db, tenant, (tx) => saveProgress(tx, erasure, conversationId, ALL_POSITIONS))
   return true
 }
 
-/** Clears the participant's own texts and settings, and deletes its wake-ups. Returns 0 if there was nothing to clear. */
+/** Clears the participant's own fields and deletes its wake-ups. Returns the number of changed rows: 0 or 1. */
 async function clearParticipant(tx: Tx, conversationId: string, actor: string): Promise<number> {
   await tx.wakeUp.deleteMany({ where: { conversationId, actor } })
   const { count } = await tx.participant.updateMany({
@@ -203,8 +207,8 @@ async function clearParticipant(tx: Tx, conversationId: string, actor: string): 
 }
 
 /**
- * Clears the participant's display name, metadata and settings, its presence, the options of its runs, and title and
- * metadata of an owned conversation.
+ * Clears the participant's display name, metadata and settings, the options of its runs, and its presence; if the user
+ * owns the conversation, also the title and the metadata of the conversation.
  */
 async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<void> {
   const { id, tenant, subject: user, throughConversation: conversationId } = erasure
@@ -226,7 +230,7 @@ async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<voi
       })
       await addErasureCounts(tx, id, { participant: participants, title: titles, run: runs })
     }
-    await move(tx, erasure, conversationId, ALL_POSITIONS)
+    await saveProgress(tx, erasure, conversationId, ALL_POSITIONS)
     const [first, last] = [seqs[0], seqs.at(-1)]
     if (first !== undefined && last !== undefined) {
       afterCommit(() => announceEntries(deps, [{ tenant, conversationId, first, last }]))
@@ -239,8 +243,8 @@ async function eraseMembership(deps: Platform, erasure: ErasureRow): Promise<voi
 }
 
 /**
- * Deletes a batch of the facts about the user, and removes the user's assertions from other facts, which are deleted
- * unless somebody else asserts them too. Returns false if there are none.
+ * Erases a batch of facts: deletes those about the user, and those that only the user asserts; removes the user's
+ * assertions from the others. Returns false if there are none.
  */
 async function eraseNextFacts(deps: Platform, { id, tenant, subject: user }: ErasureRow): Promise<boolean> {
   const { ids, conversationIds } = await readFactsOfUser(deps.db, tenant, user, BATCH_FACTS)
@@ -262,7 +266,7 @@ async function eraseNextFacts(deps: Platform, { id, tenant, subject: user }: Era
   return true
 }
 
-/** Deletes the profile, and writes the receipt. Always returns false: nothing is left to do. */
+/** Deletes the profile and the other remaining data, and writes the receipt. Returns false, because no step follows. */
 async function complete(deps: Platform, { id, tenant, subject: user }: ErasureRow): Promise<boolean> {
   await deleteJobsOfUser(deps.db, tenant, user)
   await withTransaction(deps.db, tenant, async (tx) => {

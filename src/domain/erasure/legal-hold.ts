@@ -19,15 +19,15 @@ const setLegalHoldInput = z.object({
 export type SetLegalHoldInput = z.input<typeof setLegalHoldInput>
 
 /**
- * Sets or ends the legal hold of a conversation of the tenant, whether or not the viewer sees it, or of a user.
- * @returns whether the call changed it
+ * Sets or ends the legal hold on a user, or on a conversation of the tenant, even if the viewer does not see it.
+ * @returns whether the call changed the hold
  * @throws InvalidInput unless either a conversation or a user is given @throws NotFound @throws NotAllowed
  */
 export async function setLegalHold(deps: Platform, viewer: Viewer, input: SetLegalHoldInput): Promise<boolean> {
   authorize(viewer, 'setLegalHold')
   const { conversationId, userId, legalHold } = parse(setLegalHoldInput, input)
   if ((conversationId == null) === (userId == null)) {
-    throw InvalidInput.at('conversationId', 'give either a conversation or userId')
+    throw InvalidInput.at('conversationId', 'give either conversationId or userId')
   }
   const { tenant } = viewer
   return withTransaction(deps.db, tenant, async (tx) => {

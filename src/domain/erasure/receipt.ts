@@ -1,4 +1,4 @@
-// Receipts of erasures: what was erased, when, and how many rows, signed with the operator's key.
+// Receipts of erasures: the erased object, the time, and the number of removed rows, signed with the operator's key.
 
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
@@ -15,7 +15,7 @@ import type { Viewer } from '../view.ts'
 export type ErasureReceipt = {
   id: string
   kind: ErasureKind
-  /** Id of the turn or conversation; a hash of the user's id. */
+  /** Id of the turn or conversation, or a hash of the user's id. */
   subject: string
   conversations: number
   /** Number of deleted or erased turn versions. */
@@ -30,7 +30,7 @@ export type ErasureReceipt = {
   completedAt: Date
   /** Canonical JSON of the fields above, and of the tenant. */
   document: string
-  /** HMAC-SHA-256 of the document, hexadecimal; null without a key. */
+  /** HMAC-SHA-256 of the document, in hexadecimal; null without INTEGRITY_KEY. */
   signature: string | null
 }
 
@@ -56,7 +56,7 @@ export function receiptOf(keys: IntegrityKeys | null, { tenant, ...facts }: Fact
   })
 }
 
-/** Adds the numbers of rows that have names of their own. */
+/** Returns the stored receipt with the counts that have their own fields. */
 export function toReceipt({
   id,
   kind,
@@ -84,13 +84,13 @@ export function toReceipt({
   }
 }
 
-/** Returns a hash in place of a user's id, which a receipt must not contain. */
+/** Returns a hash of a user's id, for receipts, which must not contain the id itself. */
 export function hashOfUser(keys: IntegrityKeys | null, tenant: string, user: string): string {
   const text = JSON.stringify([tenant, user])
   return `user:${keys ? keyedHash(keys.receipt, text) : createHash('sha256').update(text).digest('hex')}`
 }
 
-/** The line of the audit log for a receipt; its details contain the numbers, and the hash of the document. */
+/** Returns the audit record for a receipt. Its details contain the counts and the hash of the document. */
 export const receiptRecord = (
   viewer: Viewer,
   verb: string,
@@ -100,7 +100,7 @@ export const receiptRecord = (
     details: { ...counts, document: createHash('sha256').update(document).digest('hex') },
   })
 
-/** Writes the receipt of an erasure that is complete in this transaction, and its line of the audit log. */
+/** Writes the receipt of an erasure that this transaction completes, and its line of the audit log. */
 export async function writeReceipt(
   { audit, integrityKeys }: Pick<Platform, 'audit' | 'integrityKeys'>,
   tx: Tx,
@@ -127,7 +127,7 @@ const verifyReceiptInput = z.object({ document: text(16_384), signature: text(20
 export type VerifyReceiptInput = z.input<typeof verifyReceiptInput>
 
 /**
- * Whether this server signed the document, with the key that it has now. False without a key.
+ * Whether the signature of the document was made with the server's current INTEGRITY_KEY. False without a key.
  * @throws InvalidInput @throws NotAllowed
  */
 export function verifyErasureReceipt(

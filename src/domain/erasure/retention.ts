@@ -1,5 +1,6 @@
-// Retention: deletes expired conversations, and removes the content of turns that summaries cover. Periodic and
-// idempotent; any number of processes may run it. Each transaction is bounded, so that other work is not delayed.
+// Retention: deletes expired conversations, and removes the content of turns that summaries cover. Both tasks are
+// periodic and idempotent, and any number of processes may run them. Each transaction handles a limited batch, so that
+// other work is not delayed.
 
 import { z } from 'zod'
 import { NotAllowed, NotFound } from '../../errors.ts'
@@ -28,16 +29,16 @@ import { releaseDerivatives } from './run-derivatives.ts'
 
 /** Maximum number of conversations that one transaction deletes. */
 const BATCH_CONVERSATIONS = 50
-/** Maximum number of conversations that one statement makes expire. */
+/** Maximum number of conversations for which one statement sets the expiry. */
 const BATCH_EXPIRING = 1_000
 /** Maximum number of turns whose content one transaction removes. */
 const BATCH_TURNS = 100
-/** Milliseconds after which a run ends; the next one continues. */
+/** Time after which a run of a task ends, ms; the next run continues. */
 const RUN_MS = 20_000
 /** The actor of the lines that retention writes to the audit log. */
 const SYSTEM = 'colloquy'
 
-/** Deletes expired conversations, without those under legal hold. Returns their number. */
+/** Deletes expired conversations, except those under legal hold. Returns the number of deleted conversations. */
 export async function deleteExpiredConversations(deps: Platform): Promise<number> {
   const until = performance.now() + RUN_MS
   let count = 0
@@ -52,7 +53,7 @@ export async function deleteExpiredConversations(deps: Platform): Promise<number
           first.tenant,
           expired.filter(({ isAlone }) => !isAlone).map(({ id }) => id),
         )
-    // All of them are being written: the next run tries again.
+    // Other transactions have locked all of them: the next run tries again.
     if (deleted === 0) break
     count += deleted
     await yieldToEventLoop()
@@ -60,7 +61,7 @@ export async function deleteExpiredConversations(deps: Platform): Promise<number
   return count
 }
 
-/** Deletes a conversation with facts as deleteConversation does. */
+/** Deletes a conversation with facts, by deleteConversation. */
 async function deleteAlone(deps: Platform, { id, tenant }: { id: string; tenant: string }): Promise<number> {
   try {
     const owner = await deps.db.of(tenant).participant.findFirst({ where: { conversationId: id, leftAt: null } })
@@ -72,6 +73,7 @@ async function deleteAlone(deps: Platform, { id, tenant }: { id: string; tenant:
   }
 }
 
+/** Deletes those of the conversations that no other transaction has locked. Returns their number. */
 function deleteBatch(deps: Platform, tenant: string, ids: readonly string[]): Promise<number> {
   return withTransaction(deps.db, tenant, async (tx, afterCommit) => {
     const deleted = await deleteExpired(tx, ids)
@@ -97,7 +99,7 @@ export const contentHashOf = (keys: IntegrityKeys, { text, parts }: { text: stri
 
 /**
  * Removes the content of turns that summaries cover, in conversations with retention AUDIT_ONLY or EPHEMERAL. Returns
- * the number of versions. Pinned turns keep their content, because every context includes it.
+ * the number of changed versions. Pinned turns keep their content, because every context includes it.
  */
 export async function removeSummarizedContent(deps: Platform): Promise<number> {
   const until = performance.now() + RUN_MS
@@ -118,7 +120,7 @@ async function removeFrom(
   extracts: boolean,
 ): Promise<number> {
   const keys = deps.integrityKeys
-  // Without its key, AUDIT_ONLY cannot hash: the content is kept until the operator sets the key again.
+  // AUDIT_ONLY needs the key for its hashes: the content is kept until the operator sets the key again.
   if (retention === 'AUDIT_ONLY' && !keys) return 0
   let count = 0
   for (;;) {
@@ -150,9 +152,8 @@ const pruneConversationsInput = z.object({ olderThanDays: z.int().min(1, 'must b
 export type PruneConversationsInput = z.input<typeof pruneConversationsInput>
 
 /**
- * Makes all conversations of the tenant expire now that have had no journal entry for the given number of days, except
- * those under legal hold. A background task deletes them. Returns the number of conversations that did not expire
- * before.
+ * Makes the tenant's conversations without a journal entry in the given number of days expire immediately, except those
+ * under legal hold. A background task deletes them. Returns the number of conversations that were not expired before.
  * @throws InvalidInput @throws NotAllowed
  */
 export async function pruneConversations(

@@ -9,7 +9,10 @@ import type { Derivative } from './derivative.ts'
 import { DERIVATIVES } from './derivatives.ts'
 import type { ErasedTurns } from './erase-steps.ts'
 
-/** Number of removed rows by table, the facts that became active again, and the users about whom facts changed. */
+/**
+ * `rows`: number of removed rows by table, of tables whose rows are counted. `changed`: facts of other conversations
+ * that became active again. `users`: users whose facts changed.
+ */
 export type Removed = { rows: ReadonlyMap<string, number>; changed: ChangedFact[]; users: Subject[] }
 
 /** Updates every derivative of an edited turn. Returns the ids of the facts that became superseded. */
@@ -20,9 +23,7 @@ export const updateDerivatives: UpdateDerivatives = async (tx, edit) => {
 }
 
 /**
- * Deletes the conversation's row and every derivative of its turns. Returns the number of rows by table, for tables
- * whose rows are counted, the facts of other conversations that became active again, and the users about whom facts
- * changed.
+ * Deletes the conversation's row and every derivative of its turns. The conversation's journal is locked.
  */
 export async function deleteWithDerivatives(tx: Tx, deleted: DeletedConversation): Promise<Removed> {
   const prepared = await prepareAll(({ onDelete }) => onDelete.prepare?.(tx, deleted))
@@ -31,15 +32,14 @@ export async function deleteWithDerivatives(tx: Tx, deleted: DeletedConversation
 }
 
 /**
- * Erases the content of the versions of turns, and every derivative of it. The conversation's journal is locked.
- * Returns the same as deleteWithDerivatives.
+ * Erases the content of the turn versions, and every derivative of it. The conversation's journal is locked.
  */
 export async function eraseWithDerivatives(tx: Tx, erased: ErasedTurns): Promise<Removed> {
   const prepared = await prepareAll(({ onErase }) => onErase.erase?.(tx, erased))
   return prepared.finish(tx)
 }
 
-/** Runs the first step of each derivative, in their order; `finish` runs the others, and returns the result. */
+/** Runs the `prepare` step of each derivative in order. `finish` of the result runs their `finish` steps in order. */
 async function prepareAll(prepare: (derivative: Derivative) => ReturnType<PrepareDelete> | undefined) {
   const rows = new Map<string, number>()
   const finishes: ((tx: Tx) => Promise<ChangedFact[]>)[] = []
@@ -60,7 +60,7 @@ async function prepareAll(prepare: (derivative: Derivative) => ReturnType<Prepar
 }
 
 /**
- * Releases the data of a deleted or partly erased conversation that this process has in memory. Call it after the
+ * Removes the data of a deleted or partly erased conversation from the memory of this process. Call it after the
  * commit.
  */
 export function releaseDerivatives(deps: { vectors: VectorSearch }, conversationId: string): void {

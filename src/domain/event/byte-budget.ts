@@ -17,12 +17,13 @@ export type ByteBudget = {
   readonly used: number
   /** Number of requests that wait. */
   readonly waiting: number
+  /** Requests the bytes. */
   take(viewer: Viewer, bytes: number): ByteShare
 }
 
-/** Maximum part of the budget that one tenant may use. */
+/** Maximum fraction of the budget that one tenant may use. */
 const TENANT_SHARE = 1 / 2
-/** Maximum part of the budget that one viewer may use. */
+/** Maximum fraction of the budget that one viewer may use. */
 const VIEWER_SHARE = 1 / 8
 
 type Request = { viewer: Viewer; bytes: number; state: 'waiting' | 'granted' | 'released'; grant(): void }
@@ -43,8 +44,8 @@ function createByteCounts() {
 const keyOf = ({ tenant, actor }: Viewer) => JSON.stringify([tenant, actor])
 
 /**
- * @param total maximum number of bytes. A request above the total or above a share is granted while no bytes of that
- * total or share are in use.
+ * @param total maximum number of bytes. A request that exceeds the total or a share by itself is granted while no other
+ * bytes of this total or share are in use.
  */
 export function createByteBudget(total: number): ByteBudget {
   let used = 0
@@ -70,7 +71,7 @@ export function createByteBudget(total: number): ByteBudget {
     request.grant()
   }
 
-  /** Grants the requests that fit: one of each viewer, then the next round. */
+  /** Grants waiting requests that fit, one per viewer in each round. */
   function grantNext(): void {
     for (let granted = true; granted && queues.size > 0;) {
       granted = false

@@ -1,11 +1,11 @@
-// Estimates the size of an event before it is rendered. Buffers of events are bounded by this estimate.
+// Estimates the size of an event before it is rendered. Buffers of events are limited by this estimate.
 
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import type { TurnRow } from '../../store/sql/turn/turn-columns.ts'
 import type { Run } from '../visible-run.ts'
 import type { ConversationEvent, VisibleEvent } from './event.ts'
 
-/** Estimate for the fields of bounded length, in bytes. */
+/** Estimated size of the fields with a limited length, in bytes. */
 const BASE_BYTES = 512
 
 /** Returns the UTF-16 units of the texts and keys in a JSON value, plus 8 for each value. */
@@ -17,7 +17,7 @@ function jsonSize(value: unknown): number {
   return size
 }
 
-/** `turn` is null if the viewer does not see it. */
+/** Returns the size of a turn. `turn` is null if the viewer does not see it. */
 function turnSize(turn: TurnRow | null): number {
   if (!turn) return BASE_BYTES
   const { text, parts, metadata, citations } = turn
@@ -30,7 +30,7 @@ function turnSize(turn: TurnRow | null): number {
   )
 }
 
-/** The journal's events have the options of the run; those of viewers do not. */
+/** Returns the size of a run. Events of the journal contain the run's options; events that viewers receive do not. */
 const runSize = (run: RunRow | Run): number =>
   BASE_BYTES + (run.errorMessage?.length ?? 0) + ('options' in run ? jsonSize(run.options) + jsonSize(run.audience) : 0)
 

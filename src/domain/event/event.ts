@@ -1,6 +1,6 @@
-// The events of a conversation and their visibility. Journal events have the seq of their entry and arrive in that
-// order; ephemeral events have none and are not stored. An event contains the current state of the objects it names.
-// All subscriptions of a process share the event objects; `projectEvent` removes the fields that a viewer may not see.
+// The events of a conversation and their visibility. Journal events have the seq of their entry and are delivered in
+// this order; ephemeral events have no seq and are not stored. An event contains the current state of the objects it
+// names. All subscriptions of a process share the event objects; `projectEvent` removes data that viewers must not see.
 
 import type { ApprovalRow } from '../../store/sql/approval/read-approvals.ts'
 import type { PresenceState } from '../presence-state.ts'
@@ -21,9 +21,9 @@ export type TurnEvent = Common & {
 }
 /** `turn` is the version that was replaced; if it no longer exists, the new version. */
 export type TurnSuperseded = Common & { type: 'TurnSuperseded'; seq: number; turn: TurnRow; by: TurnRow }
-/** `turn` is the version that was the newest one. */
+/** `turn` is the version that was the newest one at the update. */
 export type TurnUpdated = Common & { type: 'TurnUpdated'; seq: number; turn: TurnRow }
-/** `turn` is the first version. `participant` holds or held the claim. */
+/** `turn` is the first version. `participant` is the one whose claim began or ended. */
 export type ClaimEvent = Common & {
   type: 'TurnClaimed' | 'ClaimReleased'
   seq: number
@@ -36,20 +36,20 @@ export type ParticipantEvent = Common & {
   participant: Participant
 }
 export type ConversationUpdated = Common & { type: 'ConversationUpdated'; seq: number }
-/** The turn woke up nobody because of the loop guard. */
+/** The turn woke up no participants because of the loop guard (`maxAgentTurns`). */
 export type WakeUpsStopped = Common & { type: 'WakeUpsStopped'; seq: number; turn: TurnRow }
 /** The summary may have been replaced after the event. */
 export type SummaryWritten = Common & { type: 'SummaryWritten'; seq: number; summary: SummaryRow }
 /** `projectEvent` removes the facts that are not in view. */
 export type FactsChanged = Common & { type: 'FactsChanged'; seq: number; facts: FactVisibility[] }
-/** `of` has the fields of the turn with the call, which determine the visibility of the approval. */
+/** `of` has the fields of the turn with the tool call. They determine the visibility of the approval. */
 export type ApprovalEvent = Common & {
   type: 'ApprovalRequested' | 'ApprovalResolved'
   seq: number
   approval: ApprovalRow
   of: VisibilityFields
 }
-/** `run` has its present state; `projectEvent` removes the fields that only the engine needs. */
+/** `run` has its current state; `projectEvent` removes the fields that only the engine needs. */
 export type RunEvent = Common & { type: 'RunStarted' | 'RunChanged'; seq: number; run: RunRow }
 export type JournalEvent =
   | TurnEvent
@@ -83,13 +83,13 @@ export type PresenceChanged = Common & {
 }
 /** The last event: the subscription completes after it. */
 export type ConversationDeleted = Common & { type: 'ConversationDeleted'; seq: null }
-/** Entries up to `resumeAfterSeq` were skipped: read them from the history; later events follow. */
+/** Entries up to `resumeAfterSeq` were skipped. A client can read them from the history; later events follow. */
 export type Gap = Common & { type: 'Gap'; seq: null; resumeAfterSeq: number }
 type EphemeralEvent = TurnDelta | ParticipantRead | PresenceChanged | ConversationDeleted | Gap
 
 export type ConversationEvent = JournalEvent | EphemeralEvent
 
-/** The types that a reader may select. ConversationDeleted and Gap are missing, because every reader receives them. */
+/** The event types that a reader may select. Every reader also receives ConversationDeleted and Gap. */
 export const EVENT_TYPES = [
   'TurnAppended',
   'TurnOpened',
@@ -123,7 +123,7 @@ export type EventType = (typeof EVENT_TYPES)[number]
  */
 export type VisibleSuperseded = Omit<TurnSuperseded, 'turn'> & { turn: TurnRow | null }
 /**
- * `turn` is null if the view does not contain the version `newestId`, but an older one (see getPreviousVersions).
+ * `turn` is null if the view contains only versions older than `newestId` (see getPreviousVersions).
  */
 export type VisibleTurnUpdated = Omit<TurnUpdated, 'turn'> & { turn: TurnRow | null; newestId: string }
 export type VisibleSummary = Omit<SummaryWritten, 'summary'> & { summary: Omit<SummaryRow, 'newestSeq' | 'turns'> }
@@ -175,7 +175,7 @@ export function isVisible(view: View, event: ConversationEvent): boolean {
     case 'TurnSuperseded':
       return sees(view, event.by)
     case 'TurnErased':
-      // Former participants who saw the turn must remove it too, so its window may be closed at the event.
+      // Former participants who saw the turn must remove it too, so the view may be closed at the event.
       return sees(view, event.turn)
     case 'TurnUpdated':
       // A viewer that sees any version of a turn sees the first one.

@@ -1,6 +1,6 @@
 // The reducer of a conversation's feed: returns the next state and the events to emit. Pure: feed.ts reads and emits.
-// A follower that leaves the feed during an event records the texts in `open` as received, so no text in `open` may be
-// ahead of the emitted events. Each input is therefore one entry, or the text of one turn.
+// Invariant: `open` contains no text that was not emitted, because a follower that leaves the feed during an event
+// records the texts in `open` as received. Each input is therefore at most one entry, or the text of one turn.
 
 import type { ConversationVisibility } from '../../store/generated/enums.ts'
 import type { ParticipantRow } from '../../store/sql/participant/read-participants.ts'
@@ -17,7 +17,7 @@ export type FeedState = {
   readonly conversationId: string
   /** Seq of the newest emitted entry. */
   readonly head: number
-  /** The open turns by id, in the order they were opened. */
+  /** The open turns by id, in the order in which they were opened. */
   readonly open: ReadonlyMap<string, OpenTurn>
   /** Present and former participants, by actor. */
   readonly participants: ReadonlyMap<string, ParticipantRow>
@@ -28,9 +28,9 @@ export type FeedState = {
 export type FeedInput =
   /** The next entry of the journal. */
   | { type: 'entry'; event: JournalEvent; at: Date }
-  /** The last entry of a journal page, which may have produced no event. */
+  /** The seq of the last entry of a journal page. The entry may have no event. */
   | { type: 'pageEnd'; seq: number }
-  /** Text from `start`, as the bus delivers it: it may repeat text, or text before it may be missing. */
+  /** Text from `start`, as the bus delivers it: it may repeat emitted text, or text before it may be missing. */
   | { type: 'delta'; turnId: string; start: number; text: string; at: Date }
   /** The whole stored text of one open turn. */
   | { type: 'text'; turnId: string; text: string; at: Date }
@@ -39,7 +39,7 @@ export type FeedInput =
   | { type: 'presence'; participant: Participant; state: PresenceState; at: Date }
   | { type: 'deleted'; at: Date }
 
-/** The state after an input, and the events to emit, in order. */
+/** The state after an input, and the events to emit in order. */
 export type FeedStep = { readonly state: FeedState; readonly events: readonly ConversationEvent[] }
 
 const NO_EVENTS: readonly ConversationEvent[] = []
@@ -62,6 +62,7 @@ export function startFeedState(
   }
 }
 
+/** Returns the state after the input, and the events that the input causes. */
 export function reduceFeed(state: FeedState, input: FeedInput): FeedStep {
   const { conversationId } = state
   switch (input.type) {
@@ -167,7 +168,7 @@ export function missingFor(state: FeedState, delta: { turnId: string; start: num
   return delta.start > current.text.length ? 'text' : null
 }
 
-/** Whether the entry may change views. If so, participants and visibility must be read before it is emitted. */
+/** Whether the entry may change views. If so, the participants and the visibility must be read before it is emitted. */
 export const changesViews = ({ participants }: FeedState, event: JournalEvent): boolean =>
   event.type === 'ParticipantJoined'
   || event.type === 'ParticipantLeft'
@@ -178,7 +179,7 @@ export const changesViews = ({ participants }: FeedState, event: JournalEvent): 
 export const viewOf = ({ participants, visibility }: FeedState, actor: string): View =>
   viewIn(visibility, participants.get(actor))
 
-/** Whether the actor has left a MEMBERS conversation, so that it receives nothing more unless it is added again. */
+/** Whether the actor has left a MEMBERS conversation, so that it receives no events until it is added again. */
 export const hasLeft = ({ participants, visibility }: FeedState, actor: string): boolean =>
   visibility === 'MEMBERS' && (participants.get(actor)?.leftAt ?? null) !== null
 

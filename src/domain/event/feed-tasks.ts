@@ -1,23 +1,23 @@
-// The task queue of one feed. Tasks run one at a time, in the order in which they were added. After a failure, only a
-// 'check' reads the database, so that messages cannot repeat failing reads without a pause. 'deleted' still runs, and
-// 'reach' runs after the next successful check, because a reader waits for it. All other tasks are dropped: the check
-// reads the entries and texts that they announce.
+// The task queue of one feed. Tasks run one at a time, in the order in which they were added. After a failure, only
+// 'check' and 'deleted' tasks run until a check succeeds, so that messages cannot repeat failing reads without a pause.
+// 'reach' tasks run after that check, because readers wait for them. All other tasks are dropped: the check reads the
+// entries and texts that they announce.
 
 import type { ConversationMessage } from '../publisher.ts'
 
-/** Calls `resolve` once the feed has emitted entry `seq` or has stopped. */
+/** A task that calls `resolve` once the feed has emitted entry `seq` or has stopped. */
 type ReachTask = { type: 'reach'; seq: number; resolve(): void }
 
-/** 'check' reads entries and texts whose bus messages may have been lost. */
+/** A message from the bus, or a task of the process. 'check' reads entries and texts whose messages may be lost. */
 export type FeedTask = ConversationMessage | { type: 'check' } | ReachTask
 
 export type FeedTasks = {
   readonly stopped: boolean
   /** Whether the last task that ran failed. */
   readonly isFailing: boolean
-  /** Queues a task. Does nothing once stopped. */
+  /** Queues a task. Does nothing after `stop`. */
   add(task: FeedTask): void
-  /** Starts to run tasks. Tasks added before this call wait for it. */
+  /** Starts to run tasks, beginning with those that were added before. */
   start(): void
   /** Drops all waiting tasks, and resolves the 'reach' tasks among them. */
   stop(): void

@@ -1,7 +1,7 @@
-// One feed per conversation and process: it reads each new entry once, in order, and emits it to the live readers of
-// the process. A message on the bus wakes it. Messages may be lost, so the feed also checks the database CHECK_MS after
-// the last announced entries, and when the bus is restored. Readers that are behind read the journal (follow.ts) until
-// they reach the feed's head.
+// The feed of a conversation, one per process: it reads each new entry once, in order, and emits it to the live readers
+// of the process. A message on the bus wakes it. Messages may be lost, so the feed also checks the database CHECK_MS
+// after the last announced entries, and when the bus is restored. Readers that are behind the feed's head read the
+// journal until they reach it (follow.ts).
 
 import { counters, observe } from '../../counters.ts'
 import { NotFound } from '../../errors.ts'
@@ -30,19 +30,19 @@ import {
 import { createFeedTasks, type FeedTask, type FeedTasks } from './feed-tasks.ts'
 import { readEvents } from './journal-page.ts'
 
-/** Milliseconds since the last announced entries or check after which a feed checks the database. */
+/** Time after the last announced entries or the last check after which a feed checks the database, ms. */
 const CHECK_MS = 5_000
-/** Milliseconds after a failure until the database is checked again, doubled by each further failure up to `max`. */
+/** Time after a failure until the database is checked again, ms. Each further failure doubles it, up to `max`. */
 const RETRY_MS = { first: 250, max: 30_000 }
-/** Entries per read. */
+/** Maximum number of entries per read. */
 const PAGE = 500
 
-/** A reader that has reached the feed's head, and receives its events. */
+/** A reader that has reached the feed's head and receives the feed's events. */
 export type Follower = {
   actor: string
   /** Called with each event, whether or not the actor's view contains it. */
   deliver(event: ConversationEvent): void
-  /** Called when the actor's view has changed, or has ended; `open` contains the open turns. */
+  /** Called when the actor's view has changed; it may be NO_VIEW. `open` contains the open turns. */
   changeView(view: View, open: Iterable<OpenTurn>): void
   /** Called when the conversation has been deleted. */
   end(): void
@@ -53,10 +53,12 @@ export type Feed = {
   readonly tenant: string
   /** Seq of the newest emitted entry. */
   readonly head: number
+  /** The open turns, by id. */
   readonly open: ReadonlyMap<string, OpenTurn>
+  /** Whether the conversation was deleted. */
   readonly deleted: boolean
   viewOf(actor: string): View
-  /** Whether the actor has left the conversation, and it is MEMBERS. */
+  /** Whether the actor has left the conversation and the conversation is MEMBERS. */
   hasLeft(actor: string): boolean
   /** Resolves once the feed has emitted entry `seq`, or has ended. */
   reach(seq: number): Promise<void>
@@ -72,19 +74,20 @@ type FeedRun = {
   state: FeedState
   readonly followers: Set<Follower>
   readonly tasks: FeedTasks
-  /** Fires after CHECK_MS unless it is refreshed. */
+  /** Adds a 'check' task after CHECK_MS unless it is refreshed. */
   readonly checkTimer: NodeJS.Timeout
-  /** Adds a 'check' some time after a failure; undefined before the first failure. */
+  /** Adds a 'check' task after a failure (see RETRY_MS); undefined before the first failure. */
   retryTimer?: NodeJS.Timeout
 }
 
-/** Applies an input. Updates the state before it emits, because followers read the state during an event. */
+/** Applies an input and emits its events. Updates the state first, because followers read it during an event. */
 function apply(run: FeedRun, input: FeedInput): void {
   const { state, events } = reduceFeed(run.state, input)
   run.state = state
   for (const event of events) for (const follower of run.followers) follower.deliver(event)
 }
 
+/** Reads the participants and the visibility, and changes the views of the followers. */
 async function loadParticipants(run: FeedRun): Promise<void> {
   const { deps, tenant, conversationId } = run
   const participants = await readParticipants(deps.pool, { tenant, actor: null }, [conversationId])
@@ -127,8 +130,8 @@ async function handleDelta(run: FeedRun, delta: Extract<FeedTask, { type: 'delta
 }
 
 /**
- * Emits the text of an open turn with an audience. One read returns all further stored text of the turn, so waiting
- * 'text' tasks for it need no read.
+ * Emits the text of a private open turn. One read returns all further stored text of the turn, so later 'text' tasks
+ * for it usually need no read.
  */
 async function handleText(run: FeedRun, { turnId, end }: Extract<FeedTask, { type: 'text' }>): Promise<void> {
   if (!run.state.open.has(turnId)) await readEntries(run)

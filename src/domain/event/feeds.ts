@@ -1,5 +1,5 @@
-// The feeds of this process, and the limits that their readers share: the number of subscriptions of each viewer, and
-// the memory of readers that catch up.
+// The feeds of this process, and the limits of subscriptions: their number per viewer, and the memory of readers that
+// catch up.
 
 import { LimitReached, NotFound } from '../../errors.ts'
 import type { Platform } from '../platform.ts'
@@ -11,7 +11,7 @@ import { createTally } from './tally.ts'
 /** Maximum number of bytes that the readers of this process buffer while they catch up. */
 export const CATCH_UP_BYTES = 32 * 1024 * 1024
 
-/** Maximum number of open subscriptions of one viewer, over all connections to this process. */
+/** Maximum number of open subscriptions of one viewer in this process, over all its connections. */
 export const VIEWER_SUBSCRIPTIONS = 1_000
 
 export type Feeds = {
@@ -20,8 +20,8 @@ export type Feeds = {
   /** The memory budget of readers that catch up. */
   readonly catchUp: ByteBudget
   /**
-   * Returns the conversation's feed, and starts it if it is not running. The feed stops once each `acquire` has
-   * been followed by a `release`.
+   * Returns the conversation's feed, and starts it if it is not running. The feed stops after `release` has been called
+   * once for each `acquire`.
    * @throws NotFound
    */
   acquire(tenant: string, conversationId: string): Promise<Feed>

@@ -1,6 +1,6 @@
-// Runs one reader of a conversation: it reads the journal until it reaches the feed's head, then follows the feed. A
-// reader whose sink is full leaves the feed and catches up from its own cursor, so it does not delay other readers. It
-// skips entries only if it is too far behind, and then gets a Gap. reader-state.ts decides which events it receives.
+// Runs one reader of a conversation. It reads the journal until it reaches the feed's head, then follows the feed. A
+// reader whose sink is full leaves the feed and catches up from its own cursor, so that it does not delay others. If it
+// is too far behind, it skips entries and gets a Gap. reader-state.ts decides which events it receives.
 
 import { seesConversation, type View } from '../view.ts'
 import type { ByteShare } from './byte-budget.ts'
@@ -22,7 +22,7 @@ import {
 
 /** The destination of a reader's events. */
 export type Sink = {
-  /** Adds the event, for delivery in the given view. */
+  /** Adds the event, which `projectEvent` must convert for the given view. */
   push(event: ConversationEvent, view: View): void
   /** Whether the reader should wait for `drained` before it pushes more events. */
   isFull(): boolean
@@ -53,9 +53,9 @@ export type FollowedFeed = Pick<
   'conversationId' | 'head' | 'open' | 'deleted' | 'viewOf' | 'hasLeft' | 'follow' | 'unfollow'
 >
 
-/** Entries per read while a reader catches up. */
+/** Maximum number of entries per read while a reader catches up. */
 const PAGE = 200
-/** Milliseconds before a failed read is retried, doubled by each further failure up to `max`. */
+/** Time before a failed read is retried, ms. Each further failure doubles it, up to `max`. */
 const READ_RETRY_MS = { first: 1_000, max: 30_000 }
 
 type ReaderRun = {
@@ -108,13 +108,13 @@ function push({ state, sink }: ReaderRun, event: ConversationEvent): void {
   if (accept(state, event)) sink.push(event, state.view)
 }
 
-/** The entries after which a reader may have left a MEMBERS conversation. It receives the entry, and nothing more. */
+/** Types of the entries at which an actor may have left a MEMBERS conversation. Such an entry is its last event. */
 const ENDING: ReadonlySet<ConversationEvent['type']> = new Set(['ParticipantLeft', 'ConversationUpdated'])
 
 function receive(run: ReaderRun, event: ConversationEvent): void {
-  // If this or another reader has filled the sink, the reader gets a journal event from the journal later, and the text
-  // of a delta from the open turn or the closing entry. Other ephemeral events are not delivered. Push a deletion at
-  // once, because the reader ends after it.
+  // If the sink is full, the reader leaves the feed. It then reads a journal event from the journal, and the text of a
+  // delta from the open turn or the entry that closes it; other ephemeral events are lost. ConversationDeleted is
+  // pushed even then, because the reader ends after it.
   if (run.sink.isFull() && event.type !== 'ConversationDeleted') return leave(run, event)
   if (moveTo(run.state, event)) push(run, event)
   if (ENDING.has(event.type) && run.feed.hasLeft(run.follower.actor)) stop(run)

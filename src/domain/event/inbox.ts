@@ -1,5 +1,5 @@
-// The inbox: delivers the turns that an actor is to answer and the conversations with turns that it has not read, then
-// the changes in its list of conversations and further turns to answer, each with its reason.
+// The inbox of an actor: delivers the turns that wait for its answer and its conversations with unread turns, then
+// changes in its list of conversations and new turns to answer. Each event states its reason.
 
 import { z } from 'zod'
 import type { UnreadConversation } from '../../store/sql/participant/read-unread-conversations.ts'
@@ -14,8 +14,8 @@ import { unreadConversations } from './unread.ts'
 import { unclaimedWakeUps } from './wake-ups.ts'
 
 /**
- * Maximum number of events buffered per consumer; the oldest are dropped, since a list needs only the newest. If wake-ups
- * may be among them, the wake-ups are read again once the consumer has taken all buffered events.
+ * Maximum number of events buffered per consumer. Beyond it, the oldest are dropped, because a list of conversations
+ * needs only the newest. For a consumer of wake-ups, the wake-ups are then read again when the buffer is empty.
  */
 const BUFFER = 1_000
 
@@ -26,10 +26,10 @@ const inboxInput = z.object({
 export type InboxInput = z.input<typeof inboxInput>
 
 /**
- * Returns one event WAKE_UP for each turn that waits for the actor's answer and is not claimed, oldest first; then one
- * event UNREAD for each conversation with unread turns, at most MAX_UNREAD_CONVERSATIONS, the most recently active first;
- * then later wake-ups, and changes in the list of conversations. The list is that of the principal, or of `as`. A turn may
- * be delivered more than once. Ending the iteration ends the subscription.
+ * Returns the events of the inbox of the principal, or of `as`: first one event WAKE_UP for each unclaimed turn that
+ * waits for the actor's answer, oldest first; then one event UNREAD for each conversation with unread turns, most
+ * recently active first, at most MAX_UNREAD_CONVERSATIONS; then new wake-ups and changes in the list of conversations.
+ * A turn may be delivered more than once. Ending the iteration ends the subscription.
  * @throws InvalidInput @throws LimitReached
  */
 export async function readInbox(
@@ -83,8 +83,8 @@ const toUnreadEvent = ({ conversationId, at }: UnreadConversation): InboxEvent =
 })
 
 /**
- * Returns a function that buffers events. After events were dropped, it reads the wake-ups again as soon as the consumer
- * has taken the buffered events, at the consumer's pace.
+ * Returns a function that buffers events. If the buffer was full, it reads all wake-ups again once the buffer is empty,
+ * and pushes each of them when the buffer is empty again.
  */
 function withoutLoss(
   deps: Platform,
@@ -96,7 +96,7 @@ function withoutLoss(
 
   async function readAgain(): Promise<void> {
     await buffer.drained()
-    // Wake-ups dropped from here on are read by another pass.
+    // If a wake-up is dropped from here on, another pass reads it.
     isReading = false
     for await (const wakeUp of unclaimedWakeUps(deps, viewer)) {
       await buffer.drained()

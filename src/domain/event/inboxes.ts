@@ -1,6 +1,6 @@
-// The inboxes of a process: finds what changed in the lists of conversations of the actors with open inboxes, and the turns
-// that wake them up. A process has one bus subscription per tenant with open inboxes, and reads the entries announced
-// within GATHER_MS once for all these inboxes.
+// The open inboxes of a process: finds the changes in their actors' lists of conversations, and the turns that wake up
+// these actors. A process has one bus subscription for each tenant with open inboxes, and reads the entries announced
+// within GATHER_MS once for all inboxes of the tenant.
 
 import { readParticipations } from '../../store/sql/participant/read-participations.ts'
 import type { WakeUpRow } from '../../store/sql/wake-up/read-wake-ups.ts'
@@ -25,8 +25,8 @@ export const INBOX_REASONS = [
 export type InboxReason = (typeof INBOX_REASONS)[number]
 
 /**
- * A conversation with unread turns (UNREAD), a turn that the participant is to answer (WAKE_UP), or a change in a
- * participant's list of conversations.
+ * A conversation with unread turns (UNREAD), a turn that waits for the participant's answer (WAKE_UP), or a change in
+ * the participant's list of conversations (all other reasons).
  */
 export type InboxEvent = {
   conversationId: string
@@ -45,13 +45,14 @@ export const toWakeUpEvent = ({ conversationId, turnId, at }: WakeUpRow): InboxE
 
 type InboxListener = { actor: string; notify(event: InboxEvent): void }
 
-/** Milliseconds for which messages are collected before their entries are read. */
+/** Time for which messages are collected before their entries are read, ms. */
 const GATHER_MS = 20
 /**
- * Maximum number of announced entries read per conversation at a time. Older entries are skipped: they rarely add a
- * reason.
+ * Maximum number of announced entries that are read per conversation at a time. Older entries are skipped, because they
+ * rarely add a reason.
  */
 const MAX_ENTRIES = 500
+
 export type Inboxes = {
   /** Notifies the listener of changes from now on. Returns a function that removes the listener. */
   listen(tenant: string, listener: InboxListener): Promise<() => void>
@@ -111,8 +112,8 @@ type Announced = Map<string, { first: number; last: number }>
 type Notify = (actor: string, event: InboxEvent) => void
 
 /**
- * Reads the announced entries. Notifies each actor of the changes in the actor's list of conversations, then of the turns
- * that wake it up.
+ * Reads the announced entries. Notifies each actor of the changes in its list of conversations, then of the turns that
+ * wake it up.
  */
 async function readAnnounced(
   deps: Platform,
@@ -167,7 +168,7 @@ async function startTenant(deps: Platform, tenant: string): Promise<TenantInboxe
     announced = new Map()
     isReading = true
     await readAnnounced(deps, tenant, due, [...listeners.keys()], notify).catch((error) =>
-      deps.log.warn({ err: error, tenant }, 'could not read the changes for the inboxes'),
+      deps.log.warn({ err: error, tenant }, 'could not read changes for the inboxes'),
     )
     isReading = false
     if (announced.size > 0) gather()

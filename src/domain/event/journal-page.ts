@@ -29,7 +29,7 @@ const APPROVAL_EVENTS = { APPROVAL_REQUESTED: 'ApprovalRequested', APPROVAL_RESO
 const visibilityOf = ({ seq, position, audience }: VisibilityFields): VisibilityFields => ({ seq, position, audience })
 const RUN_EVENTS = { RUN_STARTED: 'RunStarted', RUN_CHANGED: 'RunChanged' } as const
 
-/** Converts a journal entry to an event. Null if its turn, summary, run, approval or participant no longer exists. */
+/** Converts a journal entry to an event; null if an object that the entry names no longer exists. */
 function toEvent(conversationId: string, row: JournalRow, participants: Map<string, Participant>): JournalEvent | null {
   const common = { conversationId, seq: row.seq, at: row.at }
   switch (row.kind) {
@@ -76,11 +76,11 @@ export type JournalPage = {
   events: JournalEvent[]
   /** Seq of the last entry read; `after` for an empty page. */
   last: number
-  /** Whether the page is known to reach the journal's end; may be false even if it does. */
+  /** True if the page certainly reaches the journal's end; false if it may not. */
   reachesEnd: boolean
   /**
-   * Approximate size of the page, in bytes. For a limit of at most SMALL_PAGE, each entry counts as an equal share of
-   * JOURNAL_PAGE_BYTES.
+   * Approximate size of the page, in bytes. If `limit` is at most SMALL_PAGE, it is not measured: each entry counts as
+   * an equal share of JOURNAL_PAGE_BYTES.
    */
   bytes: number
 }

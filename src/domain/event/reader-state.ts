@@ -1,6 +1,6 @@
 // The state of one reader of a conversation: the entries and text it has received, and its view. No I/O: follow.ts
-// reads and writes. The state is mutated, so that an event allocates nothing per reader. Invariants: no entry is
-// delivered twice; the deltas of a turn that the reader saw open are contiguous and do not overlap.
+// reads and writes. The state is mutated, so that an event allocates no memory per reader. Invariants: no entry is
+// delivered twice; the deltas of a turn that was open when the reader received it are contiguous and do not overlap.
 
 import {
   isTextVisible,
@@ -14,7 +14,7 @@ import {
 import type { View } from '../view.ts'
 import type { OpenTurn } from './feed-state.ts'
 
-/** Number of entries behind the head beyond which a live reader gets a Gap instead of the entries. */
+/** Maximum number of entries that a live reader may be behind the feed's head. Beyond it, it gets a Gap instead. */
 export const MAX_ENTRIES_BEHIND = 10_000
 
 export type ReaderState = {
@@ -24,11 +24,11 @@ export type ReaderState = {
   view: View
   /** The types of events that the reader receives besides ConversationDeleted and Gap; null for all. */
   readonly types: ReadonlySet<EventType> | null
-  /** Whether ConversationDeleted was delivered: no event may follow it. */
+  /** Whether ConversationDeleted was delivered. No event may follow it. */
   isOver: boolean
-  /** Whether the reader has followed the feed. Before that, entries must not be skipped. */
+  /** Whether the reader has ever followed the feed. Until then, entries must not be skipped. */
   isLive: boolean
-  /** End of the text received, by id of each turn seen open. Empty while the reader follows the feed. */
+  /** UTF-16 end of the received text, by id of each open turn. Empty while the reader follows the feed. */
   readonly received: Map<string, number>
 }
 
@@ -39,7 +39,7 @@ export const startReaderState = (
   types: ReaderState['types'] = null,
 ): ReaderState => ({ conversationId, cursor, view, types, isOver: false, isLive: false, received: new Map() })
 
-/** Moves the cursor to an event of the feed. Returns false for an entry at or before the cursor. */
+/** Moves the cursor to an event of the feed. Returns false for an entry that is not after the cursor. */
 export function moveTo(state: ReaderState, event: ConversationEvent): boolean {
   if (event.seq === null) return true
   if (event.seq <= state.cursor) return false
@@ -48,8 +48,8 @@ export function moveTo(state: ReaderState, event: ConversationEvent): boolean {
 }
 
 /**
- * Whether the reader receives the event: it has one of the reader's types and is in view, and ConversationDeleted was
- * not delivered before. Sets `isOver`.
+ * Whether the reader receives the event: it has one of the reader's types, it is in view, and ConversationDeleted was
+ * not delivered before. Sets `isOver` for ConversationDeleted.
  */
 export function accept(state: ReaderState, event: ConversationEvent): boolean {
   if (state.isOver) return false
@@ -63,7 +63,7 @@ const isSelected = ({ types }: ReaderState, { type }: ConversationEvent): boolea
 
 /**
  * Records the end of the text of each open turn in view, for a reader that leaves the feed.
- * @param skipped the event before which the reader leaves, or null; the text in `open` already contains its text
+ * @param skipped the event that the reader has not received, or null; if it is a delta, `open` contains its text
  */
 export function leaveFeed(state: ReaderState, open: Iterable<OpenTurn>, skipped: ConversationEvent | null): void {
   for (const { turn, text } of open) if (isTextVisible(state.view, turn)) state.received.set(turn.id, text.length)
@@ -82,8 +82,8 @@ export function changeView(state: ReaderState, view: View, open: Iterable<OpenTu
 }
 
 /**
- * Records an entry that was read from the journal, not received from the feed. For an entry that closes a turn that the
- * reader saw open, returns the rest of the turn's text, to be delivered before the entry; otherwise null.
+ * Records an entry that was read from the journal, not received from the feed. If the entry closes a turn in
+ * `received`, returns the rest of the turn's text, which must be delivered before the entry; otherwise null.
  */
 export function replay(state: ReaderState, event: JournalEvent): TurnDelta | null {
   if (event.type === 'TurnOpened' && event.turn.status === 'STREAMING') state.received.set(event.turn.id, 0)
@@ -96,8 +96,8 @@ export function replay(state: ReaderState, event: JournalEvent): TurnDelta | nul
 }
 
 /**
- * Sets the view. Returns the text of open turns in view that the reader has not received; the caller records the
- * delivered part in `received`.
+ * Sets the view. Returns the text of open turns in view that the reader has not received. The caller records the
+ * delivered text in `received`.
  */
 export function missingTexts(state: ReaderState, view: View, open: Iterable<OpenTurn>): TurnDelta[] {
   state.view = view
@@ -108,7 +108,7 @@ export function missingTexts(state: ReaderState, view: View, open: Iterable<Open
   return deltas
 }
 
-/** Marks the reader as following the feed: it has reached the feed's head, and received all texts of open turns. */
+/** Marks the reader as following the feed: it has reached the feed's head and received all texts of open turns. */
 export function joinFeed(state: ReaderState, view: View): void {
   state.view = view
   state.received.clear()
@@ -132,7 +132,7 @@ function pushText(deltas: TurnDelta[], state: ReaderState, open: OpenTurn, start
   if (delta) deltas.push(delta)
 }
 
-/** The text of an open turn from `start`, or null if there is none. */
+/** Returns the text of an open turn from `start`; null if there is none. */
 function textFrom({ conversationId }: ReaderState, { turn, text }: OpenTurn, start: number): TurnDelta | null {
   if (start >= text.length) return null
   return {

@@ -27,7 +27,7 @@ export type Subscription = z.input<typeof subscription>
  * Writes the conversation's events after `afterSeq` to the sink, then live events; without `afterSeq`, only live
  * events. `types` excludes events of other types, except ConversationDeleted and Gap. Returns a function that stops the
  * reader.
- * @throws InvalidInput if `afterSeq` is beyond the newest entry @throws NotFound @throws LimitReached
+ * @throws InvalidInput if `afterSeq` is greater than the journal's last seq @throws NotFound @throws LimitReached
  */
 export async function readInto(
   deps: EventDeps,
@@ -47,7 +47,7 @@ export async function readInto(
       throw InvalidInput.at('afterSeq', `is ${afterSeq}, but the newest entry of the conversation is ${last}`)
     }
     feed = await deps.feeds.acquire(viewer.tenant, conversationId)
-    // The feed may be behind entries that the client has already seen.
+    // The client may have received entries that the feed has not read yet.
     await feed.reach(last)
     const start = { actor: viewer.actor, afterSeq: afterSeq ?? last, types: types ? new Set(types) : null }
     return follow(feed, sourceOf(deps, feed, principal, leave), start, makeSink(viewer))
@@ -72,9 +72,9 @@ const sourceOf = (deps: EventDeps, feed: Feed, principal: Viewer, leave: () => v
   },
 })
 
-/** Number of buffered events at which the reader leaves the feed until they are consumed. */
+/** Number of buffered events at which the reader leaves the feed until all of them are consumed. */
 const BUFFER = 256
-/** Size of the buffered events at which the reader leaves the feed, in bytes. */
+/** Total size of the buffered events at which the reader leaves the feed until all of them are consumed, in bytes. */
 const BUFFER_BYTES = 256 * 1024
 
 /**

@@ -2,11 +2,11 @@
 
 export type Tally = {
   readonly total: number
-  /** Adds 1 to the key's count and returns a function that subtracts it, once; null if a maximum is reached. */
+  /** Adds 1 to the key's count and returns a function that subtracts it again; null if a maximum is reached. */
   enter(key: string): (() => void) | null
 }
 
-/** @param maximum per key, and of all keys together; `total` defaults to no limit */
+/** @param maximum maximum count of each key, and of all keys together; `total` defaults to no limit */
 export function createTally(maximum: { perKey: number; total?: number }): Tally {
   const counts = new Map<string, number>()
   let total = 0

@@ -1,5 +1,5 @@
-// The conversations with unread turns that an inbox delivers first. Pages are read as they are consumed, so a slow
-// client costs no memory.
+// Reads the conversations with unread turns that an inbox delivers when it opens. Pages are read as they are consumed,
+// so that a slow client uses no memory for them.
 
 import {
   readUnreadConversations,
@@ -8,9 +8,9 @@ import {
 import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
 
-/** Maximum number of conversations with unread turns that an inbox delivers first. */
+/** Maximum number of conversations with unread turns that an inbox delivers when it opens. */
 export const MAX_UNREAD_CONVERSATIONS = 1_000
-/** Conversations per read. */
+/** Maximum number of conversations per read. */
 const PAGE = 100
 
 /** Yields the viewer's conversations with unread turns, the most recently active first. */

@@ -1,6 +1,7 @@
-// The wake-ups that inboxes deliver: those that wait when an inbox opens, those of new turns, and those whose claim ended
-// without an answer. A wake-up that nobody claims is delivered again, in growing intervals, because the bus may lose the
-// message that announced it, and consumers may fail. They claim a turn before they answer, so repetitions do no harm.
+// The wake-ups that inboxes deliver: those that wait when an inbox opens, those of new turns, and those whose claim
+// ended without an answer. An unclaimed wake-up is delivered again at growing intervals, because the bus may lose the
+// message that announced it, and consumers may fail. Repetitions are harmless, because consumers claim a turn before
+// they answer it.
 
 import {
   readOfferedWakeUps,
@@ -16,7 +17,7 @@ import type { Platform } from '../platform.ts'
 import type { Viewer } from '../view.ts'
 import type { JournalEvent } from './event.ts'
 
-/** Wake-ups per read. */
+/** Maximum number of wake-ups per read. */
 const PAGE = 100
 
 /** Yields the viewer's wake-ups without a live claim, oldest first. Pages are read as they are consumed. */
@@ -35,7 +36,7 @@ export async function* unclaimedWakeUps(
   }
 }
 
-/** Returns the id of the turn that the event may offer to participants; null for none. */
+/** Returns the id of the turn about which an event may cause wake-ups to be delivered; null for none. */
 export function offeredTurn(event: JournalEvent): string | null {
   switch (event.type) {
     case 'TurnAppended':
@@ -56,17 +57,17 @@ export const wakeUpsOfTurns = async (
 ): Promise<WakeUpRow[]> =>
   turnIds.length === 0 || actors.length === 0 ? [] : readWakeUpsOfTurns(pool, tenant, turnIds, actors)
 
-/** Interval of the check for wake-ups that nobody has claimed, in ms. */
+/** Interval of the checks for unclaimed wake-ups, ms. */
 export const REPEAT_MS = 10_000
 /** Number of times that an unclaimed wake-up is delivered again; the last time after REPEAT_MS * 2 ** (REPEATS - 1). */
 export const REPEATS = 13
-/** Maximum number of wake-ups that one check delivers again. Later checks, and inboxes that open later, deliver the others. */
+/** Maximum number of wake-ups that one check delivers again. Later checks and new inboxes deliver the others. */
 const MAX_REPEATED = 1_000
 
 /**
- * Returns the spans of time in which a wake-up must have been offered to be delivered again by a check at `now`, after the
- * previous check: those in which its age has reached REPEAT_MS, twice that, four times that and so on. The spans of
- * successive checks adjoin, so that each age is reached once.
+ * Returns the spans of time for a check at `now`. A wake-up that was created, or whose last claim ended, in one of them
+ * is delivered again: since the check at `previous`, its age has reached REPEAT_MS, twice that, four times that, and so
+ * on. The spans of consecutive checks are adjacent, so that each age is reached in one check only.
  */
 export const spansOf = (previous: Date, now: Date): Span[] =>
   Array.from({ length: REPEATS }, (_, nth) => {
@@ -75,8 +76,8 @@ export const spansOf = (previous: Date, now: Date): Span[] =>
   })
 
 /**
- * Delivers the wake-ups of the actors that are unclaimed at the ages of `spansOf`, by the database's clock. Returns a
- * function that stops the checks.
+ * Checks every REPEAT_MS for unclaimed wake-ups of the actors in the spans of `spansOf`, and delivers them. Ages are
+ * measured by the database's clock. Returns a function that stops the checks.
  */
 export function repeatWakeUps(
   deps: Pick<Platform, 'pool' | 'log'>,
@@ -92,7 +93,7 @@ export function repeatWakeUps(
       for (const each of await readOfferedWakeUps(deps.pool, tenant, actors(), spans, MAX_REPEATED)) deliver(each)
       previous = now
     } catch (error) {
-      deps.log.warn({ err: error, tenant }, 'could not read the wake-ups that nobody has claimed')
+      deps.log.warn({ err: error, tenant }, 'could not read the unclaimed wake-ups')
     }
   }
   return startPeriodic(REPEAT_MS, check)

@@ -9,7 +9,7 @@ import { startJobs } from '../../../src/domain/background/jobs.ts'
 import { appendTurn } from '../../../src/domain/turn/append.ts'
 import type { Viewer } from '../../../src/domain/view.ts'
 import { ProviderFailed } from '../../../src/errors.ts'
-import { fakeVerbs, readRuns, summariesOf } from '../../support/automatic.ts'
+import { fakeDueWork, readRuns, summariesOf } from '../../support/automatic.ts'
 import { backends } from '../../support/backend.ts'
 import { newViewer, openSite, type Site } from '../../support/process.ts'
 import { isLong } from '../../support/long.ts'
@@ -40,8 +40,8 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
   afterAll(() => site.close())
 
   const process = async (automatic: AutomaticThresholds): Promise<Deps> => ({ ...(await site.start()).deps, automatic })
-  const start = async (deps: Deps, verbs = fakeVerbs) => {
-    const stop = await startJobs(deps, verbs)
+  const start = async (deps: Deps, dueWork = fakeDueWork) => {
+    const stop = await startJobs(deps, dueWork)
     stops.push(stop)
     return stop
   }
@@ -131,12 +131,12 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
       let failures = 0
       const quiet = { ...deps, log: { ...deps.log, warn: () => {} } }
       await start(quiet, {
-        ...fakeVerbs,
+        ...fakeDueWork,
         async extractNext(...args) {
           failures++
           if (failures === 1) throw new ProviderFailed('The provider is down.', true)
           if (failures < 4) throw new TypeError('ada speaks of secret things')
-          return fakeVerbs.extractNext(...args)
+          return fakeDueWork.extractNext(...args)
         },
       })
       for (let n = 0; n < 7; n++) await append(deps, viewer, conversationId, 'ada')
@@ -213,7 +213,7 @@ describe.each(backends)('automatic jobs on $name', (backend) => {
       let started = 0
       let running = 0
       const stop = await start(deps, {
-        ...fakeVerbs,
+        ...fakeDueWork,
         async extractNext(_, __, due, ___, signal) {
           // Work left by other tests is due as well.
           if (due !== conversationId) return false

@@ -100,8 +100,8 @@ describe.each(backends)('a claim on $name', (backend) => {
     const { turn } = await answer(ONE)
     expect(await rows()).toMatchObject([{ outcome: 'ANSWERED', answerId: turn.id }])
     await expect(answer(ONE)).rejects.toThrow(`This claim has ended: turn ${turn.id} has answered turn ${asked.id}.`)
-    await expect(claim(TWO)).rejects.toThrow(`Turn ${asked.id} is answered already, by turn ${turn.id} of "bot".`)
-    await expect(claim(ONE)).rejects.toThrow('is answered already')
+    await expect(claim(TWO)).rejects.toThrow(`Turn ${asked.id} was already answered by turn ${turn.id} of "bot".`)
+    await expect(claim(ONE)).rejects.toThrow('was already answered')
     await expect(
       renewClaim(world.deps, { ...(await start()).bot }, { turnId: asked.id, claimToken: ONE }),
     ).rejects.toThrow(NotFound)
@@ -151,7 +151,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     await commitTurn(world.deps, bot, { turnId, writerToken: WRITER })
     expect(await rows()).toMatchObject([{ outcome: 'ANSWERED', answerId: turnId }])
     expect(await entries()).toEqual(['CLAIMED bot', 'OPENED', 'COMMITTED'])
-    await expect(claim(TWO)).rejects.toThrow('is answered already')
+    await expect(claim(TWO)).rejects.toThrow('was already answered')
   })
 
   it.each(['abort', 'lease'])('is released by the end of a streaming turn: %s', async (how) => {
@@ -227,7 +227,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     expect(await claim(ONE, { turnId: newer.id })).toMatchObject({ turnId: asked.id })
     await expect(claim(TWO)).rejects.toThrow('"bot" has claimed')
     await answer(ONE, 'Sunday.', undefined, newer.id)
-    await expect(claim(TWO, { turnId: newer.id })).rejects.toThrow('is answered already')
+    await expect(claim(TWO, { turnId: newer.id })).rejects.toThrow('was already answered')
   })
 
   it('answers only the claimed turn, and only for its holder', async () => {
@@ -269,9 +269,7 @@ describe.each(backends)('a claim on $name', (backend) => {
     const { id: turnId } = (await openTurn(world.deps, ann, opening)).turn
     await expect(claim(ONE, { turnId })).rejects.toThrow(`Turn ${turnId} is still open. Claim it once it is committed.`)
     await abortTurn(world.deps, ann, { turnId, writerToken: WRITER })
-    await expect(claim(ONE, { turnId })).rejects.toThrow(
-      `Turn ${turnId} is ABORTED, so that there is nothing to answer.`,
-    )
+    await expect(claim(ONE, { turnId })).rejects.toThrow(`Turn ${turnId} is ABORTED, so there is nothing to answer.`)
     await eraseTurn(world.deps, ann, { turnId })
     await expect(claim(ONE, { turnId })).rejects.toThrow('is ERASED')
   })

@@ -170,7 +170,7 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
     await claim('eve', both, 'TURN')
     await answer('eve', both)
     expect([await listed('bot'), await listed('eve')]).toEqual([[], []])
-    await expect(claim('bot', both)).rejects.toThrow(`Turn ${both} is answered already`)
+    await expect(claim('bot', both)).rejects.toThrow(`Turn ${both} was already answered`)
   })
 
   it('of one participant remain when another one answers with scope AGENT', async () => {
@@ -229,7 +229,7 @@ describe.each(backends)('wake-ups in an inbox, on $name', (backend) => {
     const turn = { role: 'ASSISTANT' as const, content: 'Noon.', replyToId: first }
     const { turn: reply } = await appendTurn(one.deps, as('bot'), { conversationId, turn })
     await expect(claim('bot', first)).rejects.toThrow(
-      `Turn ${first} is answered already, by turn ${reply.id} of "bot".`,
+      `Turn ${first} was already answered by turn ${reply.id} of "bot".`,
     )
   })
 

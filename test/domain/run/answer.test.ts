@@ -253,7 +253,7 @@ describe.each(backends)('agents that turns wake up on $name', (backend) => {
       const last = (await turns()).at(-1)!
       expect(last).toMatchObject({ text: 'Done.', status: 'COMMITTED' })
       expect(await claims(turnId)).toMatchObject([{ slot: 'bot', outcome: 'ANSWERED', answerId: last.id }])
-      await expect(claimAsAnn(turnId)).rejects.toThrow(`Turn ${turnId} is answered already, by turn ${last.id}`)
+      await expect(claimAsAnn(turnId)).rejects.toThrow(`Turn ${turnId} was already answered by turn ${last.id}`)
     })
 
     it('and leave no claim when the run fails after the decision', async () => {

@@ -408,7 +408,7 @@ describe.each(backends)('compaction on $name', (backend) => {
         conversationId: named.id,
         compaction: { summarizerModel: 'gpt-9' },
       }),
-    ).rejects.toThrow(/compaction.summarizerModel: is "gpt-9"; this server has extractive, fake/)
+    ).rejects.toThrow(/compaction.summarizerModel: is "gpt-9"; the configured models are extractive, fake/)
     await expect(createConversation(deps, tenant.as('ada'), { compaction: { triggerTurns: 0 } })).rejects.toThrow(
       /at least 1/,
     )

@@ -43,7 +43,7 @@ export function toAiSdkPrompt(steps: readonly RenderStep[]): AiSdkPrompt {
 
 type AiSdkModelMessage = { role: 'system'; content: string } | { role: AiSdkMessage['role']; content: object[] }
 
-/** Returns the prompt as a model of the SDK gets it, for middleware: the system prompt first, and texts as parts. */
+/** Converts the prompt to the SDK's model messages, for middleware: the system prompt first, and text as parts. */
 export const toAiSdkModelPrompt = ({ system, messages }: AiSdkPrompt): AiSdkModelMessage[] => [
   ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
   ...messages.map(({ role, content }) => ({

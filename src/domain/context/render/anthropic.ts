@@ -1,6 +1,6 @@
-// Renders messages for Anthropic: instructions in `system`, then messages with alternating roles, starting with a user
-// message. The name of a labelled message precedes its text. Reasoning without a signature is left out, because
-// Anthropic requires one.
+// Renders messages for Anthropic: the system prompt and instructions in `system`, and messages with alternating roles,
+// starting with a user message. The name of a labelled message precedes its text. Reasoning without a signature is left
+// out, because Anthropic requires one.
 
 import { blocks, toText, labelled, resultText, type Part, type RenderStep } from './step.ts'
 
@@ -81,7 +81,7 @@ export function toAnthropic(step: Exclude<RenderStep, { role: 'system' }>): Anth
   }
 }
 
-/** Inserted before a first message by the assistant, because Anthropic requires a user message there. */
+/** Inserted if the first message is the assistant's, because Anthropic requires a user message first. */
 export const OPENING: AnthropicMessage = {
   role: 'user',
   content: [{ type: 'text', text: '(The conversation goes on.)' }],

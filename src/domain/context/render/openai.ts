@@ -1,5 +1,5 @@
 // Renders messages for OpenAI's chat completions. Reasoning is left out. Adjacent user messages stay separate; `name`
-// identifies their speakers.
+// identifies their actors.
 
 import { openAiName } from '../../../text/openai-name.ts'
 import { blocks, callsOf, isFetchable, toText, unwrapText, resultText, textOf, type RenderStep } from './step.ts'

@@ -1,5 +1,5 @@
-// Renders messages for the port of chat providers, with their sources. Reasoning is left out. Adapters whose models get no
-// names of authors put them into the text.
+// Renders messages for the port of chat providers, with the ids of their sources. Reasoning is left out. An adapter
+// whose format has no name field must put the names into the text.
 
 import type { ProviderContentPart, ProviderMessage } from '../../../providers/ports/provider-adapter.ts'
 import type { ContentPart } from '../../turn/content.ts'

@@ -1,7 +1,7 @@
 // Converts messages into steps. Every format is rendered from steps.
 //
-// Invariant, required by providers: each call is followed by its result. `pairCallsWithResults` moves later results
-// to their call and gives a placeholder to a call without a result.
+// Providers require that each call is followed by its result. `pairCallsWithResults` moves later results to their call,
+// and adds a placeholder after a call without a result.
 
 import type { ContentPart } from '../../turn/content.ts'
 import { contentOf, type Message } from '../message.ts'
@@ -13,7 +13,10 @@ export type Result = Part<'toolResult'>
 
 const textPart = (text: string): Part<'text'> => ({ type: 'text', text })
 
-/** One step: instructions, a message to the model, the model's own message and calls, or results of its calls. */
+/**
+ * One step: `system`, instructions; `user`, a message to the model; `assistant`, text and calls by the model; `tool`,
+ * results of its calls.
+ */
 export type RenderStep =
   | { role: 'system'; message: Message; text: string }
   | { role: 'user' | 'assistant'; message: Message; parts: ContentPart[] }
@@ -49,7 +52,7 @@ const positionOf = (step: RenderStep) => ('message' in step ? step.message.posit
 export const callsOf = (step: RenderStep): Call[] =>
   step.role === 'assistant' ? step.parts.filter((part) => part.type === 'toolCall') : []
 
-/** Returns the result of each call: a later result with the callId of the call and the position of its turn. */
+/** Returns the result of each call: a later result that names the call's callId and the position of the call's turn. */
 export function resultsByCall(steps: readonly RenderStep[]): Map<Call, Result> {
   const open = new Map<string, Call[]>()
   const results = new Map<Call, Result>()

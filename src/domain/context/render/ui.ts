@@ -1,7 +1,7 @@
 // Renders messages for the user interface of Vercel's AI SDK (`UIMessage`, the messages of `useChat`).
 //
-// Invariant: one UI message for each message, with a stable id, except that tool results are in the part of their call.
-// No name is added to the text of a turn; the name of its actor is in `metadata`.
+// Invariant: each message becomes one UI message with a stable id, except that tool results are in the part of their
+// call. The text of a turn contains no name; the name of its actor is in `metadata`.
 
 import type { ContentPart } from '../../turn/content.ts'
 import type { ItemKind, Message } from '../message.ts'
@@ -28,7 +28,7 @@ export type UiMessage = {
   parts: UiPart[]
 }
 
-/** Message ids for the sections with at most one message, which has no single source that could be its id. */
+/** Ids of the messages of sections that have at most one message. Such a message may have several sources, or none. */
 const SECTION_IDS: Partial<Record<ItemKind, string>> = {
   SYSTEM_PROMPT: 'system',
   PROFILE: 'profile',
@@ -75,7 +75,7 @@ export function toUiParts(
   return blocks(step.parts, toUiPart(results))
 }
 
-/** Renders all messages. Leaves out messages without content, such as those that have only tool results. */
+/** Renders all messages. Leaves out messages without content, for example those with only tool results. */
 export function toUiMessages(messages: readonly Message[]): UiMessage[] {
   const stepsByMessage = messages.map(stepsOf)
   const results = resultsByCall(stepsByMessage.flat())

@@ -1,14 +1,14 @@
-// The verbs that jobs run when a conversation or user reaches a threshold. Each call handles exactly `n` turns, or none
-// if it refreshes a profile because facts changed. It advances the watermark in the transaction that writes the
-// result, so that concurrent runs never handle a turn twice. A verb returns false if no run is due, or if another
-// process ran it first.
+// The functions that jobs call when a conversation or a user reaches a threshold. Each call handles exactly `n`
+// turns, or none if it refreshes a profile because facts changed. It stores the number of handled turns in the
+// transaction that writes the result, so that concurrent calls never handle a turn twice. It returns false if no call
+// is due, or if another process was faster.
 
 import type { BackgroundDeps } from './deps.ts'
 import { extractNext } from '../fact/extract.ts'
 import { reconcileDue } from '../fact/reconcile-facts.ts'
 import { refreshProfileDue } from '../profile/refresh.ts'
 
-export type Verbs = {
+export type DueWork = {
   /** Extracts facts from the oldest `n` turns that have not been read for facts. @throws ProviderFailed */
   extractNext(
     deps: BackgroundDeps,
@@ -29,4 +29,4 @@ export type Verbs = {
   reconcileDue(deps: BackgroundDeps, tenant: string, userId: string, n: number, signal: AbortSignal): Promise<boolean>
 }
 
-export const VERBS: Verbs = { extractNext, refreshProfileDue, reconcileDue }
+export const DUE_WORK: DueWork = { extractNext, refreshProfileDue, reconcileDue }
