@@ -26,7 +26,7 @@ export const RespondEnum = builder.enumType('Respond', {
 const TOKENS = `1 to ${MAX_AGENT_TOKENS.toLocaleString('en-US')}`
 
 export const AgentInput = builder.inputType('AgentInput', {
-  description: 'How the server runs a participant.',
+  description: 'Settings with which the server runs a participant.',
   fields: (t) => ({
     provider: t.string({ required: true, description: 'Name of a configured provider; see `providers`.' }),
     model: t.string({
@@ -58,7 +58,7 @@ export const AgentInput = builder.inputType('AgentInput', {
 const AgentSettings = builder
   .objectRef<Settings>('AgentSettings')
   .implement({
-    description: 'How the server runs a participant.',
+    description: 'Settings with which the server runs a participant.',
     fields: (t) => ({
       provider: t.exposeString('provider', { description: 'Name of the provider that the server calls.' }),
       model: t.exposeString('model', {
@@ -94,7 +94,8 @@ builder.objectField('Participant', 'agent', (t) =>
   t.field({
     type: AgentSettings,
     nullable: true,
-    description: 'How the server runs the participant. Null for a participant that the server does not run.',
+    description:
+      'Settings with which the server runs the participant. Null for a participant that the server does not run.',
     extensions: SHAREABLE,
     resolve: async (participant, _, context) =>
       (await loadParticipantDetails(context, participant)).agent as Settings | null,

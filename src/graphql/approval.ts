@@ -31,7 +31,7 @@ const ApprovalStateEnum = builder.enumType('ApprovalState', {
     },
     CANCELLED: {
       description:
-        'The run ended, or the turn with the call was erased, before anybody decided; or the actor who had edited the '
+        'The run ended, or the turn with the call was erased, before a decision; or the actor who had edited the '
         + 'arguments was erased before the run ended.',
     },
   } satisfies Record<Approval['state'], object>,

@@ -106,7 +106,7 @@ builder.queryField('auditLog', (t) =>
 )
 
 const BreakReason = builder.enumType('AuditBreakReason', {
-  description: 'Why a line breaks the chain of the audit log.',
+  description: 'Reason why a line breaks the chain of the audit log.',
   values: {
     MISSING: { description: 'The line does not exist, but a later one does, or the log says that it did.' },
     CHANGED: { description: 'The hash does not match the line and the line before it, or was made with another key.' },
@@ -138,13 +138,13 @@ const AuditVerificationType = builder
       brokenSeq: t.field({
         type: 'BigInt',
         nullable: true,
-        description: 'Number of the first line that breaks the chain. Null if none does.',
+        description: 'Number of the first line that breaks the chain. Null if no line does.',
         resolve: ({ broken }) => broken?.seq ?? null,
       }),
       brokenReason: t.field({
         type: BreakReason,
         nullable: true,
-        description: 'Why that line breaks the chain. Null if none does.',
+        description: 'Reason why that line breaks the chain. Null if no line does.',
         resolve: ({ broken }) => broken?.reason ?? null,
       }),
       isComplete: t.exposeBoolean('isComplete', { description: 'Whether the newest line was reached.' }),

@@ -269,7 +269,7 @@ const BuildContextInput = builder.inputType('BuildContextInput', {
     strategy: t.field({
       type: ContextStrategyEnum,
       defaultValue: 'HYBRID',
-      description: 'Which turns are kept verbatim, and whether summaries replace the oldest turns. Defaults to HYBRID.',
+      description: 'Sections of the context, and whether summaries replace the oldest turns. Defaults to HYBRID.',
     }),
     maxMessages: t.int({ description: 'Maximum number of messages. Null for no limit.' }),
     maxChars: t.int({ description: 'Maximum length of all text, in UTF-16 units. Null for no limit.' }),

@@ -187,8 +187,8 @@ export const ParticipantInput = builder.inputType('ParticipantInput', {
     agent: t.field({
       type: AgentInput,
       description:
-        'How the server runs the participant, which must be of the kind AGENT. Defaults to null, for a participant that '
-        + 'the server does not run; omit to keep the settings of an existing participant.',
+        'Settings with which the server runs the participant, which must be of the kind AGENT. Defaults to null, for a '
+        + 'participant that the server does not run; omit to keep the settings of an existing participant.',
     }),
   }),
 })

@@ -30,7 +30,7 @@ const ToolChoiceEnum = builder.enumType('ToolChoice', {
 })
 
 const RunContextInput = builder.inputType('RunContextInput', {
-  description: 'How the messages for the model are chosen; see buildContext. They are built in the view of the agent.',
+  description: 'Options for building the messages for the model; see buildContext. The view is that of the agent.',
   fields: (t) => ({
     tokenBudget: t.int({
       description:
@@ -101,7 +101,7 @@ const RunTurnInput = builder.inputType('RunTurnInput', {
         `Maximum number of calls of the provider, after which the run fails. Defaults to ${ROUNDS.default}; at most `
         + `${ROUNDS.max}.`,
     }),
-    context: t.field({ type: RunContextInput, description: 'How the messages for the model are chosen.' }),
+    context: t.field({ type: RunContextInput, description: 'Options for building the messages for the model.' }),
     agentContext: t.field({
       type: 'JSON',
       description: 'Application-defined value that the adapter of the provider gets unchanged. Defaults to null.',

@@ -115,8 +115,8 @@ const ProviderCall = builder
       finishReason: t.exposeString('finishReason', {
         nullable: true,
         description:
-          'Why the model stopped: `stop`, `tool-calls`, `length`, `content-filter` or `other`. Null until the call has '
-          + 'ended, if it failed, and if the provider gave no reason.',
+          'Reason why the model stopped: `stop`, `tool-calls`, `length`, `content-filter` or `other`. Null until the call '
+          + 'has ended, if it failed, and if the provider gave no reason.',
       }),
       errorCode: t.exposeString('errorCode', {
         nullable: true,
@@ -189,7 +189,7 @@ builder.objectType('Run', {
     error: t.field({
       type: RunError,
       nullable: true,
-      description: 'Why the run failed. Null unless its state is FAILED.',
+      description: 'Reason why the run failed. Null unless its state is FAILED.',
       extensions: SHAREABLE,
       resolve: ({ errorCode, errorMessage }) =>
         errorCode === null ? null : { code: errorCode, message: errorMessage ?? '' },

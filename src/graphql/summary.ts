@@ -49,7 +49,7 @@ builder.objectType('Summary', {
 })
 
 const CompactionStrategyEnum = builder.enumType('CompactionStrategy', {
-  description: 'How the oldest turns of a conversation are summarised.',
+  description: 'Method of summarising the oldest turns of a conversation.',
   values: {
     ROLLING: { description: 'One summary covers all old turns. Each compaction merges more turns into it.' },
     HIERARCHICAL: {
@@ -63,7 +63,7 @@ const CompactionPolicy = builder
   .objectRef<Policy>('CompactionPolicy')
   .implement({
     description:
-      'When and how old turns are summarised. If the uncovered turns exceed either trigger, compaction '
+      'Triggers and method of summarising old turns. If the uncovered turns exceed either trigger, compaction '
       + 'summarises their oldest half. It deletes no turns.',
     fields: (t) => ({
       triggerTurns: t.exposeInt('triggerTurns', {
@@ -79,14 +79,14 @@ const CompactionPolicy = builder
       }),
       strategy: t.expose('strategy', {
         type: CompactionStrategyEnum,
-        description: 'How old turns are summarised, and whether automatically.',
+        description: 'Method of summarising old turns, and whether compaction is automatic.',
       }),
     }),
   })
 
 export const CompactionPolicyInput = builder.inputType('CompactionPolicyInput', {
   description:
-    'When and how old turns are summarised. In updateConversation, null restores the default of a field, and '
+    'Triggers and method of summarising old turns. In updateConversation, null restores the default of a field, and '
     + 'an omitted field does not change.',
   fields: (t) => ({
     triggerTurns: t.int({
@@ -106,7 +106,9 @@ export const CompactionPolicyInput = builder.inputType('CompactionPolicyInput', 
     }),
     strategy: t.field({
       type: CompactionStrategyEnum,
-      description: `How old turns are summarised, and whether automatically. Defaults to ${DEFAULT_POLICY.strategy}.`,
+      description:
+        'Method of summarising old turns, and whether compaction is automatic. Defaults to '
+        + `${DEFAULT_POLICY.strategy}.`,
     }),
   }),
 })

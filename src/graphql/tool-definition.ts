@@ -16,8 +16,8 @@ export const ToolDefinitionInput = builder.inputType('ToolDefinitionInput', {
     name: t.string({ required: true, description: `Name of the tool, ${NAME}` }),
     description: t.string({
       description:
-        `What the tool does, for the model; at most ${MAX_TOOL_DESCRIPTION.toLocaleString('en-US')} characters. Defaults to `
-        + 'null, for none.',
+        `Description of the tool for the model; at most ${MAX_TOOL_DESCRIPTION.toLocaleString('en-US')} characters. `
+        + 'Defaults to null, for none.',
     }),
     schema: t.field({
       type: 'JSON',
@@ -46,7 +46,7 @@ export const ToolDefinition = builder
       name: t.exposeString('name', { description: `Name of the tool, ${NAME}` }),
       description: t.exposeString('description', {
         nullable: true,
-        description: 'What the tool does, for the model. Null if not given.',
+        description: 'Description of the tool for the model. Null if not given.',
       }),
       schema: t.expose('schema', {
         type: 'JSON',

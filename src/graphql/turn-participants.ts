@@ -22,9 +22,9 @@ builder.objectField('Turn', 'mentions', (t) =>
     type: ['Participant'],
     description:
       'Participants that the text mentions by `@name` or `@"name with blanks"`, in the order of their first mentions. A '
-      + 'name is an actor or a display name, in this order, exactly or else ignoring case; an ambiguous name mentions nobody. '
-      + 'Addresses, URLs and code (Markdown) mention nobody. The server looks for the participants present when the '
-      + `version is written, for at most ${MAX_MENTIONS} names. Empty while the turn is open.`,
+      + 'name is an actor or a display name, in this order, exactly or else ignoring case; an ambiguous name mentions '
+      + 'no participant, and neither do addresses, URLs and code (Markdown). The server looks for the participants '
+      + `present when the version is written, for at most ${MAX_MENTIONS} names. Empty while the turn is open.`,
     extensions: SHAREABLE,
     async resolve({ conversationId, mentions }, _, context) {
       const actors = mentions ?? []
