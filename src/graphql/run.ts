@@ -115,8 +115,8 @@ const ProviderCall = builder
       finishReason: t.exposeString('finishReason', {
         nullable: true,
         description:
-          'Reason why the model stopped: `stop`, `tool-calls`, `length`, `content-filter` or `other`. Null until the call '
-          + 'has ended, if it failed, and if the provider gave no reason.',
+          'Reason why the model stopped: `stop`, `tool-calls`, `length`, `content-filter` or `other`. Null until the '
+          + 'call has ended, if it failed, and if the provider gave no reason.',
       }),
       errorCode: t.exposeString('errorCode', {
         nullable: true,

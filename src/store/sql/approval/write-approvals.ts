@@ -1,5 +1,5 @@
-// Writes approvals, in transactions that have locked the conversation's journal. Times are the database's, so that
-// processes whose clocks differ agree on time limits.
+// Writes approvals, in transactions that have locked the conversation's journal. All times come from the clock of the
+// database, because the clocks of processes may differ.
 
 import type { Db, Tx } from '../../db.ts'
 import { SYSTEM } from '../../scope.ts'

@@ -1,4 +1,4 @@
-// Writes runs. Times are the database's, so that processes whose clocks differ agree on leases.
+// Writes runs. All times come from the clock of the database, because the clocks of processes may differ.
 
 import type { Pool } from '../../tenant-pool.ts'
 import type { Tx } from '../../db.ts'

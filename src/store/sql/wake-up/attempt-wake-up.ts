@@ -1,4 +1,5 @@
-// Records the attempts of the server to answer a wake-up, and its end without an answer. Times are the database's.
+// Records the attempts of the server to answer a wake-up, and the end of the wake-up. All times come from the clock of
+// the database.
 
 import type { Db } from '../../db.ts'
 import type { WakeUpDrop } from '../../generated/enums.ts'
@@ -24,8 +25,8 @@ export async function beginAttempt(
 }
 
 /**
- * Makes the wake-up due after `delayMs`, because the run of the begun attempt has not started. With `isCounted` false,
- * the attempt does not count.
+ * Makes the wake-up due after `delayMs`, because the run of the current attempt could not start. If `isCounted` is
+ * false, the attempt does not count.
  */
 export async function postponeAttempt(
   db: Db,

@@ -1,5 +1,5 @@
-// Finds the wake-ups that the server must answer: those of participants with agent settings. Used by jobs. Times are the
-// database's.
+// Finds the wake-ups that the server must answer: those of participants with agent settings. Used by jobs. All times
+// come from the clock of the database.
 
 import { SYSTEM } from '../../scope.ts'
 import type { Subject } from '../../job-queue.ts'
