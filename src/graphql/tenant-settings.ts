@@ -43,8 +43,7 @@ const TenantSettingsType = builder
       redact: t.field({
         type: RedactModeEnum,
         nullable: true,
-        description:
-          "The tenant's own redaction mode. Null for the server setting REDACT.",
+        description: "The tenant's own redaction mode. Null for the server setting REDACT.",
         resolve: ({ redact }) => redact,
       }),
       redactInEffect: t.field({

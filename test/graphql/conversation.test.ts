@@ -75,10 +75,7 @@ describe.each(backends)('operations on $name', (backend) => {
         expect(await failure(`{ ${field} }`)).toMatchObject([
           {
             path: ['conversation'],
-            extensions: {
-              code: 'INVALID_INPUT',
-              issues: [{ path: [], message: 'give either id or key' }],
-            },
+            extensions: { code: 'INVALID_INPUT', issues: [{ path: [], message: 'give either id or key' }] },
           },
         ])
       },
