@@ -29,11 +29,15 @@ export async function growthOfFacts(world: World): Promise<Series[]> {
     await series('page of 50 facts', (size) =>
       getFactPage(deps, viewer, { first: 50, filter: { conversationId: id(size) } }),
     ),
-    await series('recall of facts', (size, n) =>
-      recall(deps, viewer, { conversationId: id(size), query: queryOf(n), kinds: ['FACT'] }),
+    await series(
+      'recall of facts',
+      (size, n) => recall(deps, viewer, { conversationId: id(size), query: queryOf(n), kinds: ['FACT'] }),
+      'its statement compares every fact of the scope with the query, by words and by vectors',
     ),
-    await series('context with facts', (size) =>
-      buildContext(deps, viewer, { conversationId: id(size), tokenBudget: 4_000, includeFacts: true }),
+    await series(
+      'context with facts',
+      (size) => buildContext(deps, viewer, { conversationId: id(size), tokenBudget: 4_000, includeFacts: true }),
+      'its statement looks up each fact with a source in the conversation, to find those of other conversations',
     ),
   ]
 }

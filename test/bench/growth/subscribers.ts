@@ -1,12 +1,14 @@
 // The server's CPU time for each delivery of a turn against the number of sockets that follow the conversation.
 
+import { MAX_CONNECTIONS } from '../../../src/server/http.ts'
 import { connectSubscribers, makeConversation, measureSingleTurns, type FanOutSide } from '../fan-out.ts'
 import { interleaved } from '../figures.ts'
 import { startServer } from '../process.ts'
 import { withDatabase, type Bench } from '../services.ts'
 import type { Series } from './series.ts'
 
-const SIZES = [100, 1_000, 10_000]
+/** Numbers of sockets. The largest leaves connections of the server for the appends. */
+const SIZES = [100, 1_000, MAX_CONNECTIONS - 100]
 const ROUNDS = 5
 /** Pause between turns, ms: long enough to deliver each to all sockets before the next. */
 const PAUSE_MS = 200
