@@ -39,11 +39,11 @@ export type AnswerHandler = (question: Question) => AnswerResult | PromiseLike<A
 type AnswerResult = Source | null | undefined | void
 
 export type AnswerOptions = RequestOptions & {
-  /** Maximum number of turns that are answered at once. Defaults to 4. */
+  /** Maximum number of turns that are answered at the same time. Defaults to 4. */
   concurrency?: number
-  /** Which other claims on a turn a claim excludes: those of the same actor, or all. Defaults to `AGENT`. */
+  /** Other claims that a claim on a turn excludes: claims of the same actor, or all. Defaults to `AGENT`. */
   scope?: ClaimScope
-  /** Time after which the claim of a process that has died expires, s. Renewed at a third of it. Defaults to 60. */
+  /** Time after which a claim that is not renewed expires, s. Renewed after a third of it. Defaults to 60. */
   ttlSeconds?: number
   /** Called when a turn could not be answered. Defaults to no call. */
   onError?(error: unknown, turn: Turn): void

@@ -27,7 +27,7 @@ export type ConnectOptions = {
   /** Time in which the server must answer a request, ms. Defaults to 15,000. */
   timeoutMs?: number
   /**
-   * WebSocket for subscriptions, for example that of the package `ws`; null for Server-Sent Events. Defaults to the
+   * WebSocket for subscriptions, for example from the package `ws`; null for Server-Sent Events. Defaults to the
    * global WebSocket, which browsers and Node 22 have, or else to Server-Sent Events.
    */
   webSocket?: WebSocketClass | null

@@ -22,7 +22,7 @@ export type ConversationHandle = {
   readonly name: ConversationName
   /** Appends a turn, exactly once even if the request is repeated. @throws ColloquyError */
   append(turn: NewTurn, options?: AnsweringOptions): Promise<Turn>
-  /** Replaces the newest version of a turn of the actor. `role` defaults to that of the turn. @throws ColloquyError */
+  /** Replaces the newest version of a turn of the actor. `role` defaults to the turn's role. @throws ColloquyError */
   edit(turn: Pick<Turn, 'id' | 'role'>, version: NewVersion, options?: RequestOptions): Promise<Turn>
   /**
    * Writes a streaming turn from text, a stream of text, the result or `fullStream` of the AI SDK, or a stream of OpenAI's

@@ -18,7 +18,7 @@ const RETRYABLE = new Set([
 export type Issue = { message: string; path: string[] }
 
 /**
- * A failed call. `code` is that of the server (`NOT_FOUND`, `CONFLICT`, …), or of the client: `NETWORK` for a lost
+ * A failed call. `code` is a code of the server (`NOT_FOUND`, `CONFLICT`, …) or of the client: `NETWORK` for a lost
  * connection, `TIMEOUT` for an answer that did not arrive in time, `BAD_RESPONSE` for an answer that is not GraphQL, and
  * `SOURCE_FAILED` for a stream of a model that ended with an error.
  */

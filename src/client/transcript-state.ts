@@ -15,7 +15,7 @@ export type TranscriptState = {
   /** The newest failure; null while `status` is `live`. */
   readonly error: ColloquyError | null
   readonly conversation: Conversation | null
-  /** At most 200 of the participants read, and those who joined since, in the order in which they were received. */
+  /** At most 200 participants that were read, and all who joined since, in the order in which they were received. */
   readonly participants: readonly Participant[]
   /** Each turn once, in its newest version, by position. An open turn has the text streamed so far. */
   readonly turns: readonly Turn[]

@@ -77,7 +77,7 @@ function createSender({ connection, turnId, writerToken, heartbeatMs }: Write, s
 
 type Rest = { parts: ContentPartInput[]; reasoning: string; tokenUsage?: TokenUsageInput; model?: string }
 
-/** Adds a piece that is not text to what is committed. @throws the error of the model */
+/** Adds a piece that is not text to the input of the commit. @throws the error of the model */
 function collect(rest: Rest, piece: Exclude<Piece, { type: 'text' }>): void {
   const { type, ...given } = piece
   if (piece.type === 'error') throw sourceError(piece.error)

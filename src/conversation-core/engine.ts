@@ -69,7 +69,7 @@ export class DefaultConversationEngine implements ConversationEngine {
   }
 
   /**
-   * Runs a turn and reports the reply while it arrives. The turn completes even if nobody reads the events; to stop it,
+   * Runs a turn and reports the reply while it arrives. The turn completes even if the events are not read; to stop it,
    * abort `providerParams.signal`. Only the complete reply is stored. A provider that does not stream sends one delta.
    * @throws the errors of runTurn until the provider begins to answer; later errors reject `final` and the iteration of
    * the events

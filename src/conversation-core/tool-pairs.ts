@@ -3,7 +3,7 @@
 import type { ConversationMessage, ToolCallContentPart, ToolResultContentPart } from './types.ts'
 
 export type MadeCall = { call: ToolCallContentPart; messageId: string; index: number; part: number }
-/** `index` is the index of the call's message, `resultIndex` that of the result's message. */
+/** `index` is the index of the call's message, `resultIndex` the index of the result's message. */
 export type ToolPair = MadeCall & { result: ToolResultContentPart; resultIndex: number }
 
 /** Whether the result, which has the id of a call or none, may answer the call. */

@@ -178,7 +178,7 @@ export interface TurnInput {
   provider: ProviderAdapter
   providerParams: Omit<ProviderCallParams, 'messages'>
   historyBudget?: HistoryBudget
-  /** Passed to the provider. Default: that of `providerParams`. */
+  /** Passed to the provider. Defaults to `providerParams.agentContext`. */
   agentContext?: unknown
 }
 

@@ -168,7 +168,7 @@ export async function getConversations(
   return readOne(pool, viewer.tenant, conversationsOf(viewer, ids))
 }
 
-/** Returns the oldest conversation with the given key among those that the viewer sees; null if there is none. */
+/** Returns the oldest conversation with the given key that the viewer sees; null if there is none. */
 export async function getConversationByKey(
   deps: Pick<Platform, 'pool'>,
   viewer: Viewer,

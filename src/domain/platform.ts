@@ -71,7 +71,7 @@ export type Platform = {
   providers: Providers
   /** The providers that extract and judge facts and write profiles. */
   factServices: FactServices
-  /** The redaction mode of each tenant: which texts are redacted before they are stored. */
+  /** The redaction mode of each tenant, which determines the texts that are redacted before they are stored. */
   redaction: RedactionModes
   /** Detectors for redaction, in addition to the built-in ones. */
   detectors: readonly CustomDetector[]

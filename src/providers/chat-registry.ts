@@ -1,5 +1,5 @@
-// The registry of chat providers. It creates the configured ones, and adds those that a library user passes. Adapters
-// are imported in `create`, so that only the used ones are loaded.
+// The registry of chat providers. It creates the configured providers and adds the providers that a library user
+// passes. `create` imports the adapter, so that only the used adapters are loaded.
 
 import type { ProviderAdapter } from './ports/provider-adapter.ts'
 import type { NamedProvider, Providers } from './ports/chat-providers.ts'

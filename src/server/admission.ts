@@ -2,8 +2,8 @@
 // empty, the number of operations in progress is limited to what the process completes within the accepted delay;
 // further operations are refused, so that the others are served at full speed and the queues do not grow.
 //
-// The measure is that of CoDel (queue-delay.ts). The limit follows Little's law: operations in progress = completions
-// per second × delay in seconds.
+// The delay is measured as in CoDel (queue-delay.ts). The limit follows Little's law: operations in
+// progress = completions per second × delay in seconds.
 
 import type { Log } from '../domain/platform.ts'
 import { QueueDelay, type DelaySource } from '../queue-delay.ts'
@@ -30,7 +30,7 @@ export type LoadState = { delayMs: number; inProgress: number; completedPerSecon
 export function nextLimit(limit: number, state: LoadState, maxDelayMs: number): number {
   const { delayMs, inProgress, completedPerSecond } = state
   if (delayMs <= maxDelayMs / 2) return Math.min(MAX_LIMIT, Math.ceil(limit * GROWTH))
-  // While more are in progress than the limit, the delay is that of operations admitted before the limit was lowered.
+  // While more are in progress than the limit, the delay was caused by operations admitted before the limit was lowered.
   if (delayMs <= maxDelayMs || inProgress > limit) return limit
   return Math.max(MIN_LIMIT, Math.min(limit, Math.ceil((completedPerSecond * maxDelayMs) / 1000)))
 }

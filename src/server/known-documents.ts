@@ -28,7 +28,7 @@ const INPUTS = new Set(['input', 'turn', 'participant'])
 
 const isWord = (value: string): boolean => value.length <= MAX_LITERAL && !/[\s@]/.test(value)
 
-/** Whether a value with these ancestors is that of one of NAMES. */
+/** Whether a value with these ancestors is the value of an argument or field in NAMES. */
 function isName(ancestors: readonly (ASTNode | readonly ASTNode[])[]): boolean {
   const names = ancestors.flatMap((each) =>
     'kind' in each && (each.kind === Kind.ARGUMENT || each.kind === Kind.OBJECT_FIELD) ? each.name.value : [],
@@ -59,7 +59,7 @@ export function containsText(document: DocumentNode): boolean {
 
 /**
  * Returns the estimated memory of a cached document, with everything that is computed from it, in bytes. A document
- * that contains text gets more than the cache holds, so that it is not kept.
+ * that contains text gets more than the size of the cache, so that it is not cached.
  */
 function weightOf(document: DocumentNode, text: string): number {
   if (containsText(document)) return MAX_CACHE_BYTES + 1

@@ -35,7 +35,7 @@ type Connection = {
   execute(message: { portal: string; rows: number }): void
   close(message: unknown): void
   sync(): void
-  /** The texts of named statements that Postgres has parsed, and of those that it has yet to parse. */
+  /** The texts of named statements that Postgres has parsed, and of named statements that were sent to be parsed. */
   parsedStatements: Record<string, string>
   submittedNamedStatements: Record<string, string>
 }

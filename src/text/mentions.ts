@@ -1,10 +1,10 @@
 // Finds the names that a text mentions: `@name`, and `@"display name"` for names with blanks. Addresses, URLs and code
-// mention nobody. Pure, and linear in the length of the text; the database resolves names to participants
+// contain no mentions. Pure, and linear in the length of the text; the database resolves names to participants
 // (prisma/functions/find_mentioned.sql).
 
 /** Maximum number of different names of a text that are looked up; further ones are ignored. */
 export const MAX_MENTIONS = 50
-/** Maximum length of a name in characters (code points): that of actors and display names. */
+/** Maximum length of a name in characters (code points), the same as of actors and display names. */
 const MAX_NAME = 200
 
 /** A name without quotes. It may contain, but not end with, the characters of NAME_END. */

@@ -1,4 +1,4 @@
-// Converts names to those that OpenAI accepts for the author of a message.
+// Converts names to author names that OpenAI accepts.
 
 import { createHash } from 'node:crypto'
 

@@ -30,7 +30,7 @@ const PLAIN = { disallowedSpecial: new Set<string>() }
 
 /**
  * The library caches rare words, as slices that keep the whole texts in memory. The cache is cleared after CACHED_UNITS of
- * text and after CACHED_MS, so that it holds little, and content does not stay there after it was erased.
+ * text and after CACHED_MS, so that it stays small and does not keep erased content.
  */
 const CACHED_UNITS = 4 * 1024 * 1024
 const CACHED_MS = 10_000

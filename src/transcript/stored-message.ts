@@ -4,7 +4,7 @@
 import { codeOf, ConversationNotFound, IdConflict } from './errors.ts'
 import type { GivenPart, StoredTurn } from './transcript.ts'
 
-/** Key of the turn's metadata that holds the id and the time of the message. */
+/** Key in the turn's metadata for the id and the time of the message. */
 const KEY = 'storedMessage'
 
 /** Returns the metadata of the turn of a message. */

@@ -1,5 +1,5 @@
 // Records facts supplied by the viewer, without a model, and retracts facts. A recorded fact is asserted by the viewer;
-// its `saidBy` is the less trusted of two kinds: that of its source turn's actor and that of the viewer. Nothing is
+// its `saidBy` is the less trusted of two kinds, of its source turn's actor and of the viewer. Nothing is
 // deleted: a retracted fact is kept with the reason.
 
 import { z } from 'zod'
@@ -101,7 +101,7 @@ async function kindOfViewer({ db }: FactDeps, { tenant, actor, principal }: View
   return participant?.kind ?? null
 }
 
-/** Checks the permits for facts about others; null stands for no conversation. @throws NotFound @throws NotAllowed */
+/** Checks the permits for facts about others; null: no conversation. @throws NotFound @throws NotAllowed */
 async function requirePermitsOfFacts(
   { db }: FactDeps,
   viewer: Viewer,

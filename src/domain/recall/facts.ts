@@ -39,7 +39,7 @@ function statisticsOf(texts: number, terms: number, { ids, counts, lengths }: Ma
   return { texts, documentFrequencies, averageLength }
 }
 
-/** Returns the BM25 score of each matching fact; 0 for those that do not match the filter. */
+/** Returns the BM25 score of each matching fact; 0 for facts excluded by the filter. */
 function scoresOfMatching(statistics: Statistics, { ids, counts, lengths, eligible }: MatchingFacts): Float64Array {
   const idf = inverseDocumentFrequencies(statistics)
   const scores = new Float64Array(ids.length)

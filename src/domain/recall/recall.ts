@@ -1,5 +1,5 @@
 // Recall: returns the turns, facts and summaries most relevant to a query, from one conversation or several, as the
-// viewer sees them. New turns are found by words at once and by vectors as soon as they are embedded.
+// viewer sees them. New turns are found by words immediately, and by vectors once they are embedded.
 
 import { z } from 'zod'
 import { InvalidInput, NotFound } from '../../errors.ts'

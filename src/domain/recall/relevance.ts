@@ -31,7 +31,10 @@ export const comparedOf = <T extends Scored>(ranked: readonly T[]): T[] =>
 
 const weightOf = (score: number) => Math.exp(SHARPNESS * score)
 
-/** Returns the sum of the weights of the compared candidates and of those that a small scope lacks. */
+/**
+ * Returns the sum of the weights of COMPARED candidates. If there are fewer, each missing one has the weight of
+ * ABSENT_SCORE.
+ */
 const weightOfAll = (compared: readonly Scored[]) =>
   compared.reduce((sum, { score }) => sum + weightOf(score), (COMPARED - compared.length) * weightOf(ABSENT_SCORE))
 

@@ -58,7 +58,7 @@ function staleOf(conversation: Conversation, cached: TurnIndex | undefined): Sta
     : { ...conversation, before: null, after: null, entries: lastSeq }
 }
 
-/** Divides the conversations into those that one statement reads: either whole, or only newer entries. */
+/** Divides the conversations into groups, one for each statement: read whole, or from their newer entries on. */
 function piecesOf(stale: readonly Stale[]): Stale[][] {
   const pieces: Stale[][] = []
   for (const group of [stale.filter(({ before }) => before), stale.filter(({ before }) => !before)]) {
@@ -102,7 +102,7 @@ export function createWordCache(maxBytes = MAX_BYTES): WordCache {
     }, UNUSED_MS / 2).unref()
   }
 
-  /** Reads the conversations into the cache. Returns the ids of those that do not exist. */
+  /** Reads the conversations into the cache. Returns the ids of conversations that do not exist. */
   async function fill(pool: Pool, tenant: string, stale: readonly Stale[]): Promise<Set<string>> {
     const missing = new Set<string>()
     for (const piece of piecesOf(stale)) {

@@ -82,7 +82,7 @@ function collect(parts: readonly Part[], hashes: readonly number[], capacity: nu
   return matches
 }
 
-/** Returns the BM25 score of each match without its neighbours; 0 for those that do not match the filter. */
+/** Returns the BM25 score of each match without its neighbours; 0 for turns excluded by the filter. */
 function scoresOf(
   parts: readonly Part[],
   { parts: partOf, versions, counts }: Matches,
@@ -147,7 +147,7 @@ function rangesOf(places: readonly number[], size: number): { first: number; las
   return ranges
 }
 
-/** Searches the indexes in the views of their conversations. The filter must be one of those that isInMemory accepts. */
+/** Searches the indexes in the views of their conversations. `isInMemory` must accept the filter. */
 export function searchInMemory(
   indexes: readonly TurnIndex[],
   views: ReadonlyMap<string, View>,

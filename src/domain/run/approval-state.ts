@@ -24,8 +24,9 @@ export type ApprovalEvent =
   | { type: 'cancel' }
 
 /**
- * `repeated`: the event has happened before, so nothing changes. `refused`: the event is not possible, because somebody
- * decided otherwise (DECIDED), or because the approval is EXPIRED or CANCELLED, or is not due to expire yet (PENDING).
+ * `repeated`: the event has happened before, so nothing changes. `refused`: the event is not possible, because a
+ * different decision was made before (DECIDED), because the approval is EXPIRED or CANCELLED, or because it is not due to
+ * expire yet (PENDING).
  */
 export type ApprovalStep =
   | { outcome: 'changed'; next: ApprovalState }

@@ -1,4 +1,4 @@
-// cancelRun: ends a run at once, in whichever process executes it. The reply keeps what was written.
+// cancelRun: ends a run immediately, also if another process executes it. The reply keeps the text written so far.
 
 import { z } from 'zod'
 import { Conflict, NotFound } from '../../errors.ts'

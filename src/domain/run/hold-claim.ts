@@ -1,5 +1,5 @@
-// Claims the turn that a run answers, for its agent, and keeps the claim while the run is executed. A run that waits holds
-// no claim: meanwhile, the run itself excludes other claims.
+// Claims the turn that a run answers for the run's agent, and keeps the claim while the run is executed. A waiting run
+// has no claim, because the run itself excludes other claims.
 
 import { randomBytes } from 'node:crypto'
 import { NotFound } from '../../errors.ts'

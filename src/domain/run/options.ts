@@ -1,4 +1,4 @@
-// The options of a run: what the caller gives, and what is stored with the run until it ends.
+// The options of a run: the input of the caller, and the options that are stored with the run until it ends.
 
 import { z } from 'zod'
 import { MAX_INSTRUCTIONS } from '../agent-settings.ts'

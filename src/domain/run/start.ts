@@ -77,7 +77,7 @@ export async function runTurn(
 /** A turn that the run may answer. */
 type Answered = Pick<Turn, 'id' | 'audience'>
 
-/** The turns to append. Without a clientId of their own, they get one from that of the run. */
+/** The turns to append. A turn without a clientId gets one that is derived from the run's. */
 const turnsOf = ({ turns, clientId }: ParsedRunTurn): AppendTurnsInput['turns'] =>
   ((turns ?? []) as AppendTurnsInput['turns']).map((turn, index) =>
     clientId == null || turn.clientId != null ? turn : { ...turn, clientId: `run:${clientId}:${index}` },

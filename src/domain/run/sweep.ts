@@ -1,5 +1,5 @@
-// Ends runs whose lease has expired: the process that executed them has died, or nobody has appended the results that
-// they wait for. The turns that a run had committed decide how it ends.
+// Ends runs whose lease has expired: the process that executed them has died, or the results that they
+// wait for were not appended in time. The turns that a run has committed determine its final state.
 
 import type { RunRow } from '../../store/sql/run/run-columns.ts'
 import { endFailedCalls, readAbandonedCalls } from '../../store/sql/run/provider-calls.ts'
@@ -66,7 +66,7 @@ async function readLoss(deps: SweepDeps, run: RunRow): Promise<Loss | null> {
   const { calls: open, decisions } = await readDecidedReply(deps, run)
   const tools = offeredTools(optionsOf(run).tools, deps.tools)
   const isDecided = decisions.size > 0
-  // No turn tells the model yet that a call is invalid, and nobody else may answer it.
+  // No turn tells the model yet that a call is invalid, and only the server may answer it.
   if (!isDecided && invalidCalls(open, tools).size > 0) return null
   const toApprove = isDecided ? [] : callsToApprove(open, tools)
   const ofServer = settleCalls(open, tools, decisions).filter(({ by }) => by === 'SERVER')

@@ -1,5 +1,5 @@
-// The tools of runs: those that a library user registers, which the engine executes, and those that a run defines, whose
-// results the caller appends.
+// The tools of runs. The engine executes tools that a library user registers. For tools that a run defines, the caller
+// appends the results.
 
 import type { ProviderToolCall, ProviderToolDefinition } from '../../providers/ports/provider-adapter.ts'
 import type { Log } from '../platform.ts'
@@ -26,7 +26,7 @@ export type Tool = {
   description?: string
   /** JSON Schema of the arguments. Default: any arguments. */
   schema?: Record<string, unknown>
-  /** Whether each call waits until somebody approves it. Default: false. */
+  /** Whether each call waits for an approval. Default: false. */
   requiresApproval?: boolean
   /** Seconds until an approval expires, at most APPROVAL_SECONDS.max. Default: APPROVAL_SECONDS.default. */
   approvalSeconds?: number

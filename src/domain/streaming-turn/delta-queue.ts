@@ -1,7 +1,7 @@
 // Batches deltas: the deltas that arrive while a statement runs are written by the next statement, merged into one
 // chunk per writer. They are acknowledged and published after the commit. A delta that repeats stored text is queued
 // again without that text, before later deltas of its turn. A turn whose text is held back (held-deltas.ts) is recognised
-// by its first delta here; that delta, those that wait behind it and all later ones are passed on in order.
+// by its first delta here; that delta and all later ones are passed on in order.
 
 import { LRUCache } from 'lru-cache'
 import type { Platform } from '../platform.ts'

@@ -20,7 +20,7 @@ import { summarizerFor } from '../compaction-policy.ts'
 import type { Platform } from '../platform.ts'
 import { announceEntries } from '../publisher.ts'
 
-/** Returns the turns to make a title from: the turns of users that have text; if there are none, all that have text. */
+/** Returns the turns from which a title is made: turns of users with text; if there are none, all turns with text. */
 export function turnsForTitle(turns: readonly TitleTurn[]): TitleTurn[] {
   const withText = turns.filter(({ text }) => text.trim() !== '')
   const requests = withText.filter(({ role }) => role === 'USER')

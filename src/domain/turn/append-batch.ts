@@ -4,7 +4,8 @@
 import type { AppendCall, AppendRow } from '../../store/sql/turn/append-turns.ts'
 
 /**
- * A waiting call. `text` is the length of its turns' text, in UTF-16 units; `isPlain` is that of append-plain-turns.ts.
+ * A waiting call. `text` is the length of its turns' text, in UTF-16 units; `isPlain` is the result of
+ * `isPlain` in append-plain-turns.ts.
  */
 export type WaitingAppend = { readonly call: AppendCall; readonly text: number; readonly isPlain: boolean }
 

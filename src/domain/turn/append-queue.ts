@@ -150,9 +150,9 @@ const wasRefused = (error: unknown): boolean =>
   error instanceof Error && /^[0-9A-Z]{5}$/.test((error as Error & { code?: string }).code ?? '')
 
 /**
- * Writes the calls and resolves them. Without `wait`, the statement skips the calls of locked or unknown conversations;
- * they are returned unresolved. The statement for plain calls also skips those that something could refuse, and all
- * calls of their conversations, so that these keep their order; append_turns then decides about the skipped calls.
+ * Writes the calls and resolves them. Without `wait`, the statement skips the calls of locked or unknown conversations,
+ * and this function returns them unresolved. The statement for plain calls also skips calls that a check might refuse,
+ * and all calls of their conversations to keep their order; append_turns then executes or refuses the skipped calls.
  */
 async function execute(
   queue: Pick<QueueState, 'pool' | 'onWritten'>,

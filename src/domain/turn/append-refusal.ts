@@ -18,7 +18,7 @@ export const APPEND_LIMITS: AppendLimits = {
   openByViewer: 1000,
 }
 
-/** Returns the error for a clientId that an earlier call used with different content, or that another writer holds. */
+/** Returns the error for a clientId that was used before with different content, or that belongs to another writer. */
 export function clientIdInUse({ clientId, turnId, status, holder }: UsedClientId): Conflict {
   const key = JSON.stringify(clientId)
   return new Conflict(
@@ -36,7 +36,7 @@ export function clientIdInUse({ clientId, turnId, status, holder }: UsedClientId
 export const notInView = (path: string, turnId: string): InvalidInput =>
   InvalidInput.at(path, `is ${turnId}, which is no turn of the conversation that the author sees`)
 
-/** Returns the error for a token that holds no live claim on the turn. */
+/** Returns the error for a token without a live claim on the turn. */
 export function claimNotHeld({ turnId, state, answerId }: ClaimFault): Conflict {
   switch (state) {
     case 'ANSWERED':

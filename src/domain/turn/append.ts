@@ -66,7 +66,7 @@ async function requirePermitsOfTurns(
   await requirePermits(deps.db.of(viewer.tenant), viewer, verb, conversationId, [...conditions])
 }
 
-/** The kind of a participant that joins automatically: that of its credential, or by the role of its first turn. */
+/** Kind of a participant that joins automatically: its credential's kind, or the kind for the role of its first turn. */
 const kindOfAuthor = ({ principal }: Viewer, actor: string, role: Role): string =>
   principal?.actor === actor ? principal.kind : KINDS[role]
 
@@ -200,7 +200,7 @@ export type AppendTurnInput = z.input<typeof appendTurnInput>
  * @throws NotAllowed if the actor was removed from the conversation, or has left a MEMBERS conversation, or by
  * rights.ts
  * @throws Conflict if the newest entry is not expectedLastSeq, the clientId was already used for different content, or
- * claimToken holds no live claim on the turn to reply to
+ * claimToken has no live claim on the turn to reply to
  * @throws LimitReached if the actor would join a conversation that has MAX_PARTICIPANTS
  */
 export async function appendTurn(deps: AppendDeps, viewer: Viewer, input: AppendTurnInput): Promise<Appended> {
@@ -270,7 +270,7 @@ export type OpenTurnInput = z.input<typeof openTurnInput>
  * aborted: an aborted turn has no clientId any more.
  * @throws InvalidInput @throws NotFound @throws NotAllowed @throws LimitReached
  * @throws Conflict if the newest entry is not expectedLastSeq, the clientId was used with other fields or another
- * writerToken (the error names the actor who is writing), or claimToken holds no live claim on the turn to reply to
+ * writerToken (the error names the actor who is writing), or claimToken has no live claim on the turn to reply to
  */
 export async function openTurn(deps: AppendDeps, viewer: Viewer, input: OpenTurnInput): Promise<Appended> {
   authorize(viewer, 'openTurn', input)

@@ -27,7 +27,7 @@ function sentencesIn(message: ProviderMessage): Sentence[] {
     : quotes.flatMap(([, speaker, , quoted], index) => split(quoted!, speaker!, sources[index] ?? speaker!))
 }
 
-/** Quotes a text in one line. It mentions nobody, because a mention may start another agent. */
+/** Quotes a text in one line. Removes each `@`, because a mention may start another agent. */
 const quoted = (text: string) => `"${text.replace(/\s+/g, ' ').replaceAll('@', '').trim()}"`
 
 /** Returns the newest tool results, after the newest user message; empty if there are none. */

@@ -49,7 +49,7 @@ const rule = z
     repeat: z.int().min(1).optional(),
     /** Tool calls after the text, which is empty by default. */
     tools: z.array(z.strictObject({ name: z.string(), arguments: z.unknown().default({}) })).optional(),
-    /** Pause before each word, ms. Default: that of the provider. */
+    /** Pause before each word, ms. Defaults to the provider's setting. */
     wordMs: z.int().min(0).max(MAX_WORD_MS).optional(),
     /** Number of words before `fail`, `stall` or `die`. Default: 0, before the reply begins. */
     after: z.int().min(0).default(0),

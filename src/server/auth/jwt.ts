@@ -28,7 +28,7 @@ const DEFAULT_RIGHTS: readonly Right[] = ['read', 'write']
 
 const kinds = z.enum(['HUMAN', 'AGENT', 'TOOL'])
 
-/** A token that authenticates nobody; the message says why. */
+/** A token was rejected; the message says why. */
 export class InvalidToken extends Error {
   /** The principal of a valid token that has expired; null for other tokens. */
   readonly expired: Principal | null
