@@ -25,8 +25,8 @@ export type ApprovalEvent =
 
 /**
  * `repeated`: the event has happened before, so nothing changes. `refused`: the event is not possible, because a
- * different decision was made before (DECIDED), because the approval is EXPIRED or CANCELLED, or because it is not due to
- * expire yet (PENDING).
+ * different decision was made before (DECIDED), because the approval is EXPIRED or CANCELLED, or because it is not due
+ * to expire yet (PENDING).
  */
 export type ApprovalStep =
   | { outcome: 'changed'; next: ApprovalState }
