@@ -28,6 +28,18 @@ const compress = (archive: Buffer): Promise<Buffer> =>
     },
   })
 
+/**
+ * Statements that end the template. Databases are only created from template0 and template1 by CREATE DATABASE, which
+ * nothing runs. Without them, the first start writes half as many files.
+ */
+const FINISH = [
+  'UPDATE pg_database SET datistemplate = false',
+  'DROP DATABASE template0',
+  'DROP DATABASE template1',
+  'VACUUM (ANALYZE)',
+  'CHECKPOINT',
+]
+
 const log = { info() {}, warn: console.warn }
 
 async function make(path: string): Promise<void> {
@@ -40,7 +52,7 @@ async function make(path: string): Promise<void> {
       await embedded.close()
     }
     const db = await PGlite.create({ dataDir: join(directory, 'postgres'), extensions: { pg_trgm, vector } })
-    for (const statement of ['VACUUM (ANALYZE)', 'CHECKPOINT']) await db.exec(statement)
+    for (const statement of FINISH) await db.exec(statement)
     const template = Buffer.from(await (await db.dumpDataDir('none')).arrayBuffer())
     await db.close()
     mkdirSync(dirname(path), { recursive: true })

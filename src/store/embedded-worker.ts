@@ -8,7 +8,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import { vector } from '@electric-sql/pglite-pgvector'
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket'
-import { readTemplate } from './embedded-template.ts'
+import { extractTemplate, readTemplate } from './embedded-template.ts'
 
 /**
  * Input of the thread. Without a directory, the data is in memory. Without a socket path, the thread listens on a TCP
@@ -28,21 +28,28 @@ const report = (message: Report) => parentPort!.postMessage(message)
 /** Exit status with which PGlite reports an ordinary SQL error (Postgres' longjmp). */
 const SQL_ERROR = 100
 
+/**
+ * Postgres' page cache. PGlite writes zeros to all of it when it starts, so that a large one costs memory and time even
+ * if the database is small. Files that are not in it are in the page cache of the operating system.
+ */
+const SHARED_BUFFERS = '32MB'
+
 const open = (path: string | null, template: Blob | null = null) =>
   PGlite.create({
     dataDir: path ?? 'memory://',
     extensions: { pg_trgm, vector },
+    startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`],
     ...(template && { loadDataDir: template }),
   })
 
 /**
- * Creates a cluster from the template or, without one, by initdb. PGlite writes it file by file, so it is written to
+ * Creates a cluster from the template or, without one, by initdb. It is written file by file to
  * another directory, which is then renamed: if the process is killed, no partial cluster remains.
  */
 async function create(path: string): Promise<void> {
   const draft = `${path}.new`
   rmSync(draft, { recursive: true, force: true })
-  await (await open(draft, await readTemplate())).close()
+  if (!(await extractTemplate(draft))) await (await open(draft)).close()
   renameSync(draft, path)
 }
 

@@ -1,7 +1,7 @@
 // The embedded database: durability of acknowledged writes, a single owner, and no blocking of the process.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -71,6 +71,13 @@ it.runIf(existsSync(templatePath()))('starts on no data with a template that has
   await client.end()
   const owner = createOwnerPool({ embedded: database }, () => {})
   expect(await migrate(owner).finally(() => owner.end())).toEqual([])
+})
+
+it.runIf(existsSync(templatePath()))('creates a directory that only its owner can read', async () => {
+  const dataDir = await temporaryDir(emptyDir)
+  await start(dataDir)
+  expect(readdirSync(dataDir)).not.toContain('postgres.new')
+  expect(statSync(join(dataDir, 'postgres')).mode & 0o777).toBe(0o700)
 })
 
 describe('the data of the embedded database', () => {
