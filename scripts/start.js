@@ -1,7 +1,7 @@
 // @ts-check
 // `npm start`: runs the command `colloquy` of this checkout, compiled.
 
-import { pathToFileURL } from 'node:url'
-import { compiledSource } from './compiled.js'
+import { runWithCodeCache } from './code-cache.js'
+import { bundledCommand } from './compiled.js'
 
-await import(pathToFileURL(await compiledSource()).href)
+runWithCodeCache(await bundledCommand())

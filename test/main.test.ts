@@ -9,15 +9,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { compiledSource } from '../scripts/compiled.js'
 import { isLong } from './support/long.ts'
-import { SHORT_LIVED } from './support/short-lived.ts'
+import { SHORT_LIVED, START } from './support/short-lived.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Starts the process, and stops it 1 s after its output contains `until`. Returns its exit code and output. */
 async function run(env: Record<string, string>, until?: string, args: string[] = []) {
-  const child = spawn(process.execPath, [...SHORT_LIVED, await compiledSource(), ...args], {
+  const child = spawn(process.execPath, [...SHORT_LIVED, START, ...args], {
     cwd: root,
     env: { PATH: process.env.PATH, PORT: '0', SHUTDOWN_SECONDS: '1', ...env },
   })

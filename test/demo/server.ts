@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { newDataDir, type Backend, type Opened } from '../support/backend.ts'
 import { compiledSource } from '../../scripts/compiled.js'
-import { SHORT_LIVED, TYPESCRIPT } from '../support/short-lived.ts'
+import { SHORT_LIVED, START, TYPESCRIPT } from '../support/short-lived.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -25,7 +25,7 @@ export async function startServer(backend: Backend): Promise<RunningServer> {
   // Only one process may open an embedded database, so the server opens it.
   const dataDir = backend.name === 'embedded' ? await newDataDir() : null
   const opened: Opened | null = dataDir ? null : await backend.open()
-  const child = spawn(process.execPath, [...SHORT_LIVED, await compiledSource()], {
+  const child = spawn(process.execPath, [...SHORT_LIVED, START], {
     cwd: root,
     env: {
       ...process.env,

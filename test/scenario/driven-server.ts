@@ -7,8 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { isObjectType, type GraphQLSchema } from 'graphql'
 import { plainValue, type Leaf, type RootField } from '../support/generated-operations.ts'
-import { compiledSource } from '../../scripts/compiled.js'
-import { SHORT_LIVED } from '../support/short-lived.ts'
+import { SHORT_LIVED, START } from '../support/short-lived.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -33,7 +32,7 @@ export async function startDrivenServer(
   env: Record<string, string>,
   flags: readonly string[] = [],
 ): Promise<DrivenServer> {
-  const child = spawn(process.execPath, [...flags, ...SHORT_LIVED, await compiledSource()], {
+  const child = spawn(process.execPath, [...flags, ...SHORT_LIVED, START], {
     cwd: root,
     env: {
       PATH: process.env.PATH,
