@@ -5,17 +5,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 
-/**
- * Packages that stay outside: some read files at paths relative to their own, some are optional or seldom used, and
- * the token tables and the query compiler are large literals, which do not profit.
- */
-const EXTERNAL = [
-  '@electric-sql/*',
-  '@graphql-yoga/render-graphiql',
-  '@huggingface/transformers',
-  'gpt-tokenizer/*',
-  'pg-native',
-]
+/** Packages that stay outside: some read files at paths relative to their own, and others are optional or seldom used. */
+const EXTERNAL = ['@electric-sql/*', '@graphql-yoga/render-graphiql', '@huggingface/transformers', 'pg-native']
 
 /**
  * Replaces import.meta.url of a source by the URL of its compiled module, next to which are its assets and threads.
