@@ -38,7 +38,7 @@ import { createCleanup, type Cleanup } from './cleanup.ts'
 import { createQueueDelays } from './queue-delay.ts'
 import { migrateAsOwner, openConnections } from './store/connections.ts'
 import { ping } from './store/db.ts'
-import { startEmbedded, type Embedded } from './store/embedded.ts'
+import { launchEmbedded, type Embedded } from './store/embedded.ts'
 import { createEmbeddedVectors } from './store/embedded-vectors.ts'
 import { checkIsolation } from './store/isolation.ts'
 import { createJobQueue } from './store/job-queue.ts'
@@ -80,13 +80,15 @@ export async function openStore(
   cleanup: Cleanup,
   starting?: Promise<Embedded> | null,
 ) {
-  const embedded = config.databaseUrl ? null : await (starting ?? startEmbedded(config.dataDir))
+  const embedded = config.databaseUrl ? null : await (starting ?? launchEmbedded(config.dataDir))
   if (embedded) cleanup.add(() => embedded.close())
   const onError = (err: Error) => log.warn({ err }, 'a database connection failed')
-  await migrateAsOwner(config, embedded, log)
   const delays = createQueueDelays()
+  // Connects when the first statement is sent.
   const connections = openConnections(config, embedded, onError, delays)
   cleanup.add(() => connections.close())
+  if (embedded) await Promise.all([embedded.serving, connections.db.load()])
+  await migrateAsOwner(config, embedded, log)
   await checkIsolation(connections.pool)
   return { embedded, delays, ...connections }
 }

@@ -4,7 +4,7 @@
 import { inspect } from 'node:util'
 import type { Logger } from 'pino'
 import { loadConfig, type Config } from './config/config.ts'
-import { startEmbedded } from './store/embedded.ts'
+import { launchEmbedded } from './store/embedded.ts'
 import { DomainError } from './errors.ts'
 import { createLog, describeError, maskCredentials } from './log.ts'
 import type { MetricsServer } from './server/metrics-server.ts'
@@ -34,7 +34,7 @@ const urlOf = (host: string, port: number, path: string) =>
 async function run(config: Config): Promise<void> {
   const log = createLog(config.logLevel)
   // The embedded database starts in its own thread while this thread loads the rest of the code.
-  const starting = config.databaseUrl ? null : startEmbedded(config.dataDir)
+  const starting = config.databaseUrl ? null : launchEmbedded(config.dataDir)
   // Handled by createDeps.
   starting?.catch(() => {})
   const { createDeps } = await import('./deps.ts')

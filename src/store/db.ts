@@ -22,6 +22,8 @@ export type Db = {
   of(scope: Scope): Tx
   /** Prisma without a scope, for `withTransaction`. */
   readonly prisma: PrismaClient
+  /** Loads Prisma's query compiler, without connecting to the database. The first statement does it otherwise. */
+  load(): Promise<void>
   $disconnect(): Promise<void>
 }
 /** Prisma inside a transaction. */
@@ -83,7 +85,8 @@ const AS_APP = `SET ROLE colloquy_app; ${PREPARE_SCOPES}`
 export function createPool(source: Source, onError: (error: Error) => void, delay = new QueueDelay()): Pool {
   const pool = new TenantPool(configOf(source, `${SETTINGS}; ${AS_APP}`), delay) as unknown as Pool & pg.Pool
   reportErrors(pool, onError)
-  if ('embedded' in source) maintain(pool, onError)
+  // Not earlier, because migrations need the only connection.
+  if ('embedded' in source) pool.once('connect', () => maintain(pool, onError))
   return pool
 }
 
@@ -154,7 +157,12 @@ function maintain(pool: Pool, onError: (error: Error) => void): void {
 export function createPrisma(pool: Pool): Db {
   const adapter = new PrismaPg(pool as unknown as pg.Pool, { statementNameGenerator: (query) => nameOf(query.sql) })
   const prisma = new PrismaClient({ adapter })
-  return { prisma, of: (scope) => scoped(prisma, scope), $disconnect: () => prisma.$disconnect() }
+  return {
+    prisma,
+    of: (scope) => scoped(prisma, scope),
+    load: () => prisma.$connect(),
+    $disconnect: () => prisma.$disconnect(),
+  }
 }
 
 /** Returns an object whose methods, and those of its objects, run with the scope. */

@@ -29,6 +29,8 @@ async function lockWithRetry(directory: string): Promise<() => void> {
 export type Embedded = {
   /** Options for `new pg.Pool`. Use one connection at a time: all connections share one backend and its session. */
   connection: { host: string; port: number; user: string; database: string; ssl: false }
+  /** Resolves when the database accepts connections. Rejects with the cause if it cannot start. */
+  serving: Promise<void>
   /**
    * Resolves with the cause if the database stops unexpectedly. The process must then exit, because it cannot store
    * anything.
@@ -48,10 +50,10 @@ const login = { user: 'postgres', database: 'postgres', ssl: false } as const
 const STACK_MB = 256
 
 /**
- * Starts the database in `dataDir`, which is created if needed; null for a database in memory. Throws DataDirInUse. The
- * first start creates the files and takes about twice as long as later ones.
+ * Starts the database in `dataDir`, which is created if needed; null for a database in memory. Throws DataDirInUse.
+ * Resolves when its thread was started, so that the caller can prepare for it: await `serving` before connecting.
  */
-export async function startEmbedded(dataDir: string | null): Promise<Embedded> {
+export async function launchEmbedded(dataDir: string | null): Promise<Embedded> {
   const unlock = dataDir === null ? () => {} : await lockWithRetry(resolve(dataDir))
   // mkdtemp creates the directory with mode 0700, so that other users cannot connect. Node has no Unix sockets on
   // Windows, so TCP is used there.
@@ -82,10 +84,13 @@ export async function startEmbedded(dataDir: string | null): Promise<Embedded> {
       else cause ??= new Error(report.failure)
     })
   })
-  const port = await Promise.race([serving, ended.then((error) => Promise.reject(error))])
+  const port = Promise.race([serving, ended.then((error) => Promise.reject(error))])
+  // Handled by the caller, maybe later.
+  port.catch(() => {})
 
   return {
-    connection: { ...login, host: socketDir ?? '127.0.0.1', port: port ?? 5432 },
+    connection: { ...login, host: socketDir ?? '127.0.0.1', port: socketDir ? 5432 : (await port)! },
+    serving: port.then(() => {}),
     died: new Promise((resolve) => void ended.then((error) => (closing && !cause) || resolve(error))),
     async close() {
       if (!closing) worker.postMessage('close')
@@ -93,4 +98,11 @@ export async function startEmbedded(dataDir: string | null): Promise<Embedded> {
       await ended
     },
   }
+}
+
+/** Starts the database as launchEmbedded does. Resolves when it accepts connections. */
+export async function startEmbedded(dataDir: string | null): Promise<Embedded> {
+  const embedded = await launchEmbedded(dataDir)
+  await embedded.serving
+  return embedded
 }

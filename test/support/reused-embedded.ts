@@ -104,3 +104,5 @@ export async function startEmbedded(dataDir: string | null): Promise<Embedded> {
     },
   }
 }
+
+export const launchEmbedded = startEmbedded
