@@ -55,6 +55,13 @@ export const withClassNames = (code) =>
   )
 
 /**
+ * Escapes characters that are not ASCII. With one of them, V8 stores the source with two bytes a character.
+ * @param {string} code
+ */
+export const asAscii = (code) =>
+  code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+/**
  * @param {string} root of the repository
  * @param {string} directory of the compiled sources
  * @param {string} outfile in that directory
@@ -83,6 +90,6 @@ export async function bundleCommand(root, directory, outfile) {
     logOverride: { 'empty-import-meta': 'silent' },
   })
   await Promise.all(
-    outputFiles.map(({ path, text }) => writeFile(path, path.endsWith('.map') ? text : withClassNames(text))),
+    outputFiles.map(({ path, text }) => writeFile(path, path.endsWith('.map') ? text : asAscii(withClassNames(text)))),
   )
 }

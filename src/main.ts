@@ -7,6 +7,7 @@ import { loadConfig, type Config } from './config/config.ts'
 import { launchEmbedded } from './store/embedded.ts'
 import { DomainError } from './errors.ts'
 import { createLog, describeError, maskCredentials } from './log.ts'
+import { freeMemoryAfterStart } from './free-memory.ts'
 import type { MetricsServer } from './server/metrics-server.ts'
 import type { Measured } from './server/metrics.ts'
 
@@ -103,6 +104,7 @@ async function run(config: Config): Promise<void> {
   stopBackground = startBackground(deps)
   const url = urlOf(config.host, port, '/graphql')
   log.info({ url }, `ready on ${url}`)
+  freeMemoryAfterStart()
 }
 
 /** Names of the errors that the operator can fix. Their message says how, so their stack is not printed. */

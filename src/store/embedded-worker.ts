@@ -8,6 +8,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 import { vector } from '@electric-sql/pglite-pgvector'
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket'
+import { freeMemoryAfterStart } from '../free-memory.ts'
 import { extractTemplate, readTemplate } from './embedded-template.ts'
 
 /**
@@ -81,6 +82,7 @@ const server = new PGLiteSocketServer({
 })
 await server.start()
 report({ serving: socketPath ? null : Number(server.getServerConn().split(':').at(-1)) })
+freeMemoryAfterStart()
 
 async function close(): Promise<void> {
   await server.stop()

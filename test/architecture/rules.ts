@@ -7,7 +7,7 @@ import { innerImports, packageImports, type SourceFile } from './source.ts'
 const layerOf = (path: string) => path.split('/')[1]!.replace(/\.ts$/, '')
 
 /** The layers that store, providers and bus may import. They import only each other. */
-const LEAVES = ['errors', 'thread', 'yield', 'json-steps', 'fields', 'log', 'text', 'queue-delay']
+const LEAVES = ['errors', 'thread', 'yield', 'json-steps', 'fields', 'log', 'text', 'queue-delay', 'free-memory']
 
 /** The layers that each layer may import; those of `types` only with `import type`. */
 const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
@@ -16,6 +16,7 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
   thread: { all: [] },
   yield: { all: [] },
   'queue-delay': { all: [] },
+  'free-memory': { all: [] },
   cleanup: { all: [] },
   'json-steps': { all: ['yield'] },
   fields: { all: [] },
@@ -42,7 +43,9 @@ const ALLOWED: Record<string, { all: string[]; types?: string[] }> = {
     types: ['config'],
   },
   command: { all: ['cleanup', 'deps', 'domain', 'errors', 'log'], types: ['config'] },
-  main: { all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'log'] },
+  main: {
+    all: ['command', 'server', 'deps', 'domain', 'store', 'providers', 'config', 'errors', 'free-memory', 'log'],
+  },
   client: { all: ['client'] },
   react: { all: ['react', 'client'] },
   index: { all: ['server', 'open-transcript', 'deps', 'domain', 'store', 'providers', 'text', 'config', 'errors'] },

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { withClassNames } from '../../scripts/bundle.js'
+import { asAscii, withClassNames } from '../../scripts/bundle.js'
 
 describe('withClassNames', () => {
   const nameOf = (code: string, variable: string) =>
@@ -25,6 +25,16 @@ describe('withClassNames', () => {
   it('changes nothing else', () => {
     const code = 'var Client = class extends Array {\n}\nvar count2 = 1'
     expect(withClassNames(code)).toBe(code)
+  })
+})
+
+describe('asAscii', () => {
+  it('keeps the meaning of expressions and names', () => {
+    const code = `const größe = /^['’👋]+$/u; return größe.test("'’👋") && /’👋/.test('’👋')`
+    const escaped = asAscii(code)
+    expect(escaped).toMatch(/^[\0-\x7f]*$/)
+    // eslint-disable-next-line typescript/no-implied-eval -- the code is in this file
+    expect(new Function(escaped)()).toBe(true)
   })
 })
 
