@@ -177,7 +177,7 @@ const RevokeApiKeyPayload = payload<{ apiKey: ApiKey }>('RevokeApiKey').implemen
 })
 
 const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
-  description: 'Input of revokeApiKey: the key to revoke.',
+  description: 'Input of revokeApiKey: the key that stops authenticating requests.',
   fields: (t) => ({
     id: t.id({ required: true, description: 'Id of the key to revoke.' }),
     ...asField(t, 'Actor that revokes the key.'),

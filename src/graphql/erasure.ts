@@ -152,7 +152,7 @@ const EraseUserPayload = payload<Erasure>('EraseUser').implement({
 })
 
 const EraseUserInput = builder.inputType('EraseUserInput', {
-  description: 'Input of eraseUser: the user to erase.',
+  description: 'Input of eraseUser: the user whose personal data is erased.',
   fields: (t) => ({
     userId: t.string({ required: true, description: 'The user: the actor of its turns, and `userId` of its facts.' }),
     ...asField(t, 'Actor that erases the user.'),
