@@ -112,7 +112,7 @@ describe.runIf(isLong).each(backends)('a process that is killed while it answers
       expect(failed.calls[0].tokenUsage.total, stage).toBeGreaterThan(0)
       const claim = { turnId, claimToken: 'the token of a late process' }
       await expect(mutate(server, 'claimTurn', { ...claim, as: 'bot' }, 'claim { scope }')).rejects.toThrow(
-        'is answered',
+        'was already answered',
       )
     }
     expect((await post(server, '{ wakeUps(as: "bot") { nodes { createdAt } } }', {})).wakeUps.nodes).toEqual([])

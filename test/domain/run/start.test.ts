@@ -198,7 +198,8 @@ describe.each(backends)('runTurn on $name', (backend) => {
     expect((await turns()).filter(({ role }) => role === 'USER')).toHaveLength(1)
     expect(await tenant.lastSeq(conversationId)).toBeGreaterThanOrEqual(before!)
     open()
-    await expect.poll(async () => (await turns()).at(-1)!.status).toBe('COMMITTED')
+    const last = async () => (await turns()).at(-1)
+    await expect.poll(last).toMatchObject({ role: 'ASSISTANT', status: 'COMMITTED' })
   })
 
   it('repeats a failed call before the first delta only', async () => {
