@@ -136,27 +136,27 @@ async function run(): Promise<boolean> {
   const kill = (replica: Replica) => void replica.child.kill('SIGKILL')
   /** Faults, in order. Each hits a replica that has opened an answer, once all have given `at` answers in total. */
   const faults = [
-    { at: turns * 0.15, name: 'killed a replica', strikes: (each: Replica) => !isThird(each), strike: kill },
-    { at: turns * 0.3, name: 'killed another one', strikes: (each: Replica) => !isThird(each), strike: kill },
+    { at: turns * 0.15, name: 'killed a replica', appliesTo: (each: Replica) => !isThird(each), inject: kill },
+    { at: turns * 0.3, name: 'killed another one', appliesTo: (each: Replica) => !isThird(each), inject: kill },
     {
       at: turns * 0.45,
       name: 'cut off the third one',
       // It may get no turn on a slow machine. Then it is cut off while it waits for one.
-      strikes: (each: Replica) => isThird(each) || total() >= turns * 0.6,
-      strike() {
+      appliesTo: (each: Replica) => isThird(each) || total() >= turns * 0.6,
+      inject() {
         proxy.silence('new connections')
         setTimeout(() => void proxy.cut(), SILENCE_MS)
       },
     },
   ]
-  const struck = new Set<Replica>()
+  const affected = new Set<Replica>()
   const onOpened = (replica: Replica) => {
     const [due] = faults
-    if (!due || struck.has(replica) || !due.strikes(replica) || total() < due.at) return
+    if (!due || affected.has(replica) || !due.appliesTo(replica) || total() < due.at) return
     faults.shift()
-    struck.add(replica)
+    affected.add(replica)
     done.push(`${due.name} after ${total()} answers`)
-    due.strike(replica)
+    due.inject(replica)
   }
   for (let n = 0; n < replicas; n++) {
     // The third one reaches a server through the proxy only; the others use the servers in rotation.

@@ -231,15 +231,15 @@ const streamsEnd: Rule = ({ streams, turns }) => [
 const RULES = {
   'R1 acknowledged appends are stored': acknowledgedIsStored,
   'R1 journals are dense, without repeats': journalIsDense,
-  'R2 what is stored was sent': storedWasSent,
-  'R2 what is read was sent': readWasSent,
+  'R2 stored turns were sent': storedWasSent,
+  'R2 read turns were sent': readWasSent,
   'R3 a seq names one turn': oneTurnPerSeq,
   'R4 subscribers miss and repeat nothing': subscribersMissNothing,
   'R4 no delta is lost': noDeltaIsLost,
-  'R5 the order is that of real time': orderIsRealTime,
-  'R6 reads contain what was acknowledged': readsAreComplete,
-  'R7 views are kept': viewsAreKept,
-  'R8 nothing seen disappears': nothingDisappears,
+  'R5 the order follows real time': orderIsRealTime,
+  'R6 reads contain acknowledged turns': readsAreComplete,
+  'R7 readers see only their view': viewsAreKept,
+  'R8 seen turns do not disappear': nothingDisappears,
   'R9 streaming turns end with their text': streamsEnd,
 } satisfies Record<string, Rule>
 export type RuleName = keyof typeof RULES
