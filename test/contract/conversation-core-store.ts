@@ -284,7 +284,7 @@ function testTurns(opened: () => ConversationStore): void {
     expect(await store.listTurns(id)).toEqual([])
   })
 
-  it('lists turns in the order of their arrival, with tool messages, and refuses an id with other content', async () => {
+  it('lists turns in the order of their arrival, with tool messages, and refuses a used id', async () => {
     const store = opened()
     const { id } = await store.createConversation({})
     const asked = turnOf(id, [message(id, 'user', 'Weather?', 1), message(id, 'assistant', [call('weather', 'c1')], 2)])

@@ -8,7 +8,7 @@ import type { Load, LoadResult } from '../bench/http-load.ts'
 import { startCheckout, startWorker, type ServerProcess, type Worker } from '../bench/process.ts'
 import type { Context, Row, Section, Store } from './section.ts'
 
-/** Minimum ratio of the speed with metrics to that without. */
+/** Minimum ratio of the speed with metrics to the speed without them. */
 const GATE = 0.85
 const ROUNDS = 11
 const ROUND_MS = 2_000

@@ -186,7 +186,7 @@ async function append(input: Input, connections: string[] = []): Promise<string>
       onError: reject,
     }),
   )
-  // Relay types the fields selected on an interface as optional, so they tell the members of the union apart.
+  // Relay types the fields selected on an interface as optional, so they distinguish the members of the union.
   if (result.turnEdge) {
     const { createdAt, conversation, parts } = result.turnEdge.node
     const texts = parts.map((part) => (part.__typename === 'TextPart' ? part.text.toUpperCase() : part.__typename))
