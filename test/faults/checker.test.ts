@@ -129,7 +129,7 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
   ],
   [
     'R2 stored turns were sent',
-    'a turn that nobody sent is stored',
+    'a turn that no client sent is stored',
     ({ entries }) => entries.push({ ...entries[5]!, seq: 7, turnId: 'turn_7', text: 'ghost', clientId: 'client-7' }),
   ],
   [
@@ -139,7 +139,7 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
   ],
   [
     'R2 read turns were sent',
-    'a read contains text that nobody sent',
+    'a read contains text that no client sent',
     ({ read }) => Object.assign(read.turns[0]!, { text: 'ghost' }),
   ],
   ['R3 a seq names one turn', 'a read shows a turn at another seq', ({ read }) => (read.turns[2]!.seq = 5)],
@@ -175,12 +175,12 @@ const PLANTED: [rule: RuleName, violation: string, plant: (history: History) => 
   ['R6 reads contain acknowledged turns', 'a read has a hole', ({ read }) => (read.turns = read.turns.slice(1))],
   [
     'R7 readers see only their view',
-    'a read shows a turn that is not meant for the viewer',
+    'a read shows a turn whose audience excludes the viewer',
     ({ read }) => (read.turns = [...read.turns, { seq: 3, turnId: 'turn_3', text: 'for bob' }]),
   ],
   [
     'R7 readers see only their view',
-    'a subscriber receives a turn that is not meant for it',
+    'a subscriber receives a turn whose audience excludes it',
     (history) =>
       events(history, 0).splice(2, 0, {
         seq: 3,

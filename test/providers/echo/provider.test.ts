@@ -65,7 +65,7 @@ describe('an answer of echo', () => {
     expect(await reply(messages)).toMatchObject({ text: expected, id: (await reply(messages)).id })
   })
 
-  it('mentions nobody, because a mention may start another agent', async () => {
+  it('mentions no actor, because a mention may start another agent', async () => {
     expect((await reply([user('Ada', 'Tell @bob and @"Cy Low"')])).text).toBe('Ada said: "Tell bob and "Cy Low"" (Ada)')
   })
 
